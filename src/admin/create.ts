@@ -1,6 +1,7 @@
 import type { Backend } from "../backend/backend.ts";
 import type { Settings } from "../config/settings.ts";
 import type { Gateway } from "../gateway/gateway.ts";
+import type { CallerIdQueue } from "../store/caller-id-queue.ts";
 import type { EndingQueue } from "../store/ending-queue.ts";
 import { AdminToken, loadAdminToken } from "./auth/admin-token.ts";
 import type { Guard } from "./auth/guard.ts";
@@ -18,6 +19,7 @@ interface AdminParts {
   readonly live: Live;
   readonly version: string;
   readonly endings: Pick<EndingQueue, "dropped" | "flush">;
+  readonly callerIds: Pick<CallerIdQueue, "flush">;
 }
 
 export interface Admin {
@@ -34,7 +36,14 @@ export interface Admin {
   close(): Promise<void>;
 }
 
-export async function createAdmin({ gateway, backend, live, version, endings }: AdminParts): Promise<Admin> {
+export async function createAdmin({
+  gateway,
+  backend,
+  live,
+  version,
+  endings,
+  callerIds,
+}: AdminParts): Promise<Admin> {
   const { store } = backend;
   const { clock, keys, accounts, ongoing } = gateway;
   const { admin } = gateway.configured.settings;
@@ -55,7 +64,9 @@ export async function createAdmin({ gateway, backend, live, version, endings }: 
     deploymentHealth: () => gateway.configured.upstream.health(),
     inFlight: () => ongoing.size,
     droppedEndings: () => endings.dropped,
-    flushEndings: () => endings.flush(),
+    flushEndings: async () => {
+      await Promise.all([endings.flush(), callerIds.flush()]);
+    },
     oldestExchanges: (limit) => oldestExchanges(gateway, limit),
     isDraining: () => ongoing.isDraining,
     trouble: () => backend.trouble,

@@ -40,6 +40,7 @@ export function createGateway(settings: Settings, services: Services): Gateway {
       lagMs: () => live.lag.overloadMs,
     }),
     endings: services.endings,
+    callerIds: services.callerIds,
     observe: (facts) => {
       logs.exchange(facts);
       live.observe(facts);

@@ -8,6 +8,7 @@ import { LargeBodies } from "../gateway/large/large-bodies.ts";
 import { GivenIdRegistry } from "../gateway/request/given-ids.ts";
 import { KeyRing } from "../keys/keyring.ts";
 import type { Log, Logs } from "../observe/log.ts";
+import { CallerIdQueue } from "../store/caller-id-queue.ts";
 import { EndingQueue } from "../store/ending-queue.ts";
 import { StoreWatcher } from "../store/watcher.ts";
 import { TokenSources } from "../vendors/credentials/token-sources.ts";
@@ -26,6 +27,7 @@ export interface Services {
   readonly largeBodies: LargeBodies;
   readonly watcher: StoreWatcher;
   readonly endings: EndingQueue;
+  readonly callerIds: CallerIdQueue;
   /** The providers' tokens that are fetched and refreshed. */
   readonly tokenSources: TokenSources;
 }
@@ -54,6 +56,8 @@ export async function openServices(
     onDropped: (count) => logs.log.warn({ count }, "endings of exchanges were neither kept nor counted"),
   });
   opened.defer(() => endings.close());
+  const callerIds = new CallerIdQueue(store);
+  opened.defer(() => callerIds.flush());
   const tokenSources = new TokenSources({
     clock,
     onRefreshFailed: (provider, { message }) =>
@@ -72,6 +76,7 @@ export async function openServices(
     largeBodies,
     watcher,
     endings,
+    callerIds,
     tokenSources,
   };
 }

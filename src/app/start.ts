@@ -59,9 +59,9 @@ async function assemble(
   services: Services,
   opened: AsyncDisposableStack,
 ): Promise<RunningGateway> {
-  const { logs, backend, live, endings } = services;
+  const { logs, backend, live, endings, callerIds } = services;
   const gateway = createGateway(settings, services);
-  const admin = await createAdmin({ gateway, backend, live, version, endings });
+  const admin = await createAdmin({ gateway, backend, live, version, endings, callerIds });
   opened.defer(() => admin.close());
   const servers = await openServers(gateway, admin, logs.log, opened);
   await admin.saveGeneratedToken();

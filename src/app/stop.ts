@@ -55,11 +55,12 @@ export async function stopGateway(running: Running): Promise<readonly string[]> 
 
 /** Whatever else has failed: what waits is written, and another gateway can have the data. */
 async function closeServices(services: Services): Promise<void> {
-  const { tokenSources, tokenCounter, largeBodies, endings, backend } = services;
+  const { tokenSources, tokenCounter, largeBodies, endings, callerIds, backend } = services;
   tokenSources.stop();
   tokenCounter.stop();
   largeBodies.stop();
   await endings.close();
+  await callerIds.flush();
   await backend.close();
 }
 

@@ -54,8 +54,17 @@ function endAnswer(answer: Opened, { endedBy }: Exchange, outcome: ExchangeEnd["
   answer.finished(outcome === "cancelled" || endedBy !== null ? "cancelled" : "failed");
 }
 
+/** Of what is kept of an exchange: that of a generation, or why it did not complete. */
+function keepCallerId(gateway: Gateway, exchange: Exchange, outcome: ExchangeEnd["outcome"]): void {
+  const { id, key, callerId, atMs, call } = exchange;
+  if (key === null || callerId === null || outcome === "replayed") return;
+  if (outcome === "completed" && call.route.operation !== "generate") return;
+  gateway.callerIds.take({ callerId, exchangeId: id, atMs });
+}
+
 function report(gateway: Gateway, exchange: Exchange, { status, outcome, error }: ExchangeEnd): void {
   gateway.observe(exchange.facts(status, outcome, error));
+  keepCallerId(gateway, exchange, outcome);
   const isExplained = outcome === "completed" || outcome === "replayed" || exchange.isEndingKept;
   if (isExplained || exchange.key === null) return;
   gateway.endings.take(exchange.ending(outcome, status, error));

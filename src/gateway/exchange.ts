@@ -6,6 +6,7 @@ import type { ExtraUsage } from "../base/extra-usage.ts";
 import { newId } from "../base/id.ts";
 import { shownModel } from "../base/shown-model.ts";
 import type { TraceContext } from "../base/trace-context.ts";
+import { unknownModelIn } from "../base/unknown-model.ts";
 import type { Usage, UsageBasis } from "../base/usage.ts";
 import type { ModelSettings } from "../config/settings.ts";
 import type { Claim } from "../idempotency/claims.ts";
@@ -95,6 +96,12 @@ export class Exchange {
     this.#clock = clock;
     this.atMs = clock.wallMs();
     this.startedMs = clock.monotonicMs();
+  }
+
+  /** The id that the client gave it; null if it gave none, or one that could not be shown. */
+  get callerId(): string | null {
+    const id = this.call.request.headers.get("x-request-id");
+    return id !== null && saneRequestId.test(id) ? id : null;
   }
 
   /** What it was charged; 0 before. */
@@ -226,7 +233,7 @@ export class Exchange {
       outcome,
       status,
       code: error === null ? null : errorCode(error),
-      message: error === null ? null : this.#keepable(publicMessage(error)),
+      message: error === null ? null : this.#keptMessage(error),
       firstByteMs: this.firstByteMs,
       totalMs: this.elapsedMs(),
       attempts: this.attempts,
@@ -237,6 +244,12 @@ export class Exchange {
     };
   }
 
+  /** Of a name that is not known, the operator needs to know which it was: its message holds nothing else of the request. */
+  #keptMessage(error: unknown): string {
+    const message = publicMessage(error);
+    return unknownModelIn(message) === null ? this.#keepable(message) : message;
+  }
+
   #keepable(message: string): string {
     const known = new Set([this.model?.id ?? "", this.deployment?.upstreamModel ?? ""]);
     return withoutRequestText(message, this.#body, known);
@@ -244,10 +257,9 @@ export class Exchange {
 
   /** A client that has left was sent no error, and most often is its cause: the body or the answer broke off. */
   facts(status: number, outcome: string, error: unknown): ExchangeFacts {
-    const callerId = this.call.request.headers.get("x-request-id");
     return {
       requestId: this.id,
-      callerRequestId: callerId !== null && saneRequestId.test(callerId) ? callerId : null,
+      callerRequestId: this.callerId,
       method: this.call.route.method,
       route: this.call.route.path,
       isGeneration: this.call.route.operation === "generate",

@@ -1,4 +1,5 @@
 import { GatewayError } from "../base/errors.ts";
+import { unknownModelMessage } from "../base/unknown-model.ts";
 import type { KeyRecord } from "../store/store.ts";
 import { admitOptional } from "./admission/admit.ts";
 import type { Exchange } from "./exchange.ts";
@@ -22,9 +23,7 @@ export async function showModel(gateway: Gateway, exchange: Exchange): Promise<R
   const model = catalog.find(name);
   const isVisible = model !== undefined && (key === null ? model.public : catalog.permits(key, model));
   if (!isVisible) {
-    throw new GatewayError("model_not_found", `There is no model "${name}"; GET /v1/models lists them.`, {
-      param: "model",
-    });
+    throw new GatewayError("model_not_found", unknownModelMessage(name), { param: "model" });
   }
   return Response.json(catalog.show(model), { headers: commonHeaders(exchange) });
 }

@@ -7,7 +7,7 @@ export interface RetentionLimits {
 }
 
 export interface EndingRetentionOptions {
-  readonly store: Pick<Store, "pruneEndings" | "reports">;
+  readonly store: Pick<Store, "pruneEndings" | "pruneCallerIds" | "reports">;
   readonly clock: Clock;
   /** Read each time, because a reload may change them. */
   limits(): RetentionLimits;
@@ -20,7 +20,7 @@ const prunedAtOnce = 200;
 /** Between two steps. Endings that are not in the sums yet cannot be deleted, so they are retried after it. */
 const pauseMs = 50;
 
-/** Deletes endings beyond the retention limits, a few at a time, in batches of the journal. */
+/** Deletes endings, and the clients' ids of exchanges, beyond the retention limits: a few at a time, in batches of the journal. */
 export class EndingRetention {
   readonly #options: EndingRetentionOptions;
   #timer: ReturnType<typeof setInterval> | null = null;
@@ -50,6 +50,22 @@ export class EndingRetention {
 
   /** Resolves when nothing exceeds the limits. */
   async prune(): Promise<void> {
+    await this.#pruneEndings();
+    await this.#pruneCallerIds();
+  }
+
+  /** They are of no use once the exchange is gone. */
+  async #pruneCallerIds(): Promise<void> {
+    const { store, clock, limits } = this.#options;
+    while (!this.#isStopped) {
+      const { exchangesMs, exchangeRows: keep } = limits();
+      const beforeMs = clock.wallMs() - exchangesMs;
+      if ((await store.pruneCallerIds({ beforeMs, keep, limit: prunedAtOnce })) < prunedAtOnce) return;
+      await Bun.sleep(pauseMs);
+    }
+  }
+
+  async #pruneEndings(): Promise<void> {
     const { store, clock, limits } = this.#options;
     while (!this.#isStopped) {
       const { exchangesMs, exchangeRows: newest } = limits();

@@ -181,6 +181,13 @@ export interface ExchangeEnding {
   readonly alike: number;
 }
 
+/** The id that a client gave its call (`x-request-id`), by which an operator may look for it. */
+export interface CallerId {
+  readonly callerId: string;
+  readonly exchangeId: string;
+  readonly atMs: number;
+}
+
 export interface StoredResponse {
   readonly keyId: string;
   readonly route: string;
@@ -233,6 +240,7 @@ export type JournalItem =
   /** Deletes at most `limit` endings, oldest first, that are older than `beforeMs` or not among the `newest`. */
   | { readonly kind: "prune"; readonly beforeMs: number; readonly newest: number; readonly limit: number }
   | { readonly kind: "given"; readonly given: GivenIds }
+  | { readonly kind: "callers"; readonly callerIds: readonly CallerId[] }
   | { readonly kind: "part"; readonly part: ResponsePart }
   /** Drops the parts of a response that will not be stored after all. */
   | { readonly kind: "discard"; readonly recordingId: string }

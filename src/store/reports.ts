@@ -23,6 +23,8 @@ export interface Reports {
   exchanges(query: ExchangeQuery): Promise<Cut<ListedExchange, string>>;
   /** What is kept of an exchange. `entryId` makes finding it faster. */
   exchange(exchangeId: string, entryId: number | null): Promise<FiledExchange | null>;
+  /** The ids of the exchanges that a client gave this id, newest first. */
+  exchangesCalled(callerId: string, limit: number): Promise<readonly string[]>;
   /** The time of the oldest ending and their number, which may be off by a few. */
   endingsKept(): Promise<EndingsKept>;
   /** Newest first. */

@@ -4,6 +4,7 @@ import type { StoreStats, Trouble } from "./health.ts";
 import type { NodeRecords } from "./node-records.ts";
 import type {
   AccountTotals,
+  CallerId,
   Changes,
   ChargeEntry,
   Entry,
@@ -70,7 +71,7 @@ export interface Store {
   /** Each of these ids in the given order; null if the key was not given it. */
   findGivenIds(keyId: string, digests: readonly string[]): Promise<readonly (GivenId | null)[]>;
   /** Examines the oldest and deletes those that are too old or too many. Returns how many. */
-  pruneGivenIds(pruning: GivenIdsPruning): Promise<number>;
+  pruneGivenIds(pruning: OldestPruning): Promise<number>;
 
   /**
    * Resolves once the response parts and given ids handed over so far are durable, or cannot be made so; null if a charge
@@ -82,6 +83,11 @@ export interface Store {
   recordEndings(endings: readonly ExchangeEnding[]): Promise<void>;
   /** Deletes the oldest that are too old or too many. Those that are not in the sums yet stay. */
   pruneEndings(pruning: EndingsPruning): Promise<void>;
+
+  /** Not part of the ledger either. */
+  recordCallerIds(callerIds: readonly CallerId[]): Promise<void>;
+  /** Examines the oldest and deletes those that are too old or too many. Returns how many. */
+  pruneCallerIds(pruning: OldestPruning): Promise<number>;
 
   readTotals(keyId: string): Promise<AccountTotals | null>;
   /** Oldest first, after the given id: the cursor of an export. */
@@ -174,7 +180,7 @@ export interface ResponseScope {
   readonly idempotencyKey: string;
 }
 
-export interface GivenIdsPruning {
+export interface OldestPruning {
   readonly beforeMs: number;
   /** How many of the newest to keep. */
   readonly keep: number;

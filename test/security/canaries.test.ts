@@ -171,7 +171,8 @@ async function sendEverything(): Promise<void> {
       ]),
     );
     await ask(dialect, creditKey, { model: "openai0", max_tokens: -1, max_output_tokens: -1 });
-    await ask(dialect, creditKey, { model: `no-such-${prompt}` });
+    // The name itself is kept, so that an operator can tell what a client got wrong.
+    await ask(dialect, creditKey, { model: "no-such-model", user: prompt });
     await ask(dialect, creditKey, { model: "openai0", messages: prompt, input: 5 });
   }
 }

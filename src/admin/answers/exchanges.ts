@@ -1,6 +1,7 @@
 import type { EntrySearch, ExchangeQuery } from "../../store/store.ts";
 import type { AdminDeps } from "../deps.ts";
 import { entryDocument, exchangeDetailDocument, exchangeDocument } from "../operations/exchange-document.ts";
+import { findExchange } from "../operations/find-exchange.ts";
 import type { EntryView, ExchangeDetailView, ExchangeView, Page } from "../views.ts";
 
 export async function exchangePage(deps: AdminDeps, query: ExchangeQuery): Promise<Page<ExchangeView>> {
@@ -21,8 +22,8 @@ export async function exchangeDetail(
   id: string,
   entryId: number | null,
 ): Promise<ExchangeDetailView | null> {
-  const found = await deps.store.reports.exchange(id, entryId);
-  return found && exchangeDetailDocument(found, keyOf(deps));
+  const found = await findExchange(deps.store, id, entryId);
+  return found && exchangeDetailDocument(found.filed, keyOf(deps));
 }
 
 function keyOf({ keys }: AdminDeps) {

@@ -1,5 +1,6 @@
 import type { AttemptRecord } from "../../base/attempt.ts";
 import { creditsFromNano } from "../../base/money.ts";
+import { unknownModelIn } from "../../base/unknown-model.ts";
 import { noUsage } from "../../base/usage.ts";
 import type { Entry, FiledExchange, KeyRecord, ListedExchange } from "../../store/store.ts";
 import { iso } from "../iso-time.ts";
@@ -26,6 +27,7 @@ export function exchangeDocument(exchange: ListedExchange, keyOf: KeyOf): Exchan
     key_label: key?.label ?? null,
     route: exchange.route,
     model: exchange.model,
+    unknown_model: unknownModelIn(exchange.message),
     provider: exchange.provider,
     upstream_model: exchange.upstreamModel,
     stream: exchange.stream,

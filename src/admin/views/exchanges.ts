@@ -21,6 +21,7 @@ export const exchangeView = Type.Object({
   key_label: nullable(Type.String()),
   route: Type.String(),
   model: Type.String(),
+  unknown_model: nullable(Type.String({ description: "What was asked for, if there is no such model." })),
   provider: Type.String(),
   upstream_model: Type.String(),
   stream: Type.Boolean(),

@@ -1,5 +1,6 @@
 import { GatewayError, invalidRequest } from "../../base/errors.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
+import { unknownModelMessage } from "../../base/unknown-model.ts";
 import { isEntitled } from "../../catalog/catalog.ts";
 import { estimateInput, estimateTruncatedInput, type InputEstimate } from "../../catalog/estimate.ts";
 import type { ModelSettings } from "../../config/settings.ts";
@@ -170,9 +171,7 @@ export function idempotencyKeyOf(call: ClientCall): string | null {
 export function findModel({ catalog }: Configured, modelId: string): ModelSettings {
   const model = catalog.find(modelId);
   if (model !== undefined) return model;
-  throw new GatewayError("model_not_found", `There is no model "${modelId}"; GET /v1/models lists them.`, {
-    param: "model",
-  });
+  throw new GatewayError("model_not_found", unknownModelMessage(modelId), { param: "model" });
 }
 
 export function refuseForbidden({ catalog }: Configured, key: KeyRecord, model: ModelSettings): void {

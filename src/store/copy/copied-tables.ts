@@ -80,6 +80,7 @@ export const copiedTables: readonly CopiedTable[] = [
     ...numbers("no", "key_no", "tokens", "given_at_ms"),
     ...texts("digest", "provider", "credential"),
   }),
+  table("caller_ids", ["no"], { ...numbers("no", "at_ms"), ...texts("caller_id", "exchange_id") }),
   table("usage_minutes", ["minute", "key_no", "model", "provider"], {
     ...numbers("minute", "key_no"),
     ...texts("model", "provider"),

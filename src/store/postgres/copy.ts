@@ -239,6 +239,7 @@ const numberedTables = [
   ["entries", "id"],
   ["exchange_endings", "id"],
   ["given_ids", "no"],
+  ["caller_ids", "no"],
   ["audit_log", "id"],
 ] as const;
 

@@ -2,6 +2,7 @@ import type { Clock } from "../../base/clock.ts";
 import { openingCredit } from "../operator-entry.ts";
 import type {
   AccountTotals,
+  CallerId,
   Changes,
   Entry,
   ExchangeEnding,
@@ -16,12 +17,12 @@ import { summarizeUsage } from "../reporting/usage-summary.ts";
 import {
   type EndingsPruning,
   type EntryQuery,
-  type GivenIdsPruning,
   type GroupFigures,
   type KeyPage,
   type KeyQuery,
   type NodeRecords,
   type NumberedUsage,
+  type OldestPruning,
   type OperatorEntry,
   type RecomputedTotals,
   type RecordedEntry,
@@ -40,6 +41,7 @@ import { PostgresReports } from "./reports/reports.ts";
 import { rollUp } from "./rollup.ts";
 import { settledThrough } from "./settled-ids.ts";
 import { PostgresAdminRecords } from "./tables/admin-records.ts";
+import { insertCallerIds, pruneCallerIds } from "./tables/caller-id-table.ts";
 import { insertEndings, pruneEndings } from "./tables/ending-table.ts";
 import * as entries from "./tables/entry-table.ts";
 import { findGivenIds, insertGivenIds, pruneGivenIds } from "./tables/given-id-table.ts";
@@ -170,8 +172,16 @@ export class PostgresStore implements Store {
     return findGivenIds(this.#database.read, keyId, digests);
   }
 
-  pruneGivenIds(pruning: GivenIdsPruning): Promise<number> {
+  pruneGivenIds(pruning: OldestPruning): Promise<number> {
     return pruneGivenIds(this.#database.change, pruning);
+  }
+
+  recordCallerIds(callerIds: readonly CallerId[]): Promise<void> {
+    return insertCallerIds(this.#database.change, callerIds);
+  }
+
+  pruneCallerIds(pruning: OldestPruning): Promise<number> {
+    return pruneCallerIds(this.#database.change, pruning);
   }
 
   recordEndings(endings: readonly ExchangeEnding[]): Promise<void> {

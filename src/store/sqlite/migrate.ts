@@ -13,9 +13,20 @@ import fifth from "./migrations/005.sql" with { type: "text" };
 import sixth from "./migrations/006.sql" with { type: "text" };
 import seventh from "./migrations/007.sql" with { type: "text" };
 import eighth from "./migrations/008.sql" with { type: "text" };
+import ninth from "./migrations/009.sql" with { type: "text" };
 
 /** The schema's version is the number of migrations that have run; it is kept in `user_version`. */
-export const migrations: readonly string[] = [first, second, third, fourth, fifth, sixth, seventh, eighth];
+export const migrations: readonly string[] = [
+  first,
+  second,
+  third,
+  fourth,
+  fifth,
+  sixth,
+  seventh,
+  eighth,
+  ninth,
+];
 
 export interface MigrationOptions {
   /** The database's file; copies made before a migration go to `backups` beside it. */

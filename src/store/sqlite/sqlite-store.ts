@@ -4,6 +4,7 @@ import type { Journal } from "../journal/journal.ts";
 import { openingCredit } from "../operator-entry.ts";
 import type {
   AccountTotals,
+  CallerId,
   Changes,
   ChargeEntry,
   Entry,
@@ -18,12 +19,12 @@ import { summarizeUsage } from "../reporting/usage-summary.ts";
 import type {
   EndingsPruning,
   EntryQuery,
-  GivenIdsPruning,
   GroupFigures,
   JournaledStore,
   KeyPage,
   KeyQuery,
   NumberedUsage,
+  OldestPruning,
   OperatorEntry,
   RecomputedTotals,
   RecordedEntry,
@@ -36,6 +37,7 @@ import { patiently } from "./connection.ts";
 import { type FilesParts, SqliteFiles } from "./files/store-files.ts";
 import { SqliteReports } from "./reports/reports.ts";
 import { SqliteAdminRecords } from "./tables/admin-records.ts";
+import { CallerIdTable } from "./tables/caller-id-table.ts";
 import { EntryTable } from "./tables/entry-table.ts";
 import { GivenIdTable } from "./tables/given-id-table.ts";
 import { KeyTable } from "./tables/key-table.ts";
@@ -66,6 +68,7 @@ export class SqliteStore implements JournaledStore {
   readonly #operator: OperatorEntries;
   readonly #responses: ResponseTable;
   readonly #givenIds: GivenIdTable;
+  readonly #callerIds: CallerIdTable;
   readonly #usage: UsageTable;
 
   constructor(parts: StoreParts) {
@@ -79,6 +82,7 @@ export class SqliteStore implements JournaledStore {
     this.#operator = new OperatorEntries(database, this.#keys, this.#entries, this.#revision);
     this.#responses = new ResponseTable(database);
     this.#givenIds = new GivenIdTable(database);
+    this.#callerIds = new CallerIdTable(database);
     this.#usage = new UsageTable(database);
     this.reports = new SqliteReports(database, parts.patienceMs);
     this.admin = new SqliteAdminRecords(database, parts.patienceMs);
@@ -182,13 +186,21 @@ export class SqliteStore implements JournaledStore {
     return this.#read(() => this.#givenIds.find(keyId, digests));
   }
 
-  pruneGivenIds(pruning: GivenIdsPruning): Promise<number> {
+  pruneGivenIds(pruning: OldestPruning): Promise<number> {
     return this.#change(() => this.#givenIds.prune(pruning));
   }
 
   /** The journal keeps the order. */
   written(): null {
     return null;
+  }
+
+  recordCallerIds(callerIds: readonly CallerId[]): Promise<void> {
+    return this.commit([{ kind: "callers", callerIds }]);
+  }
+
+  pruneCallerIds(pruning: OldestPruning): Promise<number> {
+    return this.#change(() => this.#callerIds.prune(pruning));
   }
 
   recordEndings(endings: readonly ExchangeEnding[]): Promise<void> {

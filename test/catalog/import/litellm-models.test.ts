@@ -116,6 +116,7 @@ describe("a model", () => {
     [{ max_tokens: 5 }, "max_output_tokens = 5"],
     [{ max_output_tokens: 0, max_tokens: "5" }, null],
     [{ max_input_tokens: 7 }, "context_window = 7"],
+    [{ max_input_tokens: 1 }, "context_window = 1"],
   ])("has the limits of %j", (info, line) => {
     const lines = modelsOf(read({ model_list: [model("a", "openai/x", price, info)] })).split("\n");
     expect(lines[2]).toBe(line ?? "[[models.deployments]]");
@@ -155,6 +156,12 @@ describe("the price of a deployment", () => {
     }
     const azure = { api_base: "https://r.azure.com", base_model: "azure/gpt-5.6" };
     expect(priceOf(azure, {}, "azure/ours").dropped).toEqual([told]);
+  });
+
+  test("has everything that a list price consists of", () => {
+    expect(priceOf({}, {}, "anthropic/claude-opus-5").line).toBe(
+      "{ input = 5.0, output = 25.0, cached_input = 0.5, cache_write = 6.25, cache_write_1h = 10.0, web_search = 10.0, web_fetch = 0.0, tool_search = 0.0 }",
+    );
   });
 
   test("is none where nobody knows one, and that is told once", () => {
@@ -267,6 +274,7 @@ describe("timeouts", () => {
 
   test.each([
     [{ timeout: 60 }, "{ total = 60 }"],
+    [{ timeout: 0.5 }, "{ total = 0.5 }"],
     [{ stream_timeout: 2.5 }, "{ stream_first_byte = 2.5 }"],
     [{ timeout: "90", stream_timeout: 30 }, "{ stream_first_byte = 30, total = 90 }"],
     [{ timeout: 0 }, null],
@@ -327,6 +335,12 @@ describe("settings", () => {
       "fallbacks of b: its models are not here",
       "fallbacks of c: its models are not here",
     ]);
+  });
+
+  test("with several fallbacks keep their order", () => {
+    const more = [...models, model("c", "openai/z", price)];
+    const { toml } = read({ model_list: more, litellm_settings: { fallbacks: [{ a: ["c", "b"] }] } });
+    expect(toml).toContain('id = "a"\nfallbacks = ["c", "b"]\n');
   });
 
   test("with aliases name what is not here", () => {

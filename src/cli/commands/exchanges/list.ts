@@ -1,11 +1,12 @@
 import { type Command, Option } from "commander";
 import type { OperationContext } from "../../../admin/operations/context.ts";
+import { unknownModelIn } from "../../../base/unknown-model.ts";
 import type { Ending, ExchangeQuery, KeyRecord, ListedExchange } from "../../../store/store.ts";
 import { atLeastOne, since } from "../../arguments.ts";
 import { chosenTime, sinceHelp, timeInWords, untilHelp } from "../../chosen-time.ts";
 import { type DataOptions, examples, newDataCommand } from "../../help.ts";
 import { withStore } from "../../open-store.ts";
-import { count, credits, second, span } from "../../terminal/format.ts";
+import { count, credits, printable, second, span } from "../../terminal/format.ts";
 import type { Style } from "../../terminal/style.ts";
 import { table } from "../../terminal/table.ts";
 import { printJson, type Terminal } from "../../terminal/terminal.ts";
@@ -108,7 +109,7 @@ function asTable(
     second(row.endedAtMs),
     row.exchangeId,
     keys.get(row.keyId)?.label ?? keys.get(row.keyId)?.prefix ?? row.keyId,
-    row.model === "" ? none : row.model,
+    row.model === "" ? unknownModel(row, style) : row.model,
     row.provider === "" ? none : row.provider,
     paintOutcome(row.outcome, style) + (row.alike === 0 ? "" : style.dim(` ×${count(row.alike + 1)}`)),
     row.status === null ? none : String(row.status),
@@ -129,6 +130,12 @@ function asTable(
     { title: "TOOK", align: "right" },
   ] as const;
   return table(columns, cells, terminal);
+}
+
+/** In quotation marks, since nobody here has that model. */
+function unknownModel({ message }: ListedExchange, style: Style): string {
+  const name = unknownModelIn(message);
+  return style.dim(name === null ? "–" : `"${printable(name)}"`);
 }
 
 function charged(row: ListedExchange, keys: ReadonlyMap<string, KeyRecord>): string {

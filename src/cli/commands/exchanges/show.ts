@@ -11,18 +11,21 @@ import { paintOutcome } from "./list.ts";
 
 export function exchangesShowCommand(terminal: Terminal): Command {
   return newDataCommand("show", "Tell why an exchange ended as it did")
-    .argument("<id>", "the x-request-id of its response")
+    .argument("<id>", "the x-request-id of its response, or the one that its client sent")
     .addHelpText("after", examples(["sluice exchanges show req_0f3K9xTz", ""]))
     .action(async (id: string, options: DataOptions) => {
       const { exchangeDetailDocument } = await import("../../../admin/operations/exchange-document.ts");
+      const { findExchange } = await import("../../../admin/operations/find-exchange.ts");
       await withStore(terminal, options, {}, async ({ store }) => {
-        const found = await store.reports.exchange(id, null);
+        const found = await findExchange(store, id, null);
         if (found === null) throw new Refused(unknown(id));
-        const keyId = found.exchange?.keyId ?? found.entries[0]?.keyId ?? "";
+        const { filed, others } = found;
+        const keyId = filed.exchange?.keyId ?? filed.entries[0]?.keyId ?? "";
         const key: KeyRecord | null = await store.findKey(keyId);
-        const detail = exchangeDetailDocument(found, () => key);
-        if (options.json) printJson(documentOf(id, detail), terminal);
-        else terminal.print(asText(id, detail, terminal));
+        const detail = exchangeDetailDocument(filed, () => key);
+        if (options.json) printJson(documentOf(found.id, detail), terminal);
+        else terminal.print(asText(found.id, detail, terminal));
+        if (others.length > 0) terminal.note(`the client sent ${id} with others too: ${others.join(", ")}`);
       });
     });
 }
@@ -58,6 +61,7 @@ function exchangeFacts(exchange: ExchangeView, { style }: Terminal): (readonly [
   const none = style.dim("–");
   const key =
     exchange.key_label === null ? exchange.key_prefix : `${exchange.key_prefix}  ${exchange.key_label}`;
+  const { unknown_model } = exchange;
   const tokens = exchange.input_tokens + exchange.cached_input_tokens + exchange.cache_write_tokens;
   const status = exchange.status === null ? "" : `  ${exchange.status}`;
   const list: (readonly [string, string])[] = [
@@ -71,7 +75,11 @@ function exchangeFacts(exchange: ExchangeView, { style }: Terminal): (readonly [
       "route",
       exchange.route === "" ? none : `${exchange.route}  ${style.dim(exchange.stream ? "stream" : "whole")}`,
     ],
-    ["model", exchange.model === "" ? none : exchange.model],
+    [
+      "model",
+      exchange.model ||
+        (unknown_model === null ? none : `${none}  "${printable(unknown_model)}" was asked for`),
+    ],
     ["provider", exchange.provider === "" ? none : `${exchange.provider}/${exchange.upstream_model}`],
     ["began", `${second(Date.parse(exchange.at))} UTC`],
     ["ended", `${second(Date.parse(exchange.ended_at))} UTC`],

@@ -60,7 +60,7 @@ function Facts({ of: exchange }: { of: ExchangeView }) {
         </div>
         <div>
           <dt>Model</dt>
-          <dd>{exchange.model || "–"}</dd>
+          <dd>{exchange.model || <span class="muted">{exchange.unknown_model ?? "–"}</span>}</dd>
         </div>
         <div>
           <dt>{exchange.outcome === "completed" ? "Answered by" : "Asked last"}</dt>

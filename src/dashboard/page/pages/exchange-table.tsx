@@ -42,7 +42,7 @@ function ExchangeRow({ of: exchange, withKey }: { of: ExchangeView; withKey: boo
       </td>
       {withKey && <td data-name="Key">{exchange.key_label ?? <code>{exchange.key_prefix}…</code>}</td>}
       <td data-name="Model">
-        {exchange.model || <span class="muted">–</span>}
+        {exchange.model || <span class="muted">{exchange.unknown_model ?? "–"}</span>}
         <small class="muted">{routeName(exchange.route)}</small>
       </td>
       <td data-name="Outcome">

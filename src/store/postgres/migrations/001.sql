@@ -270,6 +270,15 @@ CREATE TABLE given_ids (
 );
 CREATE UNIQUE INDEX given_ids_by_key ON given_ids (key_no, digest);
 
+-- The ids that clients gave their calls (`x-request-id`), by which an operator may look for them. `no` grows with time.
+CREATE TABLE caller_ids (
+  no int8 PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
+  caller_id text NOT NULL,
+  exchange_id text NOT NULL,
+  at_ms int8 NOT NULL
+);
+CREATE INDEX caller_ids_by_id ON caller_ids (caller_id, no);
+
 -- Every exchange of a key that was refused, failed, was cancelled or interrupted, and those that completed only after
 -- an attempt had failed. Kept for a while ([retention]); what was charged is in the ledger for good.
 CREATE TABLE exchange_endings (

@@ -17,6 +17,7 @@ import type {
   StepQuery,
 } from "../../reports.ts";
 import type { Database } from "../database.ts";
+import { findCalled } from "../tables/caller-id-table.ts";
 import { findExchange, searchExchanges } from "./exchange-searcher.ts";
 import { searchEntries } from "./row-searcher.ts";
 import { keyDays, keyLastDays, usageReader } from "./usage-sums.ts";
@@ -57,6 +58,10 @@ export class PostgresReports implements Reports {
   /** Exchange ids are indexed, so that the entry's id is of no help. */
   exchange(exchangeId: string): Promise<FiledExchange | null> {
     return this.#database.readAll((query) => findExchange(query, exchangeId));
+  }
+
+  exchangesCalled(callerId: string, limit: number): Promise<readonly string[]> {
+    return findCalled(this.#database.read, callerId, limit);
   }
 
   async endingsKept(): Promise<EndingsKept> {

@@ -1,5 +1,5 @@
 import type { GivenId, GivenIds } from "../../records.ts";
-import type { GivenIdsPruning } from "../../store.ts";
+import type { OldestPruning } from "../../store.ts";
 import type { Query } from "../client.ts";
 
 /** Which ids of a provider a key was given. */
@@ -36,10 +36,7 @@ export async function insertGivenIds(query: Query, given: readonly GivenIds[]): 
 }
 
 /** Numbers grow with time, so the oldest rows are the first ones. */
-export async function pruneGivenIds(
-  query: Query,
-  { beforeMs, keep, limit }: GivenIdsPruning,
-): Promise<number> {
+export async function pruneGivenIds(query: Query, { beforeMs, keep, limit }: OldestPruning): Promise<number> {
   const [row] = await query<{ pruned: number }>(deleteOldest, [limit, beforeMs, keep]);
   return row?.pruned ?? 0;
 }

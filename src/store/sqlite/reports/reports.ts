@@ -18,6 +18,7 @@ import type {
   StepQuery,
 } from "../../reports.ts";
 import { patiently } from "../connection.ts";
+import { CallerIdTable } from "../tables/caller-id-table.ts";
 import { ExchangeSearcher } from "./exchange-searcher.ts";
 import { type Parameters, RowSearcher } from "./row-searcher.ts";
 import { UsageSums } from "./usage-sums.ts";
@@ -29,6 +30,7 @@ export class SqliteReports implements Reports {
   readonly #sums: ExactUsage;
   readonly #rows: RowSearcher;
   readonly #exchanges: ExchangeSearcher;
+  readonly #callerIds: CallerIdTable;
 
   constructor(database: Database, patienceMs: number) {
     this.#database = database;
@@ -36,6 +38,7 @@ export class SqliteReports implements Reports {
     this.#sums = new ExactUsage(new UsageSums(database, patienceMs));
     this.#rows = new RowSearcher(database);
     this.#exchanges = new ExchangeSearcher(database);
+    this.#callerIds = new CallerIdTable(database);
   }
 
   usageInSteps(query: StepQuery): Promise<readonly StepFigures[]> {
@@ -86,6 +89,10 @@ export class SqliteReports implements Reports {
 
   exchanges(query: ExchangeQuery): Promise<Cut<ListedExchange, string>> {
     return this.#exchanges.list(query);
+  }
+
+  exchangesCalled(callerId: string, limit: number): Promise<readonly string[]> {
+    return patiently(this.#patienceMs, () => this.#callerIds.find(callerId, limit));
   }
 
   exchange(exchangeId: string, entryId: number | null): Promise<FiledExchange | null> {

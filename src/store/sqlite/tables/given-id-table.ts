@@ -1,6 +1,6 @@
 import type { Database, Statement } from "bun:sqlite";
 import type { GivenId } from "../../records.ts";
-import type { GivenIdsPruning } from "../../store.ts";
+import type { OldestPruning } from "../../store.ts";
 
 /** Reads and prunes which ids of a provider a key was given. */
 export class GivenIdTable {
@@ -18,7 +18,7 @@ export class GivenIdTable {
   }
 
   /** Numbers grow with time, so the oldest rows are the first ones. Inside the caller's transaction. */
-  prune({ beforeMs, keep, limit }: GivenIdsPruning): number {
+  prune({ beforeMs, keep, limit }: OldestPruning): number {
     return this.#database.query<never, [number, number, number]>(deleteOldest).run(limit, beforeMs, keep)
       .changes;
   }

@@ -32,6 +32,7 @@ export class InlineWriter implements TimedWriter {
   readonly #deleteHold: Statement;
   readonly #insertResponse: Statement;
   readonly #insertGiven: Statement;
+  readonly #insertCaller: Statement;
   readonly #insertPart: Statement;
   readonly #deleteParts: Statement;
   readonly #transaction: (items: readonly JournalItem[], rollUp: boolean) => Written;
@@ -52,6 +53,7 @@ export class InlineWriter implements TimedWriter {
     this.#deleteHold = database.query("DELETE FROM holds WHERE id = ?");
     this.#insertResponse = database.query(insertResponse);
     this.#insertGiven = database.query(insertGiven);
+    this.#insertCaller = database.query(insertCaller);
     this.#insertPart = database.query("INSERT INTO response_parts VALUES (?, ?, ?)");
     this.#deleteParts = database.query("DELETE FROM response_parts WHERE recording_id = ?");
     const transaction = database.transaction((items: readonly JournalItem[], rollUp: boolean) =>
@@ -155,6 +157,11 @@ export class InlineWriter implements TimedWriter {
       case "given":
         this.#given(item.given);
         return;
+      case "callers":
+        for (const { callerId, exchangeId, atMs } of item.callerIds) {
+          this.#insertCaller.run(callerId, exchangeId, atMs);
+        }
+        return;
       case "part":
         this.#insertPart.run(item.part.recordingId, item.part.sequence, item.part.body);
         return;
@@ -232,6 +239,8 @@ ON CONFLICT DO UPDATE SET charge_so_far = excluded.charge_so_far, rates_id = exc
   quantities = excluded.quantities WHERE excluded.charge_so_far > charge_so_far`;
 
 /** An id that is given again becomes the newest, so that it is kept as long as a new one. */
+const insertCaller = "INSERT INTO caller_ids (caller_id, exchange_id, at_ms) VALUES (?, ?, ?)";
+
 const insertGiven = `
 INSERT OR REPLACE INTO given_ids (key_no, digest, provider, credential, tokens, given_at_ms)
 VALUES (?, ?, ?, ?, ?, ?)`;

@@ -1,0 +1,13 @@
+/** A name that a client made up may be of any length, and hold anything. */
+const longestName = 100;
+
+/** What a client is told that asks for a model that there is not. Operators find the name in it, see `unknownModelIn`. */
+export function unknownModelMessage(name: string): string {
+  const shown = name.replaceAll(/[\p{C}\p{Zl}\p{Zp}"]/gu, "?").slice(0, longestName);
+  return `There is no model "${shown}${name.length > longestName ? "…" : ""}"; GET /v1/models lists them.`;
+}
+
+/** The name in such a message; null if it is another one. */
+export function unknownModelIn(message: string | null): string | null {
+  return /^There is no model "([^"]*)";/.exec(message ?? "")?.[1] ?? null;
+}

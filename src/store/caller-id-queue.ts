@@ -1,0 +1,48 @@
+import type { CallerId } from "./records.ts";
+import type { Store } from "./store.ts";
+
+const flushEveryMs = 25;
+const mostPerWrite = 100;
+/** While the disk is slow; what comes after that cannot be found by the client's id. */
+const mostWaiting = 5_000;
+const patienceMs = 250;
+
+/** Writes the clients' own ids of their calls to the store: in batches, never in the way of a charge. */
+export class CallerIdQueue {
+  readonly #store: Pick<Store, "recordCallerIds">;
+  #waiting: CallerId[] = [];
+  #timer: ReturnType<typeof setTimeout> | null = null;
+  #writing: Promise<void> | null = null;
+
+  constructor(store: Pick<Store, "recordCallerIds">) {
+    this.#store = store;
+  }
+
+  take(callerId: CallerId): void {
+    if (this.#waiting.length >= mostWaiting) return;
+    this.#waiting.push(callerId);
+    this.#timer ??= setTimeout(() => void this.#flush(), flushEveryMs);
+  }
+
+  /** Call before looking for one, and at the end. Gives up after a moment: a store that cannot write holds up nobody. */
+  async flush(): Promise<void> {
+    if (this.#waiting.length === 0 && this.#writing === null) return;
+    await Promise.race([this.#flush(), Bun.sleep(patienceMs)]);
+  }
+
+  #flush(): Promise<void> {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    this.#writing ??= this.#write().finally(() => {
+      this.#writing = null;
+    });
+    return this.#writing;
+  }
+
+  async #write(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      // The store reports why it cannot write.
+      await this.#store.recordCallerIds(this.#waiting.splice(0, mostPerWrite)).catch(() => {});
+    }
+  }
+}
