@@ -27,7 +27,7 @@ export class AddressLimiter {
     const nowMs = this.#clock.monotonicMs();
     const block = addressBlock(address);
     const bucket = this.#buckets.get(block) ?? fullBucket(this.rpm, nowMs);
-    if (bucket.capacity !== this.rpm) resize(bucket, this.rpm, nowMs);
+    if (bucket.capacity !== this.rpm) resize(bucket, this.rpm);
     this.#buckets.delete(block);
     this.#buckets.set(block, bucket);
     if (this.#buckets.size > this.#maxEntries) this.#forgetOldest();

@@ -37,8 +37,7 @@ export function takeOne(bucket: Bucket, nowMs: number): boolean {
 }
 
 /** A new limit keeps the fill in proportion: raising it grants no burst to a caller who has used everything. */
-export function resize(bucket: Bucket, capacity: number, nowMs: number): void {
-  refill(bucket, nowMs);
+export function resize(bucket: Bucket, capacity: number): void {
   bucket.level = (bucket.level * capacity) / bucket.capacity;
   bucket.capacity = capacity;
 }

@@ -46,7 +46,7 @@ export class RateLimiter implements RateLimits {
       bucket = fullBucket(rpmLimit, nowMs);
       this.#buckets.set(keyId, bucket);
     } else if (bucket.capacity !== rpmLimit) {
-      resize(bucket, rpmLimit, nowMs);
+      resize(bucket, rpmLimit);
     }
     return bucket;
   }

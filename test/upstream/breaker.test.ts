@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { GatewayError } from "../../src/base/errors.ts";
+import { Breaker, type FailureEvidence } from "../../src/upstream/health/breaker.ts";
 import type { GenerationPlan } from "../../src/upstream/upstream.ts";
 import { type Answer, cutAfter, hangUp, json, openAiError, silence, text } from "../support/answers.ts";
 import { FakeClock } from "../support/clock.ts";
@@ -288,12 +289,81 @@ describe("the next call may try when the probe", () => {
     await expectNextProbe(world);
   });
 
+  test("was refused with one of several keys just as its client left", async () => {
+    const world = await halfOpen({ apiKeys: ["1", "2"] });
+    const leaving = new AbortController();
+    first.script(() => {
+      leaving.abort();
+      return openAiError(401, "who are you");
+    });
+    expect(await world.ask("key_a", { signal: leaving.signal })).toBe("502 upstream_error");
+    await expectNextProbe(world);
+  });
+
   test("was asked to come back later", async () => {
     const world = await halfOpen();
     first.script(openAiError(429, "slow down", null, { "retry-after": "3" }));
     await world.ask();
     clock.advance(3000);
     await expectNextProbe(world);
+  });
+});
+
+test("a probe that is tried with another key of the pool is still the only one", async () => {
+  const world = await halfOpen({ apiKeys: ["1", "2"] });
+  const hold = Promise.withResolvers<void>();
+  first.script([openAiError(401, "who are you"), { ...good, before: [{ until: hold.promise }] }]);
+  const probe = world.ask();
+  await waitFor(() => first.requests.length === 2, "the probe with the other key");
+  await askInTurn(world, 4);
+  expect(first.requests).toHaveLength(2);
+  hold.resolve();
+  expect(await probe).toBe("answered");
+});
+
+describe("a deployment that is well again", () => {
+  const nowMs = 1_000_000;
+  const failed = (breaker: Breaker, keyId: string, evidence: FailureEvidence = "provider", isProbe = false) =>
+    breaker.failed(nowMs, { keyId, evidence, isProbe });
+
+  /** It has failed for two keys, and was tried once with success. */
+  function recovered(before: (breaker: Breaker) => void = () => undefined): Breaker {
+    const breaker = new Breaker();
+    before(breaker);
+    for (const keyId of ["a", "b", "a", "b", "a"]) failed(breaker, keyId);
+    expect(breaker.state(nowMs)).toBe("open");
+    breaker.answered(nowMs, "c");
+    expect(breaker.state(nowMs)).toBe("closed");
+    return breaker;
+  }
+
+  /** Eight of eleven calls fail, four for each of two keys, never many in a row. */
+  function failForTwo(breaker: Breaker): void {
+    for (const keyId of ["a", "b", "c", "a", "b", "c", "a", "b", "c", "a", "b"]) {
+      if (keyId === "c") breaker.answered(nowMs, keyId);
+      else failed(breaker, keyId);
+    }
+  }
+
+  test("is not condemned for what it did before", () => {
+    const breaker = recovered();
+    for (const keyId of ["a", "b", "a", "b"]) failed(breaker, keyId);
+    expect(breaker.state(nowMs)).toBe("closed");
+    expect(breaker.recent(nowMs)).toEqual({ calls: 5, failures: 4 });
+  });
+
+  test("is condemned as soon as any other, whoever had failed before", () => {
+    const breaker = recovered();
+    failForTwo(breaker);
+    expect(breaker.state(nowMs)).toBe("open");
+  });
+
+  test("is condemned as soon as any other, whatever was unclear before", () => {
+    const breaker = recovered((it) => {
+      for (const keyId of ["d", "e", "d", "e"]) failed(it, keyId, "unclear");
+    });
+    failForTwo(breaker);
+    expect(breaker.state(nowMs)).toBe("open");
   });
 });
 

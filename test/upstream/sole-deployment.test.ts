@@ -193,7 +193,9 @@ describe("a pause that the provider asks for", () => {
     const leaving = new AbortController();
     const waiting = Array.from({ length: 64 }, () => ask({ signal: leaving.signal }));
     expect(health()?.waiting).toBe(64);
-    expect(await refusal()).toMatchObject({ code: "service_unavailable", retryAfterSeconds: 2 });
+    const refusing = refusal();
+    expect(health()?.waiting).toBe(64);
+    expect(await refusing).toMatchObject({ code: "service_unavailable", retryAfterSeconds: 2 });
     leaving.abort();
     await Promise.all(waiting);
     expect(health()).toMatchObject({ inFlight: 0, waiting: 0 });

@@ -1,5 +1,7 @@
-import { expect, test } from "bun:test";
+import { expect, spyOn, test } from "bun:test";
 import { Lockout } from "../../../src/admin/auth/lockout.ts";
+import { accessError } from "../../../src/admin/routes/refusal.ts";
+import { nextTurn } from "../../../src/base/next-turn.ts";
 import { FakeClock } from "../../support/clock.ts";
 
 function fail(lockout: Lockout, address: string, times: number): void {
@@ -45,4 +47,30 @@ test("ten thousand addresses are remembered, the oldest is forgotten first", () 
   expect([lockout.waitSeconds("first"), lockout.waitSeconds("second")]).toEqual([900, 900]);
   lockout.failed("one more");
   expect([lockout.waitSeconds("first"), lockout.waitSeconds("second")]).toEqual([0, 900]);
+});
+
+test("a wrong token from a locked address is answered a second late, a hundred of them at most at once", async () => {
+  const second = Promise.withResolvers<void>();
+  const sleeping = spyOn(Bun, "sleep").mockImplementation(() => second.promise);
+  try {
+    const lockout = new Lockout(new FakeClock());
+    const refused = { kind: "refused", status: 429, message: "wait", waitSeconds: 900 } as const;
+    let answered = 0;
+    const answering = Array.from({ length: 101 }, async () => {
+      await accessError(lockout, refused);
+      answered += 1;
+    });
+    await nextTurn();
+    expect(sleeping.mock.calls).toEqual(Array(100).fill([1000]));
+    expect(answered).toBe(1);
+    second.resolve();
+    await Promise.all(answering);
+    // Those that have been answered make room for others.
+    await accessError(lockout, refused);
+    expect(sleeping.mock.calls).toHaveLength(101);
+    await accessError(lockout, { ...refused, status: 401 });
+    expect(sleeping.mock.calls).toHaveLength(101);
+  } finally {
+    sleeping.mockRestore();
+  }
 });
