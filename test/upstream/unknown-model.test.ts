@@ -89,6 +89,16 @@ describe.each(Object.entries(refusals))(
   },
 );
 
+test("one that is gone goes to the next deployment, and is an alarm", async () => {
+  first.script(
+    json({ error: "The requested model is deprecated and no longer supported." }, { status: 410 }),
+  );
+  second.script(answerFrom("chat/text.json"));
+  const { upstream, plan, log } = setUp([{ url: first.url }, { url: second.url, priority: 2 }]);
+  (await upstream.open(plan())).finished("completed");
+  expect(log).toMatchObject([{ level: "error", fields: { failure: "status_410" } }]);
+});
+
 test("one that is refused within a 200 is an alarm too", async () => {
   first.script(sse(`data: ${JSON.stringify(refusals["OpenAI, responses"])}\n\n`));
   second.script(answerFrom("chat/text.sse"));

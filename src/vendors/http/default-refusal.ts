@@ -15,8 +15,8 @@ export function readDefaultRefusal({ head, text, receivedAtMs }: RefusedAnswer):
 /** Null where the status says it all. */
 function subjectOf(status: number, refusal: Refusal, waitMs: number | null): RefusalSubject | null {
   if (status === 400 && refusal.refusesProofs === true) return "proofs";
-  // OpenAI, DeepSeek, Mistral and others say so of the model's name, which others say with 404.
-  if ((status === 400 || status === 422) && isUnknownModel(refusal)) return "account";
+  // OpenAI, DeepSeek, Mistral and others say so of the model's name, which others say with 404, or with 410 once it is retired.
+  if (status === 410 || ((status === 400 || status === 422) && isUnknownModel(refusal))) return "account";
   if (status < 400 || status >= 500) return null;
   // Azure says `insufficient_quota` of a minute's quota too, but then it says how long to wait.
   return waitMs === null && isUnpaid(refusal) ? "unpaid" : null;
