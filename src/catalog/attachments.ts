@@ -16,12 +16,14 @@ export function attachmentOf(type: Json | undefined): Attachment | null {
     case "computer_screenshot":
       return "image";
     case "document":
+    case "document_url":
     case "file":
     case "input_file":
       return "document";
     case "input_audio":
       return "audio";
     case "audio_url":
+    case "video":
     case "video_url":
     case "input_video":
       return "media";

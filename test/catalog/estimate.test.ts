@@ -186,6 +186,8 @@ const unmeasured: Readonly<Record<string, JsonObject>> = {
   "a spreadsheet that is called text": { type: "input_file", file_data: `data:text/csv;base64,${docx}` },
   "a PDF by address of a responses client": { type: "input_file", file_url: address },
   "a file by id of a responses client": { type: "input_file", file_id: "file-1" },
+  "a PDF by Mistral's name for it": { type: "document_url", document_url: address },
+  "a video by Qwen's name for it": { type: "video", video: ["https://example.com/1.jpg"] },
   "speech by address": { type: "audio_url", audio_url: { url: "https://example.com/a.mp3" } },
   "a video by address": { type: "video_url", video_url: { url: "https://example.com/a.mp4" } },
   "a video in bytes": { type: "video_url", video_url: { url: `data:video/mp4;base64,${docx}` } },

@@ -63,6 +63,13 @@ describe("the token counter", () => {
     expect(idle.running).toBe(false);
   });
 
+  test("has its thread ready before the first count, if it is told", async () => {
+    const ready = new TokenCounter();
+    ready.prepare();
+    expect(ready.running).toBe(true);
+    ready.stop();
+  });
+
   test("counts roughly when the thread is too slow", async () => {
     const hurried = new TokenCounter({ deadlineMs: 1 });
     expect(await hurried.text([prose])).toBe(roughCount([prose]));

@@ -14,7 +14,10 @@ describe("input for a window of 1000 tokens", () => {
       asked.push(body);
       return count;
     };
-    return { asked, tokens: { request, text: async () => 0, requestAtMost: async () => 0 } };
+    return {
+      asked,
+      tokens: { request, text: async () => 0, requestAtMost: async () => 0, prepare: () => {} },
+    };
   };
 
   test("is not even counted if its estimate fits exactly", () => {
@@ -45,7 +48,7 @@ describe("input for a window of 1000 tokens", () => {
   });
 });
 
-test("a beta of Anthropic's counts on Anthropic's routes alone", () => {
+test("a request is checked as one of a beta if it says so", () => {
   const limits = { maxValues: 1, maxListItems: 1 } as never;
   const optionsOf = (path: string, headers: Record<string, string>) => {
     const route = routes.find((each) => each.path === path);
@@ -55,5 +58,4 @@ test("a beta of Anthropic's counts on Anthropic's routes alone", () => {
   const beta = { "anthropic-beta": "x" };
   expect(optionsOf("/v1/messages", beta)).toEqual({ anthropicBeta: true });
   expect(optionsOf("/v1/messages", {})).toEqual({ anthropicBeta: false });
-  expect(optionsOf("/v1/chat/completions", beta)).toEqual({ anthropicBeta: false });
 });

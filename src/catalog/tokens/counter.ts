@@ -61,6 +61,9 @@ export class TokenCounter {
   /** The same with the most that large attachments, and members of the body that are not known here, may add. */
   readonly requestAtMost = (body: Uint8Array): Promise<number> => this.#count(body, true);
 
+  /** Starts the thread, if there is none: a count will be wanted soon, and loading takes half a second. */
+  readonly prepare = (): void => void this.#ensureWorker();
+
   /** Ends the thread. The next count starts it again. */
   stop(): void {
     this.#worker?.terminate();
