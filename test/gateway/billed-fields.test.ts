@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { Json, JsonObject } from "../../src/base/json.ts";
 import { billedFields } from "../../src/dialects/names/billed-fields.ts";
+import { json } from "../support/answers.ts";
+import { fixture } from "../support/fixtures.ts";
 import { type Caller, World } from "./world.ts";
 
 /** Fields that change what a call costs, or who answers it, pass with a price or with the operator's word. */
@@ -16,6 +18,14 @@ provider = "openai"
 max_output_tokens = 100
 price = { input = 1.0, output = 2.0 }
 allow = [${allowed}, "google.cached_content", "modalities"]
+
+[[models]]
+id = "gpt-window"
+provider = "openai"
+context_window = 1000
+max_output_tokens = 100
+price = { input = 1.0, output = 2.0 }
+allow = ["multi_agent", "prompt_id", "route"]
 
 [[models]]
 id = "gpt-priced"
@@ -43,6 +53,7 @@ beforeEach(() => world.provider.reset());
 afterAll(() => world[Symbol.asyncDispose]());
 
 const user = { role: "user", content: "Hello" };
+const answer = JSON.parse(fixture("chat/text.json")) as JsonObject;
 
 /** The status, and what the error names; what the provider was sent is in `world.provider`. */
 async function outcome(model: string, changes: JsonObject, path = "/v1/chat/completions"): Promise<string> {
@@ -73,7 +84,9 @@ describe("a field that may cost something", () => {
     test(`is refused without a price and passes when allowed: ${name}`, async () => {
       for (const model of ["gpt-test", "local-chat"]) {
         expect(await outcome(model, { [name]: value })).toBe(refusal);
-        for (const nothing of [null, false, "", [], { enabled: false }]) {
+        const off = [{ enabled: false }, { enable: false }, { mode: "off" }, { type: "disabled" }];
+        const empty = effect === "tool" || effect === "agents" ? [] : [{}];
+        for (const nothing of [null, false, "", [], ...off, ...empty]) {
           if (name === "prompt" && nothing === "") continue;
           expect(await outcome(model, { [name]: nothing })).toBe("passes");
         }
@@ -127,6 +140,12 @@ describe("a field that may cost something", () => {
     }
   });
 
+  test("is found in a body that is too large for the event loop", async () => {
+    const messages = [{ role: "user", content: "a line of text\n".repeat(100_000) }];
+    expect(await outcome("local-chat", { messages, route: "fallback" })).toBe("400 route");
+    expect(await outcome("local-chat", { messages, x: { plugins: ["y"] } })).toBe("400 x.plugins");
+  });
+
   test("is the caller's own word in what the caller defines", async () => {
     const words = { provider: "x", models: ["y"], route: "z", enable_search: true, prompt: { id: "p" } };
     const parameters = { type: "object", properties: words };
@@ -135,7 +154,10 @@ describe("a field that may cost something", () => {
       { tools: [{ type: "function", function: { name: "f", parameters } }] },
       { response_format: { type: "json_schema", json_schema: { name: "s", schema: parameters } } },
       { messages: [{ ...user, provider: "x", models: ["y"] }] },
-      { chat_template_kwargs: { provider: "x", route: "y", models: ["z"] } },
+      ...[
+        ...["models", "provider", "route", "preset", "guardrails", "prompt", "web_search", "caching"],
+        ...["context_id", "agent_id", "assistant_id", "connectors"],
+      ].map((word) => ({ chat_template_kwargs: { [word]: { id: "x" } } })),
       { documents: [words] },
       { prompt: "The text of a completion" },
     ] as JsonObject[]) {
@@ -166,6 +188,30 @@ test("a field that turns a tool on is held and charged for as that tool", async 
   const poor = await world.creditCaller(0.02);
   const body = { model: "gpt-priced", messages: [user], enable_code_interpreter: true };
   expect((await world.ask(poor, { path: "/v1/chat/completions", body })).status).toBe(402);
+});
+
+test("what has the provider run the model more than once may use more than its window, and what only chooses who runs it may not", async () => {
+  const usage = { prompt_tokens: 5000, completion_tokens: 10, total_tokens: 5010 };
+  const charged = async (fields: JsonObject) => {
+    const before = (await world.chargesOf(caller)).length;
+    world.provider.script(json({ ...answer, usage }));
+    const body = { model: "gpt-window", messages: [user], ...fields };
+    expect((await world.ask(caller, { path: "/v1/chat/completions", body })).status).toBe(200);
+    return -((await world.chargesOf(caller))[before]?.amount ?? 0);
+  };
+  expect(await charged({ multi_agent: { enabled: true } })).toBe(5_020_000);
+  expect(await charged({ prompt_id: "x" })).toBe(5_020_000);
+  expect(await charged({ route: "fallback" })).toBeLessThan(1_000_000);
+});
+
+test("a refusal names the price that is missing, or how it is allowed", async () => {
+  for (const { name, tool, effect } of billedFields) {
+    const body = { model: "gpt-test", messages: [user], [name]: asking(name) };
+    const text = await (await world.ask(caller, { path: "/v1/chat/completions", body })).text();
+    if (tool !== undefined) expect(text).toContain(`price.${tool}`);
+    else if (effect === "tool") expect(text).toContain("what its calls cost");
+    expect(JSON.parse(text).error.message).toContain(`allow = ["${name}"]`);
+  }
 });
 
 test("several agents pass where the operator allows them, and a model's template where it is allowed", async () => {

@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { systemClock } from "../../src/base/clock.ts";
 import type { JsonObject } from "../../src/base/json.ts";
+import { GivenIdRegistry } from "../../src/gateway/request/given-ids.ts";
+import type { Store } from "../../src/store/store.ts";
 import { json, openAiError, sse } from "../support/answers.ts";
 import { upstreamKeys } from "../support/config.ts";
 import { fixture } from "../support/fixtures.ts";
@@ -29,6 +32,29 @@ provider = "gemini"
 upstream_model = "gemini-2.5-pro"
 max_output_tokens = 100
 price = { input = 1.0, output = 2.0 }
+
+[providers.spare]
+kind = "anthropic"
+base_url = "PROVIDER_URL/spare"
+api_key = "env:TEST_BEDROCK_KEY"
+
+[[models]]
+id = "claude-spare"
+provider = "spare"
+max_output_tokens = 100
+price = { input = 1.0, output = 2.0 }
+
+[[models]]
+id = "mixed-test"
+max_output_tokens = 100
+price = { input = 1.0, output = 2.0 }
+[[models.deployments]]
+provider = "openai"
+priority = 1
+[[models.deployments]]
+provider = "gemini"
+upstream_model = "gemini-2.5-pro"
+priority = 2
 
 [[models]]
 id = "pooled-test"
@@ -202,6 +228,19 @@ describe("an item without the content that it stands for", () => {
     expect(await outcome(bob, { ...base, model: "gpt-test", input })).toBe("answered");
   });
 
+  test("is its key's if any of the model's providers would look it up", async () => {
+    const input = [{ id, type: "reasoning", summary: [] }];
+    expect(await outcome(bob, { ...base, model: "mixed-test", input })).toBe("404 not_found input[0].id");
+    world.provider.script(
+      json({ ...response, id: fresh("resp_"), output: [{ id: `${id}x`, type: "reasoning" }] }),
+    );
+    expect(await outcome(bob, { ...base, model: "mixed-test" })).toBe("answered");
+    world.provider.reset();
+    const given = [{ id: `${id}x`, type: "reasoning", summary: [] }];
+    expect(await outcome(bob, { ...base, model: "mixed-test", input: given })).toBe("answered");
+    expect(world.provider.requests[0]?.path).toBe("/openai/v1/responses");
+  });
+
   test("is looked up by nobody where the request is translated", async () => {
     const input = [
       { role: "user", content: "x" },
@@ -242,6 +281,15 @@ describe("an answer that a new one is compared with", () => {
     });
     const { id } = (await translated.json()) as { id: string };
     expect(await outcome(alice, compared(id), messages)).toBe("answered");
+  });
+
+  test("binds the new one to no provider", async () => {
+    const id = fresh("msg_");
+    world.provider.script(json({ ...message, id }));
+    expect(await outcome(alice, compared(null), messages)).toBe("answered");
+    world.provider.reset();
+    expect(await outcome(alice, { ...compared(id), model: "claude-spare" }, messages)).toBe("answered");
+    expect(world.provider.requests[0]?.path).toStartWith("/spare/");
   });
 
   test("is left out where the request is translated", async () => {
@@ -299,6 +347,11 @@ describe("a file that the provider itself would open", () => {
     expect(world.provider.requests).toEqual([]);
   });
 
+  test("is not found if any of the model's providers would open it", async () => {
+    expect(await outcome(alice, chatOf(files, "mixed-test"), chat)).toBe(`404 not_found ${param}`);
+    expect(world.provider.requests).toEqual([]);
+  });
+
   test("is none elsewhere on the web, nor in the request itself", async () => {
     world.provider.script(json(JSON.parse(fixture("chat/text.json"))));
     for (const url of [
@@ -306,6 +359,8 @@ describe("a file that the provider itself would open", () => {
       "https://storage.googleapis.com/public/a.png",
       files,
       "data:image/png;base64,iVBORw0KGgo=",
+      "iVBORw0KGgo=",
+      "ftp://127.0.0.1/a.png",
     ]) {
       expect(await outcome(alice, chatOf(url, "gpt-test"), chat)).toBe("answered");
     }
@@ -329,4 +384,24 @@ test("what is stored for an account goes by many names, and belongs to nobody un
   const claude = { model: "claude-test", max_tokens: 9, messages: [{ role: "user", content: "x" }] };
   world.provider.script(json(JSON.parse(fixture("messages/text.json"))));
   expect(await outcome(alice, { ...claude, container }, "/v1/messages")).toBe("answered");
+});
+
+test("a request names a thousand stored things at most", async () => {
+  const id = fresh("resp_");
+  world.provider.script(json({ ...response, id }));
+  expect(await outcome(alice, { ...base, model: "gpt-test" })).toBe("answered");
+  const naming = (count: number) => ({
+    ...{ ...base, model: "gpt-test" },
+    input: Array.from({ length: count }, () => ({ type: "item_reference", id })),
+  });
+  expect(await outcome(alice, naming(1000))).toBe("answered");
+  expect(await outcome(alice, naming(1001))).toBe("400 invalid_request");
+});
+
+test("ids are pruned until there is nothing more to prune", async () => {
+  const pruned = [1000, 1000, 999, 1000];
+  let calls = 0;
+  const store = { pruneGivenIds: () => Promise.resolve(pruned[calls++] ?? 0) } as unknown as Store;
+  await new GivenIdRegistry({ store, clock: systemClock }).prune();
+  expect(calls).toBe(3);
 });

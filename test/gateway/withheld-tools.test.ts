@@ -19,6 +19,17 @@ id = "gpt-searching"
 provider = "openai"
 max_output_tokens = 100
 price = { input = 1.0, output = 2.0, web_search = 10.0 }
+
+[[models]]
+id = "gpt-mixed"
+max_output_tokens = 100
+price = { input = 1.0, output = 2.0, web_search = 10.0 }
+[[models.deployments]]
+provider = "openai"
+[[models.deployments]]
+provider = "openai"
+upstream_model = "gpt-other"
+price = { input = 1.0, output = 2.0 }
 `;
 
 beforeAll(async () => {
@@ -143,6 +154,8 @@ describe("a tool without a price that is offered", () => {
     expect(untyped.body["tools"]).toEqual([own]);
     const { body } = await sent(chat, { tools: [{ function: { name: "f" } }, {}] });
     expect(body["tools"]).toEqual([{ function: { name: "f" } }, {}]);
+    const named = { tools: [{ name: "f", input_schema: { type: "object" } }] };
+    expect(await sent(messages, named)).toMatchObject({ body: named, dropped: null });
   });
 
   test("is sent where it has a price, or where the operator allows it", async () => {
@@ -156,6 +169,11 @@ describe("a tool without a price that is offered", () => {
       dropped: "tools.x_search",
       body: { tools: [own, tools[2]] },
     });
+  });
+
+  test("is left out if a deployment that may answer has no price for it", async () => {
+    const mixed = { ...responses, body: { ...responses.body, model: "gpt-mixed" } };
+    expect((await sent(mixed, { tools: [own, { type: "web_search" }] })).dropped).toBe("tools.web_search");
   });
 
   test("is charged for nothing, and held for nothing", async () => {
@@ -209,8 +227,14 @@ describe("a tool without a price that is forced", () => {
 
   test("is none where another can be chosen", async () => {
     const choice = { type: "allowed_tools", mode: "auto", tools: [{ type: "custom", name: "own" }, search] };
-    const { body } = await sent(responses, { tools: [own, search], tool_choice: choice });
+    const { body } = await sent(responses, { tools: [own, search, { type: "mcp" }], tool_choice: choice });
     expect(body["tool_choice"]).toEqual({ ...choice, tools: choice.tools.slice(0, 1) });
+    const other = { type: "tool", name: "own" };
+    const forced = await sent(messages, { tools: [own, claudes], tool_choice: other });
+    expect(forced).toMatchObject({
+      body: { tool_choice: other, tools: [own] },
+      dropped: `tools.${claudes.type}`,
+    });
     for (const tool_choice of ["required", "auto", "none"]) {
       expect((await sent(responses, { tools: [own, search], tool_choice })).body["tool_choice"]).toBe(
         tool_choice,

@@ -27,10 +27,12 @@ describe("a value that is removed", () => {
 
 test("whichever values are removed, the rest is what remains of the parsed JSON", () => {
   const items = ["a", { b: [1, 2], c: null }, [], [[3]], {}];
-  const text = JSON.stringify({ first: items, last: "x" }, null, 1);
-  for (let mask = 0; mask < 1 << items.length; mask += 1) {
-    const gone = items.flatMap((_, index) => ((mask >> index) & 1 ? index : []));
-    const kept: Json = { first: items.filter((_, index) => !gone.includes(index)), last: "x" };
-    expect(JSON.parse(removed(text, ...gone.map((index) => ["first", index])))).toEqual(kept);
+  const value = { first: items, last: "x" };
+  for (const text of [JSON.stringify(value), JSON.stringify(value, null, 1)]) {
+    for (let mask = 0; mask < 1 << items.length; mask += 1) {
+      const gone = items.flatMap((_, index) => ((mask >> index) & 1 ? index : []));
+      const kept: Json = { first: items.filter((_, index) => !gone.includes(index)), last: "x" };
+      expect(JSON.parse(removed(text, ...gone.map((index) => ["first", index])))).toEqual(kept);
+    }
   }
 });
