@@ -1,20 +1,14 @@
 import type { Clock } from "../base/clock.ts";
 import { newId } from "../base/id.ts";
-import type { BudgetPeriod, KeyMode, KeyRecord, Store } from "../store/store.ts";
+import { attributesOf, type KeyUpdate, unsetAttributes } from "../base/key-attributes.ts";
+import type { KeyMode, KeyRecord, Store } from "../store/store.ts";
 import { newSecret, prefixLength } from "./form.ts";
 import { hashSecret } from "./hash.ts";
 
-export interface KeySpec {
+export interface KeySpec extends KeyUpdate {
   readonly mode: KeyMode;
-  readonly label?: string | null | undefined;
   /** Opening credit of a credit key. */
   readonly creditNano?: number | undefined;
-  readonly budgetTokens?: number | null | undefined;
-  readonly period?: BudgetPeriod | undefined;
-  readonly rpmLimit?: number | null | undefined;
-  readonly scope?: string | undefined;
-  readonly models?: readonly string[] | null | undefined;
-  readonly expiresAtMs?: number | null | undefined;
 }
 
 export interface IssuedKey {
@@ -27,20 +21,16 @@ export async function issueKey(store: Store, clock: Clock, spec: KeySpec): Promi
   const secret = newSecret();
   const id = newId("key_");
   const key: KeyRecord = {
+    ...unsetAttributes,
+    period: spec.mode === "token_budget" ? "month" : "none",
+    ...attributesOf(spec),
     id,
     accountId: ownAccountId(id),
     hash: hashSecret(secret),
     prefix: secret.slice(0, prefixLength),
-    label: spec.label ?? null,
     mode: spec.mode,
     status: "active",
-    scope: spec.scope ?? "all",
-    models: spec.models ?? null,
-    rpmLimit: spec.rpmLimit ?? null,
-    budgetTokens: spec.budgetTokens ?? null,
-    period: spec.period ?? (spec.mode === "token_budget" ? "month" : "none"),
     createdAtMs: clock.wallMs(),
-    expiresAtMs: spec.expiresAtMs ?? null,
     previousHash: null,
     previousUntilMs: null,
   };

@@ -1,4 +1,5 @@
 import type { AttemptRecord } from "../base/attempt.ts";
+import type { KeyAttributes } from "../base/key-attributes.ts";
 import type { KeptRates, Quantities } from "../base/rates.ts";
 import type { Usage, UsageBasis } from "../base/usage.ts";
 
@@ -6,9 +7,9 @@ import type { Usage, UsageBasis } from "../base/usage.ts";
 
 export type KeyMode = "credit" | "token_budget";
 export type StoredKeyStatus = "active" | "disabled" | "suspended" | "revoked";
-export type BudgetPeriod = "day" | "week" | "month" | "none";
+export type { BudgetPeriod, KeyAttributes } from "../base/key-attributes.ts";
 
-export interface KeyRecord {
+export interface KeyRecord extends KeyAttributes {
   readonly id: string;
   /** Who pays for it; `mode`, `budgetTokens` and `period` are the account's. */
   readonly accountId: string;
@@ -16,41 +17,16 @@ export interface KeyRecord {
   readonly hash: string;
   /** The first 12 characters of the key; not secret. */
   readonly prefix: string;
-  readonly label: string | null;
   readonly mode: KeyMode;
   readonly status: StoredKeyStatus;
-  /** A provider's name, or `all`. */
-  readonly scope: string;
-  /** The models it is entitled to; null means all. */
-  readonly models: readonly string[] | null;
-  readonly rpmLimit: number | null;
-  readonly budgetTokens: number | null;
-  readonly period: BudgetPeriod;
   readonly createdAtMs: number;
-  readonly expiresAtMs: number | null;
   /** The secret before the last rotation, valid until `previousUntilMs`. */
   readonly previousHash: string | null;
   readonly previousUntilMs: number | null;
 }
 
-/** What an operator may change about a key; the rest is changed by its own operation. */
-export type KeyChanges = Partial<
-  Pick<
-    KeyRecord,
-    | "label"
-    | "status"
-    | "scope"
-    | "models"
-    | "rpmLimit"
-    | "budgetTokens"
-    | "period"
-    | "expiresAtMs"
-    | "hash"
-    | "prefix"
-    | "previousHash"
-    | "previousUntilMs"
-  >
->;
+/** All that ever changes about a key. */
+export type KeyChanges = Partial<Omit<KeyRecord, "id" | "accountId" | "mode" | "createdAtMs">>;
 
 /**
  * `charge` and `overrun` come from exchanges, `topup` and `adjustment` from operators. Entries are only

@@ -1,3 +1,4 @@
+import { type KeyAttribute, keyAttributeList } from "../../base/key-attributes.ts";
 import { creditsFromNano } from "../../base/money.ts";
 import type { KeyRecord } from "../../store/store.ts";
 
@@ -5,13 +6,10 @@ const longestValue = 200;
 
 /** What the audit log says of a new key: what it may spend, and every limit that it has. */
 export function creationDetail(key: KeyRecord, creditNano: number): string {
-  const limits = [
-    key.rpmLimit === null ? null : `rpm ${key.rpmLimit}`,
-    key.scope === "all" ? null : `scope ${key.scope}`,
-    key.models === null ? null : `models ${listed(key.models)}`,
-    key.expiresAtMs === null ? null : `expires ${moment(key.expiresAtMs)}`,
-  ];
-  return [key.mode, spendable(key, creditNano), ...limits].filter((part) => part !== null).join(", ");
+  const limits = keyAttributeList
+    .filter(({ kind, table, field, unset }) => kind !== "text" && table === "keys" && key[field] !== unset)
+    .map((attribute) => `${attribute.option} ${valueText(attribute, key)}`);
+  return [key.mode, spendable(key, creditNano), ...limits].join(", ");
 }
 
 function spendable({ mode, budgetTokens, period }: KeyRecord, creditNano: number): string {
@@ -20,28 +18,20 @@ function spendable({ mode, budgetTokens, period }: KeyRecord, creditNano: number
   return period === "none" ? tokens : `${tokens} a ${period}`;
 }
 
-/** What the audit log says of a changed key: each limit as it was and as it is. A label may be a person's name, so it is only named. */
+/** What the audit log says of a changed key: each limit as it was and as it is. */
 export function updateDetail(before: KeyRecord, after: KeyRecord): string {
-  const changes = [
-    before.label === after.label ? null : "label",
-    changed("rpm", before.rpmLimit ?? "none", after.rpmLimit ?? "none"),
-    changed("budget", before.budgetTokens ?? "none", after.budgetTokens ?? "none"),
-    changed("period", before.period, after.period),
-    changed("scope", before.scope, after.scope),
-    changed("models", listed(before.models), listed(after.models)),
-    changed("expires", moment(before.expiresAtMs), moment(after.expiresAtMs)),
-  ];
-  return changes.filter((change) => change !== null).join(", ") || "nothing changed";
+  const changes = keyAttributeList.flatMap((attribute) => {
+    const [was, is] = [valueText(attribute, before), valueText(attribute, after)];
+    if (was === is) return [];
+    // A text may be a person's name, so it is only named.
+    return [attribute.kind === "text" ? attribute.option : `${attribute.option} ${was} → ${is}`];
+  });
+  return changes.join(", ") || "nothing changed";
 }
 
-function changed(what: string, before: string | number, after: string | number): string | null {
-  return before === after ? null : `${what} ${before} → ${after}`;
-}
-
-function listed(models: readonly string[] | null): string {
-  return models === null ? "all" : models.join(" ").slice(0, longestValue);
-}
-
-function moment(ms: number | null): string {
-  return ms === null ? "never" : new Date(ms).toISOString();
+function valueText({ field, kind, none }: KeyAttribute, key: KeyRecord): string {
+  const value = key[field];
+  if (value === null) return none ?? "none";
+  if (kind === "moment") return new Date(Number(value)).toISOString();
+  return typeof value === "object" ? value.join(" ").slice(0, longestValue) : String(value);
 }

@@ -1,28 +1,21 @@
 import { assert } from "../../base/assert.ts";
 import { dateOfDay } from "../../base/clock.ts";
+import { attributesOf, type KeyAttributes } from "../../base/key-attributes.ts";
 import { creditsFromNano } from "../../base/money.ts";
 import { effectiveStatus, type KeyStatus } from "../../keys/status.ts";
 import type { AccountSummary } from "../../ledger/accounts.ts";
 import { nextPeriodStart, periodStart } from "../../ledger/period.ts";
-import { type BudgetPeriod, emptyTotals, type KeyMode, type KeyRecord } from "../../store/store.ts";
+import { type BudgetPeriod, emptyTotals, type KeyRecord } from "../../store/store.ts";
 import { iso, isoOrNull } from "../iso-time.ts";
 import type { KeyView } from "../views.ts";
 import type { OperationContext } from "./context.ts";
+import { attributeDocument } from "./key-document.ts";
 
 /** What the command line and the admin API show of a key: its derived status and its account. Never its hash. */
-export interface KeySummary {
-  readonly id: string;
-  /** Who pays for it. */
-  readonly accountId: string;
-  readonly prefix: string;
-  readonly label: string | null;
-  readonly mode: KeyMode;
+export interface KeySummary
+  extends KeyAttributes,
+    Pick<KeyRecord, "id" | "accountId" | "prefix" | "mode" | "createdAtMs"> {
   readonly status: KeyStatus;
-  readonly scope: string;
-  readonly models: readonly string[] | null;
-  readonly rpmLimit: number | null;
-  readonly createdAtMs: number;
-  readonly expiresAtMs: number | null;
   /** Until when the secret before the last rotation works; null if it does not. */
   readonly previousUntilMs: number | null;
   /** Null for token-budget keys. */
@@ -76,17 +69,13 @@ export function summarizeKey(
   const isCredit = key.mode === "credit";
   const graceLasts = key.previousUntilMs !== null && key.previousUntilMs > nowMs;
   return {
+    ...attributesOf(key),
     id: key.id,
     accountId: key.accountId,
     prefix: key.prefix,
-    label: key.label,
     mode: key.mode,
     status: effectiveStatus(key, nowMs),
-    scope: key.scope,
-    models: key.models,
-    rpmLimit: key.rpmLimit,
     createdAtMs: key.createdAtMs,
-    expiresAtMs: key.expiresAtMs,
     previousUntilMs: graceLasts ? key.previousUntilMs : null,
     credit: isCredit
       ? { purchasedNano: account.purchased, usedNano: account.used, balanceNano: account.posted }
@@ -146,19 +135,15 @@ async function summaryFrom(
 
 /** The summary as JSON, with the wire's names and in credits. Only a running gateway knows what is held. */
 export function keyDocument(summary: KeySummary): Omit<KeyView, "held"> {
-  const { credit, budget, models } = summary;
+  const { credit, budget } = summary;
   return {
     id: summary.id,
     account: summary.accountId,
     prefix: summary.prefix,
-    label: summary.label,
     mode: summary.mode,
     status: summary.status,
-    scope: summary.scope,
-    models: models && [...models],
-    rpm_limit: summary.rpmLimit,
+    ...attributeDocument(summary),
     created_at: iso(summary.createdAtMs),
-    expires_at: isoOrNull(summary.expiresAtMs),
     previous_secret_until: isoOrNull(summary.previousUntilMs),
     credit: credit && {
       purchased: creditsFromNano(credit.purchasedNano),

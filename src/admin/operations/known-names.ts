@@ -1,3 +1,4 @@
+import type { KeyUpdate } from "../../base/key-attributes.ts";
 import { didYouMean } from "../../config/suggest.ts";
 import { OperationRefusal } from "./refusal.ts";
 
@@ -7,16 +8,11 @@ export interface KnownNames {
   readonly models: readonly string[];
 }
 
-interface Named {
-  readonly scope?: string | undefined;
-  readonly models?: readonly string[] | null | undefined;
-}
-
 /**
  * A key for a model or provider that does not exist would only fail at its first request, far from the typing error.
  * Names that the key already has are not checked, since a model may have been removed meanwhile.
  */
-export function refuseUnknownNames(named: Named, known: KnownNames, has: Named = {}): void {
+export function refuseUnknownNames(named: KeyUpdate, known: KnownNames, has: KeyUpdate = {}): void {
   const { scope } = named;
   if (scope !== undefined && scope !== "all" && scope !== has.scope && !known.providers.includes(scope)) {
     throw new OperationRefusal(

@@ -1,4 +1,5 @@
-import type { BudgetPeriod, KeyChanges, KeyRecord } from "../../store/store.ts";
+import { attributesOf, type KeyUpdate } from "../../base/key-attributes.ts";
+import type { KeyRecord } from "../../store/store.ts";
 import type { OperationContext } from "./context.ts";
 import { findKey } from "./find-key.ts";
 import { updateDetail } from "./key-change-detail.ts";
@@ -6,24 +7,13 @@ import { checkKeyFields } from "./key-fields.ts";
 import { type KnownNames, refuseUnknownNames } from "./known-names.ts";
 import { OperationRefusal } from "./refusal.ts";
 
-/** Changes only the given fields; null removes a limit. */
-export interface KeyUpdate {
-  readonly label?: string | null | undefined;
-  readonly rpmLimit?: number | null | undefined;
-  readonly budgetTokens?: number | null | undefined;
-  readonly period?: BudgetPeriod | undefined;
-  readonly scope?: string | undefined;
-  readonly models?: readonly string[] | null | undefined;
-  /** A new expiry reactivates an expired key. */
-  readonly expiresAtMs?: number | null | undefined;
-}
-
 export interface UpdatedKey {
   readonly key: KeyRecord;
   /** For the audit log. */
   readonly detail: string;
 }
 
+/** Changes only what is given; null removes a limit, and a new expiry reactivates an expired key. */
 export async function updateKey(
   context: OperationContext,
   idOrPrefix: string,
@@ -45,15 +35,10 @@ export async function updateKey(
   }
   checkKeyFields(update, context.clock.wallMs());
   if (known !== null) refuseUnknownNames(update, known, key);
-  const changes = named(update);
+  const changes = attributesOf(update);
   if (Object.keys(changes).length === 0) {
     throw new OperationRefusal("invalid_input", "nothing to change was named");
   }
   const updated = await context.store.updateKey(key.id, changes);
   return { key: updated, detail: updateDetail(key, updated) };
-}
-
-/** The update without undefined fields, since the store writes every field it is given. */
-function named(update: KeyUpdate): KeyChanges {
-  return Object.fromEntries(Object.entries(update).filter(([, value]) => value !== undefined));
 }

@@ -8,9 +8,10 @@ import { createKey } from "../operations/create-key.ts";
 import { entryDetail } from "../operations/entry-text.ts";
 import { findKey } from "../operations/find-key.ts";
 import { creationDetail } from "../operations/key-change-detail.ts";
+import { attributesFromBody } from "../operations/key-document.ts";
 import { rotateKey } from "../operations/rotate-key.ts";
 import { topUp } from "../operations/top-up.ts";
-import { type KeyUpdate, updateKey } from "../operations/update-key.ts";
+import { updateKey } from "../operations/update-key.ts";
 import {
   adjustBody,
   issuedKeyView,
@@ -57,7 +58,7 @@ export const keyRoutes: readonly AdminRoute[] = [
     { path: "/keys/:key", summary: "Change a key", body: keyChangesBody, answers: keyViewSchema },
     async (call) => {
       const { named } = call.deps.settings();
-      const { key, detail } = await updateKey(call.deps, keyName(call), updateOf(call.body), named);
+      const { key, detail } = await updateKey(call.deps, keyName(call), attributesFromBody(call.body), named);
       return changed(call, key, "key.update", detail);
     },
   ),
@@ -123,7 +124,7 @@ async function createdKey(
   call: AdminCall<unknown, KeyChangesBody & { mode: KeyRecord["mode"]; credit?: number }>,
 ) {
   const { mode, credit } = call.body;
-  const update = updateOf(call.body);
+  const update = attributesFromBody(call.body);
   const opening: { creditNano?: number } = credit === undefined ? {} : { creditNano: nano(credit, "credit") };
   const { key, secret } = await createKey(
     call.deps,
@@ -156,18 +157,6 @@ function keyName(call: AdminCall): string {
 
 function keyOf(call: AdminCall): Promise<KeyRecord> {
   return findKey(call.deps, keyName(call));
-}
-
-function updateOf(body: KeyChangesBody): KeyUpdate {
-  return {
-    label: body.label,
-    scope: body.scope,
-    models: body.models,
-    rpmLimit: body.rpm_limit,
-    budgetTokens: body.budget_tokens,
-    period: body.period,
-    expiresAtMs: body.expires_at == null ? body.expires_at : Date.parse(body.expires_at),
-  };
 }
 
 function nano(credits: number, param: string): number {

@@ -1,15 +1,40 @@
-import { type Static, Type } from "@sinclair/typebox";
+import { type Static, type TObject, Type } from "@sinclair/typebox";
+import {
+  budgetPeriods,
+  type KeyAttributeName,
+  keyAttributeNames,
+  keyAttributes,
+} from "../../base/key-attributes.ts";
 import { count, credits, moment, nullable, oneOf } from "./shapes.ts";
 
 export const keyStatuses = ["active", "disabled", "suspended", "revoked", "expired"] as const;
 export const keyModes = ["credit", "token_budget"] as const;
-const periods = ["day", "week", "month", "none"] as const;
+
+/** How each kind of attribute is written. */
+const attributeKinds = {
+  text: nullable(Type.String()),
+  provider: Type.String({ description: "A provider's name, or `all`." }),
+  models: nullable(Type.Array(Type.String())),
+  positive: nullable(Type.Integer({ minimum: 1 })),
+  count: nullable(count),
+  period: oneOf(budgetPeriods),
+  moment: nullable(moment),
+};
+
+/** The schema of every attribute of a key, under its name. */
+const attributes = Object.fromEntries(
+  keyAttributeNames.map((name) => [name, attributeKinds[keyAttributes[name].kind]]),
+) as { [Name in KeyAttributeName]: (typeof attributeKinds)[(typeof keyAttributes)[Name]["kind"]] };
+
+/** An account's terms are shown as its `budget`. */
+const { budget_tokens: _tokens, period: _period, ...shownAttributes } = attributes;
+export type ShownAttributes = Static<TObject<typeof shownAttributes>>;
 
 const creditStanding = Type.Object({ purchased: credits, used: credits, balance: credits });
 
 const budgetStanding = Type.Object({
   tokens: nullable(count),
-  period: oneOf(periods),
+  period: oneOf(budgetPeriods),
   used: count,
   remaining: nullable(count),
   resets_at: nullable(moment),
@@ -19,14 +44,10 @@ const keyFields = {
   id: Type.String(),
   account: Type.String({ description: "The id of the account that it draws on, which no other key does." }),
   prefix: Type.String({ description: "The first characters of the key; not secret." }),
-  label: nullable(Type.String()),
   mode: oneOf(keyModes),
   status: oneOf(keyStatuses),
-  scope: Type.String({ description: "A provider's name, or `all`." }),
-  models: nullable(Type.Array(Type.String())),
-  rpm_limit: nullable(Type.Integer({ minimum: 1 })),
+  ...shownAttributes,
   created_at: moment,
-  expires_at: nullable(moment),
   previous_secret_until: nullable(moment),
   credit: nullable(creditStanding),
   budget: nullable(budgetStanding),
@@ -65,27 +86,17 @@ export type IssuedKeyView = Static<typeof issuedKeyView>;
 
 const closed = { additionalProperties: false } as const;
 
-const changeable = {
-  label: Type.Optional(nullable(Type.String())),
-  scope: Type.Optional(Type.String()),
-  models: Type.Optional(nullable(Type.Array(Type.String()))),
-  rpm_limit: Type.Optional(nullable(Type.Integer({ minimum: 1 }))),
-  budget_tokens: Type.Optional(nullable(count)),
-  period: Type.Optional(oneOf(periods)),
-  expires_at: Type.Optional(nullable(moment)),
-};
+export const keyChangesBody = Type.Partial(Type.Object(attributes), closed);
+export type KeyChangesBody = Static<typeof keyChangesBody>;
 
 export const newKeyBody = Type.Object(
   {
     mode: oneOf(keyModes),
     credit: Type.Optional(Type.Number({ minimum: 0, description: "Opening balance of a credit key." })),
-    ...changeable,
+    ...keyChangesBody.properties,
   },
   closed,
 );
-
-export const keyChangesBody = Type.Object(changeable, closed);
-export type KeyChangesBody = Static<typeof keyChangesBody>;
 
 export const topUpBody = Type.Object(
   {

@@ -1,3 +1,4 @@
+import { accountTerms, type KeyColumn, keyColumns } from "../key-row.ts";
 import { figureColumnNames } from "../reporting/figure-columns.ts";
 
 /** What a column holds. SQLite has 0 and 1 for a `flag`. */
@@ -33,14 +34,15 @@ const figures = numbers(...figureColumnNames);
 export const copiedTables: readonly CopiedTable[] = [
   table("accounts", ["no"], {
     ...numbers("no"),
-    ...texts("id", "mode", "period"),
-    ...numbers("budget_tokens", "created_at_ms"),
+    ...texts("id", "mode"),
+    ...numbers("created_at_ms"),
+    ...ofKey(accountTerms),
     ...sums,
   }),
   table("keys", ["no"], {
-    ...numbers("no", "account_no"),
-    ...texts("id", "hash", "prefix", "label", "status", "scope", "models", "previous_hash"),
-    ...numbers("rpm_limit", "created_at_ms", "expires_at_ms", "previous_until_ms", "revision"),
+    ...numbers("no", "account_no", "created_at_ms", "revision"),
+    ...texts("id"),
+    ...ofKey(keyColumns),
   }),
   table("rates", ["id"], { ...numbers("id"), ...texts("rates") }),
   table("entries", ["id"], {
@@ -130,4 +132,9 @@ function numbers(...names: readonly string[]): Record<string, ColumnType> {
 
 function texts(...names: readonly string[]): Record<string, ColumnType> {
   return Object.fromEntries(names.map((name) => [name, "text"]));
+}
+
+function ofKey(columns: readonly KeyColumn[]): Record<string, ColumnType> {
+  const isNumber = ({ type }: KeyColumn) => type === "int" || type === "int8";
+  return Object.fromEntries(columns.map((each) => [each.column, isNumber(each) ? "number" : "text"]));
 }

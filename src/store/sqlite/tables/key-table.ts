@@ -1,35 +1,18 @@
 import type { Database, Statement } from "bun:sqlite";
 import { changedKey } from "../../changed-key.ts";
+import {
+  accountTerms,
+  columnNames,
+  columnValues,
+  type KeyRow,
+  keyColumns,
+  keyFromRow,
+  type NumberedKey,
+  selectKeys,
+} from "../../key-row.ts";
 import type { KeyChanges, KeyRecord } from "../../records.ts";
 import { type KeyPage, type KeyQuery, StoreRefusal } from "../../store.ts";
 import type { Revision } from "./revision.ts";
-
-interface KeyRow {
-  readonly no: number;
-  readonly id: string;
-  readonly account_no: number;
-  readonly account_id: string;
-  readonly hash: string;
-  readonly prefix: string;
-  readonly label: string | null;
-  readonly mode: KeyRecord["mode"];
-  readonly status: KeyRecord["status"];
-  readonly scope: string;
-  readonly models: string | null;
-  readonly rpm_limit: number | null;
-  readonly budget_tokens: number | null;
-  readonly period: KeyRecord["period"];
-  readonly created_at_ms: number;
-  readonly expires_at_ms: number | null;
-  readonly previous_hash: string | null;
-  readonly previous_until_ms: number | null;
-}
-
-export interface NumberedKey {
-  readonly no: number;
-  readonly accountNo: number;
-  readonly key: KeyRecord;
-}
 
 /** Reads and writes keys. What changes one runs inside the caller's transaction. */
 export class KeyTable {
@@ -41,16 +24,16 @@ export class KeyTable {
     this.#database = database;
     this.#revision = revision;
     this.#byHash = database.query(
-      `${selectKeys} WHERE hash = ? OR (previous_hash = ? AND previous_until_ms > ?)`,
+      `${select} WHERE hash = ? OR (previous_hash = ? AND previous_until_ms > ?)`,
     );
   }
 
   all(): readonly KeyRecord[] {
-    return this.#database.query<KeyRow, []>(`${selectKeys} ORDER BY keys.no`).all().map(keyOf);
+    return this.#database.query<KeyRow, []>(`${select} ORDER BY keys.no`).all().map(keyOf);
   }
 
   changedSince(revision: number): readonly KeyRecord[] {
-    const query = this.#database.query<KeyRow, [number]>(`${selectKeys} WHERE revision > ? ORDER BY keys.no`);
+    const query = this.#database.query<KeyRow, [number]>(`${select} WHERE revision > ? ORDER BY keys.no`);
     return query.all(revision).map(keyOf);
   }
 
@@ -60,13 +43,13 @@ export class KeyTable {
   }
 
   byId(id: string): NumberedKey | null {
-    const row = this.#database.query<KeyRow, [string]>(`${selectKeys} WHERE keys.id = ?`).get(id);
-    return row === null ? null : { no: row.no, accountNo: row.account_no, key: keyOf(row) };
+    const row = this.#database.query<KeyRow, [string]>(`${select} WHERE keys.id = ?`).get(id);
+    return row === null ? null : keyFromRow(row);
   }
 
   byIdOrPrefix(idOrPrefix: string): KeyRecord | null {
     const rows = this.#database
-      .query<KeyRow, [string]>(`${selectKeys} WHERE keys.id = ?1 OR prefix = ?1 OR accounts.id = ?1 LIMIT 2`)
+      .query<KeyRow, [string]>(`${select} WHERE keys.id = ?1 OR prefix = ?1 OR accounts.id = ?1 LIMIT 2`)
       .all(idOrPrefix);
     const [row] = rows;
     return row === undefined || rows.length > 1 ? null : keyOf(row);
@@ -94,78 +77,46 @@ export class KeyTable {
 
   /** With an account of its own, which gets the key's number. */
   insert(key: KeyRecord): void {
-    const { lastInsertRowid } = this.#database.query(insertKey).run(...valuesOf(key), this.#revision.raise());
+    const { lastInsertRowid } = this.#database
+      .query(insertKey)
+      .run(key.id, key.createdAtMs, this.#revision.raise(), ...columnValues(keyColumns, key));
     const no = Number(lastInsertRowid);
     const floor = key.mode === "credit" ? 0 : Number.MIN_SAFE_INTEGER;
-    this.#database.query(insertAccount).run(no, key.accountId, key.mode, key.budgetTokens, key.period, floor);
+    this.#database
+      .query(insertAccount)
+      .run(no, key.accountId, key.mode, floor, ...columnValues(accountTerms, key));
     this.#database.query("UPDATE keys SET account_no = ?1 WHERE no = ?1").run(no);
   }
 
   update(id: string, changes: KeyChanges): KeyRecord {
     const { no, accountNo, key } = this.require(id);
     const changed = changedKey(key, changes);
-    this.#database.query(updateKey).run(...valuesOf(changed), this.#revision.raise(), no);
-    this.#database.query(updateAccount).run(changed.budgetTokens, changed.period, accountNo);
+    this.#database.query(updateKey).run(this.#revision.raise(), ...columnValues(keyColumns, changed), no);
+    this.#database.query(updateAccount).run(...columnValues(accountTerms, changed), accountNo);
     return changed;
   }
 }
 
 function keyOf(row: KeyRow): KeyRecord {
-  return {
-    id: row.id,
-    accountId: row.account_id,
-    hash: row.hash,
-    prefix: row.prefix,
-    label: row.label,
-    mode: row.mode,
-    status: row.status,
-    scope: row.scope,
-    models: row.models === null ? null : (JSON.parse(row.models) as string[]),
-    rpmLimit: row.rpm_limit,
-    budgetTokens: row.budget_tokens,
-    period: row.period,
-    createdAtMs: row.created_at_ms,
-    expiresAtMs: row.expires_at_ms,
-    previousHash: row.previous_hash,
-    previousUntilMs: row.previous_until_ms,
-  };
+  return keyFromRow(row).key;
 }
 
-function valuesOf(key: KeyRecord) {
-  return [
-    key.id,
-    key.hash,
-    key.prefix,
-    key.label,
-    key.status,
-    key.scope,
-    key.models === null ? null : JSON.stringify(key.models),
-    key.rpmLimit,
-    key.createdAtMs,
-    key.expiresAtMs,
-    key.previousHash,
-    key.previousUntilMs,
-  ] as const;
-}
+const select = selectKeys((column) => column);
+const ofKey = columnNames(keyColumns);
+const ofAccount = columnNames(accountTerms);
+const keyValues = keyColumns.map(() => "?").join(", ");
+const accountValues = accountTerms.map(() => "?").join(", ");
 
-const selectKeys = `
-SELECT keys.*, accounts.id AS account_id, mode, budget_tokens, period
-FROM keys JOIN accounts ON accounts.no = keys.account_no`;
+const insertKey = `INSERT INTO keys (id, created_at_ms, revision, ${ofKey}) VALUES (?, ?, ?, ${keyValues})`;
 
-const columns = `id, hash, prefix, label, status, scope, models, rpm_limit, created_at_ms, expires_at_ms,
-  previous_hash, previous_until_ms, revision`;
+const insertAccount = `INSERT INTO accounts (no, id, mode, floor, ${ofAccount}) VALUES (?, ?, ?, ?, ${accountValues})`;
 
-const insertKey = `INSERT INTO keys (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+const updateKey = `UPDATE keys SET (revision, ${ofKey}) = (?, ${keyValues}) WHERE no = ?`;
 
-const insertAccount =
-  "INSERT INTO accounts (no, id, mode, budget_tokens, period, floor) VALUES (?, ?, ?, ?, ?, ?)";
-
-const updateKey = `UPDATE keys SET (${columns}) = (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) WHERE no = ?`;
-
-const updateAccount = "UPDATE accounts SET budget_tokens = ?, period = ? WHERE no = ?";
+const updateAccount = `UPDATE accounts SET (${ofAccount}) = (${accountValues}) WHERE no = ?`;
 
 const listKeys = `
-${selectKeys}
+${select}
 WHERE keys.no > ?
   AND (? = '' OR label LIKE ? ESCAPE '\\' OR keys.id LIKE ? ESCAPE '\\' OR prefix LIKE ? ESCAPE '\\')
 ORDER BY keys.no LIMIT ?`;

@@ -1,10 +1,11 @@
 import type { Database } from "bun:sqlite";
+import type { NumberedKey } from "../../key-row.ts";
 import { checkOperatorEntry, operatorEntryOf, repeatedEntry } from "../../operator-entry.ts";
 import type { Entry } from "../../records.ts";
 import type { OperatorEntry, RecordedEntry } from "../../store.ts";
 import { otherAccount } from "./account-number.ts";
 import type { EntryTable } from "./entry-table.ts";
-import type { KeyTable, NumberedKey } from "./key-table.ts";
+import type { KeyTable } from "./key-table.ts";
 import type { Revision } from "./revision.ts";
 
 /** Top-ups and adjustments. Everything here runs inside the caller's transaction. */

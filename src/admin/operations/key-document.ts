@@ -1,0 +1,30 @@
+import {
+  type KeyAttributes,
+  type KeyUpdate,
+  keyAttributeNames,
+  keyAttributes,
+} from "../../base/key-attributes.ts";
+import { iso } from "../iso-time.ts";
+import type { KeyChangesBody, ShownAttributes } from "../views.ts";
+
+/** A key's own attributes as the wire has them; those of its account are shown with the account. */
+export function attributeDocument(attributes: KeyAttributes): ShownAttributes {
+  const shown = keyAttributeNames.flatMap((name) => {
+    const { field, kind, table } = keyAttributes[name];
+    const value = attributes[field];
+    if (table === "accounts") return [];
+    return [[name, kind === "moment" && value !== null ? iso(Number(value)) : value] as const];
+  });
+  // Each has the value that the schema of its kind describes.
+  return Object.fromEntries(shown) as unknown as ShownAttributes;
+}
+
+/** The attributes that a body names. */
+export function attributesFromBody(body: KeyChangesBody): KeyUpdate {
+  const named = keyAttributeNames.map((name) => {
+    const { field, kind } = keyAttributes[name];
+    const value = body[name];
+    return [field, kind === "moment" && typeof value === "string" ? Date.parse(value) : value];
+  });
+  return Object.fromEntries(named);
+}

@@ -1,0 +1,160 @@
+export const budgetPeriods = ["day", "week", "month", "none"] as const;
+export type BudgetPeriod = (typeof budgetPeriods)[number];
+
+/** What an operator decides about a key. Its status and its secrets are changed by operations of their own. */
+export interface KeyAttributes {
+  readonly label: string | null;
+  /** With the period, a term of the account that the key draws on. Null means no limit, as always here. */
+  readonly budgetTokens: number | null;
+  readonly period: BudgetPeriod;
+  readonly rpmLimit: number | null;
+  /** A provider's name, or `all`. */
+  readonly scope: string;
+  readonly models: readonly string[] | null;
+  readonly expiresAtMs: number | null;
+}
+
+/** Only some of them; what is absent or undefined stays as it is. */
+export type KeyUpdate = { readonly [Field in keyof KeyAttributes]?: KeyAttributes[Field] | undefined };
+
+/** Decides how a value is stored, checked, written as JSON and typed on the command line. */
+export type AttributeKind = "text" | "provider" | "models" | "positive" | "count" | "period" | "moment";
+
+export interface KeyAttribute {
+  readonly field: keyof KeyAttributes;
+  readonly kind: AttributeKind;
+  /** The table that has its column. */
+  readonly table: "keys" | "accounts";
+  readonly column: string;
+  /** The value of a key that was given none. */
+  readonly unset: KeyAttributes[keyof KeyAttributes];
+  /** The option of the command line, which the audit log calls it by. */
+  readonly option: string;
+  /** What the option takes, and the word that stands for `unset`. */
+  readonly takes: string;
+  readonly none?: string;
+  readonly help: { readonly create: string; readonly update: string };
+  /** What a refused value should have been. */
+  readonly rule: string;
+}
+
+/**
+ * Every attribute of a key, by its name in the admin API. The columns in both databases, the API's schemas, the options of the
+ * command line, the checks and the audit log follow from this table.
+ */
+export const keyAttributes = {
+  label: {
+    field: "label",
+    kind: "text",
+    table: "keys",
+    column: "label",
+    unset: null,
+    option: "label",
+    takes: "text",
+    none: "",
+    help: { create: "a name for people", update: 'a name for people; "" takes it away' },
+    rule: "a label is one line of at most 200 characters",
+  },
+  budget_tokens: {
+    field: "budgetTokens",
+    kind: "count",
+    table: "accounts",
+    column: "budget_tokens",
+    unset: null,
+    option: "budget",
+    takes: "n",
+    none: "none",
+    help: {
+      create: "tokens per period of a token-budget key (default: no limit)",
+      update: "tokens per period",
+    },
+    rule: "a budget is a whole number of tokens",
+  },
+  period: {
+    field: "period",
+    kind: "period",
+    table: "accounts",
+    column: "period",
+    unset: "none",
+    option: "period",
+    takes: budgetPeriods.join("|"),
+    help: {
+      create: "the budget's period, by UTC calendar (default: month)",
+      update: "the budget's period",
+    },
+    rule: `a period is one of ${budgetPeriods.join(", ")}`,
+  },
+  rpm_limit: {
+    field: "rpmLimit",
+    kind: "positive",
+    table: "keys",
+    column: "rpm_limit",
+    unset: null,
+    option: "rpm",
+    takes: "n",
+    none: "none",
+    help: { create: "requests per minute (default: no limit)", update: "requests per minute" },
+    rule: "a rate limit is at least 1 request per minute",
+  },
+  scope: {
+    field: "scope",
+    kind: "provider",
+    table: "keys",
+    column: "scope",
+    unset: "all",
+    option: "scope",
+    takes: "provider",
+    none: "all",
+    help: {
+      create: "only models of this provider (default: all)",
+      update: "only models of this provider",
+    },
+    rule: 'a scope is a provider\'s name, or "all"',
+  },
+  models: {
+    field: "models",
+    kind: "models",
+    table: "keys",
+    column: "models",
+    unset: null,
+    option: "models",
+    takes: "a,b",
+    none: "all",
+    help: { create: "only these models (default: all)", update: "only these models" },
+    rule: "a list of models names at least one; without a list the key may use all",
+  },
+  expires_at: {
+    field: "expiresAtMs",
+    kind: "moment",
+    table: "keys",
+    column: "expires_at_ms",
+    unset: null,
+    option: "expires",
+    takes: "when",
+    none: "never",
+    help: {
+      create: "a duration such as 30d, or a date such as 2027-01-31",
+      update: "a new expiry, which revives an expired key",
+    },
+    rule: "the expiry lies in the past; revoke the key if it should end now",
+  },
+} as const satisfies Record<string, KeyAttribute>;
+
+export type KeyAttributeName = keyof typeof keyAttributes;
+
+export const keyAttributeNames = Object.keys(keyAttributes) as KeyAttributeName[];
+export const keyAttributeList: readonly KeyAttribute[] = Object.values(keyAttributes);
+
+/** The attributes among other fields, without those that are undefined. */
+export function attributesOf(source: KeyAttributes): KeyAttributes;
+export function attributesOf(source: KeyUpdate): Partial<KeyAttributes>;
+export function attributesOf(source: KeyUpdate): Partial<KeyAttributes> {
+  const fields = keyAttributeList.map(({ field }) => [field, source[field]] as const);
+  return Object.fromEntries(fields.filter(([, value]) => value !== undefined));
+}
+
+/** Those of a key that was given none. */
+export const unsetAttributes = Object.fromEntries(
+  keyAttributeList.map(({ field, unset }) => [field, unset]),
+  // Each field's own value is in the table above.
+) as unknown as KeyAttributes;

@@ -1,0 +1,58 @@
+import { describe, expect } from "bun:test";
+import type { OperationContext } from "../../src/admin/operations/context.ts";
+import { createKey } from "../../src/admin/operations/create-key.ts";
+import { attributesFromBody } from "../../src/admin/operations/key-document.ts";
+import { keyDocument, readKeySummary } from "../../src/admin/operations/key-summary.ts";
+import { updateKey } from "../../src/admin/operations/update-key.ts";
+import { type AttributeKind, keyAttributeNames, keyAttributes } from "../../src/base/key-attributes.ts";
+import { attributesFromOptions } from "../../src/cli/key-options.ts";
+import { testEachStore } from "../store/each-store.ts";
+import { FakeClock } from "../support/clock.ts";
+
+/** A value of each kind as the API and the command line take it, and as it is kept. */
+const samples: Readonly<Record<AttributeKind, { wire: unknown; typed: unknown; kept: unknown }>> = {
+  text: { wire: "night shift", typed: "night shift", kept: "night shift" },
+  provider: { wire: "openai", typed: "openai", kept: "openai" },
+  models: { wire: ["a", "b"], typed: ["a", "b"], kept: ["a", "b"] },
+  positive: { wire: 7, typed: 7, kept: 7 },
+  count: { wire: 0, typed: 0, kept: 0 },
+  period: { wire: "week", typed: "week", kept: "week" },
+  moment: { wire: "2099-01-31T00:00:00.000Z", typed: 4_073_500_800_000, kept: 4_073_500_800_000 },
+};
+
+describe("every attribute of a key", () => {
+  for (const name of keyAttributeNames) {
+    const { field, kind, table, option, unset } = keyAttributes[name];
+    const none = "none" in keyAttributes[name] ? keyAttributes[name].none : undefined;
+    const { wire, typed, kept } = samples[kind];
+
+    testEachStore(
+      `${name} is kept, shown, named in the audit log, and taken away again`,
+      async (database) => {
+        const clock = new FakeClock();
+        const context: OperationContext = { store: await database.openOperator(clock), clock };
+        const { key } = await createKey(context, { mode: "token_budget" });
+        const changed = await updateKey(context, key.id, attributesFromBody({ [name]: wire }));
+        expect(changed.key).toEqual({ ...key, [field]: kept });
+        expect(await context.store.findKey(key.id)).toEqual(changed.key);
+        expect(changed.detail.startsWith(option)).toBe(true);
+        const shown: object = keyDocument(await readKeySummary(context, changed.key));
+        if (table === "keys") expect(shown).toHaveProperty(name, wire);
+        else expect(shown).toHaveProperty(["budget", name.replace("budget_", "")], wire);
+        const without = attributesFromOptions({ [option]: none ?? unset, json: true });
+        await updateKey(context, key.id, without);
+        expect((await context.store.findKey(key.id))?.[field]).toEqual(unset);
+        await context.store.close();
+      },
+    );
+
+    testEachStore(`${name} may be given to a new key by an option`, async (database) => {
+      const clock = new FakeClock();
+      const store = await database.openOperator(clock);
+      const spec = { mode: "token_budget" as const, ...attributesFromOptions({ [option]: typed }) };
+      const { key } = await createKey({ store, clock }, spec);
+      expect((await store.findKey(key.id))?.[field]).toEqual(kept as never);
+      await store.close();
+    });
+  }
+});
