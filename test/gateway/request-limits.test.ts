@@ -16,7 +16,13 @@ describe("input for a window of 1000 tokens", () => {
     };
     return {
       asked,
-      tokens: { request, text: async () => 0, requestAtMost: async () => 0, prepare: () => {} },
+      tokens: {
+        request,
+        text: async () => 0,
+        requestAtMost: async () => 0,
+        prepare: () => {},
+        isBusy: false,
+      },
     };
   };
 

@@ -7,6 +7,7 @@ import type { Evidence } from "../../src/gateway/charge/bill.ts";
 /** A stream that has produced so many characters, and whose progress is counted when the test says so. */
 class Streaming {
   readonly bill: StreamBill;
+  readonly tokens = { isBusy: false };
   /** How much there was whenever its progress was counted. */
   readonly counted: number[] = [];
   readonly #produced: string[] = [];
@@ -28,7 +29,12 @@ class Streaming {
     };
     const exchange = { askedExtras: null, dropped: [], deployment: null, extras: null };
     const generation = { request: { bytes: new Uint8Array() } };
-    const answering = { exchange, generation, bill: { progress } } as unknown as Answering;
+    const answering = {
+      gateway: { tokens: this.tokens },
+      exchange,
+      generation,
+      bill: { progress },
+    } as unknown as Answering;
     this.bill = new StreamBill(answering, relayer as unknown as StreamRelayer);
   }
 
@@ -57,16 +63,13 @@ test("progress is counted at most twice a second, and only when it has grown by 
   await stream.finishCounting();
 });
 
-test("progress is counted for so many streams at once, and the others have their turn when one is done", async () => {
-  const streams = Array.from({ length: 130 }, () => new Streaming());
-  for (const stream of streams) {
-    stream.produce(100);
-    stream.bill.journalIfDue(0);
-  }
-  const counted = () => streams.filter(({ counted: amounts }) => amounts.length > 0).length;
-  expect(counted()).toBe(128);
-  await streams[0]?.finishCounting();
-  for (const stream of streams) stream.bill.journalIfDue(100);
-  expect(counted()).toBe(129);
-  for (const stream of streams) await stream.finishCounting();
+test("progress waits while the tokenizer is busy, and is counted as soon as it is not", async () => {
+  const stream = new Streaming();
+  stream.produce(100);
+  stream.tokens.isBusy = true;
+  expect(stream.bill.journalIfDue(0)).toBeNull();
+  stream.tokens.isBusy = false;
+  expect(stream.bill.journalIfDue(100)).not.toBeNull();
+  expect(stream.counted).toEqual([100]);
+  await stream.finishCounting();
 });

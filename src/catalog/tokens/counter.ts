@@ -72,6 +72,11 @@ export class TokenCounter {
     for (const id of [...this.#waiting.keys()]) this.#settle(id, null);
   }
 
+  /** Whether so many counts wait that what can wait should. */
+  get isBusy(): boolean {
+    return this.#waiting.size >= maxWaiting / 2;
+  }
+
   get running(): boolean {
     return this.#worker !== null;
   }

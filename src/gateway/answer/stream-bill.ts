@@ -9,10 +9,6 @@ import type { StreamRelayer } from "./stream-relayer.ts";
 const progressEveryMs = 500;
 const progressGrowth = 1.25;
 
-/** How many streams may be counted at once for that. Those that end are counted by the same thread, and wait for it. */
-const mostCounting = 128;
-let counting = 0;
-
 /** Produced text that is not counted yet is part of a stream's memory; beyond this it is taken early. */
 const mostProducedChars = 32 * 1024;
 
@@ -52,24 +48,20 @@ export class StreamBill {
 
   /** By the watchdog's clock and not per chunk: most streams end before their text has to be read at all. */
   journalIfDue(nowMs: number): Promise<void> | null {
-    if (nowMs - this.#lastProgressMs < progressEveryMs || counting >= mostCounting) return null;
-    if (!hasCharge(this.#relayer)) return null;
+    if (nowMs - this.#lastProgressMs < progressEveryMs || !hasCharge(this.#relayer)) return null;
+    // Streams that end are counted by the same thread, and wait for it.
+    if (this.#answering.gateway.tokens.isBusy) return null;
     this.#lastProgressMs = nowMs;
     const { chars } = this.#takeProduced();
     return this.#journaledChars > 0 && chars < this.#journaledChars * progressGrowth ? null : this.journal();
   }
 
   /** Journals what a client would pay that left now, so that a crash costs the same. */
-  async journal(): Promise<void> {
+  journal(): Promise<void> {
     const { exchange, bill } = this.#answering;
     this.#journaledChars = this.#takeProduced().chars;
     exchange.extras = usedExtras(exchange, this.#relayer.extras);
-    counting += 1;
-    try {
-      await bill.progress(this.evidence());
-    } finally {
-      counting -= 1;
-    }
+    return bill.progress(this.evidence());
   }
 
   /** Undefined when nothing had been produced: then nothing is charged, and there is nothing to wait for. */

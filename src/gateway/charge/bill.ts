@@ -19,7 +19,7 @@ import { believe } from "./believe.ts";
 import type { Produced } from "./produced.ts";
 
 /** Counts tokens locally; never rejects. */
-export type LocalCounts = Pick<TokenCounter, "text" | "request" | "requestAtMost" | "prepare">;
+export type LocalCounts = Pick<TokenCounter, "text" | "request" | "requestAtMost" | "prepare" | "isBusy">;
 
 /** What is known of the call's tokens when it ends. */
 export interface Evidence {
