@@ -107,9 +107,10 @@ export class Attempts {
     const nowMs = this.#nowMs();
     if (failure.refusesProofs && this.#tryWithoutProofs(candidate, plan, state)) return;
     if (renewCredential(failure, use, state) && this.#selector.tryAgain(candidate, state)) return;
-    if (restKey(candidate, failure, key, nowMs) && plan.credential === null) {
+    if (restKey(candidate, failure, key, nowMs)) {
       // It was the key's fault, not the deployment's.
-      const isTriedAgain = state.finalFailure === null && this.#selector.tryOtherKey(candidate, state);
+      const mayUseOther = state.finalFailure === null && plan.credential === null;
+      const isTriedAgain = mayUseOther && this.#selector.tryOtherKey(candidate, state);
       if (!isTriedAgain && state.isProbe) breaker.abandonProbe();
       return;
     }
@@ -118,7 +119,7 @@ export class Attempts {
       return;
     }
     if (coolDownMs > 0) {
-      const isPool = keyProblem === "throttled" && providerState.keys.size > 1 && plan.credential === null;
+      const isPool = keyProblem === "throttled" && providerState.keys.size > 1;
       const durationMs = isPool ? providerState.keys.readyInMs(nowMs) : coolDownMs;
       breaker.coolDown(nowMs, durationMs, plan.keyId);
     }

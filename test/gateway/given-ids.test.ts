@@ -123,7 +123,13 @@ describe("an id that was given by one credential of a pool", () => {
       world.provider.script(refusal);
       expect(await outcome(alice, { ...base, previous_response_id: id })).toBe(ending);
       expect(new Set(credentialsSeen())).toEqual(new Set([credential]));
+      // The others are as good as before.
+      world.provider.reset();
+      expect(await outcome(alice, base)).toBe("answered");
+      expect(credentialsSeen()).not.toContain(credential);
     }
+    // A pool in which no key rests.
+    await world.reload((config) => config);
   });
 
   test("is not found with one that another credential has given", async () => {
