@@ -57,7 +57,9 @@ export function nanoFromCredits(credits: number): number | null {
   return isWhole && nano >= 0 && credits <= maxCredits ? nano : null;
 }
 
-/** For display and wire formats; the ledger never computes with the result. */
-export function creditsFromNano(nano: number): number {
-  return nano / nanoPerCredit;
+/** For display and wire formats; the ledger never computes with the result. The nearest number that a double has. */
+export function creditsFromNano(nano: number | bigint): number {
+  if (typeof nano === "number") return nano / nanoPerCredit;
+  const perCredit = BigInt(nanoPerCredit);
+  return Number(nano / perCredit) + Number(nano % perCredit) / nanoPerCredit;
 }

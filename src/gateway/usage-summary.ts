@@ -40,15 +40,15 @@ export async function summarizeUsage(gateway: Gateway, exchange: Exchange): Prom
 /** All zeros for a token-budget key, whose summary has no money in it. */
 function creditUsage(summary: AccountSummary, microUsdPerCredit: number) {
   return {
-    total_purchased: creditsFromNano(summary.purchased),
+    total_purchased: creditsFromNano(summary.exact.purchased),
     balance: creditsFromNano(summary.posted),
     reserved: creditsFromNano(summary.held),
-    used: creditsFromNano(summary.used),
+    used: creditsFromNano(summary.exact.used),
     remaining: creditsFromNano(summary.available),
     remaining_usd: (creditsFromNano(summary.available) * microUsdPerCredit) / 1_000_000,
     last_request_cost: creditsFromNano(summary.lastCostNano),
-    today_spend: creditsFromNano(summary.todaySpend),
-    lifetime_spend: creditsFromNano(summary.lifetimeSpend),
+    today_spend: creditsFromNano(summary.exact.todaySpend),
+    lifetime_spend: creditsFromNano(summary.exact.used),
   };
 }
 

@@ -27,10 +27,11 @@ export interface Settled {
 export class Account {
   key: KeyRecord;
   #posted: number;
-  #purchased: number;
+  /** What was bought and spent may be more than a double holds exactly. */
+  #purchased: bigint;
   #held: number;
   #day: number;
-  #daySpend: number;
+  #daySpend: bigint;
   #periodStartMs: number;
   #periodUsed: number;
   #requests: number;
@@ -42,9 +43,9 @@ export class Account {
     this.key = key;
     this.#held = held;
     this.#posted = totals.posted;
-    this.#purchased = totals.purchased;
+    this.#purchased = BigInt(totals.purchasedDigits ?? totals.purchased);
     this.#day = totals.day;
-    this.#daySpend = totals.daySpend;
+    this.#daySpend = BigInt(totals.daySpendDigits ?? totals.daySpend);
     this.#periodStartMs = totals.periodStartMs;
     this.#periodUsed = totals.periodUsed;
     this.#requests = totals.requests;
@@ -88,7 +89,7 @@ export class Account {
 
   credit(amount: number): void {
     this.#posted += amount;
-    this.#purchased += amount;
+    this.#purchased += BigInt(amount);
   }
 
   count(record: UsageRecord): void {
@@ -107,18 +108,17 @@ export class Account {
   summary(nowMs: number): AccountSummary {
     const remaining = this.remaining(nowMs);
     const isCredit = this.key.mode === "credit";
-    // Not accumulated charge by charge: beyond 2^53, adding small amounts would have no effect.
-    const used = this.#purchased - this.#posted;
-    const spendToday = utcDay(nowMs) <= this.#day ? this.#daySpend : 0;
+    const exact = this.#exactSums(nowMs);
+    const used = Number(exact.used);
     return {
       mode: this.key.mode,
       posted: isCredit ? this.#posted : 0,
       held: isCredit ? this.#held : 0,
       available: isCredit ? remaining : 0,
-      purchased: this.#purchased,
-      used: isCredit ? used : 0,
-      todaySpend: isCredit ? spendToday : 0,
-      lifetimeSpend: isCredit ? used : 0,
+      purchased: Number(exact.purchased),
+      used,
+      todaySpend: Number(exact.todaySpend),
+      lifetimeSpend: used,
       lastCostNano: this.#lastCostNano,
       requests: this.#requests,
       inputTokens: this.#inputTokens,
@@ -129,6 +129,16 @@ export class Account {
       budgetHeld: isCredit ? 0 : this.#held,
       budgetRemaining: isCredit || this.key.budgetTokens === null ? null : remaining,
       periodEndsMs: isCredit ? null : this.#periodEnd(nowMs),
+      exact,
+    };
+  }
+
+  #exactSums(nowMs: number): AccountSummary["exact"] {
+    const isCredit = this.key.mode === "credit";
+    return {
+      purchased: this.#purchased,
+      used: isCredit ? this.#purchased - BigInt(this.#posted) : 0n,
+      todaySpend: isCredit && utcDay(nowMs) <= this.#day ? this.#daySpend : 0n,
     };
   }
 
@@ -157,10 +167,10 @@ export class Account {
     this.#posted -= charged;
     if (periodStartMs === this.#periodStartMs) this.#periodUsed += charged;
     const day = utcDay(atMs);
-    if (day === this.#day) this.#daySpend += charged;
+    if (day === this.#day) this.#daySpend += BigInt(charged);
     if (day <= this.#day) return;
     this.#day = day;
-    this.#daySpend = charged;
+    this.#daySpend = BigInt(charged);
   }
 
   /** Only moves forward, so that setting the clock back does not grant a budget twice. */

@@ -1,31 +1,49 @@
-import type { ExactTotals, Snapshot, Store } from "../store/store.ts";
+import type { ExactTotals, LedgerFault, Snapshot, Store } from "../store/store.ts";
+import { auditCharges } from "./audit-charges.ts";
 
-interface Difference {
-  readonly keyId: string;
-  readonly field: keyof ExactTotals;
+export interface Difference extends Pick<LedgerFault, "keyId" | "where" | "field"> {
   readonly kept: number | string;
   readonly recomputed: number | string;
 }
 
 export interface AuditReport {
   readonly accounts: number;
+  readonly entries: number;
   readonly differences: readonly Difference[];
 }
 
-/** Recomputes every total from the entries alone and reports where it differs from what is kept. */
-export async function audit(store: Store): Promise<AuditReport> {
+export interface AuditOptions {
+  readonly nowMs?: number;
+  /** Looks for what may be innocent, such as a clock that was set in the middle of a call, too. */
+  readonly deep?: boolean;
+}
+
+/**
+ * Computes every charge from its rates, every total and every sum for reports from the entries alone, and reports where
+ * that differs from what is kept.
+ */
+export async function audit(
+  store: Store,
+  { nowMs = Date.now(), deep = false }: AuditOptions = {},
+): Promise<AuditReport> {
   const accounts = await store.recomputeTotals();
-  const differences = accounts.flatMap(({ kept, recomputed }) =>
+  const totals = accounts.flatMap(({ kept, recomputed }) =>
     fieldsOf(kept)
       .filter((field) => kept[field] !== recomputed[field])
       .map((field) => ({
         keyId: kept.keyId,
+        where: "account",
         field,
-        kept: readable(kept[field] ?? 0n),
-        recomputed: readable(recomputed[field] ?? 0n),
+        kept: kept[field] ?? 0n,
+        recomputed: recomputed[field] ?? 0n,
       })),
   );
-  return { accounts: accounts.length, differences };
+  const { entries, faults } = await auditCharges(store, deep);
+  const all: readonly LedgerFault[] = [...totals, ...faults, ...(await store.auditSums(nowMs))];
+  const differences = all.map((fault) => {
+    return { ...fault, kept: readable(fault.kept), recomputed: readable(fault.recomputed) };
+  });
+  return { accounts: accounts.length, entries, differences };
 }
 
 function fieldsOf(totals: ExactTotals): readonly (keyof ExactTotals)[] {
@@ -33,7 +51,8 @@ function fieldsOf(totals: ExactTotals): readonly (keyof ExactTotals)[] {
 }
 
 /** A number if that is exact, otherwise its digits. */
-function readable(value: bigint | string): number | string {
+function readable(value: bigint | number | string): number | string {
+  if (typeof value !== "bigint") return value;
   const number = Number(value);
   return Number.isSafeInteger(number) ? number : String(value);
 }

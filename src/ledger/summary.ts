@@ -23,4 +23,6 @@ export interface AccountSummary {
   readonly budgetHeld: number;
   readonly budgetRemaining: number | null;
   readonly periodEndsMs: number | null;
+  /** Sums that may be larger than a double holds exactly; those of the same names above are rounded. */
+  readonly exact: { readonly purchased: bigint; readonly used: bigint; readonly todaySpend: bigint };
 }

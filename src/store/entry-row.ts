@@ -1,4 +1,5 @@
 import type { Entry } from "./records.ts";
+import type { AuditedEntry } from "./store.ts";
 import { quantitiesOf } from "./stored-quantities.ts";
 
 /** An entry as a database returns it. */
@@ -23,4 +24,12 @@ export function entryOf(row: EntryRow): Entry {
       }
     : null;
   return { ...entry, quantities: entry.rates === null ? null : quantitiesOf(quantities, usage) };
+}
+
+/** The same with what an audit needs. */
+export type AuditedRow = EntryRow & Omit<AuditedEntry, keyof Entry>;
+
+export function auditedEntryOf(row: AuditedRow): AuditedEntry {
+  const { ratesId, costNano, startedAtMs, totalMs } = row;
+  return { ...entryOf(row), ratesId, costNano, startedAtMs, totalMs };
 }

@@ -252,6 +252,9 @@ export interface AccountTotals {
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly lastCostNano: number;
+  /** `purchased` and `daySpend` as digits, where they come from a database: they may be larger than a double holds exactly. */
+  readonly purchasedDigits?: string;
+  readonly daySpendDigits?: string;
 }
 
 /** A new account, before its first entry. */

@@ -96,6 +96,10 @@ export interface Store {
   listUsage(query: UsageQuery): Promise<readonly NumberedUsage[]>;
   /** The figures of all reports, grouped. */
   summarizeUsage(query: UsageSummaryQuery): Promise<readonly GroupFigures[]>;
+  /** All entries in the order of their ids, with what an audit needs to compute them anew. */
+  listAuditedEntries(query: Pick<EntryQuery, "afterId" | "limit">): Promise<readonly AuditedEntry[]>;
+  /** Sums for reports that are not those of the entries, and whatever else does not fit in this database. */
+  auditSums(nowMs: number): Promise<readonly LedgerFault[]>;
   /** For every account, its totals as kept and as recomputed from the entries, in one consistent read. */
   recomputeTotals(): Promise<readonly RecomputedTotals[]>;
 
@@ -229,11 +233,29 @@ export interface UsageSummaryQuery {
 
 /** Exact whatever their size: what a key has bought and used in its lifetime may exceed a double. */
 export type ExactTotals = { readonly keyId: string } & {
-  readonly [Name in Exclude<keyof AccountTotals, "keyId">]: bigint;
+  readonly [Name in Exclude<keyof AccountTotals, "keyId" | "purchasedDigits" | "daySpendDigits">]: bigint;
 } & {
   /** The sum of the open holds, where the database has them. */
   readonly held?: bigint;
 };
+
+/** An entry with its usage record, as far as the two must agree. Null where there is no such record. */
+export interface AuditedEntry extends Entry {
+  readonly ratesId: number | null;
+  readonly costNano: number | null;
+  readonly startedAtMs: number | null;
+  readonly totalMs: number | null;
+}
+
+/** Something that is kept, and is not what it follows from. */
+export interface LedgerFault {
+  readonly keyId: string | null;
+  /** `entry 12`, `hour 2026-11-15T12:00 gpt-5.6 at openai`, `hold req_…`. */
+  readonly where: string;
+  readonly field: string;
+  readonly kept: bigint | number | string;
+  readonly recomputed: bigint | number | string;
+}
 
 export interface RecomputedTotals {
   readonly kept: ExactTotals;

@@ -19,6 +19,6 @@ testEachJournal(
     }
     const correction = { keyId: key.id, amountNano: 15, reference: null, note: "goodwill", atMs: 0 };
     await bench.operator.recordAdjustment(correction);
-    expect(await audit(bench.operator)).toEqual({ accounts: 2, differences: [] });
+    expect(await audit(bench.operator)).toEqual({ accounts: 2, entries: 6, differences: [] });
   },
 );

@@ -70,7 +70,7 @@ for (const place of [sqlite, ...(hasPostgres ? [await postgres()] : [])]) {
     const show = async (id: string) => (await sluice.cli("exchanges", "show", id)).stdout;
     const api = async <Shape>(path: string) =>
       (await (await sluice.request(`/admin/api/v1${path}`, { headers })).json()) as Shape;
-    const audit = () => sluice.cli("ledger", "audit");
+    const audit = () => sluice.cli("ledger", "audit", "--deep");
     const lines = async (...flags: string[]) =>
       (await sluice.cli("ledger", "export", "--json", ...flags)).stdout
         .trimEnd()

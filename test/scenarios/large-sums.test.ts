@@ -69,7 +69,15 @@ test("a key that has used more than a double holds starts, is charged to the nan
   const balance = 10 - (21 * 1 + 9 * 2) / 1_000_000;
   const credits = await creditsOf(key);
   expect(credits).toMatchObject({ balance, remaining: balance, reserved: 0 });
-  expect(credits["used"]).toBeCloseTo(9_300_000, 3);
+  const spentNano = 3n * bought + 39_000n;
+  const nearest = (nano: bigint) =>
+    Number(`${nano / 10n ** 9n}.${String(nano % 10n ** 9n).padStart(9, "0")}`);
+  expect(credits).toMatchObject({
+    used: nearest(spentNano),
+    lifetime_spend: nearest(spentNano),
+    today_spend: nearest(spentNano),
+    total_purchased: nearest(3n * bought + 10n ** 10n),
+  });
 
   const audit = await sluice.cli("ledger", "audit");
   expect(audit.code, audit.stdout + audit.stderr).toBe(0);

@@ -209,7 +209,7 @@ else
           .map((seed) => SharedSimulation.run({ store, node }, seed));
         models.push(...(await Promise.all(group)).flat());
       }
-      expect(await audit(store)).toEqual({ accounts: models.length, differences: [] });
+      expect(await audit(store)).toMatchObject({ accounts: models.length, differences: [] });
       expect((await store.load()).openHolds).toEqual([]);
       const groups = await store.summarizeUsage({ by: "key", sinceMs: 0 });
       const spent = new Map(groups.map((group) => [group.group, group.spendNano + group.spendTokens]));

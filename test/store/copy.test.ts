@@ -6,7 +6,7 @@ import { copyAll, openStore } from "../../src/store/open.ts";
 import type { StoreLocation } from "../../src/store/settings.ts";
 import { type Store, StoreRefusal } from "../../src/store/store.ts";
 import { hasPostgres, withoutPostgres } from "../support/postgres.ts";
-import { exchangeEnding, keyRecord, settleItem, temporaryFolder } from "./fixtures.ts";
+import { exchangeEnding, keyRecord, type SettleItem, settleItem, temporaryFolder } from "./fixtures.ts";
 import type { GatewayStore } from "./kind.ts";
 import { emptyDatabase, migratedDatabase, runIn } from "./postgres/fixtures.ts";
 import { postgres } from "./postgres/kind.ts";
@@ -39,7 +39,7 @@ async function fill(store: GatewayStore): Promise<void> {
   await store.charge([
     { ...settleItem(credit.id, 9, { overrun: 3 }), response, ending: { ...failed, atMs } },
     { ...settleItem(credit.id, 5, { outcome: "cancelled" }), record: null },
-    settleItem(tokens.id, 40, { periodStartMs: Date.UTC(2026, 10), listCostNano: 12 }),
+    ofBudget(settleItem(tokens.id, 40, { periodStartMs: Date.UTC(2026, 10), listCostNano: 40 })),
   ]);
   await store.recordEndings([exchangeEnding(tokens.id, { alike: 4 })]);
   await store.recordGivenIds({
@@ -59,6 +59,11 @@ async function fill(store: GatewayStore): Promise<void> {
     target: null,
     detail: "y",
   });
+}
+
+/** Which are not charged in money. */
+function ofBudget(item: SettleItem): SettleItem {
+  return { ...item, record: item.record && { ...item.record, costNano: 0 } };
 }
 
 /** Everything that a store answers, but for what is only there while a gateway runs. */

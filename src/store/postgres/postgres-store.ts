@@ -15,11 +15,13 @@ import type {
 } from "../records.ts";
 import { summarizeUsage } from "../reporting/usage-summary.ts";
 import {
+  type AuditedEntry,
   type EndingsPruning,
   type EntryQuery,
   type GroupFigures,
   type KeyPage,
   type KeyQuery,
+  type LedgerFault,
   type NodeRecords,
   type NumberedUsage,
   type OldestPruning,
@@ -41,6 +43,7 @@ import { PostgresReports } from "./reports/reports.ts";
 import { rollUp } from "./rollup.ts";
 import { settledThrough } from "./settled-ids.ts";
 import { PostgresAdminRecords } from "./tables/admin-records.ts";
+import { auditSums } from "./tables/audit.ts";
 import { insertCallerIds, pruneCallerIds } from "./tables/caller-id-table.ts";
 import { insertEndings, pruneEndings } from "./tables/ending-table.ts";
 import * as entries from "./tables/entry-table.ts";
@@ -199,15 +202,34 @@ export class PostgresStore implements Store {
   }
 
   /** Entries that are still being written among others are not passed over: what comes after them waits for them. */
-  async listEntries(query: EntryQuery): Promise<readonly Entry[]> {
-    const known = await entries.listEntries(this.#database.read, query, this.#settledThrough);
-    if (known.length >= query.limit) return known;
+  listEntries(query: EntryQuery): Promise<readonly Entry[]> {
+    return this.#whole(query.limit, (throughId) =>
+      entries.listEntries(this.#database.read, query, throughId),
+    );
+  }
+
+  listAuditedEntries(query: Pick<EntryQuery, "afterId" | "limit">): Promise<readonly AuditedEntry[]> {
+    const { read } = this.#database;
+    return this.#whole(query.limit, (throughId) => entries.listAuditedEntries(read, query, throughId));
+  }
+
+  auditSums(nowMs: number): Promise<readonly LedgerFault[]> {
+    return this.#database.readAll((query) => auditSums(query, nowMs), auditDeadlineMs);
+  }
+
+  /** Reads through the last entry that is settled for certain; asks which one that is only if it has to. */
+  async #whole<Row>(
+    limit: number,
+    read: (throughId: number) => Promise<readonly Row[]>,
+  ): Promise<readonly Row[]> {
+    const known = await read(this.#settledThrough);
+    if (known.length >= limit) return known;
     const settled = await settledThrough(this.#database.read, "entries", settlingPatienceMs);
     if (settled === null) {
       throw new StoreRefusal("locked", "The ledger's newest entries are still being written. Try again.");
     }
     this.#settledThrough = settled;
-    return entries.listEntries(this.#database.read, query, settled);
+    return read(settled);
   }
 
   listUsage(query: UsageQuery): Promise<readonly NumberedUsage[]> {

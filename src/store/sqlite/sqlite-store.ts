@@ -17,12 +17,14 @@ import type {
 } from "../records.ts";
 import { summarizeUsage } from "../reporting/usage-summary.ts";
 import type {
+  AuditedEntry,
   EndingsPruning,
   EntryQuery,
   GroupFigures,
   JournaledStore,
   KeyPage,
   KeyQuery,
+  LedgerFault,
   NumberedUsage,
   OldestPruning,
   OperatorEntry,
@@ -228,6 +230,14 @@ export class SqliteStore implements JournaledStore {
 
   summarizeUsage(query: UsageSummaryQuery): Promise<readonly GroupFigures[]> {
     return summarizeUsage(this.reports, query);
+  }
+
+  listAuditedEntries(query: Pick<EntryQuery, "afterId" | "limit">): Promise<readonly AuditedEntry[]> {
+    return this.#read(() => this.#entries.listAudited(query));
+  }
+
+  auditSums(nowMs: number): Promise<readonly LedgerFault[]> {
+    return this.#read(() => this.#entries.auditSums(nowMs));
   }
 
   recomputeTotals(): Promise<readonly RecomputedTotals[]> {

@@ -1,6 +1,7 @@
 import { parseAddress } from "../../../src/store/postgres/address.ts";
 import { PostgresClient } from "../../../src/store/postgres/client.ts";
 import { migrate } from "../../../src/store/postgres/migrate.ts";
+import { rollUp } from "../../../src/store/postgres/rollup.ts";
 import { type PostgresServer, sharedPostgres } from "../../support/postgres.ts";
 
 /** A database of a test's own on the server that all tests of the process share. */
@@ -50,4 +51,9 @@ async function makeTemplate(server: PostgresServer): Promise<string> {
   await migrate(client);
   await client.close();
   return name;
+}
+
+/** Adds up everything that has been committed. */
+export async function rollUpAll(client: PostgresClient): Promise<void> {
+  while (await rollUp(client));
 }

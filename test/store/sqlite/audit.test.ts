@@ -19,8 +19,8 @@ test("an audit names every total that was tampered with", async () => {
   intruder.run("UPDATE accounts SET posted = posted + 1000, requests = 7");
   intruder.close();
   expect((await audit(bench.operator)).differences).toEqual([
-    { keyId: key.id, field: "posted", kept: 1080, recomputed: 80 },
-    { keyId: key.id, field: "requests", kept: 7, recomputed: 1 },
+    { keyId: key.id, where: "account", field: "posted", kept: 1080, recomputed: 80 },
+    { keyId: key.id, where: "account", field: "requests", kept: 7, recomputed: 1 },
   ]);
 });
 
@@ -79,7 +79,7 @@ test("a key whose lifetime sums are larger than a double holds starts, charges a
     await next.ledger.settle(hold, settlement(hold, 101));
   }
   expect(next.ledger.summary(key.id)).toMatchObject({ posted: 697, available: 697, held: 0 });
-  expect(await audit(bench.operator)).toEqual({ accounts: 1, differences: [] });
+  expect(await audit(bench.operator)).toEqual({ accounts: 1, entries: 10, differences: [] });
   checkTotals(await bench.operator.load());
   await next.store.close();
 
@@ -89,6 +89,7 @@ test("a key whose lifetime sums are larger than a double holds starts, charges a
   expect((await audit(bench.operator)).differences).toEqual([
     {
       keyId: key.id,
+      where: "account",
       field: "used",
       kept: String(beyondDouble + 304n),
       recomputed: String(beyondDouble + 303n),

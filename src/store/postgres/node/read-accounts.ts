@@ -16,6 +16,7 @@ export async function readAccounts(
 const selectAccounts = `
 SELECT keys.id AS "keyId", posted::float8, purchased::float8, used::float8, held::float8, day, day_spend::float8 AS "daySpend",
   period_start_ms::float8 AS "periodStartMs", period_used::float8 AS "periodUsed", requests::float8,
-  input_tokens::float8 AS "inputTokens", output_tokens::float8 AS "outputTokens", last_cost_nano::float8 AS "lastCostNano"
+  input_tokens::float8 AS "inputTokens", output_tokens::float8 AS "outputTokens", last_cost_nano::float8 AS "lastCostNano",
+  purchased::text AS "purchasedDigits", day_spend::text AS "daySpendDigits"
 FROM keys JOIN accounts ON accounts.no = keys.account_no
 WHERE keys.id = ANY ($1::text[])`;

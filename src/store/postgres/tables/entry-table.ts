@@ -1,8 +1,8 @@
 import { assert } from "../../../base/assert.ts";
-import { type EntryRow, entryOf } from "../../entry-row.ts";
+import { type AuditedRow, auditedEntryOf, type EntryRow, entryOf } from "../../entry-row.ts";
 import { type HoldRow, holdOf } from "../../hold-row.ts";
 import type { AccountTotals, Entry, HoldProgress } from "../../records.ts";
-import type { EntryQuery } from "../../store.ts";
+import type { AuditedEntry, EntryQuery } from "../../store.ts";
 import type { Parameter, Query } from "../client.ts";
 
 /** Reads the ledger: entries, the totals kept beside them, and the open holds. */
@@ -20,6 +20,21 @@ export function listEntries(
   if (keyId === undefined) return readEntries(query, `WHERE ${range} ${order}`, parameters);
   const ofKey = "entries.account_no = (SELECT account_no FROM keys WHERE id = $6) AND keys.id = $6";
   return readEntries(query, `WHERE ${range} AND ${ofKey} ${order}`, [...parameters, keyId]);
+}
+
+export async function listAuditedEntries(
+  query: Query,
+  { afterId, limit }: Pick<EntryQuery, "afterId" | "limit">,
+  throughId: number,
+): Promise<readonly AuditedEntry[]> {
+  const rows = await query<AuditedRow>(
+    `SELECT ${entryColumns}, rates_id::float8 AS "ratesId", cost_nano::float8 AS "costNano",
+      recorded_at_ms::float8 AS "startedAtMs", total_ms::float8 AS "totalMs"
+    FROM entries JOIN keys ON keys.no = entries.key_no
+    WHERE entries.id > $1::int8 AND entries.id <= $2::int8 ORDER BY entries.id LIMIT $3::int`,
+    [afterId, throughId, limit],
+  );
+  return rows.map(auditedEntryOf);
 }
 
 export async function entryByReference(
@@ -107,5 +122,5 @@ const selectTotals = `
 SELECT keys.id AS "keyId", posted::float8 AS posted, purchased::float8 AS purchased, used::float8 AS used, day,
   day_spend::float8 AS "daySpend", period_start_ms::float8 AS "periodStartMs", period_used::float8 AS "periodUsed",
   requests::float8 AS requests, input_tokens::float8 AS "inputTokens", output_tokens::float8 AS "outputTokens",
-  last_cost_nano::float8 AS "lastCostNano"
+  last_cost_nano::float8 AS "lastCostNano", purchased::text AS "purchasedDigits", day_spend::text AS "daySpendDigits"
 FROM accounts JOIN keys ON keys.account_no = accounts.no`;

@@ -1,9 +1,10 @@
 import type { Database } from "bun:sqlite";
 import { assert } from "../../../base/assert.ts";
-import { type EntryRow, entryOf } from "../../entry-row.ts";
+import { type AuditedRow, auditedEntryOf, type EntryRow, entryOf } from "../../entry-row.ts";
 import { type HoldRow, holdOf } from "../../hold-row.ts";
 import type { AccountTotals, Entry, HoldProgress } from "../../records.ts";
-import type { EntryQuery, ExactTotals, RecomputedTotals } from "../../store.ts";
+import { type SumRow, sumChecks, sumFaults } from "../../reporting/sum-audit.ts";
+import type { AuditedEntry, EntryQuery, ExactTotals, LedgerFault, RecomputedTotals } from "../../store.ts";
 import { recomputeTotals } from "./recompute.ts";
 
 /** Reads the ledger: entries, the totals kept beside them, and the holds that were open. */
@@ -31,6 +32,24 @@ export class EntryTable {
     return rows.map(entryOf);
   }
 
+  listAudited({ afterId, limit }: Pick<EntryQuery, "afterId" | "limit">): readonly AuditedEntry[] {
+    return this.#database
+      .query<AuditedRow, [number, number]>(
+        `${selectAudited} WHERE entries.id > ? ORDER BY entries.id LIMIT ?`,
+      )
+      .all(afterId, limit)
+      .map(auditedEntryOf);
+  }
+
+  auditSums(nowMs: number): readonly LedgerFault[] {
+    return sumChecks("SELECT rolled_up_through FROM state", nowMs).flatMap((check) =>
+      this.#database
+        .query<SumRow, []>(check.sql)
+        .all()
+        .flatMap((row) => sumFaults(check, row)),
+    );
+  }
+
   byReference(keyNo: number, reference: string): Entry | null {
     const row = this.#database.query<EntryRow, [number, string]>(entryByReference).get(keyNo, reference);
     return row && entryOf(row);
@@ -41,7 +60,7 @@ export class EntryTable {
   }
 
   allTotals(): readonly AccountTotals[] {
-    return this.#database.query<AccountTotals, []>(`${selectTotals} ORDER BY keys.no`).all();
+    return this.#database.query<AccountTotals, []>(`${selectTotalsWithDigits} ORDER BY keys.no`).all();
   }
 
   totals(accountNo: number): AccountTotals {
@@ -76,26 +95,37 @@ export class EntryTable {
   }
 }
 
-/** For `entryOf`. */
-export const selectEntries = `
-SELECT entries.id, accounts.id AS accountId, keys.id AS keyId, kind, amount, at_ms AS atMs, exchange_id AS exchangeId,
+const entryColumns = `entries.id, accounts.id AS accountId, keys.id AS keyId, kind, amount, at_ms AS atMs, exchange_id AS exchangeId,
   basis, outcome, entries.period_start_ms AS periodStartMs, reference, note,
   model, asked_model AS askedModel, provider, rates.rates, quantities, list_cost_nano AS listCostNano,
   entries.input_tokens AS inputTokens, cached_input_tokens AS cachedInputTokens, cache_write_tokens AS cacheWriteTokens,
-  entries.output_tokens AS outputTokens
-FROM entries JOIN keys ON keys.no = entries.key_no
+  entries.output_tokens AS outputTokens`;
+
+const entryTables = `entries JOIN keys ON keys.no = entries.key_no
   JOIN accounts ON accounts.no = coalesce(entries.account_no, entries.key_no)
   LEFT JOIN rates ON rates.id = entries.rates_id`;
+
+/** For `entryOf`. */
+export const selectEntries = `SELECT ${entryColumns} FROM ${entryTables}`;
+
+const selectAudited = `
+SELECT ${entryColumns}, rates_id AS ratesId, cost_nano AS costNano, recorded_at_ms AS startedAtMs, total_ms AS totalMs
+FROM ${entryTables}`;
 
 const entryByReference = `${selectEntries} WHERE entries.key_no = ? AND reference = ?`;
 
 const entriesSince = `${selectEntries} WHERE entries.revision > ? ORDER BY entries.id`;
 
-const selectTotals = `
-SELECT keys.id AS keyId, posted, purchased, used, day, day_spend AS daySpend, period_start_ms AS periodStartMs,
+const totalsColumns = `keys.id AS keyId, posted, purchased, used, day, day_spend AS daySpend, period_start_ms AS periodStartMs,
   period_used AS periodUsed, requests, input_tokens AS inputTokens, output_tokens AS outputTokens,
-  last_cost_nano AS lastCostNano
-FROM accounts JOIN keys ON keys.account_no = accounts.no`;
+  last_cost_nano AS lastCostNano`;
+const totalsTables = "accounts JOIN keys ON keys.account_no = accounts.no";
+
+const selectTotals = `SELECT ${totalsColumns} FROM ${totalsTables}`;
+
+const selectTotalsWithDigits = `
+SELECT ${totalsColumns}, CAST(purchased AS text) AS purchasedDigits, CAST(day_spend AS text) AS daySpendDigits
+FROM ${totalsTables}`;
 
 const selectUnbalanced = `
 SELECT keys.id FROM accounts JOIN keys ON keys.account_no = accounts.no

@@ -1,4 +1,5 @@
 import type { Database, Statement } from "bun:sqlite";
+import { unaffordableNano } from "../../../base/money.ts";
 import { totalInput } from "../../../base/usage.ts";
 import { type Figures, figureNames, type MutableFigures, noFigures } from "../../figures.ts";
 import type { ChargeEntry, ExchangeEnding, UsageRecord } from "../../records.ts";
@@ -183,9 +184,13 @@ export class UsageRollup {
     const minute = Math.floor(atMs / msPerMinute);
     const latest = this.#latest;
     const isSame = latest !== null && latest.minute === minute && latest.keyNo === keyNo;
-    if (isSame && latest.model === model && latest.provider === provider) return latest;
+    if (isSame && latest.model === model && latest.provider === provider && !isFull(latest)) return latest;
     const name = `${minute} ${keyNo} ${model} ${provider}`;
     let sums = this.#sums.get(name);
+    if (sums !== undefined && isFull(sums)) {
+      this.#sums.set(`${name} ${this.#sums.size}`, sums);
+      sums = undefined;
+    }
     if (sums === undefined) {
       const latencies = this.#latenciesOf(minute);
       sums = { minute, keyNo, model, provider, figures: noFigures(), latencies };
@@ -206,6 +211,11 @@ export class UsageRollup {
     }
     return latencies;
   }
+}
+
+/** One more charge might be more than a double holds exactly; the database adds both sums up. */
+function isFull({ figures: { spendNano, listCostNano } }: MinuteSums): boolean {
+  return spendNano > unaffordableNano || listCostNano > unaffordableNano;
 }
 
 /** Rounded as the rows have it, so that both fall into the same band. */

@@ -1,0 +1,178 @@
+import { msPerDay } from "../base/clock.ts";
+import { costNano, type Rates, readRates, tokensOf } from "../base/rates.ts";
+import type { AuditedEntry, KeyRecord, LedgerFault, Store } from "../store/store.ts";
+import { nextPeriodStart, periodStart } from "./period.ts";
+
+const entriesPerChunk = 2_000;
+const periodToleranceMs = 7 * msPerDay;
+/** A clock may be set while a call runs, by less than this. */
+const clockToleranceMs = 60_000;
+
+export interface ChargeAudit {
+  readonly entries: number;
+  readonly faults: readonly LedgerFault[];
+}
+
+/**
+ * Computes every charge anew from its rates and quantities, as it was made, and compares it with what was charged and
+ * what the usage record says. `deep` also holds the times of an exchange against each other.
+ */
+export async function auditCharges(store: Store, isDeep: boolean): Promise<ChargeAudit> {
+  const { keys } = await store.load();
+  const checker = new ChargeChecker(new Map(keys.map((key) => [key.id, key])), isDeep);
+  let entries = 0;
+  for (let afterId = 0; ; ) {
+    const chunk = await store.listAuditedEntries({ afterId, limit: entriesPerChunk });
+    for (const entry of chunk) checker.add(entry);
+    entries += chunk.length;
+    const last = chunk.at(-1);
+    if (last === undefined) return { entries, faults: checker.finish() };
+    afterId = last.id;
+  }
+}
+
+/** What an exchange was charged so far. A charge that was made late comes after that of the takeover. */
+interface Booked {
+  readonly entry: AuditedEntry;
+  readonly cost: number;
+  paid: number;
+  unpaid: number;
+}
+
+class ChargeChecker {
+  readonly #keys: ReadonlyMap<string, KeyRecord>;
+  readonly #isDeep: boolean;
+  readonly #faults: LedgerFault[] = [];
+  readonly #rates = new Map<string, Rates>();
+  /** Charges that were not paid in full: an overrun, or a late charge, has to follow. */
+  readonly #open = new Map<string, Booked>();
+  /** What takeovers have charged: a late charge adds to it. */
+  readonly #interrupted = new Map<string, Booked>();
+
+  constructor(keys: ReadonlyMap<string, KeyRecord>, isDeep: boolean) {
+    this.#keys = keys;
+    this.#isDeep = isDeep;
+  }
+
+  add(entry: AuditedEntry): void {
+    const key = this.#keys.get(entry.keyId);
+    if (key === undefined) {
+      this.#fault(entry, "key", entry.keyId, "no such key");
+      return;
+    }
+    if (entry.accountId !== key.accountId) this.#fault(entry, "account", entry.accountId, key.accountId);
+    this.#checkPeriod(entry, key);
+    if (entry.kind === "overrun") this.#addOverrun(entry);
+    if (entry.kind !== "charge") return;
+    this.#addCharge(entry, key);
+    if (this.#isDeep) this.#checkTime(entry);
+  }
+
+  finish(): readonly LedgerFault[] {
+    for (const { entry, cost, paid, unpaid } of this.#open.values()) {
+      this.#fault(entry, "amount", paid + unpaid, cost);
+    }
+    return this.#faults;
+  }
+
+  #addCharge(entry: AuditedEntry, key: KeyRecord): void {
+    const before = this.#takeInterrupted(entry);
+    const paid = -entry.amount + (before?.paid ?? 0);
+    if (entry.costNano !== null) {
+      const recorded = key.mode === "credit" ? paid : 0;
+      if (entry.costNano !== recorded) this.#fault(entry, "cost_nano", entry.costNano, recorded);
+    }
+    const rates = this.#ratesOf(entry);
+    if (rates === null || entry.quantities === null) return;
+    const costs = costNano(rates, entry.quantities);
+    const cost = key.mode === "credit" ? costs : tokensOf(entry.quantities);
+    const booked = { entry, cost, paid, unpaid: before?.unpaid ?? 0 };
+    if (entry.outcome === "interrupted" && entry.exchangeId !== null) {
+      this.#interrupted.set(entry.exchangeId, booked);
+    }
+    this.#settle(booked);
+    this.#checkListCost(entry, key, costs);
+  }
+
+  #addOverrun(entry: AuditedEntry): void {
+    const booked = this.#open.get(entry.exchangeId ?? "");
+    // It belongs to a charge that is older than rates, or to none: a balance was lowered while a charge was on its way.
+    if (booked === undefined) return;
+    booked.unpaid += entry.amount;
+    this.#settle(booked);
+  }
+
+  /** What is paid and what is not must be the cost; as long as it is less, something has to follow. */
+  #settle(booked: Booked): void {
+    const { entry, cost, paid, unpaid } = booked;
+    const exchangeId = entry.exchangeId ?? `entry ${entry.id}`;
+    this.#open.delete(exchangeId);
+    if (paid + unpaid < cost) this.#open.set(exchangeId, booked);
+    else if (paid + unpaid > cost) this.#fault(entry, "amount", paid + unpaid, cost);
+  }
+
+  #takeInterrupted(entry: AuditedEntry): Booked | undefined {
+    if (entry.outcome === "interrupted" || entry.exchangeId === null) return undefined;
+    const before = this.#interrupted.get(entry.exchangeId);
+    this.#interrupted.delete(entry.exchangeId);
+    return before;
+  }
+
+  /** Null for charges that are older than rates. */
+  #ratesOf({ rates: text, ratesId, ...entry }: AuditedEntry): Rates | null {
+    if (ratesId === null) return null;
+    const known = text === null ? undefined : (this.#rates.get(text) ?? readRates(text));
+    if (known === undefined || text === null || known.id !== ratesId) {
+      this.#fault(entry, "rates", ratesId, known?.id ?? "none");
+      return null;
+    }
+    this.#rates.set(text, known);
+    return known;
+  }
+
+  /** Not every charge of a token budget has one: an interrupted call's is not known. */
+  #checkListCost({ listCostNano, ...entry }: AuditedEntry, { mode }: KeyRecord, costs: number): void {
+    const expected = mode === "token_budget" ? costs : 0;
+    if (listCostNano !== null && listCostNano !== expected) {
+      this.#fault(entry, "list_cost_nano", listCostNano, expected);
+    }
+  }
+
+  /**
+   * The start of a day, a week or a month, not far from the time of the charge; 0 for what counts in none. A clock that is set back
+   * leaves a budget in the period that it had reached.
+   */
+  #checkPeriod(entry: AuditedEntry, key: KeyRecord): void {
+    const { periodStartMs: startMs, atMs } = entry;
+    if (startMs === 0) return;
+    const isStart = (["day", "week", "month"] as const).some(
+      (period) =>
+        periodStart(period, startMs) === startMs &&
+        startMs <= atMs + periodToleranceMs &&
+        (entry.outcome === "interrupted" || atMs < endOf(period, startMs) + periodToleranceMs),
+    );
+    if (key.mode === "token_budget" && isStart) return;
+    const expected = key.mode === "credit" ? 0 : periodStart(key.period, atMs);
+    this.#fault(entry, "period_start_ms", startMs, expected);
+  }
+
+  #checkTime(entry: AuditedEntry): void {
+    const { atMs, startedAtMs, totalMs } = entry;
+    if (startedAtMs === null || totalMs === null) return;
+    const expected = startedAtMs + totalMs;
+    if (Math.abs(atMs - expected) > clockToleranceMs) this.#fault(entry, "at_ms", atMs, expected);
+  }
+
+  #fault(
+    { id, keyId }: Pick<AuditedEntry, "id" | "keyId">,
+    field: string,
+    kept: number | string,
+    recomputed: number | string,
+  ): void {
+    this.#faults.push({ keyId, where: `entry ${id}`, field, kept, recomputed });
+  }
+}
+
+function endOf(period: "day" | "week" | "month", startMs: number): number {
+  return nextPeriodStart(period, startMs) ?? Number.POSITIVE_INFINITY;
+}

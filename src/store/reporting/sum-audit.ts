@@ -1,0 +1,106 @@
+import { msPerDay, msPerHour, msPerMinute } from "../../base/clock.ts";
+import type { LedgerFault } from "../store.ts";
+import { figureColumnNames } from "./figure-columns.ts";
+
+/** Figures that the ledger's entries alone add up to; the others count exchanges that were not charged too. */
+const ofEntries = [
+  ...["requests", "completed", "input_tokens", "cached_input_tokens", "output_tokens"],
+  ...["spend_nano", "cancelled_spend_nano", "interrupted_spend_nano"],
+  ...["spend_tokens", "cancelled_spend_tokens", "interrupted_spend_tokens"],
+  ...["list_cost_nano", "first_byte_ms", "first_byte_count"],
+];
+
+/** Less than the sums by the minute are really kept for. */
+const minutesChecked = 170;
+/** Whoever has so many has enough to look into. */
+const mostFaults = 100;
+
+/** One comparison of sums with what they are the sums of. The statement works in every database. */
+export interface SumCheck {
+  readonly unitMs: number;
+  /** Its rows are `SumRow`s. */
+  readonly sql: string;
+  readonly columns: readonly string[];
+}
+
+/** The row of a sum that differs: both values of each column as text, because they may exceed a double. */
+export type SumRow = Readonly<Record<string, string | number | null>>;
+
+/** `countedThrough` selects the last entry that the sums count. */
+export function sumChecks(countedThrough: string, nowMs: number): readonly SumCheck[] {
+  const firstMinute = Math.floor(nowMs / msPerMinute) - minutesChecked;
+  const entries = (unitMs: number, condition = "true") =>
+    `SELECT key_no, at_ms / ${unitMs} AS unit, model, provider, COLUMNS FROM entry_figures
+    WHERE id <= (${countedThrough}) AND ${condition}`;
+  return [
+    check({
+      unitMs: msPerHour,
+      columns: ofEntries,
+      kept: "SELECT key_no, hour AS unit, model, provider, COLUMNS FROM usage_key_hours",
+      counted: entries(msPerHour),
+    }),
+    check({
+      unitMs: msPerMinute,
+      columns: ofEntries,
+      kept: `SELECT key_no, minute AS unit, model, provider, COLUMNS FROM usage_minutes WHERE minute >= ${firstMinute}`,
+      counted: entries(msPerMinute, `at_ms >= ${firstMinute * msPerMinute}`),
+    }),
+    check({
+      unitMs: msPerHour,
+      columns: figureColumnNames,
+      kept: "SELECT 0 AS key_no, hour AS unit, model, provider, COLUMNS FROM usage_all_hours",
+      counted: "SELECT 0 AS key_no, hour AS unit, model, provider, COLUMNS FROM usage_key_hours",
+    }),
+    check({
+      unitMs: msPerDay,
+      columns: figureColumnNames,
+      kept: "SELECT key_no, day AS unit, '' AS model, '' AS provider, COLUMNS FROM usage_key_days",
+      counted: "SELECT key_no, hour / 24 AS unit, '' AS model, '' AS provider, COLUMNS FROM usage_key_hours",
+    }),
+  ];
+}
+
+interface Comparison {
+  readonly unitMs: number;
+  readonly columns: readonly string[];
+  readonly kept: string;
+  readonly counted: string;
+}
+
+/** Adds both sides up side by side, which needs no join. */
+function check({ unitMs, columns, kept, counted }: Comparison): SumCheck {
+  const side = (one: "kept" | "counted") =>
+    columns
+      .flatMap((name) => [
+        `${one === "kept" ? name : "0"} AS kept_${name}`,
+        `${one === "kept" ? "0" : name} AS counted_${name}`,
+      ])
+      .join(", ");
+  const sums = columns.flatMap((name) => [
+    `CAST(sum(kept_${name}) AS text) AS kept_${name}`,
+    `CAST(sum(counted_${name}) AS text) AS counted_${name}`,
+  ]);
+  const differs = columns.map((name) => `sum(kept_${name}) <> sum(counted_${name})`);
+  const sql = `
+SELECT (SELECT id FROM keys WHERE no = key_no) AS "keyId", unit, model, provider, ${sums.join(", ")}
+FROM (${kept.replace("COLUMNS", side("kept"))} UNION ALL ${counted.replace("COLUMNS", side("counted"))}) AS sides
+GROUP BY key_no, unit, model, provider HAVING ${differs.join(" OR ")}
+ORDER BY unit LIMIT ${mostFaults}`;
+  return { unitMs, columns, sql };
+}
+
+export function sumFaults({ unitMs, columns }: SumCheck, row: SumRow): readonly LedgerFault[] {
+  const at = new Date(Number(row["unit"]) * unitMs).toISOString();
+  const names = { [msPerDay]: "day", [msPerHour]: "hour", [msPerMinute]: "minute" };
+  const of = [row["model"], row["provider"]].filter((part) => part !== "").join(" at ");
+  const where = `${names[unitMs]} ${at.slice(0, unitMs === msPerDay ? 10 : 16)}${of === "" ? "" : ` ${of}`}`;
+  return columns
+    .filter((name) => row[`kept_${name}`] !== row[`counted_${name}`])
+    .map((name) => ({
+      keyId: row["keyId"] === null ? null : String(row["keyId"]),
+      where,
+      field: name,
+      kept: BigInt(row[`kept_${name}`] ?? 0),
+      recomputed: BigInt(row[`counted_${name}`] ?? 0),
+    }));
+}

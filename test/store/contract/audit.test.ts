@@ -1,0 +1,222 @@
+import { Database } from "bun:sqlite";
+import { describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import { systemClock } from "../../../src/base/clock.ts";
+import { audit } from "../../../src/ledger/audit.ts";
+import type { Store } from "../../../src/store/store.ts";
+import { hasPostgres } from "../../support/postgres.ts";
+import { keyRecord, type SettleItem, settleItem } from "../fixtures.ts";
+import type { GatewayStore } from "../kind.ts";
+import { clientOf, rollUpAll } from "../postgres/fixtures.ts";
+import { postgres } from "../postgres/kind.ts";
+import { sqlite } from "../sqlite/kind.ts";
+
+const nowMs = Date.UTC(2026, 10, 16, 13, 30);
+const monthMs = Date.UTC(2026, 10);
+
+/** A ledger, and somebody who writes to its database by hand. */
+interface Forged extends AsyncDisposable {
+  readonly store: Store;
+  run(statement: string): Promise<void>;
+}
+
+async function forgedSqlite(): Promise<Forged> {
+  const database = await sqlite.create();
+  const before = await database.openGateway(systemClock);
+  await fill(before);
+  await before.close();
+  const store = await database.openGateway(systemClock);
+  const intruder = new Database(join(database.dir, "sluice.db"));
+  intruder.run("PRAGMA foreign_keys = off");
+  for (const trigger of ["entries_are_never_changed", "rates_are_never_changed"]) {
+    intruder.run(`DROP TRIGGER ${trigger}`);
+  }
+  return {
+    store,
+    run: async (statement) => void intruder.run(statement),
+    async [Symbol.asyncDispose]() {
+      intruder.close();
+      await store.close();
+      await database[Symbol.asyncDispose]();
+    },
+  };
+}
+
+async function forgedPostgres(): Promise<Forged> {
+  const database = await postgres.create();
+  const store = await database.openGateway(systemClock);
+  await fill(store);
+  const client = clientOf(database.url);
+  await rollUpAll(client);
+  await client.query("DROP TRIGGER entries_are_only_added ON entries");
+  await client.query("DROP TRIGGER rates_are_only_added ON rates");
+  return {
+    store,
+    run: async (statement) => void (await client.query(statement)),
+    async [Symbol.asyncDispose]() {
+      await client.close();
+      await store.close();
+      await database[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Entries 1 and 2 are top-ups; 3 to 6 charges of the first key, 7 one of a token budget. */
+async function fill(store: GatewayStore): Promise<void> {
+  const [one, two] = [keyRecord(), keyRecord()];
+  const budget = keyRecord({ mode: "token_budget", period: "month" });
+  await store.insertKey(one, 1_000);
+  await store.insertKey(two, 1_000);
+  await store.insertKey(budget, 0);
+  const at = (item: SettleItem) => {
+    const { record, charge } = item;
+    return { ...item, record: record && { ...record, atMs: charge.atMs - 81, costNano: record.costNano } };
+  };
+  await store.charge([
+    at(settleItem(one.id, 60, { atMs: nowMs - 60_000 })),
+    at(settleItem(one.id, 40, { atMs: nowMs - 60_000 })),
+    at(settleItem(one.id, 30, { atMs: nowMs - 86_400_000, overrun: 4 })),
+    { ...settleItem(one.id, 7, { atMs: nowMs, outcome: "cancelled" }), record: null },
+    withoutCost(at(settleItem(budget.id, 55, { atMs: nowMs, periodStartMs: monthMs, listCostNano: 55 }))),
+  ]);
+}
+
+function withoutCost(item: SettleItem): SettleItem {
+  return { ...item, record: item.record && { ...item.record, costNano: 0 } };
+}
+
+interface Forgery {
+  readonly name: string;
+  readonly statement: string;
+  readonly fields: readonly string[];
+  readonly deep?: true;
+}
+
+const forgeries: readonly Forgery[] = [
+  {
+    name: "an amount that was moved to another charge of the same account",
+    statement:
+      "UPDATE entries SET amount = CASE amount WHEN -60 THEN -61 ELSE -39 END WHERE amount IN (-60, -40)",
+    fields: ["cost_nano", "amount"],
+  },
+  {
+    name: "amounts that were moved together with their usage records",
+    statement: `UPDATE entries SET amount = CASE amount WHEN -60 THEN -61 ELSE -39 END,
+      cost_nano = CASE amount WHEN -60 THEN 61 ELSE 39 END WHERE amount IN (-60, -40)`,
+    fields: ["amount"],
+  },
+  {
+    name: "a cost in the usage record that is not what was charged",
+    statement: "UPDATE entries SET cost_nano = 41 WHERE amount = -40",
+    fields: ["cost_nano"],
+  },
+  {
+    name: "a charge of a budget that is not its tokens",
+    statement: "UPDATE entries SET list_cost_nano = 54 WHERE amount = -55",
+    fields: ["list_cost_nano"],
+  },
+  {
+    name: "an overrun that is not what the balance lacked",
+    statement: "UPDATE entries SET amount = 5 WHERE kind = 'overrun'",
+    fields: ["amount"],
+  },
+  {
+    name: "what a charge was for",
+    statement: `UPDATE entries SET quantities = '{"output":59}' WHERE amount = -60`,
+    fields: ["amount"],
+  },
+  {
+    name: "rates that are not those of their id",
+    statement: "UPDATE rates SET rates = replace(rates, '1000', '1001')",
+    fields: ["rates"],
+  },
+  {
+    name: "a charge in another month's budget",
+    statement: `UPDATE entries SET period_start_ms = ${Date.UTC(2026, 9)} WHERE amount = -55`,
+    fields: ["period_start_ms"],
+  },
+  {
+    name: "a charge that was moved to another key",
+    statement: "UPDATE entries SET key_no = 2 WHERE amount = -40",
+    fields: ["spend_nano"],
+  },
+  {
+    name: "a charge that was moved to another hour",
+    statement: "UPDATE entries SET at_ms = at_ms - 7200000 WHERE amount = -40",
+    fields: ["spend_nano"],
+  },
+  {
+    name: "a charge that was moved by some minutes",
+    statement: "UPDATE entries SET at_ms = at_ms - 120000 WHERE amount = -30",
+    fields: ["at_ms"],
+    deep: true,
+  },
+  {
+    name: "a sum by the hour",
+    statement: "UPDATE usage_key_hours SET spend_nano = spend_nano + 1 WHERE spend_nano = 30",
+    fields: ["spend_nano"],
+  },
+  {
+    name: "a sum of all keys",
+    statement: "UPDATE usage_all_hours SET refused = refused + 1 WHERE spend_nano = 30",
+    fields: ["refused"],
+  },
+  {
+    name: "a sum by the day",
+    statement: "UPDATE usage_key_days SET input_tokens = input_tokens + 1 WHERE spend_nano = 30",
+    fields: ["input_tokens"],
+  },
+  {
+    name: "a sum by the minute",
+    statement: "UPDATE usage_minutes SET output_tokens = output_tokens + 1 WHERE spend_nano = 100",
+    fields: ["output_tokens"],
+  },
+  {
+    name: "a sum that is gone",
+    statement: "DELETE FROM usage_minutes WHERE spend_nano = 100",
+    fields: ["requests"],
+  },
+];
+
+const onlyPostgres: readonly Forgery[] = [
+  {
+    name: "an entry in another month of the ledger",
+    statement: "UPDATE entries SET month = month - 2 WHERE amount = -40",
+    fields: ["month"],
+  },
+  {
+    name: "a hold of a node that there is not",
+    statement: `INSERT INTO holds (id, account_no, key_no, node_no, amount, period_start_ms, opened_at_ms, model)
+      VALUES ('req_lost', 1, 1, 99, 0, 0, 0, 'm')`,
+    fields: ["node"],
+  },
+];
+
+const kinds = [
+  { name: "SQLite", forged: forgedSqlite, forgeries },
+  ...(hasPostgres
+    ? [{ name: "PostgreSQL", forged: forgedPostgres, forgeries: [...forgeries, ...onlyPostgres] }]
+    : []),
+];
+
+for (const kind of kinds) {
+  describe(`an audit on ${kind.name}`, () => {
+    test("finds nothing in an honest ledger, however deep it looks", async () => {
+      await using ledger = await kind.forged();
+      expect(await audit(ledger.store, { nowMs, deep: true })).toEqual({
+        ...{ accounts: 3, entries: 8 },
+        differences: [],
+      });
+    });
+
+    for (const { name, statement, fields, deep = false } of kind.forgeries) {
+      test(`finds ${name}`, async () => {
+        await using ledger = await kind.forged();
+        await ledger.run(statement);
+        const { differences } = await audit(ledger.store, { nowMs, deep });
+        expect(differences.map(({ field }) => field)).toContainEqual(fields[0] ?? "");
+        for (const field of fields) expect(differences.map((one) => one.field)).toContain(field);
+      });
+    }
+  });
+}
