@@ -331,6 +331,9 @@ describe("a hosted tool", () => {
       Math.round(((await held(messages, { tools })) - (await held(messages, {}))) / 0.01);
     for (const [maxUses, calls] of [
       [undefined, 5],
+      [-1, 5],
+      [2.5, 5],
+      ["3", 5],
       [0, 0],
       [1, 1],
       [4, 4],

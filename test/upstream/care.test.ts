@@ -77,6 +77,14 @@ describe("a pool of keys", () => {
     expect(keys.readyInMs(10)).toBe(990);
   });
 
+  test("leaves a key whose quota is used up alone for a day at most", () => {
+    const keys = new KeyPool([{ id: "a" }]);
+    keys.exhausted(keys.pick(0), 0, 10 * 86_400_000);
+    expect(keys.readyInMs(0)).toBe(86_400_000);
+    keys.exhausted(keys.pick(86_400_000), 86_400_000, 1000);
+    expect(keys.readyInMs(86_400_000)).toBe(1000);
+  });
+
   test("fails when all of its keys do", async () => {
     provider.script(openAiError(401, "nobody"));
     const { upstream, plan } = setUp([{ url: provider.url, apiKeys: ["a", "b"] }]);
