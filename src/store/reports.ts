@@ -48,7 +48,7 @@ export interface StepQuery extends TimeRange {
 
 export interface GroupQuery extends TimeRange {
   readonly keyId?: string | undefined;
-  /** Return this many, by spend and list cost, largest first. By default all, by name. */
+  /** Return this many, by spend, or by list cost where there is none, largest first. By default all, by name. */
   readonly largest?: number | undefined;
 }
 

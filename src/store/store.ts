@@ -227,7 +227,7 @@ export interface UsageSummaryQuery {
   readonly untilMs?: number | undefined;
   readonly nowMs?: number | undefined;
   readonly keyId?: string | undefined;
-  /** Return this many groups, by spend and list cost, largest first. By default all, by name. */
+  /** Return this many groups, by spend, or by list cost where there is none, largest first. By default all, by name. */
   readonly largest?: number | undefined;
 }
 

@@ -77,6 +77,7 @@ export class Attempts {
       const durationMs = nowMs - startedMs;
       if (failure === null) {
         candidate.state.breaker.answered(nowMs, plan.keyId);
+        candidate.state.alarm = null;
         use?.accepted();
         call.attempts = state.attempts;
         call.answeredAfterMs = durationMs;
@@ -89,6 +90,7 @@ export class Attempts {
       if (plan.isOver) state.finalFailure ??= cancelled(plan.signal);
       plan.attemptFailed(candidate.deployment, record);
       this.#report(plan.requestId, candidate.state.name, failure);
+      if (failure.alarm) candidate.state.alarm = failure.kind;
       this.#learn(candidate, failure, { key, use }, plan, state);
     }
   }

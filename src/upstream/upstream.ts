@@ -127,6 +127,8 @@ export interface DeploymentHealth {
   readonly recentCalls: number;
   readonly recentFailures: number;
   readonly inFlight: number;
+  /** Why it needs the operator's attention, e.g. `unpaid`; null once it has answered. */
+  readonly alarm: string | null;
   readonly waiting: number;
   readonly keys: number;
   readonly keysReady: number;

@@ -1,7 +1,7 @@
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import type { Page } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import { Sluice } from "../support/sluice.ts";
 import { waitFor } from "../support/wait.ts";
 import { type Browsing, browse, findBrowser } from "./browser.ts";
@@ -202,6 +202,54 @@ describe.if(browserPath !== null)("the dashboard in a browser", () => {
     await sluice.request("/v1/chat/completions", { key, body: { model: "demo-small", messages } });
     await page.locator(".tail tbody tr").nth(before).waitFor();
     expect(await page.locator(".tail tbody tr").first().textContent()).toContain(key.prefix);
+  });
+
+  test("shows a stream that failed after its start as failed, wherever its status is", async () => {
+    await openPage("Live tail");
+    await page.getByText("connected").waitFor();
+    const key = await sluice.createKey({ label: "broken off" });
+    const messages = [{ role: "user", content: "say 20 words, break, fast" }];
+    const response = await sluice.request("/v1/chat/completions", {
+      key,
+      body: { model: "demo-small", messages, stream: true },
+    });
+    expect(response.status).toBe(200);
+    await response.text();
+    const row = page.locator(".tail tbody tr", { hasText: key.prefix });
+    await row.waitFor();
+    const tones = (within: Locator) =>
+      within
+        .locator(".badge", { hasText: "200" })
+        .evaluateAll((all) => all.map(({ className }) => className));
+    expect(await tones(row)).toEqual(["badge bad"]);
+    await row.getByRole("link").click();
+    await page.getByRole("dialog").getByText("Ledger").waitFor();
+    const shown = await tones(page.getByRole("dialog"));
+    expect(shown.length).toBeGreaterThan(1);
+    expect(new Set(shown)).toEqual(new Set(["badge bad"]));
+    await page.getByRole("button", { name: "Close" }).click();
+  });
+
+  test("keeps a provider that nobody pays in sight until it answers", async () => {
+    const key = await sluice.createKey({ label: "unpaid" });
+    const ask = async (content: string) => {
+      const body = { model: "demo-small", messages: [{ role: "user", content }] };
+      await (await sluice.request("/v1/chat/completions", { key, body })).text();
+    };
+    await ask("fail with 402");
+    await openPage("Overview");
+    const alarm = page.getByRole("alert").getByText("demo/demo-small: nobody pays for it");
+    await alarm.waitFor();
+    await openPage("Models");
+    await page
+      .getByRole("row", { name: /demo\/demo-small/ })
+      .getByText("nobody pays for it")
+      .first()
+      .waitFor();
+    await ask("fast");
+    await openPage("Overview");
+    await page.locator(".tile").first().waitFor();
+    await alarm.waitFor({ state: "detached" });
   });
 
   test("is reachable by keyboard: the skip link, the menu, and a radio by its arrows", async () => {

@@ -5,6 +5,7 @@ const resting = {
   state: "closed" as const,
   wait_ms: 0,
   in_flight: 0,
+  alarm: null as string | null,
   recent_attempts: 0,
   recent_failures: 0,
   keys: 1,
@@ -18,6 +19,9 @@ test("a deployment whose calls fail is not called healthy, though its breaker is
   expect(text({ recent_attempts: 10, recent_failures: 4 })).toBe("healthy");
   expect(text({ recent_attempts: 1, recent_failures: 1 })).toBe("failing");
   expect(text({ recent_attempts: 10, recent_failures: 5 })).toBe("failing");
+  expect(text({ alarm: "unpaid" })).toBe("nobody pays for it");
+  expect(text({ alarm: "unpaid", recent_attempts: 9, state: "closed" })).toBe("nobody pays for it");
+  expect(text({ alarm: "status_418" })).toBe("refuses this gateway");
   expect(text({ keys_ready: 0 })).toBe("no credential ready");
   expect(text({ recent_attempts: 1, keys: 0, keys_ready: 0 })).toBe("healthy");
   expect(healthWords({ ...resting, state: "cooling", recent_attempts: 1, recent_failures: 1 }).text).toBe(

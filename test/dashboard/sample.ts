@@ -35,7 +35,7 @@ dialect = "messages"
 display_name = "Claude Opus 5"
 context_window = 1000000
 max_output_tokens = 128000
-price = { input = 5.0, output = 25.0, cached_input = 0.5, cache_write = 6.25 }
+price = { input = 5.0, output = 25.0, cached_input = 0.5, cache_write = 6.25, cache_write_1h = 10.0, long_context = { above = 200000, input = 10.0, output = 37.5 }, web_search = 10.0, web_fetch = 0.0, tool_search = 0.0, tiers = { priority = { input = 10.0, output = 50.0 }, flex = { input = 2.5, output = 12.5 } } }
 capabilities = { tools = true, vision = true, reasoning = true }
 
 [[models]]

@@ -93,6 +93,10 @@ describe.if(browserPath !== null)("pictures of every page", () => {
             (table) => Math.ceil(table.getBoundingClientRect().right - table.parentElement.getBoundingClientRect().right)))`,
         );
         expect(Math.max(0, Number(wider)), `${name} at ${width}`).toBe(0);
+        const overflowing = await page.evaluate(
+          `[...document.querySelectorAll("td")].filter((cell) => cell.scrollWidth > cell.clientWidth + 1).map((cell) => cell.textContent)`,
+        );
+        expect(overflowing, `cells of ${name} at ${width}`).toEqual([]);
       }
       await page.setViewportSize(sizes.desk);
     }
@@ -126,6 +130,12 @@ describe.if(browserPath !== null)("pictures of every page", () => {
           });
           const wider = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
           expect(`${name} ${wider}`).toBe(`${name} 0`);
+          if (name === "keys" && size === "phone") {
+            const tallest = await page.evaluate(
+              `Math.max(...[...document.querySelectorAll("tbody tr")].map((row) => row.getBoundingClientRect().height))`,
+            );
+            expect(Number(tallest), "a key takes a few lines, not a screen").toBeLessThan(130);
+          }
           if (name === "exchanges" && size === "phone") {
             const apart = await page.evaluate(
               `Math.max(...[...document.querySelectorAll("td[data-name=Tokens] span")].map(

@@ -105,6 +105,21 @@ test("without an answer there is no status, but the system's code where it has o
   expect(hungUp.records).toMatchObject([{ status: null, failure: "hung_up", code: "upstream_error" }]);
 });
 
+test("what needs the operator's attention stays in sight until the deployment answers again", async () => {
+  const { upstream, plan } = setUp([{ url: first.url, apiKeys: ["a"] }]);
+  const alarm = () => upstream.health()[0]?.alarm;
+  expect(alarm()).toBeNull();
+  first.script(openAiError(402, "pay"));
+  await upstream.open(plan()).catch(() => null);
+  expect(alarm()).toBe("unpaid");
+  first.script(openAiError(500, "oops"));
+  await upstream.open(plan()).catch(() => null);
+  expect(alarm()).toBe("unpaid");
+  first.script(answerFrom("chat/text.json"));
+  (await upstream.open(plan())).finished("completed");
+  expect(alarm()).toBeNull();
+});
+
 test("an answer that breaks off keeps its status", async () => {
   first.script(cutAfter(answerFrom("chat/text.sse"), 3, [{ reset: true }]));
   const { records } = await failedAttempts([{ url: first.url }], { stream: true });

@@ -47,6 +47,7 @@ function deploymentView(
       state: known?.state ?? "closed",
       wait_ms: known?.waitMs ?? 0,
       in_flight: known?.inFlight ?? 0,
+      alarm: known?.alarm ?? null,
       recent_attempts: known?.recentCalls ?? 0,
       recent_failures: known?.recentFailures ?? 0,
       keys: known?.keys ?? 0,

@@ -34,6 +34,9 @@ const healthView = Type.Object({
   state: oneOf(["closed", "open", "half_open", "cooling"]),
   wait_ms: Type.Number({ minimum: 0, description: "Until it is asked again; 0 when now." }),
   in_flight: count,
+  alarm: nullable(
+    Type.String({ description: "What needs attention, e.g. `unpaid`; null once it has answered again." }),
+  ),
   recent_attempts: Type.Integer({ minimum: 0, description: "Within the last 30 seconds." }),
   recent_failures: count,
   keys: count,

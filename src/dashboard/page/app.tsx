@@ -15,7 +15,7 @@ import { Tail } from "./pages/tail.tsx";
 import { Button } from "./parts/button.tsx";
 import { Icon, type IconName, Mark } from "./parts/icon.tsx";
 import { Notices } from "./parts/notices.tsx";
-import { Empty } from "./parts/states.tsx";
+import { PageHead } from "./parts/page-head.tsx";
 import { hrefOf, path } from "./router.ts";
 import { nextTheme, theme } from "./theme.ts";
 
@@ -41,11 +41,12 @@ function pageAt(here: string): ComponentChildren {
   if (place) return place.page();
   if (here.startsWith("keys/")) return <KeyPage key={here} id={here.slice("keys/".length)} />;
   return (
-    <Empty icon="search" title="There is no such page">
+    <>
+      <PageHead title="There is no such page" />
       <p>
         <a href={hrefOf("")}>Back to the overview</a>
       </p>
-    </Empty>
+    </>
   );
 }
 

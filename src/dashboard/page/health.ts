@@ -6,6 +6,21 @@ const stateWords = {
   open: { tone: "bad", text: "breaker open" },
 } as const;
 
+/** What somebody has to do something about. It stays until the deployment answers again. */
+const wordsByAlarm: Readonly<Record<string, string>> = {
+  unpaid: "nobody pays for it",
+  no_credential: "no credential",
+  expired_certificate: "certificate has expired",
+  bad_certificate: "certificate not trusted",
+  status_401: "refuses the key",
+  status_403: "refuses the key",
+  status_404: "does not know the model",
+};
+
+export function alarmWords(alarm: string): string {
+  return wordsByAlarm[alarm] ?? "refuses this gateway";
+}
+
 /**
  * The health of a deployment in words. A closed breaker means that it is asked, and not yet that it answers; of one that
  * nobody has asked, nothing is known.
@@ -14,7 +29,15 @@ export function healthWords(health: DeploymentView["health"]): {
   readonly tone: "good" | "warn" | "bad" | "muted";
   readonly text: string;
 } {
-  const { state, keys, keys_ready: ready, recent_attempts: attempts, recent_failures: failures } = health;
+  const {
+    alarm,
+    state,
+    keys,
+    keys_ready: ready,
+    recent_attempts: attempts,
+    recent_failures: failures,
+  } = health;
+  if (alarm !== null) return { tone: "bad", text: alarmWords(alarm) };
   if (state !== "closed") return stateWords[state];
   if (keys > 0 && ready === 0) return { tone: "bad", text: "no credential ready" };
   if (failures > 0 && failures * 2 >= attempts) return { tone: "bad", text: "failing" };

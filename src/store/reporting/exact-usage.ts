@@ -106,7 +106,7 @@ function bySpend(one: GroupFigures, other: GroupFigures): number {
   return spendOf(other) - spendOf(one) || other.requests - one.requests;
 }
 
-/** What a token budget used counts at its list price. */
+/** What pages show first of a group: its spend, or what the use of token budgets would have cost where there is none. */
 export function spendOf({ spendNano, listCostNano }: GroupFigures): number {
-  return spendNano + listCostNano;
+  return spendNano === 0 ? listCostNano : spendNano;
 }

@@ -3,7 +3,7 @@ import type { DeploymentState } from "./deployment-state.ts";
 
 /** Every deployment's health, for operators. */
 export function healthOf(states: Iterable<DeploymentState>, nowMs: number): DeploymentHealth[] {
-  return Array.from(states, ({ name, providerState, breaker, inFlight, gate, waitingForCoolDown }) => {
+  return Array.from(states, ({ name, providerState, breaker, inFlight, alarm, gate, waitingForCoolDown }) => {
     const { calls, failures } = breaker.recent(nowMs);
     return {
       name,
@@ -14,6 +14,7 @@ export function healthOf(states: Iterable<DeploymentState>, nowMs: number): Depl
       recentCalls: calls,
       recentFailures: failures,
       inFlight,
+      alarm,
       waiting: (gate?.waiting ?? 0) + waitingForCoolDown,
       keys: providerState.keys.size,
       keysReady: providerState.keys.ready(nowMs),

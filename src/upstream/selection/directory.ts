@@ -121,6 +121,7 @@ export class Directory {
       breaker: new Breaker(),
       gate: gateFor(maxConcurrent),
       inFlight: 0,
+      alarm: null,
       waitingForCoolDown: 0,
     };
     this.#states.set(id, state);

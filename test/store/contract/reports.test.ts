@@ -95,6 +95,35 @@ describe("sums", () => {
   });
 });
 
+testEachStore(
+  "the largest come by what is shown: spend, or list cost where nothing was spent",
+  async (database) => {
+    await withStore(database, async (store) => {
+      const [credit, budget] = [keyRecord(), keyRecord({ mode: "token_budget" })];
+      await store.insertKey(credit, 1_000_000);
+      await store.insertKey(budget, 0);
+      const listed = (model: string, listCostNano: number): SettleItem => {
+        const item = spent(budget.id, { atMs: noonMs, costNano: 15, model });
+        return { ...item, charge: { ...item.charge, listCostNano } };
+      };
+      await store.charge([
+        spent(credit.id, { atMs: noonMs, costNano: 90, model: "most" }),
+        listed("only listed", 40),
+        spent(credit.id, { atMs: noonMs, costNano: 10, model: "both" }),
+        listed("both", 500),
+      ]);
+      const shown = await store.reports.usageBy("model", { ...day, largest: 3 });
+      expect(shown.map(({ group, spendNano, listCostNano }) => [group, spendNano, listCostNano])).toEqual([
+        ["most", 90, 0],
+        ["only listed", 0, 40],
+        ["both", 10, 500],
+      ]);
+      const [first] = await store.reports.usageBy("key", { ...day, largest: 1 });
+      expect(first?.group).toBe(budget.id);
+    });
+  },
+);
+
 describe("what is asked about one key and one range", () => {
   testEachStore("is of that key and that range, before it is in the sums and after", async (database) => {
     await withStore(database, async (store, reopen) => {

@@ -38,7 +38,7 @@ function Facts({ of: exchange }: { of: ExchangeView }) {
           <dt>Outcome</dt>
           <dd>
             <OutcomeBadge outcome={exchange.outcome} />{" "}
-            {exchange.status !== null && <StatusCode status={exchange.status} />}{" "}
+            {exchange.status !== null && <StatusCode status={exchange.status} outcome={exchange.outcome} />}{" "}
             {exchange.code !== null && <code>{exchange.code}</code>}
           </dd>
         </div>
@@ -123,7 +123,12 @@ function Attempts({ of: attempts }: { of: readonly AttemptView[] }) {
             <tr key={place}>
               <td data-name="Deployment">{attempt.deployment}</td>
               <td data-name="Result">
-                {attempt.status !== null && <StatusCode status={attempt.status} />}{" "}
+                {attempt.status !== null && (
+                  <StatusCode
+                    status={attempt.status}
+                    outcome={attempt.failure === null ? "completed" : "failed"}
+                  />
+                )}{" "}
                 {attempt.failure === null ? "answered" : <code>{attempt.failure}</code>}
               </td>
               <td data-name="Said" class="muted message">

@@ -60,41 +60,44 @@ export function KeyPage({ id }: { id: string }) {
     5000,
   );
   return (
-    <Shown loaded={key}>
-      {(value) => (
-        <>
-          <PageHead
-            title={value.label ?? "No label"}
-            about={
-              <>
-                <code>{value.prefix}…</code> <KeyStatus status={value.status} />{" "}
-                {value.mode === "credit" ? "credit key" : "token-budget key"}
-              </>
-            }
-          >
-            <KeyMenu
-              of={value}
-              onChange={() => {
-                key.reload();
-                entries.reload();
-              }}
-            />
-          </PageHead>
-          <Facts of={value} figures={usage.value?.total ?? null} />
-          <section class="card flush">
-            <h3>
-              Newest exchanges <a href={hrefOf(`exchanges?key=${value.id}`)}>all</a>
-            </h3>
-            <Shown loaded={exchanges}>
-              {(page) => <ExchangeTable exchanges={page.data} withKey={false} />}
-            </Shown>
-          </section>
-          <section class="card flush">
-            <h3>Newest ledger entries</h3>
-            <Shown loaded={entries}>{(page) => <EntryTable entries={page.data} />}</Shown>
-          </section>
-        </>
-      )}
-    </Shown>
+    <>
+      {key.value === null && <PageHead title="Key" />}
+      <Shown loaded={key}>
+        {(value) => (
+          <>
+            <PageHead
+              title={value.label ?? "No label"}
+              about={
+                <>
+                  <code>{value.prefix}…</code> <KeyStatus status={value.status} />{" "}
+                  {value.mode === "credit" ? "credit key" : "token-budget key"}
+                </>
+              }
+            >
+              <KeyMenu
+                of={value}
+                onChange={() => {
+                  key.reload();
+                  entries.reload();
+                }}
+              />
+            </PageHead>
+            <Facts of={value} figures={usage.value?.total ?? null} />
+            <section class="card flush">
+              <h2>
+                Newest exchanges <a href={hrefOf(`exchanges?key=${value.id}`)}>all</a>
+              </h2>
+              <Shown loaded={exchanges}>
+                {(page) => <ExchangeTable exchanges={page.data} withKey={false} />}
+              </Shown>
+            </section>
+            <section class="card flush">
+              <h2>Newest ledger entries</h2>
+              <Shown loaded={entries}>{(page) => <EntryTable entries={page.data} />}</Shown>
+            </section>
+          </>
+        )}
+      </Shown>
+    </>
   );
 }

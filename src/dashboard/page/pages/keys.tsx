@@ -48,7 +48,7 @@ function KeyRow({ of: key, onChange }: { of: ListedKeyView; onChange: () => void
 
 function KeyTable({ keys, onChange }: { keys: readonly ListedKeyView[]; onChange: () => void }) {
   return (
-    <table class="rows">
+    <table class="rows keys">
       <thead>
         <tr>
           <th scope="col">Key</th>

@@ -118,7 +118,7 @@ function ModelCard({ of: model }: { of: ModelView }) {
   return (
     <section class="card flush model">
       <header>
-        <h3>{model.id}</h3>
+        <h2>{model.id}</h2>
         {model.display_name && <span class="muted">{model.display_name}</span>}
         <span class="tags">
           {capabilityNames(model).map((name) => (

@@ -1,6 +1,8 @@
 import type { ComponentChildren } from "preact";
 import type { ExchangeView, OverviewView, UsageRowView } from "../../../admin/views.ts";
 import { change, count, credits, duration, moment, rate, shortCount } from "../format.ts";
+import { alarmWords } from "../health.ts";
+import { Icon } from "../parts/icon.tsx";
 import { hrefOf } from "../router.ts";
 
 interface TileProps {
@@ -68,6 +70,23 @@ function spendNote({ totals, before }: OverviewView): string | null {
   return parts.length === 0 ? change(totals.spend, before.spend) : parts.join(" · ");
 }
 
+/** What somebody has to do something about; it stays until the deployment answers again. */
+export function Alarms({ overview: { alarms } }: { overview: OverviewView }) {
+  if (alarms.length === 0) return null;
+  return (
+    <div class="failure alarms" role="alert">
+      <Icon name="warning" />
+      <ul>
+        {alarms.map(({ deployment, alarm }) => (
+          <li key={deployment}>
+            <a href={hrefOf("models")}>{deployment}</a>: {alarmWords(alarm)}
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
 interface TopRowsProps {
   readonly title: string;
   readonly rows: readonly UsageRowView[];
@@ -78,7 +97,7 @@ export function TopRows({ title, rows, href }: TopRowsProps) {
   const most = Math.max(...rows.map(worth), 0);
   return (
     <section class="card top">
-      <h3>{title}</h3>
+      <h2>{title}</h2>
       {rows.length === 0 && <p class="muted">Nothing in this time.</p>}
       <ol>
         {rows.map((row) => (
@@ -102,9 +121,9 @@ export function TopRows({ title, rows, href }: TopRowsProps) {
   );
 }
 
-/** What it was charged, and what the use of budgets would have cost. */
+/** The figure that is shown: what was charged, or what the use of budgets would have cost where nothing was. */
 function worth({ spend, list_cost }: UsageRowView): number {
-  return spend + list_cost;
+  return spend === 0 ? list_cost : spend;
 }
 
 function rowNote({ spend, list_cost, requests }: UsageRowView): string {
@@ -116,9 +135,9 @@ function rowNote({ spend, list_cost, requests }: UsageRowView): string {
 export function LatestFailures({ exchanges }: { exchanges: readonly ExchangeView[] }) {
   return (
     <section class="card flush failures">
-      <h3>
+      <h2>
         Latest failures <a href={hrefOf("exchanges?outcome=failed")}>all</a>
-      </h3>
+      </h2>
       <table class="rows">
         <tbody>
           {exchanges.map((exchange) => (
@@ -150,7 +169,7 @@ export function InFlight({ overview }: { overview: OverviewView }) {
   const { oldest_in_flight: oldest, in_flight: open } = overview;
   return (
     <section class="card top">
-      <h3>In flight now</h3>
+      <h2>In flight now</h2>
       {open === 0 && <p class="muted">Nothing is running at the moment.</p>}
       <ol>
         {oldest.map((exchange) => (

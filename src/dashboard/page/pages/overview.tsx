@@ -7,7 +7,7 @@ import { Segmented } from "../parts/segmented.tsx";
 import { Empty, Shown } from "../parts/states.tsx";
 import { hrefOf, query, setQuery } from "../router.ts";
 import { OverviewCharts } from "./overview-charts.tsx";
-import { InFlight, LatestFailures, Tiles, TopRows } from "./overview-parts.tsx";
+import { Alarms, InFlight, LatestFailures, Tiles, TopRows } from "./overview-parts.tsx";
 
 const rangeNames: Readonly<Record<OverviewRange, string>> = {
   "1h": "1 h",
@@ -43,6 +43,7 @@ function OverviewBody({ overview }: { overview: OverviewView }) {
   const isQuiet = totals.requests + totals.failed + totals.refused + totals.cancelled === 0;
   return (
     <>
+      <Alarms overview={overview} />
       <Tiles overview={overview} />
       {totals.failed > 0 && latest.length > 0 && <LatestFailures exchanges={latest} />}
       {isQuiet ? <Quiet /> : <OverviewCharts overview={overview} />}

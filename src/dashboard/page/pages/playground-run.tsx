@@ -22,7 +22,7 @@ function Figures({ run }: { run: Run }) {
         <dt>State</dt>
         <dd>
           <Badge tone={stateTones[run.state]}>{run.state}</Badge>
-          {run.status !== null && <StatusCode status={run.status} />}
+          {run.status !== null && <StatusCode status={run.status} outcome={run.state} />}
         </dd>
       </div>
       <div>
@@ -85,7 +85,7 @@ export function RunView({ run }: { run: Run | null }) {
       <Figures run={run} />
       <div class="answer">
         <div class="answer-side">
-          <h3>Text</h3>
+          <h2>Text</h2>
           <div class={run.state === "running" ? "text live" : "text"} data-test="answer" aria-live="polite">
             {run.text === "" ? (
               <span class="muted">{run.state === "running" ? "Waiting…" : "No text."}</span>
@@ -95,10 +95,10 @@ export function RunView({ run }: { run: Run | null }) {
           </div>
         </div>
         <div class="answer-side">
-          <h3>
+          <h2>
             Raw {run.events.length === 1 ? "answer" : "events"}{" "}
             <span class="muted">{count(run.events.length)}</span>
-          </h3>
+          </h2>
           {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard. */}
           <div class="events" ref={place} onScroll={onScroll} data-test="events" tabIndex={0} role="log">
             {run.events.map((event, index) => (

@@ -107,17 +107,24 @@ export function System() {
       </Shown>
       {nodes.value !== null && nodes.value.data.length > 0 && (
         <section class="card flush">
-          <h3>Nodes</h3>
+          <h2>Nodes</h2>
           <NodeTable nodes={nodes.value.data} />
         </section>
       )}
       <section class="card flush">
-        <h3>Changes</h3>
+        <h2>Changes</h2>
         <Shown loaded={audit}>{(page) => <AuditTable rows={page.data} />}</Shown>
       </section>
       <section class="card">
-        <h3>Configuration in force</h3>
-        <Shown loaded={config}>{(value) => <pre class="config">{JSON.stringify(value, null, 2)}</pre>}</Shown>
+        <h2>Configuration in force</h2>
+        <Shown loaded={config}>
+          {(value) => (
+            // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard.
+            <section class="config" tabIndex={0} aria-label="Configuration in force">
+              <pre>{JSON.stringify(value, null, 2)}</pre>
+            </section>
+          )}
+        </Shown>
       </section>
     </>
   );

@@ -57,7 +57,7 @@ function TailRow({ of: line }: { of: TailView }) {
         {line.kept ? <a href={hrefOf(`exchanges?open=${line.id}`)}>{time(line.at)}</a> : time(line.at)}
       </td>
       <td data-name="Status">
-        <StatusCode status={line.status} />
+        <StatusCode status={line.status} outcome={line.outcome} />
       </td>
       <td data-name="Route">{routeName(line.route)}</td>
       <td data-name="Model">{line.model ?? <span class="muted">–</span>}</td>

@@ -27,10 +27,13 @@ const outcomeTones: Readonly<Record<string, Tone>> = {
   failed: "bad",
 };
 
-export function OutcomeBadge({ outcome }: { outcome: string }) {
-  return <Badge tone={outcomeTones[outcome] ?? "bad"}>{outcome}</Badge>;
+/** A status tells how an answer began; how it ended tells the rest. */
+export function StatusCode({ status, outcome }: { status: number; outcome: string }) {
+  const began: Tone = status < 400 ? "good" : status < 500 ? "warn" : "bad";
+  const ended = outcomeTones[outcome] ?? "good";
+  return <Badge tone={began === "good" ? ended : began}>{status}</Badge>;
 }
 
-export function StatusCode({ status }: { status: number }) {
-  return <Badge tone={status < 400 ? "good" : status < 500 ? "warn" : "bad"}>{status}</Badge>;
+export function OutcomeBadge({ outcome }: { outcome: string }) {
+  return <Badge tone={outcomeTones[outcome] ?? "bad"}>{outcome}</Badge>;
 }

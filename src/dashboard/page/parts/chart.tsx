@@ -123,7 +123,7 @@ export function Chart(props: ChartProps) {
   return (
     <figure class="card chart">
       <figcaption>
-        <h3>{props.title}</h3>
+        <h2>{props.title}</h2>
         {at !== undefined && <span class="muted">{zonedMinute(at * 1000)}</span>}
         <ul class="legend">
           {props.lines.map((line) => {

@@ -153,7 +153,7 @@ function order({ largest }: GroupQuery, name: string, limit: string): string {
   const by =
     largest === undefined
       ? `${name} COLLATE "C"`
-      : "sum(spend_nano) + sum(list_cost_nano) DESC, sum(requests) DESC";
+      : "coalesce(nullif(sum(spend_nano), 0), sum(list_cost_nano)) DESC, sum(requests) DESC";
   return `ORDER BY ${by} LIMIT ${limit}`;
 }
 

@@ -153,7 +153,7 @@ function limitOf({ largest }: GroupQuery): Parameters {
 function order({ largest }: GroupQuery): string {
   return largest === undefined
     ? " ORDER BY 1"
-    : ' ORDER BY "spendNano" + "listCostNano" DESC, "requests" DESC LIMIT $largest';
+    : ' ORDER BY coalesce(nullif("spendNano", 0), "listCostNano") DESC, "requests" DESC LIMIT $largest';
 }
 
 const keysOfPiece = `

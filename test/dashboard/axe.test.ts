@@ -1,0 +1,85 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import axe from "axe-core";
+import type { Page } from "playwright-core";
+import { Sluice, type TestKey } from "../support/sluice.ts";
+import { type Browsing, browse, findBrowser } from "./browser.ts";
+import { fillSample, sampleConfig } from "./sample.ts";
+
+const token = "the-operators-token";
+const browserPath = await findBrowser();
+const pages = ["", "keys", "models", "exchanges", "playground", "tail", "system", "no-such-page"] as const;
+const sizes = { desk: { width: 1360, height: 850 }, phone: { width: 390, height: 844 } } as const;
+
+/** What axe finds, each with the first element that it is about. */
+async function violations(page: Page): Promise<string[]> {
+  await page.evaluate(axe.source);
+  const { violations: found } = (await page.evaluate("axe.run()")) as axe.AxeResults;
+  return found.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`);
+}
+
+describe.if(browserPath !== null)("axe finds nothing to complain about", () => {
+  let sluice: Sluice;
+  let key: TestKey;
+
+  beforeAll(async () => {
+    sluice = await Sluice.start({ config: sampleConfig, env: { SLUICE_ADMIN_TOKEN: token } });
+    await sluice.stop();
+    await fillSample(join(sluice.folder, "data"));
+    await sluice.restart();
+    key = await sluice.createKey({ label: "Accessible" });
+    const body = { model: "gpt-5.6", messages: [{ role: "user", content: "Hello" }] };
+    await (await sluice.request("/v1/chat/completions", { key, body })).text();
+  }, 300_000);
+
+  afterAll(() => sluice.dispose());
+
+  async function signedIn(browsing: Browsing): Promise<Page> {
+    const page = await browsing.context.newPage();
+    page.setDefaultTimeout(20_000);
+    await page.goto(`${sluice.url}/admin`);
+    await page.getByLabel("Admin token").waitFor();
+    expect(await violations(page), "sign-in").toEqual([]);
+    await page.getByLabel("Admin token").fill(token);
+    await page.keyboard.press("Enter");
+    await page.locator(".charts canvas").first().waitFor();
+    return page;
+  }
+
+  async function open(page: Page, path: string): Promise<void> {
+    await page.goto(`${sluice.url}/admin/${path}`);
+    await page.getByRole("heading", { level: 1 }).waitFor();
+    await page.locator(".skeleton").first().waitFor({ state: "detached" });
+  }
+
+  for (const scheme of ["light", "dark"] as const) {
+    for (const size of ["desk", "phone"] as const) {
+      test(`on any page, ${scheme}, on a ${size}`, async () => {
+        await using browsing = await browse(browserPath ?? "", { scheme, ...sizes[size] });
+        const page = await signedIn(browsing);
+        for (const path of [...pages, `keys/${key.id}`]) {
+          await open(page, path);
+          expect(await violations(page), path).toEqual([]);
+        }
+      }, 120_000);
+    }
+  }
+
+  test("in dialogs, menus and answers", async () => {
+    await using browsing = await browse(browserPath ?? "", { scheme: "light", ...sizes.desk });
+    const page = await signedIn(browsing);
+    await open(page, "keys");
+    await page.getByRole("button", { name: "New key" }).click();
+    await page.getByRole("dialog").waitFor();
+    expect(await violations(page), "a new key").toEqual([]);
+    await open(page, "exchanges?outcome=failed");
+    await page.locator("tbody a").first().click();
+    await page.getByRole("dialog").getByText("Ledger").waitFor();
+    expect(await violations(page), "an exchange").toEqual([]);
+    await open(page, "playground");
+    await page.getByLabel("Key", { exact: true }).fill(key.key);
+    await page.getByRole("button", { name: "Send" }).click();
+    await page.getByText("done", { exact: true }).waitFor();
+    expect(await violations(page), "an answer").toEqual([]);
+  }, 120_000);
+});
