@@ -156,7 +156,11 @@ else {
       const client = clientOf(url, { max: 1, deadlineMs: 300 });
       await client.query("CREATE TABLE written (id int)");
       await server.run("ALTER SYSTEM SET synchronous_standby_names = 'nobody'", "SELECT pg_reload_conf()");
-      const write = () => client.query("INSERT INTO written VALUES (1)");
+      let acknowledged = 0;
+      const write = async () => {
+        await client.query("INSERT INTO written VALUES (1)");
+        acknowledged += 1;
+      };
       const isWritten = async () => (await write().catch(() => null)) !== null;
       await waitFor(async () => !(await isWritten()), "a write that waits for the standby");
       for (let attempt = 0; attempt < 20; attempt += 1) {
@@ -168,6 +172,8 @@ else {
       expect(waiting).toHaveLength(1);
       await server.run("ALTER SYSTEM RESET synchronous_standby_names", "SELECT pg_reload_conf()");
       await waitFor(isWritten, "a write once it need not wait any more");
+      // The one that had to wait was done. What was asked for meanwhile was refused, and is not done behind anybody's back.
+      expect(await watcher.query("SELECT FROM written")).toHaveLength(acknowledged + 1);
       for (const each of [client, watcher]) await each.close();
     }, 60_000);
 

@@ -252,11 +252,9 @@ export class PostgresNode implements StoreNode {
   }
 
   async #giveSignOfLife(): Promise<void> {
-    const no = this.#no;
     try {
-      const isAlive = await this.#life.beat(no, this.#gateway.inFlight());
-      // A lane may have found the node fenced meanwhile. It has joined anew, and this is about the number before.
-      if (no !== this.#no) return;
+      // A lane that finds the node fenced meanwhile joins anew on the same connection, and so after this is answered.
+      const isAlive = await this.#life.beat(this.#no, this.#gateway.inFlight());
       if (!isAlive) return this.#fenced();
       this.#health.beaten();
       await this.#life.lookAfterOthers(this.#no);

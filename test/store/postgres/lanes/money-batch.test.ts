@@ -119,6 +119,23 @@ else
       expect(await unbalanced(world.client)).toEqual([]);
       await concurrent.close();
     });
+
+    test("that is still being committed on a lost connection is neither done again nor waited for", async () => {
+      const node = await join();
+      const { query } = world.client;
+      const keyId = await world.addKey(100);
+      const items = [asHold(holdOrder(keyId, 60))];
+      const lost = clientOf(world.database.url, { max: 1 });
+      await lost.transaction(async (inTransaction) => {
+        await sendMoney(inTransaction, [node, 1, 1], items);
+        await expect(sendMoney(query, [node, 1, 1], items)).rejects.toMatchObject({ errno: "SL002" });
+      });
+      expect(await sendMoney(query, [node, 1, 1], items)).toMatchObject([{ decision: "held" }]);
+      // One that skips a number is of a node that was fenced, or never was.
+      await expect(sendMoney(query, [node, 1, 3], items)).rejects.toMatchObject({ errno: "SL001" });
+      expect(await unbalanced(world.client)).toEqual([]);
+      await lost.close();
+    });
   });
 
 const waitingForLock = `SELECT FROM pg_stat_activity

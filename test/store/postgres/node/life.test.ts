@@ -1,4 +1,4 @@
-import { describe, expect, test } from "bun:test";
+import { describe, expect, setSystemTime, test } from "bun:test";
 import { copyFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { NodeUnavailable } from "../../../../src/store/node.ts";
@@ -43,7 +43,7 @@ else
       await using world = await NodeWorld.create();
       const keyId = await world.addKey(1_000);
       const { node: other, events: othersEvents } = await world.join();
-      const { node, proxy, events } = await world.join();
+      const { node, proxy, events, dir } = await world.join();
       const firstNo = node.no;
       let fenced = 0;
       node.attach({ inFlight: () => 3, onFenced: () => (fenced += 1) });
@@ -73,6 +73,8 @@ else
       expect(await settling).toEqual({ charged: 70, overrun: 0 });
       expect(fenced).toBe(1);
       expect(node.no).toBeGreaterThan(firstNo);
+      // What the first had kept is in the file of the second.
+      expect(nodeFiles(dir)).toEqual([`sluice.node-${node.no}`]);
       expect(events.filter(({ kind }) => kind === "fenced")).toEqual([{ kind: "fenced", no: firstNo }]);
       // A settle of what was taken over charges the difference, once.
       const late = chargeOrder(produced, 55, { outcome: "failed" });
@@ -248,6 +250,34 @@ else
       expect(states.map(({ no, state }) => [no, state])).toEqual([[node.no, "dead"]]);
       proxy.mode = "pass";
       await waitFor(() => events.some(({ kind }) => kind === "fenced"), "it to find itself fenced", waitMs);
+    }, 60_000);
+
+    test("says once that its clock is not the database's, and again after it was right", async () => {
+      await using world = await NodeWorld.create();
+      const { events } = await world.join();
+      const skews = () => events.flatMap((event) => (event.kind === "clock_differs" ? [event.byMs] : []));
+      const isBeating = async () => {
+        const [before] = await listNodes(world.client.query);
+        const isLater = async () =>
+          (await listNodes(world.client.query))[0]?.lastBeatMs !== before?.lastBeatMs;
+        await waitFor(isLater, "a sign of life", waitMs);
+        await waitFor(isLater, "another one", waitMs);
+      };
+      try {
+        await isBeating();
+        expect(skews()).toEqual([]);
+        for (const times of [1, 2]) {
+          setSystemTime(new Date(Date.now() + 5 * 3_600_000));
+          await waitFor(() => skews().length === times, "it to be said", waitMs);
+          await isBeating();
+          expect(skews().map((ms) => Math.round(ms / 3_600_000))).toEqual(Array(times).fill(5));
+          setSystemTime();
+          await isBeating();
+          await isBeating();
+        }
+      } finally {
+        setSystemTime();
+      }
     }, 60_000);
 
     test("leaves a file alone that is meant for another database, or that a living process has open", async () => {

@@ -1,11 +1,12 @@
 import { describe, expect, test } from "bun:test";
+import { newId } from "../../../../src/base/id.ts";
 import { NodeUnavailable } from "../../../../src/store/node.ts";
 import type { PostgresClient, Query } from "../../../../src/store/postgres/client.ts";
 import { hasPostgres, withoutPostgres } from "../../../support/postgres.ts";
 import { waitFor } from "../../../support/wait.ts";
 import { clientOf } from "../fixtures.ts";
 import { unbalanced } from "./node-load.ts";
-import { chargeOrder, holdOrder, type JoinedNode, NodeWorld } from "./world.ts";
+import { chargeOrder, claimOrder, holdOrder, type JoinedNode, NodeWorld, storedResponse } from "./world.ts";
 
 /** As a `keys topup` does whose machine is gone: it has the account, and says nothing more. */
 async function lockAccount(client: PostgresClient, keyId: string): Promise<() => Promise<void>> {
@@ -71,6 +72,27 @@ else
         (await node.hold(holdOrder(stuck, 940)).catch(() => null))?.decision === "held";
       await waitFor(isFree, "all that was held of it to be given back", 30_000);
       expect(await unbalanced(world.client)).toEqual([]);
+      await locker.close();
+    }, 60_000);
+
+    test("keeps the claim of an exchange whose charge has to wait for it", async () => {
+      await using world = await NodeWorld.create();
+      const keyId = await world.addKey(1_000);
+      const [{ node }, { node: other }] = [await world.join(), await world.join()];
+      const order = holdOrder(keyId, 100);
+      const claim = claimOrder(keyId, order.holdId);
+      await Promise.all([node.hold(order), node.claim(claim)]);
+      const locker = clientOf(world.database.url, { max: 1 });
+      const unlock = await lockAccount(locker, keyId);
+      const settling = node.settle(chargeOrder(order, 60, { response: storedResponse(claim) }));
+      node.endClaim(claim);
+      // Its lane is empty once this one was answered.
+      expect(await node.claim(claimOrder(keyId, newId("req_")))).toBe("run");
+      const again = { ...claim, exchangeId: newId("req_") };
+      expect(await other.claim(again)).toBe("running");
+      await unlock();
+      await settling;
+      expect(await other.claim(again)).toBe("replay");
       await locker.close();
     }, 60_000);
 

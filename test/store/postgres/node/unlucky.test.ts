@@ -168,6 +168,16 @@ else
       expect(await world.leftovers()).toEqual({ holds: 1, held: 1_000, claims: 0 });
     }, 60_000);
 
+    test("gives out rate tokens although its connection was cut a moment ago", async () => {
+      await using world = await NodeWorld.create();
+      const keyId = await world.addKey(1_000);
+      const { node, proxy } = await world.join();
+      for (let round = 0; round < 5; round += 1) {
+        expect(await node.takeToken(keyId, 60)).toMatchObject({ granted: true });
+        proxy.cut();
+      }
+    }, 60_000);
+
     test("does not start without its database, and says why", async () => {
       await using world = await NodeWorld.create();
       await world.client.query("DROP FUNCTION sluice_join");

@@ -1,0 +1,39 @@
+import { expect, test } from "bun:test";
+import { WriteQueue } from "../../../src/store/postgres/write-queue.ts";
+
+test("what comes while a write is under way is written after it, together", async () => {
+  const writes: { readonly items: readonly string[]; readonly end: PromiseWithResolvers<void> }[] = [];
+  const queue = new WriteQueue<string>((items) => {
+    const end = Promise.withResolvers<void>();
+    writes.push({ items, end });
+    return end.promise;
+  });
+  const written: string[] = [];
+  const add = (item: string) => queue.add(item).then(() => written.push(item));
+  const adding = [add("a"), add("b")];
+  await Bun.sleep(0);
+  adding.push(add("c"), add("d"));
+  await Bun.sleep(0);
+  expect(writes.map(({ items }) => items)).toEqual([["a", "b"]]);
+  writes[0]?.end.resolve();
+  await Bun.sleep(0);
+  expect(written).toEqual(["a", "b"]);
+  expect(writes.map(({ items }) => items)).toEqual([
+    ["a", "b"],
+    ["c", "d"],
+  ]);
+  writes[1]?.end.resolve();
+  await Promise.all(adding);
+  expect(written).toEqual(["a", "b", "c", "d"]);
+});
+
+test("a write that fails fails those who share it, and nobody else", async () => {
+  let isFailing = true;
+  const queue = new WriteQueue<string>(async () => {
+    if (isFailing) throw new Error("no");
+  });
+  const failed = await Promise.allSettled([queue.add("a"), queue.add("b")]);
+  expect(failed.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+  isFailing = false;
+  await queue.add("c");
+});
