@@ -77,6 +77,25 @@ describe("the session", () => {
   });
 });
 
+test("the page asks whether it is signed in, and is told so by its session alone", async () => {
+  await using admin = await startAdmin();
+  const signedIn = async (cookie: string, authorization = "") => {
+    const response = await admin.call("/session", { headers: { authorization, cookie } });
+    expect(response.status).toBe(200);
+    return ((await response.json()) as { signed_in: boolean }).signed_in;
+  };
+  const cookie = await signIn(admin);
+  expect(await signedIn(cookie)).toBe(true);
+  expect(await signedIn("")).toBe(false);
+  expect(await signedIn("", `Bearer ${token}`)).toBe(false);
+  expect(await signedIn(`sluice_session=${"0".repeat(43)}`)).toBe(false);
+  await admin.call("/session", {
+    method: "DELETE",
+    headers: { authorization: "", cookie, origin: admin.url },
+  });
+  expect(await signedIn(cookie)).toBe(false);
+});
+
 describe("a change", () => {
   const body = JSON.stringify({ mode: "credit" });
 
