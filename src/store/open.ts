@@ -82,3 +82,12 @@ export async function maintainFolder(dir: string): Promise<FolderMaintenance> {
   const { SqliteMaintenance } = await import("./sqlite/files/maintenance.ts");
   return new SqliteMaintenance(dir);
 }
+
+/** The newest schema of each database that this program knows. */
+export async function knownSchemas(): Promise<{ readonly sqlite: number; readonly postgres: number }> {
+  const [sqlite, postgres] = await Promise.all([
+    import("./sqlite/migrate.ts"),
+    import("./postgres/migrate.ts"),
+  ]);
+  return { sqlite: sqlite.migrations.length, postgres: postgres.migrations.length };
+}

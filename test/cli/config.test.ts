@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { version } from "../../package.json";
 import { newPlace, sluice, sluiceJson } from "./fixtures.ts";
 
 describe("config init", () => {
@@ -231,7 +232,16 @@ test("a broken configuration stops only the commands that need it", async () => 
   expect(existsSync(join(place.folder, "elsewhere"))).toBe(true);
 });
 
-test("version names itself", async () => {
+test("version names itself, its runtime and the schemas it knows", async () => {
   expect((await sluice(newPlace(), "version")).stdout).toMatch(/^sluice \d+\.\d+\.\d+ \(bun /);
-  expect(await sluiceJson<object>(newPlace(), "version")).toMatchObject({ bun: Bun.version });
+  const migrations = (store: string) =>
+    readdirSync(new URL(`../../src/store/${store}/migrations`, import.meta.url)).length;
+  expect(await sluiceJson<object>(newPlace(), "version")).toEqual({
+    version,
+    commit: null,
+    bun: Bun.version,
+    schema: { sqlite: migrations("sqlite"), postgres: migrations("postgres") },
+    platform: process.platform,
+    arch: process.arch,
+  });
 });

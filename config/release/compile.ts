@@ -1,0 +1,39 @@
+/** Threads are entry points of their own, and are found in the executable by their paths below `src`. */
+const entrypoints = [
+  "src/main.ts",
+  "src/store/sqlite/writers/writer-thread.ts",
+  "src/catalog/tokens/worker.ts",
+  "src/gateway/large/thread.ts",
+];
+
+export interface Compilation {
+  readonly outfile: string;
+  /** Another system than this one. */
+  readonly target?: Bun.Build.CompileTarget;
+  /** For `sluice version --json`; null where it is not known. */
+  readonly commit: string | null;
+}
+
+/**
+ * Makes the one executable. Nothing is minified (it breaks how Elysia finds out what a handler reads, and saves
+ * nothing next to the runtime), and the executable reads no bunfig.toml and no .env of the folder it is started in,
+ * because both could run code.
+ */
+export async function compile({ outfile, target, commit }: Compilation): Promise<void> {
+  const result = await Bun.build({
+    entrypoints,
+    bytecode: true,
+    format: "esm",
+    define: {
+      "process.env.NODE_ENV": '"production"',
+      ...(commit === null ? {} : { SLUICE_BUILD_COMMIT: JSON.stringify(commit) }),
+    },
+    compile: {
+      outfile,
+      autoloadBunfig: false,
+      autoloadDotenv: false,
+      ...(target === undefined ? {} : { target }),
+    },
+  });
+  if (!result.success) throw new AggregateError(result.logs, `${outfile} could not be compiled`);
+}
