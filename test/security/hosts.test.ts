@@ -104,14 +104,22 @@ describe("a client cannot choose a host", () => {
     expect(provider.requests).toHaveLength(0);
   });
 
+  test("not even the provider's, with fields by which routers choose who answers", async () => {
+    for (const field of ["base_url", "api_base", "provider", "custom_llm_provider"]) {
+      provider.reset();
+      const body = { model: "gpt-test", messages, [field]: trap.url };
+      const response = await sluice.request("/v1/chat/completions", { key, body });
+      expect(response.status).toBe(400);
+      expect(await response.json()).toMatchObject({ error: { param: field } });
+      expect(provider.requests).toHaveLength(0);
+    }
+    expectUntouched();
+  });
+
   test("with fields or headers that other gateways listen to", async () => {
     const fields = {
-      base_url: trap.url,
-      api_base: trap.url,
       api_key: "sk-mine",
       upstream_model: "mine",
-      provider: "mine",
-      custom_llm_provider: "mine",
       deployment: "mine",
       webhook_url: trap.url,
       callback: trap.url,
