@@ -2,6 +2,7 @@ import type { Clock } from "../base/clock.ts";
 import type { DatabaseCheck } from "./check.ts";
 import type { Copied, CopyProgress, CopySource, CopyTarget } from "./copy/copy.ts";
 import type { FolderMaintenance } from "./files.ts";
+import type { Moved } from "./moved.ts";
 import type { NodeSettings, StoreNode } from "./node.ts";
 import { parseAddress } from "./postgres/address.ts";
 import type { PostgresLocation, PostgresStoreSettings, StoreLocation, StoreSettings } from "./settings.ts";
@@ -45,13 +46,17 @@ export async function checkDatabase(
 
 /** Copies all data of one store into another, which must be empty. Neither may be in use. */
 export async function copyAll(request: CopyRequest): Promise<Copied> {
-  const { from, to, clock, onProgress } = request;
+  const { from, to, clock, onProgress, keepsSource, nodeFolders } = request;
   const { copyStore } = await import("./copy/copy.ts");
-  const copyTo = (source: CopySource) =>
-    withTarget(to, clock, (target) => copyStore(source, target, onProgress));
+  const copyTo = async (source: CopySource) => {
+    const copied = await withTarget(to, clock, (target) => copyStore(source, target, onProgress));
+    // The copy is there for good by now, and nobody can have used the source meanwhile.
+    if (!keepsSource) await source.markMoved({ to: nameOfLocation(to), atMs: clock.wallMs() });
+    return copied;
+  };
   if ("url" in from) {
     const { withPostgresSource } = await import("./postgres/copy.ts");
-    return withPostgresSource(from, copyTo);
+    return withPostgresSource(from, nodeFolders, copyTo);
   }
   const { withSqliteSource } = await import("./sqlite/copy.ts");
   return withSqliteSource(from.dir, clock, copyTo);
@@ -61,7 +66,27 @@ export interface CopyRequest {
   readonly from: StoreLocation;
   readonly to: StoreLocation;
   readonly clock: Clock;
+  /** The source is not marked as moved: it stays in use. */
+  readonly keepsSource: boolean;
+  /** Data folders of gateways, which may have left charges there that the source never got. */
+  readonly nodeFolders: readonly string[];
   onProgress(progress: CopyProgress): void;
+}
+
+function nameOfLocation(location: StoreLocation): string {
+  return "url" in location ? nameOfDatabase(location) : location.dir;
+}
+
+/** Where a store's data was moved to; null if it is in use. */
+export async function movedTo(location: StoreLocation): Promise<Moved | null> {
+  if ("url" in location) return (await import("./postgres/moved.ts")).readMovedFrom(location);
+  return (await import("./sqlite/moved.ts")).readMovedFrom(location.dir);
+}
+
+/** Lets a store be used again whose data was moved. */
+export async function reopenStore(location: StoreLocation): Promise<void> {
+  if ("url" in location) await (await import("./postgres/moved.ts")).reopen(location);
+  else (await import("./sqlite/moved.ts")).reopen(location.dir);
 }
 
 async function withTarget<Result>(

@@ -290,6 +290,8 @@ export type RefusalReason =
   | "schema_missing"
   | "not_empty"
   | "copy_differs"
+  | "moved"
+  | "unmade_charges"
   | "in_use"
   | "locked"
   | "ledger_missing"

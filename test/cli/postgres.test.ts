@@ -98,9 +98,16 @@ else {
       expect(await sluiceJson<object>(folder, "store", "copy", "--from", dir, "--to", other.url)).toEqual(
         counts,
       );
-      expect(await sluiceJson<object>(folder, "store", "copy", "--from", other.url, "--to", "back")).toEqual(
-        counts,
-      );
+      const moved = await sluice(folder, "keys", "list", "--data", dir);
+      expect(moved.code).toBe(1);
+      expect(moved.stderr).toContain(`was moved to 127.0.0.1`);
+      const unasked = await sluice(folder, "store", "reopen", "--at", dir);
+      expect(unasked).toMatchObject({ code: 1, stderr: expect.stringContaining("--yes") });
+      await sluiceJson<object>(folder, "store", "reopen", "--at", dir, "--yes");
+      const nothing = await sluice(folder, "store", "reopen", "--at", dir, "--yes");
+      expect(nothing).toMatchObject({ code: 1, stderr: expect.stringContaining("was not moved away") });
+      const andBack = ["store", "copy", "--from", other.url, "--to", "back", "--keep"];
+      expect(await sluiceJson<object>(folder, ...andBack)).toEqual(counts);
       const again = await sluice(folder, "store", "copy", "--from", dir, "--to", other.url);
       expect(again).toMatchObject({ code: 1, stdout: "" });
       expect(again.stderr).toContain("has data already");

@@ -2,13 +2,13 @@ import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { systemClock } from "../../src/base/clock.ts";
 import { audit } from "../../src/ledger/audit.ts";
-import { copyAll, openStore } from "../../src/store/open.ts";
+import { type CopyRequest, copyAll, movedTo, openStore, reopenStore } from "../../src/store/open.ts";
 import type { StoreLocation } from "../../src/store/settings.ts";
 import { type Store, StoreRefusal } from "../../src/store/store.ts";
 import { hasPostgres, withoutPostgres } from "../support/postgres.ts";
 import { exchangeEnding, keyRecord, type SettleItem, settleItem, temporaryFolder } from "./fixtures.ts";
 import type { GatewayStore } from "./kind.ts";
-import { emptyDatabase, migratedDatabase, runIn } from "./postgres/fixtures.ts";
+import { emptyDatabase, leaveCharges, migratedDatabase, runIn } from "./postgres/fixtures.ts";
 import { postgres } from "./postgres/kind.ts";
 import { responseOf, responsePart } from "./responses.ts";
 import { sqlite } from "./sqlite/kind.ts";
@@ -104,8 +104,9 @@ async function contentsAt(location: StoreLocation): Promise<object> {
   }
 }
 
-function copy(from: StoreLocation, to: StoreLocation) {
-  return copyAll({ from, to, clock: systemClock, onProgress: () => {} });
+function copy(from: StoreLocation, to: StoreLocation, changes: Partial<CopyRequest> = {}) {
+  const request = { from, to, clock: systemClock, keepsSource: true, nodeFolders: [], onProgress: () => {} };
+  return copyAll({ ...request, ...changes });
 }
 
 async function reasonOf(refused: Promise<unknown>): Promise<string> {
@@ -145,6 +146,69 @@ else
       expect(await reasonOf(later.recordTopUp({ ...more, reference: "order 1" }))).toBe("reference_conflict");
       expect((await audit(later)).differences).toEqual([]);
       await later.close();
+    });
+
+    test("leaves its source marked as moved, which refuses everybody until it is reopened", async () => {
+      await using source = await sqlite.create();
+      const filled = await source.openOperator(systemClock);
+      await filled.insertKey(keyRecord(), 5);
+      await filled.close();
+      await using database = await emptyDatabase();
+      using folder = temporaryFolder();
+      const places: StoreLocation[] = [
+        { dir: source.dir },
+        at(database.url),
+        { dir: join(folder.dir, "third") },
+      ];
+      const open = (place: StoreLocation, role: "gateway" | "operator") =>
+        "url" in place
+          ? openStore({ location: place, clock: systemClock, role })
+          : openStore({ ...place, clock: systemClock, role });
+      for (const [index, from] of places.slice(0, -1).entries()) {
+        const to = places[index + 1] as StoreLocation;
+        await copy(from, to, { keepsSource: false });
+        const name = "url" in to ? new URL(to.url).pathname.slice(1) : to.dir;
+        for (const role of ["gateway", "operator"] as const) {
+          const refused = await open(from, role).catch((error: unknown) => error);
+          expect(refused).toBeInstanceOf(StoreRefusal);
+          expect((refused as StoreRefusal).reason).toBe("moved");
+          expect(String(refused)).toContain(name);
+          expect(String(refused)).toContain("sluice store reopen --at");
+        }
+        expect(await reasonOf(copy(from, { dir: join(folder.dir, "fourth") }))).toBe("moved");
+        expect((await movedTo(from))?.to).toContain(name);
+        expect(await movedTo(to)).toBeNull();
+        await reopenStore(from);
+        expect(await movedTo(from)).toBeNull();
+        await (await open(from, "operator")).close();
+      }
+    });
+
+    test("that fails leaves its source in use", async () => {
+      await using source = await sqlite.create();
+      const filled = await source.openOperator(systemClock);
+      await filled.insertKey(keyRecord(), 5);
+      await filled.close();
+      const onProgress = () => {
+        throw new Error("the disk is full");
+      };
+      await using database = await emptyDatabase();
+      const failing = copy({ dir: source.dir }, at(database.url), { keepsSource: false, onProgress });
+      await expect(failing).rejects.toThrow("the disk is full");
+      expect(await movedTo({ dir: source.dir })).toBeNull();
+    });
+
+    test("is refused while a gateway's folder has charges that the database never got", async () => {
+      await using database = await migratedDatabase();
+      using folder = temporaryFolder();
+      await leaveCharges(folder.dir, database.url, 2);
+      const target = { dir: join(folder.dir, "target") };
+      const refused = await copy(at(database.url), target, { nodeFolders: ["/nowhere", folder.dir] }).catch(
+        (error: unknown) => error,
+      );
+      expect((refused as StoreRefusal).reason).toBe("unmade_charges");
+      expect(String(refused)).toContain(`2 charges in ${folder.dir}`);
+      expect(await copy(at(database.url), target)).toMatchObject({ keys: 0 });
     });
 
     test("needs a target without data", async () => {

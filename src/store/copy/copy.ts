@@ -1,3 +1,4 @@
+import type { Moved } from "../moved.ts";
 import type { RecomputedTotals } from "../store.ts";
 import { StoreRefusal } from "../store.ts";
 import { type CopiedRow, type CopiedTable, copiedTables } from "./copied-tables.ts";
@@ -10,6 +11,8 @@ export interface CopySource {
   /** The next rows after this one, in the order of the table's key; the first ones after null. */
   read(table: CopiedTable, after: CopiedRow | null): Promise<readonly CopiedRow[]>;
   recomputeTotals(): Promise<readonly RecomputedTotals[]>;
+  /** From the end of the copy on, whoever opens it is told where the data went. */
+  markMoved(moved: Moved): Promise<void>;
 }
 
 /** A store without data that nobody else uses. Nothing of what is written stays if the copy fails. */

@@ -1,11 +1,14 @@
 import type { ColumnType, CopiedRow, CopiedTable, CopiedValue } from "../copy/copied-tables.ts";
 import type { CopySource, CopyTarget } from "../copy/copy.ts";
+import type { Moved } from "../moved.ts";
 import type { PostgresLocation } from "../settings.ts";
 import { type RecomputedTotals, StoreRefusal } from "../store.ts";
 import { parseAddress } from "./address.ts";
 import { type Parameter, PostgresClient, type Query } from "./client.ts";
 import { Database } from "./database.ts";
 import { migrate, migrations, readSchema } from "./migrate.ts";
+import { markMoved, refuseMoved } from "./moved.ts";
+import { unmadeCharges } from "./node/unacknowledged.ts";
 import { requireSafeServer } from "./requirements.ts";
 import { recomputeTotals } from "./tables/recompute.ts";
 
@@ -19,6 +22,7 @@ const firstMonthMs = Date.UTC(2020, 0);
 /** Reads a database that no gateway uses, as of one moment; gateways that start and commands that change it wait. */
 export function withPostgresSource<Result>(
   location: PostgresLocation,
+  nodeFolders: readonly string[],
   work: (source: CopySource) => Promise<Result>,
 ): Promise<Result> {
   return connected(location, async (client) => {
@@ -33,6 +37,8 @@ export function withPostgresSource<Result>(
     const whole = async (query: Query) => {
       await keepOthersOut(query, name);
       await query("SELECT revision FROM state FOR UPDATE");
+      await refuseMoved(query, name);
+      await refuseUnmadeCharges(query, name, nodeFolders);
       const [holds] = await query<{ open: number }>("SELECT count(*)::int AS open FROM holds");
       if (holds?.open === 0) return work(new PostgresEnd(name, query));
       throw new StoreRefusal(
@@ -47,6 +53,20 @@ export function withPostgresSource<Result>(
       idleMs: copyIdleMs,
     });
   });
+}
+
+/** Charges that a gateway of this machine has made, and that the database never got. */
+async function refuseUnmadeCharges(query: Query, name: string, folders: readonly string[]): Promise<void> {
+  const [state] = await query<{ id: string }>("SELECT database_id AS id FROM state");
+  for (const folder of folders) {
+    const charges = unmadeCharges(folder, state?.id ?? "");
+    if (charges === 0) continue;
+    throw new StoreRefusal(
+      "unmade_charges",
+      `A gateway has left ${charges} charges in ${folder} that ${name} does not have yet. Nothing was copied. Start a gateway ` +
+        "with that folder and stop it again: that makes them.",
+    );
+  }
 }
 
 export function withPostgresTarget<Result>(
@@ -151,6 +171,10 @@ class PostgresEnd implements CopySource, CopyTarget {
     const lists = columns.map((_, place) => rows.map((row) => row[place] ?? null).map(sendable));
     await this.#query(insertion(table), lists);
     if (table.name === "entries") await this.#query(insertReferences, [lists[0] ?? []]);
+  }
+
+  markMoved(moved: Moved): Promise<void> {
+    return markMoved(this.#query, moved);
   }
 
   recomputeTotals(): Promise<readonly RecomputedTotals[]> {

@@ -5,6 +5,7 @@ import { PostgresClient } from "./client.ts";
 import { Database } from "./database.ts";
 import { Maintenance } from "./maintenance.ts";
 import { migrate, migrations, readSchema } from "./migrate.ts";
+import { refuseMoved } from "./moved.ts";
 import { PostgresStore } from "./postgres-store.ts";
 import { requireSafeServer } from "./requirements.ts";
 
@@ -28,6 +29,7 @@ export async function openPostgresStore(settings: PostgresStoreSettings): Promis
       await requireSafeServer(client.query, client.address.name);
       if (migrates) await migrate(client);
       else await refuseUnusable(client);
+      await refuseMoved(client.query, client.address.name);
     });
     if (role === "operator") return new PostgresStore({ client, clock, maintenance: null });
     const maintenance = new Maintenance({ client, clock, onError: onBackgroundError });

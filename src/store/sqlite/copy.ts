@@ -3,11 +3,13 @@ import { existsSync, rmSync } from "node:fs";
 import type { Clock } from "../../base/clock.ts";
 import type { ColumnType, CopiedRow, CopiedTable, CopiedValue } from "../copy/copied-tables.ts";
 import type { CopySource, CopyTarget } from "../copy/copy.ts";
+import type { Moved } from "../moved.ts";
 import { type RecomputedTotals, StoreRefusal } from "../store.ts";
 import { openConnection } from "./connection.ts";
 import { createFolder, type DataFolder, dataFolder, lockFolder } from "./files/folder.ts";
 import { refuseMissingLedger } from "./files/missing-ledger.ts";
 import { migrate } from "./migrate.ts";
+import { markMoved, refuseMoved } from "./moved.ts";
 import { EntryTable } from "./tables/entry-table.ts";
 
 const busyTimeoutMs = 10_000;
@@ -23,6 +25,7 @@ export function withSqliteSource<Result>(
     throw new StoreRefusal("ledger_missing", `There is no data in ${dir}. Nothing was copied.`);
   }
   return whileLocked(folder, clock, (database) => {
+    refuseMoved(database, dir);
     const holds = database.query<{ open: number }, []>("SELECT count(*) AS open FROM holds").get();
     if (holds?.open === 0) return work(new SqliteEnd(dir, database));
     throw new StoreRefusal(
@@ -123,6 +126,10 @@ class SqliteEnd implements CopySource, CopyTarget {
     for (const row of rows) {
       statement.run(Object.fromEntries(names.map((name, place) => [name, bound(row[place] ?? null)])));
     }
+  }
+
+  async markMoved(moved: Moved): Promise<void> {
+    markMoved(this.#database, moved);
   }
 
   async recomputeTotals(): Promise<readonly RecomputedTotals[]> {

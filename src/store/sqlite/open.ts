@@ -16,6 +16,7 @@ import { OpenFiles } from "./files/open-files.ts";
 import { closeToOthers } from "./files/permissions.ts";
 import { DiskReserve } from "./files/reserve.ts";
 import { type MigrationOptions, migrate, migrations, schemaVersion } from "./migrate.ts";
+import { refuseMoved } from "./moved.ts";
 import { SqliteStore } from "./sqlite-store.ts";
 import { ResponseTable } from "./tables/response-table.ts";
 import { sqliteTroubles } from "./troubles.ts";
@@ -88,6 +89,7 @@ async function openChecked(folder: DataFolder, { clock, role }: StoreSettings): 
         const options = { file: databaseFile, nowMs: clock.wallMs() };
         if (role === "gateway") migrate(database, options);
         else migrateUnlessServed(database, folder, options);
+        refuseMoved(database, folder.dir);
         return database;
       } catch (error) {
         database.close();

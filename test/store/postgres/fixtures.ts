@@ -1,6 +1,8 @@
 import { parseAddress } from "../../../src/store/postgres/address.ts";
 import { PostgresClient } from "../../../src/store/postgres/client.ts";
+import { releaseOf } from "../../../src/store/postgres/lanes/hold-end.ts";
 import { migrate } from "../../../src/store/postgres/migrate.ts";
+import { UnacknowledgedCharges } from "../../../src/store/postgres/node/unacknowledged.ts";
 import { rollUp } from "../../../src/store/postgres/rollup.ts";
 import { type PostgresServer, sharedPostgres } from "../../support/postgres.ts";
 
@@ -56,4 +58,14 @@ async function makeTemplate(server: PostgresServer): Promise<string> {
 /** Adds up everything that has been committed. */
 export async function rollUpAll(client: PostgresClient): Promise<void> {
   while (await rollUp(client));
+}
+
+/** As a gateway does whose database is away when it is killed. */
+export async function leaveCharges(dir: string, url: string, count: number): Promise<void> {
+  const client = clientOf(url);
+  const [state] = await client.query<{ id: string }>("SELECT database_id AS id FROM state");
+  await client.close();
+  const file = UnacknowledgedCharges.create(dir, 7, state?.id ?? "");
+  file.keep(Array.from({ length: count }, (_, index) => releaseOf(`req_${index}`, "key_1")));
+  file.close();
 }

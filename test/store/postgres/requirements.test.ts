@@ -56,6 +56,8 @@ else
           from: { dir: folder.dir },
           to: located(url),
           clock: systemClock,
+          keepsSource: true,
+          nodeFolders: [],
           onProgress: () => {},
         });
         await expect(copying).rejects.toThrow("cannot keep what Sluice promises");

@@ -1,5 +1,5 @@
 import { Database } from "bun:sqlite";
-import { closeSync, mkdirSync, openSync, readFileSync, rmSync, statSync } from "node:fs";
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { Glob } from "bun";
 import type { HoldEnd } from "../lanes/hold-end.ts";
@@ -114,6 +114,17 @@ function identityOf(file: string): string | null {
   } catch {
     return null;
   }
+}
+
+/** How many charges for this database wait in a folder. Those of a process that lives are its own affair. */
+export function unmadeCharges(dir: string, databaseId: string): number {
+  if (!existsSync(dir)) return 0;
+  let count = 0;
+  for (const left of UnacknowledgedCharges.leftIn(dir, databaseId)) {
+    count += left.all().length;
+    left.close();
+  }
+  return count;
 }
 
 function open(file: string, create: boolean): Database {

@@ -1,0 +1,35 @@
+import type { Command } from "commander";
+import { confirm } from "../../confirm.ts";
+import { Refused } from "../../failure.ts";
+import { type ConfigOptions, examples, newConfigCommand } from "../../help.ts";
+import { printJson, type Terminal } from "../../terminal/terminal.ts";
+import { locationOf } from "./location.ts";
+
+interface Options extends ConfigOptions {
+  readonly at: string;
+  readonly yes?: true;
+}
+
+export function storeReopenCommand(terminal: Terminal): Command {
+  return newConfigCommand("reopen", "Use data again that was moved away by `store copy`")
+    .requiredOption("--at <dir|url>", "the data folder or the PostgreSQL database that was copied from")
+    .option("--yes", "do not ask")
+    .addHelpText(
+      "after",
+      `${examples(["sluice store reopen --at ./sluice-data", "go on where the copy was made from"])}\n\nWhat has happened in the copy since is not there: stop its gateways first.`,
+    )
+    .action(async (options: Options) => {
+      const { movedTo, reopenStore } = await import("../../../store/open.ts");
+      const place = locationOf(options.at, options, terminal);
+      const moved = await movedTo(place);
+      if (moved === null) throw new Refused(`${options.at} was not moved away; there is nothing to reopen`);
+      await confirm(
+        `Use ${options.at} again, without what has happened in ${moved.to} since?`,
+        options,
+        terminal,
+      );
+      await reopenStore(place);
+      if (options.json) printJson({ reopened: options.at, moved_to: moved.to }, terminal);
+      else terminal.print(`${terminal.style.good("✓")} ${options.at} is in use again`);
+    });
+}
