@@ -1,3 +1,6 @@
+export const keyModes = ["credit", "token_budget"] as const;
+export type KeyMode = (typeof keyModes)[number];
+
 export const budgetPeriods = ["day", "week", "month", "none"] as const;
 export type BudgetPeriod = (typeof budgetPeriods)[number];
 

@@ -72,18 +72,20 @@ export interface ClientRoute {
   readonly isTriedByWebSocket?: true;
 }
 
-/** A route in the OpenAPI document. */
+/** An operation in the OpenAPI document. */
 export interface ClientOperation {
   readonly operationId: string;
   readonly summary: string;
   readonly description?: string;
-  /** The headers that it takes beside those of all generations. */
+  /** The headers that it takes; for a dialect, beside those of all generations. */
   readonly headers?: readonly string[];
+  /** What stands for the wildcard of its path. */
+  readonly inPath?: string;
   /** Names of two of the schemas. */
-  readonly request: string;
+  readonly request?: string;
   readonly response: string;
   /** The events of a stream, in words. */
-  readonly events: string;
+  readonly events?: string;
   /** By their names in the document. */
   readonly schemas: Readonly<Record<string, TSchema>>;
 }

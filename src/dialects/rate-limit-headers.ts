@@ -25,8 +25,31 @@ export function translateRateLimits(answer: Source, format: ErrorFormat, nowMs: 
   return headers;
 }
 
+/** The state of a key's rate limit. */
+interface OwnRateLimit {
+  readonly limit: number | null;
+  readonly remaining: number;
+  readonly resetSeconds: number;
+}
+
+/** The gateway's own limit, in OpenAI's names, and in those that the format's clients read besides. */
+export function addOwnRateLimit(
+  headers: Record<string, string>,
+  format: ErrorFormat,
+  { limit, remaining, resetSeconds }: OwnRateLimit,
+  nowMs: number,
+): void {
+  headers["x-ratelimit-limit-requests"] = String(limit);
+  headers["x-ratelimit-remaining-requests"] = String(remaining);
+  headers["x-ratelimit-reset-requests"] = `${resetSeconds}s`;
+  if (format === "openai") return;
+  headers["anthropic-ratelimit-requests-limit"] = String(limit);
+  headers["anthropic-ratelimit-requests-remaining"] = String(remaining);
+  headers["anthropic-ratelimit-requests-reset"] = anthropicReset(nowMs + resetSeconds * 1000);
+}
+
 /** A moment as Anthropic writes it. */
-export function anthropicReset(atMs: number): string {
+function anthropicReset(atMs: number): string {
   return new Date(Math.ceil(atMs / 1000) * 1000).toISOString().replace(".000Z", "Z");
 }
 

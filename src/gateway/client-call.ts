@@ -1,39 +1,35 @@
-import type { ClientRoute } from "../dialects/client-dialect.ts";
+import type { ErrorCode } from "../base/errors.ts";
+import type { ClientOperation, ClientRoute } from "../dialects/client-dialect.ts";
 import type { ErrorFormat } from "../dialects/errors/envelope.ts";
 import type { ClientDialectName } from "../dialects/registry.ts";
 import type { KeyMode } from "../store/store.ts";
 
-/** One of the interface's endpoints, before it is mounted on an origin. */
-export type Endpoint = GenerationEndpoint | PlainEndpoint | ModelsEndpoint;
-
-interface EndpointBase extends ClientRoute {
+/**
+ * One of the interface's operations as data, before it is mounted on an origin. Whatever differs between operations is
+ * asked here: no other room compares their names or paths.
+ */
+export interface Operation extends ClientRoute {
   readonly method: "GET" | "POST";
   readonly errors: ErrorFormat;
+  /** The dialect that it generates in; null if it does not generate. */
+  readonly dialect: ClientDialectName | null;
+  /** False if it serves callers without a key too. */
+  readonly needsKey: boolean;
+  /** Whether a call is charged, and kept once it has completed. */
+  readonly isCharged: boolean;
+  /** Its name in the GenAI conventions; null if it is not traced. */
+  readonly tracedAs: string | null;
+  /** The errors that the interface lists for it. */
+  readonly codes: readonly ErrorCode[];
+  /** The headers of its answers, beside those of all answers. */
+  readonly headers: readonly string[];
+  readonly description: ClientOperation;
 }
 
-interface GenerationEndpoint extends EndpointBase {
-  readonly operation: "generate";
-  readonly dialect: ClientDialectName;
-}
-
-interface PlainEndpoint extends EndpointBase {
-  readonly operation: "usage" | "count_tokens";
-}
-
-/** Serves callers without a key too. */
-interface ModelsEndpoint extends EndpointBase {
-  readonly operation: "models" | "model";
-}
-
-/** An endpoint on one of the two origins; `path` includes the origin, such as `/token/v1/messages`. */
-export type Route = Endpoint & {
+/** An operation on one of the two origins; `path` includes the origin, such as `/token/v1/messages`. */
+export interface Route extends Operation {
   /** The mode whose keys this origin takes. */
   readonly mode: KeyMode;
-};
-
-/** Whether the route describes models, which needs no key. */
-export function describesModels({ operation }: Route): boolean {
-  return operation === "models" || operation === "model";
 }
 
 /** A request as the edge hands it over, with what only the server knows of its connection. */

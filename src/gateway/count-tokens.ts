@@ -1,5 +1,6 @@
 import { assert } from "../base/assert.ts";
 import { GatewayError } from "../base/errors.ts";
+import { countTokensRequest, countTokensResponse } from "../dialects/anthropic-messages/client/schema.ts";
 import { patchBody } from "../dialects/json/patch.ts";
 import { clientDialect, type ProviderDialectName, providerDialect } from "../dialects/registry.ts";
 import { translate } from "../dialects/translation/translate.ts";
@@ -16,6 +17,7 @@ import { commonHeaders } from "./headers.ts";
 import { continuationOf } from "./request/given-ids.ts";
 import { readRequest } from "./request/read-request.ts";
 import { type ClientRequest, findModel, refuseForbidden } from "./request/request.ts";
+import { askingCodes, rateHeaders, type ServedOperation } from "./served-operation.ts";
 
 /** A count only helps the client decide: better an estimate soon than the exact figure late. */
 const providersCountMs = 5000;
@@ -23,8 +25,31 @@ const providersCountMs = 5000;
 /** The only client dialect that has such a request. */
 const client = "messages";
 
+export const countTokensOperation: ServedOperation = {
+  method: "POST",
+  path: "/v1/messages/count_tokens",
+  errors: clientDialect(client).errorFormat,
+  acceptsApiKeyHeader: true,
+  dialect: null,
+  needsKey: true,
+  isCharged: false,
+  tracedAs: null,
+  codes: askingCodes,
+  headers: [...rateHeaders, "x-sluice-count"],
+  description: {
+    operationId: "countTokens",
+    summary: "Count input tokens",
+    description: "Creates no model response and deducts no generation usage.",
+    headers: clientDialect(client).operation.headers ?? [],
+    request: "TokenCountRequest",
+    response: "TokenCountResponse",
+    schemas: { TokenCountRequest: countTokensRequest, TokenCountResponse: countTokensResponse },
+  },
+  run: countTokens,
+};
+
 /** The provider's own count if it offers one, else a local one. A provider's failure is not the client's. */
-export async function countTokens(gateway: Gateway, exchange: Exchange): Promise<Response> {
+async function countTokens(gateway: Gateway, exchange: Exchange): Promise<Response> {
   const { configured } = exchange;
   const key = await admit(gateway, exchange);
   const request = await readRequest(gateway, exchange, key, "count_tokens");

@@ -58,7 +58,7 @@ function endAnswer(answer: Opened, { endedBy }: Exchange, outcome: ExchangeEnd["
 function keepCallerId(gateway: Gateway, exchange: Exchange, outcome: ExchangeEnd["outcome"]): void {
   const { id, key, callerId, atMs, call } = exchange;
   if (key === null || callerId === null || outcome === "replayed") return;
-  if (outcome === "completed" && call.route.operation !== "generate") return;
+  if (outcome === "completed" && !call.route.isCharged) return;
   gateway.callerIds.take({ callerId, exchangeId: id, atMs });
 }
 

@@ -1,32 +1,24 @@
 import { assert } from "../base/assert.ts";
 import { nanoPerCredit } from "../base/money.ts";
-import { anthropicReset } from "../dialects/rate-limit-headers.ts";
+import { requestIdHeaders } from "../dialects/errors/envelope.ts";
+import { addOwnRateLimit } from "../dialects/rate-limit-headers.ts";
 import type { KeyRecord } from "../store/store.ts";
-import type { Exchange, RateLimitState } from "./exchange.ts";
+import type { Exchange } from "./exchange.ts";
 import type { Gateway } from "./gateway.ts";
 
 /** On every response: its id, and the key's rate limit. */
 export function commonHeaders(exchange: Exchange): Record<string, string> {
-  const headers: Record<string, string> = { "x-request-id": exchange.id };
-  if (exchange.call.route.errors === "anthropic") headers["request-id"] = exchange.id;
+  const headers: Record<string, string> = {};
+  const { errors } = exchange.call.route;
+  for (const name of requestIdHeaders[errors]) headers[name] = exchange.id;
   const { rate } = exchange;
   if (rate !== null && rate.limit !== null) {
-    headers["x-ratelimit-limit-requests"] = String(rate.limit);
-    headers["x-ratelimit-remaining-requests"] = String(rate.remaining);
-    headers["x-ratelimit-reset-requests"] = `${rate.resetSeconds}s`;
-    if (exchange.call.route.errors === "anthropic") addAnthropicRate(headers, rate, exchange.atMs);
+    addOwnRateLimit(headers, errors, rate, exchange.atMs);
   }
   if (exchange.dropped.length + exchange.withheld.length > 0) {
     headers["x-sluice-dropped"] = droppedText([...exchange.withheld, ...exchange.dropped]);
   }
   return headers;
-}
-
-/** The same in the names that Anthropic's clients read. */
-function addAnthropicRate(headers: Record<string, string>, rate: RateLimitState, atMs: number): void {
-  headers["anthropic-ratelimit-requests-limit"] = String(rate.limit);
-  headers["anthropic-ratelimit-requests-remaining"] = String(rate.remaining);
-  headers["anthropic-ratelimit-requests-reset"] = anthropicReset(atMs + rate.resetSeconds * 1000);
 }
 
 /** Into the same object: spreading would create most of the garbage of a response. */

@@ -5,18 +5,63 @@ import { admitOptional } from "./admission/admit.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Gateway } from "./gateway.ts";
 import { commonHeaders } from "./headers.ts";
+import { model, modelList } from "./schemas/models.ts";
+import { rateHeaders, readingCodes, type ServedOperation } from "./served-operation.ts";
+
+const describing = {
+  method: "GET",
+  errors: "openai",
+  acceptsApiKeyHeader: true,
+  dialect: null,
+  needsKey: false,
+  isCharged: false,
+  tracedAs: null,
+  headers: rateHeaders,
+} as const;
+
+export const listModelsOperation: ServedOperation = {
+  ...describing,
+  path: "/v1/models",
+  codes: readingCodes,
+  description: {
+    operationId: "listModels",
+    summary: "List models",
+    description:
+      "Without a credential the public catalog; with one, the models within the key's provider scope and entitlements.",
+    response: "ModelList",
+    schemas: { Model: model, ModelList: modelList },
+  },
+  run: listModels,
+};
+
+export const showModelOperation: ServedOperation = {
+  ...describing,
+  // An id may have slashes, as sent or percent-encoded.
+  path: "/v1/models/*",
+  codes: [...readingCodes, "invalid_request", "model_not_found"],
+  description: {
+    operationId: "getModel",
+    summary: "Describe a model",
+    description:
+      "By its id or an alias. A model outside the public catalog, or the key's provider scope and entitlements, is not found.",
+    inPath: "model",
+    response: "Model",
+    schemas: {},
+  },
+  run: showModel,
+};
 
 /**
  * The public catalog without a key, else the key's own. A bad credential does not fall back to the public one. By the
  * contract the list has no field but these two. Anthropic's clients stop paging where `has_more` is absent.
  */
-export async function listModels(gateway: Gateway, exchange: Exchange): Promise<Response> {
+async function listModels(gateway: Gateway, exchange: Exchange): Promise<Response> {
   const data = listed(exchange, await admitOptional(gateway, exchange));
   return Response.json({ object: "list", data }, { headers: commonHeaders(exchange) });
 }
 
 /** One model, by its id or an alias. What a caller may not use does not exist for it, as in the list. */
-export async function showModel(gateway: Gateway, exchange: Exchange): Promise<Response> {
+async function showModel(gateway: Gateway, exchange: Exchange): Promise<Response> {
   const key = await admitOptional(gateway, exchange);
   const { catalog } = exchange.configured;
   const name = nameIn(exchange);

@@ -7,11 +7,33 @@ import { admit } from "./admission/admit.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Gateway } from "./gateway.ts";
 import { commonHeaders, creditsText } from "./headers.ts";
+import { usageSchemas } from "./schemas/usage.ts";
+import { balanceHeaders, rateHeaders, readingCodes, type ServedOperation } from "./served-operation.ts";
+
+export const usageOperation: ServedOperation = {
+  method: "GET",
+  path: "/v1/usage",
+  errors: "openai",
+  acceptsApiKeyHeader: false,
+  dialect: null,
+  needsKey: true,
+  isCharged: false,
+  tracedAs: null,
+  codes: readingCodes,
+  headers: [...rateHeaders, ...balanceHeaders],
+  description: {
+    operationId: "getUsage",
+    summary: "Usage summary of the calling key",
+    response: "UsageSummary",
+    schemas: usageSchemas,
+  },
+  run: summarizeUsage,
+};
 
 const periodWords = { day: "today", week: "this week", month: "this month", none: "in all" } as const;
 
 /** In constant time, however long the history is. */
-export async function summarizeUsage(gateway: Gateway, exchange: Exchange): Promise<Response> {
+async function summarizeUsage(gateway: Gateway, exchange: Exchange): Promise<Response> {
   const key = await admit(gateway, exchange);
   const [summary] = await gateway.accounts.summaries([key.id]);
   assert(summary !== undefined, "every key has an account");

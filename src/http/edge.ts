@@ -15,7 +15,15 @@ import { landingPage } from "./landing.ts";
 import { pathOf } from "./path.ts";
 import { formatAt, plainDocument, plainError, plainJson } from "./plain.ts";
 import { lastIfDraining, respond } from "./respond.ts";
-import { isAt, isOfInterface, meantPath, origins, playgroundRoutes, routes } from "./routes.ts";
+import {
+  isAt,
+  isOfInterface,
+  meantPath,
+  origins,
+  playgroundRoutes,
+  routes,
+  type ServedRoute,
+} from "./routes.ts";
 import { guardPatterns, hostProblem, targetProblem } from "./target.ts";
 import { asksForWebSocket, noWebSocket } from "./web-socket.ts";
 
@@ -91,10 +99,10 @@ export function createEdge(
     return problem === null ? undefined : plainError(pathOf(request), problem);
   });
 
-  const answer = (request: Request, route: Route) => {
+  const answer = (request: Request, route: ServedRoute) => {
     const { server } = app;
     assert(server, "a request came before the server was there");
-    const responding = respond(gateway, new HttpCall(request, route, server, trusted()));
+    const responding = respond(gateway, new HttpCall(request, route, server, trusted()), route);
     return cors.isOn ? cors.markLater(request, responding) : responding;
   };
   for (const route of served) {

@@ -1,53 +1,17 @@
-import { type ClientDialectName, clientDialect, clientDialectNames } from "../dialects/registry.ts";
-import type { Endpoint, Route } from "../gateway/client-call.ts";
+import type { Route } from "../gateway/client-call.ts";
+import { operations } from "../gateway/operations.ts";
+import type { ServedOperation } from "../gateway/served-operation.ts";
 
-function generation(dialect: ClientDialectName): Endpoint {
-  const { route, errorFormat } = clientDialect(dialect);
-  return { method: "POST", ...route, operation: "generate", dialect, errors: errorFormat };
-}
+export type ServedRoute = Route & ServedOperation;
 
-/** The interface's endpoints (interface, 4). */
-const endpoints: readonly Endpoint[] = [
-  {
-    method: "GET",
-    path: "/v1/models",
-    operation: "models",
-    errors: "openai",
-    acceptsApiKeyHeader: true,
-  },
-  // An id may have slashes, as sent or percent-encoded.
-  {
-    method: "GET",
-    path: "/v1/models/*",
-    operation: "model",
-    errors: "openai",
-    acceptsApiKeyHeader: true,
-  },
-  ...clientDialectNames.map(generation),
-  {
-    method: "POST",
-    path: "/v1/messages/count_tokens",
-    operation: "count_tokens",
-    errors: "anthropic",
-    acceptsApiKeyHeader: true,
-  },
-  {
-    method: "GET",
-    path: "/v1/usage",
-    operation: "usage",
-    errors: "openai",
-    acceptsApiKeyHeader: false,
-  },
-];
-
-/** Every endpoint on both origins: credit keys use the root, token-budget keys `/token`. */
-export const routes: readonly Route[] = endpoints.flatMap((endpoint): Route[] => [
-  { ...endpoint, mode: "credit" },
-  { ...endpoint, mode: "token_budget", path: `/token${endpoint.path}` },
+/** Every operation on both origins: credit keys use the root, token-budget keys `/token`. */
+export const routes: readonly ServedRoute[] = operations.flatMap((operation): ServedRoute[] => [
+  { ...operation, mode: "credit" },
+  { ...operation, mode: "token_budget", path: `/token${operation.path}` },
 ]);
 
 /** What the dashboard's playground calls, at the address that its page came from. */
-export const playgroundRoutes = routes.filter(({ operation }) => operation === "generate");
+export const playgroundRoutes = routes.filter(({ dialect }) => dialect !== null);
 
 export const origins = ["", "/token"];
 

@@ -1,4 +1,5 @@
 import type { AttemptRecord } from "../base/attempt.ts";
+import type { KeyMode } from "../base/key-attributes.ts";
 import type { TraceContext } from "../base/trace-context.ts";
 import type { Usage, UsageBasis } from "../base/usage.ts";
 
@@ -12,8 +13,10 @@ export interface ExchangeFacts {
   readonly callerRequestId: string | null;
   readonly method: string;
   readonly route: string;
-  /** The route is one of a dialect. The others generate nothing, such as that which counts tokens. */
-  readonly isGeneration: boolean;
+  /** The key's; without one, that of the keys which the route takes. */
+  readonly mode: KeyMode;
+  /** The operation's name in the GenAI conventions, whatever the dialect; null if it is not traced. */
+  readonly tracedAs: string | null;
   readonly atMs: number;
   readonly endedAtMs: number;
   readonly keyId: string | null;

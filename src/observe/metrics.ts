@@ -46,7 +46,7 @@ class Series {
     this.duration.add(facts.totalMs);
     if (facts.firstByteMs !== null) this.firstByte.add(facts.firstByteMs);
     this.#addAnswered(facts);
-    if (facts.route.startsWith("/token/")) this.spentTokens += facts.charged;
+    if (facts.mode === "token_budget") this.spentTokens += facts.charged;
     else this.spentNano += facts.charged;
     this.listCostNano += facts.listCostNano ?? 0;
     const { usage } = facts;

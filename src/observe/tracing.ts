@@ -39,9 +39,10 @@ export async function startTracing(settings: Settings["tracing"], version: strin
   const tracer = provider.getTracer("sluice", version);
   return {
     observe: (facts) => {
-      if (!facts.isGeneration) return;
-      const name = facts.model === null ? operation : `${operation} ${facts.model}`;
-      const attributes = attributesOf(facts);
+      const { tracedAs } = facts;
+      if (tracedAs === null) return;
+      const name = facts.model === null ? tracedAs : `${tracedAs} ${facts.model}`;
+      const attributes = attributesOf(facts, tracedAs);
       const parent = parentOf(facts.trace);
       const context =
         parent === null
@@ -86,15 +87,12 @@ function tracesUrl(endpoint: string): string {
   return endpoint.endsWith("/v1/traces") ? endpoint : `${endpoint.replace(/\/+$/, "")}/v1/traces`;
 }
 
-/** The operation's name in the GenAI conventions, whatever the dialect. */
-const operation = "chat";
-
 type Attributes = Record<string, string | number | boolean>;
 
 /** https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans/; fields without a name there are `sluice.*`. */
-function attributesOf(facts: ExchangeFacts): Attributes {
+function attributesOf(facts: ExchangeFacts, tracedAs: string): Attributes {
   const attributes: Attributes = {
-    "gen_ai.operation.name": operation,
+    "gen_ai.operation.name": tracedAs,
     "http.request.method": facts.method,
     "http.route": facts.route,
     "http.response.status_code": facts.status,

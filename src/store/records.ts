@@ -1,13 +1,12 @@
 import type { AttemptRecord } from "../base/attempt.ts";
-import type { KeyAttributes } from "../base/key-attributes.ts";
+import type { KeyAttributes, KeyMode } from "../base/key-attributes.ts";
 import type { KeptRates, Quantities } from "../base/rates.ts";
 import type { Usage, UsageBasis } from "../base/usage.ts";
 
 /** The store's records: plain data without behaviour. */
 
-export type KeyMode = "credit" | "token_budget";
 export type StoredKeyStatus = "active" | "disabled" | "suspended" | "revoked";
-export type { BudgetPeriod, KeyAttributes } from "../base/key-attributes.ts";
+export type { BudgetPeriod, KeyAttributes, KeyMode } from "../base/key-attributes.ts";
 
 export interface KeyRecord extends KeyAttributes {
   readonly id: string;

@@ -2,7 +2,7 @@ import { expect } from "bun:test";
 import type { TSchema } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import { type ErrorCode, errorKinds } from "../../src/base/errors.ts";
-import { errorEnvelopeA, errorEnvelopeB } from "../../src/http/schemas/errors.ts";
+import { errorEnvelopeA, errorEnvelopeB } from "../../src/http/openapi/error-schemas.ts";
 
 /** As the interface names the two envelopes. */
 export type ErrorFormat = "A" | "B";

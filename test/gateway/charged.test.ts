@@ -38,7 +38,7 @@ class Asked {
   readonly caller: Caller;
 
   constructor(caller: Caller) {
-    const route = routes.find(({ mode, operation }) => mode === "token_budget" && operation === "generate");
+    const route = routes.find(({ mode, isCharged }) => mode === "token_budget" && isCharged);
     if (route === undefined) throw new Error("there is no such route");
     this.exchange = new Exchange(
       {

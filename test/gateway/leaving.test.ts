@@ -46,7 +46,7 @@ function ask(
     keepWaiting: () => undefined,
     disconnect: () => undefined,
   };
-  return { response: respond(world.gateway, call), leave: () => client.abort() };
+  return { response: respond(world.gateway, call, route), leave: () => client.abort() };
 }
 
 function health() {

@@ -82,9 +82,9 @@ describe("metrics", () => {
     expect(lines).toContain(`sluice_left_unpaid_total{${labels},form="stream"} 1`);
   });
 
-  test("count what budgets were charged in tokens, apart from credits", () => {
-    const lines = rendered(exchangeFacts({ route: "/token/v1/messages", charged: 130 }));
-    const series = '{route="/token/v1/messages",model="house-model",provider="openai"}';
+  test("count what budgets were charged in tokens, apart from credits, whatever the address", () => {
+    const lines = rendered(exchangeFacts({ route: "/v1/messages", mode: "token_budget", charged: 130 }));
+    const series = '{route="/v1/messages",model="house-model",provider="openai"}';
     expect(lines).toContain(`sluice_spend_tokens_total${series} 130`);
     expect(lines).toContain(`sluice_spend_credits_total${series} 0`);
   });

@@ -17,7 +17,7 @@ describe("tracing", () => {
     const settings = { otlpEndpoint: collector.url, headers: { "x-team": "gateway" } };
     const tracing = await startTracing(settings, "1.2.3");
     tracing?.observe(exchangeFacts());
-    tracing?.observe(exchangeFacts({ route: "/v1/models", isGeneration: false }));
+    tracing?.observe(exchangeFacts({ route: "/v1/models", tracedAs: null }));
     const failed = { outcome: "failed", status: 502, errorCode: "upstream_error", usage: null };
     tracing?.observe(exchangeFacts({ ...failed, route: "/token/v1/messages" }));
     await tracing?.close();

@@ -51,7 +51,7 @@ export class ExchangeFeed {
 }
 
 function tailView(facts: ExchangeFacts): TailView {
-  const inTokens = facts.route.startsWith("/token/");
+  const inTokens = facts.mode === "token_budget";
   return {
     id: facts.requestId,
     at: iso(facts.atMs),

@@ -1,5 +1,5 @@
 import type { AttemptRecord } from "../../base/attempt.ts";
-import type { ListedExchange } from "../../store/store.ts";
+import type { KeyMode, ListedExchange } from "../../store/store.ts";
 
 /** What the operator can do, by the code that the client got. */
 const byCode: Readonly<Record<string, string>> = {
@@ -48,8 +48,9 @@ const nobodyAsked =
 
 /** Null if there is nothing to do, or nothing known that would help. */
 export function adviceFor(
-  { outcome, code, route }: ListedExchange,
+  { outcome, code }: ListedExchange,
   attempts: readonly AttemptRecord[],
+  mode: KeyMode,
 ): string | null {
   if (outcome !== "refused" && outcome !== "failed") return null;
   const last = attempts.at(-1);
@@ -58,7 +59,7 @@ export function adviceFor(
     const advice = byFailure[last.failure ?? ""] ?? byStatus;
     if (advice !== undefined) return advice;
   }
-  if (code === "insufficient_credit") return route.startsWith("/token/") ? moreBudget : moreCredit;
+  if (code === "insufficient_credit") return mode === "credit" ? moreCredit : moreBudget;
   if (code === "service_unavailable" && last === undefined) return nobodyAsked;
   return (code !== null && byCode[code]) || null;
 }

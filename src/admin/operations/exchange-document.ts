@@ -53,9 +53,10 @@ export function exchangeDocument(exchange: ListedExchange, keyOf: KeyOf): Exchan
 }
 
 export function exchangeDetailDocument(filed: FiledExchange, keyOf: KeyOf): ExchangeDetailView {
+  const { exchange } = filed;
   return {
-    exchange: filed.exchange && exchangeDocument(filed.exchange, keyOf),
-    explanation: explainExchange(filed),
+    exchange: exchange && exchangeDocument(exchange, keyOf),
+    explanation: explainExchange(filed, keyOf(exchange?.keyId ?? "")?.mode ?? "credit"),
     attempts: filed.attempts.map(attemptDocument),
     entries: filed.entries.map((entry) => entryDocument(entry, keyOf)),
   };

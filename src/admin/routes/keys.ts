@@ -1,4 +1,5 @@
 import { Type } from "@sinclair/typebox";
+import { keyModes } from "../../base/key-attributes.ts";
 import { maxCredits, nanoFromCredits } from "../../base/money.ts";
 import type { KeyRecord, StoredKeyStatus } from "../../store/store.ts";
 import { keyList, keyView } from "../answers/keys.ts";
@@ -18,7 +19,6 @@ import {
   type KeyChangesBody,
   keyChangesBody,
   keyList as keyListSchema,
-  keyModes,
   keyStatuses,
   keyView as keyViewSchema,
   newKeyBody,

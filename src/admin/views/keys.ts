@@ -4,11 +4,11 @@ import {
   type KeyAttributeName,
   keyAttributeNames,
   keyAttributes,
+  keyModes,
 } from "../../base/key-attributes.ts";
 import { count, credits, moment, nullable, oneOf } from "./shapes.ts";
 
 export const keyStatuses = ["active", "disabled", "suspended", "revoked", "expired"] as const;
-export const keyModes = ["credit", "token_budget"] as const;
 
 /** How each kind of attribute is written. */
 const attributeKinds = {

@@ -5,6 +5,12 @@ import { readTokenLimit } from "./refusal.ts";
 /** The vendor whose error envelope is used. */
 export type ErrorFormat = "openai" | "anthropic";
 
+/** The names under which a format's clients read the request's id. */
+export const requestIdHeaders: Readonly<Record<ErrorFormat, readonly string[]>> = {
+  openai: ["x-request-id"],
+  anthropic: ["x-request-id", "request-id"],
+};
+
 export interface RenderedError {
   readonly status: number;
   readonly headers: Record<string, string>;
@@ -16,9 +22,8 @@ export function renderError(format: ErrorFormat, error: GatewayError, requestId:
   const headers: Record<string, string> = {
     "content-type": "application/json",
     "cache-control": "no-store",
-    "x-request-id": requestId,
   };
-  if (format === "anthropic") headers["request-id"] = requestId;
+  for (const name of requestIdHeaders[format]) headers[name] = requestId;
   if (error.retryAfterSeconds !== undefined) headers["retry-after"] = String(error.retryAfterSeconds);
   if (errorKinds[error.code].shouldRetry === false) headers["x-should-retry"] = "false";
   return { status: error.status, headers, body: JSON.stringify(errorBody(format, error, requestId)) };

@@ -1,4 +1,5 @@
 import type { TSchema } from "@sinclair/typebox";
+import { assert } from "../../base/assert.ts";
 import { invalidRequest } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { countTokensSchema } from "../anthropic-messages/client/schema.ts";
@@ -6,12 +7,38 @@ import type { ValidationOptions } from "../client-dialect.ts";
 import { hasMoreValues } from "../json/count-values.ts";
 import { brokenJson, type JsonSpans, maxDepth, scanTopLevel } from "../json/json-spans.ts";
 import { type TruncatedJson, truncateJson } from "../json/truncated-json.ts";
-import { type ClientDialectName, clientDialect } from "../registry.ts";
+import { type ClientDialectName, clientDialect, clientDialectNames } from "../registry.ts";
 import { compiled } from "./compiled.ts";
 import { explain } from "./explain.ts";
 
-/** What a body is validated as: a request of a dialect, or of Anthropic's token count. A string, so that it can be sent to a worker. */
-export type RequestKind = ClientDialectName | "count_tokens";
+/** A body that is not a dialect's own request, and the dialect whose words it uses. */
+const otherRequests = {
+  count_tokens: { dialect: "messages", requestSchema: countTokensSchema },
+} as const satisfies Readonly<Record<string, RequestForm>>;
+
+/** What a body is validated as. A string, so that it can be sent to a worker. */
+export type RequestKind = ClientDialectName | keyof typeof otherRequests;
+
+interface RequestForm {
+  readonly dialect: ClientDialectName;
+  requestSchema(options: ValidationOptions): TSchema;
+}
+
+const forms: ReadonlyMap<string, RequestForm> = new Map<string, RequestForm>([
+  ...clientDialectNames.map((dialect) => [dialect, { ...clientDialect(dialect), dialect }] as const),
+  ...Object.entries(otherRequests),
+]);
+
+function formOf(kind: RequestKind): RequestForm {
+  const form = forms.get(kind);
+  assert(form !== undefined, `${kind} is a kind of request`);
+  return form;
+}
+
+/** The dialect in which a request of this kind speaks of models, messages and tools. */
+export function dialectOf(kind: RequestKind): ClientDialectName {
+  return formOf(kind).dialect;
+}
 
 /** Limits of a body's structure. Its size does not bound that: a list item takes as little as two bytes. */
 export interface StructureLimits {
@@ -105,5 +132,5 @@ export function validateRequest(kind: RequestKind, body: JsonObject, options: Va
 }
 
 export function requestSchemaOf(kind: RequestKind, options: ValidationOptions): TSchema {
-  return kind === "count_tokens" ? countTokensSchema(options) : clientDialect(kind).requestSchema(options);
+  return formOf(kind).requestSchema(options);
 }

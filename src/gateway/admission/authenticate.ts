@@ -2,7 +2,7 @@ import { GatewayError } from "../../base/errors.ts";
 import { hasKeyForm } from "../../keys/form.ts";
 import { effectiveStatus } from "../../keys/status.ts";
 import type { KeyRecord } from "../../store/store.ts";
-import { type ClientCall, describesModels, type Route } from "../client-call.ts";
+import type { ClientCall, Route } from "../client-call.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import { originReachedAt } from "./reached-at.ts";
@@ -72,7 +72,7 @@ function readCredential({ request, route }: ClientCall, acceptsKeyTwice: boolean
     throw refused("This route does not accept `x-api-key`; send `Authorization: Bearer <key>`.");
   }
   if (authorization !== null) return bearerToken(authorization);
-  if (describesModels(route)) return null;
+  if (!route.needsKey) return null;
   throw refused(
     route.acceptsApiKeyHeader
       ? "No API key was sent; send `Authorization: Bearer <key>` or `x-api-key: <key>`."
@@ -124,8 +124,7 @@ function wrongOrigin({ mode }: KeyRecord, origin: string): string {
 
 /** The interface lists no 403 for the model list and the usage summary, so there it is a 401. */
 function unusable(route: Route, code: "key_expired" | "key_disabled", message: string): GatewayError {
-  const mayForbid = !describesModels(route) && route.operation !== "usage";
-  return mayForbid ? new GatewayError(code, message) : refused(message);
+  return route.codes.includes(code) ? new GatewayError(code, message) : refused(message);
 }
 
 function refused(message: string): GatewayError {

@@ -1,6 +1,7 @@
 import type { Clock } from "../../base/clock.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { clientDialect } from "../../dialects/registry.ts";
+import { dialectOf } from "../../dialects/schema/validate.ts";
 import { ClientRequest, checkRequest, type Expected } from "./request.ts";
 
 const keptForMs = 60 * 60_000;
@@ -80,9 +81,8 @@ export function withKeptItems(
   kept: KeptItems,
   keyId: string,
 ): ClientRequest {
-  const { kind } = expected;
-  if (request.mentions.references.length === 0 || kind === "count_tokens") return request;
-  const { resolveReferences } = clientDialect(kind);
+  if (request.mentions.references.length === 0) return request;
+  const { resolveReferences } = clientDialect(dialectOf(expected.kind));
   if (resolveReferences === undefined) return request;
   const resolved = resolveReferences(request.body, (id) => kept.find(keyId, id));
   if (resolved === request.body) return request;

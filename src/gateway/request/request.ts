@@ -10,6 +10,7 @@ import type { BodyChanges } from "../../dialects/json/patch.ts";
 import { inspectBody, type Mentions } from "../../dialects/names/inspect-body.ts";
 import { clientDialect } from "../../dialects/registry.ts";
 import {
+  dialectOf,
   type ParsedBody,
   parseBody,
   parseWhole,
@@ -155,7 +156,7 @@ export function checkRequest(
   refuseLongLists(parsed.truncated, limits);
   const mentions = inspectBody(parsed, bytes);
   validateRequest(kind, parsed.truncated, options);
-  const dialect = clientDialect(kind === "count_tokens" ? "messages" : kind);
+  const dialect = clientDialect(dialectOf(kind));
   const { truncated, cutBytes, spans, memberCount } = parsed;
   const tools = offeredTools(dialect, truncated, mentions);
   return { truncated, cutBytes, spans, memberCount, mentions, tools };

@@ -1,26 +1,11 @@
 import type { TSchema } from "@sinclair/typebox";
 import type { JsonObject } from "../../base/json.ts";
-import { countTokensRequest, countTokensResponse } from "../../dialects/anthropic-messages/client/schema.ts";
-import { clientDialect, clientDialectNames } from "../../dialects/registry.ts";
-import { errorEnvelopeA, errorEnvelopeB } from "../schemas/errors.ts";
-import { model, modelList } from "../schemas/models.ts";
-import { creditUsage, tokenUsage, usageKey, usageSummary } from "../schemas/usage.ts";
+import { operations } from "../../gateway/operations.ts";
+import { errorEnvelopeA, errorEnvelopeB } from "./error-schemas.ts";
 import { jsonSchema } from "./json-schema.ts";
 
-const ofDialects = Object.fromEntries(
-  clientDialectNames.flatMap((name) => Object.entries(clientDialect(name).operation.schemas)),
-);
-
 const named: Readonly<Record<string, TSchema>> = {
-  Model: model,
-  ModelList: modelList,
-  ...ofDialects,
-  TokenCountRequest: countTokensRequest,
-  TokenCountResponse: countTokensResponse,
-  UsageKey: usageKey,
-  CreditUsage: creditUsage,
-  TokenUsage: tokenUsage,
-  UsageSummary: usageSummary,
+  ...Object.fromEntries(operations.flatMap(({ description }) => Object.entries(description.schemas))),
   ErrorEnvelopeA: errorEnvelopeA,
   ErrorEnvelopeB: errorEnvelopeB,
 };

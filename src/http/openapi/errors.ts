@@ -1,6 +1,6 @@
 import { type ErrorCode, errorKinds } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
-import type { ErrorFormat } from "../../dialects/errors/envelope.ts";
+import { type ErrorFormat, requestIdHeaders } from "../../dialects/errors/envelope.ts";
 
 /** When each code is returned (interface, 7.2). */
 const conditions: Readonly<Record<ErrorCode, string>> = {
@@ -59,8 +59,7 @@ function errorResponse(format: ErrorFormat, status: number, codes: readonly Erro
 }
 
 function errorHeaders(format: ErrorFormat, status: number, codes: readonly ErrorCode[]): JsonObject {
-  const names = ["x-request-id"];
-  if (format === "anthropic") names.push("request-id");
+  const names = [...requestIdHeaders[format]];
   if (status === 429 || status === 503) names.push("Retry-After");
   if (codes.some((code) => errorKinds[code].shouldRetry === false)) names.push("x-should-retry");
   return headerReferences(names);

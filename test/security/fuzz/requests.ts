@@ -155,7 +155,7 @@ export function fuzzedRequest(random: SeededRandom, { keys, adminToken }: Strang
   const route = random.pick(routes);
   const isOther = random.chance(0.1);
   const [method, path] = isOther ? random.pick(otherPlaces) : [route.method, route.path];
-  const body = method === "GET" ? null : bodyFor(route.operation, random);
+  const body = method === "GET" ? null : bodyFor(route.dialect ?? "messages", random);
   const credential = isOther ? `Bearer ${adminToken}` : credentialFor(route.mode, keys, random);
   const lines = [
     `${random.chance(0.03) ? random.pick(["GET", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"]) : method} ${fuzzedPath(path, random)} HTTP/1.1`,
@@ -167,8 +167,7 @@ export function fuzzedRequest(random: SeededRandom, { keys, adminToken }: Strang
   return Buffer.concat([Buffer.from(`${lines.join("\r\n")}\r\n\r\n`, "latin1"), body ?? Buffer.alloc(0)]);
 }
 
-function bodyFor(operation: string, random: SeededRandom): Uint8Array {
-  const dialect = operation === "count_tokens" ? "messages" : operation;
+function bodyFor(dialect: string, random: SeededRandom): Uint8Array {
   const model = random.pick(["gpt-test", "claude-test", "local-test"]);
   const base = { ...(bodies[dialect] as object), model, stream: random.chance(0.4) };
   const damaged = damagedJson(base, random, random.pick([0, 0.003, 0.01, 0.05]));

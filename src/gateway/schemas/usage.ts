@@ -6,7 +6,7 @@ const closed = { additionalProperties: false };
 const count = Type.Integer({ minimum: 0 });
 const countOrNull = Type.Union([count, Type.Null()]);
 
-export const usageKey = Type.Object(
+const usageKey = Type.Object(
   {
     prefix: Type.String({ description: "Non-secret key prefix." }),
     label: Type.Union([Type.String(), Type.Null()]),
@@ -22,7 +22,7 @@ export const usageKey = Type.Object(
   closed,
 );
 
-export const creditUsage = Type.Object(
+const creditUsage = Type.Object(
   {
     total_purchased: Type.Number(),
     balance: Type.Number({ description: "total_purchased - used" }),
@@ -37,7 +37,7 @@ export const creditUsage = Type.Object(
   closed,
 );
 
-export const tokenUsage = Type.Object(
+const tokenUsage = Type.Object(
   {
     budget: countOrNull,
     used: count,
@@ -61,3 +61,10 @@ export const usageSummary = Type.Object(
   },
   closed,
 );
+
+export const usageSchemas = {
+  UsageKey: usageKey,
+  CreditUsage: creditUsage,
+  TokenUsage: tokenUsage,
+  UsageSummary: usageSummary,
+};

@@ -1,0 +1,32 @@
+import { type ClientDialectName, clientDialect, clientDialectNames } from "../dialects/registry.ts";
+import { countTokensOperation } from "./count-tokens.ts";
+import { generate } from "./generate.ts";
+import { listModelsOperation, showModelOperation } from "./models.ts";
+import { chargedCodes, chargedHeaders, type ServedOperation } from "./served-operation.ts";
+import { usageOperation } from "./usage-summary.ts";
+
+/** All that the interface offers, in the order of its document. */
+export const operations: readonly ServedOperation[] = [
+  listModelsOperation,
+  showModelOperation,
+  ...clientDialectNames.map(generation),
+  countTokensOperation,
+  usageOperation,
+];
+
+function generation(name: ClientDialectName): ServedOperation {
+  const { route, operation, errorFormat, timeoutCode } = clientDialect(name);
+  return {
+    method: "POST",
+    ...route,
+    errors: errorFormat,
+    dialect: name,
+    needsKey: true,
+    isCharged: true,
+    tracedAs: "chat",
+    codes: [...new Set([...chargedCodes, timeoutCode])],
+    headers: chargedHeaders,
+    description: { ...operation, headers: ["Idempotency-Key", ...(operation.headers ?? [])] },
+    run: (gateway, exchange) => generate(gateway, exchange, name),
+  };
+}

@@ -1,0 +1,57 @@
+import type { ErrorCode } from "../base/errors.ts";
+import type { Operation } from "./client-call.ts";
+import type { Exchange } from "./exchange.ts";
+import type { Gateway } from "./gateway.ts";
+
+/** An operation, and what does it. */
+export interface ServedOperation extends Operation {
+  run(gateway: Gateway, exchange: Exchange): Promise<Response>;
+}
+
+export const rateHeaders = [
+  "x-ratelimit-limit-requests",
+  "x-ratelimit-remaining-requests",
+  "x-ratelimit-reset-requests",
+] as const;
+
+export const balanceHeaders = ["x-service-credit-remaining", "x-ratelimit-remaining-tokens"] as const;
+
+/** Of an operation that is charged by `charged`, and may be repeated by its idempotency key. */
+export const chargedHeaders = [
+  ...rateHeaders,
+  "idempotent-replayed",
+  "Cache-Control",
+  "x-sluice-dropped",
+  "x-sluice-cost",
+  ...balanceHeaders,
+] as const;
+
+/** Errors of an operation that only reads. The interface lists no 403 there. */
+export const readingCodes = [
+  "invalid_credentials",
+  "rate_limit_exceeded",
+  "service_unavailable",
+  "internal_error",
+] as const satisfies readonly ErrorCode[];
+
+/** … that takes a body, in which a model is named. */
+export const askingCodes = [
+  ...readingCodes,
+  "invalid_request",
+  "key_expired",
+  "key_disabled",
+  "model_not_found",
+] as const satisfies readonly ErrorCode[];
+
+/** … that also asks a provider, and is charged. */
+export const chargedCodes = [
+  ...askingCodes,
+  "context_length_exceeded",
+  "insufficient_credit",
+  "idempotency_conflict",
+  "idempotency_in_flight",
+  "balance_temporarily_reserved",
+  "limit_reached",
+  "provider_unavailable",
+  "upstream_error",
+] as const satisfies readonly ErrorCode[];
