@@ -133,7 +133,7 @@ function nameAt(text: string, at: number): { readonly text: string; readonly end
 
 const quotes = ['"""', "'''", '"', "'"] as const;
 
-/** Follows a value to its end, which may be lines below: brackets that are open, and texts of several lines. */
+/** Follows a value to its end, which may be lines below: brackets that are open, and texts of several lines. The file is TOML. */
 class ValueSkipper {
   #open = 0;
   /** The quotation marks of the text that is being read; null outside of one. */
@@ -150,8 +150,6 @@ class ValueSkipper {
       else if (line[at] === "#") break;
       else at = this.#skipStructure(line, at);
     }
-    // Only a text in three quotation marks goes on below.
-    if (this.#quote?.length === 1) this.#quote = null;
   }
 
   #skipText(line: string, at: number, quote: string): number {

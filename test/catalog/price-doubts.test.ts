@@ -29,6 +29,11 @@ describe("a price that is off its list price is doubted:", () => {
   });
 
   test("one that is merely far away", () => {
+    expect(doubts({ input: 100.5, output: 1.24 })).toEqual([
+      `price.input ${perMillion(100.5, 5)}`,
+      `price.output ${perMillion(1.24, 25)}`,
+    ]);
+    expect(doubts({ input: 0.02, output: 25 })).toEqual([`price.input ${perMillion(0.02, 5)}`]);
     expect(doubts({ input: 500, output: 25 })).toEqual([`price.input ${perMillion(500, 5)}`]);
   });
 
@@ -67,6 +72,8 @@ describe("nothing is doubted of", () => {
     ["a surcharge or a discount", { input: 20, output: 100, cached_input: 5 }],
     ["what costs nothing", { input: 0, output: 0, web_search: 0 }],
     ["exactly twenty times as much, or as little", { input: 100, output: 1.25 }],
+    ["input and output of one price", { input: 12, output: 12 }],
+    ["an input that only looks like the output's price", { input: 25, output: 20 }],
   ])("%s", (_, price) => {
     expect(doubts(price)).toEqual([]);
   });

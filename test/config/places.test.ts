@@ -99,6 +99,23 @@ gap = 2
     expect(places.lineOf(path)).toBe(line);
   });
 
+  test.each([
+    ["a quotation mark within a text", 'a = "\\"["'],
+    ["a backslash at the end of a plain text", "a = '['\na2 = '\\'"],
+    ["a comment with brackets and quotation marks", `a = 1 # [ ${"'".repeat(3)}`],
+    ["an apostrophe within a text", `a = "it's ["`],
+    ["a quotation mark within a plain text", "a = '\"['"],
+    ["blanks around names", ' a . "b c" = 1'],
+    ["a list in a list", "a = [[1, 2],\n  [3]\n]"],
+    ["a text of several lines that ends with a bracket", 'a = """\n["""'],
+  ])("is found after %s", (_, before) => {
+    const toml = `[ t . u ]\n${before}\nnext = 1\n[[ v ]]\nw = 2\n`;
+    const at = placesIn(toml);
+    const line = (wanted: string) => toml.split("\n").indexOf(wanted) + 1;
+    expect([at.lineOf("t.u.next"), at.lineOf("v[0].w")]).toEqual([line("next = 1"), line("w = 2")]);
+    if (before.startsWith(" ")) expect(at.lineOf('t.u.a."b c"')).toBe(2);
+  });
+
   test("is null for what the file does not have at all", () => {
     expect([places.lineOf("SLUICE_PORT"), places.lineOf("log.level"), places.lineOf("")]).toEqual([
       null,
