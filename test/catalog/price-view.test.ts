@@ -1,59 +1,34 @@
 import { expect, test } from "bun:test";
-import { describeExtras, priceInUsd } from "../../src/catalog/price-view.ts";
-import type { Price } from "../../src/config/settings.ts";
+import { priceInUsd } from "../../src/catalog/price-view.ts";
+import { price } from "./fixtures.ts";
 
-const price: Price = {
-  input: 5_000_000,
-  output: 30_000_000,
-  cachedInput: 500_000,
-  cacheWrite: 6_250_000,
-  cacheWriteHour: 10_000_000,
-  audioInput: 40_000_000,
-  audioOutput: 80_000_000,
-  calls: { web_search: 10_000_000_000, mcp: 0 },
-  longContext: {
-    above: 272_000,
-    input: 10_000_000,
-    output: 45_000_000,
-    cachedInput: 1_000_000,
-    cacheWrite: 0,
-  },
-  tiers: { flex: { input: 2_500_000, output: 15_000_000, cachedInput: 250_000, cacheWrite: 3_125_000 } },
-};
+const plain = { input: 1, output: 2, cached_input: 0.5, cache_write: 1.25 };
 
-const shown = {
-  input: 5,
-  output: 30,
-  cached_input: 0.5,
-  cache_write: 6.25,
-  cache_write_1h: 10,
-  long_context: { above: 272_000, input: 10, output: 45, cached_input: 1, cache_write: 0 },
-  audio_input: 40,
-  audio_output: 80,
-  web_search: 10,
-  mcp: 0,
-  tiers: { flex: { input: 2.5, output: 15, cached_input: 0.25, cache_write: 3.125 } },
-};
-
-test("a price is shown with the names and units of the configuration", () => {
-  expect(priceInUsd(price)).toEqual(shown);
+test("a price is shown in the units of the configuration, with what it has and nothing else", () => {
+  expect(priceInUsd(price(1, 2, 0.5, 1.25))).toStrictEqual(plain);
+  const all = {
+    ...price(1, 2, 0.5, 1.25),
+    cacheWriteHour: 2_000_000,
+    longContext: { ...price(3, 4, 1, 2), above: 200_000 },
+    audioInput: 40_000_000,
+    audioOutput: 80_000_000,
+    calls: { web_search: 10_000_000_000 },
+    tiers: { flex: price(0.5, 1) },
+  };
+  expect(priceInUsd(all)).toStrictEqual({
+    ...plain,
+    cache_write_1h: 2,
+    long_context: { above: 200_000, input: 3, output: 4, cached_input: 1, cache_write: 2 },
+    audio_input: 40,
+    audio_output: 80,
+    web_search: 10,
+    tiers: { flex: { input: 0.5, output: 1, cached_input: 0.5, cache_write: 0.5 } },
+  });
 });
 
-test("what a price does not have is not shown", () => {
-  const plain = { input: 1_000_000, output: 2_000_000, cachedInput: 1_000_000, cacheWrite: 1_000_000 };
-  const plainly = { input: 1, output: 2, cached_input: 1, cache_write: 1 };
-  expect(priceInUsd(plain)).toEqual(plainly);
-  expect(priceInUsd({ ...plain, audioInput: 3_000_000 })).toEqual({ ...plainly, audio_input: 3 });
-  expect(priceInUsd({ ...plain, audioOutput: 4_000_000 })).toEqual({ ...plainly, audio_output: 4 });
-});
-
-test("what costs extra is described in a few words", () => {
-  expect(describeExtras(shown)).toEqual([
-    "audio_input 40",
-    "audio_output 80",
-    "web_search 10",
-    "mcp 0",
-    "above 272000 tokens 10 and 45",
-    "tier flex",
-  ]);
+test("a price for one kind of audio is not shown as one for the other", () => {
+  expect(priceInUsd({ ...price(1, 2, 0.5, 1.25), audioOutput: 80_000_000 })).toStrictEqual({
+    ...plain,
+    audio_output: 80,
+  });
 });

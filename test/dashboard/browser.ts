@@ -89,7 +89,8 @@ export async function browse(executablePath: string, { scheme, width, height }: 
     colorScheme: scheme,
     viewport: { width, height },
     locale: "en-GB",
-    timezoneId: "UTC",
+    // Not the server's: every time on the page is UTC, wherever it is read.
+    timezoneId: "America/Los_Angeles",
     permissions: ["clipboard-read", "clipboard-write"],
   });
   return {

@@ -48,6 +48,8 @@ export function Tiles({ overview }: { overview: OverviewView }) {
           <>
             {count(totals.failed)} of {shortCount(totals.completed + totals.failed)} ·{" "}
             <a href={hrefOf("exchanges?outcome=refused")}>{shortCount(totals.refused)} refused</a>
+            {totals.covered_attempts > 0 &&
+              ` · ${shortCount(totals.covered_attempts)} attempts covered by others`}
           </>
         }
       />

@@ -1,0 +1,35 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+
+/** Where midnight in UTC is the afternoon of the day before. */
+const west = "America/Los_Angeles";
+
+describe("times on the page, read west of Greenwich,", () => {
+  const before = process.env["TZ"];
+  let format: typeof import("../../src/dashboard/page/format.ts");
+
+  beforeAll(async () => {
+    process.env["TZ"] = west;
+    format = await import("../../src/dashboard/page/format.ts");
+  });
+
+  afterAll(() => {
+    if (before === undefined) delete process.env["TZ"];
+    else process.env["TZ"] = before;
+  });
+
+  test("are those of UTC, like the days that they stand for", () => {
+    expect(new Date(Date.UTC(2026, 10, 15)).getDate()).toBe(14);
+    expect(format.axisTime(Date.UTC(2026, 10, 15))).toBe("15 Nov");
+    expect(format.axisTime(Date.UTC(2026, 10, 15, 6))).toBe("06:00");
+    expect(format.date("2026-11-15")).toBe("15 Nov 2026");
+    expect(format.time("2026-11-15T06:07:08Z")).toBe("06:07:08");
+    expect(format.moment("2020-11-15T06:07:08Z")).toBe("15 Nov, 06:07:08");
+  });
+
+  test("name their zone where they stand for a range or a point of a chart", () => {
+    expect(format.zonedMinute(Date.UTC(2026, 10, 15, 6, 30))).toBe("15 Nov, 06:30 UTC");
+    expect(format.timeRange("2026-11-15T13:28:00Z", "2026-11-16T13:28:00Z")).toBe(
+      "15 Nov, 13:28 to 16 Nov, 13:28 UTC",
+    );
+  });
+});
