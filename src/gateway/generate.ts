@@ -123,8 +123,6 @@ async function answer(
   bill: Bill,
 ): Promise<Response> {
   if (exchange.endedBy !== null) throw exchange.endedBy;
-  // What a stream has produced is counted while it runs.
-  if (generation.stream) gateway.tokens.prepare();
   let opened: Opened;
   try {
     opened = await exchange.configured.upstream.open(generation);

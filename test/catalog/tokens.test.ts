@@ -63,24 +63,6 @@ describe("the token counter", () => {
     expect(idle.running).toBe(false);
   });
 
-  test("is busy while very many counts wait", async () => {
-    const many = new TokenCounter({ deadlineMs: 30_000 });
-    const counts = Array.from({ length: 127 }, () => many.text(["Hello"]));
-    expect(many.isBusy).toBe(false);
-    counts.push(many.text(["Hello"]));
-    expect(many.isBusy).toBe(true);
-    await Promise.all(counts);
-    expect(many.isBusy).toBe(false);
-    many.stop();
-  });
-
-  test("has its thread ready before the first count, if it is told", async () => {
-    const ready = new TokenCounter();
-    ready.prepare();
-    expect(ready.running).toBe(true);
-    ready.stop();
-  });
-
   test("counts roughly when the thread is too slow", async () => {
     const hurried = new TokenCounter({ deadlineMs: 1 });
     expect(await hurried.text([prose])).toBe(roughCount([prose]));

@@ -215,23 +215,23 @@ describe("a provider's figures", () => {
   });
 });
 
-test("what a crash would be charged for is what a cancel would be: counted, or reported if that is more", async () => {
+test("what a crash would be charged for is reported, or counted low if that is more, and never more than a cancel", async () => {
   const produced = new Produced();
   produced.add("Sluices keep the canal navigable.");
   const nothing = new Produced();
   const reported = { ...used, outputTokens: 3 };
   const cases = [
-    { usage: null, partialUsage: reported, produced: () => nothing, charge: 7 + 3 },
-    { usage: null, partialUsage: reported, produced: () => produced, charge: 7 + 9 },
-    { usage: null, partialUsage: null, produced: () => produced, charge: 5 + 9 },
-    { usage: reported, partialUsage: reported, produced: () => produced, charge: 7 + 3 },
+    { usage: null, partialUsage: reported, produced: () => nothing, soFar: 7 + 3, charge: 7 + 3 },
+    { usage: null, partialUsage: reported, produced: () => produced, soFar: 7 + 6, charge: 7 + 9 },
+    { usage: null, partialUsage: null, produced: () => produced, soFar: 5 + 6, charge: 5 + 9 },
+    { usage: reported, partialUsage: reported, produced: () => produced, soFar: 7 + 3, charge: 7 + 3 },
   ];
-  for (const { charge, ...known } of cases) {
+  for (const { charge, soFar, ...known } of cases) {
     const asked = await ask();
     const evidence = { ...known, requestBytes };
     await asked.run(async (bill) => {
-      await bill.progress(evidence);
-      expect(asked.exchange.hold?.soFar?.cost).toBe(charge);
+      bill.progress(evidence, 40);
+      expect(asked.exchange.hold?.soFar?.cost).toBe(soFar);
       await bill.settle("cancelled", evidence, 200, null);
     }, 40);
     expect(asked.exchange.charged).toBe(charge);

@@ -1,6 +1,4 @@
 import { expect, test } from "bun:test";
-import type { TokenCounter } from "../../src/catalog/tokens/counter.ts";
-import { answerFrom } from "../support/fixtures.ts";
 import { World } from "./world.ts";
 
 test("an id that the caller gave its request is observed if it is sane", async () => {
@@ -16,24 +14,4 @@ test("an id that the caller gave its request is observed if it is sane", async (
   expect(await ask({ "x-request-id": "a".repeat(129) })).toBeNull();
   expect(await ask({ "x-request-id": "not sane" })).toBeNull();
   expect(await ask({})).toBeNull();
-});
-
-test("the tokenizer is loaded while a stream's provider thinks, and not for a whole answer", async () => {
-  await using world = await World.start();
-  const caller = await world.creditCaller();
-  const tokens = world.gateway.tokens as TokenCounter;
-  const ask = (stream: boolean) => {
-    const body = { model: "gpt-test", messages: [{ role: "user", content: "Hello" }], stream };
-    return world.ask(caller, { path: "/v1/chat/completions", body });
-  };
-  await (await ask(false)).text();
-  expect(tokens.running).toBe(false);
-  const mayAnswer = Promise.withResolvers<void>();
-  world.provider.script({ ...answerFrom("chat/text.sse"), before: [{ until: mayAnswer.promise }] });
-  const arriving = world.provider.nextRequest();
-  const answering = ask(true);
-  await arriving;
-  expect(tokens.running).toBe(true);
-  mayAnswer.resolve();
-  await (await answering).text();
 });

@@ -129,7 +129,7 @@ describe.each(pairs.filter(({ provider }) => provider === "messages"))(
       await reading;
       const [charge] = await world.chargesOf(caller);
       expect(charge).toEqual({ amount: -(cachedNano + 2_000), basis: "estimated", outcome: "cancelled" });
-      expect(world.provider.aborted).toHaveLength(1);
+      await waitFor(() => world.provider.aborted.length === 1, "the provider to be left");
     });
 
     test("whose provider fails there pays nothing", async () => {

@@ -20,8 +20,6 @@ describe("input for a window of 1000 tokens", () => {
         request,
         text: async () => 0,
         requestAtMost: async () => 0,
-        prepare: () => {},
-        isBusy: false,
       },
     };
   };

@@ -1,5 +1,4 @@
 import { countTokens, setMergeCacheSize } from "gpt-tokenizer/encoding/o200k_base";
-import { endOfPiece } from "./text-pieces.ts";
 
 /**
  * Real token counts in bounded time. Byte pair encoding takes quadratic time on a run without word breaks (80 KB of
@@ -8,6 +7,9 @@ import { endOfPiece } from "./text-pieces.ts";
  *
  * Importing this module loads the encoding: half a second and 100 MB. Only the worker and tests import it.
  */
+const maxPieceChars = 1024;
+/** How far back a split may move to a space, where it does not change the count. */
+const slackChars = 128;
 
 /** Bounds the library's cache of merged words, which a text of unique words would fill. */
 setMergeCacheSize(20_000);
@@ -33,4 +35,17 @@ export function countTexts(texts: readonly string[], budgetMs: number): number {
   if (left === 0) return tokens;
   const perChar = counted === 0 ? 0.25 : tokens / counted;
   return tokens + Math.ceil(left * perChar);
+}
+
+function endOfPiece(text: string, from: number): number {
+  const to = from + maxPieceChars;
+  if (to >= text.length) return text.length;
+  // A piece that starts with a space is encoded as it would be within the whole text.
+  const space = text.lastIndexOf(" ", to);
+  if (space > to - slackChars) return space;
+  return isLowSurrogate(text.charCodeAt(to)) ? to - 1 : to;
+}
+
+function isLowSurrogate(code: number): boolean {
+  return code >= 0xdc00 && code <= 0xdfff;
 }

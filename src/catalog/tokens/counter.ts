@@ -61,20 +61,12 @@ export class TokenCounter {
   /** The same with the most that large attachments, and members of the body that are not known here, may add. */
   readonly requestAtMost = (body: Uint8Array): Promise<number> => this.#count(body, true);
 
-  /** Starts the thread, if there is none: a count will be wanted soon, and loading takes half a second. */
-  readonly prepare = (): void => void this.#ensureWorker();
-
   /** Ends the thread. The next count starts it again. */
   stop(): void {
     this.#worker?.terminate();
     this.#worker = null;
     if (this.#idleTimer !== null) clearTimeout(this.#idleTimer);
     for (const id of [...this.#waiting.keys()]) this.#settle(id, null);
-  }
-
-  /** Whether so many counts wait that what can wait should. */
-  get isBusy(): boolean {
-    return this.#waiting.size >= maxWaiting / 2;
   }
 
   get running(): boolean {

@@ -5,9 +5,8 @@ import { Produced } from "../charge/produced.ts";
 import { type Answering, recordShown } from "./answering.ts";
 import type { StreamRelayer } from "./stream-relayer.ts";
 
-/** How often what was produced is journaled while a stream runs, and by how much it must have grown: it has to be counted. */
+/** How often what was produced is journaled while a stream runs. */
 const progressEveryMs = 500;
-const progressGrowth = 1.25;
 
 /** Produced text that is not counted yet is part of a stream's memory; beyond this it is taken early. */
 const mostProducedChars = 32 * 1024;
@@ -23,7 +22,6 @@ export class StreamBill {
   readonly #relayer: StreamRelayer;
   readonly #produced = new Produced();
   #lastProgressMs = Number.NEGATIVE_INFINITY;
-  #journaledChars = 0;
 
   constructor(answering: Answering, relayer: StreamRelayer) {
     this.#answering = answering;
@@ -47,21 +45,17 @@ export class StreamBill {
   }
 
   /** By the watchdog's clock and not per chunk: most streams end before their text has to be read at all. */
-  journalIfDue(nowMs: number): Promise<void> | null {
-    if (nowMs - this.#lastProgressMs < progressEveryMs || !hasCharge(this.#relayer)) return null;
-    // Streams that end are counted by the same thread, and wait for it.
-    if (this.#answering.gateway.tokens.isBusy) return null;
+  journalIfDue(nowMs: number): void {
+    if (nowMs - this.#lastProgressMs < progressEveryMs || !hasCharge(this.#relayer)) return;
     this.#lastProgressMs = nowMs;
-    const { chars } = this.#takeProduced();
-    return this.#journaledChars > 0 && chars < this.#journaledChars * progressGrowth ? null : this.journal();
+    this.journal();
   }
 
-  /** Journals what a client would pay that left now, so that a crash costs the same. */
-  journal(): Promise<void> {
-    const { exchange, bill } = this.#answering;
-    this.#journaledChars = this.#takeProduced().chars;
+  /** Journals about what a client would pay that left now, so that a crash does not cost more. */
+  journal(): void {
+    const { exchange, bill, generation } = this.#answering;
     exchange.extras = usedExtras(exchange, this.#relayer.extras);
-    return bill.progress(this.evidence());
+    bill.progress(this.evidence(), generation.estimatedInput.tokens);
   }
 
   /** Undefined when nothing had been produced: then nothing is charged, and there is nothing to wait for. */

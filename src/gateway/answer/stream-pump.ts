@@ -227,11 +227,6 @@ export class StreamPump implements Guarded, Interruptible {
     return this.#client.send(piece);
   }
 
-  /** Nobody awaits it, so its failure ends the stream from here. */
-  #journal(journaling: Promise<void> | null): void {
-    journaling?.catch((error) => this.interrupt(publicErrorOf(error)));
-  }
-
   /** Called by the watchdog, which serves other streams too: what fails here ends this one alone. */
   check(nowMs: number): void {
     try {
@@ -256,7 +251,7 @@ export class StreamPump implements Guarded, Interruptible {
       return;
     }
     if (this.#state !== "streaming") return;
-    this.#journal(this.#bill.journalIfDue(nowMs));
+    this.#bill.journalIfDue(nowMs);
     if (client.isBlocked(nowMs)) return;
     if (this.#forgottenEnd.isOverdue(client.lastPieceMs, nowMs)) {
       this.#isOverdue = true;
@@ -301,7 +296,7 @@ export class StreamPump implements Guarded, Interruptible {
     });
     this.#client.giveUpWaiting();
     // The exchange is under way until it is charged, and a crash meanwhile costs the same.
-    if (hasCharge(this.#relayer)) this.#journal(this.#bill.journal());
+    if (hasCharge(this.#relayer)) this.#bill.journal();
     if (this.#isPumping) this.#left.begin();
     else this.#left.leave();
   }

@@ -11,6 +11,7 @@ import {
 import type { HoldTokens } from "../../catalog/price.ts";
 import { priced } from "../../catalog/priced-usage.ts";
 import type { TokenCounter } from "../../catalog/tokens/counter.ts";
+import { lowRequestCount } from "../../catalog/tokens/low-count.ts";
 import type { Accounts, Hold, PricedCharge } from "../../ledger/accounts.ts";
 import type { ExchangeEnding, KeyRecord, Outcome, StoredResponse } from "../../store/store.ts";
 import type { Exchange } from "../exchange.ts";
@@ -19,7 +20,7 @@ import { believe } from "./believe.ts";
 import type { Produced } from "./produced.ts";
 
 /** Counts tokens locally; never rejects. */
-export type LocalCounts = Pick<TokenCounter, "text" | "request" | "requestAtMost" | "prepare" | "isBusy">;
+export type LocalCounts = Pick<TokenCounter, "text" | "request" | "requestAtMost">;
 
 /** What is known of the call's tokens when it ends. */
 export interface Evidence {
@@ -55,7 +56,7 @@ export interface BillParts {
 export class Bill {
   readonly #parts: BillParts;
   #estimated: Promise<Usage> | null = null;
-  #countedInput: Promise<number> | null = null;
+  #lowInput: number | null = null;
 
   constructor(parts: BillParts) {
     this.#parts = parts;
@@ -76,12 +77,26 @@ export class Bill {
     terms.accounts.release(hold);
   }
 
-  /** Journals what `settle` would charge if the call ended now, so that it is charged after a crash. */
-  async progress(evidence: Evidence): Promise<void> {
-    const { terms, hold } = this.#parts;
+  /**
+   * Journals what the call has cost so far, which is charged after a crash. Where that has to be counted, it is at or below
+   * what `settle` would charge: the tokenizer would take 100 MB and a thread for figures that are hardly ever needed.
+   */
+  progress(evidence: Evidence, estimatedInput: number): void {
+    const { terms, hold, held } = this.#parts;
     const reported = this.#believed(evidence);
-    const usage = isMeasured(reported, evidence) ? reported : await this.#estimate(reported, evidence);
+    let usage: Usage = reported;
+    if (!isMeasured(reported, evidence)) {
+      const produced = isOutputSure(reported, evidence) ? 0 : evidence.produced().lowCount();
+      const input = reported.isInputDoubtful === true ? this.#countLowInput(evidence, estimatedInput) : 0;
+      usage = atLeast(reported, Math.min(input, held.input), Math.min(produced, held.output));
+    }
     terms.accounts.progress(hold, this.#chargeFor(usage));
+  }
+
+  /** Once: the request does not change. */
+  #countLowInput({ requestBytes }: Evidence, estimatedInput: number): number {
+    this.#lowInput ??= lowRequestCount(requestBytes, estimatedInput);
+    return this.#lowInput;
   }
 
   /**
@@ -146,14 +161,8 @@ export class Bill {
     const produced = isOutputSure(reported, evidence)
       ? 0
       : await evidence.produced().count(terms.tokens.text);
-    const input = reported.isInputDoubtful === true ? await this.#countInput(evidence) : 0;
+    const input = reported.isInputDoubtful === true ? await terms.tokens.request(evidence.requestBytes) : 0;
     return atLeast(reported, Math.min(input, held.input), Math.min(produced, held.output));
-  }
-
-  /** Counted once, for progress and for the charge. */
-  #countInput({ requestBytes }: Evidence): Promise<number> {
-    this.#countedInput ??= this.#parts.terms.tokens.request(requestBytes);
-    return this.#countedInput;
   }
 
   #charge(

@@ -1,5 +1,5 @@
 import { estimateText } from "../../catalog/estimate.ts";
-import { startOfLastPiece } from "../../catalog/tokens/text-pieces.ts";
+import { isWordCut, lowTextCount } from "../../catalog/tokens/low-count.ts";
 
 /** Some sixteen thousand tokens; a stream in all may keep 256 KiB. */
 const maxKeptChars = 64 * 1024;
@@ -8,16 +8,17 @@ const maxKeptChars = 64 * 1024;
 const sealedCharsPerToken = 16;
 
 /**
- * What a stream has produced, in case the provider reports no usage. Text is kept up to a bound, to be counted
- * exactly; beyond it only an estimate is. What has been counted is not kept, so that it can be counted again and again
- * while the stream runs, and the sum is that of the whole text.
+ * What a stream has produced, in case the provider reports no usage. Text is kept up to a bound, to be counted exactly when
+ * the stream has ended; beyond it only an estimate is.
  */
 export class Produced {
-  #pieces: string[] = [];
+  readonly #pieces: string[] = [];
   #keptChars = 0;
   #tokensOfTheRest = 0;
-  #counted: Promise<number> = Promise.resolve(0);
   #textChars = 0;
+  /** How many of the pieces are in the low count. */
+  #lowCounted = 0;
+  #lowTokens = 0;
   /** All reasoning so far that only its provider can read. */
   sealedChars = 0;
 
@@ -39,24 +40,21 @@ export class Produced {
   /** Counted by the tokenizer's thread; at least 1 if there is content. */
   async count(countText: (texts: string[]) => Promise<number>): Promise<number> {
     if (this.chars === 0) return 0;
-    const estimated = this.#tokensOfTheRest + Math.ceil(this.sealedChars / sealedCharsPerToken);
-    const last = this.#countAllButLast(countText);
-    const tokens = await Promise.all([this.#counted, last === "" ? 0 : countText([last])]);
-    return Math.max(1, tokens[0] + tokens[1] + estimated);
+    const counted = this.#keptChars === 0 ? 0 : await countText([this.#pieces.join("")]);
+    return Math.max(1, counted + this.#estimated);
   }
 
-  /** Returns the text that is not counted for good, because more may belong to it. */
-  #countAllButLast(countText: (texts: string[]) => Promise<number>): string {
-    const text = this.#pieces.join("");
-    const end = startOfLastPiece(text);
-    const last = text.slice(end);
-    if (end > 0) this.#counted = sumOf(this.#counted, countText([text.slice(0, end)]));
-    this.#pieces = [last];
-    this.#keptChars = last.length;
-    return last;
+  /** At or below that, without a tokenizer: what is journaled while the stream runs. Each text is looked at once. */
+  lowCount(): number {
+    for (; this.#lowCounted < this.#pieces.length; this.#lowCounted += 1) {
+      const text = this.#pieces[this.#lowCounted] ?? "";
+      const before = this.#pieces[this.#lowCounted - 1] ?? "";
+      this.#lowTokens += lowTextCount(text) - (isWordCut(before, text) ? 1 : 0);
+    }
+    return this.chars === 0 ? 0 : Math.max(1, this.#lowTokens + this.#estimated);
   }
-}
 
-async function sumOf(one: Promise<number>, other: Promise<number>): Promise<number> {
-  return (await one) + (await other);
+  get #estimated(): number {
+    return this.#tokensOfTheRest + Math.ceil(this.sealedChars / sealedCharsPerToken);
+  }
 }
