@@ -1,6 +1,9 @@
 export const keyModes = ["credit", "token_budget"] as const;
 export type KeyMode = (typeof keyModes)[number];
 
+/** What the paths of the interface begin with for keys of a mode. */
+export const modeOrigins: Readonly<Record<KeyMode, string>> = { credit: "", token_budget: "/token" };
+
 export const budgetPeriods = ["day", "week", "month", "none"] as const;
 export type BudgetPeriod = (typeof budgetPeriods)[number];
 

@@ -1,5 +1,6 @@
 import { type KeySummary, keyDocument } from "../admin/operations/key-summary.ts";
 import { dateOfDay } from "../base/clock.ts";
+import { modeOrigins } from "../base/key-attributes.ts";
 import type { StorePlace } from "./open-store.ts";
 import { count, credits, fromNow, moment } from "./terminal/format.ts";
 import type { Style } from "./terminal/style.ts";
@@ -46,7 +47,7 @@ function keyFacts(view: KeySummary, { style }: Terminal): (readonly [string, str
     ["id", view.id],
     ["prefix", view.prefix],
     ["label", view.label ?? style.dim("–")],
-    ["mode", `${view.mode}  ${style.dim(`at ${view.mode === "credit" ? "/v1" : "/token/v1"}`)}`],
+    ["mode", `${view.mode}  ${style.dim(`at ${modeOrigins[view.mode]}/v1`)}`],
     ["status", colorStatus(view.status, style)],
     ...balanceFacts(view, nowMs, style),
     ["rate", view.rpmLimit === null ? "no limit" : `${count(view.rpmLimit)} requests per minute`],

@@ -1,8 +1,9 @@
+import { keyModes, modeOrigins } from "../base/key-attributes.ts";
 import { type ClientDialectName, clientDialect, clientDialectNames } from "../dialects/registry.ts";
 import { countTokensOperation } from "./count-tokens.ts";
 import { generate } from "./generate.ts";
 import { listModelsOperation, showModelOperation } from "./models.ts";
-import { chargedCodes, chargedHeaders, type ServedOperation } from "./served-operation.ts";
+import { chargedCodes, chargedHeaders, type ServedOperation, type ServedRoute } from "./served-operation.ts";
 import { usageOperation } from "./usage-summary.ts";
 
 /** All that the interface offers, in the order of its document. */
@@ -13,6 +14,11 @@ export const operations: readonly ServedOperation[] = [
   countTokensOperation,
   usageOperation,
 ];
+
+/** Every operation on both origins. */
+export const routes: readonly ServedRoute[] = operations.flatMap((operation) =>
+  keyModes.map((mode) => ({ ...operation, mode, path: modeOrigins[mode] + operation.path })),
+);
 
 function generation(name: ClientDialectName): ServedOperation {
   const { route, operation, errorFormat, timeoutCode } = clientDialect(name);

@@ -1,5 +1,5 @@
 import type { ErrorCode } from "../base/errors.ts";
-import type { Operation } from "./client-call.ts";
+import type { Operation, Route } from "./client-call.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Gateway } from "./gateway.ts";
 
@@ -7,6 +7,8 @@ import type { Gateway } from "./gateway.ts";
 export interface ServedOperation extends Operation {
   run(gateway: Gateway, exchange: Exchange): Promise<Response>;
 }
+
+export type ServedRoute = Route & ServedOperation;
 
 export const rateHeaders = [
   "x-ratelimit-limit-requests",

@@ -6,6 +6,8 @@ import { once } from "../base/once.ts";
 import { TurnAllowance } from "../base/turn-allowance.ts";
 import type { Route } from "../gateway/client-call.ts";
 import type { Gateway } from "../gateway/gateway.ts";
+import { routes } from "../gateway/operations.ts";
+import type { ServedRoute } from "../gateway/served-operation.ts";
 import { currentProxies } from "../limits/address.ts";
 import type { Log } from "../observe/log.ts";
 import { addressOn, HttpCall } from "./call.ts";
@@ -15,15 +17,7 @@ import { landingPage } from "./landing.ts";
 import { pathOf } from "./path.ts";
 import { formatAt, plainDocument, plainError, plainJson } from "./plain.ts";
 import { lastIfDraining, respond } from "./respond.ts";
-import {
-  isAt,
-  isOfInterface,
-  meantPath,
-  origins,
-  playgroundRoutes,
-  routes,
-  type ServedRoute,
-} from "./routes.ts";
+import { isAt, isOfInterface, meantPath, origins } from "./routes.ts";
 import { guardPatterns, hostProblem, targetProblem } from "./target.ts";
 import { asksForWebSocket, noWebSocket } from "./web-socket.ts";
 
@@ -62,7 +56,7 @@ export function createEdge(
   mounted: readonly Mounted[],
   servesInterface = true,
 ): Elysia {
-  const served = servesInterface ? routes : playgroundRoutes;
+  const served = servesInterface ? routes : routes.filter(({ dialect }) => dialect !== null);
   const trusted = currentProxies(() => gateway.configured.settings.server.trustedProxies);
   const cors = new Cors(() => (servesInterface ? gateway.configured.settings.server.corsOrigins : []));
   const documents = new DocumentLimit(gateway.clock);

@@ -1,7 +1,8 @@
 import type { GatewayError } from "../base/errors.ts";
 import { newId } from "../base/id.ts";
 import { type ErrorFormat, renderError } from "../dialects/errors/envelope.ts";
-import { isAt, routes } from "./routes.ts";
+import { routes } from "../gateway/operations.ts";
+import { isAt } from "./routes.ts";
 
 /** Errors of paths outside the interface. They too have a request id and the path's envelope. */
 export function plainError(

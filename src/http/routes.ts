@@ -1,19 +1,7 @@
+import { modeOrigins } from "../base/key-attributes.ts";
 import type { Route } from "../gateway/client-call.ts";
-import { operations } from "../gateway/operations.ts";
-import type { ServedOperation } from "../gateway/served-operation.ts";
 
-export type ServedRoute = Route & ServedOperation;
-
-/** Every operation on both origins: credit keys use the root, token-budget keys `/token`. */
-export const routes: readonly ServedRoute[] = operations.flatMap((operation): ServedRoute[] => [
-  { ...operation, mode: "credit" },
-  { ...operation, mode: "token_budget", path: `/token${operation.path}` },
-]);
-
-/** What the dashboard's playground calls, at the address that its page came from. */
-export const playgroundRoutes = routes.filter(({ dialect }) => dialect !== null);
-
-export const origins = ["", "/token"];
+export const origins: readonly string[] = Object.values(modeOrigins);
 
 /** Whether a path belongs to the interface, or would if there were such a route. */
 export function isOfInterface(path: string): boolean {

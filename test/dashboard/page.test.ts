@@ -10,6 +10,7 @@ import {
 import { pageDialects } from "../../src/dashboard/page/playground/dialects.ts";
 import { dataOf, EventCutter } from "../../src/dashboard/page/playground/sse.ts";
 import { dashboardResponse } from "../../src/dashboard/serve.ts";
+import { clientDialectNames } from "../../src/dialects/registry.ts";
 
 describe("figures", () => {
   test("keep the digits that tell a small amount from nothing", () => {
@@ -59,6 +60,10 @@ describe("the playground", () => {
       const events = [...cutter.push(stream.slice(0, at)), ...cutter.push(stream.slice(at))];
       expect(events.map(dataOf)).toEqual(['{"x":1}', "[DONE]"]);
     }
+  });
+
+  test("can ask in every dialect that clients speak", () => {
+    expect(Object.keys(pageDialects).toSorted()).toEqual(clientDialectNames.toSorted());
   });
 
   test("asks in each dialect and finds the text in each answer", () => {

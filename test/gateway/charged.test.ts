@@ -8,7 +8,7 @@ import { charged } from "../../src/gateway/charge/charged.ts";
 import { Produced } from "../../src/gateway/charge/produced.ts";
 import { endExchange } from "../../src/gateway/end-exchange.ts";
 import { Exchange } from "../../src/gateway/exchange.ts";
-import { routes } from "../../src/http/routes.ts";
+import { routes } from "../../src/gateway/operations.ts";
 import type { Deployment } from "../../src/upstream/upstream.ts";
 import { type Caller, World } from "./world.ts";
 

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import type { ClientCall } from "../../src/gateway/client-call.ts";
+import { routes } from "../../src/gateway/operations.ts";
 import { respond } from "../../src/http/respond.ts";
-import { routes } from "../../src/http/routes.ts";
 import { type Answer, json, openAiError, silence } from "../support/answers.ts";
 import { answerFrom } from "../support/fixtures.ts";
 import { waitFor } from "../support/wait.ts";

@@ -6,7 +6,7 @@ import { loadSettings } from "../../src/config/load.ts";
 import { Ongoing, type OngoingLimits } from "../../src/gateway/admission/ongoing.ts";
 import type { ClientCall } from "../../src/gateway/client-call.ts";
 import { Exchange } from "../../src/gateway/exchange.ts";
-import { routes } from "../../src/http/routes.ts";
+import { routes } from "../../src/gateway/operations.ts";
 import { createLogs } from "../../src/observe/log.ts";
 import { createUpstream } from "../../src/upstream/create.ts";
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import type { ModelSettings } from "../../src/config/settings.ts";
 import type { ClientCall } from "../../src/gateway/client-call.ts";
+import { routes } from "../../src/gateway/operations.ts";
 import { refuseOverlongInput } from "../../src/gateway/request/context-window.ts";
 import { expectedOf } from "../../src/gateway/request/request.ts";
-import { routes } from "../../src/http/routes.ts";
 
 describe("input for a window of 1000 tokens", () => {
   const model = { contextWindow: 1000 } as ModelSettings;

@@ -1,11 +1,12 @@
 import { Type } from "@sinclair/typebox";
+import { routes } from "../../gateway/operations.ts";
 import { configInForce } from "../answers/config.ts";
 import { isStillAdmitted } from "../auth/guard.ts";
 import type { AdminDeps } from "../deps.ts";
 import { iso } from "../iso-time.ts";
 import { listNodes } from "../operations/list-nodes.ts";
 import { pageOf } from "../views/shapes.ts";
-import { auditView, healthView, nodeView } from "../views/system.ts";
+import { auditView, healthView, nodeView, routeView } from "../views/system.ts";
 import type { HealthView } from "../views.ts";
 import { type AdminRoute, read } from "./route.ts";
 import { tailResponse } from "./tail.ts";
@@ -30,6 +31,15 @@ export const systemRoutes: readonly AdminRoute[] = [
       answers: Type.Object({ data: Type.Array(nodeView) }),
     },
     async ({ deps }) => ({ data: await listNodes(deps.store) }),
+  ),
+  read(
+    {
+      path: "/routes",
+      summary: "The routes that clients call",
+      query: none,
+      answers: Type.Object({ data: Type.Array(routeView) }),
+    },
+    () => ({ data: routes.map(({ method, path, mode, dialect }) => ({ method, path, mode, dialect })) }),
   ),
   read(
     {

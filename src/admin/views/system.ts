@@ -1,4 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
+import { keyModes } from "../../base/key-attributes.ts";
 import { count, durationMs, moment, nullable, oneOf } from "./shapes.ts";
 
 export const auditView = Type.Object({
@@ -43,6 +44,14 @@ export const nodeView = Type.Object({
   last_beat: moment,
 });
 export type NodeView = Static<typeof nodeView>;
+
+export const routeView = Type.Object({
+  method: Type.String(),
+  path: Type.String(),
+  mode: oneOf(keyModes),
+  dialect: nullable(Type.String({ description: "The dialect that it generates in; null if it does not." })),
+});
+export type RouteView = Static<typeof routeView>;
 
 const sessionView = Type.Object({ signed_in: Type.Boolean() });
 export type SessionView = Static<typeof sessionView>;

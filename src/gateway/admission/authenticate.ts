@@ -1,4 +1,5 @@
 import { GatewayError } from "../../base/errors.ts";
+import { modeOrigins } from "../../base/key-attributes.ts";
 import { hasKeyForm } from "../../keys/form.ts";
 import { effectiveStatus } from "../../keys/status.ts";
 import type { KeyRecord } from "../../store/store.ts";
@@ -118,7 +119,7 @@ function checkKey(key: KeyRecord, { request, route }: ClientCall, atMs: number):
 
 function wrongOrigin({ mode }: KeyRecord, origin: string): string {
   const what = mode === "credit" ? "an API-credit key" : "a token-budget key";
-  const base = mode === "credit" ? origin : `${origin}/token`;
+  const base = `${origin}${modeOrigins[mode]}`;
   return `This is ${what}; its base URL is ${base}/v1, or ${base} in Anthropic clients.`;
 }
 

@@ -9,6 +9,7 @@ import type {
   ModelView,
   OverviewView,
   Page,
+  RouteView,
   TailView,
   UsageView,
 } from "../../../src/admin/views.ts";
@@ -152,9 +153,7 @@ describe("exchanges", () => {
     admin.deps.live.observe(exchangeFacts({ requestId: "req_before" }));
     const response = await admin.call("/tail");
     expect(response.headers.get("content-type")).toBe("text/event-stream");
-    admin.deps.live.observe(
-      exchangeFacts({ requestId: "req_live", route: "/token/v1/messages", charged: 130 }),
-    );
+    admin.deps.live.observe(exchangeFacts({ requestId: "req_live", mode: "token_budget", charged: 130 }));
     const lines: TailView[] = [];
     let text = "";
     for await (const piece of response.body ?? []) {
@@ -228,4 +227,19 @@ describe("what the API tells of the gateway", () => {
     await waitFor(async () => (await spark()).at(-1) === 4, "the day's sum to be written");
     expect((await spark()).length).toBe(14);
   });
+});
+
+test("the routes that clients call are told with the mode and the dialect of each", async () => {
+  await using admin = await startAdmin();
+  const { data } = await admin.json<{ data: RouteView[] }>("/routes");
+  const generating = data.filter(({ dialect }) => dialect !== null);
+  expect(generating.map(({ path, mode, dialect }) => `${dialect} ${mode} ${path}`)).toEqual([
+    "chat credit /v1/chat/completions",
+    "chat token_budget /token/v1/chat/completions",
+    "responses credit /v1/responses",
+    "responses token_budget /token/v1/responses",
+    "messages credit /v1/messages",
+    "messages token_budget /token/v1/messages",
+  ]);
+  expect(data.map(({ path }) => path)).toContain("/token/v1/messages/count_tokens");
 });

@@ -1,5 +1,5 @@
 import type { Json } from "../../../src/base/json.ts";
-import { routes } from "../../../src/http/routes.ts";
+import { routes } from "../../../src/gateway/operations.ts";
 import type { SeededRandom } from "../../support/random.ts";
 import type { TestKey } from "../../support/sluice.ts";
 import { damagedBytes, damagedJson } from "./mutate.ts";

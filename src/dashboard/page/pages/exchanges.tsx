@@ -1,4 +1,4 @@
-import type { ExchangeView, ModelView, Page } from "../../../admin/views.ts";
+import type { ExchangeView, ModelView, Page, RouteView } from "../../../admin/views.ts";
 import { api } from "../api.ts";
 import { useLoaded } from "../loaded.ts";
 import { PageHead } from "../parts/page-head.tsx";
@@ -10,8 +10,6 @@ import { ExchangeDetail } from "./exchange-detail.tsx";
 import { ExchangeTable } from "./exchange-table.tsx";
 
 const filterNames = ["key", "model", "provider", "outcome", "code", "route", "until"] as const;
-const routes = ["/v1/chat/completions", "/v1/responses", "/v1/messages", "/v1/messages/count_tokens"];
-const bothOrigins = routes.flatMap((route) => [route, `/token${route}`]);
 
 function Filter(props: { name: string; label: string; choices: readonly string[] }) {
   const value = query.value.get(props.name) ?? "";
@@ -63,6 +61,7 @@ function Before() {
 
 function Filters({ codes }: { codes: readonly string[] }) {
   const models = useLoaded("models", () => api.get<Page<ModelView>>("/models"));
+  const routes = useLoaded("routes", () => api.get<Page<RouteView>>("/routes"));
   const known = models.value?.data ?? [];
   const providers = new Set(known.flatMap((model) => model.deployments.map((each) => each.provider)));
   return (
@@ -81,7 +80,7 @@ function Filters({ codes }: { codes: readonly string[] }) {
         choices={["completed", "failed", "refused", "cancelled", "interrupted"]}
       />
       <Filter name="code" label="Code" choices={codes} />
-      <Filter name="route" label="Route" choices={bothOrigins} />
+      <Filter name="route" label="Route" choices={routes.value?.data.map(({ path }) => path) ?? []} />
       <Before />
     </div>
   );

@@ -1,8 +1,8 @@
 import type { KeyView, ModelView, Page } from "../../../admin/views.ts";
 import { api } from "../api.ts";
 import { useLoaded } from "../loaded.ts";
-import { Field, SelectField, TextField } from "../parts/field.tsx";
-import type { KeyForm } from "./key-form.ts";
+import { type Choice, Field, SelectField, TextField } from "../parts/field.tsx";
+import { fieldRows, fieldTexts, hasField, type KeyField, type KeyForm, kindOf } from "./key-form.ts";
 
 interface KeyFieldsProps {
   readonly form: KeyForm;
@@ -21,54 +21,64 @@ export function KeyFields({ form, mode, onForm }: KeyFieldsProps) {
   const models = useLoaded("models", () => api.get<Page<ModelView>>("/models"));
   const providers = [...new Set(models.value?.data.map((model) => model.provider))];
   const scopes = [...new Set(["all", ...providers, form.scope])];
-  const set = (name: keyof KeyForm) => (value: string) => onForm({ ...form, [name]: value });
+  const scopeChoices = scopes.map((name) => ({ value: name, text: name === "all" ? "all providers" : name }));
+  const inputs = (row: readonly KeyField[]) =>
+    row.map((field) => (
+      <KeyInput
+        key={field}
+        field={field}
+        value={form[field]}
+        choices={field === "period" ? periods : scopeChoices}
+        onValue={(value) => onForm({ ...form, [field]: value })}
+      />
+    ));
   return (
     <>
-      <TextField label="Label" value={form.label} onValue={set("label")} placeholder="Who or what uses it" />
-      {mode === "token_budget" && (
-        <div class="pair">
-          <TextField
-            label="Token budget"
-            value={form.budget}
-            onValue={set("budget")}
-            inputMode="numeric"
-            placeholder="no limit"
-          />
-          <SelectField label="Renewed" value={form.period} choices={periods} onValue={set("period")} />
-        </div>
-      )}
-      <div class="pair">
-        <SelectField
-          label="Provider scope"
-          value={form.scope}
-          choices={scopes.map((name) => ({ value: name, text: name === "all" ? "all providers" : name }))}
-          onValue={set("scope")}
-        />
-        <TextField
-          label="Requests a minute"
-          value={form.rpm}
-          onValue={set("rpm")}
-          inputMode="numeric"
-          placeholder="no limit"
-        />
-      </div>
-      <TextField
-        label="Models"
-        value={form.models}
-        onValue={set("models")}
-        placeholder="all"
-        hint="Names with commas between them; empty means all."
-      />
-      <Field label="Expires" hint="At the end of that day, UTC; empty means never.">
-        {(id) => (
-          <input
-            id={id}
-            type="date"
-            value={form.expires}
-            onInput={(event) => set("expires")(event.currentTarget.value)}
-          />
+      {fieldRows
+        .filter((row) => row.every((field) => hasField(field, mode)))
+        .map((row) =>
+          row.length === 1 ? (
+            inputs(row)
+          ) : (
+            <div key={row[0]} class="pair">
+              {inputs(row)}
+            </div>
+          ),
         )}
-      </Field>
     </>
   );
+}
+
+interface KeyInputProps {
+  readonly field: KeyField;
+  readonly value: string;
+  readonly choices: readonly Choice[];
+  readonly onValue: (value: string) => void;
+}
+
+function KeyInput({ field, value, choices, onValue }: KeyInputProps) {
+  const { subject: _, ...texts } = fieldTexts[field];
+  switch (kindOf(field)) {
+    case "provider":
+    case "period":
+      return <SelectField {...texts} value={value} choices={choices} onValue={onValue} />;
+    case "moment":
+      return (
+        <Field {...texts}>
+          {(id) => (
+            <input
+              id={id}
+              type="date"
+              value={value}
+              onInput={(event) => onValue(event.currentTarget.value)}
+            />
+          )}
+        </Field>
+      );
+    case "count":
+    case "positive":
+      return <TextField {...texts} value={value} onValue={onValue} inputMode="numeric" />;
+    default:
+      return <TextField {...texts} value={value} onValue={onValue} />;
+  }
 }

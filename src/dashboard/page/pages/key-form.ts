@@ -1,37 +1,76 @@
 import type { KeyView } from "../../../admin/views.ts";
+import {
+  type AttributeKind,
+  type KeyAttributeName,
+  keyAttributeList,
+  keyAttributeNames,
+  keyAttributes,
+} from "../../../base/key-attributes.ts";
 import { commaInCredits, creditsFromText, wholeFromText } from "../../../base/typed-number.ts";
 
+/** An attribute of a key, by the name of its option. */
+export type KeyField = (typeof keyAttributes)[KeyAttributeName]["option"];
+
 /** What the forms for a new and for an old key share: texts as typed, and the request made of them. */
-export interface KeyForm {
+export type KeyForm = Readonly<Record<KeyField, string>>;
+
+interface FieldText {
   readonly label: string;
-  readonly scope: string;
-  readonly models: string;
-  readonly rpm: string;
-  readonly budget: string;
-  readonly period: string;
-  readonly expires: string;
+  readonly placeholder?: string;
+  readonly hint?: string;
+  /** What a complaint calls it, if not by its label. */
+  readonly subject?: string;
 }
 
-export const emptyKeyForm: KeyForm = {
-  label: "",
-  scope: "all",
-  models: "",
-  rpm: "",
-  budget: "",
-  period: "month",
-  expires: "",
+export const fieldTexts: Readonly<Record<KeyField, FieldText>> = {
+  label: { label: "Label", placeholder: "Who or what uses it" },
+  budget: { label: "Token budget", placeholder: "no limit", subject: "The token budget" },
+  period: { label: "Renewed" },
+  scope: { label: "Provider scope" },
+  rpm: { label: "Requests a minute", placeholder: "no limit" },
+  models: { label: "Models", placeholder: "all", hint: "Names with commas between them; empty means all." },
+  expires: { label: "Expires", hint: "At the end of that day, UTC; empty means never." },
 };
 
+/** The form, row by row. */
+export const fieldRows: readonly (readonly KeyField[])[] = [
+  ["label"],
+  ["budget", "period"],
+  ["scope", "rpm"],
+  ["models"],
+  ["expires"],
+];
+
+export function kindOf(field: KeyField): AttributeKind | undefined {
+  return keyAttributeList.find(({ option }) => option === field)?.kind;
+}
+
+/** Whether a key of this mode has the attribute: a budget is only a token-budget key's. */
+export function hasField(field: KeyField, mode: KeyView["mode"]): boolean {
+  const attribute = keyAttributeList.find(({ option }) => option === field);
+  return attribute?.table === "keys" || mode === "token_budget";
+}
+
+export const emptyKeyForm: KeyForm = formWith((name) => keyAttributes[name].unset, "month");
+
 export function formOf(key: KeyView): KeyForm {
-  return {
-    label: key.label ?? "",
-    scope: key.scope,
-    models: key.models?.join(", ") ?? "",
-    rpm: key.rpm_limit === null ? "" : String(key.rpm_limit),
-    budget: String(key.budget?.tokens ?? ""),
-    period: key.budget?.period ?? "month",
-    expires: key.expires_at?.slice(0, 10) ?? "",
-  };
+  const { tokens = null, period = "month" } = key.budget ?? {};
+  const given = { ...key, budget_tokens: tokens, period };
+  return formWith((name) => given[name], period);
+}
+
+function formWith(given: (name: KeyAttributeName) => unknown, period: string): KeyForm {
+  const texts = keyAttributeNames.map((name) => {
+    const { option, kind } = keyAttributes[name];
+    return [option, textOf(kind, given(name))];
+  });
+  return { ...Object.fromEntries(texts), period };
+}
+
+function textOf(kind: AttributeKind, value: unknown): string {
+  if (value === null) return "";
+  if (Array.isArray(value)) return value.join(", ");
+  return kind === "moment" ? String(value).slice(0, 10) : String(value);
 }
 
 /** Text that is no such number is reported before anything is sent. */
@@ -55,16 +94,27 @@ export function hoursOf(text: string): number {
 }
 
 export function requestOf(form: KeyForm, mode: KeyView["mode"]): Record<string, unknown> {
-  const models = form.models.split(",").map((name) => name.trim());
-  const chosen = models.filter((name) => name !== "");
-  return {
-    label: form.label.trim() === "" ? null : form.label.trim(),
-    scope: form.scope,
-    models: chosen.length === 0 ? null : chosen,
-    rpm_limit: wholeOrNull(form.rpm, "Requests a minute"),
-    expires_at: form.expires === "" ? null : new Date(`${form.expires}T23:59:59Z`).toISOString(),
-    ...(mode === "token_budget"
-      ? { budget_tokens: wholeOrNull(form.budget, "The token budget"), period: form.period }
-      : {}),
-  };
+  const had = keyAttributeNames.filter((name) => hasField(keyAttributes[name].option, mode));
+  return Object.fromEntries(had.map((name) => [name, requested(keyAttributes[name].option, form)]));
+}
+
+function requested(field: KeyField, form: KeyForm): unknown {
+  const text = form[field].trim();
+  const { label, subject = label } = fieldTexts[field];
+  switch (kindOf(field)) {
+    case "text":
+      return text === "" ? null : text;
+    case "models": {
+      const names = text.split(",").map((name) => name.trim());
+      const chosen = names.filter((name) => name !== "");
+      return chosen.length === 0 ? null : chosen;
+    }
+    case "count":
+    case "positive":
+      return wholeOrNull(text, subject);
+    case "moment":
+      return text === "" ? null : new Date(`${text}T23:59:59Z`).toISOString();
+    default:
+      return text;
+  }
 }

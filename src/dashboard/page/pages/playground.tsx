@@ -1,23 +1,24 @@
 import { useRef, useState } from "preact/hooks";
-import type { ModelView, Page } from "../../../admin/views.ts";
+import type { ModelView, Page, RouteView } from "../../../admin/views.ts";
 import { api } from "../api.ts";
 import { useLoaded } from "../loaded.ts";
 import { Button } from "../parts/button.tsx";
 import { Field, SelectField, TextField } from "../parts/field.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Segmented } from "../parts/segmented.tsx";
-import { type PageDialectName, pageDialects } from "../playground/dialects.ts";
+import { type PageDialect, pageDialects } from "../playground/dialects.ts";
 import { type Run, run } from "../playground/run.ts";
 import { query } from "../router.ts";
 import { type ChosenKey, firstChoice, KeyChoice } from "./playground-key.tsx";
 import { RunView } from "./playground-run.tsx";
 
-const dialectChoices = Object.entries(pageDialects).map(([value, { name }]) => ({ value, text: name }));
+const dialects: Readonly<Record<string, PageDialect>> = pageDialects;
 
 export function Playground() {
   const models = useLoaded("models", () => api.get<Page<ModelView>>("/models"));
+  const routes = useLoaded("routes", () => api.get<Page<RouteView>>("/routes"));
   const [key, setKey] = useState<ChosenKey>(firstChoice);
-  const [dialect, setDialect] = useState<PageDialectName>("chat");
+  const [dialect, setDialect] = useState("chat");
   const [chosenModel, setModel] = useState(query.value.get("model") ?? "");
   const [system, setSystem] = useState("");
   const [text, setText] = useState("Say hello in three languages.");
@@ -26,16 +27,24 @@ export function Playground() {
   const [current, setCurrent] = useState<Run | null>(null);
   const stopper = useRef<AbortController | null>(null);
 
+  const places = (routes.value?.data ?? []).flatMap(({ path, mode, dialect: name }) => {
+    const known = name === null || mode !== key.mode ? undefined : dialects[name];
+    return name === null || known === undefined
+      ? []
+      : [{ value: name, text: known.name, path, dialect: known }];
+  });
+  const place = places.find(({ value }) => value === dialect);
   const names = models.value?.data.map((model) => model.id) ?? [];
   const model = chosenModel === "" ? (names[0] ?? "") : chosenModel;
   const running = current?.state === "running";
 
   const send = (event: Event) => {
     event.preventDefault();
+    if (place === undefined) return;
     const limit = maxTokens.trim() === "" ? null : Number(maxTokens);
     const question = { model, system, text, maxTokens: limit, stream };
     stopper.current = new AbortController();
-    const call = { secret: key.secret.trim(), tokenOrigin: key.mode === "token_budget", dialect, question };
+    const call = { secret: key.secret.trim(), path: place.path, dialect: place.dialect, question };
     void run(call, stopper.current.signal, setCurrent);
   };
 
@@ -48,12 +57,7 @@ export function Playground() {
       <div class="playground">
         <form class="card" onSubmit={send}>
           <KeyChoice chosen={key} onChoose={setKey} />
-          <Segmented
-            label="Dialect"
-            value={dialect}
-            choices={dialectChoices}
-            onValue={(value) => setDialect(value as PageDialectName)}
-          />
+          <Segmented label="Dialect" value={dialect} choices={places} onValue={setDialect} />
           <SelectField
             label="Model"
             value={model}
@@ -88,7 +92,12 @@ export function Playground() {
               Stop
             </Button>
           ) : (
-            <Button type="submit" kind="primary" icon="playground" disabled={key.secret.trim() === ""}>
+            <Button
+              type="submit"
+              kind="primary"
+              icon="playground"
+              disabled={key.secret.trim() === "" || place === undefined}
+            >
               Send
             </Button>
           )}

@@ -1,4 +1,4 @@
-/** What the page needs to know of each dialect: how to ask, and where the text is in what comes back. */
+/** What the page needs to know of each dialect, beside its route: how to ask, and where the text is in what comes back. */
 export interface Question {
   readonly model: string;
   readonly system: string;
@@ -7,9 +7,8 @@ export interface Question {
   readonly stream: boolean;
 }
 
-interface PageDialect {
+export interface PageDialect {
   readonly name: string;
-  readonly path: string;
   body(question: Question): Record<string, unknown>;
   /** The text that one event of a stream adds. */
   delta(event: unknown): string;
@@ -34,7 +33,6 @@ function listAt(value: unknown, name: string): readonly unknown[] {
 
 const chat: PageDialect = {
   name: "Chat completions",
-  path: "/v1/chat/completions",
   body: ({ model, system, text, maxTokens, stream }) => ({
     model,
     messages: [
@@ -50,7 +48,6 @@ const chat: PageDialect = {
 
 const responses: PageDialect = {
   name: "Responses",
-  path: "/v1/responses",
   body: ({ model, system, text, maxTokens, stream }) => ({
     model,
     input: text,
@@ -68,7 +65,6 @@ const responses: PageDialect = {
 
 const messages: PageDialect = {
   name: "Messages",
-  path: "/v1/messages",
   body: ({ model, system, text, maxTokens, stream }) => ({
     model,
     max_tokens: maxTokens ?? 1024,
@@ -83,6 +79,5 @@ const messages: PageDialect = {
       .join(""),
 };
 
-export const pageDialects = { chat, responses, messages } as const;
-
-export type PageDialectName = keyof typeof pageDialects;
+/** By their names at the server; it is asked which of them there are. */
+export const pageDialects = { chat, responses, messages };

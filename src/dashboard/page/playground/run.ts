@@ -1,6 +1,6 @@
 import type { ExchangeDetailView } from "../../../admin/views.ts";
 import { api } from "../api.ts";
-import { type PageDialectName, pageDialects, type Question } from "./dialects.ts";
+import type { PageDialect, Question } from "./dialects.ts";
 import { dataOf, EventCutter } from "./sse.ts";
 
 export interface Run {
@@ -17,8 +17,8 @@ export interface Run {
 
 export interface Call {
   readonly secret: string;
-  readonly tokenOrigin: boolean;
-  readonly dialect: PageDialectName;
+  readonly path: string;
+  readonly dialect: PageDialect;
   readonly question: Question;
 }
 
@@ -48,7 +48,7 @@ function pretty(text: string): string {
 
 /** Calls the gateway the way every client does, with a key and nothing of the admin session. */
 export async function run(call: Call, signal: AbortSignal, show: (run: Run) => void): Promise<void> {
-  const dialect = pageDialects[call.dialect];
+  const { dialect } = call;
   const startedMs = performance.now();
   const sinceMs = () => performance.now() - startedMs;
   let now: Run = start;
@@ -58,7 +58,7 @@ export async function run(call: Call, signal: AbortSignal, show: (run: Run) => v
   };
   update({});
   try {
-    const response = await fetch((call.tokenOrigin ? "/token" : "") + dialect.path, {
+    const response = await fetch(call.path, {
       method: "POST",
       credentials: "omit",
       signal,
