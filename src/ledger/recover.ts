@@ -8,7 +8,7 @@ import {
 import type { Account } from "./account.ts";
 
 const holdsPerCommit = 500;
-const defaultPatienceMs = 10_000;
+const defaultTimeoutMs = 10_000;
 
 /**
  * Ends the holds that a crash left open: each is charged for what it had produced, without a usage record. Resolves
@@ -20,7 +20,7 @@ export async function recoverHolds(
   holds: readonly HoldProgress[],
   accountOf: (keyId: string) => Account,
   atMs: number,
-  patienceMs = defaultPatienceMs,
+  timeoutMs = defaultTimeoutMs,
 ): Promise<void> {
   const items = holds.map((hold) => interrupt(hold, accountOf(hold.keyId), atMs));
   const commits: Promise<void>[] = [];
@@ -31,7 +31,7 @@ export async function recoverHolds(
   const gaveUp = Promise.withResolvers<never>();
   const timer = setInterval(() => {
     if (store.trouble !== null) gaveUp.reject(unwritable(store.trouble, holds.length));
-  }, patienceMs);
+  }, timeoutMs);
   try {
     await Promise.race([writing, gaveUp.promise]);
   } finally {

@@ -5,7 +5,7 @@ const flushEveryMs = 25;
 const mostPerWrite = 100;
 /** While the disk is slow; what comes after that cannot be found by the client's id. */
 const mostWaiting = 5_000;
-const patienceMs = 250;
+const timeoutMs = 250;
 
 /** Writes the clients' own ids of their calls to the store: in batches, never in the way of a charge. */
 export class CallerIdQueue {
@@ -27,7 +27,7 @@ export class CallerIdQueue {
   /** Call before looking for one, and at the end. Gives up after a moment: a store that cannot write holds up nobody. */
   async flush(): Promise<void> {
     if (this.#waiting.length === 0 && this.#writing === null) return;
-    await Promise.race([this.#flush(), Bun.sleep(patienceMs)]);
+    await Promise.race([this.#flush(), Bun.sleep(timeoutMs)]);
   }
 
   #flush(): Promise<void> {

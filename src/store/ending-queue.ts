@@ -17,7 +17,7 @@ const mostKept = 1_000;
 const mostKinds = 1_000;
 /** Takes about 2 ms to write; more would delay streams. */
 const mostPerCommit = 100;
-const readersPatienceMs = 250;
+const readTimeoutMs = 250;
 
 type Collapsed = { -readonly [Name in keyof ExchangeEnding]: ExchangeEnding[Name] };
 
@@ -72,7 +72,7 @@ export class EndingQueue {
   /** Call before reading reports. Gives up after a moment, so that a store that cannot write does not block reads. */
   async flush(): Promise<void> {
     if (this.#ready.length === 0 && this.#writing === null) return;
-    await Promise.race([this.#flush(), Bun.sleep(readersPatienceMs)]);
+    await Promise.race([this.#flush(), Bun.sleep(readTimeoutMs)]);
   }
 
   /** Writes the queue. Nothing may be added afterwards. */

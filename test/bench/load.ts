@@ -85,7 +85,7 @@ function quantileMicros(sorted: Float64Array, quantile: number): number {
 }
 
 /** How long answers are waited for that are under way when a window ends. */
-const patienceMs = 2000;
+const timeoutMs = 2000;
 
 async function runWindow(job: LoadJob): Promise<LoadResult> {
   const { promise: allEnded, resolve } = Promise.withResolvers<void>();
@@ -108,7 +108,7 @@ async function runWindow(job: LoadJob): Promise<LoadResult> {
   const seconds = (performance.now() - startedAtMs) / 1000;
   const cpu = readCpu(job.target) - cpuBefore;
   // Streams that are cut off are another kind of work for a gateway, which would reach into the next window.
-  await Promise.race([allEnded, Bun.sleep(patienceMs)]);
+  await Promise.race([allEnded, Bun.sleep(timeoutMs)]);
   for (const connection of connections) connection.close();
   return tally.result(seconds, cpu, job.eventsPerAnswer > 0);
 }

@@ -143,7 +143,7 @@ suite("the real Claude Code", () => {
     expect(written).toBe(`"${secret}" 😀\n`);
   }
 
-  const patienceMs = 60_000;
+  const timeoutMs = 60_000;
 
   test.each([...providerDialectNames])(
     "runs an errand with tools through several turns on a provider of %s",
@@ -152,7 +152,7 @@ suite("the real Claude Code", () => {
       expectDone(await run(dialect, secret), secret);
       expect(world.provider.steps).toEqual([0, 1, 2, 3]);
     },
-    patienceMs,
+    timeoutMs,
   );
 
   test(
@@ -167,7 +167,7 @@ suite("the real Claude Code", () => {
       expect(kept.baseUrl).toBe(world.sluice.url);
       expect(kept.models).toEqual(Object.values(aliases).map((id) => ({ id, display_name: id })));
     },
-    patienceMs,
+    timeoutMs,
   );
 
   test.each([...providerDialectNames])(
@@ -178,7 +178,7 @@ suite("the real Claude Code", () => {
       // A call of Gemini comes whole, and Claude Code runs it although the answer broke off behind it.
       expect(world.provider.steps).toEqual(dialect === "gemini" ? [0, 1, 2, 3] : [0, 0, 1, 2, 3]);
     },
-    patienceMs,
+    timeoutMs,
   );
 
   test.each([...providerDialectNames])(
@@ -188,6 +188,6 @@ suite("the real Claude Code", () => {
       expect(told).toMatchObject({ is_error: true, terminal_reason: "prompt_too_long" });
       expect(told["result"]).toContain("~210000 tokens (limit 200000)");
     },
-    patienceMs,
+    timeoutMs,
   );
 });

@@ -129,7 +129,7 @@ suite("the real Codex", () => {
     expect(written.trim()).toBe(`"${secret}" 😀`);
   }
 
-  const patienceMs = 60_000;
+  const timeoutMs = 60_000;
   const cases = Object.keys(families).flatMap((family) =>
     providerDialectNames.map((dialect): [string, ProviderDialectName] => [family, dialect]),
   );
@@ -142,7 +142,7 @@ suite("the real Codex", () => {
       expectDone(await run(family, dialect, errand, secret), errand, secret);
       expect(world.provider.steps).toEqual([...errand.steps.keys(), errand.steps.length]);
     },
-    patienceMs,
+    timeoutMs,
   );
 
   test.each([...providerDialectNames])(
@@ -153,7 +153,7 @@ suite("the real Codex", () => {
       expectDone(await run("gpt-5.5", dialect, errand, secret), errand, secret);
       expect(world.provider.steps).toEqual([0, ...errand.steps.keys(), errand.steps.length]);
     },
-    patienceMs,
+    timeoutMs,
   );
 
   test.each([...providerDialectNames])(
@@ -165,6 +165,6 @@ suite("the real Codex", () => {
       expect(stdout).toContain("context_length_exceeded");
       expect(stdout).toContain('"turn.failed"');
     },
-    patienceMs,
+    timeoutMs,
   );
 });

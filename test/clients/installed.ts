@@ -7,7 +7,7 @@ import { join } from "node:path";
  * that is shared by all checkouts. Where that cannot be done the tests that need them are skipped, aloud.
  */
 const cache = join(process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache"), "sluice-test-clients");
-const patienceMs = 240_000;
+const timeoutMs = 240_000;
 
 /** They take their time, so they are run once, against what is shipped. */
 export const runsLargeClients = process.env["SLUICE_TEST_TARGET"] === "executable";
@@ -105,7 +105,7 @@ async function run(command: readonly string[]): Promise<void> {
     stdin: "ignore",
     stdout: "pipe",
     stderr: "pipe",
-    timeout: patienceMs,
+    timeout: timeoutMs,
   });
   const [stdout, stderr, code] = await Promise.all([
     new Response(child.stdout).text(),

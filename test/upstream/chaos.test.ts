@@ -50,13 +50,13 @@ const behaviours: readonly Answer[] = [
 
 /** Reads to the end, or some of it; ends the call in one of the ways that the gateway does. */
 async function consume(opened: Opened, draw: () => number): Promise<void> {
-  const patienceLeft = draw() < 0.3 ? Math.floor(draw() * 3) : Number.POSITIVE_INFINITY;
+  const readsLeft = draw() < 0.3 ? Math.floor(draw() * 3) : Number.POSITIVE_INFINITY;
   try {
-    for (let reads = 0; reads < patienceLeft; reads += 1) {
+    for (let reads = 0; reads < readsLeft; reads += 1) {
       if (!opened.streaming) opened.bytes();
       if (!opened.streaming || (await opened.read()) === null) break;
     }
-    opened.finished(patienceLeft === Number.POSITIVE_INFINITY || draw() < 0.5 ? "completed" : "cancelled");
+    opened.finished(readsLeft === Number.POSITIVE_INFINITY || draw() < 0.5 ? "completed" : "cancelled");
   } catch (error) {
     expect(error).toBeInstanceOf(GatewayError);
     opened.finished("failed");

@@ -9,7 +9,7 @@ interface RestoreRequest {
   readonly dir: string;
   readonly file: string;
   /** How long a running gateway may take to drain. */
-  readonly patienceMs: number;
+  readonly timeoutMs: number;
   /** Called if a running gateway has to be waited for. */
   onWaiting(): void;
 }
@@ -29,7 +29,7 @@ export async function restore(request: RestoreRequest, clock: Clock): Promise<Re
   }
   await folder.stageRestore(file, nowMs);
   request.onWaiting();
-  const untilMs = clock.monotonicMs() + request.patienceMs;
+  const untilMs = clock.monotonicMs() + request.timeoutMs;
   while (folder.hasStagedRestore() && clock.monotonicMs() < untilMs) await Bun.sleep(lookEveryMs);
   if (folder.hasStagedRestore()) {
     throw new OperationRefusal(

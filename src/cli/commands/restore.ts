@@ -13,7 +13,7 @@ interface Options extends DataOptions {
 }
 
 /** A little more than the longest grace period a gateway may be configured with. */
-const patienceMs = 330_000;
+const timeoutMs = 330_000;
 
 export function restoreCommand(terminal: Terminal): Command {
   return newDataCommand("restore", "Put a backup in the place of all data")
@@ -37,7 +37,7 @@ export function restoreCommand(terminal: Terminal): Command {
       const { restore } = await import("../../admin/operations/restore.ts");
       const onWaiting = () =>
         terminal.note("the gateway finishes what it is doing, then takes the copy over");
-      const { replaced } = await restore({ dir, file, patienceMs, onWaiting }, systemClock);
+      const { replaced } = await restore({ dir, file, timeoutMs, onWaiting }, systemClock);
       if (options.json) printJson({ data: dir, restored: file, replaced }, terminal);
       else {
         const kept = replaced === null ? "" : `\n  What was there before is kept as ${replaced}`;

@@ -7,7 +7,7 @@ export interface Progress {
 }
 
 const frames = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
-const patienceMs = 1000;
+const showAfterMs = 1000;
 const frameMs = 100;
 
 /** A line on stderr, shown only on a terminal and only if the work takes longer than a second. */
@@ -17,7 +17,7 @@ export function startProgress(
   now: () => number = () => performance.now(),
 ): Progress {
   if (terminal.noteColumns === null) return { show: () => {}, end: () => {} };
-  let drawnAtMs = now() + patienceMs - frameMs;
+  let drawnAtMs = now() + showAfterMs - frameMs;
   let shown = 0;
   return {
     show(text) {

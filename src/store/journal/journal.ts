@@ -12,7 +12,7 @@ export interface JournalOptions {
   /** How this database's failures are described to operators. */
   readonly troubles: Troubles;
   /** How long `close` waits for a database that cannot be written to. */
-  readonly patienceAtCloseMs?: number;
+  readonly closeTimeoutMs?: number;
 }
 
 export type Troubles = Readonly<Record<Exclude<FailureReason, "rejected">, Trouble>>;
@@ -34,8 +34,8 @@ const crowdItems = 8;
 const mostTurns = 4;
 const rollUpEveryMs = 1_000;
 /** A shorter lock by another process makes commits wait, but does not make the journal unhealthy. */
-const patienceWithLocksMs = 1_000;
-const defaultPatienceAtCloseMs = 10_000;
+const lockTimeoutMs = 1_000;
+const defaultCloseTimeoutMs = 10_000;
 const firstPauseMs = 1;
 const longestPauseMs = 250;
 
@@ -50,7 +50,7 @@ export class Journal {
   readonly #stats: StoreStats;
   readonly #reserve: Reserve | null;
   readonly #troubles: Troubles;
-  readonly #patienceAtCloseMs: number;
+  readonly #closeTimeoutMs: number;
   #waiting: Commit[] = [];
   /** The batch being written. */
   #writing: readonly Commit[] = [];
@@ -72,13 +72,13 @@ export class Journal {
     this.#stats = options.stats;
     this.#reserve = options.reserve;
     this.#troubles = options.troubles;
-    this.#patienceAtCloseMs = options.patienceAtCloseMs ?? defaultPatienceAtCloseMs;
+    this.#closeTimeoutMs = options.closeTimeoutMs ?? defaultCloseTimeoutMs;
   }
 
   get healthy(): boolean {
     if (this.#broken || this.#closingUntilMs !== null || this.#reserve?.isSpent === true) return false;
     if (this.#failingSinceMs === null) return true;
-    return !this.#outOfSpace && performance.now() - this.#failingSinceMs < patienceWithLocksMs;
+    return !this.#outOfSpace && performance.now() - this.#failingSinceMs < lockTimeoutMs;
   }
 
   get trouble(): Trouble | null {
@@ -109,7 +109,7 @@ export class Journal {
 
   /** Refuses further commits. Resolves once all earlier ones are durable, or have been retried for too long. */
   async close(): Promise<void> {
-    this.#closingUntilMs = performance.now() + this.#patienceAtCloseMs;
+    this.#closingUntilMs = performance.now() + this.#closeTimeoutMs;
     if (this.#rollUpTimer !== null) clearTimeout(this.#rollUpTimer);
     await this.#draining;
     try {

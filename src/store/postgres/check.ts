@@ -8,7 +8,7 @@ import { listNodes } from "./node/list-nodes.ts";
 import { requireSafeServer } from "./requirements.ts";
 
 const deadlineMs = 30_000;
-const patienceMs = 2_000;
+const timeoutMs = 2_000;
 const roundTrips = 5;
 
 /** Connects and looks around; with `migrates` it brings the schema up to date first. */
@@ -18,7 +18,7 @@ export async function checkDatabase(
 ): Promise<DatabaseCheck> {
   const client = new PostgresClient({ address: parseAddress(url, password), max: 1, prepare, deadlineMs });
   try {
-    const database = new Database(client, patienceMs);
+    const database = new Database(client, timeoutMs);
     const { read } = database;
     const [server] = await read<{ version: string; isEncrypted: boolean }>(
       `SELECT current_setting('server_version') AS version,

@@ -15,7 +15,7 @@ import { recomputeTotals } from "./tables/recompute.ts";
 const copyDeadlineMs = 24 * 3_600_000;
 /** The other side may be checking its files meanwhile. */
 const copyIdleMs = 3_600_000;
-const connectPatienceMs = 5_000;
+const connectTimeoutMs = 5_000;
 /** What is dated before that, by a wrong clock, gets no partitions of its own. */
 const firstMonthMs = Date.UTC(2020, 0);
 
@@ -107,7 +107,7 @@ async function connected<Result>(
   const deadlineMs = 30_000;
   const client = new PostgresClient({ address: parseAddress(url, password), max: 1, prepare, deadlineMs });
   try {
-    await new Database(client, connectPatienceMs).read("SELECT 1");
+    await new Database(client, connectTimeoutMs).read("SELECT 1");
     return await work(client);
   } finally {
     await client.close();

@@ -13,11 +13,11 @@ const outageMs = 30_000;
  */
 export class Database {
   readonly #client: PostgresClient;
-  readonly #patienceMs: number;
+  readonly #timeoutMs: number;
 
-  constructor(client: PostgresClient, patienceMs: number) {
+  constructor(client: PostgresClient, timeoutMs: number) {
     this.#client = client;
-    this.#patienceMs = patienceMs;
+    this.#timeoutMs = timeoutMs;
   }
 
   /** One statement that changes nothing. */
@@ -50,9 +50,9 @@ export class Database {
   async #repeat<Result>(
     isWorthIt: (error: unknown) => boolean,
     work: () => Promise<Result>,
-    patienceMs = this.#patienceMs,
+    timeoutMs = this.#timeoutMs,
   ): Promise<Result> {
-    const giveUpAtMs = performance.now() + patienceMs;
+    const giveUpAtMs = performance.now() + timeoutMs;
     for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
       try {
         return await work();

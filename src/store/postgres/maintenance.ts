@@ -14,7 +14,7 @@ export interface MaintenanceOptions {
 const rollUpEveryMs = 5_000;
 const makeMonthsEveryMs = 3_600_000;
 const monthsAhead = 2;
-const patienceAtStopMs = 2_000;
+const stopTimeoutMs = 2_000;
 const madeByAnother = "42P07";
 
 /** What any gateway does for all of them, now and then: it adds up usage and makes the ledger's coming months. */
@@ -44,7 +44,7 @@ export class Maintenance {
     if (this.#rollUpTimer !== null) clearTimeout(this.#rollUpTimer);
     const { client, onError } = this.#options;
     const addingUp = this.#rollingUp.then(() => rollUp(client)).catch(onError);
-    await Promise.race([addingUp, Bun.sleep(patienceAtStopMs)]);
+    await Promise.race([addingUp, Bun.sleep(stopTimeoutMs)]);
   }
 
   #schedule(afterMs: number): void {

@@ -14,7 +14,7 @@ const gatewayConnections = 4;
 const operatorConnections = 2;
 const deadlineMs = 30_000;
 /** A gateway may be started together with its database. */
-const connectPatienceMs = { gateway: 5_000, operator: 1_000 } as const;
+const connectTimeoutMs = { gateway: 5_000, operator: 1_000 } as const;
 
 export async function openPostgresStore(settings: PostgresStoreSettings): Promise<PostgresStore> {
   const { location, clock, role, migrates = role === "gateway", onBackgroundError = () => {} } = settings;
@@ -25,7 +25,7 @@ export async function openPostgresStore(settings: PostgresStoreSettings): Promis
     deadlineMs,
   });
   try {
-    await new Database(client, connectPatienceMs[role]).repeatedly(async () => {
+    await new Database(client, connectTimeoutMs[role]).repeatedly(async () => {
       await requireSafeServer(client.query, client.address.name);
       if (migrates) await migrate(client);
       else await refuseUnusable(client);

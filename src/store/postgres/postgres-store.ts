@@ -63,8 +63,8 @@ export interface PostgresStoreParts {
   readonly maintenance: Maintenance | null;
 }
 
-const patienceMs = 2_000;
-const settlingPatienceMs = 10_000;
+const timeoutMs = 2_000;
+const settleTimeoutMs = 10_000;
 /** A pass over the whole ledger. */
 const auditDeadlineMs = 1_800_000;
 
@@ -81,7 +81,7 @@ export class PostgresStore implements Store {
 
   constructor(parts: PostgresStoreParts) {
     this.#parts = parts;
-    this.#database = new Database(parts.client, patienceMs);
+    this.#database = new Database(parts.client, timeoutMs);
     this.#given = new WriteQueue((items) => insertGivenIds(this.#database.changeSurely, items));
     this.reports = new PostgresReports(this.#database);
     this.admin = new PostgresAdminRecords(this.#database);
@@ -224,7 +224,7 @@ export class PostgresStore implements Store {
   ): Promise<readonly Row[]> {
     const known = await read(this.#settledThrough);
     if (known.length >= limit) return known;
-    const settled = await settledThrough(this.#database.read, "entries", settlingPatienceMs);
+    const settled = await settledThrough(this.#database.read, "entries", settleTimeoutMs);
     if (settled === null) {
       throw new StoreRefusal("locked", "The ledger's newest entries are still being written. Try again.");
     }

@@ -6,7 +6,7 @@ import { settledThrough } from "./settled-ids.ts";
 
 /** Bounds how long one roll-up takes. */
 const rowsAtOnce = 20_000;
-const patienceMs = 2_000;
+const timeoutMs = 2_000;
 
 interface Bounds {
   readonly entries: number;
@@ -20,8 +20,8 @@ interface Bounds {
  * there may be more to count.
  */
 export async function rollUp(client: PostgresClient): Promise<boolean> {
-  const entries = await settledThrough(client.query, "entries", patienceMs);
-  const endings = await settledThrough(client.query, "exchange_endings", patienceMs);
+  const entries = await settledThrough(client.query, "entries", timeoutMs);
+  const endings = await settledThrough(client.query, "exchange_endings", timeoutMs);
   if (entries === null || endings === null) return false;
   return client.transaction(async (query) => {
     const from = await lockBounds(query);

@@ -11,10 +11,10 @@ const pollMs = 5;
  * a lock on the table until it commits, so it is enough to wait for those who hold one now; later ones are given
  * higher ids. Null if that takes too long.
  */
-export async function settledThrough(query: Query, table: Table, patienceMs: number): Promise<number | null> {
+export async function settledThrough(query: Query, table: Table, timeoutMs: number): Promise<number | null> {
   const [latest] = await query<{ id: number }>(latestId[table]);
   assert(latest !== undefined, "a sequence has one row");
-  const giveUpAtMs = performance.now() + patienceMs;
+  const giveUpAtMs = performance.now() + timeoutMs;
   const before = await writersOf(query, table);
   for (let writing = before; writing.length > 0; writing = await stillAmong(query, table, before)) {
     if (performance.now() >= giveUpAtMs) return null;

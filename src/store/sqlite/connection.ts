@@ -72,11 +72,11 @@ export function corruptRefusal(file: string, details: string): StoreRefusal {
   );
 }
 
-/** Thrown if the database stays locked for longer than `patienceMs`. */
-function lockedRefusal(patienceMs: number): StoreRefusal {
+/** Thrown if the database stays locked for longer than `timeoutMs`. */
+function lockedRefusal(timeoutMs: number): StoreRefusal {
   return new StoreRefusal(
     "locked",
-    `The database is locked by another program, and still was after ${patienceMs / 1000} s of waiting. ` +
+    `The database is locked by another program, and still was after ${timeoutMs / 1000} s of waiting. ` +
       "Nothing was changed. Let that program finish or end it (`fuser -v sluice.db` in the data folder names it), " +
       "then try again.",
   );
@@ -86,15 +86,15 @@ const firstPauseMs = 2;
 const longestPauseMs = 50;
 
 /** Runs a transaction, waiting without blocking while another process has the database locked. */
-export async function patiently<Result>(patienceMs: number, work: () => Result): Promise<Result> {
-  const giveUpAtMs = performance.now() + patienceMs;
+export async function patiently<Result>(timeoutMs: number, work: () => Result): Promise<Result> {
+  const giveUpAtMs = performance.now() + timeoutMs;
   for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
     try {
       return work();
     } catch (error) {
       const code = codeOf(error);
       if (!isBusy(code) && code !== replacedCode) throw error;
-      if (performance.now() >= giveUpAtMs) throw isBusy(code) ? lockedRefusal(patienceMs) : error;
+      if (performance.now() >= giveUpAtMs) throw isBusy(code) ? lockedRefusal(timeoutMs) : error;
     }
     await Bun.sleep(pauseMs);
   }

@@ -26,7 +26,7 @@ import { ThreadWriter } from "./writers/thread-writer.ts";
 
 /** SQLite blocks the thread while it waits for a lock; longer waits are asynchronous. */
 const busyTimeoutMs = 3;
-const operatorPatienceMs = 10_000;
+const operatorTimeoutMs = 10_000;
 
 export async function openSqliteStore(options: StoreSettings): Promise<SqliteStore> {
   const folder = dataFolder(options.dir);
@@ -59,7 +59,7 @@ export async function openUnlocked(
   const database = await openChecked(folder, options);
   try {
     const stats = newStats();
-    const common = { database, dir: folder.dir, stats, patienceMs: operatorPatienceMs };
+    const common = { database, dir: folder.dir, stats, timeoutMs: operatorTimeoutMs };
     if (options.role === "operator")
       return new SqliteStore({ ...common, journal: null, watched: null, onClose });
     await tidyUp(database);
@@ -82,7 +82,7 @@ export async function openUnlocked(
 async function openChecked(folder: DataFolder, { clock, role }: StoreSettings): Promise<Database> {
   const { databaseFile } = folder;
   try {
-    return await patiently(operatorPatienceMs, () => {
+    return await patiently(operatorTimeoutMs, () => {
       const database = openConnection(databaseFile, { busyTimeoutMs });
       try {
         checkIntegrity(database, databaseFile);
@@ -132,7 +132,7 @@ function tidyUp(database: Database): Promise<void> {
     new ResponseTable(database).deleteOrphans();
     catchUpRollup(database);
   });
-  return patiently(operatorPatienceMs, () => tidy.immediate());
+  return patiently(operatorTimeoutMs, () => tidy.immediate());
 }
 
 async function openWriter(

@@ -86,8 +86,8 @@ export class SqliteStore implements JournaledStore {
     this.#givenIds = new GivenIdTable(database);
     this.#callerIds = new CallerIdTable(database);
     this.#usage = new UsageTable(database);
-    this.reports = new SqliteReports(database, parts.patienceMs);
-    this.admin = new SqliteAdminRecords(database, parts.patienceMs);
+    this.reports = new SqliteReports(database, parts.timeoutMs);
+    this.admin = new SqliteAdminRecords(database, parts.timeoutMs);
     this.files = new SqliteFiles(parts);
   }
 
@@ -153,7 +153,7 @@ export class SqliteStore implements JournaledStore {
   }
 
   currentRevision(): Promise<number> {
-    return patiently(this.#parts.patienceMs, () => this.#revision.read());
+    return patiently(this.#parts.timeoutMs, () => this.#revision.read());
   }
 
   changesSince(revision: number): Promise<Changes> {
@@ -257,10 +257,10 @@ export class SqliteStore implements JournaledStore {
 
   /** One transaction, so that several reads see the same state. */
   #read<Result>(work: () => Result): Promise<Result> {
-    return patiently(this.#parts.patienceMs, this.#database.transaction(work).deferred);
+    return patiently(this.#parts.timeoutMs, this.#database.transaction(work).deferred);
   }
 
   #change<Result>(work: () => Result): Promise<Result> {
-    return patiently(this.#parts.patienceMs, this.#database.transaction(work).immediate);
+    return patiently(this.#parts.timeoutMs, this.#database.transaction(work).immediate);
   }
 }

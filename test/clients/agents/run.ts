@@ -32,7 +32,7 @@ export interface AgentRun {
 }
 
 /** Long enough for a busy machine; an agent that keeps retrying must not hang the tests. */
-const patienceMs = 50_000;
+const timeoutMs = 50_000;
 
 /** Nothing of this machine's own environment, so that no proxy, key or setting of somebody is used. */
 export async function runAgent(
@@ -46,7 +46,7 @@ export async function runAgent(
     stdin: "ignore",
     stdout: "pipe",
     stderr: "pipe",
-    timeout: patienceMs,
+    timeout: timeoutMs,
     killSignal: "SIGKILL",
   });
   const [stdout, stderr, code] = await Promise.all([

@@ -20,7 +20,7 @@ const inputs = process.env["SLUICE_SOAK"] === "1" ? 1_000_000 : isCompiled ? 20_
 const seed = Number(process.env["SEED"] ?? Date.now() % 1_000_000);
 const only = process.env["INPUT"] === undefined ? null : Number(process.env["INPUT"]);
 const connections = 24;
-const patienceMs = 20_000;
+const timeoutMs = 20_000;
 const adminToken = "fuzz-admin-token";
 /** Providers of each dialect: one that has failed often is left alone, so that the damage needs many. */
 const copies = 30;
@@ -112,7 +112,7 @@ async function sendAll(
       if (next % reloadEvery === 0) reloading = sluice.reload(config);
       await reloading;
       const bytes = make(input);
-      const complaint = await wire.exchange(bytes, patienceMs).then(check, (error) => String(error));
+      const complaint = await wire.exchange(bytes, timeoutMs).then(check, (error) => String(error));
       if (complaint !== null) {
         throw new Error(
           `SEED=${seed} INPUT=${input}: ${complaint}\n${Buffer.from(bytes).toString("latin1").slice(0, 3000)}`,

@@ -154,7 +154,7 @@ describe("closing", () => {
       },
       close() {},
     };
-    const journal = newJournal(writer, { patienceAtCloseMs: 20 });
+    const journal = newJournal(writer, { closeTimeoutMs: 20 });
     const waiting = journal.commit([]);
     await Promise.all([journal.close(), expect(waiting).rejects.toThrow("full")]);
   });

@@ -5,7 +5,7 @@ import { StoreRefusal } from "../../../src/store/store.ts";
 import { hasPostgres, withoutPostgres } from "../../support/postgres.ts";
 import { clientOf, emptyDatabase, type PostgresDatabase } from "./fixtures.ts";
 
-const patienceMs = 300;
+const timeoutMs = 300;
 
 /** Statements that fail, and count how often they were tried: a sequence is not rolled back. */
 const failing = {
@@ -36,9 +36,7 @@ else
 
     async function triesOf(work: (database: Database) => Promise<unknown>) {
       await watcher.query("SELECT setval('tries', 1, false)");
-      const error: unknown = await work(new Database(client, patienceMs)).catch(
-        (failure: unknown) => failure,
-      );
+      const error: unknown = await work(new Database(client, timeoutMs)).catch((failure: unknown) => failure);
       const [row] = await watcher.query<{ tries: number }>("SELECT nextval('tries')::int - 1 AS tries");
       return { error, tries: row?.tries ?? 0 };
     }
@@ -64,7 +62,7 @@ else
         const { error, tries } = await triesOf((work) => run(work, text));
         expect(tries).toBeGreaterThan(1);
         expect(String(error)).toContain("no");
-        expect(performance.now() - startedAtMs).toBeGreaterThanOrEqual(patienceMs);
+        expect(performance.now() - startedAtMs).toBeGreaterThanOrEqual(timeoutMs);
       }
     });
 
@@ -92,7 +90,7 @@ else
     });
 
     test("of several that are read together sees what the first has seen", async () => {
-      const seen = await new Database(client, patienceMs).readAll(async (query) => {
+      const seen = await new Database(client, timeoutMs).readAll(async (query) => {
         const tables = () => query("SELECT FROM pg_tables WHERE tablename = 'later'");
         const before = await tables();
         await watcher.query("CREATE TABLE later (id int)");

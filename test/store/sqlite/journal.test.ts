@@ -67,7 +67,7 @@ describe("closing", () => {
     const { database, keyId } = await withKey(folder.dir);
     const other = openConnection(join(folder.dir, "sluice.db"), { busyTimeoutMs: 0 });
     other.run("BEGIN IMMEDIATE");
-    const journal = newJournal(new InlineWriter(database), { patienceAtCloseMs: 50 });
+    const journal = newJournal(new InlineWriter(database), { closeTimeoutMs: 50 });
     const [first, second, late] = [settleItem(keyId, 3), settleItem(keyId, 4), settleItem(keyId, 5)];
     const outcomes = Promise.allSettled([journal.commit([first]), journal.commit([second])]);
     await journal.close();

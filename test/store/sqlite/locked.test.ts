@@ -57,7 +57,7 @@ test("a restore waits for whoever writes to the database that it replaces", asyn
   kept.close();
 });
 
-test("a lock that outlasts the patience is told in a sentence that says what to do", async () => {
+test("a lock that outlasts the timeout is told in a sentence that says what to do", async () => {
   using folder = temporaryFolder();
   const file = join(folder.dir, "x.db");
   const [holder, waiter] = [new Database(file), new Database(file)];

@@ -6,7 +6,7 @@ export interface LaneOptions<Item, Answer> {
   /** Sends one batch; resolves with an answer for each item once it is committed. */
   readonly send: (sequence: number, items: readonly Item[]) => Promise<readonly Answer[]>;
   /** How long a caller waits for an answer. */
-  readonly patienceMs: (item: Item) => number;
+  readonly timeoutMs: (item: Item) => number;
   /** What a caller gets that has waited for too long, or whose item cannot be sent any more. */
   readonly unavailable: () => Error;
   /**
@@ -57,7 +57,7 @@ export class Lane<Item, Answer> {
   #running: Promise<void> | null = null;
   /** While halted, nothing is sent; `resume` begins anew at 1. */
   #isHalted = true;
-  #patience: ReturnType<typeof setInterval> | null = null;
+  #watchTimer: ReturnType<typeof setInterval> | null = null;
   /** How long the database has answered nothing, by what this process could have heard of it. */
   #silentMs = 0;
 
@@ -91,7 +91,7 @@ export class Lane<Item, Answer> {
       isAbandoned: false,
       isEnded: false,
     });
-    this.#patience ??= this.#watch();
+    this.#watchTimer ??= this.#watch();
     this.#start();
     return promise;
   }
@@ -210,7 +210,7 @@ export class Lane<Item, Answer> {
     for (const { item } of batch.slice(0, 1)) this.#options.onSetApart?.(groupOf(item));
     this.#inFlight = this.#inFlight.filter((entry) => !batch.includes(entry));
     apart.#waiting.push(...batch);
-    apart.#patience ??= apart.#watch();
+    apart.#watchTimer ??= apart.#watch();
     apart.#start();
     return [];
   }
@@ -252,15 +252,15 @@ export class Lane<Item, Answer> {
   #look(): void {
     this.#silentMs += lookAfterMs;
     this.#abandon(performance.now());
-    if (this.size > 0 || this.#patience === null) return;
-    clearInterval(this.#patience);
-    this.#patience = null;
+    if (this.size > 0 || this.#watchTimer === null) return;
+    clearInterval(this.#watchTimer);
+    this.#watchTimer = null;
   }
 
   #abandon(nowMs: number): void {
-    const { patienceMs, isKept, unavailable } = this.#options;
+    const { timeoutMs, isKept, unavailable } = this.#options;
     for (const entry of this.#pendingEntries()) {
-      const mostMs = patienceMs(entry.item);
+      const mostMs = timeoutMs(entry.item);
       if (entry.isAbandoned || this.#silentMs < mostMs || nowMs - entry.addedAtMs < mostMs) continue;
       entry.isAbandoned = true;
       entry.reject(unavailable());

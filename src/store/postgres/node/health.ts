@@ -4,7 +4,7 @@ import { sqlStateOf } from "../errors.ts";
 type Source = "money" | "apart" | "claims" | "beat";
 
 /** A shorter failure makes requests wait, but does not make the node unready. */
-const patienceMs = 1_000;
+const timeoutMs = 1_000;
 
 const joining: Trouble = {
   reason: "This node was taken over by another and is joining anew.",
@@ -60,7 +60,7 @@ export class NodeHealth {
     if (this.state === "joining") return joining;
     const nowMs = performance.now();
     for (const { sinceMs, error } of this.#failing.values())
-      if (nowMs - sinceMs > patienceMs) return troubleOf(error);
+      if (nowMs - sinceMs > timeoutMs) return troubleOf(error);
     return this.#silentMs > this.#mostSilentMs ? troubleOf(null) : null;
   }
 }

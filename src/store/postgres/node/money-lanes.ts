@@ -23,9 +23,9 @@ import type { NodeContext } from "./settings.ts";
 const laneNo = { money: 1, claims: 2, apart: 3 } as const;
 export const laneCount = 3;
 
-const admissionPatienceMs = 1_000;
+const admissionTimeoutMs = 1_000;
 /** How long the last bytes of an answer wait for its charge. */
-const chargePatienceMs = 30_000;
+const chargeTimeoutMs = 30_000;
 
 /** How much of the time for an answer may be spent on waiting for an account that somebody else has locked. */
 const lockShare = { money: 1 / 8, apart: 1 / 2 } as const;
@@ -69,7 +69,7 @@ export class MoneyLanes {
     const moneyLane = (source: "money" | "apart", { query }: PostgresClient, lockMs: number) => ({
       ...shared,
       groupOf,
-      patienceMs: ({ kind }: MoneyItem) => (kind === "hold" ? admissionPatienceMs : chargePatienceMs),
+      timeoutMs: ({ kind }: MoneyItem) => (kind === "hold" ? admissionTimeoutMs : chargeTimeoutMs),
       isKept: ({ kind }: MoneyItem) => kind !== "hold",
       send: async (sequence: number, items: readonly MoneyItem[]) => {
         // A batch that is sent again must be the same: what comes from now on belongs to the next.
@@ -98,7 +98,7 @@ export class MoneyLanes {
     this.#claims = new Lane({
       ...shared,
       groupOf: ({ exchangeId }) => exchangeId,
-      patienceMs: () => admissionPatienceMs,
+      timeoutMs: () => admissionTimeoutMs,
       // Nobody waits for the end of a claim, and only this node can end it as long as it lives.
       isKept: ({ kind }) => kind === "end",
       send: (sequence, items) => sendClaims(claims.query, [nodeNo(), laneNo.claims, sequence], items),

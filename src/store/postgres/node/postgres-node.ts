@@ -33,7 +33,7 @@ const leastSilenceMs = 2_000;
 const silentBeats = 5;
 const keepEveryMs = 250;
 const rejoinPauseMs = 250;
-const patienceAtJoiningMs = 10_000;
+const joinTimeoutMs = 10_000;
 /** How many answers of the database a clean stop waits for. Charges that are not acknowledged then are in the file. */
 const answersAwaitedAtLeaving = 2.5;
 
@@ -200,7 +200,7 @@ export class PostgresNode implements StoreNode {
 
   /** A database that is slow to answer at first does not fail the start. A number that was given in vain is cleared. */
   async #patiently<Result>(work: () => Promise<Result>): Promise<Result> {
-    const giveUpAtMs = performance.now() + patienceAtJoiningMs;
+    const giveUpAtMs = performance.now() + joinTimeoutMs;
     for (;;) {
       try {
         return await work();

@@ -39,7 +39,7 @@ export interface FolderLock {
   release(): void;
 }
 
-const restorePatienceMs = 10_000;
+const restoreTimeoutMs = 10_000;
 const pauseMs = 20;
 
 /**
@@ -48,7 +48,7 @@ const pauseMs = 20;
  * it too, but only briefly, so it is waited for.
  */
 export async function lockFolder(folder: DataFolder): Promise<FolderLock> {
-  const giveUpAtMs = performance.now() + restorePatienceMs;
+  const giveUpAtMs = performance.now() + restoreTimeoutMs;
   for (;;) {
     const lock = tryLock(folder);
     if (lock !== null) return lock;

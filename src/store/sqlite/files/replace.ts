@@ -8,7 +8,7 @@ import { syncFile } from "./backup.ts";
 import { createBackupFolder } from "./backup-folder.ts";
 import type { DataFolder } from "./folder.ts";
 
-const patienceMs = 10_000;
+const timeoutMs = 10_000;
 
 /**
  * Puts `folder.incomingFile` in the place of the database, which is kept as `kept`. The one step that counts is
@@ -48,7 +48,7 @@ async function takeOutOfUse(file: string): Promise<Database | null> {
   if (!existsSync(file)) return null;
   const database = new Database(file, { readwrite: true, create: false });
   try {
-    await patiently(patienceMs, () => {
+    await patiently(timeoutMs, () => {
       database.run("PRAGMA locking_mode = exclusive");
       database.run("PRAGMA journal_mode = delete");
       database.run("BEGIN EXCLUSIVE");

@@ -17,7 +17,7 @@ export interface RestoreOptions {
   readonly nowMs: number;
 }
 
-const patienceMs = 10_000;
+const timeoutMs = 10_000;
 
 /**
  * Replaces the database by a copy. The copy is checked first, a running gateway makes it refuse, and the replaced
@@ -50,7 +50,7 @@ export async function takeCopy(from: string, to: string): Promise<void> {
   rmSync(to, { force: true });
   const database = new Database(from, { readonly: true });
   try {
-    await patiently(patienceMs, () => copyDatabase(database, to));
+    await patiently(timeoutMs, () => copyDatabase(database, to));
   } finally {
     database.close();
   }
@@ -60,7 +60,7 @@ export async function verifyCopy(file: string): Promise<void> {
   if (!existsSync(file)) throw new StoreRefusal("not_a_database", `There is no file ${file}.`);
   const database = new Database(file, { readonly: true });
   try {
-    await patiently(patienceMs, () => verify(database, file));
+    await patiently(timeoutMs, () => verify(database, file));
   } catch (error) {
     if (isCorrupt(codeOf(error))) throw notOurs(file);
     throw error;

@@ -37,14 +37,14 @@ export async function awaitUnlocked(dir: string): Promise<void> {
   if (!existsSync(file)) return;
   const database = new Database(file, { readwrite: true, create: false });
   try {
-    await patiently(lockPatienceMs, () => database.run("BEGIN IMMEDIATE"));
+    await patiently(lockTimeoutMs, () => database.run("BEGIN IMMEDIATE"));
     database.run("ROLLBACK");
   } finally {
     database.close();
   }
 }
 
-const lockPatienceMs = 2_000;
+const lockTimeoutMs = 2_000;
 
 /**
  * Applies a staged copy; null if there is none. It stays in the folder until `endStagedRestore`, so that the next start

@@ -9,7 +9,7 @@ export interface FilesParts {
   readonly database: Database;
   readonly dir: string;
   /** How long an operator's transaction waits for another process before it fails. */
-  readonly patienceMs: number;
+  readonly timeoutMs: number;
   /** Null for operators, who close the store again before it could tell them anything. */
   readonly watched: OpenFiles | null;
 }
@@ -27,8 +27,8 @@ export class SqliteFiles implements StoreFiles {
   }
 
   backup(file: string): Promise<void> {
-    const { database, patienceMs } = this.#parts;
-    return patiently(patienceMs, () => copyDatabase(database, file));
+    const { database, timeoutMs } = this.#parts;
+    return patiently(timeoutMs, () => copyDatabase(database, file));
   }
 
   explain(error: unknown): unknown {

@@ -26,16 +26,16 @@ import { UsageSums } from "./usage-sums.ts";
 /** Operators' questions, answered from the sums and, one by one, from the rows. */
 export class SqliteReports implements Reports {
   readonly #database: Database;
-  readonly #patienceMs: number;
+  readonly #timeoutMs: number;
   readonly #sums: ExactUsage;
   readonly #rows: RowSearcher;
   readonly #exchanges: ExchangeSearcher;
   readonly #callerIds: CallerIdTable;
 
-  constructor(database: Database, patienceMs: number) {
+  constructor(database: Database, timeoutMs: number) {
     this.#database = database;
-    this.#patienceMs = patienceMs;
-    this.#sums = new ExactUsage(new UsageSums(database, patienceMs));
+    this.#timeoutMs = timeoutMs;
+    this.#sums = new ExactUsage(new UsageSums(database, timeoutMs));
     this.#rows = new RowSearcher(database);
     this.#exchanges = new ExchangeSearcher(database);
     this.#callerIds = new CallerIdTable(database);
@@ -92,7 +92,7 @@ export class SqliteReports implements Reports {
   }
 
   exchangesCalled(callerId: string, limit: number): Promise<readonly string[]> {
-    return patiently(this.#patienceMs, () => this.#callerIds.find(callerId, limit));
+    return patiently(this.#timeoutMs, () => this.#callerIds.find(callerId, limit));
   }
 
   exchange(exchangeId: string, entryId: number | null): Promise<FiledExchange | null> {
@@ -113,6 +113,6 @@ export class SqliteReports implements Reports {
   }
 
   #all<Row>(sql: string, parameters: Parameters): Promise<readonly Row[]> {
-    return patiently(this.#patienceMs, () => this.#database.query<Row, Parameters>(sql).all(parameters));
+    return patiently(this.#timeoutMs, () => this.#database.query<Row, Parameters>(sql).all(parameters));
   }
 }

@@ -30,11 +30,11 @@ const rowsAtOnceMs = 5 * msPerMinute;
 export class UsageSums implements UsageReader {
   readonly rowsAtOnceMs = rowsAtOnceMs;
   readonly #database: Database;
-  readonly #patienceMs: number;
+  readonly #timeoutMs: number;
 
-  constructor(database: Database, patienceMs: number) {
+  constructor(database: Database, timeoutMs: number) {
     this.#database = database;
-    this.#patienceMs = patienceMs;
+    this.#timeoutMs = timeoutMs;
   }
 
   async inSteps(query: StepQuery & SourceRange): Promise<readonly StepFigures[]> {
@@ -106,7 +106,7 @@ export class UsageSums implements UsageReader {
   }
 
   #all<Row>(sql: string, parameters: Parameters): Promise<readonly Row[]> {
-    return patiently(this.#patienceMs, () => this.#database.query<Row, Parameters>(sql).all(parameters));
+    return patiently(this.#timeoutMs, () => this.#database.query<Row, Parameters>(sql).all(parameters));
   }
 }
 

@@ -5,15 +5,15 @@ import { patiently } from "../connection.ts";
 export class SqliteAdminRecords implements AdminRecords {
   readonly sessions = null;
   readonly #database: Database;
-  readonly #patienceMs: number;
+  readonly #timeoutMs: number;
 
-  constructor(database: Database, patienceMs: number) {
+  constructor(database: Database, timeoutMs: number) {
     this.#database = database;
-    this.#patienceMs = patienceMs;
+    this.#timeoutMs = timeoutMs;
   }
 
   appendAudit({ atMs, actor, address, action, target, detail }: Omit<AuditRecord, "id">): Promise<void> {
-    return patiently(this.#patienceMs, () => {
+    return patiently(this.#timeoutMs, () => {
       this.#database
         .query(
           "INSERT INTO audit_log (at_ms, actor, address, action, target, detail) VALUES (?, ?, ?, ?, ?, ?)",
@@ -23,7 +23,7 @@ export class SqliteAdminRecords implements AdminRecords {
   }
 
   listAudit({ beforeId = Number.MAX_SAFE_INTEGER, limit }: { beforeId?: number | undefined; limit: number }) {
-    return patiently(this.#patienceMs, () =>
+    return patiently(this.#timeoutMs, () =>
       this.#database
         .query<AuditRecord, [number, number]>(
           `SELECT id, at_ms AS atMs, actor, address, action, target, detail
@@ -34,14 +34,14 @@ export class SqliteAdminRecords implements AdminRecords {
   }
 
   readAdminTokenHash(): Promise<string | null> {
-    return patiently(this.#patienceMs, () => {
+    return patiently(this.#timeoutMs, () => {
       const row = this.#database.query<{ hash: string }, []>("SELECT hash FROM admin_token").get();
       return row?.hash ?? null;
     });
   }
 
   saveAdminTokenHash(hash: string): Promise<string> {
-    return patiently(this.#patienceMs, () => {
+    return patiently(this.#timeoutMs, () => {
       this.#database.query("INSERT OR IGNORE INTO admin_token (id, hash) VALUES (1, ?)").run(hash);
       return this.#database.query<{ hash: string }, []>("SELECT hash FROM admin_token").get()?.hash ?? hash;
     });

@@ -19,7 +19,7 @@ function laneTo(answer: Send, overrides: Partial<LaneOptions<string, string>> = 
       sent.push({ sequence, items });
       return answer(sequence, items);
     },
-    patienceMs: () => 60_000,
+    timeoutMs: () => 60_000,
     unavailable: () => new Error("unavailable"),
     isKept: () => true,
     onLateAnswer: (item, late) => events.push(`late ${item}: ${late}`),
@@ -201,7 +201,7 @@ describe("a lane", () => {
       await Bun.sleep(100);
       return items;
     };
-    const { lane } = laneTo(slow, { patienceMs: () => 300, mostItems: 1, isKept: () => false });
+    const { lane } = laneTo(slow, { timeoutMs: () => 300, mostItems: 1, isKept: () => false });
     lane.resume();
     const items = ["a", "b", "c", "d", "e", "f"];
     expect(await Promise.all(items.map((item) => lane.add(item)))).toEqual(items);
@@ -212,7 +212,7 @@ describe("a lane", () => {
       await Bun.sleep(150);
       return items;
     };
-    const { lane, sent } = laneTo(soon, { patienceMs: () => 300, isKept: () => false });
+    const { lane, sent } = laneTo(soon, { timeoutMs: () => 300, isKept: () => false });
     lane.resume();
     const adding = lane.add("a");
     await waitFor(() => sent.length === 1, "the batch");
@@ -221,14 +221,14 @@ describe("a lane", () => {
     expect(await adding).toBe("a");
   });
 
-  test("gives a caller up after its patience, and hands its answer on when it comes", async () => {
+  test("gives a caller up after its timeout, and hands its answer on when it comes", async () => {
     const gate = Promise.withResolvers<void>();
     const { lane, events, sent } = laneTo(
       async (sequence, items) => {
         if (sequence === 1) await gate.promise;
         return items;
       },
-      { patienceMs: () => 50, isKept: () => false },
+      { timeoutMs: () => 50, isKept: () => false },
     );
     lane.resume();
     const first = lane.add("a");
@@ -249,7 +249,7 @@ describe("a lane", () => {
         if (sequence === 1) await gate.promise;
         return items;
       },
-      { patienceMs: () => 50, isKept: (item) => item === "end" },
+      { timeoutMs: () => 50, isKept: (item) => item === "end" },
     );
     lane.resume();
     const first = lane.add("a");
@@ -267,7 +267,7 @@ describe("a lane", () => {
         if (sequence === 1) await gate.promise;
         return items;
       },
-      { patienceMs: () => 50 },
+      { timeoutMs: () => 50 },
     );
     lane.resume();
     const answers = [lane.add("a")];
