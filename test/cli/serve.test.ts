@@ -113,8 +113,8 @@ describe("starting", () => {
     writeFileSync(join(where.cwd, "sluice.toml"), "[server]\nprot = 1\nhots = 2\n");
     const { code, stdout, stderr } = await run(["serve", "--port", "0"], where);
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-    expect(stderr).toContain('server.prot: unknown name, did you mean "port"?');
-    expect(stderr).toContain('server.hots: unknown name, did you mean "host"?');
+    expect(stderr).toContain('server.prot (line 2): unknown name, did you mean "port"?');
+    expect(stderr).toContain('server.hots (line 3): unknown name, did you mean "host"?');
   });
 
   test("refuses a port that another gateway has, with nothing made or told; the next start makes the keys", async () => {
@@ -214,7 +214,7 @@ describe("signals", () => {
     writeFileSync(file, `${model("broken")}nonsense = 1\n`);
     server.signal("SIGHUP");
     await waitFor(() => server.output().includes("the old configuration stays in force"), "the refusal");
-    expect(server.output()).toContain("models[0].nonsense: unknown name");
+    expect(server.output()).toContain('model "broken", nonsense (line 7): unknown name');
     expect(await models()).toEqual(["before"]);
 
     writeFileSync(file, `[server]\nport = 1\n${model("after")}`);
