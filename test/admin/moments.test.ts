@@ -43,6 +43,11 @@ describe("a range", () => {
     expect(chosenRange(undefined, untilMs, nowMs)).toEqual({ sinceMs: Date.UTC(2026, 9, 1), untilMs });
   });
 
+  test("that begins in the future is there, and has nothing in it yet", () => {
+    const sinceMs = Date.UTC(2999, 0);
+    expect(chosenRange(sinceMs, undefined, nowMs)).toEqual({ sinceMs, untilMs: sinceMs + 60_000 });
+  });
+
   test("does not end before it begins", () => {
     expect(chosenRange(5, 5, nowMs)).toBeNull();
   });

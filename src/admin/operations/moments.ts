@@ -74,7 +74,8 @@ export function chosenRange(
   until: number | undefined,
   nowMs: number,
 ): ChosenRange | null {
-  const untilMs = until ?? endOfMinute(nowMs);
+  // What begins later has not happened yet, and is no mistake.
+  const untilMs = until ?? Math.max(endOfMinute(nowMs), (since ?? 0) + msPerMinute);
   const sinceMs = since ?? Math.max(0, untilMs - weekMs);
   return sinceMs < untilMs ? { sinceMs, untilMs } : null;
 }
