@@ -242,16 +242,16 @@ export class PostgresNode implements StoreNode {
     await this.#life.clearDeadNodes(this.#no);
   }
 
-  /** One sign of life at a time; one that hangs is given up by its deadline. */
+  /** One heartbeat at a time; one that hangs is abandoned at its deadline. */
   #beat(): void {
     this.#health.beatDue(this.#beatMs);
     if (this.#joiningAnew !== null) return;
-    this.#turn ??= this.#giveSignOfLife().finally(() => {
+    this.#turn ??= this.#heartbeat().finally(() => {
       this.#turn = null;
     });
   }
 
-  async #giveSignOfLife(): Promise<void> {
+  async #heartbeat(): Promise<void> {
     try {
       // A lane that finds the node fenced meanwhile joins anew on the same connection, and so after this is answered.
       const isAlive = await this.#life.beat(this.#no, this.#gateway.inFlight());
@@ -267,7 +267,7 @@ export class PostgresNode implements StoreNode {
     if (this.#lanes.size > 0) this.#keeper.keepOverdue((ms) => this.#lanes.endsPendingFor(ms));
   }
 
-  /** Found by a sign of life or by any lane, and by several at once. */
+  /** Detected by the heartbeat or any lane, possibly by several at once. */
   #fenced(): void {
     if (this.#health.state !== "joined") return;
     this.#health.state = "joining";
