@@ -32,18 +32,12 @@ export async function admitOptional(gateway: Gateway, exchange: Exchange): Promi
 
 function takeToken(gateway: Gateway, exchange: Exchange, key: KeyRecord): KeyRecord | Promise<KeyRecord> {
   const verdict = gateway.rateLimits.take(key.id, key.rpmLimit);
-  return verdict instanceof Promise ? heedLater(verdict, exchange, key) : heed(verdict, exchange, key);
+  return verdict instanceof Promise
+    ? verdict.then((decided) => applyVerdict(decided, exchange, key))
+    : applyVerdict(verdict, exchange, key);
 }
 
-async function heedLater(
-  deciding: Promise<RateVerdict>,
-  exchange: Exchange,
-  key: KeyRecord,
-): Promise<KeyRecord> {
-  return heed(await deciding, exchange, key);
-}
-
-function heed(verdict: RateVerdict, exchange: Exchange, key: KeyRecord): KeyRecord {
+function applyVerdict(verdict: RateVerdict, exchange: Exchange, key: KeyRecord): KeyRecord {
   exchange.rate = verdict;
   if (verdict.allowed) return key;
   throw new GatewayError(
