@@ -20,8 +20,8 @@ export interface Answering {
   readonly bill: Bill;
 }
 
-/** What an answer has revealed beside its content. */
-export interface Shown {
+/** What the gateway learns from an answer beside its content. */
+export interface AnswerFacts {
   /** Ids of the provider's resources. */
   readonly given: readonly string[];
   /** Null if the provider has not reported it, or not yet. */
@@ -32,15 +32,15 @@ export interface Shown {
 }
 
 /** Stores the ids the client knows now, and what is charged beside tokens. Call it before settling. */
-export function recordShown(answering: Answering, shown: Shown): void {
+export function recordFacts(answering: Answering, facts: AnswerFacts): void {
   const { gateway, exchange, key, generation, attempt, opened, bill } = answering;
-  const tokens = shown.usage === null ? bill.held.input : totalTokens(shown.usage);
+  const tokens = facts.usage === null ? bill.held.input : totalTokens(facts.usage);
   const giver = { provider: opened.deployment.provider.settings.name, credential: opened.credential };
-  gateway.givenIds.remember(key.id, giver, shown.given, tokens);
+  gateway.givenIds.remember(key.id, giver, facts.given, tokens);
   if (attempt.translation !== null && generation.request.mayStore) {
-    gateway.keptItems.keep(key.id, shown.items());
+    gateway.keptItems.keep(key.id, facts.items());
   }
-  exchange.extras = usedExtras(exchange, shown.extras);
+  exchange.extras = usedExtras(exchange, facts.extras);
 }
 
 export const jsonHeaders = { "content-type": "application/json" };

@@ -18,7 +18,7 @@ export interface WholeAnswer {
   readonly given: readonly string[];
   /** What the provider reports beside tokens. */
   readonly extras: ReportedExtras | null;
-  /** See `Shown`. */
+  /** See `AnswerFacts`. */
   items(): readonly string[];
   /** The same answer, with another usage for the client to see. Absent where the provider's bytes pass through. */
   showing?(usage: Usage): WholeAnswer | Promise<WholeAnswer>;

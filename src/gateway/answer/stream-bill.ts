@@ -2,7 +2,7 @@ import { noUsage, totalTokens } from "../../base/usage.ts";
 import type { Evidence } from "../charge/bill.ts";
 import { usedExtras } from "../charge/extras.ts";
 import { Produced } from "../charge/produced.ts";
-import { type Answering, recordShown } from "./answering.ts";
+import { type Answering, recordFacts } from "./answering.ts";
 import type { StreamRelayer } from "./stream-relayer.ts";
 
 /** How often what was produced is journaled while a stream runs. */
@@ -62,7 +62,7 @@ export class StreamBill {
   settleBrokenOff(outcome: "failed" | "cancelled"): Promise<unknown> | undefined {
     const { bill } = this.#answering;
     try {
-      recordShown(this.#answering, this.#relayer);
+      recordFacts(this.#answering, this.#relayer);
       const isCharged = outcome === "cancelled" ? hasCharge(this.#relayer) : this.#relayer.started;
       if (isCharged) return bill.settle(outcome, this.evidence(), 200, null);
       bill.release();

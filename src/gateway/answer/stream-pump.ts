@@ -9,7 +9,7 @@ import { endExchange } from "../end-exchange.ts";
 import type { Exchange } from "../exchange.ts";
 import { costComment } from "../headers.ts";
 import { largeTurns } from "../large/large-turns.ts";
-import { type Answering, recordShown, streamHeaders } from "./answering.ts";
+import { type Answering, recordFacts, streamHeaders } from "./answering.ts";
 import { ClientStream } from "./client-stream.ts";
 import { ForgottenEnd } from "./forgotten-end.ts";
 import { LeftStream } from "./left-stream.ts";
@@ -202,7 +202,7 @@ export class StreamPump implements Guarded, Interruptible {
     if (recorder !== null) await this.#readTrailing((piece) => void end.push(piece));
     for (const piece of end) recorder?.append(bytesOf(piece));
     const stored = recorder?.finish({ status: 200, headers: streamHeaders }) ?? null;
-    recordShown(this.#answering, this.#relayer);
+    recordFacts(this.#answering, this.#relayer);
     await this.#answering.bill.settle("completed", this.#bill.evidence(), 200, stored);
     try {
       await this.#write(costComment(this.#exchange, this.#answering.key));

@@ -54,7 +54,7 @@ export interface StreamRelayer {
   readonly given: readonly string[];
   /** What the provider has reported beside tokens. */
   readonly extras: ReportedExtras | null;
-  /** See `Shown`. */
+  /** See `AnswerFacts`. */
   items(): readonly string[];
   /** True once there is something to charge: content has gone to the client, or the provider reports output for certain. */
   readonly started: boolean;

@@ -4,7 +4,7 @@ import type { ReportedUsage, Usage } from "../../base/usage.ts";
 import type { Evidence } from "../charge/bill.ts";
 import { Produced } from "../charge/produced.ts";
 import { addCostHeaders, addHeaders, addMissingHeaders, commonHeaders } from "../headers.ts";
-import { type Answering, jsonHeaders, recordShown, streamHeaders } from "./answering.ts";
+import { type Answering, jsonHeaders, recordFacts, streamHeaders } from "./answering.ts";
 import { chargeFailure } from "./charge-failure.ts";
 import type { WholeAnswer } from "./read-answer.ts";
 import { readWhole } from "./whole-answer.ts";
@@ -60,7 +60,7 @@ export function settleWhole(answering: Answering, whole: WholeAnswer): Promise<u
   exchange.recorder = recorder;
   recorder?.append(typeof whole.body === "string" ? Buffer.from(whole.body) : whole.body);
   const stored = recorder?.finish({ status: 200, headers: contentHeaders(answering) }) ?? null;
-  recordShown(answering, whole);
+  recordFacts(answering, whole);
   return bill.settle("completed", evidenceOf(answering, whole), 200, stored);
 }
 
