@@ -11,7 +11,7 @@ import { costComment } from "../headers.ts";
 import { largeTurns } from "../large/large-turns.ts";
 import { type Answering, recordFacts, streamHeaders } from "./answering.ts";
 import { ClientStream } from "./client-stream.ts";
-import { ForgottenEnd } from "./forgotten-end.ts";
+import { MissingEndDetector } from "./missing-end-detector.ts";
 import { LeftStream } from "./left-stream.ts";
 import { readTrailing, trailingMs } from "./read-trailing.ts";
 import { hasCharge, StreamBill } from "./stream-bill.ts";
@@ -51,7 +51,7 @@ export class StreamPump implements Guarded, Interruptible {
   #waiting: Uint8Array | null = null;
   /** The provider was silent for too long after a complete answer, and its call was ended. */
   #isOverdue = false;
-  readonly #forgottenEnd: ForgottenEnd;
+  readonly #missingEnd: MissingEndDetector;
   #trailingUntilMs = Number.POSITIVE_INFINITY;
 
   constructor(answering: Answering, relayer: StreamRelayer) {
@@ -59,7 +59,7 @@ export class StreamPump implements Guarded, Interruptible {
     this.#answering = answering;
     this.#relayer = relayer;
     this.#bill = new StreamBill(answering, relayer);
-    this.#forgottenEnd = new ForgottenEnd(relayer);
+    this.#missingEnd = new MissingEndDetector(relayer);
     this.#opened = opened;
     this.#exchange = exchange;
     this.#recorder = exchange.recorder;
@@ -253,7 +253,7 @@ export class StreamPump implements Guarded, Interruptible {
     if (this.#state !== "streaming") return;
     this.#bill.journalIfDue(nowMs);
     if (client.isBlocked(nowMs)) return;
-    if (this.#forgottenEnd.isOverdue(client.lastPieceMs, nowMs)) {
+    if (this.#missingEnd.isOverdue(client.lastPieceMs, nowMs)) {
       this.#isOverdue = true;
       this.#opened.abort();
     }
