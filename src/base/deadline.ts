@@ -1,4 +1,4 @@
-import { whenGatheredIsHandled } from "./gathering.ts";
+import { whenBatchesAreHandled } from "./turn-batch.ts";
 
 /**
  * What comes through another thread (`fetch`, a worker) is passed on by it, and that thread may wake later than this one.
@@ -13,7 +13,7 @@ const catchUpMs = 100;
  */
 export function afterArrivals(callback: () => void): void {
   // Bun runs immediates before it polls the sockets, so the second one has a whole poll before it.
-  const afterPoll = () => setImmediate(() => setImmediate(() => whenGatheredIsHandled(callback)));
+  const afterPoll = () => setImmediate(() => setImmediate(() => whenBatchesAreHandled(callback)));
   setTimeout(afterPoll, catchUpMs);
 }
 

@@ -1,6 +1,6 @@
 import { assert } from "../base/assert.ts";
-import { Gathering } from "../base/gathering.ts";
 import { traceContextOf } from "../base/trace-context.ts";
+import { TurnBatch } from "../base/turn-batch.ts";
 import { mostInput } from "../catalog/estimate.ts";
 import { type ClientDialectName, clientDialect } from "../dialects/registry.ts";
 import type { KeyRecord } from "../store/store.ts";
@@ -37,7 +37,7 @@ import {
 } from "./request/request.ts";
 
 /** Requests that come in one turn of the event loop go their way together. */
-const arrivals = new Gathering<() => void>((resume) => resume());
+const arrivals = new TurnBatch<() => void>((resume) => resume());
 
 /**
  * A generation request, from top to bottom. Every step may refuse it by throwing a GatewayError, and then no later step

@@ -1,6 +1,6 @@
 import type { Socket, SocketHandler } from "bun";
 import { assert } from "../base/assert.ts";
-import { Gathering } from "../base/gathering.ts";
+import { TurnBatch } from "../base/turn-batch.ts";
 import { AnswerReader } from "./answer-reader.ts";
 import { DeliveryCheck } from "./delivery-check.ts";
 import { RequestWriter } from "./request-writer.ts";
@@ -264,7 +264,7 @@ export class Connection {
 }
 
 /** The pieces of all providers: events of many streams that come in one turn are relayed together. */
-const arrivals = new Gathering<Connection>((connection) => connection.readArrived());
+const arrivals = new TurnBatch<Connection>((connection) => connection.readArrived());
 
 /** Passes a socket's events to its connection. */
 export const connectionEvents: SocketHandler<Connection> = {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Socket, TCPSocketListener } from "bun";
 import { abortAfter, afterArrivals, startDeadline } from "../../src/base/deadline.ts";
-import { Gathering } from "../../src/base/gathering.ts";
+import { TurnBatch } from "../../src/base/turn-batch.ts";
 import { Gate } from "../../src/limits/concurrency.ts";
 
 const limitMs = 30;
@@ -93,16 +93,16 @@ test("a deadline that was cancelled never gives up, not even when its time was o
   expect(isGivenUp).toBe(false);
 });
 
-test("what was gathered has been handled too, however many turns that takes", async () => {
+test("batched items have been handled too, however many turns that takes", async () => {
   let handled = 0;
-  const gathering = new Gathering<number>(() => {
+  const batch = new TurnBatch<number>(() => {
     handled += 1;
   });
   await new Promise<void>((resolve) => {
     afterArrivals(() => {
-      for (let item = 0; item < 1000; item += 1) gathering.add(item);
+      for (let item = 0; item < 1000; item += 1) batch.add(item);
       // Arrives all the time, and is not waited for.
-      const more = setInterval(() => gathering.add(0), 0);
+      const more = setInterval(() => batch.add(0), 0);
       afterArrivals(() => {
         clearInterval(more);
         resolve();

@@ -1,46 +1,46 @@
 import { describe, expect, test } from "bun:test";
-import { Gathering } from "../../src/base/gathering.ts";
 import { nextTurn } from "../../src/base/next-turn.ts";
+import { TurnBatch } from "../../src/base/turn-batch.ts";
 
-/** A gathering of numbers, and which of them it handled in which turn. */
+/** A batch of numbers, and which of them it handled in which turn. */
 class Watched {
   readonly turns: number[][] = [];
-  readonly #gathering = new Gathering<number>((item) => void this.turns.at(-1)?.push(item));
+  readonly #batch = new TurnBatch<number>((item) => void this.turns.at(-1)?.push(item));
   #next = 0;
 
-  /** Offers so many items in one turn, and returns how many of them were gathered. */
+  /** Offers so many items in one turn, and returns how many of them were batched. */
   async turn(items: number): Promise<number> {
     this.turns.push([]);
-    let gathered = 0;
+    let batched = 0;
     for (let offered = 0; offered < items; offered += 1) {
       const item = this.#next++;
-      if (this.#gathering.shouldAdd()) {
-        this.#gathering.add(item);
-        gathered += 1;
+      if (this.#batch.shouldAdd()) {
+        this.#batch.add(item);
+        batched += 1;
       } else {
         this.turns.at(-1)?.push(item);
       }
     }
     await nextTurn();
-    return gathered;
+    return batched;
   }
 
   async manyTurns(count: number, items: number): Promise<number> {
-    let gathered = 0;
-    for (let turn = 0; turn < count; turn += 1) gathered += await this.turn(items);
-    return gathered;
+    let batched = 0;
+    for (let turn = 0; turn < count; turn += 1) batched += await this.turn(items);
+    return batched;
   }
 }
 
 describe("what arrives in one turn of the event loop", () => {
-  test("is handled at once while it comes alone, but for a look now and then", async () => {
+  test("is handled immediately while it comes alone, except for an occasional probe", async () => {
     const watched = new Watched();
     expect(await watched.manyTurns(63, 1)).toBe(0);
     expect(await watched.turn(1)).toBe(1);
     expect(await watched.manyTurns(63, 1)).toBe(0);
   });
 
-  test("is gathered once a look has found a crowd, and handled in its order", async () => {
+  test("is batched once a crowd is found, and handled in order", async () => {
     const watched = new Watched();
     await watched.manyTurns(63, 1);
     expect(await watched.manyTurns(10, 5)).toBe(50);
@@ -48,7 +48,7 @@ describe("what arrives in one turn of the event loop", () => {
     expect(watched.turns.slice(63).map((items) => items.length)).toEqual(Array(10).fill(5));
   });
 
-  test("goes on being gathered through a few small turns, and no longer once the crowd has gone", async () => {
+  test("is still batched through a few small turns, but not after the crowd has gone", async () => {
     const watched = new Watched();
     await watched.manyTurns(63, 1);
     await watched.manyTurns(10, 5);
@@ -57,7 +57,7 @@ describe("what arrives in one turn of the event loop", () => {
     expect(await watched.manyTurns(20, 1)).toBe(0);
   });
 
-  test("is handled in several turns if it is very much, so that others get theirs", async () => {
+  test("is split over several turns if there is a lot, so that other work gets its turn", async () => {
     const watched = new Watched();
     await watched.manyTurns(63, 1);
     expect(await watched.turn(150)).toBe(150);
@@ -70,12 +70,12 @@ describe("what arrives in one turn of the event loop", () => {
     expect(watched.turns.flat()).toEqual(Array.from({ length: 213 }, (_, item) => item));
   });
 
-  test("is handled even if what came before it throws", async () => {
-    const gathering = new URL("../../src/base/gathering.ts", import.meta.url).pathname;
+  test("is handled even if an earlier item throws", async () => {
+    const module = new URL("../../src/base/turn-batch.ts", import.meta.url).pathname;
     const script = `
-      import { Gathering } from ${JSON.stringify(gathering)};
+      import { TurnBatch } from ${JSON.stringify(module)};
       process.on("uncaughtException", (error) => console.log(error.message));
-      const handled = new Gathering((item) => {
+      const handled = new TurnBatch((item) => {
         if (item === 2) throw new Error("2 failed");
         console.log(item);
       });
