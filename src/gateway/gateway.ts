@@ -14,7 +14,7 @@ import type { LocalCounts } from "./charge/bill.ts";
 import type { Configured } from "./configured.ts";
 import type { LargeBodies } from "./large/large-bodies.ts";
 import type { GivenIdRegistry } from "./request/given-ids.ts";
-import type { KeptItems } from "./request/kept-items.ts";
+import type { ResponseItemCache } from "./request/response-item-cache.ts";
 
 /** Everything that serving a request needs; put together in `src/app`. */
 export interface Gateway {
@@ -32,7 +32,7 @@ export interface Gateway {
   readonly accounts: Accounts;
   readonly claims: Claims;
   readonly givenIds: GivenIdRegistry;
-  readonly keptItems: KeptItems;
+  readonly responseItems: ResponseItemCache;
   readonly tokens: LocalCounts;
   readonly watchdog: Watchdog;
   readonly ongoing: Ongoing;

@@ -38,7 +38,7 @@ export function recordFacts(answering: Answering, facts: AnswerFacts): void {
   const giver = { provider: opened.deployment.provider.settings.name, credential: opened.credential };
   gateway.givenIds.remember(key.id, giver, facts.given, tokens);
   if (attempt.translation !== null && generation.request.mayStore) {
-    gateway.keptItems.keep(key.id, facts.items());
+    gateway.responseItems.add(key.id, facts.items());
   }
   exchange.extras = usedExtras(exchange, facts.extras);
 }

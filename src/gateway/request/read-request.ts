@@ -7,9 +7,9 @@ import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import { hasManyValues, largeBodyBytes } from "../large/is-large.ts";
 import type { JobOwner, ReadResult } from "../large/jobs.ts";
-import { withKeptItems } from "./kept-items.ts";
 import { type BodyLimit, readBody } from "./read-body.ts";
 import { ClientRequest, checkRequest, type Expected, expectedOf, parseTruncated } from "./request.ts";
+import { withCachedItems } from "./response-item-cache.ts";
 
 /** Reads and validates a body. Its memory counts against the budget meanwhile. */
 export async function readRequest(
@@ -29,7 +29,7 @@ export async function readRequest(
     const scanned = truncateBody(bytes);
     if (hasManyValues(bytes, scanned)) return await readLarge(gateway, exchange, key, bytes, expected);
     const request = new ClientRequest(bytes, checkRequest(bytes, expected, scanned));
-    return withKeptItems(request, expected, gateway.keptItems, key.id);
+    return withCachedItems(request, expected, gateway.responseItems, key.id);
   } finally {
     reservation.release();
   }

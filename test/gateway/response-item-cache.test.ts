@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { KeptItems, withKeptItems } from "../../src/gateway/request/kept-items.ts";
 import { ClientRequest, checkRequest, type Expected } from "../../src/gateway/request/request.ts";
+import { ResponseItemCache, withCachedItems } from "../../src/gateway/request/response-item-cache.ts";
 import { FakeClock } from "../support/clock.ts";
 
 const hour = 60 * 60_000;
@@ -10,23 +10,23 @@ const message = (id: string, text = "Let me look.") =>
 describe("items of translated answers", () => {
   test("are found by the key whose answer they came in, for an hour", () => {
     const clock = new FakeClock();
-    const kept = new KeptItems(clock);
-    kept.keep("key_1", [message("msg_1"), '{"type":"odd"}']);
-    expect(kept.find("key_1", "msg_1")).toMatchObject({ id: "msg_1" });
-    expect(kept.find("key_2", "msg_1")).toBeNull();
-    expect(kept.find("key_1", "msg_2")).toBeNull();
+    const cache = new ResponseItemCache(clock);
+    cache.add("key_1", [message("msg_1"), '{"type":"odd"}']);
+    expect(cache.find("key_1", "msg_1")).toMatchObject({ id: "msg_1" });
+    expect(cache.find("key_2", "msg_1")).toBeNull();
+    expect(cache.find("key_1", "msg_2")).toBeNull();
     clock.advance(hour + 1);
-    expect(kept.find("key_1", "msg_1")).toBeNull();
+    expect(cache.find("key_1", "msg_1")).toBeNull();
   });
 
-  test("give way to newer ones, and are never larger than a megabyte", () => {
-    const kept = new KeptItems(new FakeClock());
+  test("are evicted by newer ones, and are never larger than a megabyte", () => {
+    const cache = new ResponseItemCache(new FakeClock());
     const large = "x".repeat(900_000);
-    for (let index = 0; index < 50; index += 1) kept.keep("key_1", [message(`msg_${index}`, large)]);
-    expect(kept.find("key_1", "msg_0")).toBeNull();
-    expect(kept.find("key_1", "msg_49")).not.toBeNull();
-    kept.keep("key_1", [message("msg_huge", "x".repeat(1_100_000))]);
-    expect(kept.find("key_1", "msg_huge")).toBeNull();
+    for (let index = 0; index < 50; index += 1) cache.add("key_1", [message(`msg_${index}`, large)]);
+    expect(cache.find("key_1", "msg_0")).toBeNull();
+    expect(cache.find("key_1", "msg_49")).not.toBeNull();
+    cache.add("key_1", [message("msg_huge", "x".repeat(1_100_000))]);
+    expect(cache.find("key_1", "msg_huge")).toBeNull();
   });
 });
 
@@ -36,13 +36,13 @@ describe("a request that refers to items", () => {
     options: { anthropicBeta: false },
     limits: { maxMembers: 1000, maxListItems: 1000 },
   };
-  const kept = new KeptItems(new FakeClock());
-  kept.keep("key_1", [message("msg_1")]);
+  const cache = new ResponseItemCache(new FakeClock());
+  cache.add("key_1", [message("msg_1")]);
 
   function expanded(input: unknown): { readonly input: unknown; readonly isSame: boolean } {
     const bytes = Buffer.from(JSON.stringify({ model: "m", input }));
     const request = new ClientRequest(bytes, checkRequest(bytes, expected));
-    const result = withKeptItems(request, expected, kept, "key_1");
+    const result = withCachedItems(request, expected, cache, "key_1");
     return { input: result.body["input"], isSame: result === request };
   }
 
@@ -54,7 +54,7 @@ describe("a request that refers to items", () => {
     }
   });
 
-  test("stays as it is if none of them is kept here", () => {
+  test("stays as it is if none of them is cached", () => {
     for (const input of [
       "Hello",
       [{ role: "user", content: "Hello" }],
