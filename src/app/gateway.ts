@@ -22,7 +22,7 @@ export function createGateway(settings: Settings, services: Services): Gateway {
     keys: services.keys,
     accounts: backend.accounts,
     claims: backend.claims,
-    givenIds: services.givenIds,
+    idOwners: services.idOwners,
     responseItems: new ResponseItemCache(clock),
     rateLimits: backend.rateLimits,
     addressLimiter: new AddressLimiter(clock, settings.server.anonymousRpm),

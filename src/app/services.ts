@@ -5,7 +5,7 @@ import type { Clock } from "../base/clock.ts";
 import { TokenCounter } from "../catalog/tokens/counter.ts";
 import type { Settings } from "../config/settings.ts";
 import { LargeBodies } from "../gateway/large/large-bodies.ts";
-import { GivenIdRegistry } from "../gateway/request/given-ids.ts";
+import { ProviderIdOwners } from "../gateway/request/provider-id-owners.ts";
 import { KeyRing } from "../keys/keyring.ts";
 import type { Log, Logs } from "../observe/log.ts";
 import { CallerIdQueue } from "../store/caller-id-queue.ts";
@@ -20,7 +20,7 @@ export interface Services {
   readonly logs: Logs;
   readonly backend: Backend;
   readonly keys: KeyRing;
-  readonly givenIds: GivenIdRegistry;
+  readonly idOwners: ProviderIdOwners;
   readonly live: Live;
   readonly tracing: CurrentTracing;
   readonly tokenCounter: TokenCounter;
@@ -40,7 +40,7 @@ export async function openServices(
 ): Promise<Services> {
   const { store } = backend;
   const keys = new KeyRing(clock, backend.keys);
-  const givenIds = new GivenIdRegistry({ store, clock });
+  const idOwners = new ProviderIdOwners({ store, clock });
   const live = new Live(clock);
   const tracing = await CurrentTracing.start(settings.tracing, version, (err) =>
     logs.log.warn({ err }, "the last traces could not be sent"),
@@ -69,7 +69,7 @@ export async function openServices(
     logs,
     backend,
     keys,
-    givenIds,
+    idOwners,
     live,
     tracing,
     tokenCounter,

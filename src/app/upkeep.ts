@@ -27,19 +27,19 @@ export class Upkeep {
   }
 
   start(): void {
-    const { watcher, backend, givenIds } = this.#services;
+    const { watcher, backend, idOwners } = this.#services;
     watcher.start();
     this.#alarms.start();
     backend.claims.startPruning(this.#pruningFailed);
-    givenIds.startPruning(this.#pruningFailed);
+    idOwners.startPruning(this.#pruningFailed);
     this.#retention.start();
   }
 
   async stop(): Promise<void> {
-    const { watcher, backend, givenIds } = this.#services;
+    const { watcher, backend, idOwners } = this.#services;
     await watcher.stop();
     backend.claims.stopPruning();
-    givenIds.stopPruning();
+    idOwners.stopPruning();
     this.#alarms.stop();
     await this.#retention.stop();
   }

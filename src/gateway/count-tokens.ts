@@ -14,7 +14,7 @@ import type { Configured } from "./configured.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Gateway } from "./gateway.ts";
 import { commonHeaders } from "./headers.ts";
-import { continuationOf } from "./request/given-ids.ts";
+import { continuationOf } from "./request/provider-id-owners.ts";
 import { readRequest } from "./request/read-request.ts";
 import { type ClientRequest, findModel, refuseForbidden } from "./request/request.ts";
 import { askingCodes, rateHeaders, type ServedOperation } from "./served-operation.ts";
@@ -58,7 +58,7 @@ async function countTokens(gateway: Gateway, exchange: Exchange): Promise<Respon
   refuseForbidden(configured, key, model);
   const { mentions } = request;
   const continuing = { configured, key, model, dialect: client, mentions } as const;
-  const { scope, credential } = await continuationOf(gateway.givenIds, continuing);
+  const { scope, credential } = await continuationOf(gateway.idOwners, continuing);
   const counting = new Counting(exchange, request);
   const plan: CountingPlan = {
     model,

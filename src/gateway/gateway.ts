@@ -13,7 +13,7 @@ import type { Watchdog } from "./answer/watchdog.ts";
 import type { LocalCounts } from "./charge/bill.ts";
 import type { Configured } from "./configured.ts";
 import type { LargeBodies } from "./large/large-bodies.ts";
-import type { GivenIdRegistry } from "./request/given-ids.ts";
+import type { ProviderIdOwners } from "./request/provider-id-owners.ts";
 import type { ResponseItemCache } from "./request/response-item-cache.ts";
 
 /** Everything that serving a request needs; put together in `src/app`. */
@@ -31,7 +31,7 @@ export interface Gateway {
   readonly largeBodies: LargeBodies;
   readonly accounts: Accounts;
   readonly claims: Claims;
-  readonly givenIds: GivenIdRegistry;
+  readonly idOwners: ProviderIdOwners;
   readonly responseItems: ResponseItemCache;
   readonly tokens: LocalCounts;
   readonly watchdog: Watchdog;

@@ -25,8 +25,8 @@ import type { Gateway } from "./gateway.ts";
 import { largeBodyBytes } from "./large/is-large.ts";
 import { largeTurns } from "./large/large-turns.ts";
 import { refuseOverlongInput } from "./request/context-window.ts";
-import { continuationOf } from "./request/given-ids.ts";
 import { claimIdempotency, replay } from "./request/idempotent.ts";
+import { continuationOf } from "./request/provider-id-owners.ts";
 import { readRequest, withoutValues } from "./request/read-request.ts";
 import {
   findModel,
@@ -70,7 +70,7 @@ export async function generate(
   refuseUnusableTools(request.truncated, model);
   const limit = clientDialect(dialect).limitOutput(request.truncated, model);
   const { mentions } = request;
-  const finding = continuationOf(gateway.givenIds, { configured, key, model, dialect, mentions });
+  const finding = continuationOf(gateway.idOwners, { configured, key, model, dialect, mentions });
   const { scope, credential, storedInput } = finding instanceof Promise ? await finding : finding;
   exchange.askedExtras = askedExtras(request, { dialect, configured, model, scope, key });
   exchange.extras = usedExtras(exchange, null);

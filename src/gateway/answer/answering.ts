@@ -36,7 +36,7 @@ export function recordFacts(answering: Answering, facts: AnswerFacts): void {
   const { gateway, exchange, key, generation, attempt, opened, bill } = answering;
   const tokens = facts.usage === null ? bill.held.input : totalTokens(facts.usage);
   const giver = { provider: opened.deployment.provider.settings.name, credential: opened.credential };
-  gateway.givenIds.remember(key.id, giver, facts.given, tokens);
+  gateway.idOwners.remember(key.id, giver, facts.given, tokens);
   if (attempt.translation !== null && generation.request.mayStore) {
     gateway.responseItems.add(key.id, facts.items());
   }

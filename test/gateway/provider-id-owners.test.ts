@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { systemClock } from "../../src/base/clock.ts";
 import type { JsonObject } from "../../src/base/json.ts";
-import { GivenIdRegistry } from "../../src/gateway/request/given-ids.ts";
+import { ProviderIdOwners } from "../../src/gateway/request/provider-id-owners.ts";
 import type { Store } from "../../src/store/store.ts";
 import { json, openAiError, sse } from "../support/answers.ts";
 import { upstreamKeys } from "../support/config.ts";
@@ -408,6 +408,6 @@ test("ids are pruned until there is nothing more to prune", async () => {
   const pruned = [1000, 1000, 999, 1000];
   let calls = 0;
   const store = { pruneGivenIds: () => Promise.resolve(pruned[calls++] ?? 0) } as unknown as Store;
-  await new GivenIdRegistry({ store, clock: systemClock }).prune();
+  await new ProviderIdOwners({ store, clock: systemClock }).prune();
   expect(calls).toBe(3);
 });

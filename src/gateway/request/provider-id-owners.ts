@@ -10,7 +10,7 @@ import type { GivenId, KeyRecord, Store } from "../../store/store.ts";
 import { isOwnAddress } from "../../vendors/own-address.ts";
 import type { Configured } from "../configured.ts";
 
-/** Whose answer an id came in: to the provider, the accounts of its credentials are strangers. */
+/** The provider and account that issued an id. Accounts of one provider cannot see each other's ids. */
 export type Giver = Pick<GivenId, "provider" | "credential">;
 
 const keptForMs = 90 * msPerDay;
@@ -18,14 +18,14 @@ const mostKept = 1_000_000;
 const pruneEveryMs = 10 * 60_000;
 const prunedAtOnce = 1000;
 const maxReferences = 1000;
-/** Vendors' ids have some fifty characters, those of nested gateways a few hundred. */
+/** Vendors' ids have about fifty characters, those of nested gateways a few hundred. */
 const maxIdChars = 1024;
 
 /**
- * A provider's ids belong to the key whose answer they came in. To the provider all keys are one account, so without
- * this a key could read another's conversations by naming them.
+ * Which key owns an id that a provider issued: the key whose answer contained it. To the provider all keys are one
+ * account, so without this check a key could read another key's conversations by naming them.
  */
-export class GivenIdRegistry {
+export class ProviderIdOwners {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #pruning = new Repeating();
@@ -35,9 +35,7 @@ export class GivenIdRegistry {
     this.#clock = clock;
   }
 
-  /**
-   * Call it before settling: the ids are durable once the charge is, and that is before the answer's end leaves.
-   */
+  /** Call before settling: the ids are then durable with the charge, before the end of the answer is sent. */
   remember(keyId: string, giver: Giver, ids: readonly string[], tokens: number): void {
     if (ids.length === 0) return;
     const digests = ids.filter((id) => id.length <= maxIdChars).map(digestOf);
@@ -48,9 +46,9 @@ export class GivenIdRegistry {
   }
 
   /**
-   * Who gave all of these to the key, and the most tokens that one of them stands for: items of a conversation each stand
-   * for all of it up to there, and files and containers for none of it. Null if any provider may be asked. Throws `not_found`
-   * for one that was not given to the key.
+   * Who issued these ids to the key, and how many tokens of stored conversation they add: the highest figure of any of
+   * them, because each item stands for the conversation up to it, and files and containers add none. Null if any
+   * provider may be used. Throws `not_found` for an id that the key does not own.
    */
   async find(key: KeyRecord, references: readonly Reference[]): Promise<GivenId | null> {
     if (references.length > maxReferences) {
@@ -96,9 +94,9 @@ function digestOf(id: string): string {
   return Bun.SHA256.hash(id, "hex").slice(0, 32);
 }
 
-/** What follows from the stored resources that a request names. */
+/** Routing and billing of a request that names stored resources. */
 export interface Continuation {
-  /** The provider that has them, if the key may use it; otherwise the key's own scope. */
+  /** The provider that stores them; the key's own scope if none are named. */
   readonly scope: string;
   /** The id of the provider's credential whose account has them; null if any may be used. */
   readonly credential: string | null;
@@ -116,7 +114,7 @@ export interface Continuing {
 }
 
 export function continuationOf(
-  givenIds: GivenIdRegistry,
+  idOwners: ProviderIdOwners,
   continuing: Continuing,
 ): Continuation | Promise<Continuation> {
   const { key, mentions } = continuing;
@@ -124,14 +122,14 @@ export function continuationOf(
   if (addresses.length > 0) refuseOwnAddresses(continuing, addresses);
   const lookedUp = references.length === 0 ? references : lookedUpOf(continuing, references);
   if (lookedUp.length === 0) return startingAnew(key);
-  return continuationAtGiver(givenIds, continuing, lookedUp);
+  return continuationAtGiver(idOwners, continuing, lookedUp);
 }
 
 function startingAnew({ scope }: KeyRecord): Continuation {
   return { scope, credential: null, storedInput: 0 };
 }
 
-/** No answer gives such an address, so no key has been given one. */
+/** No answer contains such an address, so no key can own one. */
 function refuseOwnAddresses(continuing: Continuing, addresses: readonly Address[]): void {
   const { providers } = continuing.configured.settings;
   const names = new Set(reachedBy(continuing).map(({ provider }) => provider));
@@ -141,7 +139,7 @@ function refuseOwnAddresses(continuing: Continuing, addresses: readonly Address[
   }
 }
 
-/** Those that a provider would look up. An answer that was written here is known by its id, and to no provider. */
+/** References that a provider would look up. Ids that the gateway issued are unknown to every provider. */
 function lookedUpOf(continuing: Continuing, references: readonly Reference[]): readonly Reference[] {
   const isPassed = reachedBy(continuing).some(({ dialects }) => isSpoken(continuing.dialect, dialects));
   return references.filter(({ kind, id }) => {
@@ -155,12 +153,12 @@ function reachedBy({ configured, key, model }: Continuing): readonly DeploymentS
 }
 
 async function continuationAtGiver(
-  givenIds: GivenIdRegistry,
+  idOwners: ProviderIdOwners,
   continuing: Continuing,
   references: readonly Reference[],
 ): Promise<Continuation> {
   const { configured, key, model } = continuing;
-  const given = await givenIds.find(key, references);
+  const given = await idOwners.find(key, references);
   if (given === null) return startingAnew(key);
   const { provider, credential, tokens } = given;
   const path = references[0]?.path ?? "";
@@ -179,7 +177,7 @@ function notGiven(path: string): GatewayError {
   );
 }
 
-/** Clients that recover know an earlier response by a code of its own, and a thread by what Anthropic says of it. */
+/** Clients recover on these: OpenAI's code for a missing response, and Anthropic's detail for a missing thread. */
 function notFound(path: string, message: string): GatewayError {
   if (path.startsWith("previous_response_id")) {
     const advice = "Send the whole conversation in `input`.";
@@ -195,5 +193,5 @@ function notFound(path: string, message: string): GatewayError {
   return new GatewayError("not_found", message, { param: path, ...(isThread ? threadNotFound : {}) });
 }
 
-/** By which Anthropic's SDK knows to send the whole conversation again. */
+/** Makes Anthropic's SDK send the whole conversation again. */
 const threadNotFound = { vendor: { details: { error_code: "thread_not_found" } } };
