@@ -126,12 +126,12 @@ class Counting {
     assert(dialect !== null, "only a provider that counts is asked to");
     const headers = clientDialect(client).forwardHeaders(this.#exchange.call.request.headers);
     const body = this.#bodyFor(dialect, deployment);
-    return { dialect, purpose: "count_tokens", model, stream: false, body, headers };
+    return { dialect, purpose: "countTokens", model, stream: false, body, headers };
   }
 
   #vendorOf({ provider, family, upstreamModel }: Deployment): BodyVendor | null {
     const headers = clientDialect(client).forwardHeaders(this.#exchange.call.request.headers);
-    return bodyVendorOf(provider.settings, client, family ?? upstreamModel, headers, "count_tokens");
+    return bodyVendorOf(provider.settings, client, family ?? upstreamModel, headers, "countTokens");
   }
 
   #bodyFor(dialect: ProviderDialectName, deployment: Deployment): Uint8Array | string {

@@ -1,5 +1,6 @@
 import type { Refusal } from "../dialects/errors/refusal.ts";
 import type { ForwardedHeaders } from "../dialects/headers.ts";
+import type { DialectPaths } from "../dialects/provider-dialect.ts";
 import type { ProviderDialectName } from "../dialects/registry.ts";
 import type { Head, Receiver, Transfer } from "../wire/transfer.ts";
 import type { Credential, CredentialUse } from "./credentials/credential.ts";
@@ -8,7 +9,8 @@ import type { ProviderSettings } from "./settings.ts";
 /** A request in a provider's dialect. The vendor adds its target and the credential. */
 export interface Prepared {
   readonly dialect: ProviderDialectName;
-  readonly purpose: "generate" | "count_tokens";
+  /** What it asks for: one of the paths that a dialect has. */
+  readonly purpose: keyof DialectPaths;
   /** The provider's name for it. Some vendors put it into the request's target. */
   readonly model: string;
   readonly stream: boolean;

@@ -151,7 +151,7 @@ describe("a limit on concurrent calls", () => {
 describe("the provider's own count of tokens", () => {
   const counting: Partial<Plan> = {
     clientDialect: "messages",
-    prepare: () => prepared({ dialect: "messages", purpose: "count_tokens" }),
+    prepare: () => prepared({ dialect: "messages", purpose: "countTokens" }),
   };
 
   test("is taken where it is offered", async () => {

@@ -47,7 +47,7 @@ export class DemoProvider implements Provider {
     const refusal = refusalOf(body);
     if (refusal !== null) return refused(dialect.errorFormat, refusal);
     const request = readDemoRequest(body);
-    if (purpose === "count_tokens") return Response.json({ input_tokens: request.inputTokens });
+    if (purpose === "countTokens") return Response.json({ input_tokens: request.inputTokens });
     const scenario = readScenario(request.text);
     if (scenario.sleepMs > 0 || signal.aborted) await abortable(scenario.sleepMs, signal);
     if (scenario.failStatus !== null) return failure(scenario.failStatus, scenario, dialect.errorFormat);

@@ -42,14 +42,14 @@ export function targetOf(prepared: Prepared, project: string | null, location = 
 }
 
 function claudeMethod({ model, purpose, stream }: Prepared): string {
-  if (purpose === "count_tokens") return "count-tokens:rawPredict";
+  if (purpose === "countTokens") return "count-tokens:rawPredict";
   return `${segment(model)}:${stream ? "streamRawPredict" : "rawPredict"}`;
 }
 
 /** A tuned model is an endpoint, whose name is a number. */
 function geminiMethod({ model, purpose, stream }: Prepared): string {
   const place = /^\d+$/.test(model) ? `endpoints/${model}` : `publishers/google/models/${segment(model)}`;
-  if (purpose === "count_tokens") return `${place}:countTokens`;
+  if (purpose === "countTokens") return `${place}:countTokens`;
   return `${place}:${stream ? "streamGenerateContent?alt=sse" : "generateContent"}`;
 }
 

@@ -96,7 +96,7 @@ describe("addresses", () => {
     test(`${title}, ${what}: ${url}`, () => {
       const asked =
         what === "count"
-          ? prepared({ dialect: "messages", purpose: "count_tokens" })
+          ? prepared({ dialect: "messages", purpose: "countTokens" })
           : prepared({ dialect: what, model: "my gpt" });
       expect(configured(lines).provider.url(asked)).toBe(url);
     });

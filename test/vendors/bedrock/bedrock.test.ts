@@ -32,7 +32,7 @@ test("B01: the region's address, also in China, and each operation's path", () =
   expect(operation({ ...asked, stream: true })).toBe("converse-stream");
   expect(operation({ ...asked, dialect: "messages" })).toBe("invoke");
   expect(operation({ ...asked, dialect: "messages", stream: true })).toBe("invoke-with-response-stream");
-  expect(operation({ ...asked, purpose: "count_tokens" })).toBe("count-tokens");
+  expect(operation({ ...asked, purpose: "countTokens" })).toBe("count-tokens");
 });
 
 test("B46: what is written to the cache for an hour is told apart", () => {
@@ -64,7 +64,7 @@ test("B26: at Mantle every model is spoken to in its maker's dialect", () => {
   const options = { region: "us-east-1", endpoint: "mantle" } as const;
   expect(addressOf({ ...given, options })).toBe("https://bedrock-mantle.us-east-1.api.aws");
   expect(mantleTarget({ ...asked, dialect: "messages" })).toBe("/anthropic/v1/messages");
-  expect(mantleTarget({ ...asked, dialect: "messages", purpose: "count_tokens" })).toBe(
+  expect(mantleTarget({ ...asked, dialect: "messages", purpose: "countTokens" })).toBe(
     "/anthropic/v1/messages/count_tokens",
   );
   expect(mantleTarget({ ...asked, dialect: "chat", model: "openai.gpt-oss-120b" })).toBe(

@@ -32,7 +32,7 @@ afterAll(() => server.stop(true));
 
 async function ask(operation: "chat" | "responses" | "messages" | "count_tokens", request: Request) {
   const body = await request.text();
-  const counting = { dialect: "messages", purpose: "count_tokens", body } as const;
+  const counting = { dialect: "messages", purpose: "countTokens", body } as const;
   const asked = operation === "count_tokens" ? counting : ({ dialect: operation, body } as const);
   return demo.respond(prepared(asked), request.signal);
 }

@@ -26,7 +26,7 @@ function keyOf(it: HttpProvider, index = 0): CredentialUse | null {
 type Asked = Prepared["dialect"] | "count_tokens";
 
 function asking(what: Asked, headers: Prepared["headers"] = {}): Prepared {
-  if (what === "count_tokens") return prepared({ dialect: "messages", purpose: "count_tokens", headers });
+  if (what === "count_tokens") return prepared({ dialect: "messages", purpose: "countTokens", headers });
   return prepared({ dialect: what, headers });
 }
 

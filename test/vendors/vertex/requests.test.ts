@@ -42,7 +42,7 @@ describe("addresses", () => {
     expect(url(adc, { ...gemini, stream: true })).toBe(
       `${place}/publishers/google/models/gemini-3-pro:streamGenerateContent?alt=sse`,
     );
-    expect(url(adc, { ...gemini, purpose: "count_tokens" })).toBe(
+    expect(url(adc, { ...gemini, purpose: "countTokens" })).toBe(
       `${place}/publishers/google/models/gemini-3-pro:countTokens`,
     );
     expect(url(adc, { ...gemini, model: "1234567890" })).toBe(
@@ -58,7 +58,7 @@ describe("addresses", () => {
     expect(url(adc, { ...claude, stream: true })).toBe(
       `${models}/claude-sonnet-4-5@20250929:streamRawPredict`,
     );
-    expect(url(adc, { ...claude, purpose: "count_tokens" })).toBe(`${models}/count-tokens:rawPredict`);
+    expect(url(adc, { ...claude, purpose: "countTokens" })).toBe(`${models}/count-tokens:rawPredict`);
     expect(url(adc, { ...claude, model: "a/../b?c" })).toBe(`${models}/a%2F..%2Fb%3Fc:rawPredict`);
   });
 
