@@ -3,12 +3,11 @@ import { SharedClaims } from "../idempotency/shared-claims.ts";
 import { SharedAccounts } from "../ledger/shared-accounts.ts";
 import { SharedRateLimits } from "../limits/shared-rate-limits.ts";
 import type { Log } from "../observe/log.ts";
-import type { NodeEvent } from "../store/node.ts";
+import { type NodeEvent, type NodeTiming, usualTiming } from "../store/node.ts";
 import { joinStore, openStore } from "../store/open.ts";
 import type { PostgresLocation } from "../store/settings.ts";
 import type { Backend } from "./backend.ts";
 import { logNodeEvent } from "./node-events.ts";
-import { nodeTiming } from "./node-timing.ts";
 
 export interface PostgresBackendOptions {
   readonly location: PostgresLocation;
@@ -60,4 +59,15 @@ export async function openPostgresBackend(options: PostgresBackendOptions): Prom
     await store.close();
     throw error;
   }
+}
+
+/**
+ * How long a node counts as alive after its last sign of life. Only Sluice's own tests change it, by
+ * `SLUICE_TEST_NODE_TIMING=lease,grace,beat,answer` in milliseconds: waiting for real leases would take minutes. It is
+ * no setting, because all nodes of a database should agree on it.
+ */
+function nodeTiming(text = process.env["SLUICE_TEST_NODE_TIMING"]): NodeTiming {
+  const [leaseMs, graceMs, beatMs, answerMs] = (text ?? "").split(",").map(Number);
+  if (!leaseMs || !graceMs || !beatMs || !answerMs) return usualTiming;
+  return { leaseMs, graceMs, beatMs, answerMs };
 }

@@ -1,21 +1,75 @@
 import { Command } from "commander";
 import { backupCommand } from "./commands/backup.ts";
 import { completionCommand } from "./commands/completion.ts";
-import { configCommands } from "./commands/config/index.ts";
-import { exchangesCommands } from "./commands/exchanges/index.ts";
+import { configCheckCommand } from "./commands/config/check.ts";
+import { configImportCommands } from "./commands/config/import.ts";
+import { configInitCommand } from "./commands/config/init.ts";
+import { configSchemaCommand } from "./commands/config/schema.ts";
+import { exchangesListCommand } from "./commands/exchanges/list.ts";
+import { exchangesShowCommand } from "./commands/exchanges/show.ts";
 import { healthCommand } from "./commands/health.ts";
 import { keysCommands } from "./commands/keys/index.ts";
-import { ledgerCommands } from "./commands/ledger/index.ts";
-import { modelsCommands } from "./commands/models/index.ts";
+import { ledgerAuditCommand } from "./commands/ledger/audit.ts";
+import { ledgerExportCommand } from "./commands/ledger/export.ts";
+import { modelsCheckCommand } from "./commands/models/check.ts";
+import { modelsImportCommand } from "./commands/models/import.ts";
+import { modelsListCommand } from "./commands/models/list.ts";
 import { nodesCommand } from "./commands/nodes.ts";
 import { restoreCommand } from "./commands/restore.ts";
 import { serveCommand } from "./commands/serve.ts";
-import { storeCommands } from "./commands/store/index.ts";
+import { storeCheckCommand } from "./commands/store/check.ts";
+import { storeCopyCommand } from "./commands/store/copy.ts";
+import { storeReopenCommand } from "./commands/store/reopen.ts";
 import { usageCommand } from "./commands/usage.ts";
 import { versionCommand } from "./commands/version.ts";
-import { examples, helpStyle } from "./help.ts";
+import { examples, group, helpStyle } from "./help.ts";
 import { plain } from "./terminal/style.ts";
 import type { Terminal } from "./terminal/terminal.ts";
+
+type CommandMaker = (terminal: Terminal) => Command;
+
+/** In the order of the help. */
+const commands: readonly CommandMaker[] = [
+  serveCommand,
+  keysCommands,
+  usageCommand,
+  groupOf("exchanges", "Find out why a request ended as it did", [
+    exchangesListCommand,
+    exchangesShowCommand,
+  ]),
+  groupOf("models", "See the models, and try their providers", [
+    modelsListCommand,
+    modelsCheckCommand,
+    modelsImportCommand,
+  ]),
+  groupOf("ledger", "Prove the books, and take them elsewhere", [ledgerAuditCommand, ledgerExportCommand]),
+  groupOf("config", "Write, check and describe the configuration", [
+    configInitCommand,
+    configCheckCommand,
+    configSchemaCommand,
+    configImportCommands,
+  ]),
+  backupCommand,
+  restoreCommand,
+  groupOf("store", "Check the database, and move the data between a folder and a database", [
+    storeCheckCommand,
+    storeCopyCommand,
+    storeReopenCommand,
+  ]),
+  nodesCommand,
+  healthCommand,
+  completionCommand,
+  versionCommand,
+];
+
+function groupOf(name: string, summary: string, makers: readonly CommandMaker[]): CommandMaker {
+  return (terminal) =>
+    group(
+      name,
+      summary,
+      makers.map((make) => make(terminal)),
+    );
+}
 
 /**
  * The whole command line. These files are light: each command imports what it needs when it runs, so that `serve`
@@ -49,24 +103,7 @@ export function buildProgram(terminal: Terminal, json = false): Command {
         ["sluice usage --by model --since 30d", "what was used, and what it cost"],
       ),
     );
-  for (const command of [
-    serveCommand(terminal),
-    keysCommands(terminal),
-    usageCommand(terminal),
-    exchangesCommands(terminal),
-    modelsCommands(terminal),
-    ledgerCommands(terminal),
-    configCommands(terminal),
-    backupCommand(terminal),
-    restoreCommand(terminal),
-    storeCommands(terminal),
-    nodesCommand(terminal),
-    healthCommand(terminal),
-    completionCommand(terminal),
-    versionCommand(terminal),
-  ]) {
-    program.addCommand(command);
-  }
+  for (const make of commands) program.addCommand(make(terminal));
   inheritSettings(program);
   if (!json) pointToHelp(program);
   return program;

@@ -1,12 +1,12 @@
 import { CommanderError } from "commander";
 import { OperationRefusal } from "../admin/operations/refusal.ts";
 import { CannotListen } from "../base/open-port.ts";
+import { systemCode } from "../base/system-code.ts";
 import { ConfigError } from "../config/problems.ts";
 import { StoreRefusal } from "../store/store.ts";
 import { CommandFailed, Misuse, Refused } from "./failure.ts";
 import { expandHelpAliases } from "./help-aliases.ts";
 import { buildProgram } from "./program.ts";
-import { systemFailure } from "./system-failure.ts";
 import type { Terminal } from "./terminal/terminal.ts";
 
 /** Runs one command line and returns its exit status: 0 done, 1 rejected, 2 misused. */
@@ -50,4 +50,21 @@ function messageOf(error: unknown): string {
 
 function problemsOf(error: unknown): object {
   return error instanceof ConfigError ? { problems: error.problems } : {};
+}
+
+interface SystemError extends Error {
+  readonly syscall?: unknown;
+  readonly path?: unknown;
+}
+
+/** An error of the system or the database as a sentence; null for a bug of ours. */
+function systemFailure(error: SystemError): string | null {
+  const code = systemCode(error);
+  if (code === null) return null;
+  if (code.startsWith("SQLITE_")) return `the database cannot be used: ${error.message} (${code})`;
+  if (!/^E[A-Z0-9]+$/.test(code)) return null;
+  const [, reason = error.message] = /^E[A-Z0-9]+: (.*?)(?:, \w+(?: '.*')?)?$/.exec(error.message) ?? [];
+  const what = typeof error.syscall === "string" ? `cannot ${error.syscall} ` : "";
+  const where = typeof error.path === "string" ? `${error.path}: ` : "";
+  return `${what}${where}${reason} (${code})`;
 }

@@ -68,7 +68,7 @@ export interface Passthrough {
   givenIds(answer: JsonObject, isThreaded?: boolean): readonly string[];
 }
 
-export interface UsageOption {
+interface UsageOption {
   isSet(body: JsonObject): boolean;
   readonly changes: BodyChanges;
 }
@@ -88,7 +88,7 @@ export interface TargetedRequest {
 }
 
 /** How a provider is asked to count the input of a request. */
-export interface TokenCounting {
+interface TokenCounting {
   /** From a request for an answer. */
   writeRequest(body: JsonObject, target: Target): JsonObject;
   /** The field of the answer that holds the count. */

@@ -19,7 +19,6 @@ import { formatAt, plainDocument, plainError, plainJson } from "./plain.ts";
 import { lastIfDraining, respond } from "./respond.ts";
 import { isAt, isOfInterface, meantPath, origins } from "./routes.ts";
 import { guardPatterns, hostProblem, targetProblem } from "./target.ts";
-import { asksForWebSocket, noWebSocket } from "./web-socket.ts";
 
 /** Routes of another room, such as the admin API. `addressOf` gives the address a request comes from. */
 export type Mounted = (addressOf: (request: Request) => string) => AnyElysia;
@@ -154,4 +153,14 @@ function notFound(request: Request, served: readonly Route[]): Response {
       : `; use ${meant}. The base URL of OpenAI clients ends in /v1, that of Anthropic clients does not`;
   const message = `There is nothing at ${request.method} ${path.slice(0, 200)}${hint}.`;
   return plainError(path, new GatewayError("not_found", message), {}, formatAt(path, request.headers));
+}
+
+function asksForWebSocket(request: Request): boolean {
+  return request.method === "GET" && /\bwebsocket\b/i.test(request.headers.get("upgrade") ?? "");
+}
+
+/** Codex tries a WebSocket first. On 426 it switches to HTTP at once; any other error is retried five times. */
+function noWebSocket(path: string): Response {
+  const message = "There are no WebSockets here; send the request as POST, and stream by server-sent events.";
+  return plainError(path, new GatewayError("upgrade_required", message), { upgrade: "HTTP/1.1" });
 }

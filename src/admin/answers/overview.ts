@@ -1,5 +1,5 @@
 import { assert } from "../../base/assert.ts";
-import { msPerHour, msPerMinute } from "../../base/clock.ts";
+import { type Clock, msPerHour, msPerMinute } from "../../base/clock.ts";
 import { quantileMs } from "../../observe/histogram.ts";
 import { type LatencyBand, type StepQuery, sumFigures, type TimeRange } from "../../store/store.ts";
 import type { AdminDeps, OpenExchange } from "../deps.ts";
@@ -8,7 +8,6 @@ import { figuresDocument } from "../operations/figures-document.ts";
 import { chosenRange, pastMoment } from "../operations/moments.ts";
 import { usageRow } from "../operations/usage-document.ts";
 import type { InFlightView, OverviewRange, OverviewView, SumsView, UsageRowView } from "../views.ts";
-import { CachedAnswers } from "./cached-answers.ts";
 import { keyName } from "./usage.ts";
 
 const topCount = 5;
@@ -138,4 +137,24 @@ function merged(bands: readonly LatencyBand[]): Band[] {
     else known.requests += requests;
   }
   return [...sums.values()].sort((a, b) => a.upToMs - b.upToMs);
+}
+
+/** Answers cached by name. Callers that ask while one is being computed share its promise. */
+class CachedAnswers<Value> {
+  readonly #clock: Clock;
+  readonly #byName = new Map<string, { readonly value: Promise<Value>; readonly madeAtMs: number }>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  get(name: string, forMs: number, make: () => Promise<Value>): Promise<Value> {
+    const nowMs = this.#clock.monotonicMs();
+    const cached = this.#byName.get(name);
+    if (cached !== undefined && nowMs - cached.madeAtMs < forMs) return cached.value;
+    const value = make();
+    this.#byName.set(name, { value, madeAtMs: nowMs });
+    value.catch(() => this.#byName.delete(name));
+    return value;
+  }
 }

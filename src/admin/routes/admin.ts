@@ -1,13 +1,14 @@
 import { Elysia } from "elysia";
 import { newId } from "../../base/id.ts";
 import { once } from "../../base/once.ts";
+import { admit } from "../auth/guard.ts";
 import type { AdminDeps } from "../deps.ts";
+import { metricsResponse } from "../metrics-response.ts";
 import { keyRoutes } from "./keys.ts";
-import { mountMetrics } from "./metrics.ts";
 import { modelRoutes } from "./models.ts";
 import { mountRoute } from "./mount.ts";
 import { adminOpenApi } from "./openapi.ts";
-import { AdminError, answerHeaders, refusalResponse } from "./refusal.ts";
+import { AdminError, accessError, answerHeaders, refusalResponse } from "./refusal.ts";
 import { reportRoutes } from "./reports.ts";
 import { mountSession } from "./session.ts";
 import { systemRoutes } from "./system.ts";
@@ -43,4 +44,13 @@ function jsonBlob(document: object): Blob {
 
 function documentHeaders(): Record<string, string> {
   return { ...answerHeaders, "x-request-id": newId("req_") };
+}
+
+/** Prometheus metrics at `/metrics`, with the admin token. */
+function mountMetrics(app: Elysia, deps: AdminDeps): void {
+  app.get("/metrics", async ({ request }) => {
+    const verdict = await admit(deps.guard, request, deps.addressOf(request), false);
+    if (verdict.kind === "admitted") return metricsResponse(deps);
+    return refusalResponse(await accessError(deps.guard.lockout, verdict));
+  });
 }

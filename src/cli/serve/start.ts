@@ -3,8 +3,8 @@ import { type RunningGateway, startGateway } from "../../app/start.ts";
 import { systemClock } from "../../base/clock.ts";
 import type { Settings } from "../../config/settings.ts";
 import { openFolder } from "../open-store.ts";
+import type { Style } from "../terminal/style.ts";
 import type { Terminal } from "../terminal/terminal.ts";
-import { adminTokenText, dashboardText } from "./admin-token.ts";
 import { takeBallast } from "./ballast.ts";
 import { type FirstKeys, firstKeysDocument, firstKeysText, makeFirstKeys, noKeysText } from "./first-run.ts";
 import { showSecrets } from "./show-secrets.ts";
@@ -97,4 +97,22 @@ function keysText({ issued }: FirstKeys, url: string, { settings, json, terminal
 /** A client cannot call a wildcard address. */
 function reachable(url: string): string {
   return url.replace(/^http:\/\/(0\.0\.0\.0|\[::\])(?=:)/, "http://127.0.0.1");
+}
+
+/** Shows the token generated at the first start. Only its hash is stored, so it is never shown again. */
+function adminTokenText(token: string, url: string, json: boolean, style: Style): string {
+  if (json) return JSON.stringify({ admin_token: token });
+  return [
+    `${style.good("✓")} The dashboard is at ${url}/admin. Its token is shown only now:`,
+    "",
+    `  ${style.bold(token)}`,
+    "",
+    "  Set SLUICE_ADMIN_TOKEN to use one of your own instead.",
+    "",
+  ].join("\n");
+}
+
+/** The dashboard's address, if the token is already known. */
+function dashboardText(url: string): string {
+  return `the dashboard is at ${url}/admin`;
 }

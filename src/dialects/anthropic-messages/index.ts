@@ -1,13 +1,13 @@
 import type { ClientDialect } from "../client-dialect.ts";
 import type { ProviderDialect } from "../provider-dialect.ts";
-import { wordCallIds } from "../tools/call-id.ts";
+import { legalCallId, wordCallIds } from "../tools/call-id.ts";
+import { takesOutputFormat } from "../translation/model-traits.ts";
 import { requestFields } from "./client/fields.ts";
 import { heartbeat, inBandError } from "./client/in-band.ts";
-import { operation } from "./client/operation.ts";
-import { limitOutput } from "./client/output-limit.ts";
+import { defaultMaxTokens, limitOutput } from "./client/output-limit.ts";
 import { readRequest } from "./client/request-in.ts";
 import { writeResponse } from "./client/response-out.ts";
-import { requestSchema } from "./client/schema.ts";
+import { inputMessage, messagesRequest, messagesResponse, requestSchema } from "./client/schema.ts";
 import { MessagesStreamWriter } from "./client/stream-out.ts";
 import { stripForeignReasoning, stripProvenReasoning } from "./client/strip-foreign-reasoning.ts";
 import { forwardHeaders, requestHeaders } from "./headers.ts";
@@ -16,7 +16,6 @@ import { writeRequest } from "./provider/request-out.ts";
 import { failureIn, readResponse } from "./provider/response-in.ts";
 import { MessagesStreamReader } from "./provider/stream-in.ts";
 import { MessagesScanner } from "./provider/stream-scanner.ts";
-import { toolRules } from "./provider/tool-rules.ts";
 import { figures } from "./provider/usage-in.ts";
 
 /** Anthropic defines the names and schemas of these tools, and the client runs them. */
@@ -26,7 +25,20 @@ const clientTools = /^(bash|text_editor|memory|computer)_/;
 const client: ClientDialect = {
   name: "messages",
   route: { path: "/v1/messages", acceptsApiKeyHeader: true },
-  operation,
+  operation: {
+    operationId: "createMessage",
+    summary: "Create message",
+    description: `When \`max_tokens\` is omitted it is ${defaultMaxTokens}; it is capped at the model's published output limit.`,
+    headers: ["compat-version", "anthropic-version", "anthropic-beta"],
+    request: "MessageRequest",
+    response: "MessageResponse",
+    events: "Events named by their `type`, from `message_start` to `message_stop`.",
+    schemas: {
+      InputMessage: inputMessage,
+      MessageRequest: messagesRequest,
+      MessageResponse: messagesResponse,
+    },
+  },
   errorFormat: "anthropic",
   isClientTool: (type) => clientTools.test(type),
   expectsCaching: false,
@@ -69,7 +81,12 @@ const provider: ProviderDialect = {
     messages: [{ role: "user", content: question }],
     max_tokens: maxOutputTokens,
   }),
-  toolRules,
+  toolRules: {
+    takesFreeform: false,
+    definesMentioned: true,
+    callId: (id) => legalCallId(id, wordCallIds),
+    forcesFormat: (target) => !takesOutputFormat(target),
+  },
   writeRequest,
   readResponse,
   passthrough: {

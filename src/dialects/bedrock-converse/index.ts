@@ -1,8 +1,11 @@
 import type { ProviderDialect } from "../provider-dialect.ts";
+import { legalCallId, wordCallIds } from "../tools/call-id.ts";
+import { mistralId } from "../tools/mistral-id.ts";
+import { modelName, takesOutputFormat } from "../translation/model-traits.ts";
+import { canBeForced, familyOf } from "./provider/model-family.ts";
 import { writeRequest } from "./provider/request-out.ts";
 import { figures, readResponse } from "./provider/response-in.ts";
 import { ConverseStreamReader } from "./provider/stream-in.ts";
-import { toolRules } from "./provider/tool-rules.ts";
 
 /** Amazon Bedrock's Converse. https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html */
 const provider: ProviderDialect = {
@@ -26,7 +29,13 @@ const provider: ProviderDialect = {
     messages: [{ role: "user", content: [{ text: question }] }],
     inferenceConfig: { maxTokens: maxOutputTokens },
   }),
-  toolRules,
+  toolRules: {
+    takesFreeform: false,
+    definesMentioned: true,
+    callId: (id, target) =>
+      familyOf(modelName(target)) === "mistral" ? mistralId(id) : legalCallId(id, wordCallIds),
+    forcesFormat: (target) => !takesOutputFormat(target) && canBeForced(familyOf(modelName(target))),
+  },
   writeRequest,
   readResponse,
   passthrough: null,

@@ -1,11 +1,10 @@
 import type { ProviderDialect } from "../provider-dialect.ts";
-import { countTokens } from "./provider/count-tokens.ts";
 import { failedStart } from "./provider/finish-in.ts";
+import { takesFormatWithTools } from "./provider/model.ts";
 import { writeRequest } from "./provider/request-out.ts";
 import { readResponse } from "./provider/response-in.ts";
 import { GeminiStreamReader } from "./provider/stream-in.ts";
-import { paths } from "./provider/targets.ts";
-import { toolRules } from "./provider/tool-rules.ts";
+import { modelName, paths } from "./provider/targets.ts";
 import { figures } from "./provider/usage-in.ts";
 
 /** Google's generateContent, of the Gemini API and of Vertex AI. https://ai.google.dev/api/generate-content */
@@ -14,14 +13,29 @@ const provider: ProviderDialect = {
   richness: 4,
   takesStopSequences: true,
   paths,
-  countTokens,
+  /** On the Gemini API only a whole request in the request may have instructions and tools; Vertex takes them directly. */
+  countTokens: {
+    writeRequest: (body, target) => {
+      const { contents, systemInstruction, tools, generationConfig } = body;
+      if (target.capabilities["bare_token_counts"] === true)
+        return { contents, systemInstruction, tools, generationConfig };
+      return { generateContentRequest: { model: modelName(target.upstreamModel), ...body } };
+    },
+    countField: "totalTokens",
+  },
   requestHeaders: () => ({}),
   ...figures,
   smallRequest: (question, { maxOutputTokens }) => ({
     contents: [{ role: "user", parts: [{ text: question }] }],
     generationConfig: { maxOutputTokens },
   }),
-  toolRules,
+  toolRules: {
+    takesFreeform: false,
+    definesMentioned: false,
+    callId: (id) => id,
+    forcesFormat: (target, { tools }) => tools.length > 0 && !takesFormatWithTools(target),
+    namesBeginWithLetter: true,
+  },
   writeRequest,
   readResponse,
   passthrough: null,

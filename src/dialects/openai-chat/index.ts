@@ -1,15 +1,16 @@
+import { isObject } from "../../base/json.ts";
 import type { ClientDialect } from "../client-dialect.ts";
 import { forwardHeaders, requestHeaders } from "../openai/headers.ts";
+import { asIs, choicesOf, refuseOverLimit } from "../output-limit.ts";
 import type { ProviderDialect } from "../provider-dialect.ts";
 import { keepaliveComment } from "../sse/frame.ts";
-import { shortCallIds } from "../tools/call-id.ts";
+import { legalCallId, shortCallIds } from "../tools/call-id.ts";
+import { mistralId } from "../tools/mistral-id.ts";
 import { requestFields } from "./client/fields.ts";
 import { inBandError } from "./client/in-band.ts";
-import { operation } from "./client/operation.ts";
-import { limitOutput } from "./client/output-limit.ts";
 import { readRequest } from "./client/request-in.ts";
 import { writeResponse } from "./client/response-out.ts";
-import { chatRequest } from "./client/schema.ts";
+import { chatChunk, chatMessage, chatRequest, chatResponse } from "./client/schema.ts";
 import { ChatStreamWriter } from "./client/stream-out.ts";
 import { stripForeignReasoning } from "./client/strip-foreign-reasoning.ts";
 import { givenIds } from "./provider/given-ids.ts";
@@ -17,15 +18,25 @@ import { writeRequest } from "./provider/request-out.ts";
 import { failedStart, failureIn, readResponse } from "./provider/response-in.ts";
 import { ChatStreamReader } from "./provider/stream-in.ts";
 import { ChatScanner } from "./provider/stream-scanner.ts";
-import { toolRules } from "./provider/tool-rules.ts";
 import { figures } from "./provider/usage-in.ts";
-import { usageOption } from "./provider/usage-option.ts";
 
 /** OpenAI's Chat Completions, and what others made of it. https://platform.openai.com/docs/api-reference/chat */
 const client: ClientDialect = {
   name: "chat",
   route: { path: "/v1/chat/completions", acceptsApiKeyHeader: false },
-  operation,
+  operation: {
+    operationId: "createChatCompletion",
+    summary: "Create chat completion",
+    request: "ChatCompletionRequest",
+    response: "ChatCompletionResponse",
+    events: "Lines `data: ` with a ChatCompletionChunk each; the last is `data: [DONE]`.",
+    schemas: {
+      ChatMessage: chatMessage,
+      ChatCompletionRequest: chatRequest,
+      ChatCompletionResponse: chatResponse,
+      ChatCompletionChunk: chatChunk,
+    },
+  },
   errorFormat: "openai",
   isClientTool: () => false,
   expectsCaching: true,
@@ -44,7 +55,8 @@ const client: ClientDialect = {
   requestSchema: () => chatRequest,
   timeoutCode: "upstream_error",
   forwardHeaders,
-  limitOutput,
+  limitOutput: (body, model) =>
+    asIs(refuseOverLimit(body, ["max_completion_tokens", "max_tokens"], model) * choicesOf(body)),
   readRequest,
   writeResponse,
   createStreamWriter: (call) => new ChatStreamWriter(call),
@@ -66,13 +78,29 @@ const provider: ProviderDialect = {
     messages: [{ role: "user", content: question }],
     [maxTokensField]: maxOutputTokens,
   }),
-  toolRules,
+  /** Only OpenAI limits the length of ids; others take what they have invented. */
+  toolRules: {
+    takesFreeform: false,
+    definesMentioned: false,
+    callId: (id, target) => {
+      if (target.quirks?.includes("ids9") === true) return mistralId(id);
+      return target.isStrict ? legalCallId(id, shortCallIds) : id;
+    },
+    forcesFormat: () => false,
+  },
   writeRequest,
   readResponse,
   passthrough: {
     answerField: "choices",
     failureIn,
-    usageOption,
+    /** Only chat leaves the usage of a stream out unless it is asked for. */
+    usageOption: {
+      isSet: (body) => {
+        const options = body["stream_options"];
+        return isObject(options) && options["include_usage"] === true;
+      },
+      changes: { "stream_options.include_usage": true },
+    },
     createScanner: (options) => new ChatScanner(options),
     givenIds,
   },

@@ -1,16 +1,15 @@
 import type { ClientDialect } from "../client-dialect.ts";
 import { objectsOf } from "../json/json-fields.ts";
 import { forwardHeaders, requestHeaders } from "../openai/headers.ts";
+import { asIs, refuseOverLimit } from "../output-limit.ts";
 import type { ProviderDialect } from "../provider-dialect.ts";
-import { wordCallIds } from "../tools/call-id.ts";
+import { legalCallId, wordCallIds } from "../tools/call-id.ts";
 import { requestFields } from "./client/fields.ts";
 import { heartbeat, inBandError } from "./client/in-band.ts";
 import { resolveReferences } from "./client/item-references.ts";
-import { operation } from "./client/operation.ts";
-import { limitOutput } from "./client/output-limit.ts";
 import { readRequest } from "./client/request-in.ts";
 import { writeResponse } from "./client/response-out.ts";
-import { responsesRequest } from "./client/schema.ts";
+import { responsesRequest, responsesResponse } from "./client/schema.ts";
 import { createStreamWriter } from "./client/stream-out.ts";
 import { stripForeignReasoning, stripProvenReasoning } from "./client/strip-foreign-reasoning.ts";
 import { givenIds } from "./provider/given-ids.ts";
@@ -18,14 +17,20 @@ import { writeRequest } from "./provider/request-out.ts";
 import { failureIn, readResponse } from "./provider/response-in.ts";
 import { createStreamReader } from "./provider/stream-in.ts";
 import { ResponsesScanner } from "./provider/stream-scanner.ts";
-import { toolRules } from "./provider/tool-rules.ts";
 import { figures } from "./provider/usage-in.ts";
 
 /** OpenAI's Responses API, as of openai-node 7.53: https://platform.openai.com/docs/api-reference/responses */
 const client: ClientDialect = {
   name: "responses",
   route: { path: "/v1/responses", acceptsApiKeyHeader: false, isTriedByWebSocket: true },
-  operation,
+  operation: {
+    operationId: "createResponse",
+    summary: "Create responses result",
+    request: "ResponsesRequest",
+    response: "ResponsesResponse",
+    events: "Events named by their `type`, ended by `response.completed`, `.incomplete` or `.failed`.",
+    schemas: { ResponsesRequest: responsesRequest, ResponsesResponse: responsesResponse },
+  },
   errorFormat: "openai",
   isClientTool: () => false,
   expectsCaching: true,
@@ -44,7 +49,7 @@ const client: ClientDialect = {
   requestSchema: () => responsesRequest,
   timeoutCode: "upstream_error",
   forwardHeaders,
-  limitOutput,
+  limitOutput: (body, model) => asIs(refuseOverLimit(body, ["max_output_tokens"], model)),
   readRequest,
   writeResponse,
   itemsOf: ({ output }) => objectsOf(output),
@@ -68,7 +73,12 @@ const provider: ProviderDialect = {
     input: question,
     max_output_tokens: maxOutputTokens,
   }),
-  toolRules,
+  toolRules: {
+    takesFreeform: true,
+    definesMentioned: false,
+    callId: (id) => legalCallId(id, wordCallIds),
+    forcesFormat: () => false,
+  },
   writeRequest,
   readResponse,
   passthrough: {

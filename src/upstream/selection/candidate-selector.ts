@@ -4,7 +4,6 @@ import type { Candidate } from "../health/deployment-state.ts";
 import { RetryBudget } from "../health/retry-budget.ts";
 import { releaseSlot, takeSlot, tryTakeSlot } from "../health/slots.ts";
 import type { Plan } from "../upstream.ts";
-import { abortableDelay } from "./abortable-delay.ts";
 import type { AttemptState } from "./attempt-state.ts";
 import { queueLimit, queueWaitMs } from "./directory.ts";
 
@@ -178,4 +177,19 @@ function takeNextCandidate(state: AttemptState): Candidate | null {
 export function giveUpCandidate({ state: deploymentState }: Candidate, state: AttemptState): void {
   if (state.isProbe) deploymentState.breaker.abandonProbe();
   releaseSlot(deploymentState);
+}
+
+/** Resolves to true after the delay, to false as soon as the signal fires. Leaves neither timer nor listener behind. */
+function abortableDelay(durationMs: number, signal: AbortSignal): Promise<boolean> {
+  if (signal.aborted) return Promise.resolve(false);
+  return new Promise((resolve) => {
+    const end = (isComplete: boolean) => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", abort);
+      resolve(isComplete);
+    };
+    const abort = () => end(false);
+    const timer = setTimeout(() => end(true), durationMs);
+    signal.addEventListener("abort", abort);
+  });
 }

@@ -1,9 +1,24 @@
+import { msPerDay } from "../../base/clock.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { errorIn } from "../../dialects/errors/bare-error.ts";
 import { objectOf, objectsOf, stringOf } from "../../dialects/json/json-fields.ts";
 import { readDefaultRefusal } from "../http/default-refusal.ts";
 import type { RefusalSubject, RefusedAnswer, VendorRefusal } from "../provider.ts";
-import { untilMidnightMs } from "./quota-day.ts";
+
+/** Google's daily quotas are renewed at midnight in California. */
+const clock = new Intl.DateTimeFormat("en-US", {
+  timeZone: "America/Los_Angeles",
+  hourCycle: "h23",
+  hour: "numeric",
+  minute: "numeric",
+  second: "numeric",
+});
+
+function untilMidnightMs(nowMs: number): number {
+  const parts = clock.formatToParts(nowMs);
+  const figure = (type: string) => Number(parts.find((part) => part.type === type)?.value ?? 0);
+  return msPerDay - ((figure("hour") * 60 + figure("minute")) * 60 + figure("second")) * 1000;
+}
 
 /** Google's errors: `status` says more than the HTTP status, and `details` when to try again. */
 export function readGoogleRefusal(answer: RefusedAnswer): VendorRefusal {

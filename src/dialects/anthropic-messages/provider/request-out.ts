@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../base/json.ts";
+import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import { asksForImageDetail } from "../../ir/image-detail.ts";
 import type { IrRequest, IrTool } from "../../ir/ir.ts";
 import { shortened } from "../../openai/identity.ts";
@@ -12,7 +12,6 @@ import {
   takesSampling,
 } from "../../translation/model-traits.ts";
 import { jsonOnly } from "../../translation/own-words.ts";
-import { limitCacheMarks } from "./cache-out.ts";
 import { withCache, writeContent } from "./content-out.ts";
 import { writeMessages } from "./messages-out.ts";
 import { addOutputConfig } from "./output-config-out.ts";
@@ -138,4 +137,22 @@ function dropUnsupported(request: IrRequest, dropped: DroppedFields): void {
   if (request.verbosity !== null) dropped.add("verbosity");
   if (request.store !== null) dropped.add("store");
   if (request.metadata !== null) dropped.add("metadata");
+}
+
+/** Anthropic's limit per request. The last marks cover the most, so the earliest are removed. */
+const maxMarks = 4;
+
+/** Takes the sections in the provider's order: tools, instructions, conversation. Modifies the blocks. */
+function limitCacheMarks(...sections: readonly (readonly JsonObject[])[]): void {
+  const marked: JsonObject[] = [];
+  for (const section of sections) collectMarked(section, marked);
+  for (const block of marked.slice(0, -maxMarks)) delete block["cache_control"];
+}
+
+function collectMarked(blocks: readonly Json[], marked: JsonObject[]): void {
+  for (const block of blocks) {
+    if (!isObject(block)) continue;
+    if (Array.isArray(block["content"])) collectMarked(block["content"], marked);
+    if (block["cache_control"] !== undefined) marked.push(block);
+  }
 }

@@ -7,8 +7,7 @@ import { callInput } from "../../tools/call-input.ts";
 import { missingResult } from "../../tools/pairing.ts";
 import type { DroppedFields } from "../../translation/dropped-fields.ts";
 import { writeContent } from "./content-out.ts";
-import { takesCallIds, wantsSignatures } from "./model.ts";
-import { writeResult } from "./results-out.ts";
+import { takesCallIds, takesMediaInResults, wantsSignatures } from "./model.ts";
 
 export interface Content extends JsonObject {
   role: "user" | "model";
@@ -143,4 +142,25 @@ class ContentsWriter {
     if (last?.role !== role) this.contents.push({ role, parts });
     else for (const part of parts) last.parts.push(part);
   }
+}
+
+/** A call's result. Images and files of models before 3 go into `media`, to follow the results. */
+function writeResult(
+  call: IrToolCall,
+  { content, isError }: IrToolResult,
+  target: Target,
+  media: JsonObject[],
+): JsonObject {
+  const texts: string[] = [];
+  const others: JsonObject[] = [];
+  for (const part of content.flatMap((block) => writeContent(block, target))) {
+    if (typeof part["text"] === "string") texts.push(part["text"]);
+    else others.push(part);
+  }
+  const text = texts.join("\n");
+  const written: JsonObject = { name: call.name, response: isError ? { error: text } : { output: text } };
+  if (others.length === 0) return written;
+  if (takesMediaInResults(target)) written["parts"] = others;
+  else media.push(...others);
+  return written;
 }

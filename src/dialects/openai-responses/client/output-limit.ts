@@ -1,8 +1,0 @@
-import type { JsonObject } from "../../../base/json.ts";
-import { asIs, type OutputLimit, type PublishedLimits, refuseOverLimit } from "../../output-limit.ts";
-
-const fields = ["max_output_tokens"] as const;
-
-export function limitOutput(body: JsonObject, model: PublishedLimits): OutputLimit {
-  return asIs(refuseOverLimit(body, fields, model));
-}
