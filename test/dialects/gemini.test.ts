@@ -1,6 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import type { Json, JsonObject } from "../../src/base/json.ts";
-import { openApiParameters, openApiSchema } from "../../src/dialects/gemini/provider/openapi-schema.ts";
+import {
+  openApiParameters,
+  openApiSchema,
+  ReferenceRoom,
+} from "../../src/dialects/gemini/provider/openapi-schema.ts";
 import { mergeUsage, readUsage } from "../../src/dialects/gemini/provider/usage-in.ts";
 import type { IrTool } from "../../src/dialects/ir/ir.ts";
 import type { Target, TargetedRequest } from "../../src/dialects/provider-dialect.ts";
@@ -274,7 +278,24 @@ describe("T07: schemas of tools as agents have them", () => {
       },
     ]);
     const schema = { properties: { a: { $ref: "#/$defs/d0" } }, $defs: Object.fromEntries(levels) };
-    expect(JSON.stringify(openApiSchema(schema)).length).toBeLessThan(2_000_000);
+    const written = JSON.stringify(openApiSchema(schema)).length;
+    expect(written).toBeLessThan(100_000);
+    const room = new ReferenceRoom();
+    const all = Array.from({ length: 20 }, () => JSON.stringify(openApiParameters(schema, room)));
+    expect(all.join("").length).toBeLessThan(written + 20 * 1000);
+  });
+
+  test.each([
+    ["a property", (each: JsonObject[]) => ({ properties: Object.fromEntries(each.entries()) })],
+    ["an alternative", (anyOf: JsonObject[]) => ({ anyOf })],
+    ["a part", (allOf: JsonObject[]) => ({ properties: { all: { type: "object", allOf } } })],
+  ])("T07: a long definition is not repeated at will as %s", (_, schemaOf) => {
+    const long = { type: "object", properties: { a: { type: "string", description: "x".repeat(20_000) } } };
+    const references = Array.from({ length: 1000 }, () => ({ $ref: "#/$defs/long" }));
+    const schema = { ...schemaOf(references), $defs: { long } };
+    const written = JSON.stringify(openApiSchema(schema));
+    expect(written).toContain("x".repeat(20_000));
+    expect(written.length).toBeLessThan(150_000);
   });
 
   test("T07: every keyword that both know is kept as it is", () => {

@@ -16,43 +16,73 @@ const formats = tableOf<readonly string[]>({
   NUMBER: ["float", "double"],
 });
 
-/** A recursive schema ends here: the rest is any object. So does one whose definitions refer to others many times. */
+/** A recursive schema ends here: the rest is any object. */
 const maxDepth = 32;
-const maxSchemas = 10_000;
+
+/**
+ * How much the references of one request may add to it. Definitions that refer to others twice double with each of them, so
+ * that a few kilobytes would become many megabytes; what is beyond the room is any object.
+ */
+export class ReferenceRoom {
+  #charactersLeft = 64 * 1024;
+  readonly #sizes = new WeakMap<object, number>();
+
+  /** Whether one more copy of this has room. */
+  take(definition: JsonObject): boolean {
+    const size = this.#sizes.get(definition) ?? Math.max(JSON.stringify(definition).length, leastSize);
+    this.#sizes.set(definition, size);
+    if (size > this.#charactersLeft) return false;
+    this.#charactersLeft -= size;
+    return true;
+  }
+}
+
+/** Writing the smallest definition takes time, too. */
+const leastSize = 64;
 
 /**
  * A JSON schema in the subset of OpenAPI 3.0 that models before 2.5 take. What has no equivalent is left out. Google wants a type in
  * every schema, properties for every name that is required, and nothing beside alternatives.
  */
-export function openApiSchema(schema: JsonObject): JsonObject {
-  return new SchemaConverter(schema).convert(schema, [], 0);
+export function openApiSchema(schema: JsonObject, room = new ReferenceRoom()): JsonObject {
+  return new SchemaConverter(schema, room).convert(schema, [], 0);
 }
 
 /** The same for a function's parameters, which are one object. Null if it has no properties, which Google rejects. */
-export function openApiParameters(schema: JsonObject): JsonObject | null {
-  const converted = openApiSchema({ type: "object", ...schema });
+export function openApiParameters(schema: JsonObject, room = new ReferenceRoom()): JsonObject | null {
+  const converted = openApiSchema({ type: "object", ...schema }, room);
   const whole = Array.isArray(converted["anyOf"]) ? joined(objectsOf(converted["anyOf"])) : converted;
   return objectOf(whole["properties"]) === null ? null : whole;
 }
 
 /** An object that any of several fit into. */
 function joined(alternatives: readonly JsonObject[]): JsonObject {
-  const properties = Object.assign({}, ...alternatives.map((each) => objectOf(each["properties"])));
-  const [first = [], ...others] = alternatives.map((each) => stringsOf(each["required"]));
-  const required = first.filter((name) => others.every((names) => names.includes(name)));
+  const properties = assigned(alternatives.map((each) => objectOf(each["properties"])));
+  const [first = new Set<string>(), ...others] = alternatives.map(
+    (each) => new Set(stringsOf(each["required"])),
+  );
+  const required = [...first].filter((name) => others.every((names) => names.has(name)));
   return {
     type: "OBJECT",
     ...(Object.keys(properties).length === 0 ? {} : { properties }),
-    ...(required.length === 0 ? {} : { required: [...required] }),
+    ...(required.length === 0 ? {} : { required }),
   };
+}
+
+/** Later members win. There may be more objects than a call takes arguments. */
+function assigned(objects: readonly (JsonObject | null)[]): JsonObject {
+  const whole: JsonObject = {};
+  for (const object of objects) Object.assign(whole, object);
+  return whole;
 }
 
 class SchemaConverter {
   readonly #root: JsonObject;
-  #schemasLeft = maxSchemas;
+  readonly #room: ReferenceRoom;
 
-  constructor(root: JsonObject) {
+  constructor(root: JsonObject, room: ReferenceRoom) {
     this.#root = root;
+    this.#room = room;
   }
 
   /** `within`: the references that are being converted, so that a cycle ends. */
@@ -60,8 +90,7 @@ class SchemaConverter {
     if (!isObject(schema)) return { ...anything };
     const reference = stringOf(schema["$ref"]);
     if (reference !== null) return this.#resolve(reference, schema, within, depth);
-    this.#schemasLeft -= 1;
-    if (depth >= maxDepth || this.#schemasLeft < 0) return { type: "OBJECT" };
+    if (depth >= maxDepth) return { type: "OBJECT" };
     const merged = this.#merge(schema);
     const converted: JsonObject = {};
     for (const keyword of kept) if (merged[keyword] !== undefined) converted[keyword] = merged[keyword];
@@ -79,7 +108,9 @@ class SchemaConverter {
     depth: number,
   ): JsonObject {
     if (within.includes(reference)) return { type: "OBJECT" };
-    const resolved = this.convert(this.#at(reference), [...within, reference], depth);
+    const definition = this.#at(reference);
+    if (isObject(definition) && !this.#room.take(definition)) return { type: "OBJECT" };
+    const resolved = this.convert(definition, [...within, reference], depth);
     return description === undefined || resolved["anyOf"] !== undefined
       ? resolved
       : { ...resolved, description };
@@ -115,18 +146,21 @@ class SchemaConverter {
   #merge(schema: JsonObject): JsonObject {
     const parts = objectsOf(schema["allOf"]);
     if (parts.length === 0) return schema;
-    const merged: JsonObject = { ...schema };
-    for (const part of parts) {
-      const reference = stringOf(part["$ref"]);
-      const whole = reference === null ? part : objectOf(this.#at(reference));
-      if (whole === null) continue;
-      const properties = { ...objectOf(merged["properties"]), ...objectOf(whole["properties"]) };
-      const required = new Set([...stringsOf(merged["required"]), ...stringsOf(whole["required"])]);
-      Object.assign(merged, whole, schema);
-      if (Object.keys(properties).length > 0) merged["properties"] = properties;
-      if (required.size > 0) merged["required"] = [...required];
-    }
+    const wholes = parts.map((part) => this.#whole(part)).filter((whole) => whole !== null);
+    const all = [schema, ...wholes];
+    const properties = assigned(all.map((each) => objectOf(each["properties"])));
+    const required = new Set(all.flatMap((each) => stringsOf(each["required"])));
+    const merged = assigned([...wholes, schema]);
+    if (Object.keys(properties).length > 0) merged["properties"] = properties;
+    if (required.size > 0) merged["required"] = [...required];
     return merged;
+  }
+
+  #whole(part: JsonObject): JsonObject | null {
+    const reference = stringOf(part["$ref"]);
+    if (reference === null) return part;
+    const definition = objectOf(this.#at(reference));
+    return definition !== null && this.#room.take(definition) ? definition : null;
   }
 }
 

@@ -4,13 +4,14 @@ import { objectOf } from "../../json/json-fields.ts";
 import type { Target } from "../../provider-dialect.ts";
 import type { DroppedFields } from "../../translation/dropped-fields.ts";
 import { takesJsonSchema } from "./model.ts";
-import { openApiParameters } from "./openapi-schema.ts";
+import { openApiParameters, ReferenceRoom } from "./openapi-schema.ts";
 
 /** One entry declares all functions. */
 export function addTools(body: JsonObject, request: IrRequest, target: Target, dropped: DroppedFields): void {
   const functions = request.tools.filter((tool) => tool.type === "function");
   if (functions.length === 0) return;
-  body["tools"] = [{ functionDeclarations: functions.map((tool) => declarationOf(tool, target)) }];
+  const room = new ReferenceRoom();
+  body["tools"] = [{ functionDeclarations: functions.map((tool) => declarationOf(tool, target, room)) }];
   const config = writeChoice(
     request.toolChoice,
     functions.some((tool) => tool.strict === true),
@@ -19,12 +20,16 @@ export function addTools(body: JsonObject, request: IrRequest, target: Target, d
   if (request.parallelToolCalls === false) dropped.add(dropped.names.singleCall);
 }
 
-function declarationOf({ name, description, schema }: IrFunctionTool, target: Target): JsonObject {
+function declarationOf(
+  { name, description, schema }: IrFunctionTool,
+  target: Target,
+  room: ReferenceRoom,
+): JsonObject {
   const declaration: JsonObject = { name, description: description ?? "" };
   if (schema === null || takesNothing(schema)) return declaration;
   if (takesJsonSchema(target)) declaration["parametersJsonSchema"] = { type: "object", ...schema };
   else {
-    const parameters = openApiParameters(schema);
+    const parameters = openApiParameters(schema, room);
     if (parameters !== null) declaration["parameters"] = parameters;
   }
   return declaration;
