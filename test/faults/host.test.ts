@@ -7,7 +7,7 @@ import { configFor } from "../support/config.ts";
 import { answerFrom, fixture } from "../support/fixtures.ts";
 import { type ScriptedProvider, startProvider } from "../support/provider.ts";
 import { type Sluice, startSluice, type TestKey } from "../support/sluice.ts";
-import { mountSmallDisk } from "../support/small-disk.ts";
+import { canMountSmallDisk, mountSmallDisk } from "../support/small-disk.ts";
 import { readStream, StreamReader } from "../support/sse.ts";
 import { waitFor } from "../support/wait.ts";
 
@@ -20,6 +20,9 @@ afterEach(() => provider.reset());
 afterAll(() => provider.stop());
 
 const ask = { model: "gpt-test", messages: [{ role: "user", content: "Hello" }] };
+
+const hasPrlimit = Bun.which("prlimit") !== null;
+if (!hasPrlimit) console.warn("SKIPPED: there is no prlimit here, so descriptors do not run out");
 
 interface Credits {
   used: number;
@@ -154,122 +157,134 @@ test("a corrupt database is refused at start, and the way to restore it is told"
   await expect(sluice.restart()).rejects.toThrow(/restore/);
 });
 
-test("a full disk refuses new work with 503, settles what runs, and loses nothing when there is room again", async () => {
-  using disk = mountSmallDisk(40);
-  if (disk === null) return;
-  const config = configFor({ url: provider.url });
-  await using sluice = await startSluice({ config, env: { SLUICE_DATA: join(disk.folder, "data") } });
-  const key = await sluice.createKey();
-  const gate = Promise.withResolvers<void>();
-  provider.script({ ...answerFrom("chat/text.json"), before: [{ until: gate.promise }] });
-  const running = sluice.request("/v1/chat/completions", { key, body: ask });
-  await waitFor(() => provider.requests.length === 1, "the provider to be asked");
-  const filler = disk.fill();
-  gate.resolve();
-  expect((await running).status).toBe(200);
-  provider.script(null);
-  await waitFor(async () => {
-    const response = await sluice.request("/v1/chat/completions", { key, body: ask });
-    await response.text();
-    return response.status === 503;
-  }, "new work to be refused");
-  const before = await creditsOf(sluice, key);
-  rmSync(filler);
-  await waitFor(
-    async () => (await sluice.request("/v1/chat/completions", { key, body: ask })).status === 200,
-    "room",
-  );
-  await sluice.kill9();
-  await sluice.restart();
-  const after = await creditsOf(sluice, key);
-  expect(after.used).toBeGreaterThan(before.used);
-  expect(after.reserved).toBe(0);
-  expect((await sluice.cli("ledger", "audit")).code).toBe(0);
-}, 60_000);
+test.skipIf(!canMountSmallDisk)(
+  "a full disk refuses new work with 503, settles what runs, and loses nothing when there is room again",
+  async () => {
+    using disk = mountSmallDisk(40);
+    const config = configFor({ url: provider.url });
+    await using sluice = await startSluice({ config, env: { SLUICE_DATA: join(disk.folder, "data") } });
+    const key = await sluice.createKey();
+    const gate = Promise.withResolvers<void>();
+    provider.script({ ...answerFrom("chat/text.json"), before: [{ until: gate.promise }] });
+    const running = sluice.request("/v1/chat/completions", { key, body: ask });
+    await waitFor(() => provider.requests.length === 1, "the provider to be asked");
+    const filler = disk.fill();
+    gate.resolve();
+    expect((await running).status).toBe(200);
+    provider.script(null);
+    await waitFor(async () => {
+      const response = await sluice.request("/v1/chat/completions", { key, body: ask });
+      await response.text();
+      return response.status === 503;
+    }, "new work to be refused");
+    const before = await creditsOf(sluice, key);
+    rmSync(filler);
+    await waitFor(
+      async () => (await sluice.request("/v1/chat/completions", { key, body: ask })).status === 200,
+      "room",
+    );
+    await sluice.kill9();
+    await sluice.restart();
+    const after = await creditsOf(sluice, key);
+    expect(after.used).toBeGreaterThan(before.used);
+    expect(after.reserved).toBe(0);
+    expect((await sluice.cli("ledger", "audit")).code).toBe(0);
+  },
+  60_000,
+);
 
-test("out of file descriptors, what runs goes on, new work is answered or shed, and nothing stays held", async () => {
-  await using sluice = await startSluice({ config: configFor({ url: provider.url }) });
-  const key = await sluice.createKey();
-  const gate = Promise.withResolvers<void>();
-  const events = fixture("chat/text.sse").split(/(?<=\n\n)/);
-  provider.script((request) => {
-    if (request.body["stream"] !== true) return answerFrom("chat/text.json");
-    const steps = [
-      { write: events.slice(0, 4).join("") },
-      { until: gate.promise },
-      { write: events.slice(4).join("") },
-    ];
-    return { ...sse(""), steps };
-  });
-  const reader = new StreamReader(
-    await sluice.request("/v1/chat/completions", { key, body: { ...ask, stream: true } }),
-  );
-  await reader.until("Sluices");
-  const isLimited = limitDescriptors(sluice.pid, readdirSync(`/proc/${sluice.pid}/fd`).length + 6);
-  if (!isLimited) console.warn("SKIPPED IN PART: there is no prlimit here, so descriptors do not run out");
-  const statuses = await Promise.all(
-    Array.from({ length: 40 }, async () => {
-      const headers = { connection: "close" };
-      const response = await sluice.request("/v1/chat/completions", { key, body: ask, headers });
+test.skipIf(!hasPrlimit)(
+  "out of file descriptors, what runs goes on, new work is answered or shed, and nothing stays held",
+  async () => {
+    await using sluice = await startSluice({ config: configFor({ url: provider.url }) });
+    const key = await sluice.createKey();
+    const gate = Promise.withResolvers<void>();
+    const events = fixture("chat/text.sse").split(/(?<=\n\n)/);
+    provider.script((request) => {
+      if (request.body["stream"] !== true) return answerFrom("chat/text.json");
+      const steps = [
+        { write: events.slice(0, 4).join("") },
+        { until: gate.promise },
+        { write: events.slice(4).join("") },
+      ];
+      return { ...sse(""), steps };
+    });
+    const reader = new StreamReader(
+      await sluice.request("/v1/chat/completions", { key, body: { ...ask, stream: true } }),
+    );
+    await reader.until("Sluices");
+    limitDescriptors(sluice.pid, readdirSync(`/proc/${sluice.pid}/fd`).length + 6);
+    const statuses = await Promise.all(
+      Array.from({ length: 40 }, async () => {
+        const headers = { connection: "close" };
+        const response = await sluice.request("/v1/chat/completions", { key, body: ask, headers });
+        await response.text();
+        return response.status;
+      }),
+    );
+    for (const status of statuses) expect([200, 502, 503]).toContain(status);
+    limitDescriptors(sluice.pid, 20_000);
+    gate.resolve();
+    while ((await reader.nextChunk()) !== null);
+    expect(reader.result().text).toEndWith("data: [DONE]\n\n");
+    await waitFor(
+      async () => (await sluice.request("/v1/chat/completions", { key, body: ask })).status === 200,
+      "new work to be done again",
+    );
+    expect((await creditsOf(sluice, key)).reserved).toBe(0);
+  },
+);
+
+test.skipIf(!hasPrlimit)(
+  "without a descriptor left, no thread is started, the data folder is not read, and the gateway goes on",
+  async () => {
+    await using sluice = await startSluice({ config: configFor({ url: provider.url }) });
+    const key = await sluice.createKey();
+    const large = JSON.stringify(ask) + " ".repeat(1_200_000);
+    const statusOf = async (body: unknown) => {
+      const response = await sluice.request("/v1/chat/completions", { key, body });
       await response.text();
       return response.status;
-    }),
-  );
-  for (const status of statuses) expect([200, 502, 503]).toContain(status);
-  limitDescriptors(sluice.pid, 20_000);
-  gate.resolve();
-  while ((await reader.nextChunk()) !== null);
-  expect(reader.result().text).toEndWith("data: [DONE]\n\n");
-  await waitFor(
-    async () => (await sluice.request("/v1/chat/completions", { key, body: ask })).status === 200,
-    "new work to be done again",
-  );
-  expect((await creditsOf(sluice, key)).reserved).toBe(0);
-});
+    };
+    // Its connections, to and from the gateway, are kept, and used by those that follow.
+    expect(await statusOf(ask)).toBe(200);
+    limitDescriptors(sluice.pid, readdirSync(`/proc/${sluice.pid}/fd`).length);
+    expect(await statusOf(large)).toBe(503);
+    await waitFor(() => sluice.output.includes("EMFILE"), "a look at the data folder to fail");
+    expect(await statusOf(ask)).toBe(200);
+    limitDescriptors(sluice.pid, 20_000);
+    expect(await statusOf(large)).toBe(200);
+    expect(sluice.output.match(/EMFILE/g)).toHaveLength(1);
+    expect((await creditsOf(sluice, key)).reserved).toBe(0);
+  },
+);
 
-test("without a descriptor left, no thread is started, the data folder is not read, and the gateway goes on", async () => {
-  await using sluice = await startSluice({ config: configFor({ url: provider.url }) });
-  const key = await sluice.createKey();
-  const large = JSON.stringify(ask) + " ".repeat(1_200_000);
-  const statusOf = async (body: unknown) => {
-    const response = await sluice.request("/v1/chat/completions", { key, body });
-    await response.text();
-    return response.status;
-  };
-  // Its connections, to and from the gateway, are kept, and used by those that follow.
-  expect(await statusOf(ask)).toBe(200);
-  if (!limitDescriptors(sluice.pid, readdirSync(`/proc/${sluice.pid}/fd`).length)) return;
-  expect(await statusOf(large)).toBe(503);
-  await waitFor(() => sluice.output.includes("EMFILE"), "a look at the data folder to fail");
-  expect(await statusOf(ask)).toBe(200);
-  limitDescriptors(sluice.pid, 20_000);
-  expect(await statusOf(large)).toBe(200);
-  expect(sluice.output.match(/EMFILE/g)).toHaveLength(1);
-  expect((await creditsOf(sluice, key)).reserved).toBe(0);
-});
-
-function limitDescriptors(pid: number, limit: number): boolean {
-  if (Bun.which("prlimit") === null) return false;
-  return Bun.spawnSync(["prlimit", "--pid", String(pid), `--nofile=${limit}:`]).exitCode === 0;
+function limitDescriptors(pid: number, limit: number): void {
+  expect(Bun.spawnSync(["prlimit", "--pid", String(pid), `--nofile=${limit}:`]).exitCode).toBe(0);
 }
 
-test("a start on a disk that is full, or nearly, says so where it says how to call the gateway", async () => {
-  for (const [megabytes, status, said] of [
-    [20, 503, "Every call gets 503 until this is mended: The disk is full, or nearly."],
-    [50, 200, "is nearly full ("],
-  ] as const) {
-    using disk = mountSmallDisk(megabytes);
-    if (disk === null) return;
-    await using sluice = await startSluice({ env: { SLUICE_DATA: join(disk.folder, "data") } });
-    const { output } = sluice;
-    expect(output).toContain(said);
-    expect(output.indexOf(said)).toBeGreaterThan(output.indexOf("curl -N"));
-    expect(output.indexOf(said)).toBeLessThan(output.indexOf("listening on"));
-    const [, secret = ""] = /Bearer (slu_\w+)/.exec(output) ?? [];
-    const headers = { authorization: `Bearer ${secret}` };
-    const body = { model: "demo-small", messages: [{ role: "user", content: "Hello" }] };
-    expect((await sluice.request("/v1/chat/completions", { headers, body })).status).toBe(status);
-  }
+test.skipIf(!canMountSmallDisk)(
+  "a start on a disk that is full, or nearly, says so where it says how to call the gateway",
+  async () => {
+    for (const [megabytes, status, said] of [
+      [20, 503, "Every call gets 503 until this is mended: The disk is full, or nearly."],
+      [50, 200, "is nearly full ("],
+    ] as const) {
+      using disk = mountSmallDisk(megabytes);
+      await using sluice = await startSluice({ env: { SLUICE_DATA: join(disk.folder, "data") } });
+      const { output } = sluice;
+      expect(output).toContain(said);
+      expect(output.indexOf(said)).toBeGreaterThan(output.indexOf("curl -N"));
+      expect(output.indexOf(said)).toBeLessThan(output.indexOf("listening on"));
+      const [, secret = ""] = /Bearer (slu_\w+)/.exec(output) ?? [];
+      const headers = { authorization: `Bearer ${secret}` };
+      const body = { model: "demo-small", messages: [{ role: "user", content: "Hello" }] };
+      expect((await sluice.request("/v1/chat/completions", { headers, body })).status).toBe(status);
+    }
+  },
+);
+
+test("a start on a disk with room says nothing of it", async () => {
   await using roomy = await startSluice();
   expect(roomy.output).not.toContain("full");
 });

@@ -8,7 +8,18 @@ import { World } from "./world.ts";
 /** A thread that does a job only when it is told to. */
 class PatientThread {
   readonly given: JobMessage[] = [];
+  /** Those who have asked it for something, in their order. */
+  readonly owners: JobOwner[] = [];
   readonly bodies = new LargeBodies(() => this.#worker);
+
+  constructor() {
+    const run = this.bodies.runRequest.bind(this.bodies);
+    this.bodies.runRequest = (job, owner) => {
+      this.owners.push(owner);
+      return run(job, owner);
+    };
+  }
+
   readonly #worker = {
     postMessage: (message: JobMessage) => void this.given.push(message),
     terminate: () => undefined,
@@ -87,16 +98,14 @@ test("a client that leaves while its large body waits is neither read nor charge
   const staying = world.ask(first, { path: paths.chat, body }).catch(() => null);
   await waitFor(() => thread.given.length === 1, "the thread to be busy");
   const asking = world.ask(second, { path: paths.chat, body, signal: leaving.signal }).catch(() => null);
-  await waitFor(() => world.gateway.bodies.takenBytes > 4_000_000, "both bodies to be there");
+  await waitFor(() => thread.owners.length === 2, "the other body to wait");
   leaving.abort();
   await asking;
-  await waitFor(async () => {
-    // The job that runs ends as the client of the other has left.
-    if (world.observed.length === 0) await thread.finish({ failure: "it stumbled" });
-    return world.observed.length > 0;
-  }, "an exchange to end");
+  await waitFor(() => thread.owners[1]?.isOver === true, "the gateway to notice");
+  await thread.finish({ failure: "it stumbled" });
   await staying;
-  await waitFor(() => world.observed.some(({ outcome }) => outcome === "cancelled"), "the other to end");
+  await waitFor(() => world.observed.length === 2, "both to end");
+  expect(world.observed.map(({ outcome }) => outcome)).toContain("cancelled");
   expect(thread.given).toHaveLength(1);
   expect(world.gateway.bodies.takenBytes).toBe(0);
   expect(world.provider.requests).toEqual([]);

@@ -40,8 +40,9 @@ describe.each(clientDialectNames)("every field of %s", (client) => {
       expect(leavesTrace).toBe(!traceless.has(key));
     });
 
+    if (["model", "messages", "input"].includes(field)) continue;
+
     test(`${field}: null is as good as nothing`, () => {
-      if (["model", "messages", "input"].includes(field)) return;
       for (const toward of others) {
         const missing = translated(client, toward, { ...beside, [field]: undefined as never });
         expect(translated(client, toward, { ...beside, [field]: null })).toEqual(missing);

@@ -77,11 +77,10 @@ const openAsNobody = (dir: string) => `
   await openSqliteStore({ dir: ${JSON.stringify(dir)}, clock: systemClock, role: "operator" })
     .then(() => console.log("opened"), (error) => console.log(error.message));`;
 
-test("a file that this user may not close to others is refused", async () => {
-  if (process.getuid?.() !== 0) {
-    console.warn("SKIPPED: only root can give a file to another user, and become one");
-    return;
-  }
+const isRoot = process.getuid?.() === 0;
+if (!isRoot) console.warn("SKIPPED: only root can give a file to another user, and become one");
+
+test.skipIf(!isRoot)("a file that this user may not close to others is refused", async () => {
   using folder = temporaryFolder();
   const { dir } = folder;
   await (await openSqliteStore({ dir, clock: systemClock, role: "gateway" })).close();

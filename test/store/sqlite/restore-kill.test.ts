@@ -53,13 +53,12 @@ function restoreKilledAt(call: string, nth: number, data: string, copy: string):
   throw new Error(`the restore failed by itself: ${child.stderr.toString()}`);
 }
 
-test.each(steps)(
+const hasStrace = Bun.which("strace") !== null;
+if (!hasStrace) console.warn("SKIPPED: there is no strace here to kill a restore at each of its steps");
+
+test.skipIf(!hasStrace).each(steps)(
   "a restore killed at any %s loses neither ledger, and the next start says which one is in place",
   async (call) => {
-    if (Bun.which("strace") === null) {
-      console.warn("SKIPPED: there is no strace here to kill a restore at each of its steps");
-      return;
-    }
     using folder = temporaryFolder();
     const { data: crashed, copy } = await crashedFolder(folder.dir);
     for (let nth = 1; ; nth += stride(call)) {
