@@ -5,11 +5,13 @@
  * instead. The last line counts everything; the exit code is 0 only when nothing failed.
  */
 import { type Counts, failedFiles, nothing, type Report, readReport, sum, withSecondRun } from "./report.ts";
+import { makeScratchFolder, removeScratchFolder } from "./scratch.ts";
 import { sortSuites } from "./suites.ts";
 
 /** Files that passed only when they were run by themselves. */
 const unsteady: string[] = [];
 let totals = nothing;
+const scratch = makeScratchFolder();
 
 /** Half of the time goes into waiting: for a program to start, a pause to pass, a poll to come. */
 const workers = 4;
@@ -25,7 +27,7 @@ async function run(
   const child = Bun.spawn([...command], {
     stdout: "pipe",
     stderr: "pipe",
-    env: { ...process.env, FORCE_COLOR: "0", ...env },
+    env: { ...process.env, FORCE_COLOR: "0", TMPDIR: scratch, ...env },
   });
   const [stdout, stderr] = await Promise.all([relay(child.stdout), relay(child.stderr)]);
   return { code: await child.exited, output: stdout + stderr };
@@ -70,6 +72,8 @@ async function suite(
   const command = [
     process.execPath,
     "test",
+    // Whether this ends well or is killed, its workers and what they have started end with it.
+    "--no-orphans",
     "--timeout",
     "120000",
     `--parallel=${workers}`,
@@ -131,6 +135,7 @@ if (process.argv.includes("--soak")) {
   await suiteWithSecondRun("programs that need the machine to themselves", suites.alone, 1, executable);
 }
 
+removeScratchFolder(scratch);
 if (unsteady.length > 0) console.log(`\npassed only the second time: ${unsteady.join(", ")}`);
 console.log(`\n${totals.passed} passed, ${totals.failed} failed, ${totals.skipped} skipped`);
 process.exit(totals.failed === 0 ? 0 : 1);

@@ -86,7 +86,7 @@ describe("5. Authentication", () => {
   });
 
   test("5 rule 5: an expired or disabled key, or one not entitled to the model, is a permission error where 403 is listed", async () => {
-    const expiring = await newKey(world, { expires: new Date(Date.now() + 4000).toISOString() });
+    const expiring = await newKey(world, { expires: "2s" });
     const disabled = await newKey(world);
     await world.sluice.cliJson("keys", "disable", disabled.id);
     for (const [key, code] of [

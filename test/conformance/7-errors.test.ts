@@ -71,7 +71,7 @@ describe("7.2 Codes", () => {
   });
 
   test("7.2 key_expired: key has expired", async () => {
-    const key = await newKey(world, { expires: new Date(Date.now() + 3000).toISOString() });
+    const key = await newKey(world, { expires: "2s" });
     const request = () => world.sluice.request(chat.path, { key, body: chat.body });
     await waitFor(async () => (await request()).status === 403, "the key to expire");
     await expectError(await request(), "key_expired", "A");
