@@ -1,11 +1,11 @@
-import type { ImportedPrices } from "../catalog/import/imported.ts";
 import { Refused } from "./failure.ts";
+import type { ImportedPrices } from "./import/imported.ts";
 import { readInput } from "./named-file.ts";
 import type { Terminal } from "./terminal/terminal.ts";
 
 /** A price list that was named as an argument. */
 export async function readPriceFile(file: string, terminal: Terminal): Promise<ImportedPrices> {
-  const { readPrices, UnknownPriceFile } = await import("../catalog/import/prices.ts");
+  const { readPrices, UnknownPriceFile } = await import("./import/prices.ts");
   const text = await readInput(file, terminal);
   try {
     return readPrices(text);

@@ -71,7 +71,7 @@ function nothingToServe({ source, settings, problems }: ExaminedSettings): reado
 }
 
 async function priceWarnings({ models, places }: ExaminedSettings): Promise<readonly string[]> {
-  const { doubtPrices } = await import("../../../catalog/price-doubts.ts");
+  const { doubtPrices } = await import("../../price-doubts.ts");
   return models.flatMap((model) =>
     doubtPrices(model).map(({ path, message }) => {
       const at = `${places.pathOfModel(model.id)}.${path}`;

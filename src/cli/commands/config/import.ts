@@ -1,8 +1,8 @@
 import type { Command } from "commander";
-import type { ImportedConfig } from "../../../catalog/import/litellm-config.ts";
-import type { PriceList } from "../../../catalog/import/price-list.ts";
 import { Refused } from "../../failure.ts";
 import { examples, group, type JsonOption, newCommand } from "../../help.ts";
+import type { ImportedConfig } from "../../import/litellm-config.ts";
+import type { PriceList } from "../../import/price-list.ts";
 import { readInput, writeResult } from "../../named-file.ts";
 import { readPriceFile } from "../../price-file.ts";
 import { plural } from "../../terminal/format.ts";
@@ -37,7 +37,7 @@ function liteLlmCommand(terminal: Terminal): Command {
       ),
     )
     .action(async (file: string, given: Options) => {
-      const { importLiteLlmConfig } = await import("../../../catalog/import/litellm-config.ts");
+      const { importLiteLlmConfig } = await import("../../import/litellm-config.ts");
       const options = given.prices === undefined ? {} : { prices: await readList(given.prices, terminal) };
       const imported = parsed(await readInput(file, terminal), file, (text) =>
         importLiteLlmConfig(text, options),
@@ -51,7 +51,7 @@ function liteLlmCommand(terminal: Terminal): Command {
 }
 
 async function readList(file: string, terminal: Terminal): Promise<PriceList> {
-  const { PriceList } = await import("../../../catalog/import/price-list.ts");
+  const { PriceList } = await import("../../import/price-list.ts");
   return new PriceList(await readPriceFile(file, terminal));
 }
 

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
-import type { ImportedModel, ImportedPrices } from "../../../catalog/import/imported.ts";
 import { Refused } from "../../failure.ts";
 import { examples, type JsonOption, newCommand } from "../../help.ts";
+import type { ImportedModel, ImportedPrices } from "../../import/imported.ts";
 import { writeResult } from "../../named-file.ts";
 import { readPriceFile } from "../../price-file.ts";
 import { plural } from "../../terminal/format.ts";
@@ -30,7 +30,7 @@ export function modelsImportCommand(terminal: Terminal): Command {
       ),
     )
     .action(async (file: string, options: Options) => {
-      const { choose } = await import("../../../catalog/import/prices.ts");
+      const { choose } = await import("../../import/prices.ts");
       const prices = await readPriceFile(file, terminal);
       const models = choose(prices.models, { vendor: options.provider, match: options.match });
       if (models.length === 0) throw new Refused(nothingFits(prices, options));
@@ -51,7 +51,7 @@ async function tell(
   options: Options,
   terminal: Terminal,
 ): Promise<void> {
-  const { modelsToml } = await import("../../../catalog/import/toml.ts");
+  const { modelsToml } = await import("../../import/toml.ts");
   const toml = modelsToml(models, prices.source, new Date().toISOString().slice(0, 10));
   const path = writeResult(toml, options.out, terminal);
   if (options.json) {

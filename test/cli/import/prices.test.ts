@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { choose, readPrices, UnknownPriceFile } from "../../../src/catalog/import/prices.ts";
-import { modelsToml } from "../../../src/catalog/import/toml.ts";
+import { choose, readPrices, UnknownPriceFile } from "../../../src/cli/import/prices.ts";
+import { modelsToml } from "../../../src/cli/import/toml.ts";
 import { loadSettings } from "../../../src/config/load.ts";
 import { withFile } from "./fixtures.ts";
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import type { JsonObject } from "../../../src/base/json.ts";
-import { type ImportedConfig, importLiteLlmConfig } from "../../../src/catalog/import/litellm-config.ts";
-import { PriceList } from "../../../src/catalog/import/price-list.ts";
-import { readPrices } from "../../../src/catalog/import/prices.ts";
+import { type ImportedConfig, importLiteLlmConfig } from "../../../src/cli/import/litellm-config.ts";
+import { PriceList } from "../../../src/cli/import/price-list.ts";
+import { readPrices } from "../../../src/cli/import/prices.ts";
 
 const read = (document: JsonObject, prices?: PriceList): ImportedConfig =>
   importLiteLlmConfig(JSON.stringify(document), { env: {}, ...(prices === undefined ? {} : { prices }) });

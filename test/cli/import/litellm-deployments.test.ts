@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { JsonObject } from "../../../src/base/json.ts";
-import { type ImportOptions, importLiteLlmConfig } from "../../../src/catalog/import/litellm-config.ts";
+import { type ImportOptions, importLiteLlmConfig } from "../../../src/cli/import/litellm-config.ts";
 
 interface Converted {
   /** The lines of the provider, without its header. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { importLiteLlmConfig } from "../../../src/catalog/import/litellm-config.ts";
+import { importLiteLlmConfig } from "../../../src/cli/import/litellm-config.ts";
 import { loadSettings } from "../../../src/config/load.ts";
 import { withFile } from "./fixtures.ts";
 
