@@ -16,10 +16,19 @@ export interface Gateway {
   stop(): Promise<void>;
 }
 
-export type GatewayName = "direct" | "bare" | "sluice" | "postgres" | "portkey";
+export type GatewayName = "direct" | "bare" | "sluice" | "other" | "postgres" | "portkey";
 
 const root = join(import.meta.dir, "../..");
 export const executable = join(root, "dist/sluice");
+/** In front of a gateway's command, so that it has one processor, as in a small container. The load has the others. */
+const onOneProcessor = ["taskset", "-c", "0"];
+let prefix: readonly string[] = [];
+
+/** For all gateways that are started from now on. */
+export function keepGatewaysOnOneProcessor(): void {
+  prefix = onOneProcessor;
+}
+
 export const adminToken = "bench-admin-token-0123456789abcdef";
 
 export async function startProvider(folder: string): Promise<Gateway> {
@@ -29,7 +38,7 @@ export async function startProvider(folder: string): Promise<Gateway> {
 }
 
 export function startBare(folder: string, providerUrl: string): Promise<Gateway> {
-  const command = [process.execPath, join(import.meta.dir, "bare-proxy.ts"), providerUrl];
+  const command = [...prefix, process.execPath, join(import.meta.dir, "bare-proxy.ts"), providerUrl];
   // Bun's `fetch` keeps no more than 256 requests open unless told so before it starts.
   const env = { BUN_CONFIG_MAX_HTTP_REQUESTS: "65535" };
   const logFile = join(folder, "bare.log");
@@ -60,8 +69,19 @@ export function startPortkey(folder: string, script: string, providerUrl: string
   return gateway("portkey", start, headers, paths.chat);
 }
 
+export interface SluiceOptions {
+  readonly name?: "sluice" | "other";
+  readonly program?: string;
+  /** A key that the folder has already. */
+  readonly secret?: string | undefined;
+}
+
 /** The executable as an operator would run it, on a data folder with one credit key. */
-export async function startSluice(folder: string, providerUrl: string, secret?: string): Promise<Gateway> {
+export async function startSluice(
+  folder: string,
+  providerUrl: string,
+  { name = "sluice", program = executable, secret }: SluiceOptions = {},
+): Promise<Gateway> {
   mkdirSync(folder, { recursive: true });
   const config = join(folder, "sluice.toml");
   writeFileSync(config, sluiceConfig(providerUrl));
@@ -71,10 +91,10 @@ export async function startSluice(folder: string, providerUrl: string, secret?: 
     SLUICE_ADMIN_TOKEN: adminToken,
     BENCH_PROVIDER_KEY: "sk-bench",
   };
-  const key = secret ?? createKey(env);
-  const command = [executable, "serve", "--host", "127.0.0.1", "--port", "0"];
+  const key = secret ?? createKey(env, program);
+  const command = [...prefix, program, "serve", "--host", "127.0.0.1", "--port", "0"];
   const start = () => startServer({ command, logFile: join(folder, "sluice.log"), env });
-  return gateway("sluice", start, { authorization: `Bearer ${key}` }, paths.chat);
+  return gateway(name, start, { authorization: `Bearer ${key}` }, paths.chat);
 }
 
 /** A node on a database, and means to make keys there. */
@@ -108,8 +128,8 @@ export async function startNode(folder: string, providerUrl: string, store: stri
   };
 }
 
-function createKey(env: Readonly<Record<string, string>>): string {
-  const command = [executable, "keys", "create", "--mode", "credit", "--credit", "1000000", "--json"];
+function createKey(env: Readonly<Record<string, string>>, program = executable): string {
+  const command = [program, "keys", "create", "--mode", "credit", "--credit", "1000000", "--json"];
   const { exitCode, stdout, stderr } = Bun.spawnSync(command, { env });
   if (exitCode !== 0) throw new Error(`no key could be made:\n${stderr}`);
   const { key }: { key: string } = JSON.parse(stdout.toString());

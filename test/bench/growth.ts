@@ -43,7 +43,7 @@ export async function measureGrowth(load: LoadProcess, options: GrowthOptions): 
   cpSync(join(history, "data"), join(filledFolder, "data"), { recursive: true });
   const secret = await Bun.file(join(history, "key")).text();
   const empty = await startSluice(join(folder, "empty"), providerUrl);
-  const filled = await startSluice(filledFolder, providerUrl, secret);
+  const filled = await startSluice(filledFolder, providerUrl, { secret });
   const [emptyFigures, filledFigures] = await measureInTurns(load, growthCell, [empty, filled], pace);
   await Promise.all([empty.stop(), filled.stop()]);
   if (emptyFigures === undefined || filledFigures === undefined) throw new Error("a gateway has no figures");

@@ -2,17 +2,21 @@ import { parseArgs } from "node:util";
 import { judge } from "./bars.ts";
 import { clusterReport, judgeCluster, runClusterBench } from "./cluster.ts";
 import { fillStore } from "./fill.ts";
+import { keepGatewaysOnOneProcessor } from "./gateways.ts";
+import { buildOther } from "./other-build.ts";
 import { report } from "./report.ts";
 import { runBench } from "./run.ts";
 
 const usage = `Measures the compiled executable against a bare Bun proxy and a peer, all on this machine.
 
-usage: bun run bench [--full] [--only TEXT] [--json] [--check] [--no-build]
+usage: bun run bench [--full] [--only TEXT] [--against COMMIT] [--one-cpu] [--json] [--check] [--no-build]
        bun run bench --store postgres [--json] [--check] [--no-build]
        bun run bench fill --data DIR [--keys 10000] [--records 1000000]
 
   --full       every dialect, size and concurrency (about ten minutes; without it under three)
   --only TEXT  only the cells whose name contains this, such as "chat, JSON"
+  --against COMMIT   builds that commit, too, and measures both in the same turns
+  --one-cpu    every gateway has one processor, as in a small container
   --json       print everything as JSON instead of tables
   --check      exit 1 when a bar is missed
   --no-build   take dist/sluice as it is
@@ -24,6 +28,8 @@ const { values, positionals } = parseArgs({
   options: {
     full: { type: "boolean", default: false },
     only: { type: "string" },
+    against: { type: "string" },
+    "one-cpu": { type: "boolean", default: false },
     json: { type: "boolean", default: false },
     check: { type: "boolean", default: false },
     "no-build": { type: "boolean", default: false },
@@ -71,9 +77,12 @@ function prepare(): void {
 
 async function bench(): Promise<void> {
   prepare();
+  if (values["one-cpu"]) keepGatewaysOnOneProcessor();
+  using other = values.against === undefined ? null : buildOther(values.against);
   const results = await runBench({
     full: values.full,
     only: values.only ?? null,
+    other: other?.executable ?? null,
     progress,
   });
   const bars = judge(results);

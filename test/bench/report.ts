@@ -1,5 +1,6 @@
 import type { Bar } from "./bars.ts";
 import { cellName } from "./cells.ts";
+import type { PacedFigures } from "./paced.ts";
 import type { CellResult, Results } from "./results.ts";
 import { cpu, type Figures, type Measured, ratio, speed } from "./rounds.ts";
 
@@ -33,7 +34,7 @@ function cellRows(cells: readonly CellResult[]): string[][] {
 }
 
 function cellRow({ cell, figures }: CellResult): string[][] {
-  const { bare, sluice, direct, portkey } = figures;
+  const { bare, sluice, other, direct, portkey } = figures;
   if (bare === undefined || sluice === undefined) return [];
   const added = (ours: number, theirs: number | undefined) =>
     theirs === undefined ? "" : Math.round(ours - theirs).toString();
@@ -49,20 +50,26 @@ function cellRow({ cell, figures }: CellResult): string[][] {
     added(sluice.p99Micros, direct?.p99Micros),
     cell.stream ? added(sluice.firstEventP50Micros, direct?.firstEventP50Micros) : "",
   ];
-  if (portkey === undefined) return [row];
-  const peer = [
-    "  the same by Portkey",
+  const peers = [
+    ...(other === undefined ? [] : [peerRow("the other build", other, bare)]),
+    ...(portkey === undefined ? [] : [peerRow("Portkey", portkey, bare)]),
+  ];
+  return [row, ...peers];
+}
+
+function peerRow(name: string, peer: Measured, bare: Measured): string[] {
+  return [
+    `  the same by ${name}`,
     "",
-    whole(portkey.requestsPerSecond),
-    times(portkey, bare, speed),
+    whole(peer.requestsPerSecond),
+    times(peer, bare, speed),
     "",
-    portkey.cpuMicrosPerRequest.toFixed(1),
-    times(portkey, bare, cpu),
+    peer.cpuMicrosPerRequest.toFixed(1),
+    times(peer, bare, cpu),
     "",
     "",
     "",
   ];
-  return [row, peer];
 }
 
 function times(ours: Measured, theirs: Measured, pick: (figures: Figures) => number): string {
@@ -70,7 +77,6 @@ function times(ours: Measured, theirs: Measured, pick: (figures: Figures) => num
 }
 
 function facts({ memory, journal, paced, growth, skipped }: Results): string[] {
-  const megabytes = (value: number) => `${Math.round(value)} MB`;
   const lines = [
     `memory: ${megabytes(memory.idleMegabytes)} idle, ${megabytes(memory.loadedMegabytes)} loaded, ` +
       `${megabytes(memory.afterwardsMegabytes)} afterwards`,
@@ -78,14 +84,8 @@ function facts({ memory, journal, paced, growth, skipped }: Results): string[] {
       `(${(journal.items / Math.max(journal.batches, 1)).toFixed(1)} each), ${megabytes(journal.megabytes)} on disk`,
   ];
   if (paced !== null) {
-    const { sluice, bare } = paced;
-    lines.push(
-      `${sluice.streams} paced streams: ${sluice.cpuMicrosPerEvent.toFixed(1)} µs CPU per relayed event ` +
-        `(bare ${bare.cpuMicrosPerEvent.toFixed(1)}; from the third second on ${sluice.steadyCpuMicrosPerEvent.toFixed(1)} ` +
-        `and ${bare.steadyCpuMicrosPerEvent.toFixed(1)}), gaps p99 ${sluice.gapP99Ms.toFixed(0)} and longest ` +
-        `${sluice.longestGapMs.toFixed(0)} ms (bare ${bare.gapP99Ms.toFixed(0)} and ${bare.longestGapMs.toFixed(0)}), memory ${megabytes(sluice.idleMegabytes)} → ` +
-        `${megabytes(sluice.peakMegabytes)} → ${megabytes(sluice.afterwardsMegabytes)}`,
-    );
+    lines.push(pacedLine("1,000 paced streams", paced.sluice, paced.bare));
+    if (paced.other !== null) lines.push(pacedLine("  the same by the other build", paced.other, paced.bare));
   }
   if (growth !== null) {
     const { empty, filled, emptyStartMs, filledStartMs } = growth;
@@ -96,6 +96,20 @@ function facts({ memory, journal, paced, growth, skipped }: Results): string[] {
     );
   }
   return [...lines, ...skipped.map((reason) => `skipped: ${reason}`)];
+}
+
+function pacedLine(name: string, ours: PacedFigures, bare: PacedFigures): string {
+  return (
+    `${name}: ${ours.cpuMicrosPerEvent.toFixed(1)} µs CPU per relayed event ` +
+    `(bare ${bare.cpuMicrosPerEvent.toFixed(1)}; from the third second on ${ours.steadyCpuMicrosPerEvent.toFixed(1)} ` +
+    `and ${bare.steadyCpuMicrosPerEvent.toFixed(1)}), gaps p99 ${ours.gapP99Ms.toFixed(0)} and longest ` +
+    `${ours.longestGapMs.toFixed(0)} ms (bare ${bare.gapP99Ms.toFixed(0)} and ${bare.longestGapMs.toFixed(0)}), memory ` +
+    `${megabytes(ours.idleMegabytes)} → ${megabytes(ours.peakMegabytes)} → ${megabytes(ours.afterwardsMegabytes)}`
+  );
+}
+
+function megabytes(value: number): string {
+  return `${Math.round(value)} MB`;
 }
 
 export function barRows(bars: readonly Bar[]): string[][] {

@@ -11,12 +11,18 @@ export interface Results {
   readonly startedAt: string;
   readonly seconds: number;
   readonly cells: readonly CellResult[];
-  readonly paced: { readonly sluice: PacedFigures; readonly bare: PacedFigures } | null;
+  readonly paced: PacedResult | null;
   readonly memory: MemoryFigures;
   readonly journal: JournalFigures;
   readonly growth: GrowthFigures | null;
   /** What was left out, and why. */
   readonly skipped: readonly string[];
+}
+
+export interface PacedResult {
+  readonly sluice: PacedFigures;
+  readonly bare: PacedFigures;
+  readonly other: PacedFigures | null;
 }
 
 export interface CellResult {

@@ -17,6 +17,8 @@ export interface RunOptions {
   readonly full: boolean;
   /** Only cells whose name contains this; paced streams and growth are left out then. */
   readonly only: string | null;
+  /** Another build of the program, measured in the same turns. */
+  readonly other: string | null;
   readonly progress: (line: string) => void;
 }
 
@@ -28,7 +30,7 @@ const fullPace: Pace = { rounds: 9, windowMs: 600, mostWarmupMs: 10_000 };
 const shortPace: Pace = { rounds: 9, windowMs: 300, mostWarmupMs: 8000 };
 const briefPace: Pace = { rounds: 3, windowMs: 300, mostWarmupMs: 1500 };
 
-export async function runBench({ full, only, progress }: RunOptions): Promise<Results> {
+export async function runBench({ full, only, other: program, progress }: RunOptions): Promise<Results> {
   const startedAt = new Date();
   mkdirSync(cache, { recursive: true });
   const folder = mkdtempSync(join(cache, "run-"));
@@ -39,6 +41,10 @@ export async function runBench({ full, only, progress }: RunOptions): Promise<Re
   try {
     const sluice = await startSluice(join(folder, "sluice"), providerUrl);
     const bare = await startBare(folder, providerUrl);
+    const other =
+      program === null
+        ? null
+        : await startSluice(join(folder, "other"), providerUrl, { name: "other", program });
     const portkey = await startPeer(folder, providerUrl, skipped);
     await Bun.sleep(1000);
     const idleMegabytes = residentMegabytes(sluice.pid);
@@ -49,16 +55,16 @@ export async function runBench({ full, only, progress }: RunOptions): Promise<Re
     for (const cell of wanted) {
       progress(cellName(cell));
       const its = full || isJudged(cell) ? pace : briefPace;
-      const result = await measureCell(load, cell, { provider, bare, sluice, portkey }, its);
+      const result = await measureCell(load, cell, { provider, bare, sluice, other, portkey }, its);
       cells.push(result);
     }
     const loadedMegabytes = residentMegabytes(sluice.pid);
     const journal = await readJournal(sluice.target(growthCell).url, join(folder, "sluice/data"));
     await Bun.sleep(3000);
     const afterwardsMegabytes = residentMegabytes(sluice.pid);
-    await Promise.all([sluice.stop(), bare.stop(), portkey?.stop()]);
+    await Promise.all([sluice.stop(), bare.stop(), other?.stop(), portkey?.stop()]);
 
-    const paced = only === null ? await runPaced(load, folder, providerUrl, progress) : null;
+    const paced = only === null ? await runPaced(load, folder, providerUrl, program, progress) : null;
     if (only === null) progress("growth");
     const growth = only === null ? await measureGrowth(load, { cache, folder, providerUrl }) : null;
     return {
@@ -90,6 +96,7 @@ interface Contestants {
   readonly provider: Gateway;
   readonly bare: Gateway;
   readonly sluice: Gateway;
+  readonly other: Gateway | null;
   readonly portkey: Gateway | null;
 }
 
@@ -97,13 +104,14 @@ interface Contestants {
 async function measureCell(
   load: LoadProcess,
   cell: Cell,
-  { provider, bare, sluice, portkey }: Contestants,
+  { provider, bare, sluice, other, portkey }: Contestants,
   pace: Pace,
 ): Promise<CellResult> {
   const withPeer = portkey !== null && Bun.deepEquals(cell, growthCell);
   const gateways = [
     bare,
     sluice,
+    ...(other === null ? [] : [other]),
     ...(cell.concurrency === 1 ? [provider] : []),
     ...(withPeer ? [portkey] : []),
   ];
@@ -120,6 +128,7 @@ async function runPaced(
   load: LoadProcess,
   folder: string,
   providerUrl: string,
+  program: string | null,
   progress: (line: string) => void,
 ): Promise<Results["paced"]> {
   progress("1,000 paced streams");
@@ -129,5 +138,9 @@ async function runPaced(
   const sluice = await startSluice(join(folder, "paced"), providerUrl);
   const sluiceFigures = await measurePaced(load, sluice);
   await sluice.stop();
-  return { bare: bareFigures, sluice: sluiceFigures };
+  if (program === null) return { bare: bareFigures, sluice: sluiceFigures, other: null };
+  const other = await startSluice(join(folder, "paced-other"), providerUrl, { name: "other", program });
+  const otherFigures = await measurePaced(load, other);
+  await other.stop();
+  return { bare: bareFigures, sluice: sluiceFigures, other: otherFigures };
 }
