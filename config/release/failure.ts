@@ -1,0 +1,2 @@
+/** What cannot be made, in words for the person who runs the release. */
+export class ReleaseFailure extends Error {}
