@@ -5,7 +5,6 @@ import { googleProof } from "../../reasoning/google-proof.ts";
 import type { CallFragment } from "./delta-in.ts";
 
 interface Call {
-  readonly key: number | null;
   readonly custom: boolean;
   id: string | null;
   /** Null until the name is known and the block begins. */
@@ -24,6 +23,9 @@ export class CallAssembler {
   readonly #nextIndex: () => number;
   readonly #target: Target;
   readonly #calls: Call[] = [];
+  /** The latest call of each index and of each id: there may be as many calls as a provider likes. */
+  readonly #byKey = new Map<number, Call>();
+  readonly #byId = new Map<string, Call>();
 
   constructor(emit: (event: IrEvent) => void, nextIndex: () => number, target: Target) {
     this.#emit = emit;
@@ -33,7 +35,7 @@ export class CallAssembler {
 
   push(fragment: CallFragment): void {
     const call = this.#find(fragment) ?? this.#add(fragment);
-    call.id ??= fragment.id;
+    if (call.id === null && fragment.id !== null) this.#identify(call, fragment.id);
     if (call.block === null && fragment.name !== null) {
       if (fragment.signature !== null) this.#prove(fragment.signature);
       this.#begin(call, fragment.name);
@@ -57,17 +59,24 @@ export class CallAssembler {
   #find(fragment: CallFragment): Call | undefined {
     const { index, id } = fragment;
     if (index === null && id === null) return this.#calls.at(-1);
-    if (index === null) return this.#calls.findLast((call) => call.id === id);
-    const found = this.#calls.findLast((call) => call.key === index);
+    const named = id === null ? undefined : this.#byId.get(id);
+    if (index === null) return named;
+    const found = this.#byKey.get(index);
     if (found === undefined || id === null || found.id === null || found.id === id) return found;
-    return fragment.name === null ? found : this.#calls.findLast((call) => call.id === id);
+    return fragment.name === null ? found : named;
   }
 
   #add(fragment: CallFragment): Call {
-    const { index, id, custom } = fragment;
-    const call: Call = { key: index, custom, id, block: null, held: "", empty: true };
+    const { index, custom } = fragment;
+    const call: Call = { custom, id: null, block: null, held: "", empty: true };
     this.#calls.push(call);
+    if (index !== null) this.#byKey.set(index, call);
     return call;
+  }
+
+  #identify(call: Call, id: string): void {
+    call.id = id;
+    this.#byId.set(id, call);
   }
 
   /** Google sends a call whole, so the signature comes with the name. */
