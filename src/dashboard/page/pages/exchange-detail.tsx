@@ -6,6 +6,7 @@ import { OutcomeBadge, StatusCode } from "../parts/badge.tsx";
 import { CopyButton } from "../parts/copy.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { Shown } from "../parts/states.tsx";
+import { type Column, Table } from "../parts/table.tsx";
 import { hrefOf, query } from "../router.ts";
 import { EntryTable } from "./entry-table.tsx";
 import { hasUsageRecord } from "./exchange-table.tsx";
@@ -103,44 +104,28 @@ function Facts({ of: exchange }: { of: ExchangeView }) {
   );
 }
 
+const attemptColumns: readonly Column<AttemptView>[] = [
+  { name: "Deployment", cell: ({ deployment }) => deployment },
+  {
+    name: "Result",
+    cell: ({ status, failure }) => (
+      <>
+        {status !== null && (
+          <StatusCode status={status} outcome={failure === null ? "completed" : "failed"} />
+        )}{" "}
+        {failure === null ? "answered" : <code>{failure}</code>}
+      </>
+    ),
+  },
+  { name: "The provider said", class: "muted message", cell: ({ said, cause }) => said ?? cause ?? "–" },
+  { name: "Took", class: "number", cell: ({ duration_ms }) => duration(duration_ms) },
+];
+
 function Attempts({ of: attempts }: { of: readonly AttemptView[] }) {
   return (
     <>
       <h3>Attempts</h3>
-      <table class="rows">
-        <thead>
-          <tr>
-            <th scope="col">Deployment</th>
-            <th scope="col">Result</th>
-            <th scope="col">The provider said</th>
-            <th scope="col" class="number">
-              Took
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {attempts.map((attempt, place) => (
-            <tr key={place}>
-              <td data-name="Deployment">{attempt.deployment}</td>
-              <td data-name="Result">
-                {attempt.status !== null && (
-                  <StatusCode
-                    status={attempt.status}
-                    outcome={attempt.failure === null ? "completed" : "failed"}
-                  />
-                )}{" "}
-                {attempt.failure === null ? "answered" : <code>{attempt.failure}</code>}
-              </td>
-              <td data-name="Said" class="muted message">
-                {attempt.said ?? attempt.cause ?? "–"}
-              </td>
-              <td data-name="Took" class="number">
-                {duration(attempt.duration_ms)}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <Table rows={attempts} columns={attemptColumns} keyOf={(_, place) => place} />
     </>
   );
 }

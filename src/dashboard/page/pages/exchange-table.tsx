@@ -1,6 +1,7 @@
 import type { ExchangeView } from "../../../admin/views.ts";
 import { count, credits, duration, moment, routeName, shortCount } from "../format.ts";
 import { OutcomeBadge } from "../parts/badge.tsx";
+import { type Column, Table } from "../parts/table.tsx";
 import { hrefOf, path, query } from "../router.ts";
 
 interface ExchangeTableProps {
@@ -34,41 +35,45 @@ function Cost({ of: exchange }: { of: ExchangeView }) {
   );
 }
 
-function ExchangeRow({ of: exchange, withKey }: { of: ExchangeView; withKey: boolean }) {
-  return (
-    <tr>
-      <td data-name="Time" class="lead">
-        <a href={hrefTo(exchange)}>{moment(exchange.at)}</a>
-      </td>
-      {withKey && <td data-name="Key">{exchange.key_label ?? <code>{exchange.key_prefix}…</code>}</td>}
-      <td data-name="Model">
-        {exchange.model || <span class="muted">{exchange.unknown_model ?? "–"}</span>}
-        <small class="muted">{routeName(exchange.route)}</small>
-      </td>
-      <td data-name="Outcome">
-        <OutcomeBadge outcome={exchange.outcome} />
-        {exchange.alike > 0 && <span class="muted"> ×{count(exchange.alike + 1)}</span>}
-        {exchange.code !== null && (
+const none = <span class="muted">–</span>;
+
+const keyColumn: Column<ExchangeView> = {
+  name: "Key",
+  cell: ({ key_label, key_prefix }) => key_label ?? <code>{key_prefix}…</code>,
+};
+
+const columns: readonly Column<ExchangeView>[] = [
+  { name: "Time", class: "lead", cell: (exchange) => <a href={hrefTo(exchange)}>{moment(exchange.at)}</a> },
+  keyColumn,
+  {
+    name: "Model",
+    cell: ({ model, unknown_model, route }) => (
+      <>
+        {model || <span class="muted">{unknown_model ?? "–"}</span>}
+        <small class="muted">{routeName(route)}</small>
+      </>
+    ),
+  },
+  {
+    name: "Outcome",
+    cell: ({ outcome, alike, code }) => (
+      <>
+        <OutcomeBadge outcome={outcome} />
+        {alike > 0 && <span class="muted"> ×{count(alike + 1)}</span>}
+        {code !== null && (
           <small>
-            <code>{exchange.code}</code>
+            <code>{code}</code>
           </small>
         )}
-      </td>
-      <td data-name="Tokens" class="number">
-        {hasUsageRecord(exchange) ? <Tokens of={exchange} /> : <span class="muted">–</span>}
-      </td>
-      <td data-name="Cost" class="number">
-        {exchange.entry === null ? <span class="muted">–</span> : <Cost of={exchange} />}
-      </td>
-      <td data-name="First byte" class="number">
-        {duration(exchange.first_byte_ms)}
-      </td>
-      <td data-name="Duration" class="number">
-        {duration(exchange.total_ms)}
-      </td>
-    </tr>
-  );
-}
+      </>
+    ),
+  },
+  { name: "Tokens", class: "number", cell: (row) => (hasUsageRecord(row) ? <Tokens of={row} /> : none) },
+  { name: "Cost", class: "number", cell: (row) => (row.entry === null ? none : <Cost of={row} />) },
+  { name: "First byte", class: "number", cell: ({ first_byte_ms }) => duration(first_byte_ms) },
+  { name: "Duration", class: "number", cell: ({ total_ms }) => duration(total_ms) },
+];
+const withoutKey = columns.filter((column) => column !== keyColumn);
 
 /** Keeps the filters of the list behind it. */
 function hrefTo({ id, entry }: ExchangeView): string {
@@ -81,33 +86,5 @@ function hrefTo({ id, entry }: ExchangeView): string {
 
 export function ExchangeTable({ exchanges, withKey }: ExchangeTableProps) {
   if (exchanges.length === 0) return <p class="muted pad">No exchanges yet.</p>;
-  return (
-    <table class="rows">
-      <thead>
-        <tr>
-          <th scope="col">Time</th>
-          {withKey && <th scope="col">Key</th>}
-          <th scope="col">Model</th>
-          <th scope="col">Outcome</th>
-          <th scope="col" class="number">
-            Tokens
-          </th>
-          <th scope="col" class="number">
-            Cost
-          </th>
-          <th scope="col" class="number">
-            First byte
-          </th>
-          <th scope="col" class="number">
-            Duration
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {exchanges.map((exchange) => (
-          <ExchangeRow key={exchange.id} of={exchange} withKey={withKey} />
-        ))}
-      </tbody>
-    </table>
-  );
+  return <Table rows={exchanges} columns={withKey ? columns : withoutKey} keyOf={({ id }) => id} />;
 }

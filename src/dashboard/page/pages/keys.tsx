@@ -11,71 +11,50 @@ import { Pager } from "../parts/pager.tsx";
 import { SearchBox } from "../parts/search-box.tsx";
 import { Sparkline } from "../parts/sparkline.tsx";
 import { Empty, Shown } from "../parts/states.tsx";
+import { type Column, Table } from "../parts/table.tsx";
 import { hrefOf, query, setQuery } from "../router.ts";
 import { CreateKey } from "./key-create.tsx";
 import { KeyMenu } from "./key-menu.tsx";
 
-function KeyRow({ of: key, onChange }: { of: ListedKeyView; onChange: () => void }) {
-  return (
-    <tr>
-      <td class="lead" data-name="Key">
-        <a href={hrefOf(`keys/${key.id}`)}>{key.label ?? "No label"}</a>
-        <code>{key.prefix}…</code>
-      </td>
-      <td data-name="Status">
-        <KeyStatus status={key.status} />
-      </td>
-      <td data-name="Mode">{key.mode === "credit" ? "credit" : "token budget"}</td>
-      <td data-name="Balance" class="number two">
-        <Balance of={key} />
-      </td>
-      <td data-name="Spent" class="number">
-        {spentWords(key)}
-      </td>
-      <td data-name="Requests" class="number">
-        {count(key.requests)}
-        <small class="muted">{key.last_used_on === null ? "never used" : `last ${key.last_used_on}`}</small>
-      </td>
-      <td data-name="14 days">
-        <Sparkline values={key.recent} label={`Use of ${key.label ?? key.prefix} over the last 14 days`} />
-      </td>
-      <td class="row-end">
-        <KeyMenu of={key} onChange={onChange} />
-      </td>
-    </tr>
-  );
-}
-
-function KeyTable({ keys, onChange }: { keys: readonly ListedKeyView[]; onChange: () => void }) {
-  return (
-    <table class="rows keys">
-      <thead>
-        <tr>
-          <th scope="col">Key</th>
-          <th scope="col">Status</th>
-          <th scope="col">Mode</th>
-          <th scope="col" class="number">
-            Balance
-          </th>
-          <th scope="col" class="number">
-            Spent
-          </th>
-          <th scope="col" class="number">
-            Requests
-          </th>
-          <th scope="col">14 days</th>
-          <th scope="col">
-            <span class="unseen">Actions</span>
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {keys.map((key) => (
-          <KeyRow key={key.id} of={key} onChange={onChange} />
-        ))}
-      </tbody>
-    </table>
-  );
+function columnsOf(onChange: () => void): readonly Column<ListedKeyView>[] {
+  return [
+    {
+      name: "Key",
+      class: "lead",
+      cell: ({ id, label, prefix }) => (
+        <>
+          <a href={hrefOf(`keys/${id}`)}>{label ?? "No label"}</a>
+          <code>{prefix}…</code>
+        </>
+      ),
+    },
+    { name: "Status", cell: ({ status }) => <KeyStatus status={status} /> },
+    { name: "Mode", cell: ({ mode }) => (mode === "credit" ? "credit" : "token budget") },
+    { name: "Balance", class: "number two", cell: (key) => <Balance of={key} /> },
+    { name: "Spent", class: "number", cell: (key) => spentWords(key) },
+    {
+      name: "Requests",
+      class: "number",
+      cell: ({ requests, last_used_on }) => (
+        <>
+          {count(requests)}
+          <small class="muted">{last_used_on === null ? "never used" : `last ${last_used_on}`}</small>
+        </>
+      ),
+    },
+    {
+      name: "14 days",
+      cell: ({ recent, label, prefix }) => (
+        <Sparkline values={recent} label={`Use of ${label ?? prefix} over the last 14 days`} />
+      ),
+    },
+    {
+      name: "Actions",
+      class: "row-end",
+      unseen: true,
+      cell: (key) => <KeyMenu of={key} onChange={onChange} />,
+    },
+  ];
 }
 
 export function Keys() {
@@ -127,7 +106,12 @@ export function Keys() {
                 <p>{filtered ? "Change the search or the status." : "Make one to let a client in."}</p>
               </Empty>
             ) : (
-              <KeyTable keys={page.data} onChange={keys.reload} />
+              <Table
+                class="rows keys"
+                rows={page.data}
+                columns={columnsOf(keys.reload)}
+                keyOf={({ id }) => id}
+              />
             )
           }
         </Shown>

@@ -9,6 +9,7 @@ import { Button } from "../parts/button.tsx";
 import { tell } from "../parts/notices.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Empty, Shown } from "../parts/states.tsx";
+import { type Column, Table } from "../parts/table.tsx";
 import { Warnings } from "../parts/warnings.tsx";
 import { hrefOf } from "../router.ts";
 
@@ -50,35 +51,45 @@ function Prices({ of }: { of: PriceView | null }) {
   );
 }
 
-function DeploymentRow({ of: deployment }: { of: DeploymentView }) {
-  const { recent_attempts: attempts, recent_failures: failures, in_flight: open } = deployment.health;
+function Load({ of: health }: { of: DeploymentView["health"] }) {
+  const { recent_attempts: attempts, recent_failures: failures, in_flight: open } = health;
   return (
-    <tr>
-      <td data-name="Deployment" class="lead">
-        <code>{deployment.name}</code>
-        <small class="muted">speaks {deployment.dialects.join(", ")}</small>
-      </td>
-      <td data-name="Health">
-        <Health of={deployment} />
-      </td>
-      <td data-name="Order" class="number">
-        priority {deployment.priority}
-        <small class="muted">weight {deployment.weight}</small>
-      </td>
-      <td data-name="Load" class="number">
-        {count(open)} in flight
-        <small class="muted">
-          {attempts === 0
-            ? "no attempts in 30 s"
-            : `${percent(failures, attempts)} of ${count(attempts)} failed`}
-        </small>
-      </td>
-      <td data-name="Price per million" class="number">
-        <Prices of={deployment.price} />
-      </td>
-    </tr>
+    <>
+      {count(open)} in flight
+      <small class="muted">
+        {attempts === 0
+          ? "no attempts in 30 s"
+          : `${percent(failures, attempts)} of ${count(attempts)} failed`}
+      </small>
+    </>
   );
 }
+
+const columns: readonly Column<DeploymentView>[] = [
+  {
+    name: "Deployment",
+    class: "lead",
+    cell: ({ name, dialects }) => (
+      <>
+        <code>{name}</code>
+        <small class="muted">speaks {dialects.join(", ")}</small>
+      </>
+    ),
+  },
+  { name: "Health", cell: (deployment) => <Health of={deployment} /> },
+  {
+    name: "Order",
+    class: "number",
+    cell: ({ priority, weight }) => (
+      <>
+        priority {priority}
+        <small class="muted">weight {weight}</small>
+      </>
+    ),
+  },
+  { name: "Load", class: "number", cell: ({ health }) => <Load of={health} /> },
+  { name: "Price per million", class: "number", cell: ({ price: of }) => <Prices of={of} /> },
+];
 
 function capabilityNames(model: ModelView): readonly string[] {
   const on = Object.entries(model.capabilities).filter(([, value]) => value === true);
@@ -138,22 +149,7 @@ function ModelCard({ of: model }: { of: ModelView }) {
           check
         </Button>
       </header>
-      <table class="rows">
-        <thead class="unseen">
-          <tr>
-            <th scope="col">Deployment</th>
-            <th scope="col">Health</th>
-            <th scope="col">Order</th>
-            <th scope="col">Load</th>
-            <th scope="col">Price per million</th>
-          </tr>
-        </thead>
-        <tbody>
-          {model.deployments.map((deployment) => (
-            <DeploymentRow key={deployment.name} of={deployment} />
-          ))}
-        </tbody>
-      </table>
+      <Table rows={model.deployments} columns={columns} keyOf={({ name }) => name} unseenHead />
       {checks.length > 0 && <Checks of={checks} />}
       {model.aliases.length > 0 && <p class="muted pad">Also asked for as {model.aliases.join(", ")}.</p>}
       {model.fallbacks.length > 0 && <p class="muted pad">Falls back to {model.fallbacks.join(", ")}.</p>}

@@ -3,6 +3,7 @@ import type { ExchangeView, OverviewView, UsageRowView } from "../../../admin/vi
 import { change, count, credits, duration, moment, rate, shortCount } from "../format.ts";
 import { alarmWords } from "../health.ts";
 import { Icon } from "../parts/icon.tsx";
+import { type Column, Table } from "../parts/table.tsx";
 import { hrefOf } from "../router.ts";
 
 interface TileProps {
@@ -133,6 +134,27 @@ function rowNote({ spend, list_cost, requests }: UsageRowView): string {
   return `${shortCount(requests)} requests${listed}`;
 }
 
+const failureColumns: readonly Column<ExchangeView>[] = [
+  {
+    name: "Time",
+    class: "lead",
+    cell: ({ id, ended_at }) => (
+      <a href={hrefOf(`exchanges?outcome=failed&open=${id}`)}>{moment(ended_at)}</a>
+    ),
+  },
+  {
+    name: "Model",
+    cell: ({ model, provider }) => (
+      <>
+        {model || "–"}
+        <small class="muted">{provider || "no provider"}</small>
+      </>
+    ),
+  },
+  { name: "Code", cell: ({ code, outcome }) => <code>{code ?? outcome}</code> },
+  { name: "Message", class: "muted message", cell: ({ message }) => message ?? "–" },
+];
+
 /** The newest failures with their reasons, one click away from the whole story. */
 export function LatestFailures({ exchanges }: { exchanges: readonly ExchangeView[] }) {
   return (
@@ -140,29 +162,7 @@ export function LatestFailures({ exchanges }: { exchanges: readonly ExchangeView
       <h2>
         Latest failures <a href={hrefOf("exchanges?outcome=failed")}>all</a>
       </h2>
-      <table class="rows">
-        <tbody>
-          {exchanges.map((exchange) => (
-            <tr key={exchange.id}>
-              <td data-name="Time" class="lead">
-                <a href={hrefOf(`exchanges?outcome=failed&open=${exchange.id}`)}>
-                  {moment(exchange.ended_at)}
-                </a>
-              </td>
-              <td data-name="Model">
-                {exchange.model || "–"}
-                <small class="muted">{exchange.provider || "no provider"}</small>
-              </td>
-              <td data-name="Code">
-                <code>{exchange.code ?? exchange.outcome}</code>
-              </td>
-              <td data-name="Message" class="muted message">
-                {exchange.message ?? "–"}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <Table rows={exchanges} columns={failureColumns} keyOf={({ id }) => id} unseenHead />
     </section>
   );
 }

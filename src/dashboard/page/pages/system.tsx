@@ -6,6 +6,7 @@ import { Badge } from "../parts/badge.tsx";
 import { type Fact, FactTiles } from "../parts/fact-tiles.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Shown } from "../parts/states.tsx";
+import { type Column, Table } from "../parts/table.tsx";
 import { Warnings } from "../parts/warnings.tsx";
 
 function HealthTiles({ health }: { health: HealthView }) {
@@ -22,72 +23,42 @@ function HealthTiles({ health }: { health: HealthView }) {
 
 const nodeTones = { live: "good", late: "warn", dead: "bad" } as const;
 
-function NodeTable({ nodes }: { nodes: readonly NodeView[] }) {
-  return (
-    <table class="rows">
-      <thead>
-        <tr>
-          <th scope="col">Node</th>
-          <th scope="col">State</th>
-          <th scope="col">Version</th>
-          <th scope="col">Since</th>
-          <th scope="col">In flight</th>
-          <th scope="col">Holds</th>
-          <th scope="col">Last beat</th>
-        </tr>
-      </thead>
-      <tbody>
-        {nodes.map((node) => (
-          <tr key={node.node}>
-            <td data-name="Node">
-              {node.name} <small class="muted">{node.node}</small>
-            </td>
-            <td data-name="State">
-              <Badge tone={nodeTones[node.state]}>{node.state}</Badge>
-            </td>
-            <td data-name="Version">{node.version}</td>
-            <td data-name="Since">{moment(node.since)}</td>
-            <td data-name="In flight">{count(node.in_flight)}</td>
-            <td data-name="Holds">{count(node.holds)}</td>
-            <td data-name="Last beat">{moment(node.last_beat)}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  );
-}
+const nodeColumns: readonly Column<NodeView>[] = [
+  {
+    name: "Node",
+    cell: ({ name, node }) => (
+      <>
+        {name} <small class="muted">{node}</small>
+      </>
+    ),
+  },
+  { name: "State", cell: ({ state }) => <Badge tone={nodeTones[state]}>{state}</Badge> },
+  { name: "Version", cell: ({ version }) => version },
+  { name: "Since", cell: ({ since }) => moment(since) },
+  { name: "In flight", cell: ({ in_flight }) => count(in_flight) },
+  { name: "Holds", cell: ({ holds }) => count(holds) },
+  { name: "Last beat", cell: ({ last_beat }) => moment(last_beat) },
+];
+
+const auditColumns: readonly Column<AuditView>[] = [
+  { name: "Time", cell: ({ at }) => moment(at) },
+  { name: "What", cell: ({ action }) => action },
+  { name: "To", cell: ({ target }) => (target ? <code>{target}</code> : "–") },
+  { name: "Detail", class: "muted", cell: ({ detail }) => detail ?? "–" },
+  {
+    name: "By",
+    cell: ({ actor, address }) => (
+      <>
+        {actor}
+        <small class="muted">{address}</small>
+      </>
+    ),
+  },
+];
 
 function AuditTable({ rows }: { rows: readonly AuditView[] }) {
   if (rows.length === 0) return <p class="muted pad">No changes yet.</p>;
-  return (
-    <table class="rows">
-      <thead>
-        <tr>
-          <th scope="col">Time</th>
-          <th scope="col">What</th>
-          <th scope="col">To</th>
-          <th scope="col">Detail</th>
-          <th scope="col">By</th>
-        </tr>
-      </thead>
-      <tbody>
-        {rows.map((row) => (
-          <tr key={row.id}>
-            <td data-name="Time">{moment(row.at)}</td>
-            <td data-name="What">{row.action}</td>
-            <td data-name="To">{row.target ? <code>{row.target}</code> : "–"}</td>
-            <td data-name="Detail" class="muted">
-              {row.detail ?? "–"}
-            </td>
-            <td data-name="By">
-              {row.actor}
-              <small class="muted">{row.address}</small>
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  );
+  return <Table rows={rows} columns={auditColumns} keyOf={({ id }) => id} />;
 }
 
 export function System() {
@@ -108,7 +79,7 @@ export function System() {
       {nodes.value !== null && nodes.value.data.length > 0 && (
         <section class="card flush">
           <h2>Nodes</h2>
-          <NodeTable nodes={nodes.value.data} />
+          <Table rows={nodes.value.data} columns={nodeColumns} keyOf={({ node }) => node} />
         </section>
       )}
       <section class="card flush">

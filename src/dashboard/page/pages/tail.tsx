@@ -6,6 +6,7 @@ import { Badge, StatusCode } from "../parts/badge.tsx";
 import { Button } from "../parts/button.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Empty } from "../parts/states.tsx";
+import { type Column, Table } from "../parts/table.tsx";
 import { hrefOf } from "../router.ts";
 
 const kept = 300;
@@ -50,35 +51,38 @@ function useTail(paused: boolean): Tailed & { waiting: number; clear: () => void
   return { ...state, waiting, clear: () => setState((before) => ({ ...before, lines: [] })) };
 }
 
-function TailRow({ of: line }: { of: TailView }) {
-  return (
-    <tr>
-      <td data-name="Time" class="lead">
-        {line.kept ? <a href={hrefOf(`exchanges?open=${line.id}`)}>{time(line.at)}</a> : time(line.at)}
-      </td>
-      <td data-name="Status">
-        <StatusCode status={line.status} outcome={line.outcome} />
-      </td>
-      <td data-name="Route">{routeName(line.route)}</td>
-      <td data-name="Model">{line.model ?? <span class="muted">–</span>}</td>
-      <td data-name="Key">
-        {line.key_prefix ? <code>{line.key_prefix}…</code> : <span class="muted">none</span>}
-      </td>
-      <td data-name="Ended">{line.error_code ? <code>{line.error_code}</code> : line.outcome}</td>
-      <td data-name="Tokens" class="number">
-        {shortCount(line.input_tokens)}
+const columns: readonly Column<TailView>[] = [
+  {
+    name: "Time",
+    class: "lead",
+    cell: ({ id, at, kept }) => (kept ? <a href={hrefOf(`exchanges?open=${id}`)}>{time(at)}</a> : time(at)),
+  },
+  { name: "Status", cell: ({ status, outcome }) => <StatusCode status={status} outcome={outcome} /> },
+  { name: "Route", cell: ({ route }) => routeName(route) },
+  { name: "Model", cell: ({ model }) => model ?? <span class="muted">–</span> },
+  {
+    name: "Key",
+    cell: ({ key_prefix: prefix }) => (prefix ? <code>{prefix}…</code> : <span class="muted">none</span>),
+  },
+  { name: "Ended", cell: ({ error_code: code, outcome }) => (code ? <code>{code}</code> : outcome) },
+  {
+    name: "Tokens",
+    class: "number",
+    cell: ({ input_tokens, output_tokens }) => (
+      <>
+        {shortCount(input_tokens)}
         <span class="muted"> → </span>
-        {shortCount(line.output_tokens)}
-      </td>
-      <td data-name="Cost" class="number">
-        {line.unit === "credits" ? credits(line.charged) : `${count(line.charged)} tokens`}
-      </td>
-      <td data-name="Duration" class="number">
-        {duration(line.total_ms)}
-      </td>
-    </tr>
-  );
-}
+        {shortCount(output_tokens)}
+      </>
+    ),
+  },
+  {
+    name: "Cost",
+    class: "number",
+    cell: ({ unit, charged }) => (unit === "credits" ? credits(charged) : `${count(charged)} tokens`),
+  },
+  { name: "Duration", class: "number", cell: ({ total_ms }) => duration(total_ms) },
+];
 
 export function Tail() {
   const [paused, setPaused] = useState(false);
@@ -100,27 +104,7 @@ export function Tail() {
             <p>Every call shows up here the moment it ends, refused ones too.</p>
           </Empty>
         ) : (
-          <table class="rows">
-            <thead>
-              <tr>
-                {["Time", "Status", "Route", "Model", "Key", "Ended"].map((name) => (
-                  <th scope="col" key={name}>
-                    {name}
-                  </th>
-                ))}
-                {["Tokens", "Cost", "Duration"].map((name) => (
-                  <th scope="col" key={name} class="number">
-                    {name}
-                  </th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {tail.lines.map((line) => (
-                <TailRow key={line.id} of={line} />
-              ))}
-            </tbody>
-          </table>
+          <Table rows={tail.lines} columns={columns} keyOf={({ id }) => id} />
         )}
       </div>
     </>

@@ -1,0 +1,47 @@
+import type { ComponentChildren } from "preact";
+
+export interface Column<Row> {
+  readonly name: string;
+  /** Of its cells; its head is aligned with numbers. */
+  readonly class?: string;
+  /** A column whose name is only read aloud. */
+  readonly unseen?: true;
+  readonly cell: (row: Row) => ComponentChildren;
+}
+
+interface TableProps<Row> {
+  readonly rows: readonly Row[];
+  readonly columns: readonly Column<Row>[];
+  readonly keyOf: (row: Row, place: number) => string | number;
+  readonly class?: string;
+  /** For rows that explain themselves. */
+  readonly unseenHead?: boolean;
+}
+
+/** Rows that become cards on a narrow page, where each cell shows the name of its column. */
+export function Table<Row>({ rows, columns, keyOf, class: name = "rows", unseenHead }: TableProps<Row>) {
+  return (
+    <table class={name}>
+      <thead class={unseenHead ? "unseen" : undefined}>
+        <tr>
+          {columns.map((column) => (
+            <th key={column.name} scope="col" class={column.class?.includes("number") ? "number" : undefined}>
+              {column.unseen ? <span class="unseen">{column.name}</span> : column.name}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((row, place) => (
+          <tr key={keyOf(row, place)}>
+            {columns.map((column) => (
+              <td key={column.name} class={column.class} data-name={column.unseen ? undefined : column.name}>
+                {column.cell(row)}
+              </td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
