@@ -1,8 +1,7 @@
-import { type KeySummary, keyDocument } from "../admin/operations/key-summary.ts";
-import { dateOfDay } from "../base/clock.ts";
+import type { KeySummary } from "../admin/operations/key-summary.ts";
 import { modeOrigins } from "../base/key-attributes.ts";
 import type { StorePlace } from "./open-store.ts";
-import { count, credits, fromNow, moment } from "./terminal/format.ts";
+import { count, creditsShown, fromNow, moment } from "./terminal/format.ts";
 import type { Style } from "./terminal/style.ts";
 import { facts } from "./terminal/table.ts";
 import { printJson, type Terminal } from "./terminal/terminal.ts";
@@ -19,7 +18,7 @@ interface KeyOutput {
 
 export function showKey(view: KeySummary, output: KeyOutput, terminal: Terminal): void {
   if (output.json) {
-    const { id, ...rest } = keyDocument(view);
+    const { id, ...rest } = view;
     const secret = output.secret === undefined ? {} : { key: output.secret };
     printJson({ id, ...secret, ...rest, ...output.place }, terminal);
     return;
@@ -50,37 +49,37 @@ function keyFacts(view: KeySummary, { style }: Terminal): (readonly [string, str
     ["mode", `${view.mode}  ${style.dim(`at ${modeOrigins[view.mode]}/v1`)}`],
     ["status", colorStatus(view.status, style)],
     ...balanceFacts(view, nowMs, style),
-    ["rate", view.rpmLimit === null ? "no limit" : `${count(view.rpmLimit)} requests per minute`],
+    ["rate", view.rpm_limit === null ? "no limit" : `${count(view.rpm_limit)} requests per minute`],
     ["scope", view.scope],
     ["models", view.models === null ? "all" : view.models.join(", ")],
-    ["created", `${moment(view.createdAtMs)} UTC`],
-    ["expires", view.expiresAtMs === null ? "never" : absoluteAndRelative(view.expiresAtMs, nowMs, style)],
-    ["last used", view.lastUsedDay === null ? "never" : dateOfDay(view.lastUsedDay)],
+    ["created", `${moment(Date.parse(view.created_at))} UTC`],
+    ["expires", view.expires_at === null ? "never" : absoluteAndRelative(view.expires_at, nowMs, style)],
+    ["last used", view.last_used_on ?? "never"],
     ["requests", count(view.requests)],
-    ["tokens", `${count(view.inputTokens)} in, ${count(view.outputTokens)} out`],
+    ["tokens", `${count(view.input_tokens)} in, ${count(view.output_tokens)} out`],
   ];
-  if (view.previousUntilMs !== null) {
-    list.push(["old secret", `works until ${absoluteAndRelative(view.previousUntilMs, nowMs, style)}`]);
-  }
+  const { previous_secret_until: until } = view;
+  if (until !== null) list.push(["old secret", `works until ${absoluteAndRelative(until, nowMs, style)}`]);
   return list;
 }
 
 function balanceFacts(view: KeySummary, nowMs: number, style: Style): (readonly [string, string])[] {
   if (view.credit !== null) {
-    const { balanceNano, usedNano, purchasedNano } = view.credit;
-    const used = style.dim(`${credits(usedNano)} used of ${credits(purchasedNano)}`);
-    return [["balance", `${credits(balanceNano)} credits  ${used}`]];
+    const { balance, used, purchased } = view.credit;
+    const spent = style.dim(`${creditsShown(used)} used of ${creditsShown(purchased)}`);
+    return [["balance", `${creditsShown(balance)} credits  ${spent}`]];
   }
   if (view.budget === null) return [];
-  const { tokens, period, used, remaining, resetsAtMs } = view.budget;
+  const { tokens, period, used, remaining, resets_at: resetsAt } = view.budget;
   const limit = tokens === null ? "no limit" : `${count(tokens)} tokens`;
   const per = period === "none" ? "" : ` per ${period}`;
   const left = remaining === null ? `${count(used)} used` : `${count(used)} used, ${count(remaining)} left`;
-  const resets = resetsAtMs === null ? "" : `, anew ${fromNow(resetsAtMs, nowMs)}`;
+  const resets = resetsAt === null ? "" : `, anew ${fromNow(Date.parse(resetsAt), nowMs)}`;
   return [["budget", `${limit}${per}  ${style.dim(left + resets)}`]];
 }
 
-function absoluteAndRelative(ms: number, nowMs: number, style: Style): string {
+function absoluteAndRelative(iso: string, nowMs: number, style: Style): string {
+  const ms = Date.parse(iso);
   return `${moment(ms)} UTC  ${style.dim(fromNow(ms, nowMs))}`;
 }
 

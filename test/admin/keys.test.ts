@@ -150,6 +150,6 @@ describe("a budget's standing", () => {
     const { key } = await createKey(context, { mode: "token_budget", budgetTokens: 100, period: "day" });
     const { budget } = await readKeySummary(context, key);
     expect(budget).toMatchObject({ tokens: 100, used: 0, remaining: 100 });
-    expect(budget?.resetsAtMs).toBe(Math.floor(clock.wallMs() / day) * day + day);
+    expect(Date.parse(budget?.resets_at ?? "")).toBe(Math.floor(clock.wallMs() / day) * day + day);
   });
 });

@@ -4,7 +4,7 @@ import { creditsFromNano } from "../../base/money.ts";
 import { effectiveStatus } from "../../keys/status.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import type { AdminDeps } from "../deps.ts";
-import { keyDocument, summarizeKey } from "../operations/key-summary.ts";
+import { summarizeKey } from "../operations/key-summary.ts";
 import type { KeyList, KeyView, ListedKeyView } from "../views.ts";
 
 interface KeyListQuery {
@@ -68,8 +68,7 @@ async function keyViews(
     const account = summaries[place];
     assert(account !== undefined, `key ${key.id} has no account`);
     const held = key.mode === "credit" ? creditsFromNano(account.held) : account.budgetHeld;
-    const summary = summarizeKey(key, account, clock.wallMs(), lastDays.get(key.id) ?? null);
-    return { ...keyDocument(summary), held };
+    return { ...summarizeKey(key, account, clock.wallMs(), lastDays.get(key.id) ?? null), held };
   });
 }
 

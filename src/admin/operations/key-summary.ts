@@ -1,49 +1,20 @@
 import { assert } from "../../base/assert.ts";
 import { dateOfDay } from "../../base/clock.ts";
-import { attributesOf, type KeyAttributes } from "../../base/key-attributes.ts";
 import { creditsFromNano } from "../../base/money.ts";
-import { effectiveStatus, type KeyStatus } from "../../keys/status.ts";
+import { effectiveStatus } from "../../keys/status.ts";
 import type { AccountSummary } from "../../ledger/accounts.ts";
 import { nextPeriodStart, periodStart } from "../../ledger/period.ts";
-import { type BudgetPeriod, emptyTotals, type KeyRecord } from "../../store/store.ts";
+import { emptyTotals, type KeyRecord } from "../../store/store.ts";
 import { iso, isoOrNull } from "../iso-time.ts";
 import type { KeyView } from "../views.ts";
 import type { OperationContext } from "./context.ts";
 import { attributeDocument } from "./key-document.ts";
 
-/** What the command line and the admin API show of a key: its derived status and its account. Never its hash. */
-export interface KeySummary
-  extends KeyAttributes,
-    Pick<KeyRecord, "id" | "accountId" | "prefix" | "mode" | "createdAtMs"> {
-  readonly status: KeyStatus;
-  /** Until when the secret before the last rotation works; null if it does not. */
-  readonly previousUntilMs: number | null;
-  /** Null for token-budget keys. */
-  readonly credit: CreditSummary | null;
-  /** Null for credit keys. */
-  readonly budget: BudgetSummary | null;
-  readonly requests: number;
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-  /** The last day on which it was used, in days since 1970; null if it never was. */
-  readonly lastUsedDay: number | null;
-}
-
-interface CreditSummary {
-  readonly purchasedNano: number;
-  readonly usedNano: number;
-  readonly balanceNano: number;
-}
-
-interface BudgetSummary {
-  /** Null if there is no limit. */
-  readonly tokens: number | null;
-  readonly period: BudgetPeriod;
-  readonly used: number;
-  readonly remaining: number | null;
-  /** Null if the budget is never reset. */
-  readonly resetsAtMs: number | null;
-}
+/**
+ * A key under the names that the admin API, the dashboard and `--json` share: its derived status and its account, never its
+ * hash. Only a running gateway knows what is held.
+ */
+export type KeySummary = Omit<KeyView, "held">;
 
 /** The part of an account that a summary shows. */
 type KeyAccount = Pick<
@@ -69,16 +40,20 @@ export function summarizeKey(
   const isCredit = key.mode === "credit";
   const graceLasts = key.previousUntilMs !== null && key.previousUntilMs > nowMs;
   return {
-    ...attributesOf(key),
     id: key.id,
-    accountId: key.accountId,
+    account: key.accountId,
     prefix: key.prefix,
     mode: key.mode,
     status: effectiveStatus(key, nowMs),
-    createdAtMs: key.createdAtMs,
-    previousUntilMs: graceLasts ? key.previousUntilMs : null,
+    ...attributeDocument(key),
+    created_at: iso(key.createdAtMs),
+    previous_secret_until: graceLasts ? isoOrNull(key.previousUntilMs) : null,
     credit: isCredit
-      ? { purchasedNano: account.purchased, usedNano: account.used, balanceNano: account.posted }
+      ? {
+          purchased: creditsFromNano(account.purchased),
+          used: creditsFromNano(account.used),
+          balance: creditsFromNano(account.posted),
+        }
       : null,
     budget: isCredit
       ? null
@@ -87,12 +62,12 @@ export function summarizeKey(
           period: key.period,
           used: account.budgetUsed,
           remaining: account.budgetRemaining,
-          resetsAtMs: account.periodEndsMs,
+          resets_at: isoOrNull(account.periodEndsMs),
         },
     requests: account.requests,
-    inputTokens: account.inputTokens,
-    outputTokens: account.outputTokens,
-    lastUsedDay,
+    input_tokens: account.inputTokens,
+    output_tokens: account.outputTokens,
+    last_used_on: lastUsedDay === null ? null : dateOfDay(lastUsedDay),
   };
 }
 
@@ -131,35 +106,4 @@ async function summaryFrom(
     periodEndsMs: nextPeriodStart(key.period, nowMs),
   };
   return summarizeKey(key, account, nowMs, lastUsedDay);
-}
-
-/** The summary as JSON, with the wire's names and in credits. Only a running gateway knows what is held. */
-export function keyDocument(summary: KeySummary): Omit<KeyView, "held"> {
-  const { credit, budget } = summary;
-  return {
-    id: summary.id,
-    account: summary.accountId,
-    prefix: summary.prefix,
-    mode: summary.mode,
-    status: summary.status,
-    ...attributeDocument(summary),
-    created_at: iso(summary.createdAtMs),
-    previous_secret_until: isoOrNull(summary.previousUntilMs),
-    credit: credit && {
-      purchased: creditsFromNano(credit.purchasedNano),
-      used: creditsFromNano(credit.usedNano),
-      balance: creditsFromNano(credit.balanceNano),
-    },
-    budget: budget && {
-      tokens: budget.tokens,
-      period: budget.period,
-      used: budget.used,
-      remaining: budget.remaining,
-      resets_at: isoOrNull(budget.resetsAtMs),
-    },
-    requests: summary.requests,
-    input_tokens: summary.inputTokens,
-    output_tokens: summary.outputTokens,
-    last_used_on: summary.lastUsedDay === null ? null : dateOfDay(summary.lastUsedDay),
-  };
 }

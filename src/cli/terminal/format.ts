@@ -13,6 +13,11 @@ export function credits(nano: number): string {
   return `${sign}${count(whole)}.${fraction.replace(/0{1,7}$/, "")}`;
 }
 
+/** The same of credits: with nine decimals a double is exact up to the highest balance. */
+export function creditsShown(amount: number): string {
+  return credits(Number(amount.toFixed(9).replace(".", "")));
+}
+
 /** A price of whole pico-USD per token as USD per million tokens, which is how vendors write it. */
 export function usdPerMillion(pico: number): string {
   const whole = Math.floor(pico / 1_000_000);

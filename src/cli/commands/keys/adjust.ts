@@ -4,7 +4,7 @@ import { signedCreditAmount } from "../../arguments.ts";
 import { auditChange } from "../../audit.ts";
 import { type DataOptions, examples, newDataCommand } from "../../help.ts";
 import { withStore } from "../../open-store.ts";
-import { credits } from "../../terminal/format.ts";
+import { credits, creditsShown } from "../../terminal/format.ts";
 import { printJson, type Terminal } from "../../terminal/terminal.ts";
 
 interface Options extends DataOptions {
@@ -31,7 +31,7 @@ export function keysAdjustCommand(terminal: Terminal): Command {
       .action(async (name: string, amountNano: number, options: Options) => {
         const { adjust } = await import("../../../admin/operations/adjust.ts");
         const { entryDetail } = await import("../../../admin/operations/entry-text.ts");
-        const { keyDocument, readKeySummary } = await import("../../../admin/operations/key-summary.ts");
+        const { readKeySummary } = await import("../../../admin/operations/key-summary.ts");
         await withStore(terminal, options, { writes: true }, async (context) => {
           const { note, reference } = options;
           const { key, entry, repeated } = await adjust(context, name, { amountNano, note, reference });
@@ -39,10 +39,10 @@ export function keysAdjustCommand(terminal: Terminal): Command {
           const view = await readKeySummary(context, key);
           if (options.json) {
             const adjustment = { entry_id: entry.id, amount: creditsFromNano(amountNano), note, repeated };
-            printJson({ ...keyDocument(view), adjustment, ...context.place }, terminal);
+            printJson({ ...view, adjustment, ...context.place }, terminal);
             return;
           }
-          const balance = `the balance is ${credits(view.credit?.balanceNano ?? 0)} credits`;
+          const balance = `the balance is ${creditsShown(view.credit?.balance ?? 0)} credits`;
           const done = `adjusted by ${amountNano < 0 ? "-" : "+"}${credits(Math.abs(amountNano))}`;
           terminal.print(
             repeated

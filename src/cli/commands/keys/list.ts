@@ -4,7 +4,7 @@ import { utcDay } from "../../../base/clock.ts";
 import { type DataOptions, examples, newDataCommand } from "../../help.ts";
 import { colorStatus } from "../../key-output.ts";
 import { withStore } from "../../open-store.ts";
-import { count, credits, fromNow } from "../../terminal/format.ts";
+import { count, creditsShown, fromNow } from "../../terminal/format.ts";
 import { table } from "../../terminal/table.ts";
 import { printJson, type Terminal } from "../../terminal/terminal.ts";
 
@@ -25,10 +25,9 @@ export function keysListCommand(terminal: Terminal): Command {
     )
     .action(async (options: Options) => {
       const { listKeys } = await import("../../../admin/operations/list-keys.ts");
-      const { keyDocument } = await import("../../../admin/operations/key-summary.ts");
       await withStore(terminal, options, {}, async (context) => {
         const views = await listKeys(context, options.search);
-        if (options.json) printJson(views.map(keyDocument), terminal);
+        if (options.json) printJson(views, terminal);
         else
           terminal.print(
             views.length === 0 ? nothing(options) : asTable(views, context.clock.wallMs(), terminal),
@@ -51,11 +50,13 @@ function asTable(views: readonly KeySummary[], nowMs: number, terminal: Terminal
     view.mode,
     colorStatus(view.status, style),
     left(view),
-    view.rpmLimit === null ? style.dim("–") : count(view.rpmLimit),
+    view.rpm_limit === null ? style.dim("–") : count(view.rpm_limit),
     mayUse(view) ?? style.dim("all"),
     count(view.requests),
-    view.lastUsedDay === null ? style.dim("never") : daysAgo(utcDay(nowMs) - view.lastUsedDay),
-    view.expiresAtMs === null ? style.dim("never") : fromNow(view.expiresAtMs, nowMs),
+    view.last_used_on === null
+      ? style.dim("never")
+      : daysAgo(utcDay(nowMs) - utcDay(Date.parse(view.last_used_on))),
+    view.expires_at === null ? style.dim("never") : fromNow(Date.parse(view.expires_at), nowMs),
   ]);
   const columns = [
     { title: "KEY" },
@@ -85,7 +86,7 @@ function daysAgo(days: number): string {
 }
 
 function left(view: KeySummary): string {
-  if (view.credit !== null) return `${credits(view.credit.balanceNano)} cr`;
+  if (view.credit !== null) return `${creditsShown(view.credit.balance)} cr`;
   if (view.budget === null || view.budget.remaining === null) return "unlimited";
   return `${count(view.budget.remaining)} tok`;
 }

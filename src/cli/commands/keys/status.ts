@@ -45,13 +45,13 @@ export async function setStatus(
   terminal: Terminal,
 ): Promise<void> {
   const { changeStatus } = await import("../../../admin/operations/change-status.ts");
-  const { keyDocument, readKeySummary } = await import("../../../admin/operations/key-summary.ts");
+  const { readKeySummary } = await import("../../../admin/operations/key-summary.ts");
   await withStore(terminal, options, { writes: true }, async (context) => {
     const { key, changed } = await changeStatus(context, name, status);
     if (changed) await auditChange(context, auditedAs[status], key);
     const view = await readKeySummary(context, key);
     if (options.json) {
-      printJson({ ...keyDocument(view), changed, ...context.place }, terminal);
+      printJson({ ...view, changed, ...context.place }, terminal);
       return;
     }
     const { style } = terminal;

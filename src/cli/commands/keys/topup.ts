@@ -4,7 +4,7 @@ import { positiveCreditAmount } from "../../arguments.ts";
 import { auditChange } from "../../audit.ts";
 import { type DataOptions, examples, newDataCommand } from "../../help.ts";
 import { withStore } from "../../open-store.ts";
-import { credits } from "../../terminal/format.ts";
+import { credits, creditsShown } from "../../terminal/format.ts";
 import { printJson, type Terminal } from "../../terminal/terminal.ts";
 
 interface Options extends DataOptions {
@@ -28,7 +28,7 @@ export function keysTopUpCommand(terminal: Terminal): Command {
     .action(async (name: string, amountNano: number, options: Options) => {
       const { entryDetail } = await import("../../../admin/operations/entry-text.ts");
       const { topUp } = await import("../../../admin/operations/top-up.ts");
-      const { keyDocument, readKeySummary } = await import("../../../admin/operations/key-summary.ts");
+      const { readKeySummary } = await import("../../../admin/operations/key-summary.ts");
       await withStore(terminal, options, { writes: true }, async (context) => {
         const { reference, note } = options;
         const { key, entry, repeated } = await topUp(context, name, { amountNano, reference, note });
@@ -41,10 +41,10 @@ export function keysTopUpCommand(terminal: Terminal): Command {
             reference: entry.reference,
             repeated,
           };
-          printJson({ ...keyDocument(view), topup: added, ...context.place }, terminal);
+          printJson({ ...view, topup: added, ...context.place }, terminal);
           return;
         }
-        const balance = `the balance is ${credits(view.credit?.balanceNano ?? 0)} credits`;
+        const balance = `the balance is ${creditsShown(view.credit?.balance ?? 0)} credits`;
         terminal.print(
           repeated
             ? `${terminal.style.warn("=")} ${key.prefix} had this top-up already (${reference}); ${balance}`
