@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { count, credits, fromNow, span, usdPerMillion } from "../../src/cli/terminal/format.ts";
+import { creditsFromNano } from "../../src/base/money.ts";
+import { count, credits, creditsShown, fromNow, span, usdPerMillion } from "../../src/cli/terminal/format.ts";
 import { startProgress } from "../../src/cli/terminal/progress.ts";
 import { coloured, plain, styleFor } from "../../src/cli/terminal/style.ts";
 import { facts, table } from "../../src/cli/terminal/table.ts";
@@ -108,4 +109,10 @@ describe("progress", () => {
     progress.end();
     expect(drawn).toEqual(["\r\u001b[K⠋ 1000", "\r\u001b[K⠙ 1100", "\r\u001b[K"]);
   });
+});
+
+test("credits are shown to the last nano-credit, up to the highest balance", () => {
+  for (const nano of [0, 1, 250_000_000, 3_999_999_999_999_999, 4_000_000_000_000_000, -1]) {
+    expect(creditsShown(creditsFromNano(nano))).toBe(credits(nano));
+  }
 });
