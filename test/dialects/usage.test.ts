@@ -198,7 +198,7 @@ function nested(path: readonly string[], value: unknown): JsonObject {
   return path.reduceRight<unknown>((inner, name) => ({ [name]: inner }), value) as JsonObject;
 }
 
-describe.each(names)("D23 half-believable usage of $dialect", (of) => {
+describe.each(names)("half-believable usage of $dialect", (of) => {
   const read = (usage: object) => usageIn(of.dialect, usage as JsonObject);
 
   test("makes the side doubtful that lacks its figure, and keeps the other", () => {
