@@ -15,14 +15,17 @@ import { deb } from "./deb.ts";
 import { readDependencies } from "./dependencies.ts";
 import { readDocuments } from "./documents.ts";
 import { ReleaseFailure } from "./failure.ts";
+import { homebrewFormula } from "./homebrew.ts";
+import { installScript } from "./install-script.ts";
 import { npmPackage, npmPlatformPackage } from "./npm.ts";
 import { releaseNotes } from "./release-notes.ts";
 import { executableName, type Target, targets } from "./targets.ts";
 
-const usage = `usage: bun run release [--only TARGET] [--out dist/release] [--quick]
+const usage = `usage: bun run release [--only TARGET] [--out dist/release] [--quick] [--address URL]
 
 TARGET is one of ${targets.map(({ name }) => name).join(", ")}.
---quick compresses little, for trials.`;
+--quick compresses little, for trials.
+--address is where the files will be downloaded from, for install.sh and the Homebrew formula.`;
 
 async function main(): Promise<void> {
   const { values } = parseArgs({
@@ -30,6 +33,7 @@ async function main(): Promise<void> {
       only: { type: "string" },
       out: { type: "string", default: "dist/release" },
       quick: { type: "boolean", default: false },
+      address: { type: "string", default: "" },
       help: { type: "boolean", short: "h" },
     },
   });
@@ -68,6 +72,10 @@ async function main(): Promise<void> {
     name: "sluice.cdx.json",
     bytes: encoder.encode(billOfMaterials(version, commit, dependencies)),
   });
+  await write({ name: "install.sh", bytes: encoder.encode(installScript(values.address)) });
+  if (values.only === undefined && values.address !== "")
+    await write({ name: "sluice.rb", bytes: encoder.encode(homebrewFormula(values.address, written)) });
+  else console.log("sluice.rb is not made: the Homebrew formula takes all systems and --address");
   const changelog = new TextDecoder().decode(documents.changelog.bytes);
   await write({ name: "RELEASE_NOTES.md", bytes: encoder.encode(releaseNotes(changelog, written)) });
   const sums = written.toSorted((one, other) => (one.name < other.name ? -1 : 1));

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { archive } from "../../config/release/archive.ts";
 import { billOfMaterials } from "../../config/release/bill-of-materials.ts";
 import { readDependencies } from "../../config/release/dependencies.ts";
+import { homebrewFormula } from "../../config/release/homebrew.ts";
 import { releaseNotes } from "../../config/release/release-notes.ts";
 import { targets } from "../../config/release/targets.ts";
 import { dependencies, version } from "../../package.json";
@@ -93,4 +94,19 @@ test("the notes are this version's section of the changelog, and what each downl
   expect(notes).not.toMatch(/later|earlier/);
   expect(notes).toContain("| `sluice.tar.xz` | 24.5 MB |");
   expect(() => releaseNotes("# Changelog\n", [])).toThrow(version);
+});
+
+test("the Homebrew formula has the address and checksum of each archive, and is Ruby", async () => {
+  const names = ["darwin-arm64", "darwin-x64", "linux-arm64", "linux-x64"];
+  const files = names.map((name, index) => ({
+    name: `sluice-${version}-${name}.tar.xz`,
+    sha256: String(index).repeat(64),
+  }));
+  const formula = homebrewFormula("https://example.com/v1", files);
+  for (const { name, sha256 } of files)
+    expect(formula).toContain(`url "https://example.com/v1/${name}"\n      sha256 "${sha256}"\n`);
+  expect(() => homebrewFormula("https://example.com/v1", files.slice(1))).toThrow("darwin-arm64");
+  if (Bun.which("ruby") === null) return;
+  await Bun.write(join(folder, "sluice.rb"), formula);
+  expect(await command(["ruby", "-c", "sluice.rb"], { cwd: folder })).toContain("Syntax OK");
 });
