@@ -5,6 +5,7 @@ import {
   keyAttributes,
 } from "../../base/key-attributes.ts";
 import { iso } from "../iso-time.ts";
+import { isoMs } from "./moments.ts";
 import type { KeyChangesBody, ShownAttributes } from "../views.ts";
 
 /** A key's own attributes as the wire has them; those of its account are shown with the account. */
@@ -24,7 +25,7 @@ export function attributesFromBody(body: KeyChangesBody): KeyUpdate {
   const named = keyAttributeNames.map((name) => {
     const { field, kind } = keyAttributes[name];
     const value = body[name];
-    return [field, kind === "moment" && typeof value === "string" ? Date.parse(value) : value];
+    return [field, kind === "moment" && typeof value === "string" ? isoMs(value) : value];
   });
   return Object.fromEntries(named);
 }

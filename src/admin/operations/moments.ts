@@ -47,13 +47,18 @@ export function pastMoment(text: string, nowMs: number): number | null {
   }
 }
 
-/** An ISO month, date or time; without a zone it is UTC. Null if it is none. */
+/** An ISO month, date or time; without a zone it is UTC. Null if it is none, or of a day that its month does not have. */
 export function isoMs(text: string): number | null {
   if (!/^\d{4}-\d{2}(-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})?)?)?$/.test(text))
     return null;
   const hasZone = /(Z|[+-]\d{2}:\d{2})$/.test(text) || !text.includes("T");
   const ms = Date.parse(hasZone ? text : `${text}Z`);
-  return Number.isNaN(ms) ? null : ms;
+  return Number.isNaN(ms) || !isDayOfMonth(text.slice(0, 10)) ? null : ms;
+}
+
+/** `Date.parse` takes the thirtieth of February for the second of March. */
+function isDayOfMonth(date: string): boolean {
+  return new Date(date).toISOString().startsWith(date);
 }
 
 function wholeMinute(ms: number): number {

@@ -5,9 +5,10 @@ import { Value } from "@sinclair/typebox/value";
 import { type DescribedSchema, expectation } from "../../base/schema-words.ts";
 import { didYouMean } from "../../config/suggest.ts";
 import { readBody } from "../../gateway/request/read-body.ts";
+import { isoMs } from "../operations/moments.ts";
 import { AdminError, sentence } from "./refusal.ts";
 
-FormatRegistry.Set("date-time", (text) => /^\d{4}-\d\d-\d\d/.test(text) && !Number.isNaN(Date.parse(text)));
+FormatRegistry.Set("date-time", (text) => /^\d{4}-\d\d-\d\d/.test(text) && isoMs(text) !== null);
 
 /** Longer values are not quoted in an error. */
 const maxShownLength = 40;

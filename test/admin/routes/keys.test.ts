@@ -38,6 +38,20 @@ describe("keys", () => {
     expect(JSON.stringify(await admin.json("/keys"))).not.toContain(secret);
   });
 
+  test("expire at a time that is read as commands read it: in UTC, and on a day that there is", async () => {
+    await using admin = await startAdmin();
+    const { id } = await admin.post<IssuedKeyView>("/keys", {
+      mode: "credit",
+      expires_at: "2027-01-01T10:00",
+    });
+    expect((await admin.json<KeyView>(`/keys/${id}`)).expires_at).toBe("2027-01-01T10:00:00.000Z");
+    for (const expires_at of ["2027-02-30", "2027-02-30T10:00:00Z", "2027-01-01 or so"]) {
+      const body = JSON.stringify({ mode: "credit", expires_at });
+      const refused = await admin.call("/keys", { method: "POST", body });
+      expect(await errorOf(refused)).toBe("400 invalid_request");
+    }
+  });
+
   test("are topped up once per reference", async () => {
     await using admin = await startAdmin();
     const { id } = await admin.post<IssuedKeyView>("/keys", { mode: "credit", credit: 1 });
