@@ -62,6 +62,8 @@ describe("the name of a model that there is not", () => {
     expect((await shown(id)).message).toBe('There is no model "claude-typo"; GET /v1/models lists them.');
     const { stdout } = await sluice.cli("exchanges", "list", "--code", "model_not_found");
     expect(stdout).toContain('"claude-typo"');
+    const ofModel = await sluice.cli("exchanges", "list", "--model", "claude-typo");
+    expect(ofModel.stdout).toContain(id);
     const headers = { authorization: `Bearer ${token}` };
     const page = await sluice.request(`/admin/api/v1/exchanges/${id}`, { headers });
     expect(await page.json()).toMatchObject({ exchange: { unknown_model: "claude-typo" } });

@@ -5,8 +5,8 @@ import {
   keyAttributes,
 } from "../../base/key-attributes.ts";
 import { iso } from "../iso-time.ts";
-import { isoMs } from "./moments.ts";
 import type { KeyChangesBody, ShownAttributes } from "../views.ts";
+import { isoMs } from "./moments.ts";
 
 /** A key's own attributes as the wire has them; those of its account are shown with the account. */
 export function attributeDocument(attributes: KeyAttributes): ShownAttributes {

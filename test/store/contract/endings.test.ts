@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { AttemptRecord } from "../../../src/base/attempt.ts";
+import { unknownModelMessage } from "../../../src/base/unknown-model.ts";
 import { EndingQueue } from "../../../src/store/ending-queue.ts";
 import { EndingRetention } from "../../../src/store/ending-retention.ts";
 import type { ExchangeEnding, Store } from "../../../src/store/store.ts";
@@ -52,6 +53,26 @@ describe("endings", () => {
       );
       await store.recordEndings(odd);
       for (const { exchangeId } of odd) expect(await store.reports.exchange(exchangeId, null)).not.toBeNull();
+    });
+  });
+
+  testEachStore("are found by the name of a model that there is not, as by any other", async (database) => {
+    await withStore(database, async (store) => {
+      const key = keyRecord();
+      await store.insertKey(key, 1_000);
+      const unknown = (exchangeId: string, name: string) =>
+        exchangeEnding(key.id, { exchangeId, model: "", message: unknownModelMessage(name) });
+      await store.recordEndings([
+        unknown("req_typo", "claude-typo"),
+        unknown("req_other", "claude-typo-2"),
+        unknown("req_long", "x".repeat(200)),
+        exchangeEnding(key.id, { exchangeId: "req_known", model: "claude", message: null }),
+      ]);
+      const found = async (model: string) =>
+        (await store.reports.exchanges({ limit: 10, model })).rows.map(({ exchangeId }) => exchangeId);
+      expect(await found("claude-typo")).toEqual(["req_typo"]);
+      expect(await found("x".repeat(200))).toEqual(["req_long"]);
+      expect(await found("claude")).toEqual(["req_known"]);
     });
   });
 

@@ -1,4 +1,5 @@
 import type { AttemptRecord } from "../../../base/attempt.ts";
+import { unknownModelMessage } from "../../../base/unknown-model.ts";
 import { type EntryRow, entryOf } from "../../entry-row.ts";
 import { type ExchangeRow, listedExchange } from "../../reporting/exchange-row.ts";
 import { listExchanges } from "../../reporting/list-exchanges.ts";
@@ -65,7 +66,16 @@ function searchEnded(query: Query, asked: ExchangeQuery, beforeId: number | unde
 function conditionsOf(asked: ExchangeQuery, table: "entries" | "exchange_endings"): Conditions {
   const conditions = new Conditions();
   if (asked.keyId !== undefined) addKey(conditions, table, asked.keyId);
-  for (const name of ["model", "provider", "route", "code"] as const) {
+  if (asked.model !== undefined && table === "exchange_endings") {
+    conditions.add(
+      "(exchange_endings.model = $ OR message = $)",
+      asked.model,
+      unknownModelMessage(asked.model),
+    );
+  } else if (asked.model !== undefined) {
+    conditions.add("entries.model = $", asked.model);
+  }
+  for (const name of ["provider", "route", "code"] as const) {
     const value = asked[name];
     if (value !== undefined) conditions.add(`${table}.${name} = $`, value);
   }

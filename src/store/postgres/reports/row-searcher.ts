@@ -21,11 +21,11 @@ export class Conditions {
   readonly parameters: Parameter[] = [];
   readonly #all: string[] = [];
 
-  /** `$` stands for the parameter. */
-  add(condition: string, parameter?: Parameter): void {
-    if (parameter === undefined) this.#all.push(condition);
-    else this.#all.push(condition.replaceAll("$", () => `$${this.parameters.length + 4}`));
-    if (parameter !== undefined) this.parameters.push(parameter);
+  /** Each `$` stands for the next parameter. */
+  add(condition: string, ...parameters: readonly Parameter[]): void {
+    let number = this.parameters.length + 4;
+    this.#all.push(condition.replaceAll("$", () => `$${number++}`));
+    this.parameters.push(...parameters);
   }
 
   get sql(): string {

@@ -1,5 +1,6 @@
 import type { Database } from "bun:sqlite";
 import type { AttemptRecord } from "../../../base/attempt.ts";
+import { unknownModelMessage } from "../../../base/unknown-model.ts";
 import { type EntryRow, entryOf } from "../../entry-row.ts";
 import type { Entry } from "../../records.ts";
 import { type ExchangeRow, listedExchange } from "../../reporting/exchange-row.ts";
@@ -117,7 +118,13 @@ function conditionOf(
   const parameters: Parameters = {};
   const key = keyCondition(query.keyId, parameters).replace("key_no", `${table}.key_no`);
   const conditions = [...fixed, key];
-  for (const name of ["model", "provider", "route", "code"] as const) {
+  if (query.model !== undefined) {
+    const isUnknown = table === "exchange_endings" ? " OR message = $unknown" : "";
+    conditions.push(`AND (${table}.model = $model${isUnknown})`);
+    parameters["model"] = query.model;
+    if (isUnknown !== "") parameters["unknown"] = unknownModelMessage(query.model);
+  }
+  for (const name of ["provider", "route", "code"] as const) {
     const value = query[name];
     if (value === undefined) continue;
     conditions.push(`AND ${table}.${name} = $${name}`);
