@@ -57,6 +57,7 @@ function doubtsAbout(price: PriceConfig, path: string, names: readonly string[])
   ];
 }
 
+type TokenList = Readonly<Record<string, number | null | undefined>>;
 type Rates = Readonly<Record<string, number>> & { readonly input: number; readonly output: number };
 
 function doubtRates(
@@ -64,18 +65,20 @@ function doubtRates(
   path: string,
   listed: ImportedRates & ImportedExtras,
 ): readonly PriceDoubt[] {
-  if (areSwapped(rates, listed)) {
-    const message = `looks as if input and output were swapped: the list price is ${listed.input} and ${listed.output}`;
-    return [{ path, message }];
-  }
   const tools: Readonly<Record<string, number>> = listed.extras ?? {};
-  const tokens: Readonly<Record<string, number | null | undefined>> = {
+  const tokens: TokenList = {
     input: listed.input,
     output: listed.output,
     cached_input: listed.cachedInput,
     cache_write: listed.cacheWrite,
     cache_write_1h: listed.cacheWriteHour,
   };
+  const swapped = swappable.find(([cheap, dear]) => areSwapped(rates, tokens, cheap, dear));
+  if (swapped !== undefined) {
+    const [cheap, dear] = swapped;
+    const message = `looks as if ${cheap} and ${dear} were swapped: the list price is ${tokens[cheap]} and ${tokens[dear]}`;
+    return [{ path, message }];
+  }
   return Object.entries(rates).flatMap(([field, usd]) => {
     const list = tokens[field] ?? tools[field];
     if (usd === 0 || list === undefined || list === 0) return [];
@@ -84,9 +87,19 @@ function doubtRates(
   });
 }
 
-function areSwapped({ input, output }: Rates, listed: ImportedRates): boolean {
-  if (listed.output < listed.input * 1.5 || output >= input) return false;
-  return isNear(input, listed.output) && isNear(output, listed.input);
+/** Rates that stand beside each other, the one that costs less first. */
+const swappable = [
+  ["input", "output"],
+  ["cached_input", "input"],
+  ["cached_input", "cache_write"],
+  ["cache_write", "cache_write_1h"],
+] as const;
+
+function areSwapped(rates: Rates, listed: TokenList, cheap: string, dear: string): boolean {
+  const [lower, higher] = [listed[cheap] ?? 0, listed[dear] ?? 0];
+  const [cheapUsd = 0, dearUsd = 0] = [rates[cheap], rates[dear]];
+  if (higher < lower * 1.5 || dearUsd >= cheapUsd) return false;
+  return isNear(cheapUsd, higher) && isNear(dearUsd, lower);
 }
 
 function isNear(usd: number, list: number): boolean {

@@ -77,6 +77,10 @@ upstream_model = "us.${claude}"`;
 test.each([
   ["bedrock", 'region = "us-east1"', 'region is no name of an AWS region, such as "eu-central-1"'],
   ["bedrock", 'region = "europe"', 'region is no name of an AWS region, such as "eu-central-1"'],
+  ["bedrock", 'region = "us-esat-1"', "region is no name of an AWS region"],
+  ["bedrock", 'region = "ue-west-1"', "region is no name of an AWS region"],
+  ["vertex", 'location = "us-centrl1"', "location is no name of a location of Google Cloud"],
+  ["vertex", 'location = "eu-west1"', "location is no name of a location of Google Cloud"],
   ["vertex", 'location = "us-east-1"', "location is no name of a location of Google Cloud"],
   ["vertex", 'location = "europe"', "location is no name of a location of Google Cloud"],
 ])("a %s provider with %s is warned about, once", (kind, line, warning) => {
@@ -86,6 +90,26 @@ test.each([
   expect(only).toStartWith(`providers.p.${warning}`);
   expect(others).toEqual([]);
 });
+
+const awsRegions =
+  `us-east-1 us-east-2 us-west-1 us-west-2 us-gov-east-1 us-gov-west-1 us-iso-east-1 us-isob-east-1
+  ca-central-1 ca-west-1 mx-central-1 sa-east-1 eu-west-1 eu-central-2 eu-south-1 eu-north-1 eu-isoe-west-1 il-central-1
+  me-south-1 me-central-1 af-south-1 ap-south-2 ap-southeast-7 ap-northeast-3 ap-east-2 cn-north-1 cn-northwest-1`.split(
+    /\s+/,
+  );
+
+test.each(awsRegions)("%s is a region", (region) => {
+  expect(doubts(bedrock(region, claude))).toEqual([]);
+});
+
+test.each(["africa-south1", "asia-southeast2", "australia-southeast1", "me-central2", "southamerica-west1"])(
+  "%s is a location too",
+  (location) => {
+    const model = '[[models]]\nid = "a"\nprovider = "p"\nfree = true\n';
+    const toml = `[providers.p]\nkind = "vertex"\napi_key = "env:K"\nlocation = "${location}"\n${model}`;
+    expect(warningsOf(toml, { env: { K: "k" } })).toEqual([]);
+  },
+);
 
 test.each(["global", "us", "eu", "europe-west1", "us-central1", "northamerica-northeast1", "us-east5"])(
   "%s is a location",

@@ -13,7 +13,8 @@ const geographies: Readonly<Record<string, RegExp>> = {
   sa: /^sa-/,
 };
 
-const regionForm = /^[a-z]{2}(?:-(?:gov|iso[a-z]?))?-[a-z]+-\d$/;
+const regionForm =
+  /^(?:us(?:-gov|-iso[a-z]?)?|ca|mx|sa|eu(?:-isoe)?|eusc-de|il|me|af|ap|cn)-(?:central|north|south|(?:north|south)?(?:east|west))-\d$/;
 const profileForm = /^([a-z-]+)\.[a-z0-9-]+\./;
 const arnForm = /^arn:[^:]*:bedrock:([^:]*):/;
 

@@ -61,7 +61,8 @@ function dialectOf(name: string): Partial<ModelDefaults> {
   return { dialects: [name.includes("/") ? "chat" : "gemini"] };
 }
 
-const locationForm = /^(?:global|us|eu|[a-z]+-[a-z]+\d{1,2})$/;
+const locationForm =
+  /^(?:global|us|eu|(?:africa|asia|australia|europe|me|(?:north|south)america|us)-(?:central|north|south|(?:north|south)?(?:east|west))\d{1,2})$/;
 
 function doubtsAboutLocation({ location = defaultLocation }: ProviderOptions): readonly OptionDoubt[] {
   if (locationForm.test(location)) return [];
