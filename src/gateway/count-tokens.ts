@@ -17,7 +17,7 @@ import { commonHeaders } from "./headers.ts";
 import { continuationOf } from "./request/provider-id-owners.ts";
 import { readRequest } from "./request/read-request.ts";
 import { type ClientRequest, findModel, refuseForbidden } from "./request/request.ts";
-import { askingCodes, rateHeaders, type ServedOperation } from "./served-operation.ts";
+import { askingCodes, freeOfCharge, rateHeaders, type ServedOperation } from "./served-operation.ts";
 
 /** A count only helps the client decide: better an estimate soon than the exact figure late. */
 const providersCountMs = 5000;
@@ -30,10 +30,8 @@ export const countTokensOperation: ServedOperation = {
   path: "/v1/messages/count_tokens",
   errors: clientDialect(client).errorFormat,
   acceptsApiKeyHeader: true,
-  dialect: null,
+  ...freeOfCharge,
   needsKey: true,
-  isCharged: false,
-  tracedAs: null,
   codes: askingCodes,
   headers: [...rateHeaders, "x-sluice-count"],
   description: {

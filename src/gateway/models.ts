@@ -6,16 +6,14 @@ import type { Exchange } from "./exchange.ts";
 import type { Gateway } from "./gateway.ts";
 import { commonHeaders } from "./headers.ts";
 import { model, modelList } from "./schemas/models.ts";
-import { rateHeaders, readingCodes, type ServedOperation } from "./served-operation.ts";
+import { freeOfCharge, rateHeaders, readingCodes, type ServedOperation } from "./served-operation.ts";
 
 const describing = {
   method: "GET",
   errors: "openai",
   acceptsApiKeyHeader: true,
-  dialect: null,
+  ...freeOfCharge,
   needsKey: false,
-  isCharged: false,
-  tracedAs: null,
   headers: rateHeaders,
 } as const;
 

@@ -10,6 +10,9 @@ export interface ServedOperation extends Operation {
 
 export type ServedRoute = Route & ServedOperation;
 
+/** The facts of an operation that costs nothing. */
+export const freeOfCharge = { dialect: null, isCharged: false, tracedAs: null } as const;
+
 export const rateHeaders = [
   "x-ratelimit-limit-requests",
   "x-ratelimit-remaining-requests",

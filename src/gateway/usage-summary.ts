@@ -8,17 +8,21 @@ import type { Exchange } from "./exchange.ts";
 import type { Gateway } from "./gateway.ts";
 import { commonHeaders, creditsText } from "./headers.ts";
 import { usageSchemas } from "./schemas/usage.ts";
-import { balanceHeaders, rateHeaders, readingCodes, type ServedOperation } from "./served-operation.ts";
+import {
+  balanceHeaders,
+  freeOfCharge,
+  rateHeaders,
+  readingCodes,
+  type ServedOperation,
+} from "./served-operation.ts";
 
 export const usageOperation: ServedOperation = {
   method: "GET",
   path: "/v1/usage",
   errors: "openai",
   acceptsApiKeyHeader: false,
-  dialect: null,
+  ...freeOfCharge,
   needsKey: true,
-  isCharged: false,
-  tracedAs: null,
   codes: readingCodes,
   headers: [...rateHeaders, ...balanceHeaders],
   description: {

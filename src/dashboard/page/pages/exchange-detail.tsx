@@ -5,103 +5,55 @@ import { useLoaded } from "../loaded.ts";
 import { OutcomeBadge, StatusCode } from "../parts/badge.tsx";
 import { CopyButton } from "../parts/copy.tsx";
 import { Dialog } from "../parts/dialog.tsx";
+import { FactList, type NamedFact } from "../parts/fact-list.tsx";
 import { Shown } from "../parts/states.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { hrefOf, query } from "../router.ts";
 import { EntryTable } from "./entry-table.tsx";
 import { hasUsageRecord } from "./exchange-table.tsx";
 
-function Tokens({ of: exchange }: { of: ExchangeView }) {
-  const kinds: readonly (readonly [string, number])[] = [
-    ["Input", exchange.input_tokens],
-    ["Read from cache", exchange.cached_input_tokens],
-    ["Written to cache", exchange.cache_write_tokens],
-    ["Output", exchange.output_tokens],
-    ["of it reasoning", exchange.reasoning_tokens],
+function originOf(exchange: ExchangeView): readonly NamedFact[] {
+  const { outcome, status, code, provider } = exchange;
+  return [
+    [
+      "Outcome",
+      <>
+        <OutcomeBadge outcome={outcome} />{" "}
+        {status !== null && <StatusCode status={status} outcome={outcome} />}{" "}
+        {code !== null && <code>{code}</code>}
+      </>,
+    ],
+    ["Time", moment(exchange.at)],
+    [
+      "Key",
+      <a href={hrefOf(`keys/${exchange.key_id}`)}>{exchange.key_label ?? `${exchange.key_prefix}…`}</a>,
+    ],
+    ["Route", `${exchange.route || "–"} ${exchange.stream ? "(stream)" : "(whole)"}`],
+    ["Model", exchange.model || <span class="muted">{exchange.unknown_model ?? "–"}</span>],
+    [
+      outcome === "completed" ? "Answered by" : "Asked last",
+      provider === ""
+        ? "no provider"
+        : `${provider}/${exchange.upstream_model}, attempt ${exchange.attempts}`,
+    ],
   ];
-  return (
-    <>
-      {kinds.map(([name, tokens]) => (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd class="number">{hasUsageRecord(exchange) ? count(tokens) : "–"}</dd>
-        </div>
-      ))}
-    </>
-  );
 }
 
-function Facts({ of: exchange }: { of: ExchangeView }) {
-  return (
-    <div class="facts">
-      <dl>
-        <div>
-          <dt>Outcome</dt>
-          <dd>
-            <OutcomeBadge outcome={exchange.outcome} />{" "}
-            {exchange.status !== null && <StatusCode status={exchange.status} outcome={exchange.outcome} />}{" "}
-            {exchange.code !== null && <code>{exchange.code}</code>}
-          </dd>
-        </div>
-        <div>
-          <dt>Time</dt>
-          <dd>{moment(exchange.at)}</dd>
-        </div>
-        <div>
-          <dt>Key</dt>
-          <dd>
-            <a href={hrefOf(`keys/${exchange.key_id}`)}>{exchange.key_label ?? `${exchange.key_prefix}…`}</a>
-          </dd>
-        </div>
-        <div>
-          <dt>Route</dt>
-          <dd>
-            {exchange.route || "–"} {exchange.stream ? "(stream)" : "(whole)"}
-          </dd>
-        </div>
-        <div>
-          <dt>Model</dt>
-          <dd>{exchange.model || <span class="muted">{exchange.unknown_model ?? "–"}</span>}</dd>
-        </div>
-        <div>
-          <dt>{exchange.outcome === "completed" ? "Answered by" : "Asked last"}</dt>
-          <dd>
-            {exchange.provider === ""
-              ? "no provider"
-              : `${exchange.provider}/${exchange.upstream_model}, attempt ${exchange.attempts}`}
-          </dd>
-        </div>
-      </dl>
-      <dl>
-        <div>
-          <dt>Charged</dt>
-          <dd class="number">
-            {exchange.unit === "credits" ? credits(exchange.charged) : count(exchange.charged)}{" "}
-            {exchange.unit}
-          </dd>
-        </div>
-        {exchange.list_cost !== null && (
-          <div>
-            <dt>List cost</dt>
-            <dd class="number">{credits(exchange.list_cost)} credits</dd>
-          </div>
-        )}
-        <Tokens of={exchange} />
-        <div>
-          <dt>Figures</dt>
-          <dd>{exchange.basis ?? "–"}</dd>
-        </div>
-        <div>
-          <dt>First byte</dt>
-          <dd class="number">{duration(exchange.first_byte_ms)}</dd>
-        </div>
-        <div>
-          <dt>Duration</dt>
-          <dd class="number">{duration(exchange.total_ms)}</dd>
-        </div>
-      </dl>
-    </div>
-  );
+function figuresOf(exchange: ExchangeView): readonly NamedFact[] {
+  const { unit, charged, list_cost: listCost } = exchange;
+  const tokens = (of: number) => (hasUsageRecord(exchange) ? count(of) : "–");
+  return [
+    ["Charged", `${unit === "credits" ? credits(charged) : count(charged)} ${unit}`, "number"],
+    ...(listCost === null ? [] : [["List cost", `${credits(listCost)} credits`, "number"] as const]),
+    ["Input", tokens(exchange.input_tokens), "number"],
+    ["Read from cache", tokens(exchange.cached_input_tokens), "number"],
+    ["Written to cache", tokens(exchange.cache_write_tokens), "number"],
+    ["Output", tokens(exchange.output_tokens), "number"],
+    ["of it reasoning", tokens(exchange.reasoning_tokens), "number"],
+    ["Figures", exchange.basis ?? "–"],
+    ["First byte", duration(exchange.first_byte_ms), "number"],
+    ["Duration", duration(exchange.total_ms), "number"],
+  ];
 }
 
 const attemptColumns: readonly Column<AttemptView>[] = [
@@ -145,7 +97,12 @@ export function ExchangeDetail({ id, onClose }: { id: string; onClose: () => voi
             <>
               <p class="explanation">{explanation}</p>
               {attempts.length > 0 && <Attempts of={attempts} />}
-              {exchange && <Facts of={exchange} />}
+              {exchange && (
+                <div class="facts">
+                  <FactList facts={originOf(exchange)} />
+                  <FactList facts={figuresOf(exchange)} />
+                </div>
+              )}
               <h3>Ledger</h3>
               {entries.length === 0 ? (
                 <p class="muted">Nothing was charged.</p>

@@ -2,6 +2,7 @@ import { useEffect, useRef } from "preact/hooks";
 import type { EntryView } from "../../../admin/views.ts";
 import { count, credits, duration } from "../format.ts";
 import { Badge, StatusCode } from "../parts/badge.tsx";
+import { FactList, type NamedFact } from "../parts/fact-list.tsx";
 import { Empty } from "../parts/states.tsx";
 import type { Run } from "../playground/run.ts";
 import { hrefOf } from "../router.ts";
@@ -14,39 +15,22 @@ function chargeOf(entries: readonly EntryView[]): string {
   return charge.unit === "credits" ? `${credits(-charge.amount)} credits` : `${count(-charge.amount)} tokens`;
 }
 
-function Figures({ run }: { run: Run }) {
+function figuresOf(run: Run): readonly NamedFact[] {
   const exchange = run.detail?.exchange;
-  return (
-    <dl class="figures">
-      <div>
-        <dt>State</dt>
-        <dd>
-          <Badge tone={stateTones[run.state]}>{run.state}</Badge>
-          {run.status !== null && <StatusCode status={run.status} outcome={run.state} />}
-        </dd>
-      </div>
-      <div>
-        <dt>Cost</dt>
-        <dd data-test="cost">{run.detail ? chargeOf(run.detail.entries) : "–"}</dd>
-      </div>
-      <div>
-        <dt>Tokens</dt>
-        <dd>{exchange ? `${count(exchange.input_tokens)} → ${count(exchange.output_tokens)}` : "–"}</dd>
-      </div>
-      <div>
-        <dt>First byte</dt>
-        <dd>{duration(run.firstByteMs)}</dd>
-      </div>
-      <div>
-        <dt>Duration</dt>
-        <dd>{duration(run.totalMs)}</dd>
-      </div>
-      <div>
-        <dt>Request</dt>
-        <dd>{run.requestId && <a href={hrefOf(`exchanges?open=${run.requestId}`)}>{run.requestId}</a>}</dd>
-      </div>
-    </dl>
-  );
+  return [
+    [
+      "State",
+      <>
+        <Badge tone={stateTones[run.state]}>{run.state}</Badge>
+        {run.status !== null && <StatusCode status={run.status} outcome={run.state} />}
+      </>,
+    ],
+    ["Cost", <span data-test="cost">{run.detail ? chargeOf(run.detail.entries) : "–"}</span>],
+    ["Tokens", exchange ? `${count(exchange.input_tokens)} → ${count(exchange.output_tokens)}` : "–"],
+    ["First byte", duration(run.firstByteMs)],
+    ["Duration", duration(run.totalMs)],
+    ["Request", run.requestId && <a href={hrefOf(`exchanges?open=${run.requestId}`)}>{run.requestId}</a>],
+  ];
 }
 
 /** Follows the newest event, unless the reader has scrolled up to look at an older one. */
@@ -82,7 +66,7 @@ export function RunView({ run }: { run: Run | null }) {
   }
   return (
     <section class="card run" aria-label="Answer">
-      <Figures run={run} />
+      <FactList class="figures" facts={figuresOf(run)} />
       <div class="answer">
         <div class="answer-side">
           <h2>Text</h2>
