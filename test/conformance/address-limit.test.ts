@@ -5,7 +5,7 @@ import { useWorld } from "./world.ts";
 
 const world = useWorld({ head: "[server]\nanonymous_rpm = 5" });
 
-test("decisions 2: failed credentials and the anonymous catalog are limited by address, and valid keys are not", async () => {
+test("8 failed credentials and the anonymous catalog are limited by address, and valid keys are not", async () => {
   const anonymous = (headers: Record<string, string> = {}) => world.sluice.request("/v1/models", { headers });
   await waitFor(async () => (await anonymous()).status === 429, "the address to be slowed");
   const { response } = await expectError(await anonymous(), "rate_limit_exceeded", "A");

@@ -19,7 +19,7 @@ import { newKey, spareModel, useWorld } from "./world.ts";
 const world = useWorld({ head: "[server]\nanonymous_rpm = 100000\nheartbeat = 0.2" });
 
 describe("what the interface leaves open", () => {
-  test("decisions 1: checks run in order, and the first that refuses is the one that is told", async () => {
+  test("5 checks run in order, and the first that refuses is the one that is told", async () => {
     const limited = await newKey(world, { rpm: 1 });
     const scoped = await newKey(world, { scope: "anthropic" });
     const poor = await newKey(world, { credit: 0.0001 });
@@ -50,7 +50,7 @@ describe("what the interface leaves open", () => {
     expect(world.provider.requests.length).toBe(sent);
   });
 
-  test("decisions 1: a disabled key on the wrong origin is told of the origin first", async () => {
+  test("5 a disabled key on the wrong origin is told of the origin first", async () => {
     const key = await newKey(world);
     await world.sluice.cliJson("keys", "disable", key.id);
     const ask = (origin: "" | "/token") => world.sluice.request(chat.path, { key, origin, body: chat.body });
@@ -58,7 +58,7 @@ describe("what the interface leaves open", () => {
     await expectError(await ask("/token"), "invalid_credentials", "A");
   });
 
-  test("decisions 3: messages of the role system are accepted with an anthropic-beta header, which is forwarded", async () => {
+  test("2.8 messages of the role system are accepted with an anthropic-beta header, which is forwarded", async () => {
     const messages = [
       { role: "user", content: "x" },
       { role: "system", content: "y" },
@@ -77,7 +77,7 @@ describe("what the interface leaves open", () => {
     }
   });
 
-  test("decisions 3: tools sent to a model without them are refused, in every dialect", async () => {
+  test("4.3 tools sent to a model without them are refused, in every dialect", async () => {
     for (const route of generationRoutes) {
       const body = { ...route.body, model: "local-test", tools: [{ type: "function", name: "f" }] };
       await expectError(
@@ -88,7 +88,7 @@ describe("what the interface leaves open", () => {
     }
   });
 
-  test("decisions 5: a stored response is replayed after a restart, and a failed outcome runs again", async () => {
+  test("4.8 a stored response is replayed after a restart, and a failed outcome runs again", async () => {
     const key = await newKey(world);
     const ask = (name: string, path = chat.path, body = chat.body) =>
       world.sluice.request(path, { key, body, headers: { "idempotency-key": name } });
@@ -109,7 +109,7 @@ describe("what the interface leaves open", () => {
     expect(elsewhere.headers.get("idempotent-replayed")).toBeNull();
   });
 
-  test("decisions 6: a provider's refusal of the request keeps the provider's message", async () => {
+  test("7.2 a provider's refusal of the request keeps the provider's message", async () => {
     for (const status of [400, 413, 422]) {
       world.provider.script(openAiError(status, "you may not say that"));
       for (const route of [chat, responses]) {
@@ -126,7 +126,7 @@ describe("what the interface leaves open", () => {
     }
   });
 
-  test("decisions 7: the charge is there once the end of a stream was read, whatever happens to the gateway", async () => {
+  test("6.3 the charge is there once the end of a stream was read, whatever happens to the gateway", async () => {
     const key = await newKey(world);
     for (const [index, route] of generationRoutes.entries()) {
       const response = await world.sluice.request(route.path, { key, body: { ...route.body, stream: true } });
@@ -137,7 +137,7 @@ describe("what the interface leaves open", () => {
     }
   });
 
-  test("decisions 7: a silent provider's stream gets heartbeats between events, in each dialect's way", async () => {
+  test("6.3 a silent provider's stream gets heartbeats between events, in each dialect's way", async () => {
     for (const [route, name, beat] of [
       [chat, "chat/text.sse", ": keepalive"],
       [responses, "responses/text.sse", "event: keepalive"],
@@ -161,7 +161,7 @@ describe("what the interface leaves open", () => {
     }
   });
 
-  test("decisions 7: many streams at once are each forwarded whole", async () => {
+  test("6.1.8 many streams at once are each forwarded whole", async () => {
     world.provider.script(drip(answerFrom("chat/text.sse"), 5));
     const body = { ...chat.body, stream: true, stream_options: { include_usage: true } };
     const streams = Array.from({ length: 100 }, async () => {
@@ -172,7 +172,7 @@ describe("what the interface leaves open", () => {
     expect(new Set(await Promise.all(streams))).toEqual(new Set([fixture("chat/text.sse")]));
   });
 
-  test("decisions 8: a key that is topped up by a command can spend it while the server runs", async () => {
+  test("3 a key that is topped up by a command can spend it while the server runs", async () => {
     const key = await newKey(world, { credit: 0.000001 });
     const ask = async () => (await world.sluice.request(chat.path, { key, body: chat.body })).status;
     expect(await ask()).toBe(402);

@@ -16,7 +16,7 @@ function inBand(dialect: ClientDialectName, error: GatewayError, position = unkn
   return clientDialect(dialect).inBandError(error, "req_1", position);
 }
 
-/** Interface 7.2 and decisions 6: the status, Format A's type, Format B's type, and whether to try again. */
+/** Interface 7.1 and 7.2: the status, Format A's type, Format B's type, and whether to try again. */
 const table: readonly [ErrorCode, number, string, string, boolean][] = [
   ["invalid_credentials", 401, "authentication_error", "authentication_error", false],
   ["key_expired", 403, "permission_error", "permission_error", false],
