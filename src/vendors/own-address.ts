@@ -1,19 +1,23 @@
 import { vendorOf } from "./registry.ts";
 import type { ProviderSettings } from "./settings.ts";
 
-/** Files that a provider opens with the operator's account, not as anybody could: those of its own API, and of clouds. */
-const storage = /^(?:gs|gcs|s3|oss|cos|tos|abfss?|wasbs?|dbfs|azureml|file-service|sediment|files?):/i;
+/**
+ * Anybody may open what has these schemes. Every other one (`gs:`, `s3:`, Moonshot's `ms:`, …) is of a cloud's storage or of a
+ * provider's own files, which it opens with the operator's account.
+ */
+const open: ReadonlySet<string> = new Set(["http:", "https:", "ftp:", "data:"]);
 
 /** Whether an address names something that the provider keeps, so that it would look it up in the operator's account. */
 export function isOwnAddress({ kind, baseUrl }: ProviderSettings, address: string): boolean {
-  if (storage.test(address.trimStart())) return true;
+  const scheme = /^[a-z][a-z\d+.-]*:/i.exec(address.trimStart())?.[0];
+  if (scheme !== undefined && !open.has(scheme.toLowerCase())) return true;
   const host = hostOf(address);
   return host !== null && (host === hostOf(baseUrl) || host === hostOf(vendorOf(kind).baseUrl.default ?? ""));
 }
 
-/** Null for what is no address on the web. */
+/** Null for what is no address on the web; one without a scheme may be one. */
 function hostOf(address: string): string | null {
-  const url = URL.parse(address);
+  const url = URL.parse(address.trimStart().startsWith("//") ? `https:${address.trimStart()}` : address);
   if (url === null || !/^https?:$/.test(url.protocol)) return null;
   return url.host.replace(/\.(?=:|$)/, "");
 }

@@ -75,8 +75,16 @@ function asking(name: string): Json {
   return name.endsWith("_id") || name === "route" ? "x" : [{ id: "x" }];
 }
 
+/** Words that turn some fields off. A lenient provider overlooks them where it has no such switch. */
+const switches = [
+  ["enabled", false],
+  ["enable", false],
+  ["mode", "off"],
+  ["type", "disabled"],
+] as const;
+
 describe("a field that may cost something", () => {
-  for (const { name, effect, tool } of billedFields) {
+  for (const { name, effect, tool, off } of billedFields) {
     const value = asking(name);
     const isTemplate = effect === "template";
     const refusal = isTemplate ? `404 ${name === "prompt" ? "prompt.id" : name}` : `400 ${name}`;
@@ -84,11 +92,15 @@ describe("a field that may cost something", () => {
     test(`is refused without a price and passes when allowed: ${name}`, async () => {
       for (const model of ["gpt-test", "local-chat"]) {
         expect(await outcome(model, { [name]: value })).toBe(refusal);
-        const off = [{ enabled: false }, { enable: false }, { mode: "off" }, { type: "disabled" }];
         const empty = effect === "tool" || effect === "agents" ? [] : [{}];
-        for (const nothing of [null, false, "", [], ...off, ...empty]) {
+        const turnedOff = off === undefined ? [] : [{ order: ["x"], [off[0]]: off[1] }];
+        for (const nothing of [null, false, "", [], ...turnedOff, ...empty]) {
           if (name === "prompt" && nothing === "") continue;
           expect(await outcome(model, { [name]: nothing })).toBe("passes");
+        }
+        for (const [member, said] of switches) {
+          if (member === off?.[0]) continue;
+          expect(await outcome(model, { [name]: { order: ["x"], [member]: said } })).toBe(refusal);
         }
       }
       expect(await outcome("gpt-allowed", { [name]: value })).toBe("passes");

@@ -327,6 +327,9 @@ describe("a file that the provider itself would open", () => {
     "gs://bucket/file.png",
     "GS://bucket/file.png",
     "s3://bucket/file.png",
+    "ms://cq1f2e3d4c5b6a7980",
+    " asset://abc",
+    "//generativelanguage.googleapis.com/v1beta/files/abc",
   ]) {
     test(`is not found: ${url.slice(0, 70)}`, async () => {
       expect(await outcome(alice, chatOf(url, "gemini-test"), chat)).toBe(`404 not_found ${param}`);
@@ -378,6 +381,7 @@ test("what is stored for an account goes by many names, and belongs to nobody un
     [{ type: "file_search", vector_store_ids: ["vs_1"] }, "tools[0].vector_store_ids[0]"],
     [{ type: "document_library", library_ids: ["lib_1"] }, "tools[0].library_ids[0]"],
     [{ type: "retrieval", retrieval: { knowledge_id: "1" } }, "tools[0].retrieval.knowledge_id"],
+    [{ type: "mcp", server_label: "internal", tunnel_id: "tunnel_1" }, "tools[0].tunnel_id"],
     [
       { type: "shell", environment: { skills: [{ skill_id: "skill_1" }] } },
       "tools[0].environment.skills[0].skill_id",

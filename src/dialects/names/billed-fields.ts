@@ -16,6 +16,8 @@ export interface BilledField {
   readonly effect: BilledEffect;
   /** The tool that it turns on, where there is a price for it. */
   readonly tool?: HostedToolName;
+  /** What turns it off, where the vendor has a switch for that within the field. */
+  readonly off?: readonly [member: string, value: Json];
   /** An ordinary word, which is the caller's own in options that nobody knows. */
   readonly isCommon?: true;
 }
@@ -48,18 +50,18 @@ export const billedFields: readonly BilledField[] = [
   { name: "guardrails", vendor: "LiteLLM", effect: "tool", isCommon: true },
   { name: "safety_model", vendor: "Together", effect: "routing" },
   { name: "prompt", vendor: "OpenAI", effect: "template", isCommon: true },
-  { name: "multi_agent", vendor: "OpenAI", effect: "agents" },
+  { name: "multi_agent", vendor: "OpenAI", effect: "agents", off: ["enabled", false] },
   { name: "web_search_options", vendor: "OpenAI, Perplexity", ...search },
   { name: "mcp_servers", vendor: "Anthropic", effect: "tool", tool: "mcp" },
   { name: "cached_content", vendor: "Google", effect: "storage" },
-  { name: "search_parameters", vendor: "xAI", ...search },
+  { name: "search_parameters", vendor: "xAI", ...search, off: ["mode", "off"] },
   { name: "enable_search", vendor: "Alibaba", ...search },
   { name: "enable_code_interpreter", vendor: "Alibaba", effect: "tool", tool: "code_interpreter" },
-  { name: "web_search", vendor: "Baidu", ...search, isCommon: true },
+  { name: "web_search", vendor: "Baidu", ...search, off: ["enable", false], isCommon: true },
   { name: "enable_enhancement", vendor: "Tencent", ...search },
   { name: "force_search_enhancement", vendor: "Tencent", ...search },
   { name: "enable_deep_search", vendor: "Tencent", ...search },
-  { name: "caching", vendor: "Volcengine", effect: "storage", isCommon: true },
+  { name: "caching", vendor: "Volcengine", effect: "storage", off: ["type", "disabled"], isCommon: true },
   { name: "context_id", vendor: "Volcengine", effect: "storage", isCommon: true },
   { name: "agent_id", vendor: "Mistral", effect: "template", isCommon: true },
   { name: "assistant_id", vendor: "Zhipu", effect: "template", isCommon: true },
@@ -98,12 +100,11 @@ export function googleField(name: string): BilledField | null {
 }
 
 /** Whether a value of the field asks for anything. Where nothing has to be said to turn tools or agents on, `{}` does. */
-export function isAsked({ name, effect }: BilledField, value: Json | undefined): boolean {
+export function isAsked({ name, effect, off }: BilledField, value: Json | undefined): boolean {
   if (value === undefined || value === null || value === false || value === "" || value === 0) return false;
   if (Array.isArray(value)) return value.length > 0;
   // The text of a completion, not a template.
   if (!isObject(value)) return name !== "prompt";
-  const { enabled = value["enable"], mode = value["type"] } = value;
-  if (enabled === false || mode === "off" || mode === "disabled") return false;
+  if (off !== undefined && value[off[0]] === off[1]) return false;
   return effect === "tool" || effect === "agents" || Object.keys(value).length > 0;
 }

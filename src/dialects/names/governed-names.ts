@@ -84,9 +84,9 @@ export type Mention =
   | ("conversation" | "id" | "holder" | "thread" | "diagnostics" | "comparison" | "skill")
   | ("address" | "tools" | "type" | "speech");
 
-/** Fields with ids of what is kept for an account: of OpenAI and Anthropic, xAI, Mistral, Zhipu. */
+/** Fields with ids of what is kept for an account: of OpenAI and Anthropic, xAI, Mistral, Zhipu. A tunnel leads to the operator's own servers. */
 const storedThings = [
-  ...["file_id", "file_ids", "container_id", "vector_store_id", "vector_store_ids"],
+  ...["file_id", "file_ids", "container_id", "vector_store_id", "vector_store_ids", "tunnel_id"],
   ...["collection_ids", "library_ids", "knowledge_id", "knowledge_ids"],
 ].map((name) => [name, "id"] as const);
 
