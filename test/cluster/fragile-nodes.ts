@@ -27,10 +27,13 @@ export interface NodeLine {
 export class FragileNodes implements AsyncDisposable {
   readonly all: readonly Sluice[];
   readonly proxies: readonly TcpProxy[];
+  /** Of the database itself, through no proxy. */
+  readonly databaseUrl: string;
 
-  private constructor(all: readonly Sluice[], proxies: readonly TcpProxy[]) {
+  private constructor(all: readonly Sluice[], proxies: readonly TcpProxy[], databaseUrl: string) {
     this.all = all;
     this.proxies = proxies;
+    this.databaseUrl = databaseUrl;
   }
 
   static async start(
@@ -38,17 +41,17 @@ export class FragileNodes implements AsyncDisposable {
     provider: ScriptedProvider,
     postgres: PostgresServer = sharedPostgres(),
   ): Promise<FragileNodes> {
-    const database = await postgres.createDatabase();
+    const databaseUrl = postgres.url(await postgres.createDatabase());
     const proxies = Array.from({ length: count }, () => new TcpProxy(postgres.port));
     const start = (proxy: TcpProxy, index: number) =>
       startSluice({
         config: configFor({ url: provider.url, head: `[server]\nnode = "node-${index}"` }),
         env: {
-          SLUICE_STORE: postgres.url(database).replace(`:${postgres.port}/`, `:${proxy.port}/`),
+          SLUICE_STORE: databaseUrl.replace(`:${postgres.port}/`, `:${proxy.port}/`),
           SLUICE_TEST_NODE_TIMING: timing,
         },
       });
-    return new FragileNodes(await Promise.all(proxies.map(start)), proxies);
+    return new FragileNodes(await Promise.all(proxies.map(start)), proxies, databaseUrl);
   }
 
   at(index: number): Sluice {

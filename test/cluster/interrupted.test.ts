@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { SQL } from "bun";
 import type { ClientDialectName } from "../../src/dialects/registry.ts";
 import type { Entry } from "../../src/store/store.ts";
 import { hello, paths, streamEvents } from "../gateway/wire-answers.ts";
@@ -46,17 +47,24 @@ else
       await reader.cancel();
       cancelled.push(id);
     }
-    const interrupted: string[] = [];
-    for (const one of asked) interrupted.push((await begin(one)).id);
-    // Progress is journaled every half second.
-    await Bun.sleep(1500);
-    await victim.kill9();
     const charges = async () => {
       const found = new Map<string, Entry>();
       for (const [id, [entry]] of await nodes.chargesByExchange(survivor)) if (entry) found.set(id, entry);
       return found;
     };
-    await waitFor(async () => (await charges()).size === 2 * asked.length, "the charges", 60_000);
+    await waitFor(async () => (await charges()).size === asked.length, "the cancelled ones' charges");
+    const cancels = await charges();
+    const interrupted: string[] = [];
+    for (const one of asked) interrupted.push((await begin(one)).id);
+    await using sql = new SQL({ url: nodes.databaseUrl, max: 1 });
+    await waitFor(async () => {
+      const holds: { id: string; noted: number }[] =
+        await sql`SELECT id, charge_so_far::float8 AS noted FROM holds`;
+      const notedOf = (id: string | undefined) => holds.find((hold) => hold.id === id)?.noted ?? 0;
+      return cancelled.every((id, at) => 2 * notedOf(interrupted[at]) >= -(cancels.get(id)?.amount ?? 0));
+    }, "the progress of all to be noted");
+    await victim.kill9();
+    await waitFor(async () => (await charges()).size === 2 * asked.length, "the charges");
     const made = await charges();
     asked.forEach(({ dialect, name }, index) => {
       const cancel = made.get(cancelled[index] ?? "");
