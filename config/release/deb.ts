@@ -8,7 +8,7 @@ import { xz } from "./xz.ts";
 /** A Debian package: an `ar` archive of the format's version, what dpkg has to know, and the files. */
 export async function deb(build: Build, architecture: string): Promise<Output> {
   const { time, effort } = build;
-  const { files, configurationFiles } = systemPackage(build);
+  const { files, configurationFiles } = systemPackage(build, "vendor-completions");
   const about: ReleaseFile[] = [
     textFile("control", control(architecture, files)),
     textFile("conffiles", configurationFiles.map((path) => `/${path}\n`).join("")),

@@ -1,5 +1,5 @@
 /**
- * Makes a release in `dist/release`: `bun run release`, or `--only linux-x64` for one system. It needs Bun, git and xz. What
+ * Makes a release in `dist/release`: `bun run release`, or `--only linux-x64` for one system (without its rpm). It needs Bun, git and xz. What
  * cannot be made ends it with an error; nothing is left out silently.
  */
 import { mkdirSync, rmSync } from "node:fs";
@@ -19,6 +19,7 @@ import { homebrewFormula } from "./homebrew.ts";
 import { installScript } from "./install-script.ts";
 import { npmPackage, npmPlatformPackage } from "./npm.ts";
 import { releaseNotes } from "./release-notes.ts";
+import { rpm } from "./rpm.ts";
 import { executableName, type Target, targets } from "./targets.ts";
 
 const usage = `usage: bun run release [--only TARGET] [--out dist/release] [--quick] [--address URL]
@@ -65,7 +66,9 @@ async function main(): Promise<void> {
     await write(await archive(build));
     const platformPackage = npmPlatformPackage(build);
     if (platformPackage !== null) await write(platformPackage);
-    if (target.packages !== null) await write(await deb(build, target.packages.deb));
+    if (target.packages === null) continue;
+    await write(await deb(build, target.packages.deb));
+    if (values.only === undefined) await write(await rpm(build, target.packages.rpm));
   }
   await write(await npmPackage(documents, commit.time));
   await write({

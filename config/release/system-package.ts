@@ -10,7 +10,11 @@ export interface SystemPackage {
   readonly configurationFiles: readonly string[];
 }
 
-export function systemPackage({ executable, documents }: Build): SystemPackage {
+/** Debian's zsh looks for completions of packages in another folder than everybody else's. */
+export function systemPackage(
+  { executable, documents }: Build,
+  zshFolder: "vendor-completions" | "site-functions",
+): SystemPackage {
   const { readme, license, changelog, thirdParty, manual, examples, deploy, completions } = documents;
   const configuration = examples.find(({ path }) => path === "config/sluice.toml");
   if (configuration === undefined) throw new ReleaseFailure("config/sluice.toml is missing");
@@ -29,7 +33,7 @@ export function systemPackage({ executable, documents }: Build): SystemPackage {
     { ...thirdParty, path: `${shared}/THIRD-PARTY-LICENSES.txt` },
     { path: "usr/share/man/man1/sluice.1.gz", bytes: gzipSync(manual.bytes, { level: 9 }) },
     textFile("usr/share/bash-completion/completions/sluice", completions.bash),
-    textFile("usr/share/zsh/vendor-completions/_sluice", completions.zsh),
+    textFile(`usr/share/zsh/${zshFolder}/_sluice`, completions.zsh),
     textFile("usr/share/fish/vendor_completions.d/sluice.fish", completions.fish),
   ];
   return { files, configurationFiles: ["etc/sluice/sluice.toml"] };
