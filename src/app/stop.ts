@@ -1,5 +1,6 @@
 import type { Admin } from "../admin/create.ts";
 import { GatewayError } from "../base/errors.ts";
+import { shuttingDown } from "../base/gateway-endings.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import type { Servers } from "./servers.ts";
 import type { Services } from "./services.ts";
@@ -72,8 +73,8 @@ async function takeLastCalls(servers: Servers): Promise<void> {
 
 async function drain({ ongoing, largeBodies }: Gateway, graceMs: number): Promise<void> {
   if (await ongoing.drained(graceMs)) return;
-  const shuttingDown = new GatewayError("service_unavailable", "The gateway is shutting down.");
-  ongoing.interruptAll(shuttingDown);
-  largeBodies.refuseRequests(shuttingDown);
+  const error = new GatewayError("service_unavailable", shuttingDown);
+  ongoing.interruptAll(error);
+  largeBodies.refuseRequests(error);
   await ongoing.drained(interruptedGraceMs);
 }

@@ -1,4 +1,5 @@
 import { type ErrorCode, GatewayError } from "../base/errors.ts";
+import { tookTooLong } from "../base/gateway-endings.ts";
 import type { JsonObject } from "../base/json.ts";
 import { explainRefusal } from "../dialects/errors/explain-refusal.ts";
 import { FailedAnswer, failedAnswer, isBilled, reportedFailure } from "../dialects/errors/failure.ts";
@@ -92,7 +93,7 @@ export function brokenOff(cause: unknown): Failure {
 
 /** Only Messages has a status of its own for timeouts. */
 export function timeoutError(dialect: ClientDialectName): GatewayError {
-  return new GatewayError(clientDialect(dialect).timeoutCode, "The provider took too long to answer.");
+  return new GatewayError(clientDialect(dialect).timeoutCode, tookTooLong);
 }
 
 /** No second attempt: the provider may still be working on this one, and bill it. */

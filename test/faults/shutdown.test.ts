@@ -169,6 +169,27 @@ test("a stream that has begun ends in-band beside one that has not", async () =>
   expect(reader.result().text).not.toContain("[DONE]");
 });
 
+test("what a stop has ended is explained by the stop, and the provider is not blamed", async () => {
+  await start();
+  const [chat] = routes;
+  provider.script([
+    cutBefore(answerFrom("chat/text.sse"), '"finish_reason":"stop"', [{ stall: true }]),
+    silence(),
+  ]);
+  const begun = await ask(chat, { stream: true });
+  const reader = new StreamReader(begun);
+  await reader.until("Sluices");
+  const waiting = ask(chat);
+  await waitFor(() => provider.requests.length === 2, "the provider to be asked");
+  expect(await sluice.stop()).toBe(0);
+  for (const { headers } of [begun, await waiting]) {
+    const { stdout } = await sluice.cli("exchanges", "show", headers.get("x-request-id") ?? "");
+    expect(stdout).toContain("The gateway is shutting down");
+    expect(stdout).toContain("`server.shutdown_grace`");
+    expect(stdout).not.toMatch(/has more to do|base_url|answer failed/);
+  }
+});
+
 /** A connection on which requests are sent one after the other. */
 class KeptConnection {
   readonly #socket: Socket;

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { AttemptView, ExchangeDetailView, ExchangeView, FiguresView } from "../../src/admin/views.ts";
-import { openAiError } from "../support/answers.ts";
+import { openAiError, silence } from "../support/answers.ts";
 import { configFor, upstreamKeys } from "../support/config.ts";
 import { type ScriptedProvider, startProvider } from "../support/provider.ts";
 import { type Sluice, startSluice, type TestKey } from "../support/sluice.ts";
@@ -118,6 +118,20 @@ describe("an exchange is explained", () => {
     expect(shown).toMatchObject({ outcome: "failed", status: 502, code: "provider_unavailable" });
     expect(shown.explanation).toContain("gave no answer");
     expect(shown.explanation).toContain("`sluice models check`");
+  });
+
+  test("that took longer than it may, by what says how long that is", async () => {
+    provider.script(silence());
+    const config = configFor({ url: provider.url, head: '[server]\nmax_exchange = "1s"' });
+    await using hasty = await startSluice({ config });
+    const response = await hasty.request("/v1/chat/completions", { key: await hasty.createKey(), body: ask });
+    const id = response.headers.get("x-request-id") ?? "";
+    await waitFor(async () => (await hasty.cli("exchanges", "show", id)).code === 0, "it to be kept");
+    provider.script(null);
+    const { explanation } = await hasty.cliJson<Shown>("exchanges", "show", id);
+    expect(explanation).toContain("gave no answer (timeout)");
+    expect(explanation).toContain("`server.max_exchange`");
+    expect(explanation).not.toContain("base_url");
   });
 
   const refusals = [

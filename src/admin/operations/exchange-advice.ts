@@ -1,4 +1,5 @@
 import type { AttemptRecord } from "../../base/attempt.ts";
+import { shuttingDown, tookTooLong } from "../../base/gateway-endings.ts";
 import type { KeyMode, ListedExchange } from "../../store/store.ts";
 
 /** What the operator can do, by the code that the client got. */
@@ -17,6 +18,14 @@ const byCode: Readonly<Record<string, string>> = {
   service_unavailable:
     "The provider has more to do than it can; another deployment of the model would take over from it.",
   internal_error: "The log has the cause, under the request's id.",
+};
+
+/** What the gateway has ended by itself, whatever the provider was doing. */
+const byMessage: Readonly<Record<string, string>> = {
+  [shuttingDown]:
+    "The client may send it again; `server.shutdown_grace` says how long a stop waits for what is under way.",
+  [tookTooLong]:
+    "`timeouts` of the provider and `server.max_exchange` say how long it may take; `sluice models check` tries each provider.",
 };
 
 /** What an attempt failed for, whatever its status. */
@@ -48,11 +57,13 @@ const nobodyAsked =
 
 /** Null if there is nothing to do, or nothing known that would help. */
 export function adviceFor(
-  { outcome, code }: ListedExchange,
+  { outcome, code, message }: ListedExchange,
   attempts: readonly AttemptRecord[],
   mode: KeyMode,
 ): string | null {
   if (outcome !== "refused" && outcome !== "failed") return null;
+  const own = byMessage[message ?? ""];
+  if (own !== undefined) return own;
   const last = attempts.at(-1);
   if (last !== undefined && outcome === "failed") {
     const byStatus = last.status === null ? unreached : byProviderStatus[last.status];

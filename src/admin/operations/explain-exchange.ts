@@ -88,7 +88,7 @@ function attemptSentence({
   const quoted = said === null ? "" : `, saying “${withoutStop(said)}”`;
   const what =
     failure === "answer_failed"
-      ? `began to answer after ${took}, and its answer failed`
+      ? `began to answer after ${took}`
       : status === null
         ? `gave no answer (${failure}${cause === null ? "" : `, ${cause}`}) within ${took}`
         : `answered ${status} after ${took}${quoted}`;
