@@ -5,7 +5,7 @@ import type { ModelSettings } from "./settings.ts";
 
 /**
  * A call ends at the smaller of two limits: its provider's `timeouts.total` and that of the exchange. Warns of each pair of
- * which one has no effect, once, however many models share it. A smaller `total` beside the default limit is meant so.
+ * which one has no effect, once, however many models share it. A smaller `total` beside the default limit is intended.
  */
 export function warnOfLimits(config: ConfigFile, models: readonly ModelSettings[], places: Places): string[] {
   const written = new Map((config.models ?? []).map((model) => [model.id, model]));

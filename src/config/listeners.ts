@@ -4,7 +4,7 @@ import type { Settings } from "./settings.ts";
 
 type Place = Pick<ListenAddress, "host" | "port">;
 
-/** Two listeners of one gateway at the same address would fail as if another program had it. */
+/** Two listeners at one address would fail with a misleading "address in use". */
 export function checkListeners(
   { host, port }: Settings["server"],
   { listen, metricsListen }: Settings["admin"],

@@ -32,7 +32,7 @@ export interface LoadedSettings {
   readonly source: ConfigSource;
 }
 
-/** What is wrong with a configuration, and what it comes to without that. */
+/** The problems of a configuration, and the settings without the faulty parts. */
 export interface ExaminedSettings extends LoadedSettings {
   readonly problems: readonly ConfigProblem[];
   /** Those without a problem, as they are written. */

@@ -33,8 +33,8 @@ function pointedTo(cwd: string): string | null {
 }
 
 /**
- * Null if there is no such file. Throws for one that another user than this one or root has put there: whoever runs a command in
- * a folder of somebody else's would work on data that they have chosen.
+ * Null if there is no such file. Throws if the file belongs to neither this user nor root: otherwise another user could plant
+ * one, and choose the data that a command works on.
  */
 function readOwn(file: string): string | null {
   let descriptor: number;

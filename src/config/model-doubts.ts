@@ -4,8 +4,8 @@ import { validFields } from "./problems.ts";
 import type { ConfigFile, ModelConfig, ProviderConfig } from "./schema.ts";
 
 /**
- * What looks wrong with a provider's own settings and the models that it is asked for. A provider whose secret is not set is
- * looked at too: a file may be checked where its secrets are not.
+ * Warnings about a provider's settings and its models. A provider without its secret is checked too, because a file may be
+ * checked on a machine that does not have the secrets.
  */
 export function warnOfDoubts(config: ConfigFile, { places, problems }: LoadContext): string[] {
   const warnings = (config.models ?? []).flatMap((model) =>

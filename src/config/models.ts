@@ -47,7 +47,7 @@ export function buildModels(
   return withoutMissingFallbacks(models);
 }
 
-/** Whether agents are kept from a search that the provider has, and that may be meant to be there. */
+/** Whether the missing price disables a web search that the operator may expect to work. */
 function lacksSearchPrice({ deployments, allow }: ModelSettings, { usable }: Providers): boolean {
   if (allow.includes("tools.web_search")) return false;
   return deployments.some(({ provider, price, dialects }) => {
@@ -107,7 +107,7 @@ interface DeploymentContext {
   readonly providers: Providers;
 }
 
-/** What is said of a deployment comes first, then what is said of its model, of its provider, and what its vendor knows. */
+/** Precedence: deployment, model, provider, vendor defaults. */
 function buildDeployment(
   deployment: DeploymentConfig,
   { model, price: modelPrice, config, providers }: DeploymentContext,

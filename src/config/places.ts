@@ -1,8 +1,8 @@
 import { isObject, type JsonObject } from "../base/json.ts";
 
 /**
- * Where things stand in the file: the parser does not say it. Lines are found by reading the file once more, as far as
- * names and brackets go; values are skipped.
+ * Line numbers of names in the file, which the parser does not report. Found by a second, shallow read: names and brackets
+ * only; values are skipped.
  */
 export class Places {
   readonly #lines: ReadonlyMap<string, number>;
@@ -25,7 +25,7 @@ export class Places {
     return null;
   }
 
-  /** For people: `model "gpt-5.6", price.input (line 12)`. */
+  /** For display: `model "gpt-5.6", price.input (line 12)`. */
   describe(path: string): string {
     const line = this.lineOf(path);
     return line === null ? this.#named(path) : `${this.#named(path)} (line ${line})`;
@@ -35,7 +35,7 @@ export class Places {
     return `models[${this.#ids.indexOf(id)}]`;
   }
 
-  /** Nobody counts to `models[37]`. */
+  /** An id is easier to find than `models[37]`. */
   #named(path: string): string {
     const [, index, rest = ""] = /^models\[(\d+)\](?:\.(.*))?$/.exec(path) ?? [];
     const id = index === undefined ? null : (this.#ids[Number(index)] ?? null);

@@ -7,7 +7,7 @@ export interface ConfigProblem {
   readonly message: string;
   /** Null if the file does not have it. */
   readonly line?: number | null;
-  /** The path for people, with the model's id and the line. */
+  /** The path for display, with the model's id and the line. */
   readonly where?: string;
 }
 
@@ -20,7 +20,7 @@ export class ProblemList {
     this.#places = places;
   }
 
-  /** The first problem at a path counts: what is found there later follows from it. */
+  /** Keeps only the first problem at a path; later ones are consequences of it. */
   add(path: string, message: string): void {
     if (this.#problems.some((problem) => problem.path === path)) return;
     const places = this.#places;

@@ -50,7 +50,7 @@ export interface ServerSettings {
   readonly host: string;
   readonly port: number;
   readonly dataDir: string;
-  /** A name for people. */
+  /** For display. */
   readonly node: string;
   readonly reusePort: boolean;
   readonly trustedProxies: readonly string[];
@@ -102,9 +102,9 @@ export interface Price extends TokenPrice {
 export interface DeploymentSettings {
   readonly provider: string;
   readonly upstreamModel: string;
-  /** The model's own name, if `upstreamModel` does not tell. */
+  /** The model's real name, if `upstreamModel` hides it. */
   readonly family: string | null;
-  /** What it is spoken to in: the provider's dialects, or those of them that this model takes. */
+  /** The provider's dialects, or the subset that this model takes. */
   readonly dialects: readonly ProviderDialectName[];
   readonly maxTokensField: ProviderSettings["maxTokensField"];
   readonly priority: number;

@@ -52,7 +52,7 @@ function textsOf(store: Readonly<Record<string, unknown>>): NonNullable<ConfigFi
   };
 }
 
-/** SLUICE_STORE is the environment already, so that it may hold a password. */
+/** SLUICE_STORE may hold a password, since it is an environment variable itself. */
 function resolveUrl(
   flag: string | undefined,
   configured: string | undefined,
@@ -121,7 +121,7 @@ function secretAt(path: string, reference: string, context: LoadContext): string
   return null;
 }
 
-/** Only whether there is one matters of a URL that was not checked yet. */
+/** Stays encoded if the URL is malformed: then only its presence matters. */
 function passwordOf(url: string): string {
   const encoded = URL.parse(url)?.password ?? "";
   return problemOf(url) === null ? decodeURIComponent(encoded) : encoded;

@@ -1,7 +1,7 @@
 /**
  * Cross-origin requests (`server.cors_origins`): pages of the listed origins may call the interface from a browser.
- * Credentials in the browser's sense, cookies, are never allowed; a key is sent in a header. The admin side has no part
- * in this.
+ * Credentials in the browser's sense, cookies, are never allowed; a key is sent in a header. Not used by the
+ * admin side.
  */
 export class Cors {
   readonly #allowed: () => readonly string[];
@@ -11,7 +11,7 @@ export class Cors {
     this.#allowed = allowed;
   }
 
-  /** Whether the setting is on at all. Nearly everywhere it is not, and then nothing else is looked at. */
+  /** Whether the setting is on. It rarely is, and then nothing else is checked. */
   get isOn(): boolean {
     return this.#allowed().length > 0;
   }
@@ -56,12 +56,12 @@ export class Cors {
   }
 }
 
-/** For so long a browser does not ask again. */
+/** How long a browser caches a preflight. */
 const maxAgeSeconds = 600;
 
 const headerNames = /^[\w!#$%&'*+.^`|~, -]{1,4000}$/;
 
-/** What a page may read beside the few headers that are always readable. */
+/** Response headers that a page may read beside those that are always readable. */
 const exposed = [
   "x-request-id",
   "request-id",

@@ -11,7 +11,7 @@ const documents: ReadonlySet<string> = new Set([
   "/admin/api/v1/openapi.json",
 ]);
 
-/** Plenty for browsers and tools that share an address; as much as an answer to all of them costs is bearable. */
+/** Plenty for browsers and tools that share an address, and cheap enough to serve. */
 const perMinute = 300;
 
 /**

@@ -118,7 +118,7 @@ export function createEdge(
   return app;
 }
 
-/** What no route takes. A page that may call the interface may also read why a call of it failed. */
+/** Requests that match no route. Allowed origins can read these errors, too. */
 function unrouted(request: Request, served: readonly Route[], cors: Cors): Response {
   const path = pathOf(request);
   const route = served.find((it) => isAt(it, path));

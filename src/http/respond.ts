@@ -8,7 +8,7 @@ import type { Gateway } from "../gateway/gateway.ts";
 import { commonHeaders } from "../gateway/headers.ts";
 import type { ServedOperation } from "../gateway/served-operation.ts";
 
-/** nginx's status for a client that was gone before it could be answered. It is in logs and metrics only. */
+/** nginx's status for a client that disconnected before the answer. Appears in logs and metrics only. */
 const clientLeft = 499;
 
 /** Answers one call by its operation, whatever happens. Only a stream outlasts its response. */
@@ -37,7 +37,7 @@ export async function respond(
   }
 }
 
-/** While the gateway drains, each connection is closed behind its answer: the next request belongs to another gateway. */
+/** While draining, each connection is closed after its answer, so that the next request goes to another gateway. */
 export function lastIfDraining({ ongoing }: Gateway, response: Response): Response {
   if (ongoing.isDraining) response.headers.set("connection", "close");
   return response;

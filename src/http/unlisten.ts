@@ -9,10 +9,9 @@ const signatures = { dup2: { args: [FFIType.i32, FFIType.i32], returns: FFIType.
 const listening = "0A";
 
 /**
- * Refuses new connections to a port, and leaves those alone that are there; false if the system does not allow it. Bun's
- * `server.stop()` also closes every connection that is idle at that moment, and with it the request that a proxy may just have
- * sent there, which it must not send again. So the listening socket is replaced by one that nobody connects to, under the
- * number by which Bun will close it.
+ * Stops accepting connections on a port without touching open ones; false if the system does not allow it. Bun's
+ * `server.stop()` also closes every idle connection, possibly just as a proxy sends a request on it that it must not resend.
+ * So the listening socket is replaced by an unused one, under the same descriptor, which Bun closes later.
  */
 export function unlisten(port: number): boolean {
   const library = loadSystemLibrary(signatures);

@@ -71,7 +71,7 @@ function plainAddress(text: string): string | null {
   return mappedIPv4(address) ?? address.toLowerCase();
 }
 
-/** The IPv4 address that `::ffff:1.2.3.4` or `::ffff:102:304` stands for; null for any other address. */
+/** The IPv4 address in `::ffff:1.2.3.4` or `::ffff:102:304`; null for any other address. */
 function mappedIPv4(address: string): string | null {
   const [, dotted, high = "", low = ""] =
     /^::ffff:(?:([\d.]+)|([\da-f]{1,4}):([\da-f]{1,4}))$/i.exec(address) ?? [];

@@ -5,7 +5,7 @@ export interface BodyBudgetLimits {
   largestBytes(): number;
 }
 
-/** The part of the total that is not given to a body only because it is not too large. */
+/** Share of the total that stays reserved when a holder takes one largest body. */
 const reservedPart = 1 / 8;
 
 /**

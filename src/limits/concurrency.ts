@@ -55,7 +55,7 @@ export class Gate {
     if (this.#queue.size > 0) this.#admitWaiting();
   }
 
-  /** Places go to those who have waited longest. A reload may have changed how many there are. */
+  /** Wakes the longest waiting first. A reload may have changed the limit. */
   #admitWaiting(): void {
     for (const waiting of this.#queue) {
       if (!this.tryEnter()) return;

@@ -1,16 +1,16 @@
 import type { Clock } from "../base/clock.ts";
 
-/** How often a key may leave whole answers within a minute. */
+/** Whole answers that a key may abandon per minute. */
 const mostLeft = 20;
 const withinMs = 60_000;
 
 /**
- * Limits how often a key leaves before its answer comes: what that costs nobody knows, so nothing is charged, but the
- * provider may bill it. Times are exact and not a bucket's: who leaves now and then is never refused.
+ * Limits how often a key abandons whole answers. Their cost is unknown, so nothing is charged, but the provider may bill
+ * them. A sliding window instead of a bucket, so that a client that leaves now and then is never refused.
  */
 export class LeaveLimiter {
   readonly #clock: Clock;
-  /** The last times of each key, in the order in which the keys have last left. */
+  /** Recent times by key, ordered by each key's latest. */
   readonly #timesByKey = new Map<string, number[]>();
 
   constructor(clock: Clock) {

@@ -12,7 +12,7 @@ export interface RateTokenSource {
 
 /**
  * Buckets that several gateways share. A bucket here has at least as many tokens as the shared one, because only this
- * gateway takes from it: where it is empty, nobody has to be asked. Otherwise the shared one decides.
+ * gateway takes from it. If it is empty, the request is refused without asking; otherwise the shared one decides.
  */
 export class SharedRateLimits implements RateLimits {
   readonly #local: RateLimiter;

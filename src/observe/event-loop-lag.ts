@@ -1,7 +1,7 @@
 const everyMs = 250;
 const windowMs = 10_000;
 
-/** A loop that was late and worked for this share of the time was late because of its work. */
+/** A lag counts as overload if the process was busy for at least this share of it. */
 const busyShare = 0.5;
 
 /** Measures how late the event loop runs a timer. It is late when there is more work than the loop can do. */
@@ -17,7 +17,7 @@ export class EventLoopLag {
   #lastWorkedMs: number;
   #overloadMs = 0;
 
-  /** `workedMs` tells how long the process has had the processor so far. */
+  /** `workedMs` returns the CPU time used so far. */
   constructor(now: () => number = () => performance.now(), workedMs: () => number = processorMs) {
     this.#now = now;
     this.#workedMs = workedMs;
@@ -34,9 +34,9 @@ export class EventLoopLag {
   }
 
   /**
-   * The lag that is due to too much work. A process that was suspended, or whose machine stood still, is late too, but has
-   * not worked meanwhile, and has caught up by the next measurement: without work a lag counts as far as two measurements in
-   * a row have it. Decays by half per measurement.
+   * The lag caused by too much work. A process or machine that was suspended is late too, but used no CPU and catches up by
+   * the next measurement: a lag without work only counts as far as two measurements in a row show it. Halves with each
+   * measurement.
    */
   get overloadMs(): number {
     return this.#overloadMs;

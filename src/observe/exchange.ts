@@ -13,7 +13,7 @@ export interface ExchangeFacts {
   readonly callerRequestId: string | null;
   readonly method: string;
   readonly route: string;
-  /** The key's; without one, that of the keys which the route takes. */
+  /** The key's mode; without a key, the mode of the route's origin. */
   readonly mode: KeyMode;
   /** The operation's name in the GenAI conventions, whatever the dialect; null if it is not traced. */
   readonly tracedAs: string | null;
@@ -21,7 +21,7 @@ export interface ExchangeFacts {
   readonly endedAtMs: number;
   readonly keyId: string | null;
   readonly keyPrefix: string | null;
-  /** The client's address, only if it sent no valid key: there is no other trace of it then. */
+  /** The client's address, only if it sent no valid key, since nothing else identifies it then. */
   readonly address: string | null;
   readonly model: string | null;
   readonly provider: string | null;

@@ -15,7 +15,7 @@ export interface Logs {
   readonly log: Log;
   /** Writes the one line of a finished exchange, with all its fields. */
   exchange(facts: ExchangeFacts): void;
-  /** Writes what waits. A later line is written at once. */
+  /** Flushes the buffer. Later lines are written immediately. */
   close(): void;
   /** Changes level and format from the next line on, for existing loggers too. */
   configure(settings: LogSettings): void;
@@ -108,7 +108,7 @@ function jsonSink(): Sink {
   };
 }
 
-/** A fault of the gateway itself is an alarm: its line alone has the cause, which the client was promised. */
+/** An internal error is logged as an alarm with its cause; the client only got the request id. */
 function levelOf({ errorCode }: ExchangeFacts): "info" | "error" {
   return errorCode === "internal_error" ? "error" : "info";
 }

@@ -21,7 +21,7 @@ class Series {
   spentTokens = 0;
   listCostNano = 0;
   attempts = 0;
-  /** Calls that a client left when a provider had been asked, and that were not charged, by what was asked for. */
+  /** Calls abandoned by the client after a provider was asked, and not charged, by operation. */
   readonly leftUnpaid = new Map<string, number>();
 
   constructor(route: string, model: string, provider: string) {
@@ -57,7 +57,7 @@ class Series {
     this.outputTokens += usage.outputTokens;
   }
 
-  /** The last attempt, if it was answered: then it is not among those that failed before. */
+  /** The attempt that answered, if any; it is not among the failed ones. */
   #addAnswered({ attempts, failedAttempts, outcome }: ExchangeFacts): void {
     if (attempts === failedAttempts.length) return;
     this.attempts += 1;
@@ -66,7 +66,7 @@ class Series {
 
   addUnanswered({ code, failure }: AttemptRecord): void {
     this.attempts += 1;
-    // That the client left first is no failure, and has no code.
+    // A client that leaves is not a failure, and has no code.
     if (code !== null && failure !== null) this.#countFailure(failure);
   }
 
@@ -88,7 +88,7 @@ export class Metrics {
     const { route, failedAttempts } = facts;
     const model = facts.model ?? none;
     this.#seriesOf(route, model, facts.provider ?? none).add(facts);
-    // Who was asked and failed need not be who answered at last.
+    // The providers that failed need not include the one that answered.
     for (const attempt of failedAttempts) {
       this.#seriesOf(route, model, attempt.provider).addUnanswered(attempt);
     }

@@ -46,7 +46,7 @@ export class Attempts {
 
   /**
    * Selecting and preparing are usually done at once, and awaited only if not: an await of a value that is there
-   * already costs 0.25 µs and a turn of the microtask queue, and a look at the clock 0.2 µs. An async function per
+   * already costs 0.25 µs and a turn of the microtask queue, and reading the clock 0.2 µs. An async function per
    * attempt would cost more.
    */
   async open(plan: GenerationPlan): Promise<Opened> {
@@ -84,7 +84,7 @@ export class Attempts {
         call.credential = key?.id ?? null;
         return call;
       }
-      // Whatever else is wrong, the provider knows who is asking.
+      // The provider has accepted the credential, whatever else is wrong.
       if (call.status !== null && !failure.hasExpired) use?.accepted();
       const record = state.attemptFailed(candidate, failure, call.status, durationMs);
       if (plan.isOver) state.finalFailure ??= cancelled(plan.signal);
@@ -128,7 +128,7 @@ export class Attempts {
     if (state.isProbe) breaker.abandonProbe();
   }
 
-  /** Only once: without proofs there are none to refuse. */
+  /** At most once: without signatures there are none to refuse. */
   #tryWithoutProofs(candidate: Candidate, plan: GenerationPlan, state: AttemptState): boolean {
     if (plan.isOver || !plan.leaveProofsOut() || !this.#selector.tryAgain(candidate, state)) return false;
     state.finalFailure = null;
@@ -205,8 +205,8 @@ function leftBeforeSending(candidate: Candidate, plan: Plan, state: AttemptState
 }
 
 /**
- * Whether a new credential can be had in place of one that has expired. At most once per exchange: if the provider
- * refuses that as well, it is not the credential's age.
+ * Returns true if an expired credential can be replaced. At most once per exchange: if the provider refuses the new one too,
+ * age was not the reason.
  */
 function renewCredential(failure: Failure, use: CredentialUse | null, state: AttemptState): boolean {
   if (!failure.hasExpired || state.hasRenewedCredential || state.finalFailure !== null) return false;

@@ -22,25 +22,25 @@ import type { FailureEvidence } from "./health/breaker.ts";
 export interface Failure {
   /** The client's error if no other attempt succeeds. */
   readonly error: GatewayError;
-  /** One word for the log. */
+  /** Short name for the log. */
   readonly kind: string;
   /** The provider's own message, secrets removed; null if it gave none. */
   readonly said: string | null;
-  /** Another deployment may do better. */
+  /** Another deployment may succeed. */
   readonly mayTryOthers: boolean;
-  /** The same deployment may do better a moment later. */
+  /** Can be retried at the same deployment after a delay. */
   readonly mayRetry: boolean;
-  /** What it says about the deployment; null if the request itself is wrong, or the client has left. */
+  /** Evidence about the deployment's health; null if the request is at fault, or the client has left. */
   readonly evidence: FailureEvidence | null;
-  /** Set if the provider is overloaded: how long it asked to be left alone, 0 if it did not say. */
+  /** Set if the provider is overloaded: the pause it asked for, 0 if none. */
   readonly coolDownMs: number | null;
-  /** Set if the API key was refused, so that another key of the pool may do better. */
+  /** Set if the API key was refused, so that another key of the pool can be tried. */
   readonly keyProblem: "rejected" | "throttled" | null;
-  /** Set if the key's quota is used up: how long it is of no use. */
+  /** Set if the key's quota is used up: the time until it is usable again. */
   readonly quotaResetMs: number | null;
-  /** The proofs of earlier reasoning were refused, so that the request may be accepted without them. */
+  /** Signatures of earlier reasoning were refused. The request may be accepted without them. */
   readonly refusesProofs: boolean;
-  /** The credential is not valid any more, so that a new one may do better. */
+  /** The credential has expired, so that a new one can be tried. */
   readonly hasExpired: boolean;
   /** The operator's account, key or configuration is wrong, and needs attention. */
   readonly alarm: boolean;
@@ -66,7 +66,7 @@ export function unreachable(cause: unknown): Failure {
   const failure = { ...tryOthers, error, evidence: "connection" } as const;
   const certificate = certificateProblem(cause);
   if (certificate === null) return { ...failure, kind: "unreachable", mayRetry: true };
-  // It will be the same a moment later, and somebody has to do something about it.
+  // A retry cannot help; the operator has to act.
   return { ...failure, kind: certificate.isExpired ? "expired_certificate" : "bad_certificate", alarm: true };
 }
 
@@ -96,12 +96,12 @@ export function timeoutError(dialect: ClientDialectName): GatewayError {
   return new GatewayError(clientDialect(dialect).timeoutCode, tookTooLong);
 }
 
-/** No second attempt: the provider may still be working on this one, and bill it. */
+/** Not retried: the provider may still be working on the request, and bill it. */
 export function tooSlow(dialect: ClientDialectName): Failure {
   return { ...final, error: timeoutError(dialect), kind: "timeout", evidence: "connection" };
 }
 
-/** Not valid HTTP. No second attempt anywhere: the provider has answered, so it has done the work and bills it. */
+/** Not valid HTTP. Never retried: the provider has answered, so it has done the work and bills it. */
 export function malformed(cause: unknown): Failure {
   const error = new GatewayError("upstream_error", "The provider's answer is malformed.", { cause });
   return { ...final, error, kind: "malformed", evidence: "provider" };
@@ -116,8 +116,8 @@ export function unusable(problem: string, cause?: unknown): Failure {
 }
 
 /**
- * An error that came with status 200, as the body or as the first frame. No second attempt if the provider has used
- * something for it, which is charged: the client would pay for both.
+ * An error with status 200, as the body or as the first frame. Not retried if the provider reports usage for it: that is
+ * charged, and the client would pay twice.
  */
 export function errorWithin(body: JsonObject, spoken: ProviderDialectName): Failure {
   const reported = reportedFailure(body, providerDialect(spoken));
@@ -140,8 +140,8 @@ export function errorWithin(body: JsonObject, spoken: ProviderDialectName): Fail
 }
 
 /**
- * An answer that the provider reports as failed before it has any content. The model may do better the next time. As above,
- * no second attempt if something was used for it.
+ * An answer that the provider reports as failed before any content. A retry may succeed, but is not made if usage was
+ * reported.
  */
 export function failedAtOnce(error: GatewayError): Failure {
   const failure = { ...tryOthers, error, kind: "failed_answer", said: error.message, evidence: null };
@@ -164,8 +164,8 @@ export function unprepared(error: GatewayError): Failure {
 }
 
 /**
- * Any status but 200. No second attempt if the provider says in `body` that it has used something, which is charged: not at
- * another deployment, and not with another key or without what was refused.
+ * Any status but 200. Not retried if `body` reports usage, which is charged: neither at another deployment, nor with another
+ * key, nor without what was refused.
  */
 export function refused(
   status: number,
@@ -247,14 +247,14 @@ function errorFor(
   return new GatewayError(code, message, details);
 }
 
-/** What the client has named in its request is gone, and its SDK knows what to do. */
+/** Something that the request names no longer exists. The client's SDK recovers from this by itself. */
 const goneCodes: ReadonlySet<unknown> = new Set(["thread_not_found", "previous_response_not_found"]);
 
 function isAboutRequest({ code, details }: VendorRefusal): boolean {
   return goneCodes.has(code) || goneCodes.has(details?.["error_code"]);
 }
 
-/** What most vendors mean by a status; null if there is no rule for it. */
+/** The usual meaning of a status; null if there is no rule for it. */
 function subjectOf(status: number): RefusalSubject | null {
   switch (status) {
     case 400:

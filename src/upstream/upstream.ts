@@ -8,7 +8,7 @@ export const maxWholeBytes = 64 * 1024 * 1024;
 
 /** A deployment of the configuration, with its provider resolved. */
 export interface Deployment extends Omit<DeploymentSettings, "provider"> {
-  /** For people: `provider/upstream_model`, without the number of the operator's account. */
+  /** For display: `provider/upstream_model`, without the operator's account number. */
   readonly name: string;
   readonly provider: Provider;
   /** The model of the catalog: the plan's own, or one of its fallbacks. */
@@ -22,7 +22,7 @@ export interface Plan {
   readonly scope: string;
   /** The id of the credential that has to be used, where the request names what only that one can reach; else null. */
   readonly credential: string | null;
-  /** The client's key. Breakers tell keys apart, and no two keys share a connection. */
+  /** The client's key. Breakers count per key, and no two keys share a connection. */
   readonly keyId: string;
   readonly clientDialect: ClientDialectName;
   readonly stream: boolean;
@@ -49,7 +49,7 @@ export interface CountingPlan extends Plan {
 export interface GenerationPlan extends Plan {
   /** Logged with each failed attempt. */
   readonly requestId: string;
-  /** Leaves the proofs of earlier reasoning out of the following attempts. False if there is nothing more to leave out. */
+  /** Strips signatures of earlier reasoning from further attempts. False if there is nothing left to strip. */
   leaveProofsOut(): boolean;
   /** Called after each failed attempt. `left` of the record changes once another attempt is made. */
   attemptFailed(deployment: Deployment, record: AttemptRecord): void;
@@ -83,7 +83,7 @@ export interface Opened {
    * an empty piece, only when `taker` returns false; what it throws is thrown to the reader.
    */
   read(taker?: (piece: Uint8Array) => boolean): Uint8Array | null | Promise<Uint8Array | null>;
-  /** Set if the call must not end because the client has left: whoever reads it decides. */
+  /** Set if the call must outlive the client: its reader decides when to end it. */
   outlivesClient: boolean;
   /** Ends the call now. Safe at any time and more than once. */
   abort(): void;

@@ -53,7 +53,7 @@ export class FetchTransfer implements Transfer {
     if (!signal.aborted) this.#receiver.ended();
   }
 
-  /** Asynchronous, so that the receiver hears of nothing before the constructor returns, even if `fetch` throws. */
+  /** Asynchronous, so that the receiver is not called before the constructor returns, even if `fetch` throws. */
   async #fetchLater(): Promise<Response> {
     return this.#fetch(this.#controller.signal);
   }

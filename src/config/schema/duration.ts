@@ -23,7 +23,7 @@ function isWithin(seconds: number, { minimum = 0, exclusiveMinimum = -1, maximum
   return seconds >= minimum && seconds > exclusiveMinimum && seconds <= maximum;
 }
 
-/** The bounds hold for a string too, which JSON Schema cannot say; the program checks it by a kind of its own. */
+/** The bounds apply to strings too. JSON Schema cannot express that, so a custom kind checks it. */
 export function duration(
   description: string,
   fallback: Duration | undefined,

@@ -35,7 +35,7 @@ const timeouts = {
 
 export const timeoutsSchema = Type.Object(timeouts, closed);
 
-/** How long an exchange may take. An hour is enough for any answer, and a forgotten one must end some day. */
+/** How long an exchange may take. An hour is enough for any answer, and bounds a stuck one. */
 export const exchangeLimit = (description: string, fallback?: Duration) =>
   duration(description, fallback, { exclusiveMinimum: 0, maximum: 3600 });
 

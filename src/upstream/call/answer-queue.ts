@@ -13,7 +13,7 @@ export type PieceTaker = (piece: Uint8Array) => boolean;
  */
 export const mostReadBytes = 32 * 1024;
 
-/** What a reader gets that is woken up after a piece was taken. */
+/** Returned to a reader that wakes up after the taker has taken a piece. */
 const taken = new Uint8Array(0);
 
 /** Bytes received from a provider and not read yet. */
@@ -44,7 +44,7 @@ export class AnswerQueue {
     this.bytes += piece.length;
   }
 
-  /** An error of the taker is the reader's: nobody else would learn of it. */
+  /** An error thrown by the taker is passed to the reader, since nothing else would report it. */
   #hand(piece: Uint8Array, reader: PromiseWithResolvers<Uint8Array | null>): void {
     try {
       if (this.#taker === null) reader.resolve(piece);

@@ -84,7 +84,7 @@ export class CallDeadlines implements Deadline {
     this.#owner.tick(nowMs);
   }
 
-  /** A provider that could not be asked meanwhile was not slow: its time begins anew. */
+  /** Restarts the limits of a connection attempt after the process was suspended: the provider was not slow. */
   hasStoodStill(nowMs: number): void {
     if (!this.#isConnecting) return;
     this.#isConnecting = false;

@@ -39,7 +39,7 @@ export function failureBeforeAnswer(
   return transfer?.isConnected === true ? hungUp(cause) : unreachable(cause);
 }
 
-/** What is wrong with an answer of status 200, by what was found in it. */
+/** The failure for an answer of status 200 that was rejected on inspection. */
 export function failureWithin(
   found: "empty" | "broken" | JsonObject | GatewayError,
   spoken: ProviderDialectName,
@@ -49,7 +49,7 @@ export function failureWithin(
   return found === "broken" ? unusable("it is not a JSON object") : errorWithin(found, spoken);
 }
 
-/** Why a stream ends that its reader has already. */
+/** The failure of a stream that was already handed over to its reader. */
 export function errorWithinStream(cause: unknown, plan: Plan, { missed }: CallDeadlines): GatewayError {
   if (missed !== null) return timeoutError(plan.clientDialect);
   if (plan.isOver) return cancelled(plan.signal).error;

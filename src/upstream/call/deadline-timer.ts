@@ -15,16 +15,16 @@ export interface Deadline {
 
 const tickMs = 25;
 const ticksPerRelaxedTick = 4;
-/** With so much between two ticks, the process was suspended, or very busy. */
+/** A longer gap between two ticks means that the process was suspended or very busy. */
 const stillMs = 500;
 
 /**
  * Keeps the deadlines of all calls with one timer. A call moves its deadline with every chunk, and with a timer per
- * call that would mean thousands of timers made and cleared each second. Here it is an assignment, plus a look at
- * every open call at each tick. Deadlines are some ticks late, which is fine for limits of seconds.
+ * call that would mean thousands of timers set and cleared each second. Here it is an assignment, plus a check of every
+ * open call at each tick. Deadlines fire a few ticks late, which is fine for limits of seconds.
  *
- * Streams that have begun are many and last long, and are looked at less often: at 40 times a second, the looks took
- * as much time as the relaying of 20 events a second.
+ * Streams that have begun are many and last long, so they are checked less often: at 40 times a second, the checks took
+ * as much time as relaying 20 events a second.
  */
 export class DeadlineTimer {
   readonly #clock: Clock;
@@ -50,7 +50,7 @@ export class DeadlineTimer {
     this.#timer = setInterval(() => this.#tick(), tickMs);
   }
 
-  /** From now on it is looked at less often. Does nothing if it was removed. */
+  /** Checks it less often from now on. Does nothing if it was removed. */
   relax(deadline: Deadline): void {
     if (this.#prompt.delete(deadline)) this.#relaxed.add(deadline);
   }

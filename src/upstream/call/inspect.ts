@@ -36,7 +36,7 @@ const mostSniffed = 64;
 
 const streamFields = ["data:", "event:", "id:", "retry:", ":"];
 
-/** Some servers send streams with another content type. "more": too little has come to tell. */
+/** Some servers send streams with another content type. "more": not enough bytes to decide. */
 export function sniffBody(chunks: readonly Uint8Array[]): "more" | "stream" | "other" {
   const sniffed = startOf(chunks, mostSniffed).toString("latin1");
   const start = sniffed.trimStart();
@@ -145,7 +145,7 @@ export function inspectWhole(body: Uint8Array): "fine" | "broken" | JsonObject {
   return errorIn(bytes.toString("utf8")) ?? "fine";
 }
 
-/** More white space than this is before or behind no answer. */
+/** No answer has more white space than this before or after it. */
 const mostSpace = 64 * 1024;
 
 /** The same for what has been received; a body of more than `mostInspected` is not joined for that. */

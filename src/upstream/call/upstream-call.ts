@@ -15,9 +15,9 @@ import type { CallState } from "./call-state.ts";
 import { inspectBody, inspectHead, inspectStart, sniffBody, unknownType } from "./inspect.ts";
 import { shownHeaders } from "./shown-headers.ts";
 
-/** Of an error's body no more is read; its message is near the beginning. */
+/** Limit for reading an error's body; the message is near the beginning. */
 const maxErrorBytes = 64 * 1024;
-/** With this much unread the transfer is paused, and TCP slows the provider down. */
+/** With more unread the transfer is paused, and TCP slows the provider down. */
 const maxQueuedBytes = 64 * 1024;
 /** How long a stream may take to end after its terminal event before its connection is given up. */
 const drainMs = 1000;
@@ -160,12 +160,12 @@ export class UpstreamCall implements Opened, Receiver, DeadlineOwner {
   }
 
   failed(cause: unknown): void {
-    // A refusal whose body breaks off is a refusal all the same: its status decides.
+    // A refusal with a truncated body is still a refusal: the status decides.
     if (this.#state === "refusal") this.#judgeEnd();
     else this.#breakOff(cause);
   }
 
-  /** Nobody but this call would learn of it if a reader of errors stumbles, and it would wait for its deadline. */
+  /** Catches exceptions of error readers, which would otherwise leave the call waiting for its deadline. */
   #judgeEnd(): void {
     try {
       if (this.#state === "refusal") this.#failRefused();
@@ -201,7 +201,7 @@ export class UpstreamCall implements Opened, Receiver, DeadlineOwner {
   }
 
   /**
-   * At a tick and not with each piece, because a look at the clock costs more than the rest. The gap is limited only
+   * At a tick and not with each piece, because reading the clock costs more than the rest. The gap is limited only
    * while the reader waits: a client that reads slowly is not the provider's fault.
    */
   #restartGap(nowMs: number): void {

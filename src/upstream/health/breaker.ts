@@ -24,7 +24,7 @@ export interface FailedCall {
 const windowMs = 30_000;
 const streakLimit = 5;
 const maxFailureShare = 0.5;
-/** Shares of fewer calls than this mean nothing. */
+/** With fewer calls a failure rate means nothing. */
 const minCalls = 10;
 const firstPauseMs = 5_000;
 const maxPauseMs = 60_000;
@@ -33,12 +33,12 @@ const maxPauseMs = 60_000;
  * The circuit breaker of a deployment. It opens after five failures in a row, or if half of at least ten calls within
  * 30 s failed. Failures of a single client key do not count, except failed connections and timeouts. After a pause one
  * call may probe the deployment: if it is answered, the breaker closes and forgets everything, otherwise the pause
- * doubles. A provider that asks for a pause (Retry-After) cools down for that long without opening the breaker: for the
- * key that was told, and for all while it has told two keys or more (see cool-downs.ts).
+ * doubles. A Retry-After starts a cool-down without opening the breaker: for the client key that received it, and for all
+ * keys while two or more have one (see cool-downs.ts).
  */
 export class Breaker {
   readonly #calls = new SlidingWindow(windowMs);
-  /** Those of the failed calls whose request may have been the cause. */
+  /** Failed calls that the request itself may have caused. */
   readonly #unclear = new SlidingWindow(windowMs);
   readonly #failingKeys = new FailingKeys(windowMs);
   /** Failures in a row. */
@@ -168,7 +168,7 @@ export class Breaker {
     const calls = this.#calls.all(nowMs);
     const failures = this.#calls.marked(nowMs) - this.#unclear.all(nowMs);
     if (calls < minCalls || failures < calls * maxFailureShare) return false;
-    // Would it look broken without the key that has failed most?
+    // Leave out the key that has failed most: does the deployment still look broken?
     const worst = this.#failingKeys.worst(nowMs);
     const othersFailures = failures - worst.failures;
     return othersFailures > 0 && othersFailures >= (calls - worst.calls) * maxFailureShare;

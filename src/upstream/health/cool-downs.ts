@@ -11,12 +11,12 @@ const none: CoolDown = { untilMs: 0, requestedUntilMs: 0 };
 
 /**
  * The pauses that a provider asked for (Retry-After), by client key. A key waits for the end of its own. All keys wait
- * while those of two keys or more last: one client can get itself throttled at will, and that says nothing of others.
+ * while two keys or more have one: a single client can get itself throttled, and that says nothing about the others.
  */
 export class CoolDowns {
   /** Those that have ended are removed when the next one begins. */
   readonly #byKey = new Map<string, CoolDown>();
-  /** The one that ends last but one. */
+  /** The one with the second-latest end. */
   #shared = none;
   #lastEndMs = 0;
 

@@ -22,7 +22,7 @@ export interface DeploymentState {
   /** Null if the deployment's concurrency is not limited. */
   readonly gate: Gate | null;
   inFlight: number;
-  /** What needs the operator's attention: the alarm of the last attempt that raised one, until it answers again. */
+  /** The last alarm for the operator. Cleared by the next answer. */
   alarm: string | null;
   /** Requests that wait for the end of a cool-down. */
   waitingForCoolDown: number;

@@ -1,6 +1,6 @@
 import { SlidingWindow } from "./sliding-window.ts";
 
-/** Two failing keys are proof already, so the others need not be remembered. */
+/** Two failing keys are proof enough, so more need not be recorded. */
 const maxKeys = 16;
 
 export interface FailingKey {

@@ -18,8 +18,8 @@ export class KeyPool<Key extends { readonly id: string }> {
   }
 
   /**
-   * Whether the key of this id can be used. A pool of one has nothing to choose from: its key may have been renewed, and
-   * still be of the same account.
+   * Whether the pool has the key of this id. True for any pool of one: its key may have been renewed, and still belong to the
+   * same account.
    */
   has(id: string): boolean {
     return this.#keys.length === 1 || this.#keys.some(({ key }) => key.id === id);

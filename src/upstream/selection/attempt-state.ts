@@ -29,7 +29,7 @@ export class AttemptState {
   /** An expired credential was renewed for this exchange. */
   hasRenewedCredential = false;
   hasRetried = false;
-  /** A failure that no other attempt can mend. */
+  /** A failure that no further attempt can fix. */
   finalFailure: Failure | null = null;
   /** The first that failed in a way that may be over in a moment. */
   retryCandidate: Candidate | null = null;
@@ -47,7 +47,7 @@ export class AttemptState {
     this.ignoresBreakers = candidates.length === 1;
   }
 
-  /** Another attempt begins, which is why the one before it was left. */
+  /** Another attempt begins; records why the one before it was abandoned. */
   attemptBegins(candidate: Candidate, isOtherKey: boolean): void {
     this.attempts += 1;
     if (this.#lastAttempt === null) return;
@@ -55,7 +55,7 @@ export class AttemptState {
     this.#lastAttempt.record.left = isOtherKey ? "other_key" : isSame ? "retry" : "next_deployment";
   }
 
-  /** Gives the attempt's record, which says that it was the last one until another begins. */
+  /** The attempt's record. It counts as the last one until another begins. */
   attemptFailed(
     candidate: Candidate,
     failure: Failure,
@@ -71,7 +71,7 @@ export class AttemptState {
     return record;
   }
 
-  /** Skipped because its provider asked to be left alone. */
+  /** Skipped because of a cool-down. */
   skippedCooling(candidate: Candidate, nowMs: number, keyId: string): void {
     const coolDownMs = candidate.state.breaker.requestedCoolDownMs(nowMs, keyId);
     if (coolDownMs >= this.#shortestCoolDownMs) return;

@@ -148,7 +148,7 @@ export class CandidateSelector {
     }
   }
 
-  /** All candidates have been tried, and one of them may do better after a random delay. */
+  /** All candidates have been tried; one may succeed after a random delay. */
   async #retryOne(plan: Plan, state: AttemptState): Promise<Candidate | null> {
     const candidate = state.retryCandidate;
     if (candidate === null || state.finalFailure !== null || state.attempts >= maxAttempts) return null;
@@ -179,7 +179,7 @@ export function giveUpCandidate({ state: deploymentState }: Candidate, state: At
   releaseSlot(deploymentState);
 }
 
-/** Resolves to true after the delay, to false as soon as the signal fires. Leaves neither timer nor listener behind. */
+/** Resolves to true after the delay, or to false as soon as the signal fires. Cleans up timer and listener. */
 function abortableDelay(durationMs: number, signal: AbortSignal): Promise<boolean> {
   if (signal.aborted) return Promise.resolve(false);
   return new Promise((resolve) => {
