@@ -30,12 +30,12 @@ export async function openPostgresBackend(options: PostgresBackendOptions): Prom
     onBackgroundError: (err) => log.error({ err }, "periodic work on the database failed"),
   });
   try {
-    const { keys, revision } = await store.load();
+    const { accounts, keys, revision } = await store.load();
     const report = (event: NodeEvent) => logNodeEvent(log, event);
     const node = await joinStore({ location, name, version, dir, timing: nodeTiming(), report });
     return {
       store,
-      accounts: new SharedAccounts({ node, clock, keys, written: () => store.written() }),
+      accounts: new SharedAccounts({ node, clock, accounts, keys, written: () => store.written() }),
       rateLimits: new SharedRateLimits(clock, node),
       claims: new SharedClaims({ store, node, clock }),
       keys,

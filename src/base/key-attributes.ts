@@ -10,6 +10,8 @@ export type BudgetPeriod = (typeof budgetPeriods)[number];
 /** What an operator decides about a key. Its status and its secrets are changed by operations of their own. */
 export interface KeyAttributes {
   readonly label: string | null;
+  /** Who it belongs to: an e-mail address, or any name. */
+  readonly owner: string | null;
   /** With the period, a term of the account that the key draws on. Null means no limit, as always here. */
   readonly budgetTokens: number | null;
   readonly period: BudgetPeriod;
@@ -24,7 +26,15 @@ export interface KeyAttributes {
 export type KeyUpdate = { readonly [Field in keyof KeyAttributes]?: KeyAttributes[Field] | undefined };
 
 /** Decides how a value is stored, checked, written as JSON and typed on the command line. */
-export type AttributeKind = "text" | "provider" | "models" | "positive" | "count" | "period" | "moment";
+export type AttributeKind =
+  | "text"
+  | "name"
+  | "provider"
+  | "models"
+  | "positive"
+  | "count"
+  | "period"
+  | "moment";
 
 export interface KeyAttribute {
   readonly field: keyof KeyAttributes;
@@ -60,6 +70,21 @@ export const keyAttributes = {
     none: "",
     help: { create: "a name for people", update: 'a name for people; "" takes it away' },
     rule: "a label is one line of at most 200 characters",
+  },
+  owner: {
+    field: "owner",
+    kind: "name",
+    table: "keys",
+    column: "owner",
+    unset: null,
+    option: "owner",
+    takes: "who",
+    none: "",
+    help: {
+      create: "who it belongs to: an e-mail address, or any name",
+      update: 'who it belongs to; "" takes it away',
+    },
+    rule: "an owner is one line of at most 128 characters",
   },
   budget_tokens: {
     field: "budgetTokens",

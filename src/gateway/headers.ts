@@ -55,8 +55,10 @@ export function addCostHeaders(
   assert(hold !== null, "what was charged was held before");
   headers["x-sluice-cost"] = costText(exchange, key);
   const remaining = gateway.accounts.remaining(hold);
+  // Without a limit there is nothing to tell.
+  if (!Number.isFinite(remaining)) return;
   if (key.mode === "credit") headers["x-service-credit-remaining"] = creditsText(remaining);
-  else if (Number.isFinite(remaining)) headers["x-ratelimit-remaining-tokens"] = String(remaining);
+  else headers["x-ratelimit-remaining-tokens"] = String(remaining);
 }
 
 /** The cost as one comment before a stream's end, for clients that asked for it. */

@@ -1,7 +1,8 @@
 import { assert } from "../base/assert.ts";
 import { creditsFromNano } from "../base/money.ts";
+import { ownAccountId } from "../keys/issue.ts";
 import { effectiveStatus } from "../keys/status.ts";
-import type { AccountSummary } from "../ledger/accounts.ts";
+import type { AccountSummary, BoundState } from "../ledger/accounts.ts";
 import type { KeyRecord } from "../store/store.ts";
 import { admit } from "./admission/admit.ts";
 import type { Exchange } from "./exchange.ts";
@@ -42,8 +43,9 @@ async function summarizeUsage(gateway: Gateway, exchange: Exchange): Promise<Res
   const [summary] = await gateway.accounts.summaries([key.id]);
   assert(summary !== undefined, "every key has an account");
   const headers = commonHeaders(exchange);
-  if (key.mode === "credit") headers["x-service-credit-remaining"] = creditsText(summary.available);
-  else if (summary.budgetRemaining !== null)
+  if (key.mode === "credit") {
+    headers["x-service-credit-remaining"] = creditsText(creditStanding(summary).remaining);
+  } else if (summary.budgetRemaining !== null)
     headers["x-ratelimit-remaining-tokens"] = String(summary.budgetRemaining);
   const body = {
     object: "usage.summary",
@@ -55,7 +57,7 @@ async function summarizeUsage(gateway: Gateway, exchange: Exchange): Promise<Res
       provider_scope: key.scope,
       rpm_limit: key.rpmLimit,
     },
-    credits: creditUsage(summary, exchange.configured.settings.microUsdPerCredit),
+    credits: creditUsage(summary, creditStanding(summary), exchange.configured.settings.microUsdPerCredit),
     tokens: tokenUsage(summary),
     requests: { total: summary.requests },
     explanation: explain(key, summary),
@@ -63,18 +65,47 @@ async function summarizeUsage(gateway: Gateway, exchange: Exchange): Promise<Res
   return Response.json(body, { headers });
 }
 
+/** What may be spent, in figures that add up: balance = purchased − used, remaining = balance − held. */
+interface CreditStanding {
+  readonly purchased: number | bigint;
+  readonly balance: number;
+  readonly held: number;
+  readonly used: number | bigint;
+  readonly remaining: number;
+}
+
+/** An open account has no balance: its figures are those of the tightest cap; without one, all that was bought is used. */
+function creditStanding(summary: AccountSummary): CreditStanding {
+  const { exact, posted, held, available } = summary;
+  if (!summary.isOpen || summary.mode !== "credit") {
+    return { purchased: exact.purchased, balance: posted, held, used: exact.used, remaining: available };
+  }
+  const cap = tightestCap(summary);
+  if (cap === null) return { purchased: exact.used, balance: 0, held, used: exact.used, remaining: 0 };
+  // What is charged above a hold may exceed the cap, and an operator may lower it.
+  const purchased = Math.max(cap.limit ?? 0, cap.used);
+  const remaining = Math.max(0, cap.left - cap.held);
+  return { purchased, balance: cap.left, held: cap.held, used: cap.used, remaining };
+}
+
+/** The cap with the least left. */
+function tightestCap({ caps }: AccountSummary): BoundState | null {
+  const [tightest] = caps.toSorted((one, other) => one.left - one.held - (other.left - other.held));
+  return tightest ?? null;
+}
+
 /** All zeros for a token-budget key, whose summary has no money in it. */
-function creditUsage(summary: AccountSummary, microUsdPerCredit: number) {
+function creditUsage(summary: AccountSummary, standing: CreditStanding, microUsdPerCredit: number) {
   return {
-    total_purchased: creditsFromNano(summary.exact.purchased),
-    balance: creditsFromNano(summary.posted),
-    reserved: creditsFromNano(summary.held),
-    used: creditsFromNano(summary.exact.used),
-    remaining: creditsFromNano(summary.available),
-    remaining_usd: (creditsFromNano(summary.available) * microUsdPerCredit) / 1_000_000,
+    total_purchased: creditsFromNano(standing.purchased),
+    balance: creditsFromNano(standing.balance),
+    reserved: creditsFromNano(standing.held),
+    used: creditsFromNano(standing.used),
+    remaining: creditsFromNano(standing.remaining),
+    remaining_usd: (creditsFromNano(standing.remaining) * microUsdPerCredit) / 1_000_000,
     last_request_cost: creditsFromNano(summary.lastCostNano),
     today_spend: creditsFromNano(summary.exact.todaySpend),
-    lifetime_spend: creditsFromNano(summary.exact.used),
+    lifetime_spend: creditsFromNano(summary.exact.lifetimeSpend),
   };
 }
 
@@ -90,13 +121,39 @@ function tokenUsage(summary: AccountSummary) {
   };
 }
 
+/** One sentence about the account, one about the tightest cap, and one about what is shared, where there are these. */
 function explain(key: KeyRecord, summary: AccountSummary): string {
+  const cap = tightestCap(summary);
+  const isShared = key.accountId !== ownAccountId(key.id);
+  return [
+    explainAccount(key, summary),
+    ...(cap === null ? [] : [explainCap(cap, key.mode)]),
+    ...(isShared ? ["The account is shared: spend, requests and tokens are this key's own."] : []),
+  ].join(" ");
+}
+
+function explainCap(
+  { bound, period, models, limit, left, held, resetsAtMs }: BoundState,
+  mode: KeyRecord["mode"],
+) {
+  const [amount, unit] = mode === "credit" ? [creditsText, "credits"] : [String, "tokens"];
+  const whose = bound === "key_cap" ? "this key's cap" : "the account's cap";
+  const scope = models === null ? "" : ` for ${models}`;
+  const anew = resetsAtMs === null ? "" : `, which begins anew at ${new Date(resetsAtMs).toISOString()}`;
+  const free = amount(Math.max(0, left - held));
+  return `${free} remain of ${whose} of ${amount(limit ?? 0)} ${unit} a ${period}${scope}${anew}.`;
+}
+
+function explainAccount(key: KeyRecord, summary: AccountSummary): string {
+  if (key.mode === "credit" && summary.isOpen) {
+    return `The account is billed afterwards; ${creditsText(summary.lifetimeSpend)} credits were spent with this key.`;
+  }
   if (key.mode === "credit") {
     return `${creditsText(summary.available)} of ${creditsText(summary.purchased)} credits remain${reservedPart(summary.held, creditsText(summary.held))}.`;
   }
-  if (key.budgetTokens === null)
+  if (summary.budgetTokens === null)
     return "This key has no token budget, so its tokens are counted but not limited.";
-  return `${summary.budgetRemaining} of ${key.budgetTokens} tokens remain ${periodWords[key.period]}${reservedPart(summary.budgetHeld, String(summary.budgetHeld))}.`;
+  return `${summary.budgetRemaining} of ${summary.budgetTokens} tokens remain ${periodWords[key.period]}${reservedPart(summary.budgetHeld, String(summary.budgetHeld))}.`;
 }
 
 function reservedPart(held: number, text: string): string {

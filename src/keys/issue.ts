@@ -1,7 +1,7 @@
 import type { Clock } from "../base/clock.ts";
 import { newId } from "../base/id.ts";
 import { attributesOf, type KeyUpdate, unsetAttributes } from "../base/key-attributes.ts";
-import type { KeyMode, KeyRecord, Store } from "../store/store.ts";
+import type { CapLimit, KeyMode, KeyRecord, Store } from "../store/store.ts";
 import { newSecret, prefixLength } from "./form.ts";
 import { hashSecret } from "./hash.ts";
 
@@ -9,6 +9,11 @@ export interface KeySpec extends KeyUpdate {
   readonly mode: KeyMode;
   /** Opening credit of a credit key. */
   readonly creditNano?: number | undefined;
+  /** Who pays for it; one of its own if it is absent. */
+  readonly accountId?: string | undefined;
+  /** Its own account is billed afterwards. */
+  readonly isOpen?: boolean | undefined;
+  readonly caps?: readonly CapLimit[] | undefined;
 }
 
 export interface IssuedKey {
@@ -25,7 +30,10 @@ export async function issueKey(store: Store, clock: Clock, spec: KeySpec): Promi
     period: spec.mode === "token_budget" ? "month" : "none",
     ...attributesOf(spec),
     id,
-    accountId: ownAccountId(id),
+    accountId: spec.accountId ?? ownAccountId(id),
+    isOpen: spec.isOpen ?? false,
+    isClosed: false,
+    caps: (spec.caps ?? []).map((cap) => ({ ...cap, no: 0, extra: 0, extraPeriodMs: 0 })),
     hash: hashSecret(secret),
     prefix: secret.slice(0, prefixLength),
     mode: spec.mode,
@@ -35,7 +43,7 @@ export async function issueKey(store: Store, clock: Clock, spec: KeySpec): Promi
     previousUntilMs: null,
   };
   await store.insertKey(key, spec.creditNano ?? 0);
-  return { key, secret };
+  return { key: (await store.findKey(id)) ?? key, secret };
 }
 
 /** Of the account that is made with a key, for that key alone. */

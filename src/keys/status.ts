@@ -2,8 +2,12 @@ import type { KeyRecord, StoredKeyStatus } from "../store/store.ts";
 
 export type KeyStatus = StoredKeyStatus | "expired";
 
-/** Expiry is derived from the clock and never stored: a new expiry date revives the key by itself. */
+/**
+ * Expiry is derived from the clock and never stored: a new expiry date revives the key by itself. The keys of a closed
+ * account are as if they were disabled.
+ */
 export function effectiveStatus(key: KeyRecord, nowMs: number): KeyStatus {
+  if (key.isClosed && key.status === "active") return "disabled";
   const hasExpired = key.expiresAtMs !== null && key.expiresAtMs <= nowMs;
   return key.status === "active" && hasExpired ? "expired" : key.status;
 }

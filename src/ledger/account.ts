@@ -1,90 +1,111 @@
 import { assertAmount } from "../base/assert.ts";
-import { utcDay } from "../base/clock.ts";
-import { totalInput } from "../base/usage.ts";
-import type { AccountTotals, KeyRecord, UsageRecord } from "../store/store.ts";
-import { nextPeriodStart, periodStart } from "./period.ts";
-import { budgetUsedUp, insufficient, temporarilyReserved } from "./refusals.ts";
-import type { AccountSummary } from "./summary.ts";
-
-/** What an account needs to know of a hold. */
-export interface HeldAmount {
-  readonly amount: number;
-  readonly periodStartMs: number;
-}
+import { nextPeriodStart, periodStart } from "../base/period.ts";
+import type { AccountRecord, AccountTotals } from "../store/store.ts";
+import { type BoundState, type Denial, type DeniedBy, firstDenial, type HeldAmount } from "./bound.ts";
+import type { Cap } from "./cap.ts";
+import { refusalOf } from "./refusals.ts";
 
 export interface Settled {
   /** Paid from the balance. */
   readonly charged: number;
-  /** The part of the cost that the balance could not pay. */
+  /** The part of the cost that the balance, or a cap, could not pay. */
   readonly overrun: number;
 }
 
+/** The part of an account's record that its arithmetic needs. */
+export type AccountTerms = Pick<AccountRecord, "mode" | "isOpen" | "budgetTokens" | "period">;
+
 /**
- * One account in memory, and all arithmetic on it. Each key has one of its own. Amounts are nano-credits for a credit
+ * One account in memory, and all arithmetic on it; one or more keys draw on it. Amounts are nano-credits for a credit
  * account. For a token budget they are tokens: its balance is what is left of the budget in the current period, and
- * only holds of that period count against it.
+ * only holds of that period count against it. `caps` are those that a request falls under, of the account and of the
+ * key: all bounds are checked before any of them is reserved.
  */
 export class Account {
-  key: KeyRecord;
+  terms: AccountTerms;
+  /** The account's own; a key's are with the key. */
+  caps: readonly Cap[];
   #posted: number;
   /** What was bought and spent may be more than a double holds exactly. */
   #purchased: bigint;
   #held: number;
-  #day: number;
-  #daySpend: bigint;
   #periodStartMs: number;
   #periodUsed: number;
-  #requests: number;
-  #inputTokens: number;
-  #outputTokens: number;
-  #lastCostNano: number;
+  #countedAtMs: number;
 
-  constructor(key: KeyRecord, totals: AccountTotals, held = 0) {
-    this.key = key;
+  constructor(terms: AccountTerms, totals: AccountTotals, held = 0, caps: readonly Cap[] = []) {
+    this.terms = terms;
+    this.caps = caps;
     this.#held = held;
     this.#posted = totals.posted;
     this.#purchased = BigInt(totals.purchasedDigits ?? totals.purchased);
-    this.#day = totals.day;
-    this.#daySpend = BigInt(totals.daySpendDigits ?? totals.daySpend);
     this.#periodStartMs = totals.periodStartMs;
     this.#periodUsed = totals.periodUsed;
-    this.#requests = totals.requests;
-    this.#inputTokens = totals.inputTokens;
-    this.#outputTokens = totals.outputTokens;
-    this.#lastCostNano = totals.lastCostNano;
+    this.#countedAtMs = totals.countedAtMs;
+  }
+
+  get posted(): number {
+    return this.#posted;
+  }
+
+  get purchased(): bigint {
+    return this.#purchased;
+  }
+
+  get held(): number {
+    return this.#held;
+  }
+
+  get periodUsed(): number {
+    return this.#periodUsed;
+  }
+
+  get used(): bigint {
+    return this.#purchased - BigInt(this.#posted);
   }
 
   /**
-   * Reserves the amount, or throws a refusal. Returns the start of the period it counts against. Nothing may be awaited
-   * between the check and the reservation.
+   * Reserves the amount with every bound, or throws a refusal. Nothing may be awaited between the check and the
+   * reservation.
    */
-  hold(amount: number, nowMs: number): number {
+  hold(amount: number, nowMs: number, caps: readonly Cap[] = []): HeldAmount {
     assertAmount(amount, "hold");
-    this.#turnPeriod(nowMs);
-    const balance = this.#balance();
-    if (balance < amount) throw this.#refusal(amount, balance, nowMs);
-    if (balance - this.#held < amount) throw temporarilyReserved(this.key.mode, balance);
+    const countedAtMs = this.turn(nowMs, caps);
+    const denied = this.#deniedBy(amount, caps);
+    if (denied !== null) throw refusalOf(denied, this.terms.mode, amount, nowMs);
+    const hold = { amount, periodStartMs: this.#periodStartMs, countedAtMs };
+    this.#countedAtMs = countedAtMs;
     this.#held += amount;
-    return this.#periodStartMs;
+    for (const cap of caps) cap.reserve(hold);
+    return hold;
   }
 
-  release(hold: HeldAmount): void {
+  release(hold: HeldAmount, caps: readonly Cap[] = []): void {
     if (hold.periodStartMs === this.#periodStartMs) this.#held -= hold.amount;
+    for (const cap of caps) cap.release(hold);
   }
 
-  /** Ends the hold and charges the cost as far as the balance goes. */
-  settle(hold: HeldAmount, cost: number, atMs: number): Settled {
-    const charged = Math.min(cost, this.#affordable(hold));
-    this.release(hold);
-    this.#charge(charged, hold.periodStartMs, atMs);
+  /** Ends the hold and charges the cost as far as every bound goes. */
+  settle(hold: HeldAmount, cost: number, caps: readonly Cap[] = []): Settled {
+    let charged = Math.min(cost, this.#affordable(hold));
+    for (const cap of caps) charged = Math.min(charged, cap.affordable(hold));
+    this.release(hold, caps);
+    this.#posted -= charged;
+    if (hold.periodStartMs === this.#periodStartMs) this.#periodUsed += charged;
+    if (hold.countedAtMs > this.#countedAtMs) this.#countedAtMs = hold.countedAtMs;
+    for (const cap of caps) cap.charge(charged, hold.countedAtMs);
     return { charged, overrun: cost - charged };
   }
 
-  /** A hold from before a crash has no reservation in memory, so it is charged like a hold of 0. */
-  settleInterrupted(cost: number, periodStartMs: number, atMs: number): Settled {
-    if (periodStartMs > this.#periodStartMs) this.#startPeriod(periodStartMs);
-    const isPast = periodStartMs < this.#periodStartMs;
-    return this.settle({ amount: isPast ? cost : 0, periodStartMs }, cost, atMs);
+  /** A hold from before a crash has no reservation in memory. What it counts in may have begun after the last charge. */
+  settleInterrupted(
+    cost: number,
+    hold: Pick<HeldAmount, "periodStartMs" | "countedAtMs">,
+    caps: readonly Cap[] = [],
+  ): Settled {
+    if (hold.periodStartMs > this.#periodStartMs) this.#startPeriod(hold.periodStartMs);
+    for (const cap of caps) cap.turn(hold.countedAtMs);
+    return this.settle({ ...hold, amount: 0, isLost: true }, cost, caps);
   }
 
   credit(amount: number): void {
@@ -92,92 +113,24 @@ export class Account {
     this.#purchased += BigInt(amount);
   }
 
-  count(record: UsageRecord): void {
-    this.#requests += 1;
-    this.#inputTokens += totalInput(record.usage);
-    this.#outputTokens += record.usage.outputTokens;
-    this.#lastCostNano = record.costNano;
+  /** Moves on to the periods of this moment. Returns the one that a hold counts at: never before one that has counted. */
+  turn(nowMs: number, caps: readonly Cap[] = []): number {
+    let countedAtMs = Math.max(nowMs, this.#countedAtMs);
+    for (const cap of caps) countedAtMs = Math.max(countedAtMs, cap.periodStartMs);
+    for (const cap of caps) cap.turn(countedAtMs);
+    if (this.terms.mode === "credit") return countedAtMs;
+    const startMs = periodStart(this.terms.period, countedAtMs);
+    if (startMs > this.#periodStartMs) this.#startPeriod(startMs);
+    return countedAtMs;
   }
 
-  /** What may still be held; infinite for a budget without a limit. */
-  remaining(nowMs: number): number {
-    this.#turnPeriod(nowMs);
+  /** What may still be held; infinite without a limit. */
+  remaining(): number {
     return Math.max(0, this.#balance() - this.#held);
   }
 
-  summary(nowMs: number): AccountSummary {
-    const remaining = this.remaining(nowMs);
-    const isCredit = this.key.mode === "credit";
-    const exact = this.#exactSums(nowMs);
-    const used = Number(exact.used);
-    return {
-      mode: this.key.mode,
-      posted: isCredit ? this.#posted : 0,
-      held: isCredit ? this.#held : 0,
-      available: isCredit ? remaining : 0,
-      purchased: Number(exact.purchased),
-      used,
-      todaySpend: Number(exact.todaySpend),
-      lifetimeSpend: used,
-      lastCostNano: this.#lastCostNano,
-      requests: this.#requests,
-      inputTokens: this.#inputTokens,
-      outputTokens: this.#outputTokens,
-      totalTokens: this.#inputTokens + this.#outputTokens,
-      budgetTokens: isCredit ? null : this.key.budgetTokens,
-      budgetUsed: isCredit ? 0 : this.#periodUsed,
-      budgetHeld: isCredit ? 0 : this.#held,
-      budgetRemaining: isCredit || this.key.budgetTokens === null ? null : remaining,
-      periodEndsMs: isCredit ? null : this.#periodEnd(nowMs),
-      exact,
-    };
-  }
-
-  #exactSums(nowMs: number): AccountSummary["exact"] {
-    const isCredit = this.key.mode === "credit";
-    return {
-      purchased: this.#purchased,
-      used: isCredit ? this.#purchased - BigInt(this.#posted) : 0n,
-      todaySpend: isCredit && utcDay(nowMs) <= this.#day ? this.#daySpend : 0n,
-    };
-  }
-
-  #balance(): number {
-    if (this.key.mode === "credit") return this.#posted;
-    const { budgetTokens } = this.key;
-    return budgetTokens === null ? Number.POSITIVE_INFINITY : Math.max(0, budgetTokens - this.#periodUsed);
-  }
-
-  /**
-   * The most that settling this hold may charge: its own amount plus what no other hold has reserved. If an operator
-   * has lowered the balance below what is held, the balance is the limit.
-   */
-  #affordable(hold: HeldAmount): number {
-    const balance = this.#balance();
-    if (this.key.mode === "token_budget") {
-      // What is left of a past period is no longer known, but the hold itself was covered by it.
-      if (hold.periodStartMs !== this.#periodStartMs) return hold.amount;
-      return hold.amount + Math.max(0, balance - this.#held);
-    }
-    return Math.max(0, Math.min(balance, hold.amount + Math.max(0, balance - this.#held)));
-  }
-
-  /** Keeps the same sums as the store. A charge of an earlier day or period changes only the totals. */
-  #charge(charged: number, periodStartMs: number, atMs: number): void {
-    this.#posted -= charged;
-    if (periodStartMs === this.#periodStartMs) this.#periodUsed += charged;
-    const day = utcDay(atMs);
-    if (day === this.#day) this.#daySpend += BigInt(charged);
-    if (day <= this.#day) return;
-    this.#day = day;
-    this.#daySpend = BigInt(charged);
-  }
-
-  /** Only moves forward, so that setting the clock back does not grant a budget twice. */
-  #turnPeriod(nowMs: number): void {
-    if (this.key.mode === "credit") return;
-    const startMs = periodStart(this.key.period, nowMs);
-    if (startMs > this.#periodStartMs) this.#startPeriod(startMs);
+  periodEnd(nowMs: number): number | null {
+    return nextPeriodStart(this.terms.period, Math.max(nowMs, this.#periodStartMs));
   }
 
   #startPeriod(startMs: number): void {
@@ -186,12 +139,57 @@ export class Account {
     this.#held = 0;
   }
 
-  #periodEnd(nowMs: number): number | null {
-    return nextPeriodStart(this.key.period, Math.max(nowMs, this.#periodStartMs));
+  #balance(): number {
+    if (this.terms.isOpen) return Number.POSITIVE_INFINITY;
+    if (this.terms.mode === "credit") return this.#posted;
+    const { budgetTokens } = this.terms;
+    return budgetTokens === null ? Number.POSITIVE_INFINITY : Math.max(0, budgetTokens - this.#periodUsed);
   }
 
-  #refusal(amount: number, balance: number, nowMs: number): Error {
-    if (this.key.mode === "credit" || balance > 0) return insufficient(this.key.mode, amount, balance);
-    return budgetUsedUp(this.#periodEnd(nowMs), nowMs);
+  #deniedBy(amount: number, caps: readonly Cap[]): DeniedBy | null {
+    const denial = this.#denies(amount);
+    let first: DeniedBy | null = denial === null ? null : { denial, state: this.#state() };
+    for (const cap of caps) {
+      const denial = cap.denies(amount);
+      if (denial !== null) first = firstDenial(first, { denial, state: cap.state() });
+    }
+    return first;
+  }
+
+  #denies(amount: number): Denial | null {
+    const balance = this.#balance();
+    if (balance < amount) return this.terms.mode === "credit" || balance > 0 ? "too_little" : "used_up";
+    return balance - this.#held < amount ? "reserved" : null;
+  }
+
+  #state(): BoundState {
+    const { mode, budgetTokens, period } = this.terms;
+    const isCredit = mode === "credit";
+    return {
+      bound: isCredit ? "balance" : "budget",
+      period: isCredit || period === "none" ? null : period,
+      models: null,
+      limit: isCredit ? null : budgetTokens,
+      used: isCredit ? Number(this.used) : this.#periodUsed,
+      held: this.#held,
+      left: this.#balance(),
+      resetsAtMs: isCredit ? null : nextPeriodStart(period, this.#periodStartMs),
+    };
+  }
+
+  /**
+   * The most that settling this hold may charge: its own amount plus what no other hold has reserved. If an operator
+   * has lowered the balance below what is held, the balance is the limit.
+   */
+  #affordable(hold: HeldAmount): number {
+    const balance = this.#balance();
+    if (this.terms.mode === "token_budget") {
+      // What is left of a past period is no longer known, but the hold itself was covered by it.
+      if (hold.periodStartMs !== this.#periodStartMs) {
+        return hold.isLost ? Number.POSITIVE_INFINITY : hold.amount;
+      }
+      return hold.amount + Math.max(0, balance - this.#held);
+    }
+    return Math.max(0, Math.min(balance, hold.amount + Math.max(0, balance - this.#held)));
   }
 }

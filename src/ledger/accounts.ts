@@ -4,6 +4,7 @@ import type { Hold, HoldRequest, PricedCharge, Settlement } from "./hold.ts";
 import type { AccountSummary } from "./summary.ts";
 
 export type { Settled } from "./account.ts";
+export type { BoundState } from "./bound.ts";
 export type { Hold, HoldRequest, PricedCharge, Settlement } from "./hold.ts";
 export type { AccountSummary } from "./summary.ts";
 

@@ -1,7 +1,7 @@
 import { msPerDay } from "../base/clock.ts";
+import { nextPeriodStart, periodStart } from "../base/period.ts";
 import { costNano, type Rates, readRates, tokensOf } from "../base/rates.ts";
-import type { AuditedEntry, KeyRecord, LedgerFault, Store } from "../store/store.ts";
-import { nextPeriodStart, periodStart } from "./period.ts";
+import type { AccountRecord, AuditedEntry, LedgerFault, Store } from "../store/store.ts";
 
 const entriesPerChunk = 2_000;
 const periodToleranceMs = 7 * msPerDay;
@@ -18,8 +18,8 @@ export interface ChargeAudit {
  * what the usage record says. `deep` also holds the times of an exchange against each other.
  */
 export async function auditCharges(store: Store, isDeep: boolean): Promise<ChargeAudit> {
-  const { keys } = await store.load();
-  const checker = new ChargeChecker(new Map(keys.map((key) => [key.id, key])), isDeep);
+  const { accounts } = await store.load();
+  const checker = new ChargeChecker(new Map(accounts.map((account) => [account.id, account])), isDeep);
   let entries = 0;
   for (let afterId = 0; ; ) {
     const chunk = await store.listAuditedEntries({ afterId, limit: entriesPerChunk });
@@ -40,7 +40,7 @@ interface Booked {
 }
 
 class ChargeChecker {
-  readonly #keys: ReadonlyMap<string, KeyRecord>;
+  readonly #accounts: ReadonlyMap<string, AccountRecord>;
   readonly #isDeep: boolean;
   readonly #faults: LedgerFault[] = [];
   readonly #rates = new Map<string, Rates>();
@@ -49,22 +49,21 @@ class ChargeChecker {
   /** What takeovers have charged: a late charge adds to it. */
   readonly #interrupted = new Map<string, Booked>();
 
-  constructor(keys: ReadonlyMap<string, KeyRecord>, isDeep: boolean) {
-    this.#keys = keys;
+  constructor(accounts: ReadonlyMap<string, AccountRecord>, isDeep: boolean) {
+    this.#accounts = accounts;
     this.#isDeep = isDeep;
   }
 
   add(entry: AuditedEntry): void {
-    const key = this.#keys.get(entry.keyId);
-    if (key === undefined) {
-      this.#fault(entry, "key", entry.keyId, "no such key");
+    const account = this.#accounts.get(entry.accountId);
+    if (account === undefined) {
+      this.#fault(entry, "account", entry.accountId, "no such account");
       return;
     }
-    if (entry.accountId !== key.accountId) this.#fault(entry, "account", entry.accountId, key.accountId);
-    this.#checkPeriod(entry, key);
+    this.#checkPeriod(entry, account);
     if (entry.kind === "overrun") this.#addOverrun(entry);
     if (entry.kind !== "charge") return;
-    this.#addCharge(entry, key);
+    this.#addCharge(entry, account);
     if (this.#isDeep) this.#checkTime(entry);
   }
 
@@ -75,23 +74,23 @@ class ChargeChecker {
     return this.#faults;
   }
 
-  #addCharge(entry: AuditedEntry, key: KeyRecord): void {
+  #addCharge(entry: AuditedEntry, account: AccountRecord): void {
     const before = this.#takeInterrupted(entry);
     const paid = -entry.amount + (before?.paid ?? 0);
     if (entry.costNano !== null) {
-      const recorded = key.mode === "credit" ? paid : 0;
+      const recorded = account.mode === "credit" ? paid : 0;
       if (entry.costNano !== recorded) this.#fault(entry, "cost_nano", entry.costNano, recorded);
     }
     const rates = this.#ratesOf(entry);
     if (rates === null || entry.quantities === null) return;
     const costs = costNano(rates, entry.quantities);
-    const cost = key.mode === "credit" ? costs : tokensOf(entry.quantities);
+    const cost = account.mode === "credit" ? costs : tokensOf(entry.quantities);
     const booked = { entry, cost, paid, unpaid: before?.unpaid ?? 0 };
     if (entry.outcome === "interrupted" && entry.exchangeId !== null) {
       this.#interrupted.set(entry.exchangeId, booked);
     }
     this.#settle(booked);
-    this.#checkListCost(entry, key, costs);
+    this.#checkListCost(entry, account, costs);
   }
 
   #addOverrun(entry: AuditedEntry): void {
@@ -131,7 +130,7 @@ class ChargeChecker {
   }
 
   /** Not every charge of a token budget has one: an interrupted call's is not known. */
-  #checkListCost({ listCostNano, ...entry }: AuditedEntry, { mode }: KeyRecord, costs: number): void {
+  #checkListCost({ listCostNano, ...entry }: AuditedEntry, { mode }: AccountRecord, costs: number): void {
     const expected = mode === "token_budget" ? costs : 0;
     if (listCostNano !== null && listCostNano !== expected) {
       this.#fault(entry, "list_cost_nano", listCostNano, expected);
@@ -142,7 +141,7 @@ class ChargeChecker {
    * The start of a day, a week or a month, not far from the time of the charge; 0 for what counts in none. A clock that is set back
    * leaves a budget in the period that it had reached.
    */
-  #checkPeriod(entry: AuditedEntry, key: KeyRecord): void {
+  #checkPeriod(entry: AuditedEntry, account: AccountRecord): void {
     const { periodStartMs: startMs, atMs } = entry;
     if (startMs === 0) return;
     const isStart = (["day", "week", "month"] as const).some(
@@ -151,8 +150,8 @@ class ChargeChecker {
         startMs <= atMs + periodToleranceMs &&
         (entry.outcome === "interrupted" || atMs < endOf(period, startMs) + periodToleranceMs),
     );
-    if (key.mode === "token_budget" && isStart) return;
-    const expected = key.mode === "credit" ? 0 : periodStart(key.period, atMs);
+    if (account.mode === "token_budget" && isStart) return;
+    const expected = account.mode === "credit" ? 0 : periodStart(account.period, atMs);
     this.#fault(entry, "period_start_ms", startMs, expected);
   }
 

@@ -1,4 +1,4 @@
-import type { ExactTotals, LedgerFault, Snapshot, Store } from "../store/store.ts";
+import type { LedgerFault, Snapshot, Store } from "../store/store.ts";
 import { auditCharges } from "./audit-charges.ts";
 
 export interface Difference extends Pick<LedgerFault, "keyId" | "where" | "field"> {
@@ -26,13 +26,13 @@ export async function audit(
   store: Store,
   { nowMs = Date.now(), deep = false }: AuditOptions = {},
 ): Promise<AuditReport> {
-  const accounts = await store.recomputeTotals();
-  const totals = accounts.flatMap(({ kept, recomputed }) =>
-    fieldsOf(kept)
+  const recomputed = await store.recomputeTotals();
+  const totals = recomputed.flatMap(({ keyId, where, kept, recomputed }) =>
+    Object.keys(kept)
       .filter((field) => kept[field] !== recomputed[field])
       .map((field) => ({
-        keyId: kept.keyId,
-        where: "account",
+        keyId,
+        where,
         field,
         kept: kept[field] ?? 0n,
         recomputed: recomputed[field] ?? 0n,
@@ -43,11 +43,8 @@ export async function audit(
   const differences = all.map((fault) => {
     return { ...fault, kept: readable(fault.kept), recomputed: readable(fault.recomputed) };
   });
-  return { accounts: accounts.length, entries, differences };
-}
-
-function fieldsOf(totals: ExactTotals): readonly (keyof ExactTotals)[] {
-  return Object.keys(totals) as (keyof ExactTotals)[];
+  const accounts = recomputed.filter(({ where }) => where.startsWith("account")).length;
+  return { accounts, entries, differences };
 }
 
 /** A number if that is exact, otherwise its digits. */
@@ -61,10 +58,10 @@ function readable(value: bigint | number | string): number | string {
  * The check that is fast enough for every start: the totals must agree with each other. A ledger that does not add up
  * must not take further charges.
  */
-export function checkTotals({ unbalancedKeyId }: Snapshot): void {
-  if (unbalancedKeyId === null) return;
+export function checkTotals({ unbalancedId }: Snapshot): void {
+  if (unbalancedId === null) return;
   throw new Error(
-    `The ledger does not add up for key ${unbalancedKeyId}. Run \`sluice ledger audit\` to see what differs, and ` +
+    `The ledger does not add up for ${unbalancedId}. Run \`sluice ledger audit\` to see what differs, and ` +
       "`sluice restore FILE` to go back to a good copy.",
   );
 }

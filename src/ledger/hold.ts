@@ -16,8 +16,10 @@ export interface HoldRequest {
 type HoldState = "open" | "settled" | "released";
 
 interface HoldParts extends HoldRequest {
+  readonly accountId: string;
   readonly openedAtMs: number;
   readonly periodStartMs: number;
+  readonly countedAtMs: number;
 }
 
 /**
@@ -28,25 +30,32 @@ export class Hold {
   /** The same as the exchange's: an exchange has one hold. */
   readonly id: string;
   readonly keyId: string;
+  /** Where it is held, and will be charged, even if the key moves meanwhile. */
+  readonly accountId: string;
   readonly model: string;
   readonly askedModel: string | null;
   readonly amount: number;
   readonly openedAtMs: number;
   /** Start of the budget period it was admitted in, and is charged to. */
   readonly periodStartMs: number;
+  /** Decides which period of each cap it is charged to. */
+  readonly countedAtMs: number;
   #state: HoldState = "open";
   #charged = 0;
   #soFar: PricedCharge | null = null;
   #journaledAtMs: number | null = null;
 
-  constructor({ exchangeId, keyId, model, askedModel, amount, openedAtMs, periodStartMs }: HoldParts) {
+  constructor(parts: HoldParts) {
+    const { exchangeId, keyId, accountId, model, askedModel, amount, openedAtMs } = parts;
     this.id = exchangeId;
     this.keyId = keyId;
+    this.accountId = accountId;
     this.model = model;
     this.askedModel = askedModel;
     this.amount = amount;
     this.openedAtMs = openedAtMs;
-    this.periodStartMs = periodStartMs;
+    this.periodStartMs = parts.periodStartMs;
+    this.countedAtMs = parts.countedAtMs;
   }
 
   get state(): HoldState {

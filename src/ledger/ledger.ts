@@ -1,16 +1,11 @@
 import { assert, assertAmount } from "../base/assert.ts";
 import type { Clock } from "../base/clock.ts";
-import {
-  type Changes,
-  emptyTotals,
-  type JournaledStore,
-  type JournalItem,
-  type Snapshot,
-} from "../store/store.ts";
-import { Account, type Settled } from "./account.ts";
+import type { Changes, HoldProgress, JournaledStore, JournalItem, Snapshot } from "../store/store.ts";
+import type { Account, Settled } from "./account.ts";
 import type { Accounts, HeldSums } from "./accounts.ts";
 import { checkTotals } from "./audit.ts";
 import { Hold, type HoldRequest, type PricedCharge, type Settlement } from "./hold.ts";
+import { Payers } from "./payers.ts";
 import { ProgressNotes } from "./progress.ts";
 import { recoverHolds } from "./recover.ts";
 import { journalUnavailable } from "./refusals.ts";
@@ -34,21 +29,16 @@ const defaultProgressTickMs = 50;
 export class Ledger implements Accounts {
   readonly #store: JournaledStore;
   readonly #clock: Clock;
-  readonly #accounts = new Map<string, Account>();
+  readonly #payers: Payers;
   readonly #progress: ProgressNotes;
-  #openHolds = 0;
+  readonly #open = new Set<Hold>();
 
   private constructor({ store, clock, snapshot, progressTickMs = defaultProgressTickMs }: LedgerOptions) {
     this.#store = store;
     this.#clock = clock;
+    this.#payers = new Payers(store, snapshot, this.#open);
     const journal = (holds: readonly Hold[]) => this.#commitUnattended(holds.map(progressItem));
     this.#progress = new ProgressNotes({ clock, tickMs: progressTickMs, journal });
-    const keys = new Map(snapshot.keys.map((key) => [key.id, key]));
-    for (const totals of snapshot.accounts) {
-      const key = keys.get(totals.keyId);
-      assert(key !== undefined, `account ${totals.keyId} has no key`);
-      this.#accounts.set(totals.keyId, new Account(key, totals));
-    }
   }
 
   /** Recovers the holds that the last process left open. Must complete before the first request is admitted. */
@@ -56,21 +46,29 @@ export class Ledger implements Accounts {
     checkTotals(options.snapshot);
     const ledger = new Ledger(options);
     const { store, clock, snapshot } = options;
-    await recoverHolds(store, snapshot.openHolds, (keyId) => ledger.#account(keyId), clock.wallMs());
+    await recoverHolds(
+      store,
+      snapshot.openHolds,
+      (hold, atMs) => ledger.#interrupt(hold, atMs),
+      clock.wallMs(),
+    );
     return ledger;
   }
 
   get openHolds(): number {
-    return this.#openHolds;
+    return this.#open.size;
   }
 
   hold(request: HoldRequest): Hold {
     if (!this.#store.healthy) throw journalUnavailable();
-    const account = this.#account(request.keyId);
+    const payer = this.#payers.of(request.keyId);
     const openedAtMs = this.#clock.wallMs();
-    const periodStartMs = account.hold(request.amount, openedAtMs);
-    this.#openHolds += 1;
-    return new Hold({ ...request, openedAtMs, periodStartMs });
+    const held = payer.account.hold(request.amount, openedAtMs, payer.capsFor(request.model));
+    const { periodStartMs, countedAtMs } = held;
+    const { accountId } = payer.key;
+    const hold = new Hold({ ...request, accountId, openedAtMs, periodStartMs, countedAtMs });
+    this.#open.add(hold);
+    return hold;
   }
 
   progress(hold: Hold, soFar: PricedCharge): void {
@@ -82,21 +80,25 @@ export class Ledger implements Accounts {
     // Checked before the hold ends, so that it can still be released if the cost is invalid.
     assertAmount(settlement.cost, "cost");
     if (!this.#end(hold, "settled")) return null;
-    const account = this.#account(hold.keyId);
+    const payer = this.#payers.of(hold.keyId);
+    const account = this.#payers.account(hold.accountId);
     const atMs = this.#clock.wallMs();
-    const settled = account.settle(hold, settlement.cost, atMs);
+    const settled = account.settle(hold, settlement.cost, payer.capsFor(hold.model, account));
+    payer.charge(settled.charged, atMs);
     hold.chargedWith(settled.charged);
     const record = recordOf(settlement, account, settled);
-    if (record !== null) account.count(record);
+    if (record !== null) payer.count(record);
     const item: JournalItem = {
       kind: "settle",
       holdId: hold.id,
       hasProgress: hold.journaledAtMs !== null,
       charge: {
         keyId: hold.keyId,
+        accountId: hold.accountId,
         exchangeId: hold.id,
         atMs,
         periodStartMs: hold.periodStartMs,
+        countedAtMs: hold.countedAtMs,
         charged: settled.charged,
         overrun: settled.overrun,
         basis: settlement.basis,
@@ -112,19 +114,23 @@ export class Ledger implements Accounts {
       response: settlement.response,
       ending: settlement.ending && { ...settlement.ending, atMs },
     };
-    await this.#store.commit([item], this.#openHolds > 0);
+    await this.#store.commit([item], this.#open.size > 0);
     return settled;
   }
 
   release(hold: Hold): boolean {
     if (!this.#end(hold, "released")) return false;
-    this.#account(hold.keyId).release(hold);
+    const account = this.#payers.account(hold.accountId);
+    account.release(hold, this.#payers.of(hold.keyId).capsFor(hold.model, account));
     if (hold.journaledAtMs !== null) this.#commitUnattended([{ kind: "release", holdId: hold.id }]);
     return true;
   }
 
-  remaining({ keyId }: Hold): number {
-    return this.#account(keyId).remaining(this.#clock.wallMs());
+  remaining({ keyId, accountId, model }: Hold): number {
+    const account = this.#payers.account(accountId);
+    const caps = this.#payers.of(keyId).capsFor(model, account);
+    account.turn(this.#clock.wallMs(), caps);
+    return Math.min(account.remaining(), ...caps.map((cap) => cap.remaining()));
   }
 
   summaries(keyIds: readonly string[]): readonly AccountSummary[] {
@@ -133,27 +139,19 @@ export class Ledger implements Accounts {
 
   held(): HeldSums {
     const sums = { nano: 0, tokens: 0 };
-    if (this.#openHolds === 0) return sums;
-    const nowMs = this.#clock.wallMs();
-    for (const account of this.#accounts.values()) {
-      const { held, budgetHeld } = account.summary(nowMs);
-      sums.nano += held;
-      sums.tokens += budgetHeld;
+    for (const { accountId, amount } of this.#open) {
+      const isCredit = this.#payers.account(accountId).terms.mode === "credit";
+      sums[isCredit ? "nano" : "tokens"] += amount;
     }
     return sums;
   }
 
   summary(keyId: string): AccountSummary {
-    return this.#account(keyId).summary(this.#clock.wallMs());
+    return this.#payers.of(keyId).summary(this.#clock.wallMs());
   }
 
   apply(changes: Changes): void {
-    for (const key of changes.keys) {
-      const account = this.#accounts.get(key.id);
-      if (account !== undefined) account.key = key;
-      else this.#accounts.set(key.id, new Account(key, emptyTotals(key.id)));
-    }
-    for (const entry of changes.entries) this.#account(entry.keyId).credit(entry.amount);
+    this.#payers.apply(changes);
   }
 
   /** Journals the progress that is due. A timer does so too while there is any. */
@@ -161,16 +159,19 @@ export class Ledger implements Accounts {
     this.#progress.tell();
   }
 
-  #account(keyId: string): Account {
-    const account = this.#accounts.get(keyId);
-    assert(account !== undefined, `there is no account for key ${keyId}`);
-    return account;
+  /** Charges what a hold from before a crash had produced. */
+  #interrupt(hold: HoldProgress, atMs: number): Settled {
+    const payer = this.#payers.of(hold.keyId);
+    const account = this.#payers.account(hold.accountId);
+    const settled = account.settleInterrupted(hold.chargeSoFar, hold, payer.capsFor(hold.model, account));
+    payer.charge(settled.charged, atMs);
+    return settled;
   }
 
   /** The one place where a hold ends. */
   #end(hold: Hold, state: "settled" | "released"): boolean {
     if (!hold.end(state)) return false;
-    this.#openHolds -= 1;
+    this.#open.delete(hold);
     this.#progress.forget(hold);
     return true;
   }
@@ -185,17 +186,28 @@ export class Ledger implements Accounts {
  * Makes the record agree with the ledger: the same outcome, and the amount charged. Token-budget keys are not charged
  * in money, so theirs is 0.
  */
-function recordOf({ record, outcome, basis }: Settlement, { key }: Account, { charged }: Settled) {
+function recordOf({ record, outcome, basis }: Settlement, { terms }: Account, { charged }: Settled) {
   if (record === null) return null;
   record.outcome = outcome;
   record.basis = basis;
-  record.costNano = key.mode === "credit" ? charged : 0;
+  record.costNano = terms.mode === "credit" ? charged : 0;
   return record;
 }
 
-function progressItem({ id, keyId, openedAtMs, periodStartMs, soFar, model, askedModel }: Hold): JournalItem {
+function progressItem(hold: Hold): JournalItem {
+  const {
+    id: holdId,
+    keyId,
+    accountId,
+    openedAtMs,
+    periodStartMs,
+    countedAtMs,
+    soFar,
+    model,
+    askedModel,
+  } = hold;
   assert(soFar !== null, "progress is journaled once there is some");
   const { cost: chargeSoFar, rates, quantities } = soFar;
-  const hold = { holdId: id, keyId, openedAtMs, periodStartMs, model, askedModel };
-  return { kind: "progress", progress: { ...hold, chargeSoFar, rates, quantities } };
+  const held = { holdId, keyId, accountId, openedAtMs, periodStartMs, countedAtMs, model, askedModel };
+  return { kind: "progress", progress: { ...held, chargeSoFar, rates, quantities } };
 }

@@ -5,7 +5,7 @@ import {
   StoreRefusal,
   type Trouble,
 } from "../store/store.ts";
-import type { Account } from "./account.ts";
+import type { Settled } from "./account.ts";
 
 const holdsPerCommit = 500;
 const defaultTimeoutMs = 10_000;
@@ -18,11 +18,11 @@ const defaultTimeoutMs = 10_000;
 export async function recoverHolds(
   store: JournaledStore,
   holds: readonly HoldProgress[],
-  accountOf: (keyId: string) => Account,
+  settle: (hold: HoldProgress, atMs: number) => Settled,
   atMs: number,
   timeoutMs = defaultTimeoutMs,
 ): Promise<void> {
-  const items = holds.map((hold) => interrupt(hold, accountOf(hold.keyId), atMs));
+  const items = holds.map((hold) => interrupt(hold, settle(hold, atMs), atMs));
   const commits: Promise<void>[] = [];
   for (let from = 0; from < items.length; from += holdsPerCommit) {
     commits.push(store.commit(items.slice(from, from + holdsPerCommit)));
@@ -49,39 +49,27 @@ function unwritable({ reason, advice }: Trouble, holds: number): StoreRefusal {
   );
 }
 
-function interrupt(
-  {
-    holdId,
-    keyId,
-    openedAtMs,
-    periodStartMs,
-    chargeSoFar,
-    model,
-    askedModel,
-    rates,
-    quantities,
-  }: HoldProgress,
-  account: Account,
-  atMs: number,
-): JournalItem {
-  const settled = account.settleInterrupted(chargeSoFar, periodStartMs, atMs);
+function interrupt(hold: HoldProgress, settled: Settled, atMs: number): JournalItem {
+  const { holdId, keyId, accountId, openedAtMs, periodStartMs, countedAtMs, model, askedModel } = hold;
   return {
     kind: "settle",
     holdId,
     hasProgress: true,
     charge: {
       keyId,
+      accountId,
       exchangeId: holdId,
       atMs,
       periodStartMs,
+      countedAtMs,
       ...settled,
       basis: "estimated",
       outcome: "interrupted",
       model,
       askedModel,
       provider: "",
-      rates,
-      quantities,
+      rates: hold.rates,
+      quantities: hold.quantities,
       listCostNano: null,
     },
     record: null,

@@ -1,6 +1,8 @@
-import { GatewayError } from "../base/errors.ts";
+import { type ErrorDetails, GatewayError, type VendorError } from "../base/errors.ts";
+import type { JsonObject } from "../base/json.ts";
 import { creditsFromNano, maxCredits, unaffordableNano } from "../base/money.ts";
 import type { KeyMode } from "../store/store.ts";
+import type { BoundState, DeniedBy } from "./bound.ts";
 
 /** Too little for this request. A smaller one may fit, as long as it is below the balance. */
 export class TooLittle extends GatewayError {
@@ -10,55 +12,123 @@ export class TooLittle extends GatewayError {
   constructor(
     code: "insufficient_credit" | "balance_temporarily_reserved",
     message: string,
-    balance: number,
-    retryAfterSeconds?: number,
+    { left }: BoundState,
+    details: ErrorDetails,
   ) {
-    super(code, message, { retryAfterSeconds });
-    this.balance = balance;
+    super(code, message, details);
+    this.balance = left;
   }
 }
 
-/** The balance is too low, regardless of other holds. */
-export function insufficient(mode: KeyMode, needed: number, balance: number): TooLittle {
-  const [what, amount, rest, more] =
-    mode === "credit"
-      ? ["cost", `${atMost(needed)} credits`, `${creditsFromNano(balance)}`, "top up the key"]
-      : ["use", `up to ${needed} tokens`, `${balance} of this period's budget`, "have the budget raised"];
-  return new TooLittle(
-    "insufficient_credit",
-    `This request may ${what} ${amount}; there are ${rest} left. Lower the output limit or ${more}.`,
-    balance,
+/** What a client is told when a bound does not allow its request: which one, how much of it is used, and until when. */
+export function refusalOf(
+  { denial, state }: DeniedBy,
+  mode: KeyMode,
+  needed: number,
+  nowMs: number,
+): GatewayError {
+  const vendor = { details: detailsOf(state, mode) };
+  switch (denial) {
+    case "used_up":
+      return usedUp(state, mode, nowMs, vendor);
+    case "too_little":
+      return new TooLittle("insufficient_credit", tooLittle(state, mode, needed), state, { vendor });
+    case "reserved":
+      return new TooLittle("balance_temporarily_reserved", reserved(state, mode), state, {
+        vendor,
+        retryAfterSeconds: 1,
+      });
+  }
+}
+
+/** The same five fields for every bound, in credits or tokens. */
+function detailsOf({ bound, period, limit, used, resetsAtMs }: BoundState, mode: KeyMode): JsonObject {
+  return {
+    bound,
+    period,
+    limit: limit === null ? null : shown(limit, mode),
+    used: shown(used, mode),
+    resets_at: resetsAtMs === null ? null : moment(resetsAtMs),
+  };
+}
+
+/** A bound that never begins anew is like spent credit: waiting would not help the client. */
+function usedUp(state: BoundState, mode: KeyMode, nowMs: number, vendor: VendorError): GatewayError {
+  const { resetsAtMs } = state;
+  if (resetsAtMs === null) {
+    return new GatewayError(
+      "insufficient_credit",
+      "The token budget of this key is used up, and it does not refresh.",
+      { vendor },
+    );
+  }
+  const subject = state.bound === "budget" ? "The token budget of this period" : nameOf(state, mode);
+  return new GatewayError(
+    "limit_reached",
+    `${subject} is used up (${amountText(state.used, mode)} used). It begins anew at ${moment(resetsAtMs)}.`,
+    { vendor, retryAfterSeconds: Math.max(1, Math.ceil((resetsAtMs - nowMs) / 1000)) },
   );
+}
+
+function tooLittle(state: BoundState, mode: KeyMode, needed: number): string {
+  const left = shown(state.left, mode);
+  const [what, amount] =
+    mode === "credit" ? ["cost", `${atMost(needed)} credits`] : ["use", `up to ${needed} tokens`];
+  const begin = `This request may ${what} ${amount}`;
+  if (isCap(state)) {
+    return (
+      `${begin}; of ${inSentence(nameOf(state, mode))} ${left} are left (${amountText(state.used, mode)} used)` +
+      `${state.resetsAtMs === null ? "" : ` until ${moment(state.resetsAtMs)}`}. Lower the output limit or have the cap raised.`
+    );
+  }
+  const [rest, more] =
+    mode === "credit"
+      ? [`${left} left`, "top up the key"]
+      : [`${left} of this period's budget left`, "have the budget raised"];
+  return `${begin}; there are ${rest}. Lower the output limit or ${more}.`;
+}
+
+function reserved(state: BoundState, mode: KeyMode): string {
+  const what = isCap(state)
+    ? `what is left of ${inSentence(nameOf(state, mode))}`
+    : `this key's ${mode === "credit" ? "credit" : "token budget"}`;
+  return `Other requests in flight have reserved ${what}. Retry when one of them has ended.`;
+}
+
+function isCap({ bound }: BoundState): boolean {
+  return bound === "key_cap" || bound === "account_cap";
+}
+
+/** Such as: The cap of this key, 5 credits a day for claude-opus-*, */
+function nameOf({ bound, limit, period, models }: BoundState, mode: KeyMode): string {
+  const whose = bound === "key_cap" ? "this key" : "this account";
+  const unit = mode === "credit" ? "credits" : "tokens";
+  const scope = models === null ? "" : ` for ${models}`;
+  return `The cap of ${whose}, ${shown(limit ?? 0, mode)} ${unit} a ${period}${scope},`;
+}
+
+function inSentence(text: string): string {
+  return text.charAt(0).toLowerCase() + text.slice(1);
+}
+
+function shown(amount: number, mode: KeyMode): number {
+  return mode === "credit" ? creditsFromNano(amount) : amount;
+}
+
+function amountText(amount: number, mode: KeyMode): string {
+  if (mode !== "credit") return String(amount);
+  const credits = creditsFromNano(amount);
+  const text = credits.toFixed(2);
+  return Number(text) === credits ? text : String(credits);
 }
 
 function atMost(needed: number): string {
   return needed === unaffordableNano ? `more than ${maxCredits}` : `up to ${creditsFromNano(needed)}`;
 }
 
-/** The balance suffices, but other requests hold part of it. */
-export function temporarilyReserved(mode: KeyMode, balance: number): TooLittle {
-  const what = mode === "credit" ? "credit" : "token budget";
-  return new TooLittle(
-    "balance_temporarily_reserved",
-    `Other requests in flight have reserved this key's ${what}. Retry when one of them has ended.`,
-    balance,
-    1,
-  );
-}
-
-/** A budget that never refreshes is like spent credit: waiting would not help the client. */
-export function budgetUsedUp(nextPeriodMs: number | null, nowMs: number): GatewayError {
-  if (nextPeriodMs === null) {
-    return new GatewayError(
-      "insufficient_credit",
-      "The token budget of this key is used up, and it does not refresh.",
-    );
-  }
-  return new GatewayError(
-    "limit_reached",
-    `The token budget of this period is used up. It is fresh again at ${new Date(nextPeriodMs).toISOString()}.`,
-    { retryAfterSeconds: Math.max(1, Math.ceil((nextPeriodMs - nowMs) / 1000)) },
-  );
+/** To the second, as periods begin. */
+function moment(atMs: number): string {
+  return new Date(atMs).toISOString().replace(".000Z", "Z");
 }
 
 export function journalUnavailable(): GatewayError {
@@ -71,11 +141,13 @@ export function journalUnavailable(): GatewayError {
 
 /** The key was changed after it was looked at, a moment ago: the database knows better. */
 export function unusableKey(
-  status: "disabled" | "expired" | "suspended" | "revoked" | "unknown_key",
+  status: "disabled" | "closed" | "expired" | "suspended" | "revoked" | "unknown_key",
 ): GatewayError {
   switch (status) {
     case "disabled":
       return new GatewayError("key_disabled", "The API key is disabled.");
+    case "closed":
+      return new GatewayError("key_disabled", "The account of this API key is closed.");
     case "expired":
       return new GatewayError("key_expired", "The API key has expired.");
     case "suspended":

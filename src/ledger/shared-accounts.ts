@@ -1,8 +1,15 @@
 import { assert, assertAmount } from "../base/assert.ts";
 import type { Clock } from "../base/clock.ts";
 import type { GatewayError } from "../base/errors.ts";
-import { type HoldVerdict, NodeUnavailable, type StoreNode } from "../store/node.ts";
-import type { Changes, KeyRecord, Store } from "../store/store.ts";
+import { nextPeriodStart } from "../base/period.ts";
+import {
+  type AccountState,
+  type CapState,
+  type HoldVerdict,
+  NodeUnavailable,
+  type StoreNode,
+} from "../store/node.ts";
+import type { AccountRecord, Changes, KeyRecord, Store } from "../store/store.ts";
 import { Account } from "./account.ts";
 import type {
   AccountSummary,
@@ -13,20 +20,17 @@ import type {
   Settled,
   Settlement,
 } from "./accounts.ts";
+import type { BoundState } from "./bound.ts";
+import { Cap } from "./cap.ts";
 import { Hold } from "./hold.ts";
-import { nextPeriodStart } from "./period.ts";
+import { Payer } from "./payer.ts";
 import { ProgressNotes } from "./progress.ts";
-import {
-  budgetUsedUp,
-  insufficient,
-  journalUnavailable,
-  temporarilyReserved,
-  unusableKey,
-} from "./refusals.ts";
+import { journalUnavailable, refusalOf, unusableKey } from "./refusals.ts";
 
 export interface SharedAccountsOptions {
   readonly node: Pick<StoreNode, "trouble" | "hold" | "progress" | "settle" | "release" | "readAccounts">;
   readonly clock: Clock;
+  readonly accounts?: readonly AccountRecord[];
   readonly keys: readonly KeyRecord[];
   /** What the store has been given to write besides, which must be durable before a charge's answer leaves. */
   readonly written?: Store["written"];
@@ -53,18 +57,27 @@ class SharedHold extends Hold {
 export class SharedAccounts implements Accounts {
   readonly #node: SharedAccountsOptions["node"];
   readonly #clock: Clock;
-  readonly #keys: Map<string, KeyRecord>;
+  readonly #keys = new Map<string, KeyRecord>();
+  /** Which models a cap is for, by its number. */
+  readonly #capModels = new Map<number, string | null>();
   readonly #progress: ProgressNotes;
   readonly #written: Store["written"];
   readonly #held = { nano: 0, tokens: 0 };
   #openHolds = 0;
 
   constructor(options: SharedAccountsOptions) {
-    const { node, clock, keys, written = () => null, progressTickMs = defaultProgressTickMs } = options;
+    const {
+      node,
+      clock,
+      accounts = [],
+      keys,
+      written = () => null,
+      progressTickMs = defaultProgressTickMs,
+    } = options;
     this.#node = node;
     this.#written = written;
     this.#clock = clock;
-    this.#keys = new Map(keys.map((key) => [key.id, key]));
+    this.#know(accounts, keys);
     this.#progress = new ProgressNotes({
       clock,
       tickMs: progressTickMs,
@@ -86,11 +99,15 @@ export class SharedAccounts implements Accounts {
     const openedAtMs = this.#clock.wallMs();
     const order = { holdId: exchangeId, keyId, amount, nowMs: openedAtMs, model, askedModel };
     const verdict = await this.#node.hold(order).catch(asRefusal);
-    if (verdict.decision !== "held") throw refusalOf(verdict, key, amount, openedAtMs);
-    const { periodStartMs, remaining } = verdict;
+    if (verdict.decision !== "held") {
+      const models = this.#capModels.get(verdict.bound.capNo) ?? null;
+      throw refused(verdict, models, key, amount, openedAtMs);
+    }
+    const { periodStartMs, countedAtMs, remaining } = verdict;
     this.#openHolds += 1;
     this.#held[unitOf(key)] += amount;
-    return new SharedHold({ ...request, openedAtMs, periodStartMs }, remaining);
+    const { accountId } = key;
+    return new SharedHold({ ...request, accountId, openedAtMs, periodStartMs, countedAtMs }, remaining);
   }
 
   progress(hold: Hold, soFar: PricedCharge): void {
@@ -112,6 +129,7 @@ export class SharedAccounts implements Accounts {
         keyId: hold.keyId,
         openedAtMs: hold.openedAtMs,
         periodStartMs: hold.periodStartMs,
+        countedAtMs: hold.countedAtMs,
         model: hold.model,
         askedModel: hold.askedModel,
         atMs,
@@ -142,7 +160,7 @@ export class SharedAccounts implements Accounts {
     return keyIds.map((keyId, index) => {
       const state = states[index];
       assert(state != null, `there is no account for key ${keyId}`);
-      return new Account(this.#key(keyId), state.totals, state.held).summary(nowMs);
+      return payerOf(this.#key(keyId), state).summary(nowMs);
     });
   }
 
@@ -151,8 +169,14 @@ export class SharedAccounts implements Accounts {
   }
 
   /** The entries are in the database's sums already. */
-  apply({ keys }: Changes): void {
+  apply({ accounts, keys }: Changes): void {
+    this.#know(accounts, keys);
+  }
+
+  #know(accounts: readonly AccountRecord[], keys: readonly KeyRecord[]): void {
     for (const key of keys) this.#keys.set(key.id, key);
+    for (const { caps } of [...accounts, ...keys])
+      for (const { no, models } of caps) this.#capModels.set(no, models);
   }
 
   /** Journals the progress that is due. A timer does so too while there is any. */
@@ -184,21 +208,44 @@ function asRefusal(error: unknown): never {
   throw error instanceof NodeUnavailable ? journalUnavailable() : error;
 }
 
-function refusalOf(
-  { decision, balance }: HoldVerdict,
-  key: KeyRecord,
+/** A key and its account, as the database has them. */
+export function payerOf(key: KeyRecord, state: AccountState): Payer {
+  const { terms, totals, held, keyCaps, accountCaps } = state;
+  const capsOf = (caps: readonly CapState[], bound: Cap["bound"]) =>
+    caps.map((cap) => new Cap(cap, bound, cap, cap.held));
+  const account = new Account(terms, totals, held, capsOf(accountCaps, "account_cap"));
+  return new Payer(key, account, totals, capsOf(keyCaps, "key_cap"));
+}
+
+function refused(
+  verdict: HoldVerdict,
+  models: string | null,
+  { mode }: KeyRecord,
   amount: number,
   nowMs: number,
 ): GatewayError {
+  const { decision } = verdict;
   assert(decision !== "held", "a refusal");
   switch (decision) {
     case "too_little":
-      return insufficient(key.mode, amount, balance);
     case "reserved":
-      return temporarilyReserved(key.mode, balance);
     case "used_up":
-      return budgetUsedUp(nextPeriodStart(key.period, nowMs), nowMs);
+      return refusalOf({ denial: decision, state: stateOf(verdict, models) }, mode, amount, nowMs);
     default:
       return unusableKey(decision);
   }
+}
+
+function stateOf({ bound, balance }: HoldVerdict, models: string | null): BoundState {
+  const { kind, period, limit, used, periodStartMs } = bound;
+  return {
+    bound: kind,
+    period: period === "none" ? null : period,
+    models,
+    limit,
+    used,
+    held: 0,
+    left: balance,
+    resetsAtMs: nextPeriodStart(period, periodStartMs),
+  };
 }

@@ -1,4 +1,5 @@
 import { type AttributeKind, type KeyAttribute, keyAttributeList } from "../base/key-attributes.ts";
+import { capsFrom, type RowDialect, selectCaps } from "./account-row.ts";
 import type { KeyRecord } from "./records.ts";
 
 /** `json` is text, too. */
@@ -6,13 +7,14 @@ type KeyColumnType = "text" | "json" | "int" | "int8";
 
 /** Where a field of a key's record is kept, in every database. */
 export interface KeyColumn {
-  readonly field: keyof KeyRecord;
+  readonly field: Exclude<keyof KeyRecord, "caps" | "isOpen" | "isClosed">;
   readonly column: string;
   readonly type: KeyColumnType;
 }
 
 const attributeTypes: Readonly<Record<AttributeKind, KeyColumnType>> = {
   text: "text",
+  name: "text",
   provider: "text",
   models: "json",
   positive: "int",
@@ -59,27 +61,45 @@ export interface NumberedKey {
   readonly key: KeyRecord;
 }
 
-export interface KeyRow extends Omit<KeyRecord, "models"> {
+export interface KeyRow extends Omit<KeyRecord, "models" | "caps" | "isOpen" | "isClosed"> {
   readonly no: number;
   readonly accountNo: number;
+  readonly isOpen: number | boolean;
+  readonly isClosed: number | boolean;
+  readonly caps: string | null;
   readonly models: string | null;
 }
 
-/** `wide` makes a JavaScript number of a column with 64 bits. */
-export function selectKeys(wide: (column: string) => string): string {
+export function selectKeys(dialect: RowDialect): string {
+  const { wide } = dialect;
   const columns = [...keyColumns, ...accountTerms].map(
     ({ field, column, type }) => `${type === "int8" ? wide(column) : column} AS "${field}"`,
   );
   return `
 SELECT keys.no, keys.account_no AS "accountNo", keys.id, accounts.id AS "accountId", mode,
+  is_open AS "isOpen", closed_at_ms IS NOT NULL AS "isClosed", ${selectCaps(dialect, "keys")} AS "caps",
   ${wide("keys.created_at_ms")} AS "createdAtMs", ${columns.join(", ")}
 FROM keys JOIN accounts ON accounts.no = keys.account_no`;
 }
 
-export function keyFromRow({ no, accountNo, models, ...fields }: KeyRow): NumberedKey {
+export function keyFromRow({
+  no,
+  accountNo,
+  models,
+  caps,
+  isOpen,
+  isClosed,
+  ...fields
+}: KeyRow): NumberedKey {
   return {
     no,
     accountNo,
-    key: { ...fields, models: models === null ? null : (JSON.parse(models) as string[]) },
+    key: {
+      ...fields,
+      models: models === null ? null : (JSON.parse(models) as string[]),
+      caps: capsFrom(caps),
+      isOpen: Boolean(isOpen),
+      isClosed: Boolean(isClosed),
+    },
   };
 }

@@ -1,7 +1,17 @@
 import type { KeptRates, Quantities } from "../base/rates.ts";
 import type { UsageBasis } from "../base/usage.ts";
 import type { StoreStats, Trouble } from "./health.ts";
-import type { AccountTotals, ExchangeEnding, Outcome, StoredResponse, UsageRecord } from "./records.ts";
+import type {
+  AccountRecord,
+  BudgetPeriod,
+  CapRecord,
+  CapTotals,
+  ExchangeEnding,
+  Outcome,
+  StoredResponse,
+  Totals,
+  UsageRecord,
+} from "./records.ts";
 import type { PostgresLocation } from "./settings.ts";
 import type { ResponseScope } from "./store.ts";
 
@@ -121,6 +131,7 @@ export type HoldDecision =
   | "reserved"
   | "used_up"
   | "disabled"
+  | "closed"
   | "suspended"
   | "revoked"
   | "expired"
@@ -128,10 +139,23 @@ export type HoldDecision =
 
 export interface HoldVerdict {
   readonly decision: HoldDecision;
-  /** What may be spent, including what is held; infinite for a budget without a limit. */
+  /** What may be spent of the bound that refuses, including what is held; infinite without a limit. */
   readonly balance: number;
-  /** The same without what is held, this hold included. */
+  /** The least that any bound has left without what is held, this hold included. */
   readonly remaining: number;
+  readonly periodStartMs: number;
+  readonly countedAtMs: number;
+  /** The bound that refuses; the account's own if none does. */
+  readonly bound: VerdictBound;
+}
+
+export interface VerdictBound {
+  readonly kind: "balance" | "budget" | "key_cap" | "account_cap";
+  /** 0 if it is not a cap. */
+  readonly capNo: number;
+  readonly period: BudgetPeriod;
+  readonly limit: number | null;
+  readonly used: number;
   readonly periodStartMs: number;
 }
 
@@ -140,6 +164,7 @@ export interface ChargeOrder {
   readonly keyId: string;
   readonly openedAtMs: number;
   readonly periodStartMs: number;
+  readonly countedAtMs: number;
   readonly atMs: number;
   readonly cost: number;
   readonly rates: KeptRates;
@@ -178,6 +203,11 @@ export interface TokenVerdict {
 }
 
 export interface AccountState {
-  readonly totals: AccountTotals;
+  readonly terms: Pick<AccountRecord, "mode" | "isOpen" | "budgetTokens" | "period">;
+  readonly totals: Totals;
   readonly held: number;
+  readonly keyCaps: readonly CapState[];
+  readonly accountCaps: readonly CapState[];
 }
+
+export type CapState = CapRecord & CapTotals & { readonly held: number };

@@ -1,29 +1,32 @@
 import { creditsFromNano, maxCredits, maxLifetimeCredits, nanoPerCredit } from "../base/money.ts";
-import type { AccountTotals, Entry, KeyRecord } from "./records.ts";
+import type { AccountRecord, AccountTotals, Entry, KeyRecord } from "./records.ts";
 import { type OperatorEntry, type RecordedEntry, StoreRefusal } from "./store.ts";
 
 /** Throws a refusal if a top-up or an adjustment is not possible. The totals must not change meanwhile. */
 export function checkOperatorEntry(
   kind: "topup" | "adjustment",
-  { amountNano, heldNano = 0 }: OperatorEntry,
-  key: Pick<KeyRecord, "id" | "mode" | "prefix">,
+  { amountNano, heldNano = 0, keyId }: OperatorEntry,
+  account: Pick<AccountRecord, "id" | "mode" | "isOpen">,
+  /** What an operator knows it by. */
+  name: string,
   totals: Pick<AccountTotals, "posted" | "purchased">,
 ): void {
-  if (key.mode !== "credit") {
+  const subject = keyId === null ? `Account ${account.id}` : `Key ${keyId}`;
+  if (account.mode !== "credit") {
     throw new StoreRefusal(
       "wrong_mode",
-      `Key ${key.id} has a token budget and no credit. Change its budget instead.`,
+      `${subject} has a token budget and no credit. Change its budget instead.`,
     );
   }
   if (!Number.isSafeInteger(amountNano) || amountNano === 0 || (kind === "topup" && amountNano < 0)) {
     throw new StoreRefusal("invalid_amount", "The amount must be a whole number of nano-credits, not 0.");
   }
   const posted = totals.posted + amountNano;
-  if (amountNano < 0 && posted < heldNano) {
+  if (amountNano < 0 && posted < heldNano && !account.isOpen) {
     const held = heldNano === 0 ? "" : `, ${creditsFromNano(heldNano)} of it held by open requests`;
     throw new StoreRefusal(
       "invalid_amount",
-      `${key.prefix} has ${creditsFromNano(totals.posted)} credits${held}; ${creditsFromNano(-amountNano)} cannot be taken away.`,
+      `${name} has ${creditsFromNano(totals.posted)} credits${held}; ${creditsFromNano(-amountNano)} cannot be taken away.`,
     );
   }
   if (posted > maxCredits * nanoPerCredit) {
@@ -39,20 +42,29 @@ export function checkOperatorEntry(
 
 /** The credit that a key is given when it is made. */
 export function openingCredit({ id, createdAtMs }: KeyRecord, amountNano: number): OperatorEntry {
-  return { keyId: id, amountNano, reference: null, note: "opening credit", atMs: createdAtMs };
+  return { keyId: id, ...openingEntry(amountNano, createdAtMs) };
+}
+
+/** The credit that an account is given when it is made. */
+export function openingBalance({ id, createdAtMs }: AccountRecord, amountNano: number): OperatorEntry {
+  return { keyId: null, accountId: id, ...openingEntry(amountNano, createdAtMs) };
+}
+
+function openingEntry(amountNano: number, atMs: number) {
+  return { amountNano, reference: null, note: "opening credit", atMs };
 }
 
 /** The entry as it was written. */
 export function operatorEntryOf(
   id: number,
   kind: "topup" | "adjustment",
-  { amountNano, atMs, reference, note }: OperatorEntry,
-  key: Pick<KeyRecord, "id" | "accountId">,
+  { keyId, amountNano, atMs, reference, note }: OperatorEntry,
+  accountId: string,
 ): Entry {
   return {
     id,
-    accountId: key.accountId,
-    keyId: key.id,
+    accountId,
+    keyId,
     kind,
     amount: amountNano,
     atMs,

@@ -2,16 +2,22 @@ import type { AttemptRecord } from "../base/attempt.ts";
 import type { KeyAttributes, KeyMode } from "../base/key-attributes.ts";
 import type { KeptRates, Quantities } from "../base/rates.ts";
 import type { Usage, UsageBasis } from "../base/usage.ts";
+import type { AccountRecord, AccountTotals, CapRecord, CapTotals } from "./account-records.ts";
 
 /** The store's records: plain data without behaviour. */
 
+export type * from "./account-records.ts";
+export { emptyAccount, emptyKey } from "./account-records.ts";
 export type StoredKeyStatus = "active" | "disabled" | "suspended" | "revoked";
 export type { BudgetPeriod, KeyAttributes, KeyMode } from "../base/key-attributes.ts";
 
 export interface KeyRecord extends KeyAttributes {
   readonly id: string;
-  /** Who pays for it; `mode`, `budgetTokens` and `period` are the account's. */
+  /** Who pays for it; `mode`, `budgetTokens`, `period`, `isOpen` and `isClosed` are the account's. */
   readonly accountId: string;
+  readonly isOpen: boolean;
+  readonly isClosed: boolean;
+  readonly caps: readonly CapRecord[];
   /** SHA-256 of the whole key, hex. */
   readonly hash: string;
   /** The first 12 characters of the key; not secret. */
@@ -24,8 +30,10 @@ export interface KeyRecord extends KeyAttributes {
   readonly previousUntilMs: number | null;
 }
 
-/** All that ever changes about a key. */
-export type KeyChanges = Partial<Omit<KeyRecord, "id" | "accountId" | "mode" | "createdAtMs">>;
+/** All that ever changes about a key, but for its account and its caps. */
+export type KeyChanges = Partial<
+  Omit<KeyRecord, "id" | "accountId" | "mode" | "createdAtMs" | "isOpen" | "isClosed" | "caps">
+>;
 
 /**
  * `charge` and `overrun` come from exchanges, `topup` and `adjustment` from operators. Entries are only
@@ -43,7 +51,8 @@ export type Ending = Outcome | "refused";
 export interface Entry {
   readonly id: number;
   readonly accountId: string;
-  readonly keyId: string;
+  /** Null for what concerns the account and none of its keys. */
+  readonly keyId: string | null;
   readonly kind: EntryKind;
   /** Signed as it changes `posted`: charges below 0, top-ups above. For an overrun the unpaid amount, above 0. */
   readonly amount: number;
@@ -92,8 +101,12 @@ export interface UsageRecord {
 export interface HoldProgress {
   readonly holdId: string;
   readonly keyId: string;
+  /** Where it was held: the key may have moved since. */
+  readonly accountId: string;
   readonly openedAtMs: number;
   readonly periodStartMs: number;
+  /** The moment that decides which period of each cap it counts in. */
+  readonly countedAtMs: number;
   /** What would be charged if nothing more were produced: nano-credits or tokens. */
   readonly chargeSoFar: number;
   readonly model: string;
@@ -105,9 +118,11 @@ export interface HoldProgress {
 
 export interface ChargeEntry {
   readonly keyId: string;
+  readonly accountId: string;
   readonly exchangeId: string;
   readonly atMs: number;
   readonly periodStartMs: number;
+  readonly countedAtMs: number;
   /** Paid from the balance, at least 0. */
   readonly charged: number;
   /** Not covered by the balance, at least 0; written as an `overrun` entry when above 0. */
@@ -231,52 +246,19 @@ export type JournalItem =
       readonly ending: ExchangeEnding | null;
     };
 
-/** Sums kept beside an account's entries, so that a summary takes the same time however long the history is. */
-export interface AccountTotals {
-  /** The key that draws on it. */
-  readonly keyId: string;
-  /** The sum of all entries but overruns; for token-budget keys therefore below 0. */
-  readonly posted: number;
-  /** Top-ups and adjustments, so that posted = purchased − used. */
-  readonly purchased: number;
-  readonly used: number;
-  /** The latest UTC day with a charge, and the charges of that day. */
-  readonly day: number;
-  readonly daySpend: number;
-  /** The latest budget period with a charge, and the charges of that period. */
-  readonly periodStartMs: number;
-  readonly periodUsed: number;
-  /** This and the following come from usage records, not from entries. */
-  readonly requests: number;
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-  readonly lastCostNano: number;
-  /** `purchased` and `daySpend` as digits, where they come from a database: they may be larger than a double holds exactly. */
-  readonly purchasedDigits?: string;
-  readonly daySpendDigits?: string;
-}
-
-/** A new account, before its first entry. */
-export function emptyTotals(keyId: string): AccountTotals {
-  return {
-    keyId,
-    posted: 0,
-    purchased: 0,
-    used: 0,
-    day: 0,
-    daySpend: 0,
-    periodStartMs: 0,
-    periodUsed: 0,
-    requests: 0,
-    inputTokens: 0,
-    outputTokens: 0,
-    lastCostNano: 0,
-  };
-}
-
 export interface Changes {
   readonly revision: number;
+  readonly accounts: readonly AccountRecord[];
   readonly keys: readonly KeyRecord[];
   /** Top-ups and adjustments written since, by any process; each is reported once. */
   readonly entries: readonly Entry[];
+}
+
+/** An account with its sums. */
+export interface AccountStanding {
+  readonly totals: AccountTotals;
+  /** What open requests have set aside; null where only the gateway knows. */
+  readonly held: number | null;
+  readonly keys: readonly KeyRecord[];
+  readonly caps: readonly CapTotals[];
 }

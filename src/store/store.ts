@@ -3,8 +3,15 @@ import type { StoreFiles } from "./files.ts";
 import type { StoreStats, Trouble } from "./health.ts";
 import type { NodeRecords } from "./node-records.ts";
 import type {
+  AccountChanges,
+  AccountQuery,
+  AccountRecord,
+  AccountStanding,
   AccountTotals,
   CallerId,
+  CapLimit,
+  CapOwner,
+  CapTotals,
   Changes,
   ChargeEntry,
   Entry,
@@ -15,8 +22,10 @@ import type {
   JournalItem,
   KeyChanges,
   KeyRecord,
+  KeyTotals,
   ResponsePart,
   StoredResponse,
+  Totals,
   UsageRecord,
 } from "./records.ts";
 import type { GroupFigures, Reports } from "./reports.ts";
@@ -28,7 +37,7 @@ export type * from "./files.ts";
 export type { StoreStats, Trouble } from "./health.ts";
 export type { NodeRecord, NodeRecords } from "./node-records.ts";
 export type * from "./records.ts";
-export { emptyTotals } from "./records.ts";
+export { emptyAccount, emptyKey } from "./records.ts";
 export type * from "./reports.ts";
 
 /**
@@ -42,7 +51,29 @@ export interface Store {
   load(): Promise<Snapshot>;
 
   /** An opening top-up is part of the same transaction; 0 writes none. */
+  insertAccount(account: AccountRecord, openingTopUpNano: number): Promise<void>;
+  updateAccount(accountId: string, changes: AccountChanges): Promise<AccountRecord>;
+  /** By its id. */
+  findAccount(accountId: string): Promise<AccountRecord | null>;
+  /** Those that more than one key may draw on, or all. */
+  listAccounts(query: AccountQuery): Promise<readonly AccountRecord[]>;
+  /** The sums of these accounts, and what caps have counted: of these accounts and of their keys. */
+  readAccounts(accountIds: readonly string[]): Promise<readonly AccountStanding[]>;
+
+  /**
+   * Draws on the account that it names; if there is none, that is made with it. An opening top-up is part of the same
+   * transaction; 0 writes none.
+   */
   insertKey(key: KeyRecord, openingTopUpNano: number): Promise<void>;
+  /** From now on it draws on the other account. Its entries, and what is in flight, stay where they are. */
+  moveKey(keyId: string, accountId: string): Promise<KeyRecord>;
+  /**
+   * Takes the place of all caps that the key or the account has. One of the same period and models keeps what it has
+   * counted; a new one counts what was taken in its running period before.
+   */
+  setCaps(owner: CapOwner, caps: readonly CapLimit[], nowMs: number): Promise<void>;
+  /** Raises a cap of this owner for the period that is running. */
+  extendCap(owner: CapOwner, capNo: number, amount: number, nowMs: number): Promise<void>;
   updateKey(keyId: string, changes: KeyChanges): Promise<KeyRecord>;
   /** Also finds the secret before the last rotation, as long as its grace lasts. */
   findKeyByHash(hash: string, nowMs: number): Promise<KeyRecord | null>;
@@ -89,7 +120,7 @@ export interface Store {
   /** Examines the oldest and deletes those that are too old or too many. Returns how many. */
   pruneCallerIds(pruning: OldestPruning): Promise<number>;
 
-  readTotals(keyId: string): Promise<AccountTotals | null>;
+  readTotals(keyId: string): Promise<Totals | null>;
   /** Oldest first, after the given id: the cursor of an export. */
   listEntries(query: EntryQuery): Promise<readonly Entry[]>;
   /** Newest first, before the given id. */
@@ -100,7 +131,7 @@ export interface Store {
   listAuditedEntries(query: Pick<EntryQuery, "afterId" | "limit">): Promise<readonly AuditedEntry[]>;
   /** Sums for reports that are not those of the entries, and whatever else does not fit in this database. */
   auditSums(nowMs: number): Promise<readonly LedgerFault[]>;
-  /** For every account, its totals as kept and as recomputed from the entries, in one consistent read. */
+  /** For every account, key and cap, its totals as kept and as recomputed from the entries, in one consistent read. */
   recomputeTotals(): Promise<readonly RecomputedTotals[]>;
 
   /** Queries of the dashboard and the admin API. */
@@ -135,15 +166,25 @@ export interface JournaledStore extends Store {
    * to commit (`othersFollow` is false), they are written at once.
    */
   commit(items: readonly JournalItem[], othersFollow?: boolean): Promise<void>;
+  /** Every charge passed to `commit` is either in what the caps have used, or in `pending`. Must not be awaited for. */
+  countCaps(capNos: readonly number[]): CountedCaps;
+}
+
+export interface CountedCaps {
+  readonly totals: readonly CapTotals[];
+  readonly pending: readonly ChargeEntry[];
 }
 
 export interface Snapshot {
   readonly revision: number;
+  readonly accounts: readonly AccountRecord[];
   readonly keys: readonly KeyRecord[];
-  readonly accounts: readonly AccountTotals[];
+  readonly accountTotals: readonly AccountTotals[];
+  readonly keyTotals: readonly KeyTotals[];
+  readonly capTotals: readonly CapTotals[];
   readonly openHolds: readonly HoldProgress[];
-  /** A key whose totals contradict each other, if there is one. */
-  readonly unbalancedKeyId: string | null;
+  /** An account whose totals contradict each other, if there is one. */
+  readonly unbalancedId: string | null;
 }
 
 export interface KeyQuery {
@@ -161,7 +202,9 @@ export interface KeyPage {
 }
 
 export interface OperatorEntry {
-  readonly keyId: string;
+  /** One of both: the key whose account it is for, or the account itself. */
+  readonly keyId: string | null;
+  readonly accountId?: string | undefined;
   /** Nano-credits: above 0 for a top-up, not 0 for an adjustment. */
   readonly amountNano: number;
   /** What open requests hold of the balance, so that it cannot be taken away. Only a running gateway knows it. */
@@ -231,13 +274,8 @@ export interface UsageSummaryQuery {
   readonly largest?: number | undefined;
 }
 
-/** Exact whatever their size: what a key has bought and used in its lifetime may exceed a double. */
-export type ExactTotals = { readonly keyId: string } & {
-  readonly [Name in Exclude<keyof AccountTotals, "keyId" | "purchasedDigits" | "daySpendDigits">]: bigint;
-} & {
-  /** The sum of the open holds, where the database has them. */
-  readonly held?: bigint;
-};
+/** Sums by their names. Exact whatever their size: what was bought and used in a lifetime may exceed a double. */
+export type ExactTotals = Readonly<Record<string, bigint>>;
 
 /** An entry with its usage record, as far as the two must agree. Null where there is no such record. */
 export interface AuditedEntry extends Entry {
@@ -258,6 +296,10 @@ export interface LedgerFault {
 }
 
 export interface RecomputedTotals {
+  /** Null for an account that has not one key. */
+  readonly keyId: string | null;
+  /** What has these totals: `account`, `key` or `cap 12`. */
+  readonly where: string;
   readonly kept: ExactTotals;
   readonly recomputed: ExactTotals;
 }
@@ -275,6 +317,8 @@ export class StoreRefusal extends Error {
 
 export type RefusalReason =
   | "unknown_key"
+  | "unknown_account"
+  | "closed"
   | "wrong_mode"
   | "revoked"
   | "invalid_amount"

@@ -12,6 +12,7 @@ import { FakeClock } from "../support/clock.ts";
 /** A value of each kind as the API and the command line take it, and as it is kept. */
 const samples: Readonly<Record<AttributeKind, { wire: unknown; typed: unknown; kept: unknown }>> = {
   text: { wire: "night shift", typed: "night shift", kept: "night shift" },
+  name: { wire: "ada@example.com", typed: "ada@example.com", kept: "ada@example.com" },
   provider: { wire: "openai", typed: "openai", kept: "openai" },
   models: { wire: ["a", "b"], typed: ["a", "b"], kept: ["a", "b"] },
   positive: { wire: 7, typed: 7, kept: 7 },

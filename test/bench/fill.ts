@@ -92,6 +92,7 @@ function settleOf(key: KeyRecord, atMs: number): JournalItem {
   const outputTokens = 10 + Math.floor(Math.random() * 500);
   const isCredit = key.mode === "credit";
   const charged = isCredit ? inputTokens * 1_250 + outputTokens * 10_000 : inputTokens + outputTokens;
+  const payer = { accountId: key.accountId, countedAtMs: atMs };
   const common = { keyId: key.id, exchangeId, atMs, basis: "measured", outcome: "completed" } as const;
   const where = { model: favourite(models, key), provider: favourite(providers, key) };
   const listCostNano = isCredit ? null : inputTokens * 1_250 + outputTokens * 10_000;
@@ -101,7 +102,7 @@ function settleOf(key: KeyRecord, atMs: number): JournalItem {
     kind: "settle",
     holdId: exchangeId,
     hasProgress: false,
-    charge: { ...common, ...where, periodStartMs, charged, overrun: 0, ...priced, listCostNano },
+    charge: { ...common, ...payer, ...where, periodStartMs, charged, overrun: 0, ...priced, listCostNano },
     record: {
       ...common,
       ...where,

@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { systemClock } from "../../src/base/clock.ts";
+import { ownAccountId } from "../../src/keys/issue.ts";
 import { openStore } from "../../src/store/open.ts";
 import { nanoRates } from "../support/rates.ts";
 import { type KeyJson, newPlace, type Place, sluice, sluiceJson } from "./fixtures.ts";
@@ -21,9 +22,11 @@ async function charge(place: Place, keyId: string, model: string, exchanges: num
         hasProgress: false,
         charge: {
           keyId,
+          accountId: ownAccountId(keyId),
           exchangeId,
           atMs,
           periodStartMs: 0,
+          countedAtMs: atMs,
           charged: 250_000_000,
           overrun: 0,
           basis: "measured",

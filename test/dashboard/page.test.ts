@@ -91,11 +91,21 @@ describe("the playground", () => {
 describe("a key's form", () => {
   test("says nothing as null, and what a key has as it has it", () => {
     const request = requestOf(
-      { label: " ", scope: "all", models: "a, b,", rpm: "1 000", budget: "", period: "day", expires: "" },
+      {
+        label: " ",
+        owner: "",
+        scope: "all",
+        models: "a, b,",
+        rpm: "1 000",
+        budget: "",
+        period: "day",
+        expires: "",
+      },
       "token_budget",
     );
     expect(request).toEqual({
       label: null,
+      owner: null,
       scope: "all",
       models: ["a", "b"],
       rpm_limit: 1000,

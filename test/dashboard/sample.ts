@@ -1,10 +1,10 @@
 import { systemClock } from "../../src/base/clock.ts";
 import { newId } from "../../src/base/id.ts";
 import { nanoPerCredit } from "../../src/base/money.ts";
+import { periodStart } from "../../src/base/period.ts";
 import { makeRates, type Rates } from "../../src/base/rates.ts";
 import { noUsage } from "../../src/base/usage.ts";
 import { type IssuedKey, issueKey } from "../../src/keys/issue.ts";
-import { periodStart } from "../../src/ledger/period.ts";
 import { openStore } from "../../src/store/open.ts";
 import type { ExchangeEnding, JournalItem, KeyRecord } from "../../src/store/store.ts";
 import { type SeededRandom, seededRandom } from "../support/random.ts";
@@ -147,6 +147,8 @@ function exchange(keys: readonly KeyRecord[], random: SeededRandom, atMs: number
       ...where,
       charged,
       overrun: 0,
+      accountId: key.accountId,
+      countedAtMs: atMs,
       periodStartMs: periodStart(key.period, atMs),
       askedModel: null,
       rates: ratesOf(nanoPerToken),

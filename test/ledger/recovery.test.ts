@@ -1,9 +1,9 @@
 import { describe, expect } from "bun:test";
-import { Account } from "../../src/ledger/account.ts";
+
 import { Ledger } from "../../src/ledger/ledger.ts";
 import { recoverHolds } from "../../src/ledger/recover.ts";
 import { BatchFailure, type BatchWriter } from "../../src/store/journal/batch-writer.ts";
-import { emptyTotals, type JournalItem } from "../../src/store/store.ts";
+import type { HoldProgress, JournalItem } from "../../src/store/store.ts";
 import { testEachJournal } from "../store/each-journal.ts";
 import { costing, nanoRates } from "../support/rates.ts";
 import { waitFor } from "../support/wait.ts";
@@ -115,8 +115,10 @@ describe("after a crash", () => {
         progress: {
           holdId: `req_${index}`,
           keyId: key.id,
+          accountId: key.accountId,
           openedAtMs: 0,
           periodStartMs: 0,
+          countedAtMs: 0,
           chargeSoFar: 2,
           model: "m",
           askedModel: null,
@@ -148,10 +150,9 @@ describe("after a crash", () => {
         close() {},
       };
       const store = await database.openGateway(bench.clock, () => full);
-      const { accounts, openHolds } = await store.load();
-      const [totals] = accounts;
-      const account = new Account(key, totals ?? emptyTotals(key.id));
-      const recovering = recoverHolds(store, openHolds, () => account, bench.clock.wallMs(), 20);
+      const { openHolds } = await store.load();
+      const settle = ({ chargeSoFar }: HoldProgress) => ({ charged: chargeSoFar, overrun: 0 });
+      const recovering = recoverHolds(store, openHolds, settle, bench.clock.wallMs(), 20);
       await expect(recovering).rejects.toThrow(/1 interrupted requests cannot be written.*The disk is full/);
       isFull = false;
       await store.close();
@@ -168,21 +169,21 @@ describe("after a crash", () => {
     const opening = Ledger.open({
       store: bench.store,
       clock: bench.clock,
-      snapshot: { ...snapshot, unbalancedKeyId: "key_1" },
+      snapshot: { ...snapshot, unbalancedId: "key_1" },
     });
     await expect(opening).rejects.toThrow("sluice ledger audit");
   });
 
-  testEachJournal("an account without a key is a bug that stops the start", async (database) => {
+  testEachJournal("a key without an account is a bug that stops the start", async (database) => {
     await using bench = await openBench(database);
     await bench.addKey({}, 100);
     const snapshot = await bench.store.load();
     const opening = Ledger.open({
       store: bench.store,
       clock: bench.clock,
-      snapshot: { ...snapshot, keys: [] },
+      snapshot: { ...snapshot, accounts: [] },
     });
-    await expect(opening).rejects.toThrow("has no key");
+    await expect(opening).rejects.toThrow("there is no account");
   });
 });
 

@@ -4,13 +4,26 @@ import { newId } from "../../src/base/id.ts";
 import type { Hold } from "../../src/ledger/accounts.ts";
 import { SharedAccounts, type SharedAccountsOptions } from "../../src/ledger/shared-accounts.ts";
 import { type HoldVerdict, NodeUnavailable } from "../../src/store/node.ts";
-import { emptyTotals } from "../../src/store/store.ts";
+import { emptyAccount, emptyKey } from "../../src/store/store.ts";
 import { keyRecord } from "../store/fixtures.ts";
 import { FakeClock } from "../support/clock.ts";
 import { costing } from "../support/rates.ts";
 import { settlement } from "./fixtures.ts";
 
-const held: HoldVerdict = { decision: "held", balance: 1_000, remaining: 900, periodStartMs: 0 };
+const held: HoldVerdict = {
+  decision: "held",
+  balance: 1_000,
+  remaining: 900,
+  periodStartMs: 0,
+  countedAtMs: 0,
+  bound: { kind: "balance", capNo: 0, period: "none", limit: null, used: 0, periodStartMs: 0 },
+};
+const usedUp: HoldVerdict = {
+  ...held,
+  decision: "used_up",
+  balance: 0,
+  bound: { kind: "budget", capNo: 0, period: "day", limit: 10, used: 10, periodStartMs: 0 },
+};
 
 /** Accounts over a node that is told what to answer. */
 function accountsOver(
@@ -31,7 +44,13 @@ function accountsOver(
       settle: async ({ cost }) => ({ charged: cost, overrun: 0 }),
       release: (id) => void calls.push(`release ${id}`),
       readAccounts: async (ids) =>
-        ids.map((id) => ({ totals: { ...emptyTotals(id), posted: 700, purchased: 700 }, held: 60 })),
+        ids.map((id) => ({
+          terms: { mode: "credit", isOpen: false, budgetTokens: null, period: "none" },
+          totals: { ...emptyAccount(id), ...emptyKey(id), posted: 700, purchased: 700 },
+          held: 60,
+          keyCaps: [],
+          accountCaps: [],
+        })),
       ...node,
     },
   });
@@ -65,10 +84,11 @@ describe("shared accounts", () => {
   });
 
   test("say when a used-up budget is fresh again, or that it never is", async () => {
-    const { accounts, hold, budget } = accountsOver({ hold: async () => ({ ...held, decision: "used_up" }) });
-    expect(await codeOf(hold(budget.id))).toBe("limit_reached");
-    accounts.apply({ revision: 1, keys: [{ ...budget, period: "none" }], entries: [] });
-    expect(await codeOf(hold(budget.id))).toBe("insufficient_credit");
+    const daily = accountsOver({ hold: async () => usedUp });
+    expect(await codeOf(daily.hold(daily.budget.id))).toBe("limit_reached");
+    const forEver: HoldVerdict = { ...usedUp, bound: { ...usedUp.bound, period: "none" } };
+    const once = accountsOver({ hold: async () => forEver });
+    expect(await codeOf(once.hold(once.budget.id))).toBe("insufficient_credit");
   });
 
   test("give no hold while the database is in trouble, or does not answer", async () => {

@@ -168,8 +168,8 @@ async function compareEverywhere(): Promise<void> {
   }
   const charges = await chargesOf();
   const tokens = new Set([budget.id]);
-  expect(expected["spend"]).toBe(charged(charges.filter(({ keyId }) => !tokens.has(keyId))));
-  expect(expected["spend_tokens"]).toBe(charged(charges.filter(({ keyId }) => tokens.has(keyId))));
+  expect(expected["spend"]).toBe(charged(charges.filter(({ keyId }) => !tokens.has(keyId ?? ""))));
+  expect(expected["spend_tokens"]).toBe(charged(charges.filter(({ keyId }) => tokens.has(keyId ?? ""))));
   const ofCredit = listed.filter(({ unit }) => unit === "credits");
   expect(nano({ sum: ofCredit.reduce((sum, { charged }) => sum + charged, 0) })["sum"]).toBe(
     expected["spend"] ?? 0,

@@ -39,9 +39,14 @@ function makeHistory(keyId: string): void {
   }
   database
     .query(`
-    UPDATE accounts SET purchased = purchased + 3 * $bought, used = used + 3 * $bought, period_used = 3 * $bought,
-      day = $atMs / 86400000, day_spend = 3 * $bought, requests = 3, output_tokens = 3, last_cost_nano = $bought
+    UPDATE accounts SET purchased = purchased + 3 * $bought, used = used + 3 * $bought, period_used = 3 * $bought
     WHERE no = (SELECT account_no FROM keys WHERE id = $keyId)`)
+    .run(named({ keyId: values.keyId, bought: values.bought }));
+  database
+    .query(`
+    UPDATE key_sums SET spent = 3 * $bought, day = $atMs / 86400000, day_spend = 3 * $bought, requests = 3, output_tokens = 3,
+      last_cost_nano = $bought
+    WHERE key_no = (SELECT no FROM keys WHERE id = $keyId)`)
     .run(named(values));
 }
 

@@ -34,16 +34,16 @@ export function checkMemory(ledger: Ledger, accounts: readonly AccountModel[], n
 export async function checkDatabase(store: Store, accounts: readonly AccountModel[]): Promise<void> {
   const report = await audit(store);
   assert.deepEqual(report.differences, []);
-  const { accounts: kept } = await store.load();
+  const { accountTotals: kept, keyTotals } = await store.load();
   for (const account of accounts) {
-    const totals = kept.find(({ keyId }) => keyId === account.key.id);
+    const totals = kept.find(({ accountId }) => accountId === account.key.accountId);
     assert(totals !== undefined);
     assert.equal(totals.used, account.used);
     assert.equal(totals.posted, account.isCredit ? account.posted : 0 - account.used);
     if (account.isCredit) assert(totals.posted >= 0, `posted is ${totals.posted}`);
     else assert.equal(totals.periodStartMs === account.period ? totals.periodUsed : 0, account.periodUsed);
   }
-  const requests = kept.reduce((sum, totals) => sum + totals.requests, 0);
+  const requests = keyTotals.reduce((sum, totals) => sum + totals.requests, 0);
   const groups = await store.summarizeUsage({ by: "model", sinceMs: 0 });
   assert.equal(
     groups.reduce((sum, group) => sum + group.requests, 0),

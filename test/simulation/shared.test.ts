@@ -136,7 +136,7 @@ class SharedSimulation {
     if (!model.isCredit) {
       model.budget = this.#random.between(500, 4_000);
       const key = await store.updateKey(model.key.id, { budgetTokens: model.budget });
-      this.#accounts.apply({ revision: 0, keys: [key], entries: [] });
+      this.#accounts.apply({ revision: 0, accounts: [], keys: [key], entries: [] });
       return;
     }
     const common = { keyId: model.key.id, reference: null, note: null, atMs: this.#clock.wallMs() };

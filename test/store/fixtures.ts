@@ -24,6 +24,10 @@ export function keyRecord(overrides: Partial<KeyRecord> = {}): KeyRecord {
   return {
     id,
     accountId: ownAccountId(id),
+    owner: null,
+    isOpen: false,
+    isClosed: false,
+    caps: [],
     hash: lastKey.toString(16).padStart(64, "0"),
     prefix: `slu_${String(lastKey).padStart(8, "0")}`,
     label: null,
@@ -75,9 +79,11 @@ export function settleItem(
   const record = usageRecord(keyId, { costNano: charged });
   const charge = {
     keyId,
+    accountId: ownAccountId(keyId),
     exchangeId: record.exchangeId,
     atMs: record.atMs,
     periodStartMs: 0,
+    countedAtMs: record.atMs,
     charged,
     overrun: 0,
     basis: "measured",

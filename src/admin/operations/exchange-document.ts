@@ -63,13 +63,14 @@ export function exchangeDetailDocument(filed: FiledExchange, keyOf: KeyOf): Exch
 }
 
 export function entryDocument(entry: Entry, keyOf: KeyOf): EntryView {
-  const key = keyOf(entry.keyId);
+  // What concerns an account alone is credit, and no key's.
+  const key = entry.keyId === null ? null : keyOf(entry.keyId);
   const isCredit = key?.mode !== "token_budget";
   return {
     id: entry.id,
     at: iso(entry.atMs),
     account_id: entry.accountId,
-    key_id: entry.keyId,
+    key_id: entry.keyId ?? "",
     key_prefix: key?.prefix ?? "",
     key_label: key?.label ?? null,
     kind: entry.kind,

@@ -60,10 +60,10 @@ export async function* exportLedger(
     const last = entries.at(-1);
     if (last === undefined) return;
     afterId = last.id;
-    for (const id of new Set(entries.map((entry) => entry.keyId))) {
-      if (!keys.has(id)) keys.set(id, await store.findKey(id));
+    for (const id of new Set(entries.map((entry) => entry.keyId ?? ""))) {
+      if (id !== "" && !keys.has(id)) keys.set(id, await store.findKey(id));
     }
-    yield entries.map((entry) => `${lineOf(entry, keys.get(entry.keyId) ?? null, format)}\n`).join("");
+    yield entries.map((entry) => `${lineOf(entry, keys.get(entry.keyId ?? "") ?? null, format)}\n`).join("");
   }
 }
 

@@ -7,11 +7,12 @@ import {
 import { OperationRefusal } from "./refusal.ts";
 
 const maxTextLength = 200;
+const maxNameLength = 128;
 
 /** Whether a value may be given to an attribute; null is never asked about. */
 const isValid: Readonly<Record<AttributeKind, (value: unknown, nowMs: number) => boolean>> = {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for.
-  text: (value) => String(value).length <= maxTextLength && !/[\u0000-\u001f\u007f]/.test(String(value)),
+  text: (value) => isLine(value, maxTextLength),
+  name: (value) => isLine(value, maxNameLength),
   provider: (value) => /^[a-z0-9][a-z0-9_-]*$/.test(String(value)),
   models: (value) => Array.isArray(value) && value.length > 0 && !value.includes(""),
   positive: (value) => isWhole(value, 1),
@@ -19,6 +20,11 @@ const isValid: Readonly<Record<AttributeKind, (value: unknown, nowMs: number) =>
   period: (value) => budgetPeriods.some((period) => period === value),
   moment: (value, nowMs) => isWhole(value, nowMs + 1),
 };
+
+function isLine(value: unknown, most: number): boolean {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for.
+  return String(value).length <= most && !/[\u0000-\u001f\u007f]/.test(String(value));
+}
 
 function isWhole(value: unknown, least: number): boolean {
   return typeof value === "number" && Number.isSafeInteger(value) && value >= least;

@@ -1,12 +1,13 @@
 import { assert } from "../../base/assert.ts";
 import { dateOfDay } from "../../base/clock.ts";
 import { creditsFromNano } from "../../base/money.ts";
+import { nextPeriodStart, periodStart } from "../../base/period.ts";
 import { effectiveStatus } from "../../keys/status.ts";
 import type { AccountSummary } from "../../ledger/accounts.ts";
-import { nextPeriodStart, periodStart } from "../../ledger/period.ts";
-import { emptyTotals, type KeyRecord } from "../../store/store.ts";
+import { emptyAccount, emptyKey, type KeyRecord } from "../../store/store.ts";
 import { iso, isoOrNull } from "../iso-time.ts";
 import type { KeyView } from "../views.ts";
+import { capDocument, readCaps } from "./cap-document.ts";
 import type { OperationContext } from "./context.ts";
 import { attributeDocument } from "./key-document.ts";
 
@@ -26,6 +27,7 @@ type KeyAccount = Pick<
   | "budgetUsed"
   | "budgetRemaining"
   | "periodEndsMs"
+  | "caps"
   | "requests"
   | "inputTokens"
   | "outputTokens"
@@ -48,6 +50,7 @@ export function summarizeKey(
     ...attributeDocument(key),
     created_at: iso(key.createdAtMs),
     previous_secret_until: graceLasts ? isoOrNull(key.previousUntilMs) : null,
+    caps: account.caps.filter(({ bound }) => bound === "key_cap").map((cap) => capDocument(cap, key.mode)),
     credit: isCredit
       ? {
           purchased: creditsFromNano(account.purchased),
@@ -93,13 +96,14 @@ async function summaryFrom(
   key: KeyRecord,
   lastUsedDay: number | null,
 ): Promise<KeySummary> {
-  const totals = (await store.readTotals(key.id)) ?? emptyTotals(key.id);
+  const totals = (await store.readTotals(key.id)) ?? { ...emptyAccount(key.accountId), ...emptyKey(key.id) };
   const nowMs = clock.wallMs();
   // The account remembers its latest period with a charge; in a newer one nothing has been used yet. A period that was made
   // longer since began before that, and what was used counts on.
   const budgetUsed = totals.periodStartMs >= periodStart(key.period, nowMs) ? totals.periodUsed : 0;
   const account = {
     ...totals,
+    caps: await readCaps(store, key, nowMs),
     budgetTokens: key.budgetTokens,
     budgetUsed,
     budgetRemaining: key.budgetTokens === null ? null : Math.max(0, key.budgetTokens - budgetUsed),

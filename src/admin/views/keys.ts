@@ -9,10 +9,12 @@ import {
 import { count, credits, moment, nullable, oneOf } from "./shapes.ts";
 
 export const keyStatuses = ["active", "disabled", "suspended", "revoked", "expired"] as const;
+export const capPeriods = ["day", "week", "month"] as const;
 
 /** How each kind of attribute is written. */
 const attributeKinds = {
   text: nullable(Type.String()),
+  name: nullable(Type.String()),
   provider: Type.String({ description: "A provider's name, or `all`." }),
   models: nullable(Type.Array(Type.String())),
   positive: nullable(Type.Integer({ minimum: 1 })),
@@ -40,13 +42,23 @@ const budgetStanding = Type.Object({
   resets_at: nullable(moment),
 });
 
+export const capView = Type.Object({
+  limit: Type.Number({ description: "Credits or tokens; with what it is raised by in this period." }),
+  period: oneOf(capPeriods),
+  models: nullable(Type.String({ description: "A pattern, in which * stands for anything." })),
+  used: Type.Number(),
+  resets_at: nullable(moment),
+});
+export type CapView = Static<typeof capView>;
+
 const keyFields = {
   id: Type.String(),
-  account: Type.String({ description: "The id of the account that it draws on, which no other key does." }),
+  account: Type.String({ description: "The id of the account that it draws on." }),
   prefix: Type.String({ description: "The first characters of the key; not secret." }),
   mode: oneOf(keyModes),
   status: oneOf(keyStatuses),
   ...shownAttributes,
+  caps: Type.Array(capView),
   created_at: moment,
   previous_secret_until: nullable(moment),
   credit: nullable(creditStanding),

@@ -23,30 +23,50 @@ const usual = 1_000;
 /** A row may be megabytes long. */
 const large = 20;
 
-/** What an account adds up. */
-const sums = numbers(
-  ..."posted purchased used day day_spend period_start_ms period_used".split(" "),
-  ..."requests input_tokens output_tokens last_cost_nano".split(" "),
-);
 const figures = numbers(...figureColumnNames);
 
 /** In an order in which each refers only to those before. */
 export const copiedTables: readonly CopiedTable[] = [
   table("accounts", ["no"], {
     ...numbers("no"),
-    ...texts("id", "mode"),
-    ...numbers("created_at_ms"),
+    ...texts("id", "mode", "account_label", "key_caps"),
+    ...numbers("created_at_ms", "is_open", "closed_at_ms", "account_revision"),
     ...ofKey(accountTerms),
-    ...sums,
+    ...numbers("posted", "purchased", "used", "period_start_ms", "period_used", "counted_at_ms"),
   }),
   table("keys", ["no"], {
     ...numbers("no", "account_no", "created_at_ms", "revision"),
     ...texts("id"),
     ...ofKey(keyColumns),
   }),
+  table("key_sums", ["key_no"], {
+    ...numbers(
+      "key_no",
+      "day",
+      "day_spend",
+      "spent",
+      "requests",
+      "input_tokens",
+      "output_tokens",
+      "last_cost_nano",
+    ),
+  }),
+  table("caps", ["no"], {
+    ...numbers("no", "account_no", "key_no", "amount", "extra", "extra_period_ms", "period_start_ms", "used"),
+    ...texts("period", "models"),
+  }),
   table("rates", ["id"], { ...numbers("id"), ...texts("rates") }),
   table("entries", ["id"], {
-    ...numbers("id", "account_no", "key_no", "amount", "at_ms", "period_start_ms", "revision"),
+    ...numbers(
+      "id",
+      "account_no",
+      "key_no",
+      "amount",
+      "at_ms",
+      "period_start_ms",
+      "counted_at_ms",
+      "revision",
+    ),
     ...texts("kind", "exchange_id", "basis", "outcome", "reference", "note"),
     ...texts("route", "model", "provider", "upstream_model"),
     stream: "flag",

@@ -82,12 +82,12 @@ function countUsage(table: CopiedTable, rows: readonly CopiedRow[]): number {
 
 /** The totals of all accounts as text, to be compared; refused if those that are kept are not those of the entries. */
 function audited(accounts: readonly RecomputedTotals[], name: string): string {
-  const lines = accounts.map(({ kept, recomputed }) => {
+  const lines = accounts.map(({ keyId, where, kept, recomputed }) => {
     const [one, other] = [textOf(kept), textOf(recomputed)];
-    if (one === other) return one;
+    if (one === other) return `${keyId} ${where} ${one}`;
     throw new StoreRefusal(
       "corrupt",
-      `The books of ${name} do not agree for key ${kept.keyId}. Nothing was copied. \`sluice ledger audit\` tells what differs.`,
+      `The books of ${name} do not agree for ${where} of key ${keyId}. Nothing was copied. \`sluice ledger audit\` tells what differs.`,
     );
   });
   return lines.toSorted().join("\n");

@@ -80,7 +80,7 @@ export function withPostgresTarget<Result>(
     const whole = async (query: Query) => {
       await keepOthersOut(query, name);
       const [found] = await query<{ isEmpty: boolean }>(
-        `SELECT NOT EXISTS (SELECT FROM keys) AND NOT EXISTS (SELECT FROM entries) AND NOT EXISTS (SELECT FROM audit_log)
+        `SELECT NOT EXISTS (SELECT FROM keys) AND NOT EXISTS (SELECT FROM accounts) AND NOT EXISTS (SELECT FROM entries) AND NOT EXISTS (SELECT FROM audit_log)
           AND NOT EXISTS (SELECT FROM admin_token) AS "isEmpty"`,
       );
       if (found?.isEmpty !== true) {
@@ -227,8 +227,8 @@ function fromList(column: string, type: ColumnType): string {
 
 /** Where a table is not read as it is. A period that was turned by a hold alone is that of the last charge again. */
 const sources: Readonly<Record<string, string>> = {
-  accounts: `(SELECT no, id, mode, budget_tokens, period, created_at_ms, posted, purchased, used, day, day_spend,
-      requests, input_tokens, output_tokens, last_cost_nano, coalesce(c.period_start_ms, 0) AS period_start_ms,
+  accounts: `(SELECT no, id, mode, account_label, is_open, closed_at_ms, key_caps, account_revision, counted_at_ms,
+      budget_tokens, period, created_at_ms, posted, purchased, used, coalesce(c.period_start_ms, 0) AS period_start_ms,
       coalesce(c.period_used, 0) AS period_used
     FROM accounts LEFT JOIN LATERAL (
       SELECT period_start_ms, -sum(amount)::int8 AS period_used FROM entries
@@ -260,6 +260,7 @@ WHERE id = ANY ($1::text[]::int8[]) AND reference IS NOT NULL`;
 const numberedTables = [
   ["accounts", "no"],
   ["keys", "no"],
+  ["caps", "no"],
   ["entries", "id"],
   ["exchange_endings", "id"],
   ["given_ids", "no"],

@@ -1,8 +1,10 @@
 import type { Clock } from "../../base/clock.ts";
-import { openingCredit } from "../operator-entry.ts";
+import { openingBalance, openingCredit } from "../operator-entry.ts";
 import type {
-  AccountTotals,
+  AccountChanges,
+  AccountRecord,
   CallerId,
+  CapLimit,
   Changes,
   Entry,
   ExchangeEnding,
@@ -12,10 +14,14 @@ import type {
   KeyRecord,
   ResponsePart,
   StoredResponse,
+  Totals,
 } from "../records.ts";
 import { summarizeUsage } from "../reporting/usage-summary.ts";
 import {
+  type AccountQuery,
+  type AccountStanding,
   type AuditedEntry,
+  type CapOwner,
   type EndingsPruning,
   type EntryQuery,
   type GroupFigures,
@@ -42,9 +48,11 @@ import { listNodes } from "./node/list-nodes.ts";
 import { PostgresReports } from "./reports/reports.ts";
 import { rollUp } from "./rollup.ts";
 import { settledThrough } from "./settled-ids.ts";
+import * as accounts from "./tables/account-table.ts";
 import { PostgresAdminRecords } from "./tables/admin-records.ts";
 import { auditSums } from "./tables/audit.ts";
 import { insertCallerIds, pruneCallerIds } from "./tables/caller-id-table.ts";
+import { allCapTotals, capTotalsOf, extendCap, setCaps } from "./tables/cap-table.ts";
 import { insertEndings, pruneEndings } from "./tables/ending-table.ts";
 import * as entries from "./tables/entry-table.ts";
 import { findGivenIds, insertGivenIds, pruneGivenIds } from "./tables/given-id-table.ts";
@@ -91,12 +99,69 @@ export class PostgresStore implements Store {
     return this.#database.readAll(async (query) => {
       return {
         revision: await readRevision(query),
+        accounts: await accounts.allAccounts(query),
         keys: await keys.allKeys(query),
-        accounts: await entries.allTotals(query),
+        accountTotals: await entries.allAccountTotals(query),
+        keyTotals: await entries.allKeyTotals(query),
+        capTotals: await allCapTotals(query),
         openHolds: await entries.openHolds(query),
-        unbalancedKeyId: await entries.unbalancedKeyId(query),
+        unbalancedId: await entries.unbalancedId(query),
       };
     });
+  }
+
+  insertAccount(account: AccountRecord, openingTopUpNano: number): Promise<void> {
+    return this.#database.changeAll(async (query) => {
+      await accounts.insertAccount(query, account);
+      if (openingTopUpNano === 0) return;
+      await recordOperatorEntry(query, "topup", openingBalance(account, openingTopUpNano));
+    });
+  }
+
+  updateAccount(accountId: string, changes: AccountChanges): Promise<AccountRecord> {
+    return this.#database.changeAll((query) => accounts.updateAccount(query, accountId, changes));
+  }
+
+  async findAccount(accountId: string): Promise<AccountRecord | null> {
+    return (await accounts.accountById(this.#database.read, accountId))?.account ?? null;
+  }
+
+  listAccounts(query: AccountQuery): Promise<readonly AccountRecord[]> {
+    return accounts.listAccounts(this.#database.read, query);
+  }
+
+  readAccounts(accountIds: readonly string[]): Promise<readonly AccountStanding[]> {
+    return this.#database.readAll(async (query) => {
+      const standings: AccountStanding[] = [];
+      for (const id of accountIds) {
+        const { no } = await accounts.requireAccount(query, id);
+        const { held, ...totals } = await entries.accountTotals(query, no, { lock: false });
+        const found = await keys.keysOfAccounts(query, [no]);
+        standings.push({
+          totals,
+          held,
+          keys: found.map(({ key }) => key),
+          caps: await capTotalsOf(query, [no]),
+        });
+      }
+      return standings;
+    });
+  }
+
+  moveKey(keyId: string, accountId: string): Promise<KeyRecord> {
+    return this.#database.changeAll((query) => keys.moveKey(query, keyId, accountId));
+  }
+
+  setCaps(owner: CapOwner, caps: readonly CapLimit[], nowMs: number): Promise<void> {
+    return this.#database.changeAll((query) =>
+      keys.changeCaps(query, owner, (numbered, before) => setCaps(query, numbered, before, caps, nowMs)),
+    );
+  }
+
+  extendCap(owner: CapOwner, capNo: number, amount: number, nowMs: number): Promise<void> {
+    return this.#database.changeAll((query) =>
+      keys.changeCaps(query, owner, (numbered) => extendCap(query, numbered, capNo, amount, nowMs)),
+    );
   }
 
   insertKey(key: KeyRecord, openingTopUpNano: number): Promise<void> {
@@ -139,6 +204,7 @@ export class PostgresStore implements Store {
     return this.#database.readAll(async (query) => {
       return {
         revision: await readRevision(query),
+        accounts: await accounts.accountsChangedSince(query, revision),
         keys: await keys.keysChangedSince(query, revision),
         entries: await entries.entriesChangedSince(query, revision),
       };
@@ -197,7 +263,7 @@ export class PostgresStore implements Store {
     await pruneEndings(this.#database.change, pruning);
   }
 
-  readTotals(keyId: string): Promise<AccountTotals | null> {
+  readTotals(keyId: string): Promise<Totals | null> {
     return entries.totalsOfKey(this.#database.read, keyId);
   }
 

@@ -62,7 +62,7 @@ export async function withSqliteTarget<Result>(
 
 function isEmpty(database: Database): boolean {
   const found = database.query<{ isEmpty: number }, []>(
-    `SELECT NOT EXISTS (SELECT 1 FROM keys) AND NOT EXISTS (SELECT 1 FROM audit_log)
+    `SELECT NOT EXISTS (SELECT 1 FROM keys WHERE no > 0) AND NOT EXISTS (SELECT 1 FROM accounts) AND NOT EXISTS (SELECT 1 FROM audit_log)
       AND NOT EXISTS (SELECT 1 FROM admin_token) AS isEmpty`,
   );
   return found.get()?.isEmpty === 1;
@@ -112,7 +112,7 @@ class SqliteEnd implements CopySource, CopyTarget {
     const key = table.key.map((name) => `${tableOf(table)}.${name}`).join(", ");
     const where = after === null ? "" : `WHERE (${key}) > (${table.key.map(() => "?").join(", ")})`;
     const statement = this.#database.query<Record<string, StoredValue>, SQLQueryBindings[]>(
-      `SELECT ${selected.join(", ")} FROM ${tableOf(table)} ${where} ORDER BY ${key} LIMIT ${table.rowsAtOnce}`,
+      `SELECT ${selected.join(", ")} FROM ${rowsOf[table.name] ?? tableOf(table)} ${where} ORDER BY ${key} LIMIT ${table.rowsAtOnce}`,
     );
     const places = table.key.map((name) => columns.findIndex(([column]) => column === name));
     const cursor = after === null ? [] : places.map((place) => bound(after[place] ?? null));
@@ -153,31 +153,26 @@ function tableOf({ name }: CopiedTable): string {
   return name === "progress" ? "state" : name;
 }
 
+/** The row that stands for no key is in every database of this kind. */
+const rowsOf: Readonly<Record<string, string>> = { keys: "(SELECT * FROM keys WHERE no > 0) AS keys" };
+
 function insertion(table: CopiedTable): string {
   if (table.name === "progress") return updateState;
   const values = {
     ...Object.fromEntries(Object.keys(table.columns).map((name) => [name, `$${name}`])),
     ...writtenAs[table.name],
   };
-  const written = Object.entries(values).filter(([, value]) => value !== absent);
-  const names = written.map(([name]) => name).join(", ");
-  return `INSERT INTO ${table.name} (${names}) VALUES (${written.map(([, value]) => value).join(", ")})`;
+  return `INSERT INTO ${table.name} (${Object.keys(values).join(", ")}) VALUES (${Object.values(values).join(", ")})`;
 }
 
-/** Columns that this schema has no place for. */
-const absent = "";
-
 const readAs: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  accounts: {
-    created_at_ms: "coalesce((SELECT min(created_at_ms) FROM keys WHERE account_no = accounts.no), 0)",
-  },
   entries: { account_no: "coalesce(account_no, key_no)" },
   progress: { entries_through: "rolled_up_through", endings_through: "endings_rolled_up_through" },
 };
 
 /** An entry names its account only if that is not the key's own, which has the key's number. */
 const writtenAs: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  accounts: { created_at_ms: absent, floor: `iif($mode = 'credit', 0, ${Number.MIN_SAFE_INTEGER})` },
+  accounts: { floor: `iif($mode = 'credit' AND NOT $is_open, 0, ${Number.MIN_SAFE_INTEGER})` },
   entries: { account_no: "nullif($account_no, $key_no)" },
 };
 

@@ -14,6 +14,7 @@ import sixth from "./migrations/006.sql" with { type: "text" };
 import seventh from "./migrations/007.sql" with { type: "text" };
 import eighth from "./migrations/008.sql" with { type: "text" };
 import ninth from "./migrations/009.sql" with { type: "text" };
+import tenth from "./migrations/010.sql" with { type: "text" };
 
 /** The schema's version is the number of migrations that have run; it is kept in `user_version`. */
 export const migrations: readonly string[] = [
@@ -26,6 +27,7 @@ export const migrations: readonly string[] = [
   seventh,
   eighth,
   ninth,
+  tenth,
 ];
 
 export interface MigrationOptions {

@@ -1,10 +1,12 @@
 import type { Database } from "bun:sqlite";
 import type { StoreStats, Trouble } from "../health.ts";
 import type { Journal } from "../journal/journal.ts";
-import { openingCredit } from "../operator-entry.ts";
+import { openingBalance, openingCredit } from "../operator-entry.ts";
 import type {
-  AccountTotals,
+  AccountChanges,
+  AccountRecord,
   CallerId,
+  CapLimit,
   Changes,
   ChargeEntry,
   Entry,
@@ -14,10 +16,15 @@ import type {
   KeyChanges,
   KeyRecord,
   ResponsePart,
+  Totals,
 } from "../records.ts";
 import { summarizeUsage } from "../reporting/usage-summary.ts";
 import type {
+  AccountQuery,
+  AccountStanding,
   AuditedEntry,
+  CapOwner,
+  CountedCaps,
   EndingsPruning,
   EntryQuery,
   GroupFigures,
@@ -38,8 +45,10 @@ import type {
 import { patiently } from "./connection.ts";
 import { type FilesParts, SqliteFiles } from "./files/store-files.ts";
 import { SqliteReports } from "./reports/reports.ts";
+import { AccountTable } from "./tables/account-table.ts";
 import { SqliteAdminRecords } from "./tables/admin-records.ts";
 import { CallerIdTable } from "./tables/caller-id-table.ts";
+import { CapTable } from "./tables/cap-table.ts";
 import { EntryTable } from "./tables/entry-table.ts";
 import { GivenIdTable } from "./tables/given-id-table.ts";
 import { KeyTable } from "./tables/key-table.ts";
@@ -65,6 +74,8 @@ export class SqliteStore implements JournaledStore {
   readonly #parts: StoreParts;
   readonly #database: Database;
   readonly #revision: Revision;
+  readonly #caps: CapTable;
+  readonly #accounts: AccountTable;
   readonly #keys: KeyTable;
   readonly #entries: EntryTable;
   readonly #operator: OperatorEntries;
@@ -79,9 +90,11 @@ export class SqliteStore implements JournaledStore {
     const database = parts.database;
     this.#database = database;
     this.#revision = new Revision(database);
-    this.#keys = new KeyTable(database, this.#revision);
+    this.#caps = new CapTable(database);
+    this.#accounts = new AccountTable(database, this.#revision, this.#caps);
+    this.#keys = new KeyTable(database, this.#revision, this.#accounts, this.#caps);
     this.#entries = new EntryTable(database);
-    this.#operator = new OperatorEntries(database, this.#keys, this.#entries, this.#revision);
+    this.#operator = new OperatorEntries(database, this.#keys, this.#accounts, this.#entries, this.#revision);
     this.#responses = new ResponseTable(database);
     this.#givenIds = new GivenIdTable(database);
     this.#callerIds = new CallerIdTable(database);
@@ -107,11 +120,70 @@ export class SqliteStore implements JournaledStore {
   load(): Promise<Snapshot> {
     return this.#read(() => ({
       revision: this.#revision.read(),
+      accounts: this.#accounts.all(),
       keys: this.#keys.all(),
-      accounts: this.#entries.allTotals(),
+      accountTotals: this.#entries.allAccountTotals(),
+      keyTotals: this.#entries.allKeyTotals(),
+      capTotals: this.#caps.allTotals(),
       openHolds: this.#entries.openHolds(),
-      unbalancedKeyId: this.#entries.unbalancedKeyId(),
+      unbalancedId: this.#entries.unbalancedId(),
     }));
+  }
+
+  insertAccount(account: AccountRecord, openingTopUpNano: number): Promise<void> {
+    return this.#change(() => {
+      this.#accounts.insertShared(account);
+      if (openingTopUpNano !== 0) this.#operator.record("topup", openingBalance(account, openingTopUpNano));
+    });
+  }
+
+  updateAccount(accountId: string, changes: AccountChanges): Promise<AccountRecord> {
+    return this.#change(() => this.#accounts.update(accountId, changes));
+  }
+
+  findAccount(accountId: string): Promise<AccountRecord | null> {
+    return this.#read(() => this.#accounts.byId(accountId)?.account ?? null);
+  }
+
+  listAccounts(query: AccountQuery): Promise<readonly AccountRecord[]> {
+    return this.#read(() => this.#accounts.list(query));
+  }
+
+  readAccounts(accountIds: readonly string[]): Promise<readonly AccountStanding[]> {
+    return this.#read(() =>
+      accountIds.map((id) => {
+        const { no } = this.#accounts.require(id);
+        const caps = this.#caps.totalsOfAccount(no);
+        return { totals: this.#entries.totals(no), held: null, keys: this.#keys.ofAccount(no), caps };
+      }),
+    );
+  }
+
+  moveKey(keyId: string, accountId: string): Promise<KeyRecord> {
+    return this.#change(() => this.#keys.move(keyId, accountId));
+  }
+
+  setCaps(owner: CapOwner, caps: readonly CapLimit[], nowMs: number): Promise<void> {
+    return this.#change(() => {
+      if ("keyId" in owner) this.#keys.setCaps(owner.keyId, caps, nowMs);
+      else this.#accounts.setCaps(owner.accountId, caps, nowMs);
+    });
+  }
+
+  extendCap(owner: CapOwner, capNo: number, amount: number, nowMs: number): Promise<void> {
+    return this.#change(() => {
+      if ("keyId" in owner) this.#keys.extendCap(owner.keyId, capNo, amount, nowMs);
+      else this.#accounts.extendCap(owner.accountId, capNo, amount, nowMs);
+    });
+  }
+
+  /** What the writer's thread has committed and not yet acknowledged is in the database already. */
+  countCaps(capNos: readonly number[]): CountedCaps {
+    const count = this.#database.transaction(() => ({
+      totals: this.#caps.totals(capNos),
+      pending: this.unwritten.filter(({ exchangeId }) => !this.#entries.hasRecentCharge(exchangeId)),
+    }));
+    return count.deferred();
   }
 
   insertKey(key: KeyRecord, openingTopUpNano: number): Promise<void> {
@@ -159,6 +231,7 @@ export class SqliteStore implements JournaledStore {
   changesSince(revision: number): Promise<Changes> {
     return this.#read(() => ({
       revision: this.#revision.read(),
+      accounts: this.#accounts.changedSince(revision),
       keys: this.#keys.changedSince(revision),
       entries: this.#entries.changedSince(revision),
     }));
@@ -213,10 +286,11 @@ export class SqliteStore implements JournaledStore {
     return this.commit([{ kind: "prune", ...pruning }]);
   }
 
-  readTotals(keyId: string): Promise<AccountTotals | null> {
+  readTotals(keyId: string): Promise<Totals | null> {
     return this.#read(() => {
       const found = this.#keys.byId(keyId);
-      return found === null ? null : this.#entries.totals(found.accountNo);
+      if (found === null) return null;
+      return { ...this.#entries.totals(found.accountNo), ...this.#entries.keyTotals(found.no) };
     });
   }
 

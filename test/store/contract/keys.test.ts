@@ -78,6 +78,7 @@ describe("a key", () => {
       expect(changed).toEqual({ ...key, label: "new", status: "disabled", models: ["m"] });
       expect(await store.changesSince(before)).toEqual({
         revision: before + 1,
+        accounts: [],
         keys: [changed],
         entries: [],
       });

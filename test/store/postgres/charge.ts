@@ -46,11 +46,11 @@ async function book(query: Query, { charge, record, response, ending }: SettleIt
     asked_model: charge.askedModel,
   });
   if (charge.overrun > 0) await insert(query, { ...common, kind: "overrun", amount: charge.overrun });
-  await query(updateAccount, [
-    found.accountNo,
+  await query(updateAccount, [found.accountNo, charge.charged, charge.periodStartMs]);
+  await query(updateKey, [
+    found.no,
     charge.charged,
     Math.floor(charge.atMs / 86_400_000),
-    charge.periodStartMs,
     record === null ? 0 : 1,
     record === null ? 0 : totalInput(record.usage),
     record?.usage.outputTokens ?? 0,
@@ -159,13 +159,18 @@ const updateAccount = `
 UPDATE accounts SET
   posted = posted - $2::int8,
   used = used + $2::int8,
+  period_used = CASE WHEN $3::int8 = period_start_ms THEN period_used + $2::int8
+    WHEN $3::int8 > period_start_ms THEN $2::int8 ELSE period_used END,
+  period_start_ms = greatest(period_start_ms, $3::int8)
+WHERE no = $1::int`;
+
+const updateKey = `
+UPDATE key_sums SET
+  spent = spent + $2::int8,
   day_spend = CASE WHEN $3::int = day THEN day_spend + $2::int8 WHEN $3::int > day THEN $2::int8 ELSE day_spend END,
   day = greatest(day, $3::int),
-  period_used = CASE WHEN $4::int8 = period_start_ms THEN period_used + $2::int8
-    WHEN $4::int8 > period_start_ms THEN $2::int8 ELSE period_used END,
-  period_start_ms = greatest(period_start_ms, $4::int8),
-  requests = requests + $5::int,
-  input_tokens = input_tokens + $6::int8,
-  output_tokens = output_tokens + $7::int8,
-  last_cost_nano = coalesce($8::int8, last_cost_nano)
-WHERE no = $1::int`;
+  requests = requests + $4::int,
+  input_tokens = input_tokens + $5::int8,
+  output_tokens = output_tokens + $6::int8,
+  last_cost_nano = coalesce($7::int8, last_cost_nano)
+WHERE key_no = $1::int`;

@@ -67,7 +67,7 @@ test.skipIf(!hasStrace).each(steps)(
       const isKilled = restoreKilledAt(call, nth, data, copy);
       const said = await finishRestore(data, nowMs + 1);
       const store = await openSqliteStore({ dir: data, clock: systemClock, role: "gateway" });
-      const [account] = (await store.load()).accounts;
+      const [account] = (await store.load()).accountTotals;
       await store.close();
       expect([400, 1_000]).toContain(account?.posted ?? 0);
       const backups = join(data, "backups");

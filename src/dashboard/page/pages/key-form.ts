@@ -24,6 +24,7 @@ interface FieldText {
 
 export const fieldTexts: Readonly<Record<KeyField, FieldText>> = {
   label: { label: "Label", placeholder: "Who or what uses it" },
+  owner: { label: "Owner", placeholder: "An e-mail address, or any name" },
   budget: { label: "Token budget", placeholder: "no limit", subject: "The token budget" },
   period: { label: "Renewed" },
   scope: { label: "Provider scope" },
@@ -35,6 +36,7 @@ export const fieldTexts: Readonly<Record<KeyField, FieldText>> = {
 /** The form, row by row. */
 export const fieldRows: readonly (readonly KeyField[])[] = [
   ["label"],
+  ["owner"],
   ["budget", "period"],
   ["scope", "rpm"],
   ["models"],

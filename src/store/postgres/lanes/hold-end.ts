@@ -33,6 +33,8 @@ interface ChargeColumns {
   readonly key: string;
   readonly opened: number;
   readonly period: number;
+  /** Absent in what an earlier build has kept in its file. */
+  readonly counted?: number | undefined;
   readonly cost: number;
   readonly at: number;
   readonly basis: string;
@@ -61,15 +63,27 @@ interface ChargeColumns {
 }
 
 const columnsOfRecord = 14;
-const columnsAfterId = 13 + columnsOfRecord;
+const columnsAfterId = 14 + columnsOfRecord;
 
 /** A row of `sluice_hold_end`. */
 export function endRow({ id, charge }: HoldEnd): string {
   if (charge === null) return `(${textField(id)}${",".repeat(columnsAfterId)})`;
-  const { key, opened, period, cost, at, basis, outcome, list_cost, model, provider } = charge;
+  const {
+    key,
+    opened,
+    period,
+    counted = opened,
+    cost,
+    at,
+    basis,
+    outcome,
+    list_cost,
+    model,
+    provider,
+  } = charge;
   const { rates, quantities, asked } = charge;
   const paid =
-    `(${textField(id)},${textField(key)},${opened},${period},${cost},${at},${textField(basis)},${textField(outcome)},` +
+    `(${textField(id)},${textField(key)},${opened},${period},${counted},${cost},${at},${textField(basis)},${textField(outcome)},` +
     `${plainField(list_cost)},${textField(model)},${textField(provider)},` +
     `${rates.id},${textField(quantities)},${textField(asked)}`;
   return charge.recorded === undefined
@@ -121,6 +135,7 @@ export function endOf(order: ChargeOrder): HoldEnd {
       key: order.keyId,
       opened: order.openedAtMs,
       period: order.periodStartMs,
+      counted: order.countedAtMs,
       cost: order.cost,
       at: order.atMs,
       basis: order.basis,

@@ -1,5 +1,6 @@
 import { assert } from "../../../base/assert.ts";
-import type { HoldDecision, HoldOrder, HoldVerdict } from "../../node.ts";
+import type { HoldDecision, HoldOrder, HoldVerdict, VerdictBound } from "../../node.ts";
+import type { BudgetPeriod } from "../../records.ts";
 import { figureAt } from "./figure-at.ts";
 import { textField } from "./row-text.ts";
 
@@ -18,13 +19,23 @@ const decisions: readonly HoldDecision[] = [
   "suspended",
   "revoked",
   "expired",
+  "closed",
 ];
 
-const figuresPerVerdict = 5;
+const periods: readonly BudgetPeriod[] = ["none", "day", "week", "month"];
+
+const figuresPerVerdict = 12;
 /** A budget without a limit has so much, in SQL. */
 const withoutLimit = 2 ** 62;
 
-const unknownKey: HoldVerdict = { decision: "unknown_key", balance: 0, remaining: 0, periodStartMs: 0 };
+const unknownKey: HoldVerdict = {
+  decision: "unknown_key",
+  balance: 0,
+  remaining: 0,
+  periodStartMs: 0,
+  countedAtMs: 0,
+  bound: { kind: "balance", capNo: 0, period: "none", limit: null, used: 0, periodStartMs: 0 },
+};
 
 /** In the order in which they were asked for. The database says nothing about an order whose key there is not. */
 export function verdictsOf(count: number, figures: ArrayLike<number> | null): HoldVerdict[] {
@@ -39,12 +50,32 @@ export function verdictsOf(count: number, figures: ArrayLike<number> | null): Ho
 function verdictAt(figures: ArrayLike<number>, at: number): HoldVerdict {
   const decision = decisions[figureAt(figures, at + 1) - 1];
   assert(decision !== undefined, "a verdict of sluice_open_holds has a name");
-  const balance = figureAt(figures, at + 2);
-  const isLimited = balance < withoutLimit;
   return {
     decision,
-    balance: isLimited ? balance : Number.POSITIVE_INFINITY,
-    remaining: isLimited ? Math.max(0, figureAt(figures, at + 3)) : Number.POSITIVE_INFINITY,
+    balance: limited(figureAt(figures, at + 2)),
+    remaining: Math.max(0, limited(figureAt(figures, at + 3))),
+    periodStartMs: figureAt(figures, at + 4),
+    countedAtMs: figureAt(figures, at + 5),
+    bound: boundAt(figures, at + 6),
+  };
+}
+
+/** Something may be held of it, so that it is no longer the whole. */
+function limited(figure: number): number {
+  return figure < withoutLimit / 2 ? figure : Number.POSITIVE_INFINITY;
+}
+
+function boundAt(figures: ArrayLike<number>, at: number): VerdictBound {
+  const limit = figureAt(figures, at + 1);
+  const period = periods[figureAt(figures, at + 3)];
+  assert(period !== undefined, "a period of sluice_open_holds has a name");
+  const own = limit < 0 ? "balance" : "budget";
+  return {
+    kind: ([own, "key_cap", "account_cap"] as const)[figureAt(figures, at)] ?? own,
+    capNo: figureAt(figures, at + 5),
+    period,
+    limit: limit < 0 ? null : limit,
+    used: figureAt(figures, at + 2),
     periodStartMs: figureAt(figures, at + 4),
   };
 }

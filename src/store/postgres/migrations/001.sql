@@ -15,32 +15,38 @@ CREATE TABLE state (
 ) WITH (fillfactor = 20);
 INSERT INTO state (id, revision) VALUES (1, 0);
 
--- Who pays: a balance (credit) or a budget (tokens), and the sums over its entries and usage records.
+-- Who pays: a balance (credit) or a budget (tokens) that one or more keys draw on, and the sums over its entries. Names that a column
+-- of `keys` has too are longer, because both are read together.
 CREATE TABLE accounts (
   no int PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
   id text NOT NULL UNIQUE,
+  account_label text,
   -- credit or token_budget; never changes.
   mode text NOT NULL,
+  -- 1 if it is billed afterwards: `posted` may then fall below 0.
+  is_open int NOT NULL DEFAULT 0,
+  -- NULL while it is in use.
+  closed_at_ms int8,
   -- NULL means without a limit; always so for credit.
   budget_tokens int8,
   -- day, week, month or none.
   period text NOT NULL,
+  -- A JSON array of the caps that new keys get; NULL where there are none.
+  key_caps text,
   created_at_ms int8 NOT NULL,
+  -- The store's revision that its last change raised.
+  account_revision int8 NOT NULL DEFAULT 0,
   posted int8 NOT NULL DEFAULT 0,
   -- The sum of the open holds; for a token budget those of the current period.
   held int8 NOT NULL DEFAULT 0,
   purchased int8 NOT NULL DEFAULT 0,
   used int8 NOT NULL DEFAULT 0,
-  day int NOT NULL DEFAULT 0,
-  day_spend int8 NOT NULL DEFAULT 0,
   period_start_ms int8 NOT NULL DEFAULT 0,
   period_used int8 NOT NULL DEFAULT 0,
-  requests int8 NOT NULL DEFAULT 0,
-  input_tokens int8 NOT NULL DEFAULT 0,
-  output_tokens int8 NOT NULL DEFAULT 0,
-  last_cost_nano int8 NOT NULL DEFAULT 0,
+  -- The latest moment that a hold has counted at.
+  counted_at_ms int8 NOT NULL DEFAULT 0,
   -- One constraint, because PostgreSQL reads each anew for every statement that changes a row.
-  CONSTRAINT accounts_are_sound CHECK (held >= 0 AND posted = purchased - used AND (posted >= 0 OR mode <> 'credit'))
+  CONSTRAINT accounts_are_sound CHECK (held >= 0 AND posted = purchased - used AND (posted >= 0 OR mode <> 'credit' OR is_open = 1))
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
 
 -- A key draws on one account.
@@ -51,6 +57,8 @@ CREATE TABLE keys (
   hash text NOT NULL UNIQUE,
   prefix text NOT NULL,
   label text,
+  -- Who it belongs to.
+  owner text,
   status text NOT NULL CHECK (status IN ('active', 'disabled', 'suspended', 'revoked')),
   scope text NOT NULL,
   -- A JSON array of model ids; NULL means all.
@@ -62,10 +70,45 @@ CREATE TABLE keys (
   previous_until_ms int8,
   revision int8 NOT NULL
 );
+CREATE INDEX accounts_by_revision ON accounts (account_revision);
 CREATE INDEX keys_by_account ON keys (account_no);
 CREATE INDEX keys_by_prefix ON keys (prefix);
 CREATE INDEX keys_by_revision ON keys (revision);
 CREATE INDEX keys_by_previous_hash ON keys (previous_hash) WHERE previous_hash IS NOT NULL;
+
+-- What a key has used itself, whichever account paid for it. Its row is locked by whoever counts against the key's caps, after the accounts:
+-- a key that has moved may have holds on two of them.
+CREATE TABLE key_sums (
+  key_no int PRIMARY KEY,
+  day int NOT NULL DEFAULT 0,
+  day_spend int8 NOT NULL DEFAULT 0,
+  spent int8 NOT NULL DEFAULT 0,
+  requests int8 NOT NULL DEFAULT 0,
+  input_tokens int8 NOT NULL DEFAULT 0,
+  output_tokens int8 NOT NULL DEFAULT 0,
+  last_cost_nano int8 NOT NULL DEFAULT 0
+) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
+
+-- What a key or an account may take in a period, by the UTC calendar. `used` is the sum of the charges of that period, `held` that of the
+-- open holds.
+CREATE TABLE caps (
+  no int PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
+  -- One of both.
+  account_no int,
+  key_no int,
+  amount int8 NOT NULL,
+  period text NOT NULL CHECK (period IN ('day', 'week', 'month')),
+  -- A pattern, in which * stands for anything; NULL means all models.
+  models text,
+  -- What the amount is raised by in one period alone.
+  extra int8 NOT NULL DEFAULT 0,
+  extra_period_ms int8 NOT NULL DEFAULT 0,
+  period_start_ms int8 NOT NULL DEFAULT 0,
+  used int8 NOT NULL DEFAULT 0,
+  held int8 NOT NULL DEFAULT 0 CHECK (held >= 0)
+) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
+CREATE INDEX caps_by_account ON caps (account_no) WHERE account_no IS NOT NULL;
+CREATE INDEX caps_by_key ON caps (key_no) WHERE key_no IS NOT NULL;
 
 -- The gateways. A number is never used twice. The lease says who is alive, and nothing else.
 CREATE TABLE nodes (
@@ -109,6 +152,8 @@ CREATE TABLE holds (
   node_no int NOT NULL,
   amount int8 NOT NULL,
   period_start_ms int8 NOT NULL,
+  -- The moment that decides which period of each cap it counts in.
+  counted_at_ms int8 NOT NULL DEFAULT 0,
   charge_so_far int8 NOT NULL DEFAULT 0,
   -- What that follows from, as in an entry; NULL before its first progress.
   rates_id int8,
@@ -134,6 +179,7 @@ CREATE TABLE entries (
   -- when, so a charge is unique among all months although an index sees only one.
   month int NOT NULL,
   account_no int NOT NULL,
+  -- 0 where it concerns the account and none of its keys.
   key_no int NOT NULL,
   -- The node that wrote it; NULL for an operator's.
   node_no int,
@@ -141,6 +187,8 @@ CREATE TABLE entries (
   amount int8 NOT NULL,
   at_ms int8 NOT NULL,
   period_start_ms int8 NOT NULL DEFAULT 0,
+  -- Decides which period of each cap a charge counts in; NULL in charges that are older than caps, which count at their own time.
+  counted_at_ms int8,
   exchange_id text,
   basis text,
   outcome text,
@@ -540,9 +588,41 @@ CREATE FUNCTION sluice_period_start(period text, now_ms int8) RETURNS int8 LANGU
   END
 $$;
 
--- What may be spent, including what is held. A budget without a limit has more than can ever be asked for.
-CREATE FUNCTION sluice_balance(mode text, posted int8, budget int8, period_used int8) RETURNS int8 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-  SELECT CASE WHEN mode = 'credit' THEN posted WHEN budget IS NULL THEN 4611686018427387904 ELSE greatest(0, budget - period_used) END
+-- When the period after the one that begins at this moment begins; what never begins anew does so after all others.
+CREATE FUNCTION sluice_next_period(period text, start_ms int8) RETURNS int8 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT CASE period
+    WHEN 'day' THEN start_ms + 86400000
+    WHEN 'week' THEN start_ms + 7 * 86400000
+    WHEN 'month' THEN sluice_period_start('month', start_ms + 31 * 86400000::int8)
+    ELSE 4611686018427387904
+  END
+$$;
+
+-- Whether a model's id matches a cap's pattern. No pattern has a character that means something here but the two.
+CREATE FUNCTION sluice_matches(pattern text, model text) RETURNS bool LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT pattern IS NULL OR model LIKE replace(replace(pattern, '_', '\_'), '*', '%')
+$$;
+
+-- What is left of a cap in its period, including what is held.
+CREATE FUNCTION sluice_cap_limit(c caps) RETURNS int8 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT c.amount + CASE WHEN c.extra_period_ms = c.period_start_ms THEN c.extra ELSE 0 END
+$$;
+CREATE FUNCTION sluice_cap_left(c caps) RETURNS int8 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT greatest(0, sluice_cap_limit(c) - c.used)
+$$;
+
+-- A cap at the period of this moment: as it is, or begun anew. It only moves forward.
+CREATE FUNCTION sluice_cap_at(c caps, counted_ms int8) RETURNS caps LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+DECLARE
+  v_start int8 := sluice_period_start(c.period, counted_ms);
+BEGIN
+  IF v_start > c.period_start_ms THEN c.period_start_ms := v_start; c.used := 0; c.held := 0; END IF;
+  RETURN c;
+END $$;
+
+-- What may be spent, including what is held. A budget without a limit has more than can ever be asked for, and so has an open account.
+CREATE FUNCTION sluice_balance(mode text, is_open int, posted int8, budget int8, period_used int8) RETURNS int8 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT CASE WHEN is_open = 1 THEN 4611686018427387904 WHEN mode = 'credit' THEN posted WHEN budget IS NULL THEN 4611686018427387904 ELSE greatest(0, budget - period_used) END
 $$;
 
 -- The most that ending a hold may charge: its own amount plus what no other hold has reserved. If an operator has
@@ -575,7 +655,7 @@ END $$;
 CREATE TYPE sluice_hold_order AS (id text, key text, amount int8, now int8, model text, asked text);
 CREATE TYPE sluice_progress AS (id text, so_far int8, rates int8, quantities text);
 CREATE TYPE sluice_hold_end AS (
-  id text, key text, opened int8, period int8,
+  id text, key text, opened int8, period int8, counted int8,
   -- NULL for a release.
   cost int8, at int8, basis text, outcome text, list_cost int8, model text, provider text, rates int8, quantities text, asked text,
   -- The usage record; NULL where there is none.
@@ -584,60 +664,108 @@ CREATE TYPE sluice_hold_end AS (
 );
 
 -- What the functions below find out about an item, for the statement that writes it.
-CREATE TYPE sluice_held AS (account_no int, key_no int, period int8);
-CREATE TYPE sluice_ended AS (account_no int, key_no int, period int8, month int, charge int8, overrun int8, is_credit bool);
-CREATE TYPE sluice_account_sums AS (no int, spent int8, held int8, period_used int8, day int, day_spend int8, requests int, input int8, output int8, last_cost int8);
-CREATE TYPE sluice_account_holds AS (no int, held int8, period int8, used int8);
+CREATE TYPE sluice_held AS (account_no int, key_no int, period int8, counted int8);
+CREATE TYPE sluice_ended AS (account_no int, key_no int, period int8, counted int8, month int, charge int8, overrun int8, is_credit bool);
+CREATE TYPE sluice_account_sums AS (no int, spent int8, held int8, period_used int8);
+CREATE TYPE sluice_account_holds AS (no int, held int8, period int8, used int8, counted int8);
 
--- Five figures for each order whose key there is: its place from 1 on, the verdict, balance, what is free of it, and period.
--- Verdicts: 1 held, 2 too little, 3 reserved by other holds, 4 the period's budget is used up; the key is 5 disabled,
--- 6 suspended, 7 revoked, 8 expired. Of a batch that was committed before, the holds are found as they were given.
--- The accounts are locked already, by a statement before.
+-- Twelve figures for each order whose key there is: its place from 1 on, the verdict, balance, what is free of all bounds, period, the moment
+-- that it counts at; and of the bound that refuses: 0 the account's own, 1 a key's cap, 2 an account's; its limit (-1: none), what is used
+-- of it, its period (0 none, 1 day, 2 week, 3 month), when that began, and the cap's number.
+-- Verdicts: 1 held, 2 too little, 3 reserved by other holds, 4 used up in this period; the key is 5 disabled,
+-- 6 suspended, 7 revoked, 8 expired, 9 its account is closed. Of a batch that was committed before, the holds are found as they were given.
+-- If several bounds refuse: used up before too little before reserved, and within one the bound that begins anew last.
+-- The accounts are locked already, by a statement before, and where there are caps the sums of the keys too.
 CREATE FUNCTION sluice_open_holds(p_node int, p_is_new bool, p_orders sluice_hold_order[]) RETURNS float8[] LANGUAGE plpgsql AS $$
 DECLARE
   r record;
-  v_no int; v_held int8; v_period int8; v_used int8; v_balance int8; v_verdict int; v_given int8;
+  v_no int; v_held int8; v_period int8; v_used int8; v_counted int8; v_at int8; v_balance int8; v_free int8; v_verdict int; v_given record;
+  v_next int8; v_last int8; v_deny int; v_left int8; v_cap int; j int; v_mine int[] := '{}';
+  c caps[]; c_nos int[];
   held sluice_held[] := array_fill(NULL::sluice_held, ARRAY[cardinality(p_orders)]);
   accounts_held sluice_account_holds[];
   answers float8[];
 BEGIN
+  IF EXISTS (SELECT FROM caps) THEN
+    c := ARRAY(SELECT caps FROM caps WHERE caps.key_no = ANY (ARRAY(SELECT no FROM keys WHERE id = ANY (ARRAY(SELECT key FROM unnest(p_orders)))))
+      OR caps.account_no = ANY (ARRAY(SELECT account_no FROM keys WHERE id = ANY (ARRAY(SELECT key FROM unnest(p_orders))))));
+    c_nos := ARRAY(SELECT no FROM unnest(c));
+  END IF;
   FOR r IN
-    SELECT i.n::int AS n, i.id, i.amount, k.no AS key_no, k.status, k.expires_at_ms <= i.now AS is_expired, a.no, a.mode, a.budget_tokens, a.posted, a.held,
-      a.period_start_ms, a.period_used, sluice_period_start(a.period, i.now) AS period_now
+    SELECT i.n::int AS n, i.id, i.amount, i.now, i.model, k.no AS key_no, k.status, k.expires_at_ms <= i.now AS is_expired, a.no, a.mode, a.is_open,
+      a.closed_at_ms IS NOT NULL AS is_closed, a.budget_tokens, a.period, a.posted, a.held, a.used, a.period_start_ms, a.period_used, a.counted_at_ms
     FROM unnest(p_orders) WITH ORDINALITY AS i(id, key, amount, now, model, asked, n),
       LATERAL (SELECT no, account_no, status, expires_at_ms FROM keys WHERE id = i.key LIMIT 1) AS k,
       LATERAL (SELECT * FROM accounts WHERE no = k.account_no LIMIT 1) AS a
     ORDER BY a.no, i.n
   LOOP
     IF v_no IS DISTINCT FROM r.no THEN
-      IF v_no IS NOT NULL THEN accounts_held := accounts_held || ROW(v_no, v_held, v_period, v_used)::sluice_account_holds; END IF;
-      v_no := r.no; v_held := r.held; v_period := r.period_start_ms; v_used := r.period_used;
+      IF v_no IS NOT NULL THEN accounts_held := accounts_held || ROW(v_no, v_held, v_period, v_used, v_counted)::sluice_account_holds; END IF;
+      v_no := r.no; v_held := r.held; v_period := r.period_start_ms; v_used := r.period_used; v_counted := r.counted_at_ms;
     END IF;
-    IF r.mode = 'token_budget' AND r.period_now > v_period THEN v_period := r.period_now; v_used := 0; v_held := 0; END IF;
-    v_balance := sluice_balance(r.mode, r.posted, r.budget_tokens, v_used);
-    IF NOT p_is_new THEN v_given := (SELECT period_start_ms FROM holds WHERE id = r.id); END IF;
+    -- The places of the caps that it falls under.
+    IF c_nos <> '{}' THEN
+      v_mine := ARRAY(SELECT array_position(c_nos, caps.no) FROM caps WHERE (caps.account_no = r.no OR caps.key_no = r.key_no) AND sluice_matches(caps.models, r.model));
+    END IF;
+    v_at := greatest(r.now, v_counted);
+    FOREACH j IN ARRAY v_mine LOOP v_at := greatest(v_at, (c[j]).period_start_ms); END LOOP;
+    FOREACH j IN ARRAY v_mine LOOP c[j] := sluice_cap_at(c[j], v_at); END LOOP;
+    IF r.mode = 'token_budget' AND sluice_period_start(r.period, v_at) > v_period THEN
+      v_period := sluice_period_start(r.period, v_at); v_used := 0; v_held := 0;
+    END IF;
+    v_balance := sluice_balance(r.mode, r.is_open, r.posted, r.budget_tokens, v_used);
+    v_free := v_balance - v_held;
+    -- 1 used up, 2 too little, 3 reserved; 9 if nothing refuses.
+    v_deny := CASE WHEN v_balance < r.amount THEN CASE WHEN r.mode = 'credit' OR v_balance > 0 THEN 2 ELSE 1 END WHEN v_free < r.amount THEN 3 ELSE 9 END;
+    v_cap := 0; v_last := CASE WHEN r.mode = 'credit' THEN 4611686018427387904 ELSE sluice_next_period(r.period, v_period) END;
+    FOREACH j IN ARRAY v_mine LOOP
+      v_left := sluice_cap_left(c[j]);
+      v_free := least(v_free, v_left - (c[j]).held);
+      v_verdict := CASE WHEN (c[j]).used >= sluice_cap_limit(c[j]) THEN 1 WHEN v_left < r.amount THEN 2 WHEN v_left - (c[j]).held < r.amount THEN 3 ELSE 9 END;
+      CONTINUE WHEN v_verdict = 9;
+      v_next := sluice_next_period((c[j]).period, (c[j]).period_start_ms);
+      IF v_verdict < v_deny OR (v_verdict = v_deny AND v_next > v_last) THEN v_deny := v_verdict; v_cap := j; v_last := v_next; v_balance := v_left; END IF;
+    END LOOP;
+    SELECT NULL::int8 AS period, NULL::int8 AS counted INTO v_given;
+    IF NOT p_is_new THEN SELECT period_start_ms AS period, counted_at_ms AS counted INTO v_given FROM holds WHERE id = r.id; END IF;
     v_verdict := CASE
-      WHEN v_given IS NOT NULL THEN 1
-      WHEN r.status = 'disabled' THEN 5 WHEN r.status = 'suspended' THEN 6 WHEN r.status = 'revoked' THEN 7 WHEN r.is_expired THEN 8
-      WHEN v_balance < r.amount THEN CASE WHEN r.mode = 'credit' OR v_balance > 0 THEN 2 ELSE 4 END
-      WHEN NOT p_is_new OR v_balance - v_held < r.amount THEN 3
+      WHEN v_given.period IS NOT NULL THEN 1
+      WHEN r.status = 'disabled' THEN 5 WHEN r.status = 'suspended' THEN 6 WHEN r.status = 'revoked' THEN 7 WHEN r.is_expired THEN 8 WHEN r.is_closed THEN 9
+      WHEN v_deny = 1 THEN 4 WHEN v_deny = 2 THEN 2
+      WHEN NOT p_is_new OR v_deny = 3 THEN 3
       ELSE 1 END;
     IF v_verdict = 1 AND p_is_new THEN
-      v_held := v_held + r.amount;
-      held[r.n] := ROW(r.no, r.key_no, v_period)::sluice_held;
+      v_held := v_held + r.amount; v_counted := v_at; v_free := v_free - r.amount;
+      FOREACH j IN ARRAY v_mine LOOP c[j].held := (c[j]).held + r.amount; END LOOP;
+      held[r.n] := ROW(r.no, r.key_no, v_period, v_at)::sluice_held;
     END IF;
-    answers := answers || ARRAY[r.n, v_verdict, v_balance, v_balance - v_held, coalesce(v_given, v_period)]::float8[];
+    answers := answers || ARRAY[r.n, v_verdict, v_balance, v_free, coalesce(v_given.period, v_period), coalesce(v_given.counted, v_at)]::float8[];
+    IF v_cap = 0 THEN
+      answers := answers || ARRAY[0, CASE WHEN r.mode = 'credit' THEN -1 ELSE coalesce(r.budget_tokens, -1) END, CASE WHEN r.mode = 'credit' THEN r.used ELSE v_used END,
+        CASE WHEN r.mode = 'credit' THEN 0 ELSE position(left(r.period, 1) IN 'dwm') END, v_period, 0]::float8[];
+    ELSE
+      answers := answers || ARRAY[CASE WHEN (c[v_cap]).key_no IS NULL THEN 2 ELSE 1 END, sluice_cap_limit(c[v_cap]), (c[v_cap]).used,
+        position(left((c[v_cap]).period, 1) IN 'dwm'), (c[v_cap]).period_start_ms, (c[v_cap]).no]::float8[];
+    END IF;
   END LOOP;
   IF v_no IS NULL OR NOT p_is_new THEN RETURN answers; END IF;
-  accounts_held := accounts_held || ROW(v_no, v_held, v_period, v_used)::sluice_account_holds;
-  UPDATE accounts a SET held = u.held, period_start_ms = u.period, period_used = u.used
+  accounts_held := accounts_held || ROW(v_no, v_held, v_period, v_used, v_counted)::sluice_account_holds;
+  UPDATE accounts a SET held = u.held, period_start_ms = u.period, period_used = u.used, counted_at_ms = u.counted
     FROM unnest(accounts_held) AS u
-    WHERE a.no = ANY (ARRAY(SELECT no FROM unnest(accounts_held))) AND a.no = u.no AND (a.held <> u.held OR a.period_start_ms <> u.period);
-  INSERT INTO holds (id, account_no, key_no, node_no, amount, period_start_ms, opened_at_ms, model, asked_model)
-    SELECT i.id, i.account_no, i.key_no, p_node, i.amount, i.period, i.now, i.model, i.asked
-    FROM unnest(p_orders, held) AS i(id, key, amount, now, model, asked, account_no, key_no, period) WHERE i.account_no IS NOT NULL;
+    WHERE a.no = ANY (ARRAY(SELECT no FROM unnest(accounts_held))) AND a.no = u.no AND (a.held <> u.held OR a.period_start_ms <> u.period OR a.counted_at_ms <> u.counted);
+  IF c IS NOT NULL THEN PERFORM sluice_keep_caps(c); END IF;
+  INSERT INTO holds (id, account_no, key_no, node_no, amount, period_start_ms, counted_at_ms, opened_at_ms, model, asked_model)
+    SELECT i.id, i.account_no, i.key_no, p_node, i.amount, i.period, i.counted, i.now, i.model, i.asked
+    FROM unnest(p_orders, held) AS i(id, key, amount, now, model, asked, account_no, key_no, period, counted) WHERE i.account_no IS NOT NULL;
   RETURN answers;
 END $$;
+
+-- Writes what was counted against caps that are locked.
+CREATE FUNCTION sluice_keep_caps(c caps[]) RETURNS void LANGUAGE sql AS $$
+  UPDATE caps SET period_start_ms = u.period_start_ms, used = u.used, held = u.held FROM unnest(c) AS u
+    WHERE caps.no = ANY (ARRAY(SELECT no FROM unnest(c))) AND caps.no = u.no
+      AND (caps.held <> u.held OR caps.used <> u.used OR caps.period_start_ms <> u.period_start_ms)
+$$;
 
 -- Ends holds, and charges those that have a cost. Three figures for each hold that there was: its place from 1 on, what was
 -- charged, and what could not be. The accounts are locked already.
@@ -645,46 +773,52 @@ CREATE FUNCTION sluice_end_holds(p_node int, p_ends sluice_hold_end[], p_endings
 DECLARE
   r record;
   v_found int := 0; v_gone int;
-  v_no int; v_before int8; v_posted int8; v_held int8; v_period_used int8; v_day int; v_day_spend int8; v_last int8;
-  v_requests int; v_input int8; v_output int8; v_charged int8; v_on int;
+  v_no int; v_before int8; v_posted int8; v_held int8; v_period_used int8; v_charged int8; j int; v_mine int[] := '{}';
+  c caps[]; c_nos int[];
   is_overrun bool := false;
   ended sluice_ended[] := array_fill(NULL::sluice_ended, ARRAY[cardinality(p_ends)]);
   sums sluice_account_sums[];
   answers float8[];
 BEGIN
+  IF EXISTS (SELECT FROM caps) THEN
+    c := ARRAY(SELECT caps FROM caps WHERE caps.key_no = ANY (ARRAY(SELECT key_no FROM holds WHERE id = ANY (ARRAY(SELECT id FROM unnest(p_ends)))))
+      OR caps.account_no = ANY (ARRAY(SELECT account_no FROM holds WHERE id = ANY (ARRAY(SELECT id FROM unnest(p_ends))))));
+    c_nos := ARRAY(SELECT no FROM unnest(c));
+  END IF;
   FOR r IN
-    SELECT i.n::int AS n, i.cost, i.at, i.recorded, i.input, i.output, h.key_no, h.amount, h.period_start_ms AS period, sluice_month(h.opened_at_ms) AS month,
-      a.no, a.mode, a.budget_tokens, a.posted, a.held, a.period_start_ms, a.period_used, a.day, a.day_spend, a.last_cost_nano
-    FROM unnest(p_ends) WITH ORDINALITY AS i(id, key, opened, period, cost, at, basis, outcome, list_cost, model, provider, rates, quantities, asked, recorded, route, upstream_model,
+    SELECT i.n::int AS n, i.cost, h.key_no, h.amount, h.model, h.period_start_ms AS period, h.counted_at_ms AS counted, sluice_month(h.opened_at_ms) AS month,
+      a.no, a.mode, a.is_open, a.budget_tokens, a.posted, a.held, a.period_start_ms, a.period_used
+    FROM unnest(p_ends) WITH ORDINALITY AS i(id, key, opened, period, counted, cost, at, basis, outcome, list_cost, model, provider, rates, quantities, asked, recorded, route, upstream_model,
         stream, status, uncached, cached, cache_write, input, output, reasoning, first_byte, total, attempts, n),
-      LATERAL (SELECT account_no, key_no, amount, period_start_ms, opened_at_ms FROM holds WHERE id = i.id LIMIT 1) AS h,
+      LATERAL (SELECT account_no, key_no, amount, model, period_start_ms, counted_at_ms, opened_at_ms FROM holds WHERE id = i.id LIMIT 1) AS h,
       LATERAL (SELECT * FROM accounts WHERE no = h.account_no LIMIT 1) AS a
     ORDER BY a.no, i.n
   LOOP
     IF v_no IS DISTINCT FROM r.no THEN
-      IF v_no IS NOT NULL THEN
-        sums := sums || ROW(v_no, v_before - v_posted, v_held, v_period_used, v_day, v_day_spend, v_requests, v_input, v_output, v_last)::sluice_account_sums;
-      END IF;
-      v_no := r.no; v_before := r.posted; v_posted := r.posted; v_held := r.held; v_period_used := r.period_used; v_day := r.day; v_day_spend := r.day_spend;
-      v_requests := 0; v_input := 0; v_output := 0; v_last := r.last_cost_nano;
+      IF v_no IS NOT NULL THEN sums := sums || ROW(v_no, v_before - v_posted, v_held, v_period_used)::sluice_account_sums; END IF;
+      v_no := r.no; v_before := r.posted; v_posted := r.posted; v_held := r.held; v_period_used := r.period_used;
+    END IF;
+    IF c_nos <> '{}' THEN
+      v_mine := ARRAY(SELECT array_position(c_nos, caps.no) FROM caps WHERE (caps.account_no = r.no OR caps.key_no = r.key_no) AND sluice_matches(caps.models, r.model));
     END IF;
     v_found := v_found + 1; v_charged := 0;
     IF r.cost IS NOT NULL THEN
-      v_charged := least(r.cost, sluice_affordable(r.mode, sluice_balance(r.mode, v_posted, r.budget_tokens, v_period_used), v_held, r.amount, r.period <> r.period_start_ms));
+      v_charged := least(r.cost, sluice_affordable(r.mode, sluice_balance(r.mode, r.is_open, v_posted, r.budget_tokens, v_period_used), v_held, r.amount, r.period <> r.period_start_ms));
+      -- What is left of a past period is no longer known, but the hold itself was covered by it.
+      FOREACH j IN ARRAY v_mine LOOP
+        v_charged := least(v_charged, r.amount + CASE WHEN sluice_period_start((c[j]).period, r.counted) = (c[j]).period_start_ms
+          THEN greatest(0, sluice_cap_left(c[j]) - (c[j]).held) ELSE 0 END);
+      END LOOP;
       v_posted := v_posted - v_charged;
       IF r.cost > v_charged THEN is_overrun := true; END IF;
       IF r.period = r.period_start_ms THEN v_period_used := v_period_used + v_charged; END IF;
-      v_on := r.at / 86400000;
-      IF v_on = v_day THEN v_day_spend := v_day_spend + v_charged;
-      ELSIF v_on > v_day THEN v_day := v_on; v_day_spend := v_charged;
-      END IF;
-      IF r.recorded IS NOT NULL THEN
-        v_requests := v_requests + 1; v_input := v_input + r.input; v_output := v_output + r.output;
-        v_last := CASE WHEN r.mode = 'credit' THEN v_charged ELSE 0 END;
-      END IF;
     END IF;
     IF r.period = r.period_start_ms THEN v_held := v_held - r.amount; END IF;
-    ended[r.n] := ROW(r.no, r.key_no, r.period, r.month, v_charged, r.cost - v_charged, r.mode = 'credit')::sluice_ended;
+    FOREACH j IN ARRAY v_mine LOOP
+      CONTINUE WHEN sluice_period_start((c[j]).period, r.counted) <> (c[j]).period_start_ms;
+      c[j].used := (c[j]).used + v_charged; c[j].held := (c[j]).held - r.amount;
+    END LOOP;
+    ended[r.n] := ROW(r.no, r.key_no, r.period, r.counted, r.month, v_charged, r.cost - v_charged, r.mode = 'credit')::sluice_ended;
     answers := answers || ARRAY[r.n, v_charged, coalesce(r.cost - v_charged, 0)]::float8[];
   END LOOP;
   IF v_found = 0 THEN RETURN answers; END IF;
@@ -695,28 +829,29 @@ BEGIN
   IF v_gone <> v_found THEN
     RAISE EXCEPTION 'of % holds % could be ended', v_found, v_gone USING ERRCODE = CASE WHEN cardinality(p_ends) = 1 THEN '40001' ELSE '23000' END;
   END IF;
-  sums := sums || ROW(v_no, v_before - v_posted, v_held, v_period_used, v_day, v_day_spend, v_requests, v_input, v_output, v_last)::sluice_account_sums;
-  UPDATE accounts a SET posted = a.posted - u.spent, used = a.used + u.spent, held = u.held, period_used = u.period_used, day = u.day, day_spend = u.day_spend,
-      requests = a.requests + u.requests, input_tokens = a.input_tokens + u.input, output_tokens = a.output_tokens + u.output, last_cost_nano = u.last_cost
+  sums := sums || ROW(v_no, v_before - v_posted, v_held, v_period_used)::sluice_account_sums;
+  UPDATE accounts a SET posted = a.posted - u.spent, used = a.used + u.spent, held = u.held, period_used = u.period_used
     FROM unnest(sums) AS u WHERE a.no = ANY (ARRAY(SELECT no FROM unnest(sums))) AND a.no = u.no;
-  INSERT INTO entries (month, account_no, key_no, node_no, kind, amount, at_ms, period_start_ms, exchange_id, basis, outcome, list_cost_nano,
+  IF c IS NOT NULL THEN PERFORM sluice_keep_caps(c); END IF;
+  PERFORM sluice_count_keys(p_ends, ended);
+  INSERT INTO entries (month, account_no, key_no, node_no, kind, amount, at_ms, period_start_ms, counted_at_ms, exchange_id, basis, outcome, list_cost_nano,
       recorded_at_ms, route, model, provider, upstream_model, stream, status, input_tokens, cached_input_tokens, cache_write_tokens,
       output_tokens, reasoning_tokens, cost_nano, first_byte_ms, total_ms, attempts, rates_id, quantities, asked_model)
-    SELECT i.month, i.account_no, i.key_no, p_node, 'charge', -i.charge, i.at, i.held_period, i.id, i.basis, i.outcome, i.list_cost,
+    SELECT i.month, i.account_no, i.key_no, p_node, 'charge', -i.charge, i.at, i.held_period, i.held_counted, i.id, i.basis, i.outcome, i.list_cost,
       i.recorded, i.route, i.model, i.provider, i.upstream_model, i.stream, i.status, i.uncached, i.cached, i.cache_write,
       CASE WHEN i.recorded IS NOT NULL THEN i.output END, i.reasoning,
       CASE WHEN i.recorded IS NOT NULL THEN CASE WHEN i.is_credit THEN i.charge ELSE 0 END END, i.first_byte, i.total, i.attempts,
       i.rates, i.quantities, i.asked
-    FROM unnest(p_ends, ended) AS i(id, key, opened, period, cost, at, basis, outcome, list_cost, model, provider, rates, quantities, asked, recorded, route, upstream_model,
+    FROM unnest(p_ends, ended) AS i(id, key, opened, period, counted, cost, at, basis, outcome, list_cost, model, provider, rates, quantities, asked, recorded, route, upstream_model,
         stream, status, uncached, cached, cache_write, input, output, reasoning, first_byte, total, attempts,
-        account_no, key_no, held_period, month, charge, overrun, is_credit)
+        account_no, key_no, held_period, held_counted, month, charge, overrun, is_credit)
     WHERE i.account_no IS NOT NULL AND i.cost IS NOT NULL;
   IF is_overrun THEN
-    INSERT INTO entries (month, account_no, key_no, node_no, kind, amount, at_ms, period_start_ms, exchange_id, basis, outcome, model, provider)
-      SELECT i.month, i.account_no, i.key_no, p_node, 'overrun', i.overrun, i.at, i.held_period, i.id, i.basis, i.outcome, i.model, i.provider
-      FROM unnest(p_ends, ended) AS i(id, key, opened, period, cost, at, basis, outcome, list_cost, model, provider, rates, quantities, asked, recorded, route, upstream_model,
+    INSERT INTO entries (month, account_no, key_no, node_no, kind, amount, at_ms, period_start_ms, counted_at_ms, exchange_id, basis, outcome, model, provider)
+      SELECT i.month, i.account_no, i.key_no, p_node, 'overrun', i.overrun, i.at, i.held_period, i.held_counted, i.id, i.basis, i.outcome, i.model, i.provider
+      FROM unnest(p_ends, ended) AS i(id, key, opened, period, counted, cost, at, basis, outcome, list_cost, model, provider, rates, quantities, asked, recorded, route, upstream_model,
           stream, status, uncached, cached, cache_write, input, output, reasoning, first_byte, total, attempts,
-          account_no, key_no, held_period, month, charge, overrun, is_credit)
+          account_no, key_no, held_period, held_counted, month, charge, overrun, is_credit)
       WHERE i.overrun > 0;
   END IF;
   IF p_endings IS NOT NULL THEN
@@ -726,6 +861,27 @@ BEGIN
   END IF;
   RETURN answers;
 END $$;
+
+-- Adds to the sums of the keys, whose rows are locked. Of their days only the latest counts.
+CREATE FUNCTION sluice_count_keys(p_ends sluice_hold_end[], p_ended sluice_ended[]) RETURNS void LANGUAGE sql AS $$
+  UPDATE key_sums k SET spent = k.spent + u.spent,
+      day_spend = CASE WHEN u.day > k.day THEN u.day_spend WHEN u.day = k.day THEN k.day_spend + u.day_spend ELSE k.day_spend END, day = greatest(k.day, u.day),
+      requests = k.requests + u.requests, input_tokens = k.input_tokens + u.input, output_tokens = k.output_tokens + u.output,
+      last_cost_nano = coalesce(u.last_cost, k.last_cost_nano)
+    FROM (
+      SELECT d.key_no, sum(d.charge)::int8 AS spent, max(d.day) AS day, (sum(d.charge) FILTER (WHERE d.day = d.last_day))::int8 AS day_spend,
+        count(d.recorded) AS requests, coalesce(sum(d.input) FILTER (WHERE d.recorded IS NOT NULL), 0)::int8 AS input,
+        coalesce(sum(d.output) FILTER (WHERE d.recorded IS NOT NULL), 0)::int8 AS output,
+        (array_agg(CASE WHEN d.is_credit THEN d.charge ELSE 0 END ORDER BY d.n DESC) FILTER (WHERE d.recorded IS NOT NULL))[1] AS last_cost
+      FROM (
+        SELECT e.key_no, e.charge, e.is_credit, (i.at / 86400000)::int AS day, max((i.at / 86400000)::int) OVER (PARTITION BY e.key_no) AS last_day,
+          i.recorded, i.input, i.output, e.n
+        FROM unnest(p_ended) WITH ORDINALITY AS e(account_no, key_no, period, counted, month, charge, overrun, is_credit, n),
+          LATERAL (SELECT (p_ends[e.n]).*) AS i
+        WHERE e.key_no IS NOT NULL AND i.cost IS NOT NULL
+      ) AS d GROUP BY d.key_no
+    ) AS u WHERE k.key_no = ANY (ARRAY(SELECT key_no FROM unnest(p_ended))) AND k.key_no = u.key_no
+$$;
 
 -- How charged exchanges ended. `n` is the item's place in its batch.
 CREATE FUNCTION sluice_keep_endings(p_node int, p_endings json, p_states int[], p_keys int[], p_months int[]) RETURNS void LANGUAGE sql AS $$
@@ -756,14 +912,14 @@ $$;
 -- claimed its Idempotency-Key meanwhile, that one's charge stands, and nothing more is charged: -1.
 CREATE FUNCTION sluice_charge_late(p_node int, i sluice_hold_end, p_is_superseded bool, OUT charged int8, OUT overrun int8) LANGUAGE plpgsql AS $$
 DECLARE
-  a record; k record;
-  v_month int; v_paid int8; v_unpaid int8; v_rest int8; v_now int8; v_period int8; v_on int; v_first int8; is_final bool;
+  a record; k record; c caps;
+  v_month int; v_paid int8; v_unpaid int8; v_rest int8; v_now int8; v_on int; v_first int8; v_account int; v_counted int8 := coalesce(i.counted, i.opened);
+  is_final bool;
 BEGIN
   SELECT no, account_no INTO STRICT k FROM keys WHERE id = i.key;
-  SELECT * INTO STRICT a FROM accounts WHERE no = k.account_no FOR NO KEY UPDATE;
-  v_month := sluice_month(i.opened); v_period := i.period;
+  v_month := sluice_month(i.opened);
   -- Each by an index of its own: a reply that was lost must not read the whole month.
-  SELECT coalesce(sum(-amount), 0), coalesce(bool_or(outcome <> 'interrupted'), false), min(id) INTO v_paid, is_final, v_first
+  SELECT coalesce(sum(-amount), 0), coalesce(bool_or(outcome <> 'interrupted'), false), min(id), min(account_no) INTO v_paid, is_final, v_first, v_account
     FROM entries WHERE exchange_id = i.id AND month = v_month AND kind = 'charge';
   SELECT coalesce(sum(amount), 0) INTO v_unpaid FROM entries WHERE exchange_id = i.id AND month = v_month AND kind <> 'charge';
   charged := v_paid; overrun := v_unpaid;
@@ -771,29 +927,38 @@ BEGIN
   IF is_final THEN RETURN; END IF;
   IF p_is_superseded THEN charged := -1; overrun := 0; RETURN; END IF;
   IF v_rest <= 0 THEN RETURN; END IF;
+  -- Where the takeover has charged it: the key may have moved since.
+  SELECT * INTO STRICT a FROM accounts WHERE no = coalesce(v_account, k.account_no) FOR NO KEY UPDATE;
+  PERFORM 1 FROM key_sums WHERE key_no = k.no FOR NO KEY UPDATE;
   -- As for a hold of nothing; but a past period's is taken as it is.
-  v_now := least(v_rest, sluice_affordable(a.mode, sluice_balance(a.mode, a.posted, a.budget_tokens, a.period_used), a.held,
-    CASE WHEN a.mode <> 'credit' AND v_period <> a.period_start_ms THEN v_rest ELSE 0 END, v_period <> a.period_start_ms));
+  v_now := least(v_rest, sluice_affordable(a.mode, sluice_balance(a.mode, a.is_open, a.posted, a.budget_tokens, a.period_used), a.held,
+    CASE WHEN a.mode <> 'credit' AND i.period <> a.period_start_ms THEN v_rest ELSE 0 END, i.period <> a.period_start_ms));
+  FOR c IN SELECT * FROM caps WHERE (account_no = a.no OR key_no = k.no) AND sluice_matches(models, i.model) LOOP
+    IF sluice_period_start(c.period, v_counted) = c.period_start_ms THEN v_now := least(v_now, greatest(0, sluice_cap_left(c) - c.held)); END IF;
+  END LOOP;
   v_on := i.at / 86400000;
-  UPDATE accounts SET posted = posted - v_now, used = used + v_now,
-    period_used = period_used + CASE WHEN period_start_ms = v_period THEN v_now ELSE 0 END,
+  UPDATE accounts SET posted = posted - v_now, used = used + v_now, period_used = period_used + CASE WHEN period_start_ms = i.period THEN v_now ELSE 0 END
+    WHERE no = a.no;
+  UPDATE caps SET used = used + v_now WHERE (account_no = a.no OR key_no = k.no) AND sluice_matches(models, i.model)
+    AND sluice_period_start(period, v_counted) = period_start_ms;
+  UPDATE key_sums SET spent = spent + v_now,
     day_spend = CASE WHEN v_on = day THEN day_spend + v_now WHEN v_on > day THEN v_now ELSE day_spend END, day = greatest(day, v_on),
     requests = requests + CASE WHEN i.recorded IS NULL THEN 0 ELSE 1 END,
     input_tokens = input_tokens + CASE WHEN i.recorded IS NULL THEN 0 ELSE i.input END,
     output_tokens = output_tokens + CASE WHEN i.recorded IS NULL THEN 0 ELSE i.output END,
-    last_cost_nano = CASE WHEN i.recorded IS NULL THEN last_cost_nano WHEN mode = 'credit' THEN v_paid + v_now ELSE 0 END
-    WHERE no = a.no;
-  INSERT INTO entries (month, account_no, key_no, node_no, kind, amount, at_ms, period_start_ms, exchange_id, basis, outcome, note, completes, list_cost_nano,
+    last_cost_nano = CASE WHEN i.recorded IS NULL THEN last_cost_nano WHEN a.mode = 'credit' THEN v_paid + v_now ELSE 0 END
+    WHERE key_no = k.no;
+  INSERT INTO entries (month, account_no, key_no, node_no, kind, amount, at_ms, period_start_ms, counted_at_ms, exchange_id, basis, outcome, note, completes, list_cost_nano,
       recorded_at_ms, route, model, provider, upstream_model, stream, status, input_tokens, cached_input_tokens, cache_write_tokens,
       output_tokens, reasoning_tokens, cost_nano, first_byte_ms, total_ms, attempts, rates_id, quantities, asked_model)
-    VALUES (v_month, a.no, k.no, p_node, 'charge', -v_now, i.at, v_period, i.id, i.basis, i.outcome, 'charged late: the node had been taken over', v_first, i.list_cost,
+    VALUES (v_month, a.no, k.no, p_node, 'charge', -v_now, i.at, i.period, v_counted, i.id, i.basis, i.outcome, 'charged late: the node had been taken over', v_first, i.list_cost,
       i.recorded, i.route, i.model, i.provider, i.upstream_model, i.stream, i.status, i.uncached, i.cached, i.cache_write,
       CASE WHEN i.recorded IS NOT NULL THEN i.output END, i.reasoning,
       CASE WHEN i.recorded IS NOT NULL THEN CASE WHEN a.mode = 'credit' THEN v_paid + v_now ELSE 0 END END, i.first_byte, i.total, i.attempts,
       i.rates, i.quantities, i.asked);
   IF v_rest > v_now THEN
-    INSERT INTO entries (month, account_no, key_no, node_no, kind, amount, at_ms, period_start_ms, exchange_id, basis, outcome, model, provider)
-      VALUES (v_month, a.no, k.no, p_node, 'overrun', v_rest - v_now, i.at, v_period, i.id, i.basis, i.outcome, i.model, i.provider);
+    INSERT INTO entries (month, account_no, key_no, node_no, kind, amount, at_ms, period_start_ms, counted_at_ms, exchange_id, basis, outcome, model, provider)
+      VALUES (v_month, a.no, k.no, p_node, 'overrun', v_rest - v_now, i.at, i.period, v_counted, i.id, i.basis, i.outcome, i.model, i.provider);
   END IF;
   charged := v_paid + v_now; overrun := v_unpaid + v_rest - v_now;
 END $$;
@@ -831,26 +996,37 @@ BEGIN
 END $$;
 
 -- One batch of a node: ends holds, notes the progress of others, and opens new ones. The accounts of all of them are locked first,
--- in the order of their numbers. `charges` has three figures for each end that charged something, now or before; `verdicts` five for each
--- order. A batch of one item, as of one request at a time, has one account, which is found and locked without the rest. An account that
+-- in the order of their numbers, then the sums of the keys. `charges` has three figures for each end that charged something, now or before;
+-- `verdicts` twelve for each order. A batch of one item, as of one request at a time, has one account, which is found and locked without the rest. An account that
 -- somebody else keeps locked for longer than `p_lock_ms` fails the batch with 55P03.
 CREATE FUNCTION sluice_do_batch(p_node int, p_lane int, p_seq int8, p_lock_ms int, p_ends sluice_hold_end[], p_orders sluice_hold_order[], p_endings json, p_responses json,
   p_progress sluice_progress[], OUT charges float8[], OUT verdicts float8[]) LANGUAGE plpgsql AS $$
 DECLARE
   is_new bool := sluice_take_number(p_node, p_lane, p_seq);
+  v_locked int[];
 BEGIN
   PERFORM set_config('lock_timeout', p_lock_ms::text, true);
   CASE
     WHEN p_ends IS NULL AND cardinality(p_orders) = 1 THEN
-      PERFORM 1 FROM accounts WHERE no = (SELECT account_no FROM keys WHERE id = (p_orders[1]).key) FOR NO KEY UPDATE;
+      v_locked := ARRAY(SELECT no FROM accounts WHERE no = (SELECT account_no FROM keys WHERE id = (p_orders[1]).key) FOR NO KEY UPDATE);
     WHEN p_orders IS NULL AND cardinality(p_ends) = 1 THEN
       PERFORM 1 FROM accounts WHERE no = (SELECT account_no FROM holds WHERE id = (p_ends[1]).id) FOR NO KEY UPDATE;
     ELSE
-      PERFORM 1 FROM accounts WHERE no = ANY (ARRAY(
+      v_locked := ARRAY(SELECT no FROM accounts WHERE no = ANY (ARRAY(
         SELECT account_no FROM holds WHERE id = ANY (ARRAY(SELECT id FROM unnest(p_ends)))
         UNION ALL SELECT account_no FROM keys WHERE id = ANY (ARRAY(SELECT key FROM unnest(p_orders)))))
-        ORDER BY no FOR NO KEY UPDATE;
+        ORDER BY no FOR NO KEY UPDATE);
   END CASE;
+  -- A key has been moved to another account meanwhile: again.
+  IF p_orders IS NOT NULL AND EXISTS (SELECT FROM keys WHERE id = ANY (ARRAY(SELECT key FROM unnest(p_orders))) AND account_no <> ALL (v_locked)) THEN
+    RAISE EXCEPTION 'a key was moved' USING ERRCODE = '40001';
+  END IF;
+  IF p_ends IS NOT NULL OR EXISTS (SELECT FROM caps) THEN
+    PERFORM 1 FROM key_sums WHERE key_no = ANY (ARRAY(
+      SELECT key_no FROM holds WHERE id = ANY (ARRAY(SELECT id FROM unnest(p_ends)))
+      UNION ALL SELECT no FROM keys WHERE id = ANY (ARRAY(SELECT key FROM unnest(p_orders)))))
+      ORDER BY key_no FOR NO KEY UPDATE;
+  END IF;
   -- Before anything is charged late: from here on nobody else can claim what it answers.
   IF is_new AND p_responses IS NOT NULL THEN PERFORM sluice_store_responses(p_responses); END IF;
   IF p_ends IS NOT NULL THEN
@@ -1017,6 +1193,7 @@ BEGIN
     FROM (SELECT *, row_number() OVER (ORDER BY id)::int AS n FROM holds
       WHERE node_no = ANY (v_dead) AND account_no = ANY (v_accounts) ORDER BY id LIMIT p_most) AS h;
   IF v_ends IS NULL THEN RETURN; END IF;
+  PERFORM 1 FROM key_sums WHERE key_no = ANY (ARRAY(SELECT key_no FROM holds WHERE id = ANY (ARRAY(SELECT id FROM unnest(v_ends))))) ORDER BY key_no FOR NO KEY UPDATE;
   v_charges := sluice_end_holds(p_node, v_ends, v_endings);
   SELECT cardinality(v_ends), count(*) FILTER (WHERE v_charges[i] > 0), coalesce(sum(v_charges[i]), 0) INTO ended, charged, amount
     FROM generate_series(2, cardinality(v_charges), 3) AS i;

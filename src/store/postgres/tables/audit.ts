@@ -19,7 +19,7 @@ export async function auditSums(query: Query, nowMs: number): Promise<readonly L
 const wrongMonths = `
 SELECT keys.id AS "keyId", 'entry ' || entries.id AS "where", 'month' AS field, month AS kept,
   sluice_month(at_ms) AS recomputed
-FROM entries JOIN keys ON keys.no = entries.key_no
+FROM entries LEFT JOIN keys ON keys.no = entries.key_no
 WHERE month > sluice_month(at_ms) OR (month < sluice_month(at_ms) AND CASE
   WHEN kind NOT IN ('charge', 'overrun') THEN true
   WHEN outcome = 'interrupted' THEN month < sluice_month(at_ms) - 1

@@ -1,9 +1,10 @@
 import { assert } from "../../../base/assert.ts";
 import { type AuditedRow, auditedEntryOf, type EntryRow, entryOf } from "../../entry-row.ts";
 import { type HoldRow, holdOf } from "../../hold-row.ts";
-import type { AccountTotals, Entry, HoldProgress } from "../../records.ts";
+import type { AccountTotals, Entry, HoldProgress, KeyTotals, Totals } from "../../records.ts";
 import type { AuditedEntry, EntryQuery } from "../../store.ts";
 import type { Parameter, Query } from "../client.ts";
+import { readAccounts } from "../node/read-accounts.ts";
 
 /** Reads the ledger: entries, the totals kept beside them, and the open holds. */
 
@@ -18,7 +19,7 @@ export function listEntries(
   const order = "ORDER BY entries.id LIMIT $3::int";
   const parameters = [afterId, throughId, limit, sinceMs, untilMs];
   if (keyId === undefined) return readEntries(query, `WHERE ${range} ${order}`, parameters);
-  const ofKey = "entries.account_no = (SELECT account_no FROM keys WHERE id = $6) AND keys.id = $6";
+  const ofKey = "entries.key_no = (SELECT no FROM keys WHERE id = $6)";
   return readEntries(query, `WHERE ${range} AND ${ofKey} ${order}`, [...parameters, keyId]);
 }
 
@@ -64,8 +65,12 @@ async function readEntries(
   return (await query<EntryRow>(`${selectEntries} ${condition}`, parameters)).map(entryOf);
 }
 
-export function allTotals(query: Query): Promise<AccountTotals[]> {
-  return query<AccountTotals>(`${selectTotals} ORDER BY keys.no`);
+export function allAccountTotals(query: Query): Promise<AccountTotals[]> {
+  return query<AccountTotals>(`${selectAccountTotals} ORDER BY no`);
+}
+
+export function allKeyTotals(query: Query): Promise<KeyTotals[]> {
+  return query<KeyTotals>(`${selectKeyTotals} ORDER BY keys.no`);
 }
 
 /** `lock` keeps others from changing them until the transaction ends. */
@@ -73,23 +78,26 @@ export async function accountTotals(
   query: Query,
   accountNo: number,
   { lock }: { readonly lock: boolean },
-): Promise<AccountTotals> {
-  const suffix = lock ? "FOR NO KEY UPDATE OF accounts" : "";
-  const [totals] = await query<AccountTotals>(`${selectTotals} WHERE accounts.no = $1::int ${suffix}`, [
-    accountNo,
-  ]);
+): Promise<AccountTotals & { readonly held: number }> {
+  const suffix = lock ? "FOR NO KEY UPDATE" : "";
+  const [totals] = await query<AccountTotals & { held: number }>(
+    `${selectAccountTotals} WHERE no = $1::int ${suffix}`,
+    [accountNo],
+  );
   assert(totals !== undefined, `there is no account ${accountNo}`);
   return totals;
 }
 
-export async function totalsOfKey(query: Query, keyId: string): Promise<AccountTotals | null> {
-  const [totals] = await query<AccountTotals>(`${selectTotals} WHERE keys.id = $1`, [keyId]);
-  return totals ?? null;
+/** A key's own and its account's, in one read. */
+export async function totalsOfKey(query: Query, keyId: string): Promise<Totals | null> {
+  const [state] = await readAccounts(query, [keyId]);
+  return state?.totals ?? null;
 }
 
 export async function openHolds(query: Query): Promise<readonly HoldProgress[]> {
   const rows = await query<HoldRow>(
-    `SELECT holds.id AS "holdId", keys.id AS "keyId", opened_at_ms::float8 AS "openedAtMs",
+    `SELECT holds.id AS "holdId", keys.id AS "keyId", (SELECT id FROM accounts WHERE no = holds.account_no) AS "accountId",
+      opened_at_ms::float8 AS "openedAtMs", counted_at_ms::float8 AS "countedAtMs",
       period_start_ms::float8 AS "periodStartMs", charge_so_far::float8 AS "chargeSoFar", model,
       asked_model AS "askedModel", rates_id::float8 AS "ratesId", rates, quantities
     FROM holds JOIN keys ON keys.no = holds.key_no LEFT JOIN rates ON rates.id = holds.rates_id ORDER BY holds.id`,
@@ -98,11 +106,12 @@ export async function openHolds(query: Query): Promise<readonly HoldProgress[]> 
 }
 
 /** Compared in SQL, because lifetime sums may exceed what a double represents exactly. */
-export async function unbalancedKeyId(query: Query): Promise<string | null> {
+export async function unbalancedId(query: Query): Promise<string | null> {
   const [found] = await query<{ id: string }>(
-    `SELECT keys.id FROM accounts JOIN keys ON keys.account_no = accounts.no
-    WHERE posted <> purchased - used OR day_spend > used OR period_used > used OR (mode = 'credit' AND posted < 0)
-    ORDER BY keys.no LIMIT 1`,
+    `SELECT coalesce((SELECT id FROM keys WHERE keys.no = accounts.no), accounts.id) AS id FROM accounts
+    WHERE posted <> purchased - used OR period_used > used OR (mode = 'credit' AND posted < 0 AND is_open = 0)
+    UNION ALL SELECT keys.id FROM key_sums JOIN keys ON keys.no = key_no WHERE day_spend > spent
+    LIMIT 1`,
   );
   return found?.id ?? null;
 }
@@ -116,11 +125,16 @@ entries.id::float8 AS id, (SELECT id FROM accounts WHERE no = entries.account_no
   entries.input_tokens::float8 AS "inputTokens", cached_input_tokens::float8 AS "cachedInputTokens",
   cache_write_tokens::float8 AS "cacheWriteTokens", entries.output_tokens::float8 AS "outputTokens"`;
 
-const selectEntries = `SELECT ${entryColumns} FROM entries JOIN keys ON keys.no = entries.key_no`;
+const selectEntries = `SELECT ${entryColumns} FROM entries LEFT JOIN keys ON keys.no = entries.key_no`;
 
-const selectTotals = `
-SELECT keys.id AS "keyId", posted::float8 AS posted, purchased::float8 AS purchased, used::float8 AS used, day,
-  day_spend::float8 AS "daySpend", period_start_ms::float8 AS "periodStartMs", period_used::float8 AS "periodUsed",
-  requests::float8 AS requests, input_tokens::float8 AS "inputTokens", output_tokens::float8 AS "outputTokens",
-  last_cost_nano::float8 AS "lastCostNano", purchased::text AS "purchasedDigits", day_spend::text AS "daySpendDigits"
-FROM accounts JOIN keys ON keys.account_no = accounts.no`;
+const selectAccountTotals = `
+SELECT id AS "accountId", posted::float8 AS posted, purchased::float8 AS purchased, used::float8 AS used, held::float8 AS held,
+  period_start_ms::float8 AS "periodStartMs", period_used::float8 AS "periodUsed", counted_at_ms::float8 AS "countedAtMs",
+  purchased::text AS "purchasedDigits"
+FROM accounts`;
+
+const selectKeyTotals = `
+SELECT keys.id AS "keyId", day, day_spend::float8 AS "daySpend", spent::float8 AS spent, requests::float8 AS requests,
+  input_tokens::float8 AS "inputTokens", output_tokens::float8 AS "outputTokens", last_cost_nano::float8 AS "lastCostNano",
+  day_spend::text AS "daySpendDigits", spent::text AS "spentDigits"
+FROM key_sums JOIN keys ON keys.no = key_sums.key_no`;

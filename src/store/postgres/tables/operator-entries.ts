@@ -2,6 +2,7 @@ import { assert } from "../../../base/assert.ts";
 import { checkOperatorEntry, operatorEntryOf, repeatedEntry } from "../../operator-entry.ts";
 import type { OperatorEntry, RecordedEntry } from "../../store.ts";
 import type { Query } from "../client.ts";
+import { requireAccount } from "./account-table.ts";
 import { accountTotals, entryByReference } from "./entry-table.ts";
 import { requireKey } from "./key-table.ts";
 import { lockRevision, raiseRevision } from "./revision.ts";
@@ -13,14 +14,17 @@ export async function recordOperatorEntry(
   entry: OperatorEntry,
 ): Promise<RecordedEntry> {
   await lockRevision(query);
-  const { no, accountNo, key } = await requireKey(query, entry.keyId);
+  const key = entry.keyId === null ? null : await requireKey(query, entry.keyId);
+  const { no: accountNo, account } = await requireAccount(query, key?.key.accountId ?? entry.accountId ?? "");
   const { reference } = entry;
   const earlier = reference === null ? null : await entryByReference(query, accountNo, reference);
   if (earlier !== null) return repeatedEntry(earlier, kind, entry);
-  checkOperatorEntry(kind, entry, key, await accountTotals(query, accountNo, { lock: true }));
+  const totals = await accountTotals(query, accountNo, { lock: true });
+  checkOperatorEntry(kind, entry, account, key?.key.prefix ?? account.id, totals);
   const [row] = await query<{ id: number }>(insertEntry, [
     accountNo,
-    no,
+    // Of an account alone, it is no key's.
+    key?.no ?? 0,
     kind,
     entry.amountNano,
     entry.atMs,
@@ -29,7 +33,7 @@ export async function recordOperatorEntry(
     await raiseRevision(query),
   ]);
   assert(row !== undefined, "a new entry has an id");
-  return { entry: operatorEntryOf(row.id, kind, entry, key), repeated: false };
+  return { entry: operatorEntryOf(row.id, kind, entry, account.id), repeated: false };
 }
 
 const insertEntry = `

@@ -2,9 +2,9 @@ import type { Database } from "bun:sqlite";
 import { assert } from "../../../base/assert.ts";
 import { type AuditedRow, auditedEntryOf, type EntryRow, entryOf } from "../../entry-row.ts";
 import { type HoldRow, holdOf } from "../../hold-row.ts";
-import type { AccountTotals, Entry, HoldProgress } from "../../records.ts";
+import type { AccountTotals, Entry, HoldProgress, KeyTotals } from "../../records.ts";
 import { type SumRow, sumChecks, sumFaults } from "../../reporting/sum-audit.ts";
-import type { AuditedEntry, EntryQuery, ExactTotals, LedgerFault, RecomputedTotals } from "../../store.ts";
+import type { AuditedEntry, EntryQuery, LedgerFault, RecomputedTotals } from "../../store.ts";
 import { recomputeTotals } from "./recompute.ts";
 
 /** Reads the ledger: entries, the totals kept beside them, and the holds that were open. */
@@ -50,8 +50,8 @@ export class EntryTable {
     );
   }
 
-  byReference(keyNo: number, reference: string): Entry | null {
-    const row = this.#database.query<EntryRow, [number, string]>(entryByReference).get(keyNo, reference);
+  byReference(accountNo: number, reference: string): Entry | null {
+    const row = this.#database.query<EntryRow, [number, string]>(entryByReference).get(accountNo, reference);
     return row && entryOf(row);
   }
 
@@ -59,16 +59,33 @@ export class EntryTable {
     return this.#database.query<EntryRow, [number]>(entriesSince).all(revision).map(entryOf);
   }
 
-  allTotals(): readonly AccountTotals[] {
-    return this.#database.query<AccountTotals, []>(`${selectTotalsWithDigits} ORDER BY keys.no`).all();
+  allAccountTotals(): readonly AccountTotals[] {
+    return this.#database.query<AccountTotals, []>(`${selectAccountTotals} ORDER BY no`).all();
+  }
+
+  allKeyTotals(): readonly KeyTotals[] {
+    return this.#database.query<KeyTotals, []>(`${selectKeyTotals} ORDER BY keys.no`).all();
   }
 
   totals(accountNo: number): AccountTotals {
     const found = this.#database
-      .query<AccountTotals, [number]>(`${selectTotals} WHERE accounts.no = ?`)
+      .query<AccountTotals, [number]>(`${selectAccountTotals} WHERE no = ?`)
       .get(accountNo);
     assert(found !== null, `there is no account ${accountNo}`);
     return found;
+  }
+
+  keyTotals(keyNo: number): KeyTotals {
+    const found = this.#database
+      .query<KeyTotals, [number]>(`${selectKeyTotals} WHERE keys.no = ?`)
+      .get(keyNo);
+    assert(found !== null, `there is no key ${keyNo}`);
+    return found;
+  }
+
+  /** Whether this charge is among the latest entries. */
+  hasRecentCharge(exchangeId: string): boolean {
+    return this.#database.query<{ id: number }, [string]>(selectRecentCharge).get(exchangeId) !== null;
   }
 
   openHolds(): readonly HoldProgress[] {
@@ -76,26 +93,16 @@ export class EntryTable {
   }
 
   /** Compared in SQL, because lifetime sums may exceed what a double represents exactly. */
-  unbalancedKeyId(): string | null {
+  unbalancedId(): string | null {
     return this.#database.query<{ id: string }, []>(selectUnbalanced).get()?.id ?? null;
   }
 
   recompute(): readonly RecomputedTotals[] {
-    const recomputed = recomputeTotals(this.#database);
-    return this.#exactTotals().map((kept) => {
-      const counted = recomputed.get(kept.keyId);
-      assert(counted !== undefined, "every account has a key");
-      return { kept, recomputed: counted };
-    });
-  }
-
-  #exactTotals(): readonly ExactTotals[] {
-    const statement = this.#database.query<ExactTotals, []>(`${selectTotals} ORDER BY keys.no -- exact`);
-    return statement.safeIntegers(true).all();
+    return recomputeTotals(this.#database);
   }
 }
 
-const entryColumns = `entries.id, accounts.id AS accountId, keys.id AS keyId, kind, amount, at_ms AS atMs, exchange_id AS exchangeId,
+const entryColumns = `entries.id, accounts.id AS accountId, nullif(keys.id, '') AS keyId, kind, amount, at_ms AS atMs, exchange_id AS exchangeId,
   basis, outcome, entries.period_start_ms AS periodStartMs, reference, note,
   model, asked_model AS askedModel, provider, rates.rates, quantities, list_cost_nano AS listCostNano,
   entries.input_tokens AS inputTokens, cached_input_tokens AS cachedInputTokens, cache_write_tokens AS cacheWriteTokens,
@@ -112,27 +119,34 @@ const selectAudited = `
 SELECT ${entryColumns}, rates_id AS ratesId, cost_nano AS costNano, recorded_at_ms AS startedAtMs, total_ms AS totalMs
 FROM ${entryTables}`;
 
-const entryByReference = `${selectEntries} WHERE entries.key_no = ? AND reference = ?`;
+const entryByReference = `${selectEntries} WHERE coalesce(entries.account_no, entries.key_no) = ? AND reference = ?`;
 
 const entriesSince = `${selectEntries} WHERE entries.revision > ? ORDER BY entries.id`;
 
-const totalsColumns = `keys.id AS keyId, posted, purchased, used, day, day_spend AS daySpend, period_start_ms AS periodStartMs,
-  period_used AS periodUsed, requests, input_tokens AS inputTokens, output_tokens AS outputTokens,
-  last_cost_nano AS lastCostNano`;
-const totalsTables = "accounts JOIN keys ON keys.account_no = accounts.no";
+const selectAccountTotals = `
+SELECT id AS accountId, posted, purchased, used, period_start_ms AS periodStartMs, period_used AS periodUsed,
+  counted_at_ms AS countedAtMs, CAST(purchased AS text) AS purchasedDigits
+FROM accounts`;
 
-const selectTotals = `SELECT ${totalsColumns} FROM ${totalsTables}`;
+const selectKeyTotals = `
+SELECT keys.id AS keyId, day, day_spend AS daySpend, spent, requests, input_tokens AS inputTokens,
+  output_tokens AS outputTokens, last_cost_nano AS lastCostNano, CAST(day_spend AS text) AS daySpendDigits,
+  CAST(spent AS text) AS spentDigits
+FROM key_sums JOIN keys ON keys.no = key_sums.key_no`;
 
-const selectTotalsWithDigits = `
-SELECT ${totalsColumns}, CAST(purchased AS text) AS purchasedDigits, CAST(day_spend AS text) AS daySpendDigits
-FROM ${totalsTables}`;
+/** There is no index: it was made a moment ago, or not at all. */
+const selectRecentCharge = `
+SELECT id FROM entries WHERE id > (SELECT max(id) FROM entries) - 10000 AND exchange_id = ? AND kind = 'charge'`;
 
 const selectUnbalanced = `
-SELECT keys.id FROM accounts JOIN keys ON keys.account_no = accounts.no
-WHERE posted <> purchased - used OR day_spend > used OR period_used > used OR (mode = 'credit' AND posted < 0)
-ORDER BY keys.no LIMIT 1`;
+SELECT coalesce((SELECT id FROM keys WHERE keys.no = accounts.no), accounts.id) AS id FROM accounts
+WHERE posted <> purchased - used OR period_used > used OR (mode = 'credit' AND posted < 0 AND NOT is_open)
+UNION ALL
+SELECT keys.id FROM key_sums JOIN keys ON keys.no = key_no WHERE day_spend > spent
+LIMIT 1`;
 
 const selectHolds = `
-SELECT holds.id AS holdId, keys.id AS keyId, opened_at_ms AS openedAtMs, period_start_ms AS periodStartMs,
-  charge_so_far AS chargeSoFar, model, asked_model AS askedModel, rates_id AS ratesId, rates, quantities
-FROM holds JOIN keys ON keys.no = holds.key_no LEFT JOIN rates ON rates.id = holds.rates_id`;
+SELECT holds.id AS holdId, keys.id AS keyId, accounts.id AS accountId, opened_at_ms AS openedAtMs,
+  holds.period_start_ms AS periodStartMs, coalesce(holds.counted_at_ms, opened_at_ms) AS countedAtMs, charge_so_far AS chargeSoFar, model, asked_model AS askedModel, rates_id AS ratesId, rates, quantities
+FROM holds JOIN keys ON keys.no = holds.key_no
+  JOIN accounts ON accounts.no = coalesce(holds.account_no, holds.key_no) LEFT JOIN rates ON rates.id = holds.rates_id`;

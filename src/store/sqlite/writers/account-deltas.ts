@@ -9,9 +9,15 @@ import type { WrittenKey } from "./written-key.ts";
 interface Delta {
   /** The key that charged last; the account may have more. */
   readonly key: WrittenKey;
-  readonly day: number;
   readonly periodStartMs: number;
   readonly atMs: number;
+  countedAtMs: number;
+  charged: number;
+}
+
+interface KeyDelta {
+  readonly no: number;
+  readonly day: number;
   charged: number;
   requests: number;
   inputTokens: number;
@@ -21,62 +27,84 @@ interface Delta {
 }
 
 /**
- * Adds up what a batch changes on each account, so that an account is updated once per batch and not once per
+ * Adds up what a batch changes on each account and each key, so that these are updated once per batch and not once per
  * request. Differences, never absolute values: other processes write to the same rows.
  */
 export class AccountDeltas {
   readonly #byAccount = new Map<number, Delta>();
+  readonly #byKey = new Map<number, KeyDelta>();
   readonly #update: Statement;
+  readonly #updateKey: Statement;
   readonly #shortfall: Shortfall;
 
   constructor(database: Database) {
     this.#update = database.query(updateAccount);
+    this.#updateKey = database.query(updateKey);
     this.#shortfall = new Shortfall(database);
   }
 
   add(key: WrittenKey, charge: ChargeEntry, record: UsageRecord | null): void {
     const delta = this.#deltaOf(key, charge);
     delta.charged += charge.charged;
+    delta.countedAtMs = Math.max(delta.countedAtMs, charge.countedAtMs);
+    const own = this.#keyDeltaOf(key.no, utcDay(charge.atMs));
+    own.charged += charge.charged;
     if (record === null) return;
-    delta.requests += 1;
-    delta.inputTokens += totalInput(record.usage);
-    delta.outputTokens += record.usage.outputTokens;
-    delta.lastCostNano = record.costNano;
+    own.requests += 1;
+    own.inputTokens += totalInput(record.usage);
+    own.outputTokens += record.usage.outputTokens;
+    own.lastCostNano = record.costNano;
   }
 
   /** Must run inside the batch's transaction, after its entries. */
   write(): void {
     for (const delta of this.#byAccount.values()) this.#apply(delta);
-    this.#byAccount.clear();
+    for (const delta of this.#byKey.values()) this.#applyKey(delta);
+    this.forget();
   }
 
   /** The transaction was rolled back. */
   forget(): void {
     this.#byAccount.clear();
+    this.#byKey.clear();
   }
 
-  /** A delta belongs to one day and one period; where a batch spans two, the earlier is written at once. */
+  /** A delta belongs to one period; where a batch spans two, the earlier is written at once. */
   #deltaOf(key: WrittenKey, charge: ChargeEntry): Delta {
-    const day = utcDay(charge.atMs);
     const { periodStartMs, atMs } = charge;
     const known = this.#byAccount.get(key.accountNo);
     if (known !== undefined) {
-      if (known.day === day && known.periodStartMs === periodStartMs) return known;
+      if (known.periodStartMs === periodStartMs) return known;
       this.#apply(known);
     }
-    const delta: Delta = {
-      key,
+    const delta: Delta = { key, periodStartMs, atMs, countedAtMs: 0, charged: 0 };
+    this.#byAccount.set(key.accountNo, delta);
+    return delta;
+  }
+
+  /** The same for a day. */
+  #keyDeltaOf(no: number, day: number): KeyDelta {
+    const known = this.#byKey.get(no);
+    if (known !== undefined) {
+      if (known.day === day) return known;
+      this.#applyKey(known);
+    }
+    const delta: KeyDelta = {
+      no,
       day,
-      periodStartMs,
-      atMs,
       charged: 0,
       requests: 0,
       inputTokens: 0,
       outputTokens: 0,
       lastCostNano: null,
     };
-    this.#byAccount.set(key.accountNo, delta);
+    this.#byKey.set(no, delta);
     return delta;
+  }
+
+  #applyKey(delta: KeyDelta): void {
+    const { no, day, charged, requests, inputTokens, outputTokens, lastCostNano } = delta;
+    this.#updateKey.run(charged, day, requests, inputTokens, outputTokens, lastCostNano, no);
   }
 
   #apply(delta: Delta): void {
@@ -88,12 +116,8 @@ export class AccountDeltas {
   #tryUpdate(delta: Delta): boolean {
     const { changes } = this.#update.run(
       delta.charged,
-      delta.day,
       delta.periodStartMs,
-      delta.requests,
-      delta.inputTokens,
-      delta.outputTokens,
-      delta.lastCostNano,
+      delta.countedAtMs,
       delta.key.accountNo,
     );
     return changes > 0;
@@ -144,13 +168,19 @@ const updateAccount = `
 UPDATE accounts SET
   posted = posted - ?1,
   used = used + ?1,
+  period_used = CASE
+    WHEN ?2 = period_start_ms THEN period_used + ?1 WHEN ?2 > period_start_ms THEN ?1 ELSE period_used END,
+  period_start_ms = max(period_start_ms, ?2),
+  counted_at_ms = max(counted_at_ms, ?3)
+WHERE no = ?4 AND posted - ?1 >= floor`;
+
+const updateKey = `
+UPDATE key_sums SET
+  spent = spent + ?1,
   day_spend = CASE WHEN ?2 = day THEN day_spend + ?1 WHEN ?2 > day THEN ?1 ELSE day_spend END,
   day = max(day, ?2),
-  period_used = CASE
-    WHEN ?3 = period_start_ms THEN period_used + ?1 WHEN ?3 > period_start_ms THEN ?1 ELSE period_used END,
-  period_start_ms = max(period_start_ms, ?3),
-  requests = requests + ?4,
-  input_tokens = input_tokens + ?5,
-  output_tokens = output_tokens + ?6,
-  last_cost_nano = coalesce(?7, last_cost_nano)
-WHERE no = ?8 AND posted - ?1 >= floor`;
+  requests = requests + ?3,
+  input_tokens = input_tokens + ?4,
+  output_tokens = output_tokens + ?5,
+  last_cost_nano = coalesce(?6, last_cost_nano)
+WHERE key_no = ?7`;

@@ -7,7 +7,7 @@ import type { RatesWriter } from "./rates-writer.ts";
 import type { WrittenKey } from "./written-key.ts";
 
 /** What is bound for a charge with its usage record, in this order. */
-const recordedColumns = `key_no, account_no, amount, at_ms, period_start_ms, exchange_id, basis, outcome,
+const recordedColumns = `key_no, account_no, amount, at_ms, period_start_ms, counted_at_ms, exchange_id, basis, outcome,
   recorded_at_ms, route, model, provider, upstream_model, stream, status,
   input_tokens, cached_input_tokens, cache_write_tokens, output_tokens, reasoning_tokens,
   cost_nano, first_byte_ms, total_ms, attempts, list_cost_nano, asked_model, rates_id, quantities`;
@@ -77,6 +77,7 @@ export class EntryWriter {
       amount,
       charge.atMs,
       charge.periodStartMs,
+      charge.countedAtMs,
       charge.exchangeId,
       charge.basis,
       charge.outcome,
@@ -135,6 +136,7 @@ function fillRow(
   values[next++] = -charge.charged;
   values[next++] = charge.atMs;
   values[next++] = charge.periodStartMs;
+  values[next++] = charge.countedAtMs;
   values[next++] = charge.exchangeId;
   values[next++] = charge.basis;
   values[next++] = charge.outcome;
@@ -169,6 +171,6 @@ VALUES ${Array.from({ length: rows }, () => row).join(", ")}`;
 }
 
 const insertPlain = `
-INSERT INTO entries (key_no, account_no, kind, amount, at_ms, period_start_ms, exchange_id, basis, outcome, model,
-  provider, list_cost_nano, asked_model, rates_id, quantities)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+INSERT INTO entries (key_no, account_no, kind, amount, at_ms, period_start_ms, counted_at_ms, exchange_id, basis, outcome,
+  model, provider, list_cost_nano, asked_model, rates_id, quantities)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;

@@ -1,11 +1,12 @@
 import type { Database, Statement } from "bun:sqlite";
 import { assert, unreachable } from "../../../base/assert.ts";
 import { BatchFailure, type TimedWriter } from "../../journal/batch-writer.ts";
-import type { GivenIds, HoldProgress, JournalItem, StoredResponse } from "../../records.ts";
+import type { ChargeEntry, GivenIds, HoldProgress, JournalItem, StoredResponse } from "../../records.ts";
 import { codeOf } from "../connection.ts";
 import { otherAccount } from "../tables/account-number.ts";
 import { failureReason } from "../troubles.ts";
 import { AccountDeltas } from "./account-deltas.ts";
+import { CapWriter } from "./cap-writer.ts";
 import { EndingWriter } from "./ending-writer.ts";
 import { EntryWriter } from "./entry-writer.ts";
 import { RatesWriter } from "./rates-writer.ts";
@@ -26,8 +27,11 @@ export class InlineWriter implements TimedWriter {
   readonly #entries: EntryWriter;
   readonly #deltas: AccountDeltas;
   readonly #endings: EndingWriter;
-  readonly #keys = new Map<string, WrittenKey>();
-  readonly #findKey: Statement<{ no: number; accountNo: number; isCredit: number }, [string]>;
+  readonly #caps: CapWriter;
+  readonly #keys = new Map<string, number>();
+  readonly #accounts = new Map<string, Omit<WrittenKey, "no">>();
+  readonly #findKey: Statement<{ no: number }, [string]>;
+  readonly #findAccount: Statement<{ no: number; isCredit: number }, [string]>;
   readonly #upsertHold: Statement;
   readonly #deleteHold: Statement;
   readonly #insertResponse: Statement;
@@ -48,7 +52,9 @@ export class InlineWriter implements TimedWriter {
     this.#entries = new EntryWriter(database, this.#rates);
     this.#deltas = new AccountDeltas(database);
     this.#endings = new EndingWriter(database);
-    this.#findKey = database.query(findKey);
+    this.#caps = new CapWriter(database);
+    this.#findKey = database.query("SELECT no FROM keys WHERE id = ?");
+    this.#findAccount = database.query("SELECT no, mode = 'credit' AS isCredit FROM accounts WHERE id = ?");
     this.#upsertHold = database.query(upsertHold);
     this.#deleteHold = database.query("DELETE FROM holds WHERE id = ?");
     this.#insertResponse = database.query(insertResponse);
@@ -97,11 +103,11 @@ export class InlineWriter implements TimedWriter {
 
   #count(item: JournalItem): void {
     if (item.kind === "settle") {
-      const key = this.#key(item.charge.keyId);
+      const key = this.#payer(item.charge);
       this.#rollup.addCharge(key, item.charge, item.record);
-      if (item.ending !== null) this.#rollup.addCovered(key, item.ending);
+      if (item.ending !== null) this.#rollup.addCovered(key.no, item.ending);
     } else if (item.kind === "endings") {
-      for (const ending of item.endings) this.#rollup.addEnding(this.#key(ending.keyId), ending);
+      for (const ending of item.endings) this.#rollup.addEnding(this.#keyNo(ending.keyId), ending);
     }
   }
 
@@ -122,6 +128,7 @@ export class InlineWriter implements TimedWriter {
 
   #apply(items: readonly JournalItem[], rollUp: boolean): Written {
     if (rollUp) this.#rollUp();
+    this.#caps.begin();
     for (const item of items) {
       if (item.kind === "settle") this.#settle(item);
       else this.#applyOther(item);
@@ -138,10 +145,11 @@ export class InlineWriter implements TimedWriter {
   }
 
   #settle({ charge, record, response, ending, hasProgress, holdId }: JournalItem & { kind: "settle" }): void {
-    const key = this.#key(charge.keyId);
+    const key = this.#payer(charge);
     if (ending === null) this.#entries.charge(key, charge, record);
     else this.#endings.insert(key.no, ending, this.#entries.chargeNow(key, charge, record));
     this.#deltas.add(key, charge, record);
+    this.#caps.add(key, charge);
     if (hasProgress) this.#deleteHold.run(holdId);
     if (response !== null) this.#store(key.no, response);
   }
@@ -169,7 +177,7 @@ export class InlineWriter implements TimedWriter {
         this.#deleteParts.run(item.recordingId);
         return;
       case "endings":
-        for (const ending of item.endings) this.#endings.insert(this.#key(ending.keyId).no, ending, null);
+        for (const ending of item.endings) this.#endings.insert(this.#keyNo(ending.keyId), ending, null);
         return;
       case "prune":
         this.#endings.prune(item);
@@ -180,7 +188,7 @@ export class InlineWriter implements TimedWriter {
   }
 
   #progress(progress: HoldProgress): void {
-    const { no, accountNo } = this.#key(progress.keyId);
+    const { no, accountNo } = this.#payer(progress);
     const { quantities } = progress;
     this.#upsertHold.run(
       progress.holdId,
@@ -188,6 +196,7 @@ export class InlineWriter implements TimedWriter {
       otherAccount(no, accountNo),
       progress.openedAtMs,
       progress.periodStartMs,
+      progress.countedAtMs,
       progress.chargeSoFar,
       progress.model,
       progress.askedModel,
@@ -212,29 +221,39 @@ export class InlineWriter implements TimedWriter {
   }
 
   #given({ keyId, provider, credential, digests, tokens, atMs }: GivenIds): void {
-    const { no } = this.#key(keyId);
+    const no = this.#keyNo(keyId);
     for (const digest of digests) this.#insertGiven.run(no, digest, provider, credential, tokens, atMs);
   }
 
-  #key(keyId: string): WrittenKey {
+  #payer({ keyId, accountId }: Pick<ChargeEntry, "keyId" | "accountId">): WrittenKey {
+    return { no: this.#keyNo(keyId), ...this.#account(accountId) };
+  }
+
+  #keyNo(keyId: string): number {
     const known = this.#keys.get(keyId);
     if (known !== undefined) return known;
     const row = this.#findKey.get(keyId);
     assert(row !== null, `there is no key ${keyId}`);
-    const key = { no: row.no, accountNo: row.accountNo, isCredit: row.isCredit === 1 };
-    this.#keys.set(keyId, key);
-    return key;
+    this.#keys.set(keyId, row.no);
+    return row.no;
+  }
+
+  /** What is kept of an account here never changes. */
+  #account(accountId: string): Omit<WrittenKey, "no"> {
+    const known = this.#accounts.get(accountId);
+    if (known !== undefined) return known;
+    const row = this.#findAccount.get(accountId);
+    assert(row !== null, `there is no account ${accountId}`);
+    const account = { accountNo: row.no, isCredit: row.isCredit === 1 };
+    this.#accounts.set(accountId, account);
+    return account;
   }
 }
 
-const findKey = `
-SELECT keys.no, accounts.no AS accountNo, mode = 'credit' AS isCredit
-FROM keys JOIN accounts ON accounts.no = keys.account_no WHERE keys.id = ?`;
-
 const upsertHold = `
-INSERT INTO holds (id, key_no, account_no, opened_at_ms, period_start_ms, charge_so_far, model, asked_model, rates_id,
-  quantities)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO holds (id, key_no, account_no, opened_at_ms, period_start_ms, counted_at_ms, charge_so_far, model,
+  asked_model, rates_id, quantities)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT DO UPDATE SET charge_so_far = excluded.charge_so_far, rates_id = excluded.rates_id,
   quantities = excluded.quantities WHERE excluded.charge_so_far > charge_so_far`;
 

@@ -112,7 +112,7 @@ export class UsageRollup {
   }
 
   /** The attempts that failed before an exchange completed. */
-  addCovered({ no }: WrittenKey, { atMs, model, outcome, attemptDetails }: ExchangeEnding): void {
+  addCovered(no: number, { atMs, model, outcome, attemptDetails }: ExchangeEnding): void {
     if (outcome !== "completed") return;
     for (const { provider, failure } of attemptDetails) {
       if (failure !== null) this.#sumsOf(atMs, no, model, provider).figures.coveredAttempts += 1;
@@ -120,7 +120,7 @@ export class UsageRollup {
   }
 
   /** One that was not charged. */
-  addEnding({ no }: WrittenKey, { atMs, model, provider, outcome, alike, totalMs }: ExchangeEnding): void {
+  addEnding(no: number, { atMs, model, provider, outcome, alike, totalMs }: ExchangeEnding): void {
     const { figures, latencies } = this.#sumsOf(atMs, no, model, provider);
     figures[outcome] += 1 + alike;
     if (outcome === "failed" && totalMs !== null) addTotal(figures, latencies, totalMs);

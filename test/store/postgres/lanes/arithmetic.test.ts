@@ -2,7 +2,9 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { GatewayError } from "../../../../src/base/errors.ts";
 import { newId } from "../../../../src/base/id.ts";
 import { Account } from "../../../../src/ledger/account.ts";
-import { periodStart } from "../../../../src/ledger/period.ts";
+import { Cap } from "../../../../src/ledger/cap.ts";
+import { Payer } from "../../../../src/ledger/payer.ts";
+import { payerOf } from "../../../../src/ledger/shared-accounts.ts";
 import type { HoldDecision, HoldOrder } from "../../../../src/store/node.ts";
 import { endOf, type HoldEnd, releaseOf } from "../../../../src/store/postgres/lanes/hold-end.ts";
 import {
@@ -11,7 +13,7 @@ import {
   sendMoney,
 } from "../../../../src/store/postgres/lanes/money-batch.ts";
 import { readAccounts } from "../../../../src/store/postgres/node/read-accounts.ts";
-import { type BudgetPeriod, emptyTotals } from "../../../../src/store/store.ts";
+import { type BudgetPeriod, type CapRecord, emptyAccount, emptyKey } from "../../../../src/store/store.ts";
 import { SeededRandom } from "../../../simulation/random.ts";
 import { hasPostgres, withoutPostgres } from "../../../support/postgres.ts";
 import { costing } from "../../../support/rates.ts";
@@ -28,42 +30,82 @@ const mostAtOnce = 500;
 const hourMs = 3_600_000;
 const periods: readonly BudgetPeriod[] = ["none", "day", "week", "month"];
 
+const models = ["house-model", "other-model"] as const;
+const patterns = [null, "house-*", "*-model", "other-model"] as const;
+let lastCapNo = 0;
+
 interface OpenHold {
   readonly id: string;
+  readonly payer: Payer;
+  readonly model: string;
   /** What would be charged if its node died now. */
   produced: number;
   readonly amount: number;
   readonly openedAtMs: number;
   readonly periodStartMs: number;
+  readonly countedAtMs: number;
 }
 
-/** One account, in TypeScript and in SQL, and a random history that both live through. */
+/** One account with its keys and caps, in TypeScript and in SQL, and a random history that both live through. */
 class History {
   readonly seed: number;
   readonly random: SeededRandom;
   readonly account: Account;
+  readonly payers: readonly Payer[];
   readonly open: OpenHold[] = [];
   nowMs = Date.UTC(2026, 2, 10, 20);
   lastHoldMs = this.nowMs;
-  /** Start of the account's current period. */
-  periodMs = 0;
   credited = 0;
 
   constructor(seed: number) {
     this.seed = seed;
     this.random = new SeededRandom(seed);
     const isCredit = this.random.chance(0.5);
-    const key = keyRecord({
+    const first = keyRecord({
       mode: isCredit ? "credit" : "token_budget",
+      isOpen: isCredit && this.random.chance(0.3),
       budgetTokens: isCredit || this.random.chance(0.15) ? null : this.random.between(200, 3_000),
       period: isCredit ? "none" : (this.random.pick(periods) ?? "none"),
     });
-    this.account = new Account(key, emptyTotals(key.id));
+    const totals = emptyAccount(first.accountId);
+    this.account = new Account(first, totals, 0, this.#caps("account_cap"));
+    this.payers = Array.from({ length: this.random.between(1, 3) }, (_, index) => {
+      const { mode, isOpen, budgetTokens, period, accountId } = first;
+      const key = index === 0 ? first : keyRecord({ mode, isOpen, budgetTokens, period, accountId });
+      return new Payer(key, this.account, emptyKey(key.id), this.#caps("key_cap"));
+    });
     if (isCredit) this.credit(this.random.between(0, 2_000));
   }
 
-  get key() {
-    return this.account.key;
+  get terms() {
+    return this.account.terms;
+  }
+
+  get accountId(): string {
+    return this.payers[0]?.key.accountId ?? "";
+  }
+
+  get caps(): readonly { cap: CapRecord; keyId: string | null }[] {
+    return [
+      ...this.account.caps.map(({ record }) => ({ cap: record, keyId: null })),
+      ...this.payers.flatMap(({ caps, key }) => caps.map(({ record }) => ({ cap: record, keyId: key.id }))),
+    ];
+  }
+
+  #caps(bound: Cap["bound"]): Cap[] {
+    const count = this.random.chance(0.4) ? 0 : this.random.between(1, 2);
+    return Array.from({ length: count }, () => {
+      lastCapNo += 1;
+      const record: CapRecord = {
+        no: lastCapNo,
+        limit: this.random.between(0, 2_500),
+        period: this.random.pick(["day", "week", "month"] as const) ?? "day",
+        models: this.random.pick(patterns) ?? null,
+        extra: this.random.chance(0.2) ? this.random.between(1, 500) : 0,
+        extraPeriodMs: Date.UTC(2026, 2, 10),
+      };
+      return new Cap(record, bound, { periodStartMs: 0, used: 0 });
+    });
   }
 
   credit(amount: number): void {
@@ -74,37 +116,63 @@ class History {
   /** What the operator does, for the next statement: an entry, or another budget. */
   operate(): void {
     if (this.random.chance(0.3)) this.nowMs += this.random.between(-30, 60) * hourMs;
-    if (this.key.mode === "credit") {
-      const posted = this.account.summary(this.lastHoldMs).posted;
+    if (this.terms.mode === "credit") {
+      const { posted } = this.account;
       if (this.random.chance(0.3)) this.credit(Math.max(-posted, this.random.between(-300, 600)));
     } else if (this.random.chance(0.2)) {
-      this.account.key = { ...this.key, budgetTokens: this.random.between(100, 4_000) };
+      this.account.terms = { ...this.terms, budgetTokens: this.random.between(100, 4_000) };
     }
   }
 
   holds(): HoldOrder[] {
     return Array.from({ length: this.random.between(0, 3) }, () => ({
       holdId: newId("req_"),
-      keyId: this.key.id,
+      keyId: this.random.pick(this.payers)?.key.id ?? "",
       amount: this.random.between(0, 500),
       nowMs: this.nowMs,
-      model: "house-model",
+      model: this.random.pick(models) ?? "",
       askedModel: null,
     }));
   }
 
+  payerOf(keyId: string): Payer {
+    const payer = this.payers.find(({ key }) => key.id === keyId);
+    if (payer === undefined) throw new Error(`no key ${keyId}`);
+    return payer;
+  }
+
   /** The same in TypeScript. */
-  decide({ holdId, amount }: HoldOrder): { decision: HoldDecision; periodStartMs: number | null } {
+  decide({ holdId, keyId, amount, model }: HoldOrder) {
     this.lastHoldMs = this.nowMs;
-    this.periodMs = Math.max(this.periodMs, periodStart(this.key.period, this.nowMs));
+    const payer = this.payerOf(keyId);
     try {
-      const periodStartMs = this.account.hold(amount, this.nowMs);
-      this.open.push({ id: holdId, produced: 0, amount, openedAtMs: this.nowMs, periodStartMs });
-      return { decision: "held", periodStartMs };
+      const hold = this.account.hold(amount, this.nowMs, payer.capsFor(model));
+      this.open.push({ id: holdId, payer, model, produced: 0, openedAtMs: this.nowMs, ...hold });
+      return { decision: "held" as const, error: null, hold };
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
-      return { decision: decisionOf(error), periodStartMs: null };
+      return { decision: decisionOf(error), error, hold: null };
     }
+  }
+
+  /** What is left of every bound that it falls under. */
+  remaining({ keyId, model }: HoldOrder): number {
+    const caps = this.payerOf(keyId).capsFor(model);
+    return Math.min(this.account.remaining(), ...caps.map((cap) => cap.remaining()));
+  }
+
+  #release(hold: OpenHold): void {
+    this.account.release(hold, hold.payer.capsFor(hold.model));
+  }
+
+  settle(hold: OpenHold, cost: number, atMs: number, isLost = false) {
+    const settled = this.account.settle(
+      { ...hold, isLost, amount: isLost ? 0 : hold.amount },
+      cost,
+      hold.payer.capsFor(hold.model),
+    );
+    hold.payer.charge(settled.charged, atMs);
+    return settled;
   }
 
   /** Ends some of its holds, in SQL and in TypeScript. */
@@ -114,8 +182,8 @@ class History {
       const [hold] = this.open.splice(this.random.between(0, this.open.length - 1), 1);
       if (hold === undefined) throw new Error("there is one");
       if (this.random.chance(0.25)) {
-        this.account.release(hold);
-        return { end: releaseOf(hold.id, this.key.id), expected: { charged: 0, overrun: 0 } };
+        this.#release(hold);
+        return { end: releaseOf(hold.id, hold.payer.key.id), expected: { charged: 0, overrun: 0 } };
       }
       return this.#settle(hold);
     });
@@ -135,10 +203,10 @@ class History {
       .toSorted((a, b) => (a.id < b.id ? -1 : 1))
       .map((hold) => {
         if (hold.produced === 0) {
-          this.account.release(hold);
+          this.#release(hold);
           return { hold, paid: 0, unpaid: 0 };
         }
-        const { charged, overrun } = this.account.settle(hold, hold.produced, atMs);
+        const { charged, overrun } = this.settle(hold, hold.produced, atMs);
         return { hold, paid: charged, unpaid: overrun };
       });
   }
@@ -148,25 +216,29 @@ class History {
       ? hold.amount + this.random.between(1, 700)
       : this.random.between(0, hold.amount);
     const isRecorded = this.random.chance(0.7);
-    const record = isRecorded ? usageRecord(this.key.id, { exchangeId: hold.id, atMs: this.nowMs }) : null;
-    const expected = this.account.settle(hold, cost, this.nowMs);
+    const { model, payer } = hold;
+    const record = isRecorded
+      ? usageRecord(payer.key.id, { exchangeId: hold.id, atMs: this.nowMs, model })
+      : null;
+    const expected = this.settle(hold, cost, this.nowMs);
     if (record !== null) {
-      this.account.count({ ...record, costNano: this.key.mode === "credit" ? expected.charged : 0 });
+      payer.count({ ...record, costNano: this.terms.mode === "credit" ? expected.charged : 0 });
     }
     const outcome = isRecorded ? "completed" : "cancelled";
-    const end = endOf({ ...orderOf(this, hold), ...costing(cost), atMs: this.nowMs, outcome, record });
+    const end = endOf({ ...orderOf(hold), ...costing(cost), atMs: this.nowMs, outcome, record });
     return { end, expected };
   }
 }
 
-function orderOf({ key }: History, { id, openedAtMs, periodStartMs }: OpenHold) {
+function orderOf({ id, payer, model, openedAtMs, periodStartMs, countedAtMs }: OpenHold) {
   return {
     holdId: id,
-    keyId: key.id,
+    keyId: payer.key.id,
     openedAtMs,
     periodStartMs,
+    countedAtMs,
     basis: "measured",
-    model: "house-model",
+    model,
     askedModel: null,
     provider: "openai",
     response: null,
@@ -222,30 +294,54 @@ type Query = ReturnType<typeof clientOf>["query"];
 type Batch = readonly [number, number, number];
 
 async function insertAccounts(query: Query, histories: readonly History[]): Promise<void> {
+  const payers = histories.flatMap((history) => history.payers);
   await query(
-    `WITH made AS (
-      INSERT INTO accounts (id, mode, budget_tokens, period, created_at_ms)
-      SELECT 'acc_' || id, mode, budget, period, 0 FROM unnest($1::text[], $2::text[], $3::int8[], $4::text[])
-        AS key (id, mode, budget, period) RETURNING no, id)
-    INSERT INTO keys (id, account_no, hash, prefix, status, scope, created_at_ms, revision)
-    SELECT substr(id, 5), no, id, 'slu_', 'active', 'all', 0, 0 FROM made`,
+    `INSERT INTO accounts (id, mode, is_open, budget_tokens, period, created_at_ms)
+    SELECT id, mode, is_open::int, budget::int8, period, 0
+    FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[]) AS account (id, mode, is_open, budget, period)`,
     [
-      histories.map(({ key }) => key.id),
-      histories.map(({ key }) => key.mode),
-      histories.map(({ key }) => key.budgetTokens),
-      histories.map(({ key }) => key.period),
+      histories.map(({ accountId }) => accountId),
+      histories.map(({ terms }) => terms.mode),
+      histories.map(({ terms }) => (terms.isOpen ? "1" : "0")),
+      histories.map(({ terms }) => (terms.budgetTokens === null ? null : String(terms.budgetTokens))),
+      histories.map(({ terms }) => terms.period),
+    ],
+  );
+  await query(
+    `INSERT INTO keys (id, account_no, hash, prefix, status, scope, created_at_ms, revision)
+    SELECT key.id, (SELECT no FROM accounts WHERE accounts.id = account), key.id, 'slu_', 'active', 'all', 0, 0
+    FROM unnest($1::text[], $2::text[]) AS key (id, account)`,
+    [payers.map(({ key }) => key.id), payers.map(({ key }) => key.accountId)],
+  );
+  await query("INSERT INTO key_sums (key_no) SELECT no FROM keys ON CONFLICT DO NOTHING");
+  const caps = histories.flatMap((history) => history.caps.map((cap) => ({ history, ...cap })));
+  await query(
+    `INSERT INTO caps (no, account_no, key_no, amount, period, models, extra, extra_period_ms) OVERRIDING SYSTEM VALUE
+    SELECT no::int, (SELECT accounts.no FROM accounts WHERE accounts.id = account), (SELECT keys.no FROM keys WHERE keys.id = key),
+      amount::int8, period, models, extra::int8, $8::int8
+    FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[])
+      AS cap (no, account, key, amount, period, models, extra)`,
+    [
+      caps.map(({ cap }) => String(cap.no)),
+      caps.map(({ history, keyId }) => (keyId === null ? history.accountId : null)),
+      caps.map(({ keyId }) => keyId),
+      caps.map(({ cap }) => String(cap.limit)),
+      caps.map(({ cap }) => cap.period),
+      caps.map(({ cap }) => cap.models),
+      caps.map(({ cap }) => String(cap.extra)),
+      Date.UTC(2026, 2, 10),
     ],
   );
 }
 
 async function updateAccounts(query: Query, histories: readonly History[]): Promise<void> {
   await query(
-    `UPDATE accounts SET posted = posted + key.credited, purchased = purchased + key.credited, budget_tokens = key.budget
-    FROM unnest($1::text[], $2::int8[], $3::int8[]) AS key (id, credited, budget) WHERE accounts.id = 'acc_' || key.id`,
+    `UPDATE accounts SET posted = posted + account.credited, purchased = purchased + account.credited, budget_tokens = account.budget
+    FROM unnest($1::text[], $2::int8[], $3::int8[]) AS account (id, credited, budget) WHERE accounts.id = account.id`,
     [
-      histories.map(({ key }) => key.id),
+      histories.map(({ accountId }) => accountId),
       histories.map(({ credited }) => credited),
-      histories.map(({ key }) => key.budgetTokens),
+      histories.map(({ terms }) => terms.budgetTokens),
     ],
   );
   for (const history of histories) history.credited = 0;
@@ -284,11 +380,27 @@ async function compareBatch(
 
 function compareVerdict(history: History, order: HoldOrder, answer: MoneyAnswer | undefined): void {
   if (answer === undefined || !("decision" in answer)) throw new Error("a hold has a verdict");
-  const { decision, periodStartMs } = history.decide(order);
+  const { decision, error, hold } = history.decide(order);
   const seen = { seed: history.seed, decision: answer.decision, remaining: answer.remaining };
-  const remaining = history.account.remaining(history.nowMs);
-  expect(seen).toEqual({ seed: history.seed, decision, remaining });
-  if (periodStartMs !== null) expect(answer.periodStartMs).toBe(periodStartMs);
+  expect(seen).toEqual({ seed: history.seed, decision, remaining: history.remaining(order) });
+  if (hold !== null) {
+    const { periodStartMs, countedAtMs } = answer;
+    expect({ periodStartMs, countedAtMs }).toEqual({
+      periodStartMs: hold.periodStartMs,
+      countedAtMs: hold.countedAtMs,
+    });
+    return;
+  }
+  // Both name the same bound, and say the same of it.
+  const { kind, limit, used } = answer.bound;
+  const details = error.vendor?.details;
+  const unit = history.terms.mode === "credit" ? 1e9 : 1;
+  expect({ seed: history.seed, kind, limit, used }).toEqual({
+    seed: history.seed,
+    kind: details?.["bound"] as never,
+    limit: details?.["limit"] == null ? null : Math.round(Number(details["limit"]) * unit),
+    used: Math.round(Number(details?.["used"]) * unit),
+  });
 }
 
 /** What must be the same when a batch is repeated: balances may have moved on. */
@@ -324,17 +436,9 @@ async function compareTakeover(query: Query, dead: number, histories: readonly H
     const cost = history.random.between(0, hold.amount + 200);
     const rest = cost - paid - unpaid;
     // As if it had held nothing; what is left of a past period is not known, so that is paid.
-    const isPast = hold.periodStartMs !== history.periodMs;
-    const late =
-      rest <= 0
-        ? { charged: 0, overrun: 0 }
-        : history.account.settle(
-            { amount: isPast ? rest : 0, periodStartMs: hold.periodStartMs },
-            rest,
-            atMs,
-          );
+    const late = rest <= 0 ? { charged: 0, overrun: 0 } : history.settle(hold, rest, atMs, true);
     const end = endOf({
-      ...orderOf(history, hold),
+      ...orderOf(hold),
       ...costing(cost),
       atMs,
       outcome: "cancelled",
@@ -364,17 +468,18 @@ async function momentOfTakeover(query: Query, taker: number): Promise<number> {
 }
 
 async function compareAccounts(query: Query, histories: readonly History[]): Promise<void> {
+  const payers = histories.flatMap((history) => history.payers.map((payer) => ({ history, payer })));
   const states = await readAccounts(
     query,
-    histories.map(({ key }) => key.id),
+    payers.map(({ payer }) => payer.key.id),
   );
-  for (const [index, history] of histories.entries()) {
+  for (const [index, { history, payer }] of payers.entries()) {
     const state = states[index];
     if (state == null) throw new Error(`seed ${history.seed} has no account`);
-    const inSql = new Account(history.key, state.totals, state.held).summary(history.lastHoldMs);
+    const inSql = payerOf(payer.key, state).summary(history.lastHoldMs);
     expect({ seed: history.seed, ...inSql }).toEqual({
       seed: history.seed,
-      ...history.account.summary(history.lastHoldMs),
+      ...payer.summary(history.lastHoldMs),
     });
   }
 }

@@ -51,6 +51,7 @@ export class NodeWorld implements AsyncDisposable {
       SELECT $1, no, $1, 'slu_', 'active', 'all', 0, 0 FROM made`,
       [id, credit],
     );
+    await this.client.query("INSERT INTO key_sums (key_no) SELECT no FROM keys WHERE id = $1", [id]);
     await this.client.query(
       `INSERT INTO entries (month, account_no, key_no, kind, amount, at_ms)
       SELECT 0, account_no, no, 'topup', $2::int8, 0 FROM keys WHERE id = $1`,
@@ -140,6 +141,7 @@ export function chargeOrder(
     keyId,
     openedAtMs: nowMs,
     periodStartMs: 0,
+    countedAtMs: nowMs,
     atMs: nowMs,
     ...costing(cost),
     basis: "measured",

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { nextPeriodStart, periodStart } from "../../src/ledger/period.ts";
+import { nextPeriodStart, periodStart } from "../../src/base/period.ts";
 import type { BudgetPeriod } from "../../src/store/store.ts";
 
 const cases: readonly [BudgetPeriod, string, string, string][] = [

@@ -1,5 +1,5 @@
-import { msPerDay, utcDay } from "../base/clock.ts";
-import type { BudgetPeriod } from "../store/store.ts";
+import { msPerDay, utcDay } from "./clock.ts";
+import type { BudgetPeriod } from "./key-attributes.ts";
 
 /** 1970-01-05 was the first Monday. */
 const firstMonday = 4;

@@ -1,0 +1,42 @@
+import { creditsFromNano } from "../../base/money.ts";
+import type { BoundState } from "../../ledger/accounts.ts";
+import { Cap } from "../../ledger/cap.ts";
+import type { CapRecord, CapTotals, KeyMode, KeyRecord, Store } from "../../store/store.ts";
+import { isoOrNull } from "../iso-time.ts";
+import type { CapView } from "../views.ts";
+
+/** A cap as JSON, in credits or tokens. */
+export function capDocument({ limit, period, models, used, resetsAtMs }: BoundState, mode: KeyMode): CapView {
+  const shown = (amount: number) => (mode === "credit" ? creditsFromNano(amount) : amount);
+  return {
+    limit: shown(limit ?? 0),
+    period: period ?? "month",
+    models,
+    used: shown(used),
+    resets_at: isoOrNull(resetsAtMs),
+  };
+}
+
+/** A key's caps from the store, for callers that have no ledger in memory. */
+export async function readCaps(
+  store: Pick<Store, "readAccounts">,
+  { accountId, caps }: KeyRecord,
+  nowMs: number,
+): Promise<readonly BoundState[]> {
+  if (caps.length === 0) return [];
+  const [standing] = await store.readAccounts([accountId]);
+  return capStates(caps, standing?.caps ?? [], "key_cap", nowMs);
+}
+
+/** What was counted in a period that is over does not count any more. */
+export function capStates(
+  caps: readonly CapRecord[],
+  totals: readonly CapTotals[],
+  bound: "key_cap" | "account_cap",
+  nowMs: number,
+): readonly BoundState[] {
+  return caps.map((record) => {
+    const counted = totals.find(({ no }) => no === record.no) ?? { periodStartMs: 0, used: 0 };
+    return new Cap(record, bound, counted).state(nowMs);
+  });
+}

@@ -1,0 +1,19 @@
+/** What a pattern may consist of, so that it means the same here and in both databases' SQL. */
+export const modelPatternForm = /^[\w.:@/*+-]{1,128}$/;
+
+/** Whether a model's id matches a pattern, in which `*` stands for anything. Null matches every model. */
+export function matchesModel(pattern: string | null, model: string): boolean {
+  if (pattern === null) return true;
+  const [start = "", ...rest] = pattern.split("*");
+  const end = rest.pop();
+  if (end === undefined) return model === pattern;
+  if (!model.startsWith(start) || !model.endsWith(end) || model.length < start.length + end.length)
+    return false;
+  let from = start.length;
+  for (const part of rest) {
+    const at = model.indexOf(part, from);
+    if (at === -1) return false;
+    from = at + part.length;
+  }
+  return from <= model.length - end.length;
+}

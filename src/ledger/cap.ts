@@ -1,0 +1,103 @@
+import { matchesModel } from "../base/model-pattern.ts";
+import { nextPeriodStart, periodStart } from "../base/period.ts";
+import type { CapRecord, CapTotals } from "../store/store.ts";
+import type { BoundState, Denial, HeldAmount } from "./bound.ts";
+
+/** A cap of a key or an account in memory: what was taken in its period, and what is held of it. */
+export class Cap {
+  record: CapRecord;
+  readonly bound: "key_cap" | "account_cap";
+  #periodStartMs: number;
+  #used: number;
+  #held: number;
+
+  constructor(record: CapRecord, bound: Cap["bound"], totals: Omit<CapTotals, "no">, held = 0) {
+    this.record = record;
+    this.bound = bound;
+    this.#periodStartMs = totals.periodStartMs;
+    this.#used = totals.used;
+    this.#held = held;
+  }
+
+  get periodStartMs(): number {
+    return this.#periodStartMs;
+  }
+
+  matches(model: string): boolean {
+    return matchesModel(this.record.models, model);
+  }
+
+  /** Only moves forward, so that setting the clock back grants nothing twice. */
+  turn(countedAtMs: number): void {
+    const startMs = periodStart(this.record.period, countedAtMs);
+    if (startMs <= this.#periodStartMs) return;
+    this.#periodStartMs = startMs;
+    this.#used = 0;
+    this.#held = 0;
+  }
+
+  denies(amount: number): Denial | null {
+    if (this.#used >= this.#limit()) return "used_up";
+    const left = this.#left();
+    if (left < amount) return "too_little";
+    return left - this.#held < amount ? "reserved" : null;
+  }
+
+  reserve(hold: HeldAmount): void {
+    if (this.#isCurrent(hold)) this.#held += hold.amount;
+  }
+
+  release(hold: HeldAmount): void {
+    if (this.#isCurrent(hold)) this.#held -= hold.amount;
+  }
+
+  /** The most that settling this hold may charge, before it is released. */
+  affordable(hold: HeldAmount): number {
+    // What is left of a past period is no longer known, but the hold itself was covered by it.
+    if (!this.#isCurrent(hold)) return hold.isLost ? Number.POSITIVE_INFINITY : hold.amount;
+    return hold.amount + Math.max(0, this.#left() - this.#held);
+  }
+
+  /** A charge of an earlier period changes nothing; one of a later period, from before a crash, begins it. */
+  charge(charged: number, countedAtMs: number): void {
+    this.turn(countedAtMs);
+    if (periodStart(this.record.period, countedAtMs) === this.#periodStartMs) this.#used += charged;
+  }
+
+  /** What may still be held. */
+  remaining(): number {
+    return Math.max(0, this.#left() - this.#held);
+  }
+
+  /** As it will be found at this moment, in a period that may not have begun yet; without one, as it is. */
+  state(countedAtMs = 0): BoundState {
+    const { period, models } = this.record;
+    const startMs = Math.max(periodStart(period, countedAtMs), this.#periodStartMs);
+    const isCurrent = startMs === this.#periodStartMs;
+    const limit = this.#limit(startMs);
+    const used = isCurrent ? this.#used : 0;
+    return {
+      bound: this.bound,
+      period,
+      models,
+      limit,
+      used,
+      held: isCurrent ? this.#held : 0,
+      left: Math.max(0, limit - used),
+      resetsAtMs: nextPeriodStart(period, startMs),
+    };
+  }
+
+  #isCurrent({ countedAtMs }: HeldAmount): boolean {
+    return periodStart(this.record.period, countedAtMs) === this.#periodStartMs;
+  }
+
+  #limit(periodStartMs = this.#periodStartMs): number {
+    const { limit, extra, extraPeriodMs } = this.record;
+    return extraPeriodMs === periodStartMs ? limit + extra : limit;
+  }
+
+  #left(): number {
+    return Math.max(0, this.#limit() - this.#used);
+  }
+}

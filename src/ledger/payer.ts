@@ -1,0 +1,99 @@
+import { utcDay } from "../base/clock.ts";
+import { totalInput } from "../base/usage.ts";
+import type { KeyRecord, KeyTotals, UsageRecord } from "../store/store.ts";
+import type { Account } from "./account.ts";
+import type { Cap } from "./cap.ts";
+import type { AccountSummary } from "./summary.ts";
+
+const noCaps: readonly Cap[] = [];
+
+/** A key in memory: the account that it draws on, its caps, and what it has used itself. */
+export class Payer {
+  key: KeyRecord;
+  account: Account;
+  caps: readonly Cap[];
+  #day: number;
+  #daySpend: bigint;
+  #spent: bigint;
+  #requests: number;
+  #inputTokens: number;
+  #outputTokens: number;
+  #lastCostNano: number;
+
+  constructor(key: KeyRecord, account: Account, totals: KeyTotals, caps: readonly Cap[] = noCaps) {
+    this.key = key;
+    this.account = account;
+    this.caps = caps;
+    this.#day = totals.day;
+    this.#daySpend = BigInt(totals.daySpendDigits ?? totals.daySpend);
+    this.#spent = BigInt(totals.spentDigits ?? totals.spent);
+    this.#requests = totals.requests;
+    this.#inputTokens = totals.inputTokens;
+    this.#outputTokens = totals.outputTokens;
+    this.#lastCostNano = totals.lastCostNano;
+  }
+
+  /** The caps that a request for this model falls under, of the account that pays and of the key. */
+  capsFor(model: string, { caps } = this.account): readonly Cap[] {
+    if (caps.length === 0 && this.caps.length === 0) return noCaps;
+    return [...caps, ...this.caps].filter((cap) => cap.matches(model));
+  }
+
+  /** Keeps the same sums as the store. A charge of an earlier day changes only the total. */
+  charge(charged: number, atMs: number): void {
+    const spent = BigInt(charged);
+    this.#spent += spent;
+    const day = utcDay(atMs);
+    if (day === this.#day) this.#daySpend += spent;
+    if (day <= this.#day) return;
+    this.#day = day;
+    this.#daySpend = spent;
+  }
+
+  count(record: UsageRecord): void {
+    this.#requests += 1;
+    this.#inputTokens += totalInput(record.usage);
+    this.#outputTokens += record.usage.outputTokens;
+    this.#lastCostNano = record.costNano;
+  }
+
+  summary(nowMs: number): AccountSummary {
+    const { account } = this;
+    const { mode, isOpen, budgetTokens } = account.terms;
+    const caps = [...account.caps, ...this.caps];
+    const countedAtMs = account.turn(nowMs);
+    const remaining = account.remaining();
+    const isCredit = mode === "credit";
+    const exact = this.#exactSums(nowMs);
+    return {
+      mode,
+      isOpen,
+      caps: caps.map((cap) => cap.state(countedAtMs)),
+      posted: isCredit ? account.posted : 0,
+      held: isCredit ? account.held : 0,
+      available: isCredit ? remaining : 0,
+      purchased: Number(exact.purchased),
+      used: Number(exact.used),
+      todaySpend: Number(exact.todaySpend),
+      lifetimeSpend: Number(exact.lifetimeSpend),
+      lastCostNano: this.#lastCostNano,
+      requests: this.#requests,
+      inputTokens: this.#inputTokens,
+      outputTokens: this.#outputTokens,
+      totalTokens: this.#inputTokens + this.#outputTokens,
+      budgetTokens: isCredit ? null : budgetTokens,
+      budgetUsed: isCredit ? 0 : account.periodUsed,
+      budgetHeld: isCredit ? 0 : account.held,
+      budgetRemaining: isCredit || budgetTokens === null ? null : remaining,
+      periodEndsMs: isCredit ? null : account.periodEnd(nowMs),
+      exact,
+    };
+  }
+
+  #exactSums(nowMs: number): AccountSummary["exact"] {
+    const { purchased, used, terms } = this.account;
+    if (terms.mode !== "credit") return { purchased, used: 0n, todaySpend: 0n, lifetimeSpend: 0n };
+    const todaySpend = utcDay(nowMs) <= this.#day ? this.#daySpend : 0n;
+    return { purchased, used, todaySpend, lifetimeSpend: this.#spent };
+  }
+}

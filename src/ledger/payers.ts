@@ -1,0 +1,122 @@
+import { assert } from "../base/assert.ts";
+import {
+  type AccountRecord,
+  type CapRecord,
+  type CapTotals,
+  type Changes,
+  emptyAccount,
+  emptyKey,
+  type JournaledStore,
+  type KeyRecord,
+  type Snapshot,
+} from "../store/store.ts";
+import { Account } from "./account.ts";
+import type { HeldAmount } from "./bound.ts";
+import { Cap } from "./cap.ts";
+import { Payer } from "./payer.ts";
+
+/** What a new cap is told of, besides itself: charges and holds, which have these in common. */
+interface Drawn {
+  readonly keyId: string;
+  readonly accountId: string;
+  readonly model: string;
+}
+
+/** All keys and accounts in memory, kept in step with what operators change. */
+export class Payers {
+  readonly #store: Pick<JournaledStore, "countCaps">;
+  readonly #open: Iterable<Drawn & HeldAmount>;
+  readonly #accounts = new Map<string, Account>();
+  readonly #byKey = new Map<string, Payer>();
+
+  /** `open` are the holds that have not ended, whenever it is looked at. */
+  constructor(
+    store: Pick<JournaledStore, "countCaps">,
+    snapshot: Snapshot,
+    open: Iterable<Drawn & HeldAmount>,
+  ) {
+    this.#store = store;
+    this.#open = open;
+    const counted = new Map(snapshot.capTotals.map((totals) => [totals.no, totals]));
+    const capsOf = (records: readonly CapRecord[], bound: Cap["bound"]) =>
+      records.map((record) => new Cap(record, bound, counted.get(record.no) ?? nothingCounted));
+    const accountTotals = new Map(snapshot.accountTotals.map((totals) => [totals.accountId, totals]));
+    for (const account of snapshot.accounts) {
+      const totals = accountTotals.get(account.id) ?? emptyAccount(account.id);
+      this.#accounts.set(account.id, new Account(account, totals, 0, capsOf(account.caps, "account_cap")));
+    }
+    const keyTotals = new Map(snapshot.keyTotals.map((totals) => [totals.keyId, totals]));
+    for (const key of snapshot.keys) {
+      const totals = keyTotals.get(key.id) ?? emptyKey(key.id);
+      const payer = new Payer(key, this.account(key.accountId), totals, capsOf(key.caps, "key_cap"));
+      this.#byKey.set(key.id, payer);
+    }
+  }
+
+  of(keyId: string): Payer {
+    const payer = this.#byKey.get(keyId);
+    assert(payer !== undefined, `there is no key ${keyId}`);
+    return payer;
+  }
+
+  account(accountId: string): Account {
+    const account = this.#accounts.get(accountId);
+    assert(account !== undefined, `there is no account ${accountId}`);
+    return account;
+  }
+
+  apply(changes: Changes): void {
+    for (const record of changes.accounts) this.#applyAccount(record);
+    for (const key of changes.keys) this.#applyKey(key);
+    for (const entry of changes.entries) this.account(entry.accountId).credit(entry.amount);
+  }
+
+  #applyAccount(record: AccountRecord): void {
+    const account = this.#accounts.get(record.id) ?? new Account(record, emptyAccount(record.id));
+    this.#accounts.set(record.id, account);
+    account.terms = record;
+    account.caps = this.#capsOf(
+      record.caps,
+      account.caps,
+      "account_cap",
+      (drawn) => drawn.accountId === record.id,
+    );
+  }
+
+  #applyKey(key: KeyRecord): void {
+    const account = this.account(key.accountId);
+    const payer = this.#byKey.get(key.id) ?? new Payer(key, account, emptyKey(key.id));
+    this.#byKey.set(key.id, payer);
+    payer.key = key;
+    payer.account = account;
+    payer.caps = this.#capsOf(key.caps, payer.caps, "key_cap", (drawn) => drawn.keyId === key.id);
+  }
+
+  /** Caps that were there keep what they have counted. A new one counts all that was taken and is held in its period. */
+  #capsOf(
+    records: readonly CapRecord[],
+    before: readonly Cap[],
+    bound: Cap["bound"],
+    isOf: (drawn: Drawn) => boolean,
+  ): readonly Cap[] {
+    const known = new Map(before.map((cap) => [cap.record.no, cap]));
+    const added = records.filter(({ no }) => !known.has(no)).map(({ no }) => no);
+    const counted = added.length === 0 ? null : this.#store.countCaps(added);
+    return records.map((record) => {
+      const cap = known.get(record.no);
+      if (cap !== undefined) {
+        cap.record = record;
+        return cap;
+      }
+      const totals = counted?.totals.find(({ no }) => no === record.no) ?? nothingCounted;
+      const made = new Cap(record, bound, totals);
+      for (const charge of counted?.pending ?? []) {
+        if (isOf(charge) && made.matches(charge.model)) made.charge(charge.charged, charge.countedAtMs);
+      }
+      for (const hold of this.#open) if (isOf(hold) && made.matches(hold.model)) made.reserve(hold);
+      return made;
+    });
+  }
+}
+
+const nothingCounted: Omit<CapTotals, "no"> = { periodStartMs: 0, used: 0 };

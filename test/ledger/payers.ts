@@ -1,0 +1,125 @@
+import { GatewayError } from "../../src/base/errors.ts";
+import { newId } from "../../src/base/id.ts";
+import type { Accounts, Hold } from "../../src/ledger/accounts.ts";
+import { SharedAccounts } from "../../src/ledger/shared-accounts.ts";
+import { joinStore, openStore } from "../../src/store/open.ts";
+import type { AccountRecord, CapLimit, CapRecord, KeyRecord, Store } from "../../src/store/store.ts";
+import { keyRecord, temporaryFolder } from "../store/fixtures.ts";
+import { sqlite } from "../store/sqlite/kind.ts";
+import { FakeClock } from "../support/clock.ts";
+import { hasPostgres, sharedPostgres } from "../support/postgres.ts";
+import { startProcess } from "./fixtures.ts";
+
+/** Accounts that decide, in memory or in a database that several gateways share, and an operator beside them. */
+export interface PayersBench extends AsyncDisposable {
+  readonly clock: FakeClock;
+  readonly store: Store;
+  /** One for each gateway. */
+  readonly gateways: readonly Accounts[];
+  /** Every gateway knows what the operator has changed. */
+  refresh(): Promise<void>;
+}
+
+export const payerKinds: readonly (readonly [string, (gateways: number) => Promise<PayersBench>])[] = [
+  ["in memory", openMemory],
+  ...(hasPostgres ? ([["on PostgreSQL", openShared]] as const) : []),
+];
+
+async function openMemory(): Promise<PayersBench> {
+  const clock = new FakeClock("2026-11-16T12:00:00Z");
+  const database = await sqlite.create();
+  const { store: gateway, ledger, watcher } = await startProcess(database, clock);
+  const store = await database.openOperator(clock);
+  return {
+    clock,
+    store,
+    gateways: [ledger],
+    refresh: () => watcher.refresh(),
+    async [Symbol.asyncDispose]() {
+      await gateway.close();
+      await store.close();
+      await database[Symbol.asyncDispose]();
+    },
+  };
+}
+
+async function openShared(count: number): Promise<PayersBench> {
+  const clock = new FakeClock("2026-11-16T12:00:00Z");
+  const server = sharedPostgres();
+  const location = { url: server.url(await server.createDatabase()), password: null, prepare: true };
+  const folders = Array.from({ length: count }, () => temporaryFolder());
+  const store = await openStore({ location, clock, role: "gateway" });
+  const nodes = await Promise.all(
+    folders.map(({ dir }, index) =>
+      joinStore({ location, name: `node-${index}`, version: "1.0.0", dir, report: () => {} }),
+    ),
+  );
+  const gateways = nodes.map((node) => new SharedAccounts({ node, clock, keys: [] }));
+  return {
+    clock,
+    store,
+    gateways,
+    async refresh() {
+      const changes = await store.changesSince(0);
+      for (const gateway of gateways) gateway.apply(changes);
+    },
+    async [Symbol.asyncDispose]() {
+      for (const node of nodes) await node.leave();
+      await store.close();
+      for (const folder of folders) folder[Symbol.dispose]();
+    },
+  };
+}
+
+export function cap(limit: number, period: CapLimit["period"], models: string | null = null): CapRecord {
+  return { no: 0, limit, period, models, extra: 0, extraPeriodMs: 0 };
+}
+
+export async function addAccount(
+  { store }: PayersBench,
+  overrides: Partial<AccountRecord>,
+  creditNano = 0,
+): Promise<AccountRecord> {
+  const account: AccountRecord = {
+    id: newId("acc_"),
+    mode: "credit",
+    label: "team",
+    isOpen: false,
+    closedAtMs: null,
+    budgetTokens: null,
+    period: "none",
+    createdAtMs: 0,
+    caps: [],
+    keyCaps: [],
+    ...overrides,
+  };
+  await store.insertAccount(account, creditNano);
+  return account;
+}
+
+export async function addKeys(
+  { store }: PayersBench,
+  { id: accountId, mode }: Pick<AccountRecord, "id" | "mode">,
+  count: number,
+  overrides: Partial<KeyRecord> = {},
+): Promise<KeyRecord[]> {
+  const keys = Array.from({ length: count }, () => keyRecord({ accountId, mode, ...overrides }));
+  for (const key of keys) await store.insertKey(key, 0);
+  return keys;
+}
+
+/** The hold, or the refusal. */
+export async function tryHold(
+  accounts: Accounts | undefined,
+  { id: keyId }: KeyRecord,
+  amount: number,
+  model = "house-model",
+): Promise<Hold | GatewayError> {
+  if (accounts === undefined) throw new Error("there is a gateway");
+  try {
+    return await accounts.hold({ keyId, exchangeId: newId("req_"), model, askedModel: null, amount });
+  } catch (error) {
+    if (error instanceof GatewayError) return error;
+    throw error;
+  }
+}
