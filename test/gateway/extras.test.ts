@@ -290,6 +290,20 @@ describe("a hosted tool", () => {
     expect(charged).toBeLessThan(23_500);
   });
 
+  test("is charged as it was held for where the provider's count cannot be", async () => {
+    const web = { type: "web_search_20250305", name: "web_search" };
+    const costs = [
+      [10_000, [web], 100_000_000],
+      [10_001, [{ ...web, max_uses: 3 }], 30_000],
+      [1_000_000_000, [web], 50_000],
+    ] as const;
+    for (const [web_search_requests, tools, cost] of costs) {
+      const usage = { ...messagesUsage, server_tool_use: { web_search_requests, web_fetch_requests: 1 } };
+      provider.script(json({ ...wholeMessage, usage }));
+      expect(await microCost(messages, { tools: [...tools] })).toBe(120 + cost);
+    }
+  });
+
   test("is charged by the call, on messages", async () => {
     const server_tool_use = { web_search_requests: 3, web_fetch_requests: 1 };
     const content = [

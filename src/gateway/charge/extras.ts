@@ -1,5 +1,5 @@
 import { type ExtraUsage, noCalls, nothingReported, type ReportedExtras } from "../../base/extra-usage.ts";
-import type { ToolCalls } from "../../base/hosted-tools.ts";
+import { type HostedToolName, hostedToolNames, type ToolCalls } from "../../base/hosted-tools.ts";
 import { isUsualTier, type Tiers, tierFields } from "../../base/service-tiers.ts";
 import { ownTierPrice } from "../../catalog/extra-price.ts";
 import type { Price } from "../../config/settings.ts";
@@ -54,7 +54,8 @@ export function usedExtras(
   if (asked === null && (reported === null || reported === nothingReported)) return null;
   const sent = asked === null ? noTiers : without(dropped, asked.tiers);
   const tiers = usedTiers(sent, reported?.tiers ?? noTiers, deployment?.price ?? null);
-  const calls = withLeast(reported?.calls ?? noCalls, asked?.least ?? noCalls);
+  const believed = believedCalls(reported?.calls ?? noCalls, asked?.most.calls ?? noCalls);
+  const calls = withLeast(believed, asked?.least ?? noCalls);
   const { audioInputTokens = 0, audioOutputTokens = 0 } = reported ?? {};
   const isNothing = tiers.length === 0 && calls === noCalls && audioInputTokens + audioOutputTokens === 0;
   return isNothing ? null : { tiers, calls, audioInputTokens, audioOutputTokens };
@@ -82,6 +83,19 @@ function usedTiers(sent: Tiers, reported: Tiers, price: Price | null): string[] 
 
 function isPriced(tier: string, price: Price | null): boolean {
   return price !== null && ownTierPrice(price, tier) !== undefined;
+}
+
+/** No request has a provider run one of its tools so often. */
+const mostCalls = 10_000;
+
+/** A count that cannot be is at most what the hold allowed for, as it is with tokens. */
+function believedCalls(reported: ToolCalls, held: ToolCalls): ToolCalls {
+  if (hostedToolNames.every((name) => (reported[name] ?? 0) <= mostCalls)) return reported;
+  const believed: { [Name in HostedToolName]?: number } = { ...reported };
+  for (const name of hostedToolNames) {
+    if ((reported[name] ?? 0) > mostCalls) believed[name] = held[name] ?? 0;
+  }
+  return believed;
 }
 
 function withLeast(calls: ToolCalls, least: ToolCalls): ToolCalls {
