@@ -6,6 +6,7 @@ import { answerFrom, fixture, usualAnswer } from "../support/fixtures.ts";
 import { type ScriptedProvider, startProvider } from "../support/provider.ts";
 import { type SeededRandom, seededRandom } from "../support/random.ts";
 import { type Sluice, startSluice } from "../support/sluice.ts";
+import { waitFor } from "../support/wait.ts";
 import { type Sighting, Witness } from "./witness.ts";
 
 /**
@@ -45,6 +46,8 @@ test(
     for (let cycle = 0; cycle < cycles; cycle += 1) {
       const asking = witnesses.map((witness) => witness.askUntilGone(sluice));
       await Bun.sleep(10 + random.below(250));
+      // On a busy machine nothing has ended by then, and a kill would prove nothing.
+      await waitFor(() => finishedOf(witnesses).length > cycle + 1, "another answer to end");
       await sluice.kill9();
       await Promise.all(asking);
       await sluice.restart();
@@ -55,11 +58,13 @@ test(
   20 * 60_000,
 );
 
+function finishedOf(witnesses: readonly Witness[]): Sighting[] {
+  return witnesses.flatMap(({ sightings }) => sightings).filter(({ sawEnd }) => sawEnd);
+}
+
 /** A retry of what was finished before the crash gets the same bytes again; that nothing is charged shows later. */
 async function replaySome(witnesses: readonly Witness[], random: SeededRandom): Promise<void> {
-  const finished = witnesses
-    .flatMap((witness) => witness.sightings)
-    .filter((sighting) => sighting.sawEnd && sighting.idempotencyKey !== null);
+  const finished = finishedOf(witnesses).filter(({ idempotencyKey }) => idempotencyKey !== null);
   if (finished.length === 0) return;
   const { key, body, text, idempotencyKey } = random.pick(finished);
   const headers = { "idempotency-key": idempotencyKey ?? "" };

@@ -1,3 +1,4 @@
+import { afterAll } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -5,6 +6,7 @@ import { createKey } from "../../src/admin/operations/create-key.ts";
 import { type RunningGateway, startGateway } from "../../src/app/start.ts";
 import { systemClock } from "../../src/base/clock.ts";
 import { nanoPerCredit } from "../../src/base/money.ts";
+import { TokenCounter } from "../../src/catalog/tokens/counter.ts";
 import { loadSettings } from "../../src/config/load.ts";
 import type { Settings } from "../../src/config/settings.ts";
 import type { Gateway } from "../../src/gateway/gateway.ts";
@@ -26,6 +28,10 @@ export interface Ask {
   readonly signal?: AbortSignal;
 }
 
+/** One for all worlds, because it takes long to load: on a busy machine longer than a gateway waits before it counts roughly. */
+const tokens = new TokenCounter({ deadlineMs: 60_000 });
+afterAll(() => tokens.stop());
+
 /** The whole gateway in the test's own process, so that what is inside can be looked at, and broken. */
 export class World implements AsyncDisposable {
   readonly provider: ScriptedProvider;
@@ -42,6 +48,7 @@ export class World implements AsyncDisposable {
     this.#config = config;
     const observe = running.gateway.observe;
     Object.assign(running.gateway, {
+      tokens,
       observe: (facts: ExchangeFacts) => {
         this.observed.push(facts);
         observe(facts);

@@ -255,6 +255,6 @@ describe("a kept connection that is lost after the server has read the request, 
     server.peer(0).halfClose();
     expect((await exchange(client)).events).toEqual(["failed ECONNRESET"]);
     expect(dials.count).toBe(1);
-    expect(server.requests).toHaveLength(2);
+    await waitFor(() => server.requests.length === 2, "the server to read the request");
   });
 });
