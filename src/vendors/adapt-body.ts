@@ -8,7 +8,7 @@ import { vendorOf } from "./registry.ts";
 import type { ProviderSettings } from "./settings.ts";
 import type { BodyContext } from "./vendor.ts";
 
-/** A body's vendor, which wants something changed in it. */
+/** A vendor that needs changes in a body. */
 export interface BodyVendor extends BodyContext {
   readonly kind: string;
 }
@@ -16,7 +16,7 @@ export interface BodyVendor extends BodyContext {
 /** The part of a `BodyVendor` that is the same for all requests to a provider in one dialect. */
 type FixedPart = Pick<BodyVendor, "kind" | "dialect" | "options">;
 
-/** By provider and dialect; null where bodies go up as they are. Settings of an earlier configuration are garbage. */
+/** By provider and dialect; null where bodies are sent unchanged. Entries of earlier configurations are garbage-collected. */
 const fixedParts = new WeakMap<ProviderSettings, Map<ProviderDialectName, FixedPart | null>>();
 
 /** Null if the vendor takes the dialect as it is. */

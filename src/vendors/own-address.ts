@@ -2,12 +2,12 @@ import { vendorOf } from "./registry.ts";
 import type { ProviderSettings } from "./settings.ts";
 
 /**
- * Anybody may open what has these schemes. Every other one (`gs:`, `s3:`, Moonshot's `ms:`, …) is of a cloud's storage or of a
- * provider's own files, which it opens with the operator's account.
+ * Schemes of public addresses. Any other (`gs:`, `s3:`, Moonshot's `ms:`, …) is cloud storage or a provider's own files, which it
+ * opens with the operator's account.
  */
 const open: ReadonlySet<string> = new Set(["http:", "https:", "ftp:", "data:"]);
 
-/** Whether an address names something that the provider keeps, so that it would look it up in the operator's account. */
+/** Whether an address names something stored by the provider, which it would look up in the operator's account. */
 export function isOwnAddress({ kind, baseUrl }: ProviderSettings, address: string): boolean {
   const scheme = /^[a-z][a-z\d+.-]*:/i.exec(address.trimStart())?.[0];
   if (scheme !== undefined && !open.has(scheme.toLowerCase())) return true;

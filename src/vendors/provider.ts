@@ -42,9 +42,8 @@ export interface VendorRefusal extends Refusal {
  * accepted any more, and a new one may be. `unpaid`: the account behind it has no credit left, or has reached its spending
  * limit. `account`: the operator's account, settings or model name. `busy`: too many requests, for this credential at
  * least. `overloaded`: the same for all. `timeout`: it took too long, and was perhaps paid for. `failure`: the provider's
- * own fault. `passing`: the same, and likely over at the next attempt. `generation`: what the model wrote, which it may do better
- * at the next attempt, and which the client may do something about. `proofs`: the proofs of earlier reasoning, which
- * belong to another account or model.
+ * own fault. `passing`: the same, and likely gone at the next attempt. `generation`: what the model wrote; a retry may succeed,
+ * and the client may act on it. `proofs`: signatures of earlier reasoning that belong to another account or model.
  */
 export type RefusalSubject =
   | "request"
@@ -72,6 +71,6 @@ export interface Provider {
   send(prepared: Prepared, credential: CredentialUse | null, receiver: Receiver, caller: string): Transfer;
   /** Reads the message, code and Retry-After of an error, whose format depends on the vendor. */
   readRefusal(answer: RefusedAnswer): VendorRefusal;
-  /** What an operator should do about an error, if the vendor's own codes tell; null if not. */
+  /** Advice for the operator about an error, by the vendor's own codes; null if there is none. */
   advise?(answer: RefusedAnswer, model: string): string | null;
 }

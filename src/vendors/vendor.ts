@@ -15,17 +15,16 @@ export interface Vendor {
   /** Defaults that depend on other settings of the provider. They take precedence over `defaults`. */
   defaultsFor?(given: GivenSettings): Partial<VendorDefaults>;
   /**
-   * What a model takes, by its name, where that differs from model to model. An operator's own word on the model or its
-   * provider takes precedence.
+   * Dialects by model name, where they differ between models. Settings of the model or its provider take precedence.
    */
   modelDefaults?(name: string, settings: ProviderSettings): Partial<ModelDefaults>;
-  /** How a model, by its name, differs from what else is said here. An operator's own quirks take precedence. */
+  /** Per-model differences from the defaults here. Configured quirks take precedence. */
   modelTraits?(name: string): ModelTraits;
   /** `required` applies to the vendor's default address; a custom one may need no key. */
   readonly keys: "required" | "optional" | "none";
   /** Settings of its own. */
   readonly options?: readonly VendorOptionName[];
-  /** What those stand for that are left out. */
+  /** Defaults of options that are left out. */
   readonly optionDefaults?: ProviderOptions;
   /** Default: an API key. */
   readonly authentication?: readonly AuthenticationWay[];
@@ -33,7 +32,7 @@ export interface Vendor {
   readonly credentialWords?: readonly string[];
   /** What is wrong with its own settings, beyond what their schemas say. */
   checkOptions?(options: ProviderOptions): readonly OptionProblem[];
-  /** What looks wrong with its own settings, or with a model beside them, but may be meant so. */
+  /** Warnings about its own settings, or a model's, that may be intended. */
   doubtsAbout?(options: ProviderOptions, upstreamModel: string): readonly OptionDoubt[];
   /** The dialect in which it counts tokens, if it does not in the dialect of its answers. */
   countingDialect?(options: ProviderOptions): ProviderDialectName | null;
@@ -51,7 +50,7 @@ export interface Vendor {
    * not even parsed then.
    */
   bodyChanges?(dialect: ProviderDialectName, options: ProviderOptions): BodyChanger | null;
-  /** What of a request's headers the vendor would refuse, and is left out of them. */
+  /** Headers of the request that the vendor would refuse, and that are dropped. */
   leftOut?(
     dialect: ProviderDialectName,
     headers: ForwardedHeaders,
@@ -61,8 +60,8 @@ export interface Vendor {
 }
 
 /**
- * What is changed in a body that is otherwise its dialect's; the rest goes up as it is. Fields that are removed and do no
- * harm when they are missing are added to `dropped`. Throws a 400 for what the client would miss.
+ * Changes to a body; the rest is sent unchanged. Fields that can be removed without harm are added to `dropped`. Throws a 400
+ * for those that the client would miss.
  */
 export type BodyChanger = (body: JsonObject, request: BodyContext, dropped: Set<string>) => MemberChanges;
 
@@ -70,9 +69,9 @@ export type BodyChanger = (body: JsonObject, request: BodyContext, dropped: Set<
 export interface BodyContext {
   readonly dialect: ProviderDialectName;
   readonly purpose: Prepared["purpose"];
-  /** The name that tells what the model can do. */
+  /** The name that its capabilities are inferred from. */
   readonly model: string;
-  /** Those of the client that may travel up. */
+  /** Client headers that may be forwarded. */
   readonly headers: ForwardedHeaders;
   /** The provider's own settings, without its secrets. */
   readonly options: ProviderOptions;
@@ -126,7 +125,7 @@ export interface BaseUrlRules {
   derive?(given: GivenSettings): string | null;
   /** What a host of the vendor's own says about the settings from which an address would follow. */
   settingsIn?(host: string): ProviderOptions;
-  /** The setting that says the same in fewer words. */
+  /** The shorter equivalent setting. */
   readonly alternative?: VendorOptionName;
   /** A working address, shown to an operator who has to configure one. */
   readonly example: string;

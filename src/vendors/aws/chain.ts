@@ -11,9 +11,9 @@ import { askTokenHost, type TokenAnswer, type TokenRequest } from "../credential
 import type { Issue, Issued } from "../credentials/token-source.ts";
 import type { AwsKey } from "./signature.ts";
 
-/** Keys without an end are looked up again after this time: an operator may have changed them. */
+/** Keys without an expiry are looked up again after this time, since an operator may have changed them. */
 const longLifeMs = 60 * 60_000;
-/** Outside of Amazon's machines nobody answers there. */
+/** Short, because outside of AWS nothing answers there. */
 const metadataTimeoutMs = 1000;
 const metadataServer = "http://169.254.169.254";
 const containerServer = "http://169.254.170.2";
@@ -72,7 +72,7 @@ function containerAddress(env: Environment): string | null {
   return env["AWS_CONTAINER_CREDENTIALS_FULL_URI"] || null;
 }
 
-/** Amazon's own hosts for containers; with any other a variable could make the gateway tell its token to a stranger. */
+/** AWS's own container hosts. With any other, an environment variable could make the gateway leak its token. */
 const containerHosts: ReadonlySet<string> = new Set(["169.254.170.2", "169.254.170.23", "[fd00:ec2::23]"]);
 
 async function fromContainer(url: string, env: Environment, signal: AbortSignal): Promise<Issued<AwsKey>> {

@@ -1,7 +1,7 @@
 import { CryptoHasher } from "bun";
 
 /**
- * AWS Signature Version 4: proves that the request was made by whoever has the secret, without sending it. Covers the method, the
+ * AWS Signature Version 4: proves possession of the secret without sending it. Covers the method, the
  * path, the headers given and the exact bytes of the body.
  */
 

@@ -11,7 +11,7 @@ import type { GivenSettings } from "../vendor.ts";
  *     {root}/models/chat/completions?api-version=…                            Foundry's older endpoint
  *     {root}/anthropic/v1/messages                                            Claude
  *
- * A base URL is written with the part behind the root, as Azure's portal shows it.
+ * A base URL includes the part after the root, as Azure's portal shows it.
  */
 const doors = /\/(?:openai(?:\/v1)?|anthropic(?:\/v1)?|models)\/*$/;
 

@@ -5,7 +5,7 @@ import type { ProviderSettings } from "../settings.ts";
 import { defaultAuthority, issueByClientSecret, issueByFederatedToken, resourceOf } from "./entra.ts";
 import { issueByManagedIdentity } from "./managed-identity.ts";
 
-/** What stands in for an API key; undefined if there is one, or nothing at all. */
+/** The alternative to an API key; undefined if there is a key, or nothing at all. */
 export function azureCredentials(
   { name, options }: ProviderSettings,
   tokens: TokenSources,

@@ -31,7 +31,7 @@ export async function issueByClientSecret(
   return issue(application, { client_secret: clientSecret }, signal);
 }
 
-/** A token that the platform writes into a file stands in for the secret, as on Kubernetes. */
+/** A token file written by the platform replaces the secret, as on Kubernetes. */
 export async function issueByFederatedToken(
   application: EntraApplication,
   tokenFile: string,
@@ -79,7 +79,7 @@ async function issue(
   throw new CredentialUnavailable(`Entra ${whyRefused(answer)}`);
 }
 
-/** Entra's own numbers for what an operator can mend. https://learn.microsoft.com/entra/identity-platform/reference-error-codes */
+/** Entra's error numbers that an operator can act on. https://learn.microsoft.com/entra/identity-platform/reference-error-codes */
 const reasons: ReadonlyMap<number, string> = new Map([
   [7000215, "does not accept client_secret; enter the secret's value, not its id"],
   [7000222, "says that client_secret has expired; make a new one"],

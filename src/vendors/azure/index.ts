@@ -99,7 +99,7 @@ export const azure: Vendor = {
   },
 };
 
-/** Where a resource speaks to both, Claude has its own door, and all other models have the other one. */
+/** On a resource with both endpoints, Claude uses its own and all other models use OpenAI's. */
 function doorOf(model: string, spoken: ProviderSettings["dialects"]): Partial<ModelDefaults> {
   const isClaude = model.startsWith("claude-");
   const dialects = spoken.filter((dialect) => (dialect === "messages") === isClaude);

@@ -26,7 +26,7 @@ export function runtimeTarget(prepared: Prepared): string {
   return `/model/${encodeURIComponent(model)}/${stream ? "invoke-with-response-stream" : "invoke"}`;
 }
 
-/** OpenAI's own models have another door than the open ones. */
+/** OpenAI's own models have another endpoint than the open ones. */
 const ownModels = /(?:^|\.)gpt-\d/;
 
 export function mantleTarget(prepared: Prepared): string {

@@ -12,7 +12,7 @@ import { conversationChanges } from "../claude/cache-marks.ts";
 import { atAnthropicOnly, withoutFields } from "../claude/cloud-fields.ts";
 import type { BodyContext } from "../vendor.ts";
 
-/** What Anthropic's API has, and InvokeModel answers 400 to. */
+/** Fields of Anthropic's API that InvokeModel rejects with 400. */
 const unknownFields = {
   ...atAnthropicOnly,
   cache_control: "dropped",

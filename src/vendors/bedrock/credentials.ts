@@ -4,7 +4,7 @@ import type { Credential } from "../credentials/credential.ts";
 import type { TokenSources } from "../credentials/token-sources.ts";
 import type { ProviderSettings } from "../settings.ts";
 
-/** What stands in for an API key; undefined if there is one, or nothing at all. */
+/** The alternative to an API key; undefined if there is a key, or nothing at all. */
 export function bedrockCredentials(
   { name, options }: ProviderSettings,
   tokens: TokenSources,

@@ -5,7 +5,7 @@ import { SseTranscoder, type StreamRefusal } from "./sse-transcoder.ts";
 
 const binary = "application/vnd.amazon.eventstream";
 
-/** Lets a receiver take Amazon's event streams for server-sent events. Other answers pass unchanged. */
+/** Passes Amazon's event streams to a receiver as server-sent events. Other answers pass unchanged. */
 export class EventStreamReceiver implements FramedReceiver {
   readonly #receiver: Receiver;
   #transfer: Transfer | null = null;
@@ -98,7 +98,7 @@ export class EventStreamReceiver implements FramedReceiver {
   }
 }
 
-/** What the same exceptions come with when they are not in a stream. */
+/** The HTTP status of each exception outside of a stream. */
 const refusalStatuses = tableOf<number>({
   validationexception: 400,
   accessdeniedexception: 403,

@@ -26,7 +26,7 @@ const mostHeaderBytes = 128 * 1024;
 const mostPayloadBytes = 8 * 1024 * 1024;
 const mostBytes = mostPayloadBytes + mostHeaderBytes + leastBytes;
 
-/** Splits what arrives into messages, however it is cut. */
+/** Splits the incoming bytes into messages. */
 export class EventStreamDecoder {
   readonly #take: TakeMessage;
   /** A message that is not complete, or its prelude while its length is not known. */
@@ -104,7 +104,7 @@ function lengthOf(bytes: Uint8Array, at: number): number {
   return total;
 }
 
-/** The same of a message that has to be waited for. */
+/** The same for an incomplete message. */
 function checkedLength(bytes: Uint8Array): number {
   if (hash.crc32(bytes.subarray(0, 8)) !== uint32(bytes, 8)) throw broken("a prelude with a wrong checksum");
   return lengthOf(bytes, 0);

@@ -4,7 +4,7 @@ import { objectOf, parseObject, stringOf } from "../../dialects/json/json-fields
 import { retryAfterMs } from "../http/retry-after.ts";
 import type { RefusalSubject, RefusedAnswer, VendorRefusal } from "../provider.ts";
 
-/** What AWS's exceptions are about, where their status says something else. Throttling never comes with a time to wait. */
+/** AWS's exceptions whose status is misleading. Throttling never comes with a Retry-After. */
 const subjects = tableOf<RefusalSubject>({
   ExpiredTokenException: "expired",
   UnrecognizedClientException: "credential",
@@ -39,7 +39,7 @@ export function readBedrockRefusal({ head, text, receivedAtMs }: RefusedAnswer):
   };
 }
 
-/** In a header, with a web address behind a colon, or in the body, with a namespace before a hash. */
+/** In a header, followed by a colon and a URL, or in the body, after a namespace and a hash. */
 export function exceptionOf({ head, text }: Pick<RefusedAnswer, "head" | "text">): string | null {
   const named = head.get("x-amzn-errortype") ?? stringOf(parseObject(text)?.["__type"]);
   return named?.split(":")[0]?.split("#").at(-1)?.trim() ?? null;

@@ -18,7 +18,7 @@ const regionForm =
 const profileForm = /^([a-z-]+)\.[a-z0-9-]+\./;
 const arnForm = /^arn:[^:]*:bedrock:([^:]*):/;
 
-/** A model is asked for in one region. Its name may tell of another one, and Bedrock would not find it. */
+/** Detects a model name that belongs to another region than the configured one; Bedrock would not find it. */
 export function doubtsAboutRegion({ region }: ProviderOptions, model: string): readonly OptionDoubt[] {
   if (region === undefined) return [];
   if (!regionForm.test(region)) {

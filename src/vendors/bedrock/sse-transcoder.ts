@@ -6,14 +6,14 @@ import { connectionLost } from "../../wire/transfer.ts";
 import { EventStreamDecoder, readHeaders } from "./event-stream.ts";
 
 /**
- * Turns Amazon's binary frames into server-sent events, so that nobody else has to know them:
+ * Turns Amazon's binary frames into server-sent events, so that no other code has to know them:
  *
  * - Converse: the event's type and its payload.
  * - InvokeModel: every `chunk` holds an event of Messages in base64, which gets the name of its type.
  * - An exception or error in either: an event `error` in the form of Messages; as the first message it is a refusal.
  */
 export class SseTranscoder {
-  /** A failure before any event; null if there is none. Nothing behind it counts. */
+  /** A failure before any event; null if there is none. Whatever follows it is ignored. */
   refusal: StreamRefusal | null = null;
   #hasBegun = false;
   readonly #decoder = new EventStreamDecoder((bytes, headersStart, payloadStart, payloadEnd) => {
@@ -33,7 +33,7 @@ export class SseTranscoder {
   #out = new Uint8Array();
   #length = 0;
 
-  /** What these bytes amount to as server-sent events; empty if they complete none. Throws if they are damaged. */
+  /** Converts the bytes to server-sent events; empty if they complete none. Throws if they are damaged. */
   push(bytes: Uint8Array): Uint8Array {
     // An event's line is shorter than its frame's prelude, headers and checksum, so this nearly always suffices.
     this.#out = new Uint8Array(bytes.length);
@@ -127,7 +127,7 @@ function readKind(bytes: Uint8Array): MessageKind {
 }
 
 const prefixes = new Map<string, Uint8Array>();
-/** The services define some twenty names. Of those that a server invents few are kept for ever, and no long ones. */
+/** The services define some twenty names. The cache is bounded in case a server invents more. */
 const mostPrefixes = 64;
 const longestKeptName = 64;
 
@@ -140,7 +140,7 @@ function prefixOf(name: string): Uint8Array {
   return prefix;
 }
 
-/** JSON has line ends only between its tokens. There they would tear the event, and a space means the same. */
+/** JSON has line ends only between its tokens. There they would break the event, so a space replaces them. */
 function joinLines(out: Uint8Array, start: number, end: number): void {
   // Not by `indexOf`: it would search all of `out` for every event, and a read has thousands of them.
   for (let at = start; at < end; at += 1) {
@@ -160,7 +160,7 @@ function eventOfChunk(payload: Uint8Array): NamedEvent | null {
   return name === null ? null : { name, data };
 }
 
-/** An event that would take long to parse gets no name, and is left to whoever reads it. */
+/** An event that would take long to parse gets no name; its reader deals with it. */
 function typeIn(event: string): string | null {
   const isLarge = event.length >= largeEventBytes || hasTooManyValues(event);
   return isLarge ? "" : stringOf(parseObject(event)?.["type"]);

@@ -11,7 +11,7 @@ export interface SortedBetas {
 const renamedBeta = /^advanced-tool-use-.*/;
 const cloudsName = "tool-search-tool-2025-10-19";
 
-/** The betas that a client asks for, of which a cloud knows some, and answers 400 to all others. */
+/** The client's betas, split into those that a cloud knows and those that it would reject with 400. */
 export function sortBetas(headers: ForwardedHeaders, isKnown: RegExp): SortedBetas {
   const known = new Set<string>();
   const unknown = new Set<string>();

@@ -4,8 +4,8 @@ import type { MemberChanges } from "../../dialects/json/patch.ts";
 import { decideFields, type FieldDecisions } from "../../dialects/translation/field-decisions.ts";
 
 /**
- * What Anthropic's own API keeps or runs for a client, and no cloud's does. The answer would mean something else without it, so
- * it is refused as for a model that is no Claude: in the words upon which Anthropic's SDK sends a thread's whole conversation.
+ * What Anthropic's own API stores or runs for a client, and no cloud does. Without it the answer would differ, so it is refused
+ * with the message on which Anthropic's SDK resends the whole conversation of a thread.
  */
 export const atAnthropicOnly = {
   container: requestFields.container,

@@ -1,8 +1,8 @@
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 
 /**
- * The conversation with its system messages as the user's text, for clouds whose Claude knows no such messages. Nothing may
- * stand between a call and its result, so what was said there follows the result. The same value if there is none.
+ * The conversation with its system messages turned into user text, for clouds whose Claude does not accept them. Nothing may
+ * come between a call and its result, so such text follows the result. The same value if there are none.
  */
 export function withoutSystemTurns(messages: Json | undefined): Json | undefined {
   if (!Array.isArray(messages) || !messages.some(isSystemTurn)) return messages;

@@ -4,7 +4,7 @@ import { durationMs } from "../../dialects/rate-limit-headers.ts";
 import { readDefaultRefusal } from "../http/default-refusal.ts";
 import type { RefusalSubject, RefusedAnswer, VendorRefusal } from "../provider.ts";
 
-/** Errors of servers with OpenAI's API, where their status says something else than it does elsewhere. */
+/** Errors of OpenAI-compatible servers whose status has an unusual meaning. */
 export function readCompatibleRefusal(answer: RefusedAnswer): VendorRefusal {
   const refusal = readDefaultRefusal(answer);
   const about = subjectOf(answer, refusal);
@@ -18,7 +18,7 @@ function subjectOf(
 ): RefusalSubject | null {
   switch (head.status) {
     case 400:
-      // Groq: the model wrote a call that cannot be read, which it may do better the next time.
+      // Groq: the model wrote an unreadable call; a retry may succeed.
       if (code === "tool_use_failed") return "generation";
       // vLLM was started without its options for tools.
       return /--enable-auto-tool-choice|--tool-call-parser/.test(message) ? "account" : null;

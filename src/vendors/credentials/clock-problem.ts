@@ -1,7 +1,7 @@
-/** Servers tell the time to the second, and an answer may take some. */
+/** Tolerance: `date` headers have whole seconds, and an answer takes time to arrive. */
 const noticeableMs = 60_000;
 
-/** How far this machine's clock is behind a server's, by the `date` of its answer; 0 if it does not tell the time. */
+/** How far this machine's clock is behind a server's, by the `date` of its answer; 0 without that header. */
 export function clockBehindMs(date: string | null, receivedAtMs: number): number {
   const serversMs = Date.parse(date ?? "");
   return Number.isNaN(serversMs) ? 0 : serversMs - receivedAtMs;

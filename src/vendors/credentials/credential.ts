@@ -1,4 +1,4 @@
-/** The headers that prove who is asking, names in lower case. */
+/** Authentication headers, names in lower case. */
 export type CredentialHeaders = Readonly<Record<string, string>>;
 
 /** A request before its credential is added: everything that a signature may cover. */
@@ -14,7 +14,7 @@ export interface UnsignedRequest {
 
 /** Something that a provider accepts: a key, a token, a pair of keys to sign with. Several are used in turn. */
 export interface Credential {
-  /** Tells the credentials of one provider apart, also after a restart: a digest, never the secret itself. */
+  /** Unique within the provider and stable across restarts: a digest, never the secret itself. */
   readonly id: string;
   /** Begins its use by one request. */
   use(): CredentialUse;
@@ -36,13 +36,13 @@ export interface CredentialUse {
   sign?(request: UnsignedRequest): CredentialHeaders;
   /** The provider answered. */
   accepted(): void;
-  /** The provider says that it is not valid. Returns true if a new one can be had, so that the request can be repeated. */
+  /** The provider rejected it as expired. Returns true if a new one can be issued, so that the request can be retried. */
   expired(): boolean;
 }
 
 /**
  * There is no credential at the moment, e.g. because the host that issues tokens is down. The message is a phrase for the
- * operator, and never quotes what that host said.
+ * operator, and never quotes that host's answer.
  */
 export class CredentialUnavailable extends Error {
   override readonly name = "CredentialUnavailable";

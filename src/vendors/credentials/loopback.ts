@@ -1,4 +1,4 @@
-/** Whether an address is on this machine, where plain `http` reveals nothing to anybody. */
+/** Whether an address is on this machine, where plain `http` is safe. */
 export function isLoopback(address: string): boolean {
   const hostname = URL.parse(address)?.hostname ?? "";
   return hostname === "localhost" || hostname === "[::1]" || /^127(?:\.\d+){3}$/.test(hostname);

@@ -29,7 +29,7 @@ export interface TokenAnswer {
   readonly text: string;
   /** The text as an object; empty if it is none. */
   readonly body: JsonObject;
-  /** How far this machine's clock is behind the host's; 0 if the host does not tell the time. */
+  /** How far this machine's clock is behind the host's; 0 if its answer has no `date`. */
   readonly clockBehindMs: number;
 }
 

@@ -13,7 +13,7 @@ export type Issue<Token extends object> = (signal: AbortSignal) => Promise<Issue
 
 export interface TokenSourceOptions {
   readonly clock: Clock;
-  /** A refresh in the background failed. Requests go on with the old token as long as it lives. */
+  /** A background refresh failed. Requests keep using the old token until it expires. */
   onRefreshFailed(error: CredentialUnavailable): void;
 }
 
@@ -23,7 +23,7 @@ const refreshShare = 0.8;
 const marginShare = 0.02;
 /** The longest that a host may take to issue one. */
 const issueTimeoutMs = 15_000;
-/** After a failure, the host is left alone for this long; the time doubles with every further failure. */
+/** Backoff after a failure; doubles with every further one. */
 const firstPauseMs = 1000;
 const maxPauseMs = 30_000;
 /** `setTimeout` fires at once if asked to wait longer. */
@@ -72,7 +72,7 @@ export class TokenSource<Token extends object> {
 
   /**
    * The provider refused a token. It is dropped, unless it has been replaced already. Returns false if it was itself the
-   * replacement of a refused one: yet another would be no better.
+   * replacement of a refused one: another would not help.
    */
   expired(token: Token): boolean {
     if (this.#held?.token !== token) return true;

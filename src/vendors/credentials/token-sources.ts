@@ -48,7 +48,7 @@ export class TokenSources {
     return entry.source as TokenSource<Token>;
   }
 
-  /** Stops the sources that were not asked for since the last call: the configuration has no use for them any more. */
+  /** Stops sources that were not requested since the last call: the configuration no longer uses them. */
   stopUnused(): void {
     for (const [key, entry] of this.#entries) {
       if (entry.isUsed) entry.isUsed = false;

@@ -2,7 +2,7 @@ import { assert } from "../../base/assert.ts";
 import type { CredentialHeaders, CredentialUse } from "./credential.ts";
 import type { TokenSource } from "./token-source.ts";
 
-/** One request's use of something that is issued for a while: the token at hand, or the one that it has waited for. */
+/** One request's use of a temporary credential: the current one, or one that it has waited for. */
 export abstract class TokenUse<Token extends object> implements CredentialUse {
   readonly #source: TokenSource<Token>;
   #token: Token | null;

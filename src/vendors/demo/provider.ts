@@ -40,7 +40,7 @@ export class DemoProvider implements Provider {
     const spoken = clientDialectNames.find((client) => client === name);
     assert(spoken !== undefined, `the demo does not speak ${name}`);
     const dialect = clientDialect(spoken);
-    // Like a provider's, its answer comes in another turn of the event loop: by then it is known who has left.
+    // Like a provider's, its answer comes in a later turn of the event loop: clients that left are known by then.
     await nextTurn();
     const body = parse(await textOf(sent));
     if (body === null) return refused(dialect.errorFormat, { message: "The body is not a JSON object." });

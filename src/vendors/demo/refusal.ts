@@ -18,7 +18,7 @@ export function refusalOf(body: JsonObject): DemoRefusal | null {
   return storedRefusal(body) ?? probabilityRefusal(body);
 }
 
-/** What an earlier answer was, or a template says, is stored nowhere. */
+/** Earlier answers and templates are not stored. */
 function storedRefusal(body: JsonObject): DemoRefusal | null {
   const stored = ["previous_response_id", "conversation", "prompt"].find(
     (name) => (body[name] ?? null) !== null,

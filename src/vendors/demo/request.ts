@@ -5,12 +5,12 @@ import { countPieces } from "./pieces.ts";
 /** A request of any dialect, as far as the demo cares. */
 export interface DemoRequest {
   readonly stream: boolean;
-  /** The last thing that the user said. */
+  /** The user's last text. */
   readonly text: string;
-  /** What a tool gave back, when that is what came last. */
+  /** The tool's result, if that came last. */
   readonly toolResult: string | null;
   readonly tools: readonly DemoTool[];
-  /** A tool's name; `any`: some tool; `none`: no tool; `auto`: as it seems fit. */
+  /** A tool's name; `any`: some tool; `none`: no tool; `auto`: the demo decides. */
   readonly toolChoice: string;
   readonly thinks: boolean;
   readonly maxTokens: number | null;
@@ -103,7 +103,7 @@ function schemaOf(body: JsonObject): JsonObject | null {
 const tokensPerMessage = 4;
 const tokensPerPicture = 300;
 
-/** Counts everything that a model would read: all texts, wherever they stand, and pictures at a fixed size. */
+/** Counts everything that a model would read: all texts, at any depth, and images at a fixed size. */
 function inputTokensOf(...parts: (Json | undefined)[]): number {
   let tokens = 0;
   for (const part of parts) {

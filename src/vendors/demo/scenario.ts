@@ -1,7 +1,7 @@
 /**
  * What a request's text asks of the demo, for trying things out (docs/demo.md is the user's side of this).
- * Commands with a number may stand anywhere in the text; the bare words only as a clause of their own, because
- * people say "cut" and "fast" in ordinary sentences too.
+ * Commands with a number may appear anywhere in the text; bare words only as a clause of their own, because "cut" and
+ * "fast" occur in ordinary sentences too.
  */
 export interface Scenario {
   /** Answer with this error status. */

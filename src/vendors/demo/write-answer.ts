@@ -16,8 +16,8 @@ export interface PacedFrame {
 const proof: ReasoningProof = { maker: "anthropic", signature: "c2x1aWNlLWRlbW8tc2lnbmF0dXJl" };
 
 /**
- * Writes the demo's answers with the writers of translations. What a provider may do and those never do is changed in what
- * they have written: several choices, and no usage at all.
+ * Writes the demo's answers with the writers of translations, and then patches in what these never produce: several choices,
+ * and missing usage.
  */
 export class AnswerWriter {
   readonly #dialect: ClientDialect;

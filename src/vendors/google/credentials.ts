@@ -14,7 +14,7 @@ import { issueByKey, readGoogleKey } from "./service-account.ts";
 /** What `credentials` may say in place of a key file. */
 export const googleCredentialWords = ["metadata", "adc"] as const;
 
-/** `credentials` is a key file's text, or one of the words. */
+/** `credentials` is a key file's text, or one of these keywords. */
 export function googleCredential(
   provider: string,
   credentials: string,

@@ -24,7 +24,7 @@ export interface ExternalAccount {
   readonly source: SubjectSource;
   /** Null if the exchanged token is used as it is. */
   readonly impersonation: Impersonation | null;
-  /** Null for most, which prove nothing but the subject's token. */
+  /** Null for most, which authenticate by the subject's token alone. */
   readonly client: { readonly id: string; readonly secret: string } | null;
   readonly workforceProject: string | null;
   readonly quotaProject: string | null;

@@ -36,12 +36,12 @@ export function readGoogleRefusal(answer: RefusedAnswer): VendorRefusal {
   };
 }
 
-/** Null where the HTTP status says it all. */
+/** Null if the HTTP status is sufficient. */
 function subjectOf(status: number, error: JsonObject, details: readonly JsonObject[]): RefusalSubject | null {
   if (status === 504) return "timeout";
   if (status !== 400) return null;
   if (isKeyRefused(error, details)) return "credential";
-  // The account's location is not supported, or nobody pays.
+  // The account's location is not supported, or billing is off.
   return error["status"] === "FAILED_PRECONDITION" ? "account" : null;
 }
 

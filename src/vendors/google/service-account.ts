@@ -26,7 +26,7 @@ interface ServiceAccount {
   readonly projectId: string | null;
 }
 
-/** What `gcloud auth application-default login` leaves behind. */
+/** Written by `gcloud auth application-default login`. */
 interface AuthorizedUser {
   readonly type: "authorized_user";
   readonly clientId: string;

@@ -147,8 +147,8 @@ function tokenIn(text: string, format: TokenFormat, what: string): string {
 }
 
 /**
- * A request for the caller's identity that is signed and not sent: Google sends it, and learns from Amazon who has signed it. The
- * audience is part of what is signed, so that nobody else can use it.
+ * A signed request for the caller's identity, not sent from here: Google sends it to AWS and learns who signed it. The signature
+ * covers the audience, so that no other service can use it.
  * https://cloud.google.com/iam/docs/workload-identity-federation-with-other-clouds
  */
 async function signedByAws(

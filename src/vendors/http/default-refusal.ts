@@ -12,7 +12,7 @@ export function readDefaultRefusal({ head, text, receivedAtMs }: RefusedAnswer):
   return { ...refusal, ...(about === null ? {} : { about }), retryAfterMs: waitMs };
 }
 
-/** Null where the status says it all. */
+/** Null if the status is sufficient. */
 function subjectOf(status: number, refusal: Refusal, waitMs: number | null): RefusalSubject | null {
   if (status === 400 && refusal.refusesProofs === true) return "proofs";
   // OpenAI, DeepSeek, Mistral and others say so of the model's name, which others say with 404, or with 410 once it is retired.

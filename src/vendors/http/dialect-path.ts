@@ -2,7 +2,7 @@ import { assert } from "../../base/assert.ts";
 import { providerDialect } from "../../dialects/registry.ts";
 import type { Prepared } from "../provider.ts";
 
-/** Where the request goes by its dialect. One that counts tokens never goes where answers are generated, and billed. */
+/** The path by dialect. A request to count tokens never goes to a path that generates, and bills, an answer. */
 export function dialectPath(prepared: Prepared): string {
   const { dialect, purpose } = prepared;
   const path = providerDialect(dialect).paths[purpose];

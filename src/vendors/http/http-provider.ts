@@ -31,11 +31,11 @@ export interface HttpVendorOptions {
   receive?(receiver: Receiver): FramedReceiver;
   /** Reads the vendor's errors, if it does not use the usual formats. */
   readRefusal?(answer: RefusedAnswer): VendorRefusal;
-  /** What an operator should do about an error, if the vendor's own codes tell. */
+  /** Advice for the operator about an error, by the vendor's own codes. */
   advise?(answer: RefusedAnswer, model: string): string | null;
 }
 
-/** Stands between a transfer and its receiver. It may end the transfer, which it gets once the request is under way. */
+/** Sits between a transfer and its receiver. May cancel the transfer, which it gets once the request is in flight. */
 export interface FramedReceiver extends Receiver {
   started(transfer: Transfer): void;
 }
@@ -49,7 +49,7 @@ const fetchOptions = { timeout: false, decompress: false, redirect: "manual", ke
 /** Clients mostly send the same few header values, but may send arbitrary ones. */
 const maxCachedHeads = 32;
 
-/** By the credential's headers, which are garbage once a token has been replaced, and by forwarded headers. */
+/** By the credential's headers, garbage-collected once a token is replaced, and by forwarded headers. */
 type HeadsByCredential = WeakMap<CredentialHeaders, Map<string, string>>;
 
 const noCredential: CredentialHeaders = Object.freeze({});

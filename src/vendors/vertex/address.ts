@@ -6,7 +6,7 @@ import type { ProviderSettings } from "../settings.ts";
 
 export const defaultLocation = "global";
 
-/** Two locations of several countries have hosts of their own kind, and the one of all has no prefix. */
+/** Multi-regions have their own kind of host, and `global` has no prefix. */
 export function hostOf(location: string): string {
   if (location === "global") return "aiplatform.googleapis.com";
   if (location === "us" || location === "eu") return `aiplatform.${location}.rep.googleapis.com`;

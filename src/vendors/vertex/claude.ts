@@ -7,7 +7,7 @@ import { conversationChanges } from "../claude/cache-marks.ts";
 import { atAnthropicOnly, withoutFields } from "../claude/cloud-fields.ts";
 import type { BodyContext } from "../vendor.ts";
 
-/** What Anthropic's API has, and Vertex answers 400 to. */
+/** Fields of Anthropic's API that Vertex rejects with 400. */
 const unknownFields = { ...atAnthropicOnly, cache_control: "dropped", service_tier: "dropped" } as const;
 
 /**
@@ -35,7 +35,7 @@ export function vertexBetas(headers: ForwardedHeaders): SortedBetas {
   );
 }
 
-/** Vertex takes the version in the body, and knows some betas only, one of them by another name. */
+/** Vertex takes the version in the body. It knows only some betas, one of them by another name. */
 export function claudeHeaders(headers: ForwardedHeaders): ForwardedHeaders {
   const { "anthropic-version": _, ...rest } = headers;
   return withBetas(rest, vertexBetas(headers));
