@@ -27,7 +27,7 @@ export interface ClientDialect {
   isClientTool(type: string): boolean;
   /** The dialect's vendor caches prompts by itself, so that clients expect it without marking anything. */
   readonly expectsCaching: boolean;
-  /** The ids of calls that a client may be told: its conversation may go on with any provider of the dialect. */
+  /** Valid call ids for a client, whose conversation may continue with any provider of the dialect. */
   readonly callIds: CallIdForm;
   /** The fields of a request, and what a translation does with each. */
   readonly requestFields: FieldDecisions;
@@ -53,7 +53,7 @@ export interface ClientDialect {
    * Null if the dialect has no field that could hold it.
    */
   readonly stripForeignReasoning: ((body: JsonObject) => JsonObject) | null;
-  /** The same for all reasoning that is encrypted or signed, once a provider has said that it cannot read it. */
+  /** The same for all encrypted or signed reasoning, once a provider has rejected it. */
   readonly stripProvenReasoning: ((body: JsonObject) => JsonObject) | null;
   /** An error after a passthrough stream has begun. It never looks like a proper end. */
   inBandError(error: GatewayError, requestId: string, position: StreamPosition): string;
@@ -79,12 +79,12 @@ export interface ClientOperation {
   readonly description?: string;
   /** The headers that it takes; for a dialect, beside those of all generations. */
   readonly headers?: readonly string[];
-  /** What stands for the wildcard of its path. */
+  /** The wildcard's name in its path. */
   readonly inPath?: string;
   /** Names of two of the schemas. */
   readonly request?: string;
   readonly response: string;
-  /** The events of a stream, in words. */
+  /** A description of the stream's events. */
   readonly events?: string;
   /** By their names in the document. */
   readonly schemas: Readonly<Record<string, TSchema>>;

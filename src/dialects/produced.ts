@@ -16,7 +16,7 @@ const written = new Set([
   "transcript",
 ]);
 
-/** What tools have found and sources have said. */
+/** Results of tools, and quotes of sources. */
 const quoted = new Set(["annotations", "citations", "results", "output", "outputs"]);
 
 /** All text that the model wrote in a whole answer, for counting it if the provider reported no usage. */

@@ -40,7 +40,7 @@ export interface ProviderDialect extends AnswerFigures {
   /** Null if no client speaks the dialect, so that every answer is translated. */
   readonly passthrough: Passthrough | null;
   createStreamReader(emit: (event: IrEvent) => void, target: Target): StreamReader;
-  /** Absent if a failure is never told in the first frame of a stream, but as an error. */
+  /** Absent if the first frame of a stream never reports a failure, except as an error. */
   readonly failedStart?: FailedStart;
 }
 
@@ -59,7 +59,7 @@ export interface FailedStart {
 export interface Passthrough {
   /** The field of a whole answer that holds the model's output; a body without it is not an answer. */
   readonly answerField: string;
-  /** What the provider says in place of a whole answer, or of one that failed; null if it has not failed. */
+  /** The error in place of a whole answer, or of a failed one; null if it has not failed. */
   failureIn(answer: JsonObject): GatewayError | null;
   /** The option that makes a stream report its usage; null if it always does. */
   readonly usageOption: UsageOption | null;

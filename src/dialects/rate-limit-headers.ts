@@ -79,7 +79,7 @@ const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h:
 const durationForm = /^(?:\d+(?:\.\d+)?(?:ms|s|m|h|d)){1,5}$/;
 const mostMs = 366 * 86_400_000;
 
-/** Such as `1s`, `6m0s` or `120ms`; null if it is no such thing, or longer than a year, which no limit lasts. */
+/** A duration such as `1s`, `6m0s` or `120ms`; null if malformed, or longer than a year. */
 export function durationMs(text: string): number | null {
   if (text.length > 40 || !durationForm.test(text)) return null;
   let total = 0;

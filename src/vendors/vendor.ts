@@ -14,9 +14,7 @@ export interface Vendor {
   readonly defaults: VendorDefaults;
   /** Defaults that depend on other settings of the provider. They take precedence over `defaults`. */
   defaultsFor?(given: GivenSettings): Partial<VendorDefaults>;
-  /**
-   * Dialects by model name, where they differ between models. Settings of the model or its provider take precedence.
-   */
+  /** Defaults by model name, where models differ. Settings of the model or its provider take precedence. */
   modelDefaults?(name: string, settings: ProviderSettings): Partial<ModelDefaults>;
   /** Per-model differences from the defaults here. Configured quirks take precedence. */
   modelTraits?(name: string): ModelTraits;

@@ -17,7 +17,7 @@ export function readCitations(citations: Json | undefined): IrCitation[] {
   });
 }
 
-/** Only Anthropic can make a true `encrypted_index`; the mark of an envelope tells that this one is not. */
+/** Only Anthropic can make a real `encrypted_index`; the envelope's mark identifies ours. */
 export function writeCitation({ url, title, citedText }: IrCitation): JsonObject {
   return { type: webPage, url, title, cited_text: citedText ?? "", encrypted_index: envelopeMark };
 }

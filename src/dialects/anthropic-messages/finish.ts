@@ -12,7 +12,7 @@ const reasons = tableOf<FinishReason>({
   model_context_window_exceeded: "context_window",
   refusal: "refusal",
   pause_turn: "pause",
-  // The conversation was summarized, and goes on with the next request.
+  // The conversation was summarized, and continues with the next request.
   compaction: "pause",
 });
 

@@ -1,6 +1,6 @@
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 
-/** An error as JSON text that is no server-sent event, alone or in a list of one; null if the text is no such thing. */
+/** Reads an error sent as bare JSON instead of an event, alone or in a list of one; null for other text. */
 export function errorIn(text: string): JsonObject | null {
   try {
     const value: Json = JSON.parse(text);

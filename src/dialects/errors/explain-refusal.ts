@@ -30,7 +30,7 @@ export function explainRefusal(
 /** By this wording clients of Messages know that they have to send the conversation without its thinking. */
 const invalidSignature = "Invalid `signature` in `thinking` block";
 
-/** Fields of different names that ask for the same thing. */
+/** Equivalent fields of different names. */
 const synonyms: readonly (readonly string[])[] = [
   ["messages", "input"],
   ["system", "instructions"],

@@ -8,7 +8,7 @@ import { readErrorObject } from "./refusal.ts";
 import { isUnpaid } from "./unpaid.ts";
 import { vendorErrorOf } from "./vendor-error.ts";
 
-/** By the vendors' words, by an HTTP status in place of a code, or by MiniMax's numbers. */
+/** By the vendors' codes, by an HTTP status in place of a code, or by MiniMax's numbers. */
 const busy = /overloaded|rate_limit|slow_down|too_many_requests|unavailable|\b(?:429|503|529|1002|1041)\b/i;
 /** Errors about the operator's account with the provider. Their details are not shown to clients. */
 const account =
@@ -26,7 +26,7 @@ export function reportedFailure(body: JsonObject, figures: AnswerFigures): Gatew
 function explainFailure(body: JsonObject): GatewayError {
   const refusal = readErrorObject(body);
   const kind = `${refusal.type ?? ""} ${refusal.code ?? ""}`;
-  // First, because "too many tokens" may also be said of those in a minute.
+  // First, because "too many tokens" may also mean those per minute.
   if (busy.test(kind)) {
     return new GatewayError("service_unavailable", "The provider is busy; try again.", { cause: refusal });
   }
@@ -58,9 +58,9 @@ export function cutShort(): GatewayError {
 }
 
 /**
- * The provider says that its answer failed, or refuses the request, and what it has used for it. That is charged once, before
- * the client is told of the failure: whether the answer is whole or a stream, small or large, passed through or translated.
- * If it is more than nothing, nobody is asked again, because the client would pay for both.
+ * The provider reports a failed answer, or refuses the request, together with its usage. That is charged once, before the
+ * client sees the failure: whether the answer is whole or a stream, small or large, passed through or translated. If it is
+ * more than zero, there is no retry, because the client would pay twice.
  */
 export class FailedAnswer extends GatewayError {
   /** Null if it reports no tokens, but something beside them. */
@@ -75,7 +75,7 @@ export class FailedAnswer extends GatewayError {
   }
 }
 
-/** The failure, with what the provider says that it has used; without that, the failure itself. */
+/** The failure with its reported usage; without usage, the failure itself. */
 export function failedAnswer(
   failure: GatewayError,
   usage: ReportedUsage | null,
@@ -84,7 +84,7 @@ export function failedAnswer(
   return usage === null && !hasCalls(extras) ? failure : new FailedAnswer(failure, usage, extras);
 }
 
-/** Whether the provider says that it has used something for what failed. */
+/** Whether the failure reports any usage. */
 export function isBilled(failure: unknown): failure is FailedAnswer {
   if (!(failure instanceof FailedAnswer)) return false;
   return totalTokens(failure.usage ?? noUsage) > 0 || hasCalls(failure.extras);
@@ -95,7 +95,7 @@ function hasCalls({ calls = noCalls }: ReportedExtras): boolean {
   return Object.values(calls).some((count) => count > 0);
 }
 
-/** The provider says that its answer failed, and no more. */
+/** The provider reports a failed answer without details. */
 export function unexplainedFailure(): GatewayError {
   return new GatewayError("upstream_error", "The provider says that its answer failed.");
 }

@@ -72,7 +72,7 @@ function describe(rawMessage: string, error: JsonObject): Refusal {
   };
 }
 
-/** Groq's messages refer to what the model wrote, which stands beside them. */
+/** Groq's messages refer to the model's output, which is in a field beside them. */
 function withGeneration(message: string, { failed_generation: generation }: JsonObject): string {
   return typeof generation === "string" ? `${message} failed_generation: ${generation}` : message;
 }
@@ -106,7 +106,7 @@ function redactedCopy(value: Json, levelsLeft: number): Json {
   return copy;
 }
 
-/** Google's, Anthropic's and OpenAI's words for reasoning that they do not recognise. */
+/** Google's, Anthropic's and OpenAI's messages for reasoning that they do not recognise. */
 const refusedProof =
   /(?:invalid|corrupt\w*) thought.?signature|thought.?signature (?:is )?(?:invalid|not valid|corrupt)|invalid `?(?:signature|data)`? in `?(?:redacted_)?thinking|encrypted content .{0,200}could not be (?:verified|decrypted)/is;
 
@@ -119,7 +119,7 @@ function codeOf(code: Json | undefined): string | undefined {
   return typeof code === "number" ? String(code) : wordOf(code);
 }
 
-/** A word for programs, such as `workspace_suspended`: only the operator's own secrets are taken out of it. */
+/** A code such as `workspace_suspended`: only the operator's own secrets are redacted. */
 function wordOf(word: Json | undefined): string | undefined {
   return typeof word === "string" ? withoutSecrets(word).slice(0, maxParamChars) : undefined;
 }

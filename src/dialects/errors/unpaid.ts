@@ -21,7 +21,7 @@ const codes: ReadonlySet<string | undefined> = new Set([
 const wording =
   /^(?:your credit balance is too low|you have reached your specified (?:workspace )?api usage limits|this organization has been disabled|your team \S+ has either used all available credits|insufficient balance)/i;
 
-/** Whether the provider refuses because nobody pays for the operator's account. Vendors use 400, 402, 403 and 429 for it. */
+/** Whether the operator's account is out of credit. Vendors use 400, 402, 403 and 429 for it. */
 export function isUnpaid({ code, type, message }: Refusal): boolean {
   return codes.has(code) || codes.has(type) || wording.test(message);
 }

@@ -20,11 +20,11 @@ export interface IrText {
   readonly cache?: CacheControl;
 }
 
-/** A web page on which the model bases what it says. */
+/** A web page that the model cites. */
 export interface IrCitation {
   readonly url: string;
   readonly title: string | null;
-  /** The words of the page; OpenAI's dialects do not quote it. */
+  /** The quoted text; OpenAI's dialects do not quote pages. */
   readonly citedText: string | null;
   /** The part of the block's text that the page supports; null for all of it, as in Messages. */
   readonly span: IrSpan | null;

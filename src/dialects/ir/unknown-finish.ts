@@ -1,7 +1,7 @@
 import type { IrFinish } from "./ir.ts";
 
 /**
- * A reason that nobody knows is not the end of a turn: the answer may have been cut off. Every client's dialect tells that
+ * An unknown reason is not the end of a turn: the answer may have been cut off. Every client's dialect tells that
  * the provider has stopped an answer as a refusal, and has a place for why.
  */
 export function unknownFinish(word: string): IrFinish {

@@ -18,7 +18,7 @@ export interface BilledField {
   readonly tool?: HostedToolName;
   /** What turns it off, where the vendor has a switch for that within the field. */
   readonly off?: readonly [member: string, value: Json];
-  /** An ordinary word, which is the caller's own in options that nobody knows. */
+  /** A common word, which may be the caller's own in options that no dialect defines. */
   readonly isCommon?: true;
 }
 

@@ -167,7 +167,7 @@ class BodyWalk implements Mentions {
         if (isObject(value)) this.#continue(value["id"], name, "id");
         break;
       case "thread":
-        // Continues from the answer with this id, and with all that was said before it.
+        // Continues from the answer with this id, and with the conversation before it.
         if (isObject(value)) this.#continue(value["previous_message_id"], name, "previous_message_id");
         break;
       case "diagnostics":
@@ -197,7 +197,7 @@ class BodyWalk implements Mentions {
     if (type === "input_audio" || type === "audio_url") this.audioInput ??= pathOf(this.#path);
   }
 
-  /** Items of the conversation that only their ids tell of. */
+  /** Items of the conversation that are given by id only. */
   storedItems(input: Json | undefined): void {
     if (!Array.isArray(input)) return;
     for (const [index, item] of input.entries()) {

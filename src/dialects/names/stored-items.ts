@@ -2,8 +2,8 @@ import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { tableOf } from "../../base/table.ts";
 
 /**
- * Items of a Responses conversation that stand for what the provider has stored. A provider looks an item up by its id if
- * the item does not say itself what it stands for, whatever its type is.
+ * Items of a Responses conversation that refer to what the provider has stored. A provider looks an item up by its id if the
+ * item lacks its content, whatever its type is.
  */
 
 /** A reference and nothing else: of that type, or with neither a type nor a role, which both may be left out. */
@@ -21,10 +21,10 @@ const contentMembers = tableOf<string>({
   image_generation_call: "result",
 });
 
-/** They say where an item belongs, and nothing of what it holds. */
+/** Fields that place an item, and hold none of its content. */
 const envelope: ReadonlySet<string> = new Set(["type", "id", "role", "status", "phase", "call_id"]);
 
-/** Whether the item has an id and lacks the content that it stands for. */
+/** Whether the item has an id and lacks its content. */
 export function lacksContent(item: JsonObject): boolean {
   if (isEmpty(item["id"])) return false;
   const type = isEmpty(item["type"]) ? "message" : item["type"];

@@ -49,7 +49,7 @@ export const failureMarks = Object.keys(reasons)
   .filter((word) => reasons[word] === "failure")
   .map((word) => `"${word}`);
 
-/** Google's door adds its own word behind a colon: `content_filter: RECITATION`. */
+/** Google's chat endpoint appends its own reason after a colon: `content_filter: RECITATION`. */
 function wordsOf(reason: string): readonly [known: string, detail: string | null] {
   const [first = "", ...details] = reason.toLowerCase().split(":");
   return [first.trim(), details.length === 0 ? null : reason.slice(first.length + 1).trim()];
@@ -59,7 +59,7 @@ export function isFailedFinish(reason: Json | undefined): boolean {
   return typeof reason === "string" && reasons[wordsOf(reason)[0]] === "failure";
 }
 
-/** Null if there is none yet, for which some servers write an empty text or the word, and if it is a failure. */
+/** Null for a failure, and if there is none yet, which some servers write as "" or "null". */
 export function readFinish(finish: Json | undefined): IrFinish | null {
   if (typeof finish !== "string" || finish === "" || finish === "null") return null;
   const [word, detail] = wordsOf(finish);

@@ -20,7 +20,7 @@ import { ChatStreamReader } from "./provider/stream-in.ts";
 import { ChatScanner } from "./provider/stream-scanner.ts";
 import { figures } from "./provider/usage-in.ts";
 
-/** OpenAI's Chat Completions, and what others made of it. https://platform.openai.com/docs/api-reference/chat */
+/** OpenAI's Chat Completions and its compatible variants. https://platform.openai.com/docs/api-reference/chat */
 const client: ClientDialect = {
   name: "chat",
   route: { path: "/v1/chat/completions", acceptsApiKeyHeader: false },
@@ -78,7 +78,7 @@ const provider: ProviderDialect = {
     messages: [{ role: "user", content: question }],
     [maxTokensField]: maxOutputTokens,
   }),
-  /** Only OpenAI limits the length of ids; others take what they have invented. */
+  /** Only OpenAI limits the length of ids; others accept their own. */
   toolRules: {
     takesFreeform: false,
     definesMentioned: false,

@@ -2,8 +2,8 @@ import type { GoogleProof, IrAssistantBlock, IrReasoning, IrToolCall } from "../
 import type { Target } from "../provider-dialect.ts";
 
 /**
- * Shared by Gemini's own dialect and Google's door for chat. A signature is valid for one model of one account. The hash
- * does not tell clients the operator's names.
+ * Shared by Gemini's own dialect and Google's chat endpoint. A signature is valid for one model of one account. The hash
+ * hides the operator's names from clients.
  */
 export function googleProof(
   signature: string | null,

@@ -11,7 +11,7 @@ import { type ClientDialectName, clientDialect, clientDialectNames } from "../re
 import { compiled } from "./compiled.ts";
 import { explain } from "./explain.ts";
 
-/** A body that is not a dialect's own request, and the dialect whose words it uses. */
+/** Requests beside those of the dialects themselves, each with the dialect that it is written in. */
 const otherRequests = {
   count_tokens: { dialect: "messages", requestSchema: countTokensSchema },
 } as const satisfies Readonly<Record<string, RequestForm>>;
@@ -80,7 +80,7 @@ export function parseBody(bytes: Uint8Array, truncated = truncateBody(bytes)): P
   return { truncated: parseWhole(truncated.bytes), cutBytes, spans, memberCount };
 }
 
-/** The first step of parsing, for those who look at the body's structure before the others. */
+/** The first step of parsing, for callers that check the body's structure first. */
 export function truncateBody(bytes: Uint8Array): TruncatedJson | null {
   return truncateJson(bytes, maxDepth);
 }

@@ -25,7 +25,7 @@ export function fieldValue(line: string, from: number): string {
   return line.slice(line.charCodeAt(from) === space ? from + 1 : from);
 }
 
-/** Whether the data ends a stream of OpenAI's form. Its clients accept the mark with anything behind it. */
+/** Whether the data ends a stream of OpenAI's form. Its clients accept the mark with anything after it. */
 export function isDoneMark(data: string): boolean {
   return !data.startsWith("{") && data.trimStart().startsWith("[DONE]");
 }

@@ -10,7 +10,7 @@ const lf = 10;
 const cr = 13;
 const quote = 34;
 
-/** `{}`: data up to this length says nothing. */
+/** `{}`: data up to this length is empty. */
 const emptyChars = 2;
 
 /** Up to this many bytes of a line, a loop is faster than a native search. */

@@ -75,9 +75,9 @@ export abstract class StreamScanner {
   #hasEndedText = false;
   /** Figures have come that include the output up to them. */
   #hasFigures = false;
-  /** The index behind the event with the last ones, within the events that are passed. */
+  /** The index after the event with the last figures, within the events passed in. */
   #figuresEnd = 0;
-  /** Content arrived behind the last ones, which therefore cannot include it. */
+  /** Content arrived after the last figures, which therefore cannot include it. */
   #areFiguresOutdated = false;
   /** Of the last content; only there once the stream has turned out to be a slow one, whose text is read while it runs. */
   #stencil: FrameStencil | null = null;
@@ -188,7 +188,7 @@ export abstract class StreamScanner {
     this.#areFiguresOutdated = false;
   }
 
-  /** Mostly only the stream's end comes behind them. */
+  /** Usually only the end of the stream follows them. */
   #lookBehindFigures(events: Uint8Array): void {
     for (const { data } of rawEvents(events)) {
       const event = meaningOf(data) ?? null;

@@ -28,7 +28,7 @@ function hashed(id: string, maxLength: number): string {
   return `${id.replace(/[^\w-]/g, "_").slice(0, maxLength - hash.length - 1)}_${hash}`;
 }
 
-/** The id as its provider gave it, which it may want back; the same if it was told as it is. */
+/** The provider's original id, which it may require; unchanged if it was passed on as it was. */
 export function originalCallId(id: string): string {
   if (!id.startsWith(envelope)) return id;
   const held = Buffer.from(id.slice(envelope.length), "base64url").toString();

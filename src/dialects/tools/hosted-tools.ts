@@ -22,7 +22,7 @@ export interface HostedTool {
   readonly runs: { readonly model: string; readonly maxTokens: number | null } | null;
 }
 
-/** Anthropic's advisor is another model, which reads the conversation and says what it thinks of it. */
+/** Anthropic's advisor is another model that reads and reviews the conversation. */
 const advisor = /^advisor(_|$)/;
 
 /** Vendors add dates and suffixes to the names: `web_search_20250305`, `web_search_preview`. */
@@ -48,7 +48,7 @@ export interface OfferedTools {
 
 const none: OfferedTools = { hosted: [], clientCount: 0 };
 
-/** Tells who runs the tools of a request. Most requests have none that the provider runs. */
+/** Decides who runs the tools of a request. Most requests have none that the provider runs. */
 export function offeredTools(
   dialect: Pick<ClientDialect, "isClientTool">,
   body: JsonObject,
@@ -83,7 +83,7 @@ function hostedTool(tool: JsonObject, type: string): Omit<HostedTool, "path" | "
   return { type, calledBy: stringOf(tool["name"]), name: pricedName(type), runs: runsOf(type, tool) };
 }
 
-/** What may stand in a tool of the client's. */
+/** Fields that a client's own tool may have. */
 const ownMembers: ReadonlySet<string> = new Set([
   ...["type", "name", "function", "custom", "description", "parameters", "strict", "format", "tools"],
   ...["input_schema", "output_schema", "input_examples", "allowed_callers", "async", "defer_loading"],

@@ -16,7 +16,7 @@ export type FieldDecision = "carried" | "ignored" | "dropped" | RefusedField;
 
 interface RefusedField {
   readonly refused: string;
-  /** Values that ask for nothing special. */
+  /** Values that are equivalent to leaving the field out. */
   readonly except?: readonly Json[];
   /** What the vendor's SDK acts on. */
   readonly vendor?: VendorError;
@@ -47,7 +47,7 @@ export function decideFields(
 /** Decisions for the parts of a list, by their type. */
 export type PartDecisions = Readonly<Record<string, FieldDecisions>>;
 
-/** Decides on the fields of each part of a list. Parts of other types are decided on as a whole, by whoever reads them. */
+/** Decides on the fields of each part of a list. Parts of other types are left to their readers as a whole. */
 export function decideParts(
   parts: Json | undefined,
   decisions: PartDecisions,

@@ -8,7 +8,7 @@ type Markable = IrText | IrTool | IrMessage["blocks"][number];
 /**
  * Marks what Claude is to cache for a client whose own vendor caches by itself: the tools, the instructions, and the user's last
  * two turns, of which the first is where the request before this one ended. Only a conversation with tools that has an answer
- * already, because a single call would pay for a cache that nobody reads. Never where the client has set marks.
+ * already, because a single call would pay for a cache that is never read. Never where the client has set marks.
  */
 export function markCache(request: IrRequest, { dialect }: Source, target: Target): IrRequest {
   if (target.marksCache !== true || !dialect.expectsCaching || !takesMarks(target)) return request;

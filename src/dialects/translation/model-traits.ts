@@ -10,7 +10,7 @@ function declared(target: Target, capability: string): boolean | null {
   return typeof value === "boolean" ? value : null;
 }
 
-/** The name that says what the model is. */
+/** The name that identifies the model. */
 export function modelName({ family, upstreamModel }: Pick<Target, "family" | "upstreamModel">): string {
   return family ?? upstreamModel;
 }
@@ -24,7 +24,7 @@ export function reasons(target: Target): boolean {
   );
 }
 
-/** OpenAI's o-series, gpt-5 and later, and gpt-oss; also behind a reseller's prefix. */
+/** OpenAI's o-series, gpt-5 and later, and gpt-oss; also with a reseller's prefix. */
 function isOpenAiReasoner(model: string): boolean {
   return /(?:^|\/)(?:o[1-9]|gpt-(?:[5-9]|\d\d|oss)|codex)/.test(model);
 }

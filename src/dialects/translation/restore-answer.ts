@@ -8,7 +8,7 @@ export interface ToolMapping {
   readonly names: ToolNames | null;
   /** The function that was added to force a format: its input is the answer's text. */
   readonly formatTool: string | null;
-  /** What the client is told as the id of a call; one is minted if the provider gave none. */
+  /** A call's id as the client sees it; generated if the provider gave none. */
   readonly callId: (id: string) => string;
 }
 

@@ -102,7 +102,7 @@ export class Shortcut {
     return written;
   }
 
-  /** The index behind the frame whose text ends here; -1 if it is incomplete or of another shape. */
+  /** The index after the frame whose text ends here; -1 if it is incomplete or of another shape. */
   #endOfFrame(text: string, from: number): number {
     const { segments } = this.#from;
     let at = from;

@@ -74,7 +74,7 @@ export function mergeFigures(merged: JsonObject, later: Json | undefined): boole
   return true;
 }
 
-/** Whether a figure is a number of tokens, although it may be more than anybody can believe. */
+/** Whether a figure is a valid number of tokens, even if implausibly high. */
 export function isTokenCount(value: Json | undefined): value is number {
   return typeof value === "number" && value >= 0 && (Number.isInteger(value) || value > mostTokens);
 }

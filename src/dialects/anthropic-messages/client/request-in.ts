@@ -54,7 +54,7 @@ function readReasoning(body: JsonObject): IrReasoningSettings | null {
   };
 }
 
-/** Thinking between tool calls only is what no other dialect can ask for; they think as they see fit. */
+/** No other dialect can ask for thinking between tool calls only; the model decides there. */
 function readThinkingType(type: Json | undefined): IrReasoningSettings["thinking"] {
   const known = thinkingTypes.find((name) => name === type);
   if (known === undefined) return refuse("thinking.type", `must be one of ${thinkingTypes.join(", ")}`);

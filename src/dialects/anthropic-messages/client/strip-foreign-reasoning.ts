@@ -12,7 +12,7 @@ export function stripForeignReasoning(body: JsonObject): JsonObject {
   return unthinking(strip(body, (block) => isForeignReasoning(block, "thinking", "signature")));
 }
 
-/** All signed and redacted thinking, whoever made it. */
+/** All signed and redacted thinking, from any provider. */
 export function stripProvenReasoning(body: JsonObject): JsonObject {
   const cleaned = strip(body, (block) => {
     return hasProof(block, "thinking", "signature") || hasProof(block, "redacted_thinking", "data");

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../../base/json.ts";
 import { noUsage, type Usage } from "../../../base/usage.ts";
 
-/** Never absent: the official SDK reads these without asking whether they are there. The tier is in OpenAI's words. */
+/** Never absent: the official SDK reads these without a check. The tier has OpenAI's name. */
 export function writeUsage(known: Usage | null, tier: string | null): JsonObject {
   const usage = known ?? noUsage;
   const written: JsonObject = {

@@ -71,7 +71,7 @@ function extended(request: IrRequest, reasoning: IrReasoningSettings, maxTokens:
   return { thinking: { type: "enabled", budget_tokens: budget } };
 }
 
-/** A turn that began without Claude's thinking (its client could not keep it, or another model began it) goes on without. */
+/** A turn that began without Claude's thinking (its client could not keep it, or another model began it) continues without. */
 function continuesUnthought({ messages }: IrRequest): boolean {
   const turn = messages.slice(currentTurnStart(messages, turnPartOf));
   const first = turn.find(({ role }) => role === "assistant");

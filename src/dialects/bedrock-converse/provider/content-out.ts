@@ -24,7 +24,7 @@ const documentFormats = tableOf<string>({
   "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": "xlsx",
 });
 
-/** Bedrock rejects a message with a document and no words. */
+/** Bedrock rejects a message with a document and no text. */
 const aboutDocument = "The attached document.";
 
 /** Writes the content of one request: no two documents in it may have the same name. */
@@ -52,7 +52,7 @@ export class ConverseContentWriter {
     }
   }
 
-  /** A mark is a block of its own, behind the one that it belongs to. */
+  /** A cache mark is a separate block after the one it belongs to. */
   mark(written: JsonObject[], cache: IrContent["cache"]): void {
     if (cache !== undefined && this.#takesCachePoints) written.push(cachePoint(cache));
   }
@@ -84,7 +84,7 @@ export class ConverseContentWriter {
   }
 }
 
-/** Adds the words that a message with a document needs. */
+/** Adds the text that a message with a document needs. */
 export function withWords(content: JsonObject[]): JsonObject[] {
   const needsWords =
     content.some((block) => block["document"] !== undefined) &&

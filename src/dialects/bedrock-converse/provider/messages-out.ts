@@ -13,7 +13,7 @@ export interface WireMessage extends JsonObject {
 /** Bedrock rejects a result without content. */
 const noOutput = "(no output)";
 
-/** Turns alternate, and the user's is first. An instruction in the middle of the conversation is told by the user. */
+/** Turns alternate, and the user's is first. An instruction in the middle of the conversation becomes user text. */
 export function writeMessages(
   messages: readonly IrMessage[],
   writer: ConverseContentWriter,

@@ -27,7 +27,7 @@ export function readResponse(body: JsonObject): IrResponse {
   };
 }
 
-/** Blocks that nobody asked for, such as images, are skipped. */
+/** Unexpected blocks, such as images, are skipped. */
 function readBlock(block: JsonObject): IrAssistantBlock[] {
   const text = stringOf(block["text"]);
   if (text !== null) return [{ type: "text", text }];

@@ -67,7 +67,7 @@ export class ConverseStreamReader implements StreamReader {
 
   end(): void {
     if (this.ended) return;
-    // Not before the end: what a failed answer has used, and is billed for, comes behind its stop.
+    // Not before the end: the billed usage of a failed answer follows its stop.
     if (this.#failure !== null) throw failedAnswer(this.#failure, this.#usage, this.#extras);
     if (this.#finish === null) throw cutShort();
     for (const index of this.#open.keys()) this.#stop(index);

@@ -17,7 +17,7 @@ export interface Content extends JsonObject {
 type AssistantMessage = IrMessage & { readonly role: "assistant" };
 type UserMessage = IrMessage & { readonly role: "user" };
 
-/** Begins a conversation whose start the client no longer sends: a call must not be the first thing said. */
+/** Opens a conversation whose start the client no longer sends: a call must not come first. */
 const earlier = "(The earlier conversation is not shown.)";
 
 /** The conversation as turns of user and model that alternate. */

@@ -57,7 +57,7 @@ function modelFailure(reason: string): GatewayError {
   return new GatewayError("upstream_error", `The model's answer failed with ${reason}. Please try again.`);
 }
 
-/** The provider's own words, else the category that was blocked, else the reason. */
+/** The provider's message, else the blocked category, else the reason. */
 function explanationOf(reason: string, candidate: JsonObject): string {
   const blocked = objectsOf(candidate["safetyRatings"]).find((rating) => rating["blocked"] === true);
   return stringOf(candidate["finishMessage"]) ?? stringOf(blocked?.["category"]) ?? reason;
@@ -72,7 +72,7 @@ export function readBlocked(answer: JsonObject): GeminiEnding | null {
   return { finish: { reason: "refusal", stopSequence: null, explanation }, failure: null };
 }
 
-/** The model has failed before it has said anything. */
+/** The model has failed before any content. */
 export const failedStart: FailedStart = {
   marks: ['"finishReason"'],
   failureIn(answer) {

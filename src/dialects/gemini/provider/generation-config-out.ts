@@ -39,7 +39,7 @@ function addStops(config: JsonObject, { stop }: IrRequest, dropped: DroppedField
   if (stops.length > 0) config["stopSequences"] = stops;
 }
 
-/** Whether JSON without a schema can only be asked for in words. */
+/** Whether JSON without a schema can only be requested in the prompt. */
 export function asksForJsonInWords({ format, tools }: IrRequest, target: Target): boolean {
   return format?.type === "json_object" && tools.length > 0 && !takesFormatWithTools(target);
 }

@@ -164,7 +164,7 @@ class SchemaConverter {
   }
 }
 
-/** A text can stand for any value. */
+/** A string can represent any value. */
 const anything = { type: "STRING" } as const;
 
 /** One type, in upper case. `null` among several makes it nullable; several others are alternatives. */
@@ -220,7 +220,7 @@ function addAlternatives(
   else if (others.length > 1) converted["anyOf"] = others.map(convert);
 }
 
-/** Nothing may stand beside alternatives, so each of them gets what all have in common; everything else has a type. */
+/** Nothing is allowed beside `anyOf`, so each alternative gets the common parts; everything else has a type. */
 function complete(converted: JsonObject): JsonObject {
   const { anyOf, type: _, nullable, description } = converted;
   if (!Array.isArray(anyOf))

@@ -44,7 +44,7 @@ function levelFor(effort: Effort): ThinkingLevel {
   return effort === "xhigh" || effort === "max" ? "high" : effort;
 }
 
-/** The budgets that Google's own door for OpenAI clients uses. */
+/** The budgets that Google's OpenAI-compatible endpoint uses. */
 const budgets: Readonly<Record<Effort, number>> = {
   none: 0,
   minimal: 1024,

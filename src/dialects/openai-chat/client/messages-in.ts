@@ -141,7 +141,7 @@ function isRefusal(part: Json): boolean {
   return isObject(part) && part["type"] === "refusal";
 }
 
-/** Each call behind the reasoning that proves it, if there is any. */
+/** Each call, preceded by its signed reasoning if there is any. */
 function readCalls(message: JsonObject, path: string): (IrToolCall | IrReasoning)[] {
   return objectsOf(message["tool_calls"]).flatMap((call, index) => {
     const custom = objectOf(call["custom"]);

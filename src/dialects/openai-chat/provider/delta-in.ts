@@ -5,7 +5,7 @@ import { isZero, objectOf, objectsOf, stringOf } from "../../json/json-fields.ts
 import { readCitations } from "../../openai/citations.ts";
 import { signatureIn } from "../call-signature.ts";
 
-/** Chat providers use different fields for the same thing, in messages and in deltas alike. */
+/** Reads fields that chat providers name differently, in messages and deltas alike. */
 
 /** OpenAI wraps the error in an envelope, vLLM does not, and Ollama's may be a text. */
 export function isFailure(body: JsonObject): boolean {
@@ -31,7 +31,7 @@ export function reasoningOf(message: JsonObject): string {
   return [...details, ...parts.map((part) => textIn(part["thinking"]))].join("");
 }
 
-/** OpenRouter's reasoning in the form in which it has to come back: with the seals of whoever runs the model. */
+/** OpenRouter's reasoning in the form that it must be returned in, with the signatures of the model's own provider. */
 export function detailsIn(message: JsonObject): JsonObject[] {
   return [...objectsOf(message["reasoning_details"])];
 }
@@ -50,7 +50,7 @@ export function chatProof(details: JsonObject[]): ReasoningProof {
   return details.length === 0 ? { maker: "chat" } : { maker: "chat", details };
 }
 
-/** Null if the server does not tell. */
+/** Null if the server does not report it. */
 export function tierIn({ service_tier: tier }: JsonObject): string | null {
   return isZero(tier) ? null : stringOf(tier);
 }

@@ -44,7 +44,7 @@ export function writeMessages(request: IrRequest, target: Target, dropped: Dropp
     : adapted(messages, target.quirks);
 }
 
-/** Tool results come first, each as a message of its own, with nothing in between. */
+/** Tool results come first, each as a separate message, with nothing in between. */
 function addUser(messages: JsonObject[], message: UserMessage, content: ChatContentWriter): void {
   const said: IrContent[] = [];
   const attachments: IrContent[] = [];
@@ -107,7 +107,7 @@ function addAssistant(messages: JsonObject[], message: AssistantMessage, context
   messages.push(written);
 }
 
-/** True if the reasoning goes back in the form that OpenRouter gave it. */
+/** True if the reasoning is returned in OpenRouter's own form. */
 function addDetails({ proof }: IrReasoning, { quirks }: Target, details: JsonObject[]): boolean {
   if (
     quirks?.includes("reasoning_details") !== true ||

@@ -90,7 +90,7 @@ function readBlocks(message: JsonObject, target: Target): IrAssistantBlock[] {
   return blocks;
 }
 
-/** The server says in its first chunk, which has nothing else, that the answer has failed. */
+/** The first chunk reports only that the answer has failed. */
 export const failedStart: FailedStart = {
   marks: failureMarks,
   failureIn(chunk) {

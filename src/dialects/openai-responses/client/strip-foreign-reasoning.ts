@@ -10,7 +10,7 @@ export function stripForeignReasoning(body: JsonObject): JsonObject {
 }
 
 /**
- * All encrypted reasoning, whoever made it. The ids go with it: OpenAI rejects a call that it has stored together with
+ * All encrypted reasoning, from any provider. The ids go with it: OpenAI rejects a call that it has stored together with
  * reasoning, and that is sent without it.
  */
 export function stripProvenReasoning(body: JsonObject): JsonObject {
