@@ -1,3 +1,4 @@
+import { malformedAnswer } from "../errors/failure.ts";
 import type { IrAssistantBlock, IrBlockHead, IrEvent, IrFinish, IrResponse } from "../ir/ir.ts";
 import { InputUnwrapper, unwrapInput } from "../tools/custom-input.ts";
 import type { ClientTool, ToolNames } from "../tools/names.ts";
@@ -48,6 +49,9 @@ function agreeing(finish: IrFinish, called: boolean, declined: boolean): IrFinis
   return reason === finish.reason ? finish : { ...finish, reason };
 }
 
+/** What is still open is written at once at the end of a stream, and a response then repeats all of it. */
+const mostBlocks = 2000;
+
 /** The same for a stream, event by event. */
 export class StreamRestorer {
   readonly #toolMapping: ToolMapping;
@@ -55,6 +59,7 @@ export class StreamRestorer {
   readonly #unwrappers = new Map<number, InputUnwrapper>();
   #called = false;
   #declined = false;
+  #blocks = 0;
 
   constructor(toolMapping: ToolMapping, emit: (event: IrEvent) => void) {
     this.#toolMapping = toolMapping;
@@ -69,6 +74,8 @@ export class StreamRestorer {
   push(event: IrEvent): void {
     switch (event.type) {
       case "block_start":
+        this.#blocks += 1;
+        if (this.#blocks > mostBlocks) throw malformedAnswer(`more than ${mostBlocks} blocks`);
         this.#emit({ ...event, block: this.#head(event.index, event.block) });
         return;
       case "delta":
