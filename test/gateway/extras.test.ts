@@ -224,7 +224,15 @@ describe("a service tier", () => {
 describe("a hosted tool", () => {
   test("that the client runs is free", async () => {
     const free = ["bash_20250124", "text_editor_20250728", "memory_20250818", "computer_20250124"];
-    for (const type of free) await expectPasses(unpriced(messages), { tools: [{ type, name: "x" }] });
+    const toolsets = ["computer_toolset_20260801", "browser_toolset_20260801"];
+    for (const type of [...free, ...toolsets]) {
+      const tools = [{ type, name: "x" }];
+      await expectPasses(unpriced(messages), { tools });
+      expect(provider.requests.at(-1)?.body["tools"], type).toEqual(tools);
+    }
+    // Only the family and a date: what a provider runs may begin with the same word.
+    await expectPasses(unpriced(messages), { tools: [{ type: "bash_code_execution_20260521", name: "x" }] });
+    expect(provider.requests.at(-1)?.body["tools"]).toBeUndefined();
     const own = [
       { type: "function", name: "f", parameters: {} },
       { type: "custom", name: "c" },

@@ -19,7 +19,7 @@ import { MessagesScanner } from "./provider/stream-scanner.ts";
 import { figures } from "./provider/usage-in.ts";
 
 /** Anthropic defines the names and schemas of these tools, and the client runs them. */
-const clientTools = /^(bash|text_editor|memory|computer)_/;
+const clientTools = /^(?:bash|text_editor|memory|computer|(?:computer|browser)_toolset)_\d+$/;
 
 /** Anthropic's Messages. https://platform.claude.com/docs/en/api/messages */
 const client: ClientDialect = {
