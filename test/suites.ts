@@ -25,15 +25,24 @@ const needTheMachine: ReadonlySet<string> = new Set([
 
 /** Those that take longest begin first, so that nothing waits for them at the end. */
 const longest: readonly string[] = [
+  "test/dashboard/axe.test.ts",
   "test/dashboard/screenshots.test.ts",
   "test/security/fuzz/fuzz.test.ts",
-  "test/faults/upstream.test.ts",
-  "test/faults/unwritable.test.ts",
+  "test/release/npm.test.ts",
   "test/store/sqlite/restore-kill.test.ts",
+  "test/faults/upstream.test.ts",
+  "test/cli/ports.test.ts",
+  "test/cli/serve.test.ts",
+  "test/faults/unwritable.test.ts",
   "test/clients/switching.test.ts",
   "test/clients/claude-code.test.ts",
-  "test/cli/serve.test.ts",
+  "test/clients/pairs.test.ts",
+  "test/simulation/shared.test.ts",
+  "test/chaos/duplicates.test.ts",
+  "test/cluster/killed.test.ts",
+  "test/scenarios/endings.test.ts",
   "test/simulation/simulation.test.ts",
+  "test/gateway/max-exchange.test.ts",
   "test/upstream/sole-deployment.test.ts",
   "test/store/sqlite/open-files.test.ts",
 ];
