@@ -37,12 +37,9 @@ function keyOption({ option, takes, none, kind, help }: KeyAttribute, verb: "cre
 /** What the options ask for. */
 export function attributesFromOptions(options: object): KeyUpdate {
   const given = new Map<string, unknown>(Object.entries(options));
-  return Object.fromEntries(
-    keyAttributeList
-      .filter(({ option }) => given.has(option))
-      .map(({ field, option, none, unset }) => [
-        field,
-        given.get(option) === none ? unset : given.get(option),
-      ]),
-  );
+  const asked = keyAttributeList.flatMap(({ field, option, none, unset }) => {
+    const value = given.get(new Option(`--${option}`).attributeName());
+    return value === undefined ? [] : [[field, value === none ? unset : value]];
+  });
+  return Object.fromEntries(asked);
 }

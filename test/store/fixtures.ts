@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { newId } from "../../src/base/id.ts";
+import { unsetAttributes } from "../../src/base/key-attributes.ts";
 import { noUsage } from "../../src/base/usage.ts";
 import { ownAccountId } from "../../src/keys/issue.ts";
 import type { ExchangeEnding, JournalItem, KeyRecord, UsageRecord } from "../../src/store/store.ts";
@@ -30,16 +31,10 @@ export function keyRecord(overrides: Partial<KeyRecord> = {}): KeyRecord {
     caps: [],
     hash: lastKey.toString(16).padStart(64, "0"),
     prefix: `slu_${String(lastKey).padStart(8, "0")}`,
-    label: null,
+    ...unsetAttributes,
     mode: "credit",
     status: "active",
-    scope: "all",
-    models: null,
-    rpmLimit: null,
-    budgetTokens: null,
-    period: "none",
     createdAtMs: 0,
-    expiresAtMs: null,
     previousHash: null,
     previousUntilMs: null,
     ...overrides,
