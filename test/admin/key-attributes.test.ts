@@ -7,6 +7,7 @@ import { readKeySummary } from "../../src/admin/operations/key-summary.ts";
 import { updateKey } from "../../src/admin/operations/update-key.ts";
 import {
   type AttributeKind,
+  type KeyAttribute,
   type KeyAttributeName,
   type KeyUpdate,
   keyAttributeNames,
@@ -38,8 +39,7 @@ function given(name: KeyAttributeName, verb: "create" | "update", text: string):
 
 describe("every attribute of a key", () => {
   for (const name of keyAttributeNames) {
-    const { field, kind, table, option, unset } = keyAttributes[name];
-    const none = "none" in keyAttributes[name] ? keyAttributes[name].none : undefined;
+    const { field, kind, table, option, unset, none }: KeyAttribute = keyAttributes[name];
     const { wire, typed, kept } = samples[kind];
 
     testEachStore(
