@@ -25,7 +25,6 @@ export function keyRecord(overrides: Partial<KeyRecord> = {}): KeyRecord {
   return {
     id,
     accountId: ownAccountId(id),
-    owner: null,
     isOpen: false,
     isClosed: false,
     caps: [],
