@@ -104,8 +104,9 @@ function requested(field: KeyField, form: KeyForm): unknown {
   const text = form[field].trim();
   const { label, subject = label } = fieldTexts[field];
   switch (kindOf(field)) {
-    case "text":
-      return text === "" ? null : text;
+    case "provider":
+    case "period":
+      return text;
     case "models": {
       const names = text.split(",").map((name) => name.trim());
       const chosen = names.filter((name) => name !== "");
@@ -117,6 +118,6 @@ function requested(field: KeyField, form: KeyForm): unknown {
     case "moment":
       return text === "" ? null : new Date(`${text}T23:59:59Z`).toISOString();
     default:
-      return text;
+      return text === "" ? null : text;
   }
 }
