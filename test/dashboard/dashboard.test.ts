@@ -106,7 +106,8 @@ describe.if(browserPath !== null)("the dashboard in a browser", () => {
 
     await openPage("Keys");
     const row = page.getByRole("row", { name: /Browser test/ });
-    await row.getByText("0.99", { exact: false }).waitFor();
+    const { credit } = await sluice.cliJson<{ credit: { balance: number } }>("keys", "show", "Browser test");
+    await row.getByText(String(credit.balance), { exact: false }).waitFor();
     expect(await row.locator("[data-name=Requests]").textContent()).toMatch(/^3last \d{4}-/);
 
     await openPage("Exchanges");
@@ -128,6 +129,28 @@ describe.if(browserPath !== null)("the dashboard in a browser", () => {
     await dialog.getByText("charge", { exact: true }).waitFor();
     await page.keyboard.press("Escape");
     await dialog.waitFor({ state: "detached" });
+  });
+
+  test("opens an exchange by the id that the client gave it", async () => {
+    const key = await sluice.createKey({ label: "Named calls" });
+    const body = { model: "demo-small", messages: [{ role: "user", content: "fast, say 5 words" }] };
+    const headers = { "x-request-id": "ticket:4711" };
+    const response = await sluice.request("/v1/chat/completions", { key, headers, body });
+    const id = response.headers.get("x-request-id") ?? "";
+    await waitFor(
+      async () => (await sluice.cli("exchanges", "show", "ticket:4711")).code === 0,
+      "it to be kept",
+    );
+    await openPage("Exchanges");
+    await page.getByLabel("Request or key").fill("ticket:4711");
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText(id, { exact: true }).first().waitFor();
+    await page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "detached" });
+    await page
+      .getByRole("row", { name: /Named calls/ })
+      .first()
+      .waitFor();
   });
 
   test("lists the exchanges before a time", async () => {

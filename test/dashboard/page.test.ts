@@ -1,5 +1,13 @@
 import { describe, expect, test } from "bun:test";
-import { change, credits, duration, percent, price, shortCount } from "../../src/dashboard/page/format.ts";
+import {
+  change,
+  credits,
+  duration,
+  exactCredits,
+  percent,
+  price,
+  shortCount,
+} from "../../src/dashboard/page/format.ts";
 import {
   creditsOf,
   emptyKeyForm,
@@ -25,6 +33,12 @@ describe("figures", () => {
       "0.000027",
       "0.000000400",
       "0.000000001",
+    ]);
+    expect([4.996857, 5, 1234.000000001, -0.0000042].map(exactCredits)).toEqual([
+      "4.996857",
+      "5.00",
+      "1,234.000000001",
+      "−0.0000042",
     ]);
     expect([0.125, 10, 0.0375].map(price)).toEqual(["$0.125", "$10.00", "$0.0375"]);
   });

@@ -22,6 +22,12 @@ export function credits(value: number): string {
   return `${value < 0 ? "−" : ""}${text}`;
 }
 
+/** To the last digit, as the ledger has it: for what is left, and for single charges. */
+export function exactCredits(value: number): string {
+  const exact = new Intl.NumberFormat("en", { minimumFractionDigits: 2, maximumFractionDigits: 9 });
+  return `${value < 0 ? "−" : ""}${exact.format(Math.abs(value))}`;
+}
+
 export function duration(ms: number | null): string {
   if (ms === null) return "–";
   if (ms < 1) return "<1 ms";

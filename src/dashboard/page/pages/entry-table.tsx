@@ -1,5 +1,5 @@
 import type { EntryView } from "../../../admin/views.ts";
-import { count, credits, moment } from "../format.ts";
+import { count, exactCredits, moment } from "../format.ts";
 import { type Column, Table } from "../parts/table.tsx";
 import { hrefOf } from "../router.ts";
 
@@ -21,7 +21,7 @@ const columns: readonly Column<EntryView>[] = [
     class: "number",
     cell: ({ unit, amount }) => (
       <>
-        {unit === "credits" ? credits(amount) : count(amount)}
+        {unit === "credits" ? exactCredits(amount) : count(amount)}
         <small class="muted">{unit}</small>
       </>
     ),

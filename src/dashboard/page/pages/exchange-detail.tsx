@@ -1,6 +1,6 @@
 import type { AttemptView, ExchangeDetailView, ExchangeView } from "../../../admin/views.ts";
 import { api } from "../api.ts";
-import { count, credits, duration, moment } from "../format.ts";
+import { count, duration, exactCredits, moment } from "../format.ts";
 import { useLoaded } from "../loaded.ts";
 import { OutcomeBadge, StatusCode } from "../parts/badge.tsx";
 import { CopyButton } from "../parts/copy.tsx";
@@ -43,8 +43,8 @@ function figuresOf(exchange: ExchangeView): readonly NamedFact[] {
   const { unit, charged, list_cost: listCost } = exchange;
   const tokens = (of: number) => (hasUsageRecord(exchange) ? count(of) : "–");
   return [
-    ["Charged", `${unit === "credits" ? credits(charged) : count(charged)} ${unit}`, "number"],
-    ...(listCost === null ? [] : [["List cost", `${credits(listCost)} credits`, "number"] as const]),
+    ["Charged", `${unit === "credits" ? exactCredits(charged) : count(charged)} ${unit}`, "number"],
+    ...(listCost === null ? [] : [["List cost", `${exactCredits(listCost)} credits`, "number"] as const]),
     ["Input", tokens(exchange.input_tokens), "number"],
     ["Read from cache", tokens(exchange.cached_input_tokens), "number"],
     ["Written to cache", tokens(exchange.cache_write_tokens), "number"],

@@ -1,5 +1,5 @@
-import type { ExchangeView, ModelView, Page, RouteView } from "../../../admin/views.ts";
-import { api } from "../api.ts";
+import type { ExchangeDetailView, ExchangeView, ModelView, Page, RouteView } from "../../../admin/views.ts";
+import { ApiError, api, type Query } from "../api.ts";
 import { useLoaded } from "../loaded.ts";
 import { PageHead } from "../parts/page-head.tsx";
 import { Pager } from "../parts/pager.tsx";
@@ -30,11 +30,25 @@ function Filter(props: { name: string; label: string; choices: readonly string[]
   );
 }
 
-/** Opens the exchange that a client names by its `x-request-id`; anything else is a key. */
+/** Opens the exchange that a client names by our `x-request-id`; anything else is a key, or a client's own id. */
 function search(text: string): void {
   if (/^req_\w{22}$/.test(text)) setQuery({ open: text, entry: null });
   // An id that is still being typed is no key.
   else if (!text.startsWith("req_")) setQuery({ key: text, cursor: null });
+}
+
+/** What is no key may be what a client called its request: then that exchange is opened. */
+async function listed(asked: Query): Promise<Page<ExchangeView>> {
+  try {
+    return await api.get<Page<ExchangeView>>("/exchanges", asked);
+  } catch (cause) {
+    if (!(cause instanceof ApiError) || cause.code !== "unknown_key") throw cause;
+    const path = `/exchanges/${encodeURIComponent(String(asked["key"]))}`;
+    const called = await api.get<ExchangeDetailView>(path).catch(() => null);
+    if (called === null || called.exchange === null) throw cause;
+    setQuery({ key: null, open: called.exchange.id, entry: null });
+    return await listed({ ...asked, key: null });
+  }
 }
 
 /** The date and time as the browser's own field takes them, in UTC like all others of the page. */
@@ -92,7 +106,7 @@ export function Exchanges() {
   const open = query.value.get("open");
   const page = useLoaded(
     JSON.stringify([asked, cursor]),
-    () => api.get<Page<ExchangeView>>("/exchanges", { ...asked, cursor, limit: 50 }),
+    () => listed({ ...asked, cursor, limit: 50 }),
     cursor === null ? 5000 : 0,
   );
   const codes = new Set((page.value?.data ?? []).flatMap(({ code }) => code ?? []));

@@ -1,5 +1,5 @@
 import type { KeyView } from "../../../admin/views.ts";
-import { credits, shortCount } from "../format.ts";
+import { exactCredits, shortCount } from "../format.ts";
 
 interface Words {
   readonly main: string;
@@ -9,8 +9,11 @@ interface Words {
 /** What a key has left, in its own unit. */
 export function balanceWords({ credit, budget, held }: KeyView): Words {
   if (credit) {
-    const holding = held > 0 ? ` · ${credits(held)} held` : "";
-    return { main: credits(credit.balance), side: `of ${credits(credit.purchased)} credits${holding}` };
+    const holding = held > 0 ? ` · ${exactCredits(held)} held` : "";
+    return {
+      main: exactCredits(credit.balance),
+      side: `of ${exactCredits(credit.purchased)} credits${holding}`,
+    };
   }
   if (budget === null || budget.remaining === null || budget.tokens === null) {
     return { main: "no limit", side: "tokens" };
@@ -21,7 +24,7 @@ export function balanceWords({ credit, budget, held }: KeyView): Words {
 
 /** What a key has spent: credits for good, or tokens of the running period. */
 export function spentWords({ credit, budget }: KeyView): string {
-  return credit ? credits(credit.used) : shortCount(budget?.used ?? 0);
+  return credit ? exactCredits(credit.used) : shortCount(budget?.used ?? 0);
 }
 
 export function Balance({ of }: { of: KeyView }) {
