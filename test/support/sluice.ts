@@ -135,9 +135,9 @@ export class Sluice {
   }
 
   /** Starts again on the same data, after `stop` or `kill9`. */
-  async restart({ config }: { config?: string } = {}): Promise<void> {
+  async restart({ config, env }: Pick<StartOptions, "config" | "env"> = {}): Promise<void> {
     if (config !== undefined) writeFileSync(configFile(this.folder), config);
-    this.#server = await serve(this.#args, this.#where);
+    this.#server = await serve(this.#args, { ...this.#where, env: { ...this.#where.env, ...env } });
   }
 
   /** Puts a new config in place and sends SIGHUP; waits until the server has said something about it. */
