@@ -1,13 +1,14 @@
 import { existsSync, readFileSync } from "node:fs";
 import { userInfo } from "node:os";
 import type { OperationContext } from "../admin/operations/context.ts";
-import type { KeyRecord } from "../store/store.ts";
+import type { AccountRecord, KeyRecord } from "../store/store.ts";
 
 /** Writes a change made at the command line to the same audit log as the admin API. */
 export async function auditChange(
   { store, clock }: OperationContext,
   action: string,
-  key: KeyRecord,
+  /** A key, or an account by its id. */
+  target: Pick<KeyRecord, "prefix"> | Pick<AccountRecord, "id" | "mode">,
   detail: string | null = null,
 ): Promise<void> {
   const atMs = clock.wallMs();
@@ -16,7 +17,7 @@ export async function auditChange(
     actor: "cli",
     address: userName(process.env["SUDO_USER"]),
     action,
-    target: key.prefix,
+    target: "prefix" in target ? target.prefix : target.id,
     detail,
   });
 }

@@ -1,5 +1,6 @@
 import type { KeySummary } from "../admin/operations/key-summary.ts";
 import { modeOrigins } from "../base/key-attributes.ts";
+import { capText } from "./account-output.ts";
 import type { StorePlace } from "./open-store.ts";
 import { count, creditsShown, fromNow, moment } from "./terminal/format.ts";
 import type { Style } from "./terminal/style.ts";
@@ -48,7 +49,10 @@ function keyFacts(view: KeySummary, { style }: Terminal): (readonly [string, str
     ["label", view.label ?? style.dim("–")],
     ["mode", `${view.mode}  ${style.dim(`at ${modeOrigins[view.mode]}/v1`)}`],
     ["status", colorStatus(view.status, style)],
+    ["account", view.account],
+    ["owner", view.owner ?? style.dim("–")],
     ...balanceFacts(view, nowMs, style),
+    ...view.caps.map((cap) => ["cap", capText(cap, view.mode)] as const),
     ["rate", view.rpm_limit === null ? "no limit" : `${count(view.rpm_limit)} requests per minute`],
     ["scope", view.scope],
     ["models", view.models === null ? "all" : view.models.join(", ")],

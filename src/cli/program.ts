@@ -1,4 +1,5 @@
 import { Command } from "commander";
+import { accountsCommands } from "./commands/accounts/index.ts";
 import { backupCommand } from "./commands/backup.ts";
 import { completionCommand } from "./commands/completion.ts";
 import { configCheckCommand } from "./commands/config/check.ts";
@@ -32,6 +33,7 @@ type CommandMaker = (terminal: Terminal) => Command;
 const commands: readonly CommandMaker[] = [
   serveCommand,
   keysCommands,
+  accountsCommands,
   usageCommand,
   groupOf("exchanges", "Find out why a request ended as it did", [
     exchangesListCommand,

@@ -118,7 +118,7 @@ describe("keys create", () => {
   });
 
   test.each([
-    ["keys create", "required option '--mode <credit|token_budget>' not specified"],
+    ["keys create", "name what the key spends with --mode"],
     ["keys create --mode debit", "Allowed choices are credit, token_budget"],
     ["keys create --mode credit --budget 5", "a credit key takes --credit"],
     ["keys create --mode token_budget --credit 5", "a token-budget key takes --budget"],

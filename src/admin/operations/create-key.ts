@@ -1,4 +1,6 @@
 import { type IssuedKey, issueKey, type KeySpec } from "../../keys/issue.ts";
+import { findAccount } from "./accounts.ts";
+import { capLimits, type WrittenCap } from "./cap-text.ts";
 import type { OperationContext } from "./context.ts";
 import { checkKeyFields } from "./key-fields.ts";
 import { type KnownNames, refuseUnknownNames } from "./known-names.ts";
@@ -14,6 +16,33 @@ export async function createKey(
   checkKeyFields(spec, clock.wallMs());
   if (known !== null) refuseUnknownNames(spec, known);
   return issueKey(store, clock, spec);
+}
+
+export interface PaidKeySpec extends Omit<KeySpec, "mode" | "accountId" | "caps"> {
+  /** May be absent if an account is named: it is the account's. */
+  readonly mode?: KeySpec["mode"] | undefined;
+  /** The id or label of the account that it draws on; it gets one of its own if this is absent. */
+  readonly account?: string | undefined;
+  /** Instead of those that the account gives to new keys. */
+  readonly caps?: readonly WrittenCap[] | undefined;
+}
+
+/** A key on an account that there is, or on one of its own. */
+export async function createKeyOn(
+  context: OperationContext,
+  { account: name, caps, mode: wanted, ...spec }: PaidKeySpec,
+  known: KnownNames | null = null,
+): Promise<IssuedKey> {
+  const account = name === undefined ? null : await findAccount(context, name);
+  const mode = account?.mode ?? wanted;
+  if (mode === undefined || (wanted !== undefined && wanted !== mode)) {
+    throw new OperationRefusal("invalid_input", `the mode of a key is its account's: ${mode ?? "name one"}`);
+  }
+  if (account !== null && (spec.creditNano !== undefined || spec.budgetTokens != null || spec.isOpen)) {
+    throw new OperationRefusal("invalid_input", "balance and budget are the account's; change them there");
+  }
+  const limits = caps === undefined ? account?.keyCaps : capLimits(caps, mode);
+  return createKey(context, { ...spec, mode, accountId: account?.id, caps: limits }, known);
 }
 
 function checkModeFields(spec: KeySpec): void {

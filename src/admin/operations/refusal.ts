@@ -12,6 +12,7 @@ export class OperationRefusal extends Error {
 type OperationRefusalReason =
   | "unknown_key"
   | "ambiguous_key"
+  | "unknown_account"
   | "invalid_input"
   | "wrong_status"
   | "gateway_busy";

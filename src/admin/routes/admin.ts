@@ -4,6 +4,7 @@ import { once } from "../../base/once.ts";
 import { admit } from "../auth/guard.ts";
 import type { AdminDeps } from "../deps.ts";
 import { metricsResponse } from "../metrics-response.ts";
+import { accountRoutes } from "./accounts.ts";
 import { keyRoutes } from "./keys.ts";
 import { modelRoutes } from "./models.ts";
 import { mountRoute } from "./mount.ts";
@@ -23,7 +24,7 @@ export function adminRoutes(withoutAddress: Omit<AdminDeps, "addressOf">): Admin
   return (addressOf) => {
     const app = new Elysia();
     const deps = { ...withoutAddress, addressOf };
-    const routes = [...keyRoutes, ...modelRoutes, ...reportRoutes(deps), ...systemRoutes];
+    const routes = [...keyRoutes, ...accountRoutes, ...modelRoutes, ...reportRoutes(deps), ...systemRoutes];
     for (const route of routes) mountRoute(app, adminBase, deps, route);
     mountSession(app, adminBase, deps);
     mountMetrics(app, deps);

@@ -45,6 +45,7 @@ export function notFound(what: string): AdminError {
 
 const operationStatuses = {
   unknown_key: 404,
+  unknown_account: 404,
   ambiguous_key: 409,
   invalid_input: 400,
   wrong_status: 409,

@@ -72,6 +72,33 @@ const keyFields = {
   ),
 };
 
+const accountKeyView = Type.Object({
+  id: Type.String(),
+  prefix: Type.String(),
+  label: nullable(Type.String()),
+  owner: nullable(Type.String()),
+  caps: Type.Array(capView),
+});
+
+export const accountView = Type.Object({
+  id: Type.String(),
+  mode: oneOf(keyModes),
+  label: nullable(Type.String()),
+  open: Type.Boolean({ description: "Billed afterwards: no balance is needed." }),
+  status: oneOf(["active", "closed"] as const),
+  created_at: moment,
+  credit: nullable(creditStanding),
+  budget: nullable(budgetStanding),
+  caps: Type.Array(capView),
+  key_caps: Type.Array(Type.Pick(capView, ["limit", "period", "models"]), {
+    description: "What new keys get.",
+  }),
+  keys: Type.Array(accountKeyView),
+});
+export type AccountView = Static<typeof accountView>;
+
+export const accountList = Type.Object({ data: Type.Array(accountView) });
+
 export const keyView = Type.Object(keyFields);
 export type KeyView = Static<typeof keyView>;
 

@@ -1,7 +1,9 @@
 import { type Command, Option } from "commander";
+import type { WrittenCap } from "../../../admin/operations/cap-text.ts";
 import type { KeyMode } from "../../../store/store.ts";
 import { creditAmount } from "../../arguments.ts";
 import { auditChange } from "../../audit.ts";
+import { capOption } from "../../cap-options.ts";
 import { Misuse } from "../../failure.ts";
 import { type DataOptions, examples, newDataCommand } from "../../help.ts";
 import { attributesFromOptions, keyOptions } from "../../key-options.ts";
@@ -11,7 +13,10 @@ import { withStore } from "../../open-store.ts";
 import type { Terminal } from "../../terminal/terminal.ts";
 
 interface Options extends DataOptions {
-  readonly mode: KeyMode;
+  readonly mode?: KeyMode;
+  readonly account?: string;
+  readonly open?: true;
+  readonly cap?: readonly WrittenCap[];
   readonly credit?: number;
   readonly budget?: number;
   readonly period?: string;
@@ -21,10 +26,14 @@ export function keysCreateCommand(terminal: Terminal): Command {
   const { label, ...limits } = keyOptions("create");
   const command = newDataCommand("create", "Create a key; its secret is shown once, now")
     .addOption(
-      new Option("--mode <credit|token_budget>", "what the key spends: credits, or the tokens of a budget")
-        .choices(["credit", "token_budget"])
-        .makeOptionMandatory(),
+      new Option(
+        "--mode <credit|token_budget>",
+        "what the key spends: credits, or the tokens of a budget",
+      ).choices(["credit", "token_budget"]),
     )
+    .option("--account <account>", "draws on this account, by its id or label, and takes its mode")
+    .option("--open", "billed afterwards: a credit key that needs no balance")
+    .addOption(capOption("cap", "the most that it may take: 5/day, 20/week:claude-opus-*; repeatable"))
     .addOption(label)
     .option("--credit <n>", "opening balance of a credit key, in credits", creditAmount)
     .addHelpText(
@@ -38,14 +47,14 @@ export function keysCreateCommand(terminal: Terminal): Command {
     )
     .action(async (options: Options) => {
       checkMode(options);
-      const { mode, credit: creditNano } = options;
-      const spec = { mode, creditNano, ...attributesFromOptions(options) };
-      const { createKey } = await import("../../../admin/operations/create-key.ts");
+      const { mode, account, open, cap, credit: creditNano } = options;
+      const spec = { creditNano, isOpen: open, ...attributesFromOptions(options) };
+      const { createKeyOn } = await import("../../../admin/operations/create-key.ts");
       const { creationDetail } = await import("../../../admin/operations/key-change-detail.ts");
       const { readKeySummary } = await import("../../../admin/operations/key-summary.ts");
       await withStore(terminal, options, { create: true }, async (context) => {
         const known = knownNames(options, context.dir, terminal);
-        const { key, secret } = await createKey(context, spec, known);
+        const { key, secret } = await createKeyOn(context, { ...spec, mode, account, caps: cap }, known);
         const output = { secret, json: options.json === true, place: context.place };
         showKey(await readKeySummary(context, key), output, terminal);
         await auditChange(context, "key.create", key, creationDetail(key, options.credit ?? 0));
@@ -56,6 +65,9 @@ export function keysCreateCommand(terminal: Terminal): Command {
 }
 
 function checkMode(options: Options): void {
+  if (options.mode === undefined && options.account === undefined) {
+    throw new Misuse("name what the key spends with --mode credit or --mode token_budget, or its --account");
+  }
   if (options.mode === "credit" && (options.budget !== undefined || options.period !== undefined)) {
     throw new Misuse("--budget and --period are for --mode token_budget; a credit key takes --credit");
   }

@@ -3,7 +3,9 @@ import { group } from "../../help.ts";
 import type { Terminal } from "../../terminal/terminal.ts";
 import { keysAdjustCommand } from "./adjust.ts";
 import { keysCreateCommand } from "./create.ts";
+import { keysExtendCommand } from "./extend.ts";
 import { keysListCommand } from "./list.ts";
+import { keysMoveCommand } from "./move.ts";
 import { keysRevokeCommand } from "./revoke.ts";
 import { keysRotateCommand } from "./rotate.ts";
 import { keysShowCommand } from "./show.ts";
@@ -19,6 +21,8 @@ export function keysCommands(terminal: Terminal): Command {
     keysTopUpCommand(terminal),
     keysAdjustCommand(terminal),
     keysUpdateCommand(terminal),
+    keysExtendCommand(terminal),
+    keysMoveCommand(terminal),
     keysRotateCommand(terminal),
     keysDisableCommand(terminal),
     keysEnableCommand(terminal),

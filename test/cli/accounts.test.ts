@@ -1,0 +1,59 @@
+import { describe, expect, test } from "bun:test";
+import type { AccountView, KeyView } from "../../src/admin/views.ts";
+import { newPlace, sluice, sluiceJson } from "./fixtures.ts";
+
+describe("accounts", () => {
+  test("are made, topped up, shown with their keys, and closed for good", async () => {
+    const place = newPlace();
+    const create = ["accounts", "create", "--mode", "credit", "--label", "atlas", "--credit", "100"];
+    const made = await sluiceJson<AccountView>(
+      place,
+      ...create,
+      "--cap",
+      "50/month:gpt-*",
+      "--key-cap",
+      "5/day",
+    );
+    expect(made).toMatchObject({
+      mode: "credit",
+      label: "atlas",
+      open: false,
+      credit: { balance: 100 },
+      caps: [{ limit: 50, period: "month", models: "gpt-*", used: 0 }],
+    });
+    expect(made.id.startsWith("acc_")).toBe(true);
+    const key = await sluiceJson<KeyView>(place, "keys", "create", "--account", "atlas", "--owner", "ada");
+    expect(key).toMatchObject({
+      account: made.id,
+      owner: "ada",
+      mode: "credit",
+      caps: [{ limit: 5, period: "day", models: null, used: 0 }],
+    });
+    const extend = ["keys", "extend", key.prefix, "2", "--note", "release week"];
+    expect((await sluiceJson<KeyView>(place, ...extend)).caps).toMatchObject([{ limit: 7 }]);
+    await sluice(place, "accounts", "topup", "atlas", "5");
+    await sluice(place, "accounts", "adjust", "atlas", "-1", "--note", "entered twice");
+    const shown = await sluiceJson<AccountView>(place, "accounts", "show", made.id);
+    expect(shown).toMatchObject({ credit: { balance: 104 }, keys: [{ id: key.id, owner: "ada" }] });
+    expect((await sluice(place, "accounts", "close", "atlas")).code).toBe(1);
+    expect((await sluice(place, "accounts", "close", "atlas", "--yes")).code).toBe(0);
+    expect((await sluiceJson<KeyView>(place, "keys", "show", key.id)).status).toBe("disabled");
+    expect((await sluice(place, "keys", "create", "--account", "atlas")).code).toBe(1);
+    expect((await sluice(place, "ledger", "audit")).code).toBe(0);
+  });
+
+  test("take keys of their own mode, and caps that are written like one", async () => {
+    const place = newPlace();
+    const team = ["accounts", "create", "--mode", "credit", "--label", "team", "--open"];
+    const { id } = await sluiceJson<AccountView>(place, ...team);
+    const own = await sluiceJson<KeyView>(place, "keys", "create", "--mode", "credit", "--cap", "1/week");
+    const moved = await sluiceJson<KeyView>(place, "keys", "move", own.prefix, "--account", "team");
+    expect(moved).toMatchObject({ account: id, caps: [{ limit: 1, period: "week" }] });
+    const tokens = await sluiceJson<KeyView>(place, "keys", "create", "--mode", "token_budget");
+    expect((await sluice(place, "keys", "move", tokens.prefix, "--account", "team")).code).toBe(1);
+    expect((await sluice(place, "keys", "update", own.prefix, "--cap", "5/year")).code).toBe(2);
+    const without = await sluiceJson<KeyView>(place, "keys", "update", own.prefix, "--cap", "none");
+    expect(without.caps).toEqual([]);
+    expect((await sluice(place, "keys", "create")).code).toBe(2);
+  });
+});
