@@ -53,7 +53,7 @@ test("a restore waits for whoever writes to the database that it replaces", asyn
   const { replaced } = await restoreDatabase({ dir: folder.dir, from, nowMs: 0 });
   expect(await other.released).toBe(0);
   const kept = new Database(replaced ?? "");
-  expect(kept.query("SELECT count(*) AS keys FROM keys").get()).toEqual({ keys: 1 });
+  expect(kept.query("SELECT count(*) AS keys FROM keys WHERE no > 0").get()).toEqual({ keys: 1 });
   kept.close();
 });
 
