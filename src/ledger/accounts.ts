@@ -12,14 +12,16 @@ export type { AccountSummary } from "./summary.ts";
  * The protocol that keeps money right, whoever keeps the accounts:
  *
  * 1. An account's `posted` balance changes only by an append-only entry. `available = posted − held`.
- * 2. A hold is decided in one step: nobody can come between the check and the reservation.
+ * 2. A hold is decided in one step over every bound that it falls under: the account's balance or budget, and the caps of the
+ *    account and of the key that are for its model. Nobody can come between the checks and the reservations. One moment,
+ *    which never goes back, decides all its periods; it is charged to these, whenever it ends.
  * 3. A hold ends exactly once: settled or released. A second attempt to end it does nothing.
  * 4. Charges are written in batches: one transaction and one fsync serve every request that is waiting.
  * 5. What a hold has produced so far is journaled in the background; nothing waits for it.
  * 6. `settle` resolves when the charge is durable. Only then may the bytes that end the response leave.
  * 7. A hold whose process died is charged for its journaled progress (`interrupted`), and released without any.
- * 8. A cost above its hold is charged as far as the balance allows. The rest is recorded as an `overrun` entry; the
- *    balance never becomes negative.
+ * 8. A cost above its hold is charged as far as every bound allows. The rest is recorded as an `overrun` entry; the
+ *    balance never becomes negative, unless the account is open: then that is what is owed.
  * 9. While charges cannot be written, no new hold is given. What runs is settled as soon as it can be.
  */
 export interface Accounts {
