@@ -63,12 +63,13 @@ test("a cap that is used up refuses its key in both formats, names itself, and l
   const tooLittle = await sluice.request("/v1/chat/completions", { key: capped, body: ask });
   expect(tooLittle.status).toBe(402);
   await sluice.cliJson("keys", "update", capped.id, "--cap", "0.0005/day");
-  expect(await chat(capped)).toBe(200);
+  // What the command line changes is known to the gateway within a second.
+  await waitFor(async () => (await chat(capped)) === 200, "the gateway to know the higher cap");
   const { credits } = await usageOf(capped);
   await sluice.cliJson("keys", "update", capped.id, "--cap", `${credits["lifetime_spend"]}/day`);
   const isUsedUp = async () =>
     (await sluice.request("/v1/chat/completions", { key: capped, body: ask })).status === 429;
-  await waitFor(isUsedUp, "the gateway to know the new cap");
+  await waitFor(isUsedUp, "the gateway to know the lower cap");
   for (const [path, body] of [
     ["/v1/chat/completions", ask],
     ["/v1/messages", { ...ask, model: "claude-test", max_tokens: 10 }],
