@@ -1,0 +1,114 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Command } from "commander";
+import { buildProgram } from "../../src/cli/program.ts";
+import { processTerminal } from "../../src/cli/terminal/terminal.ts";
+import { program } from "../support/process.ts";
+import { type Sluice, startSluice } from "../support/sluice.ts";
+import { commandsInProse, shellLines } from "./shell-lines.ts";
+
+/** These need another machine or a real provider; suites of their own try what they stand for. */
+const elsewhere = /^(npm|npx|apt|brew|docker|systemctl|install|cp|cat|claude|codex|bun|git|tar|\( set -a)/;
+/** These start or replace a gateway; `test/cli/serve`, `scenarios/restore` and `store/copy` do so. */
+const startOrReplace = /^sluice (serve|restore|store (copy|reopen))\b/;
+
+let sluice: Sluice;
+let names: Record<string, string>;
+
+beforeAll(async () => {
+  sluice = await startSluice({ env: { SLUICE_ADMIN_TOKEN: "a-token-of-the-documentation" } });
+  const key = await sluice.createKey({ label: "laptop" });
+  const answer = await sluice.request("/v1/chat/completions", {
+    key,
+    body: { model: "demo-small", messages: [{ role: "user", content: "Hello" }] },
+  });
+  await answer.text();
+  await sluice.cli("keys", "update", key.id, "--cap", "5/day");
+  await sluice.cli("accounts", "create", "--mode", "credit", "--label", "zephyr");
+  mkdirSync(join(sluice.folder, "backups"));
+  writeFileSync(join(sluice.folder, "sluice"), `#!/bin/sh\nexec ${program().join(" ")} "$@"\n`);
+  chmodSync(join(sluice.folder, "sluice"), 0o755);
+  names = {
+    slu_8fK2mQ0x: key.id,
+    req_0f3K9xTz: answer.headers.get("x-request-id") ?? "",
+    "http://127.0.0.1:8787": sluice.url,
+    "/var/lib/sluice": join(sluice.folder, "data"),
+    "/var/backups": join(sluice.folder, "backups"),
+    "/etc/sluice": sluice.folder,
+    $SLUICE_KEY: key.key,
+    $KEY: key.key,
+    "house-model": "demo-small",
+  };
+});
+afterAll(() => sluice.dispose());
+
+test("every command and option that the documentation names is there", () => {
+  const root = buildProgram(processTerminal());
+  const lines = [...commandsInProse(), ...shellLines().filter(({ text }) => !text.startsWith("docker"))];
+  const unknown = lines.flatMap(({ page, text }) =>
+    commandLines(text).flatMap((words) =>
+      unknownWords(root, words).map((word) => `${page}: ${text}: ${word}`),
+    ),
+  );
+  expect(lines.length).toBeGreaterThan(80);
+  expect(unknown).toEqual([]);
+});
+
+test("what the documentation says to type does what it says", async () => {
+  const lines = shellLines().filter(({ text }) => !elsewhere.test(text) && !startOrReplace.test(text));
+  const functions = lines.filter(({ text }) => text.includes("() {")).map(({ text }) => asHere(text));
+  const failed: string[] = [];
+  for (const { page, text } of lines) {
+    const script = [...functions, asHere(text)].join("\n");
+    const child = Bun.spawn(["bash", "-euo", "pipefail", "-c", script], {
+      cwd: sluice.folder,
+      env: {
+        PATH: `${sluice.folder}:${process.env["PATH"]}`,
+        HOME: sluice.folder,
+        SLUICE_DATA: join(sluice.folder, "data"),
+        SLUICE_ADMIN_TOKEN: "a-token-of-the-documentation",
+      },
+      stdin: "ignore",
+      stdout: "pipe",
+      stderr: "pipe",
+    });
+    const [said, complained] = await Promise.all([
+      new Response(child.stdout).text(),
+      new Response(child.stderr).text(),
+    ]);
+    const code = await child.exited;
+    if (code !== 0 || said.includes('"error"')) failed.push(`${page}: ${text}: ${code} ${said}${complained}`);
+  }
+  expect(failed).toEqual([]);
+});
+
+/** Examples name a key, a request and folders that are not here; these are. */
+function asHere(text: string): string {
+  return Object.entries(names).reduce((line, [name, here]) => line.replaceAll(name, here), text);
+}
+
+/** The words after each `sluice` on a line of shell. */
+function commandLines(text: string): string[][] {
+  const words = text.match(/"[^"]*"|'[^']*'|[^\s;]+|;/g) ?? [];
+  const starts = words.flatMap((word, index) => (word === "sluice" ? [index + 1] : []));
+  return starts.map((start) => {
+    const end = words.findIndex((word, index) => index >= start && /^(;|&&|\)|\||>)$/.test(word));
+    return words.slice(start, end === -1 ? undefined : end);
+  });
+}
+
+function unknownWords(root: Command, words: readonly string[]): string[] {
+  let command = root;
+  const unknown: string[] = [];
+  for (const word of words) {
+    const next = command.commands.find((each) => each.name() === word);
+    if (next !== undefined) command = next;
+    else if (word.startsWith("--")) {
+      const known = [...command.options, ...(command.parent?.options ?? [])];
+      const [name] = word.split("=");
+      if (name !== "--help" && !known.some(({ long }) => long === name)) unknown.push(word);
+    } else if (command.commands.length > 0) unknown.push(word);
+  }
+  return unknown;
+}
