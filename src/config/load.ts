@@ -16,6 +16,7 @@ import {
   logSettings,
   microUsdPerCredit,
   retentionSettings,
+  routeSettings,
   serverSettings,
 } from "./server.ts";
 import type { ModelSettings, Settings } from "./settings.ts";
@@ -73,6 +74,7 @@ function settingsFrom(config: ConfigFile, options: LoadOptions, context: LoadCon
     log: logSettings(config, context),
     microUsdPerCredit: microUsdPerCredit(config, context),
     retention: retentionSettings(config, context),
+    routes: routeSettings(config, context),
     admin: adminSettings(config, context),
     tracing: tracingSettings(config, context),
     providers: providers.usable,

@@ -1,4 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
+import { mapSwitches } from "../base/route-switches.ts";
 import { defaults, logLevels } from "./defaults.ts";
 import { duration } from "./schema/duration.ts";
 import { type deploymentSchema, modelSchema } from "./schema/model.ts";
@@ -213,6 +214,17 @@ export const configSchema = Type.Object(
           ),
         },
         closed,
+      ),
+    ),
+    routes: Type.Optional(
+      Type.Object(
+        mapSwitches((_, { default: isOn, description }) =>
+          Type.Optional(Type.Boolean({ default: isOn, description })),
+        ),
+        {
+          ...closed,
+          description: "Routes beyond the interface. One that is off is 404, as if there were none.",
+        },
       ),
     ),
     admin: Type.Optional(

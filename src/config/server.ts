@@ -4,6 +4,7 @@ import { resolve } from "node:path";
 import { assert } from "../base/assert.ts";
 import { msPerDay } from "../base/clock.ts";
 import type { Environment } from "../base/environment.ts";
+import { mapSwitches } from "../base/route-switches.ts";
 import type { LoadContext } from "./context.ts";
 import { defaults, logLevels } from "./defaults.ts";
 import { type Duration, parseDuration } from "./duration.ts";
@@ -177,6 +178,11 @@ export function retentionSettings(config: ConfigFile, { problems }: LoadContext)
     exchangesMs: (retention.exchange_days ?? defaults.exchangeDays) * msPerDay,
     exchangeRows: retention.exchange_rows ?? defaults.exchangeRows,
   };
+}
+
+export function routeSettings(config: ConfigFile, { problems }: LoadContext): Settings["routes"] {
+  const routes = validFields(config.routes, "routes", problems);
+  return mapSwitches((name, { default: isOn }) => routes[name] ?? isOn);
 }
 
 const minAdminTokenLength = 16;

@@ -1,4 +1,5 @@
 import type { HostedToolName } from "../base/hosted-tools.ts";
+import type { SwitchedRoutes } from "../base/route-switches.ts";
 import type { ProviderDialectName } from "../dialects/registry.ts";
 
 import type { ProviderSettings, Timeouts } from "../vendors/settings.ts";
@@ -17,6 +18,8 @@ export interface Settings {
   readonly microUsdPerCredit: number;
   /** How long exchanges are kept, and how many at most. The ledger is kept for ever. */
   readonly retention: { readonly exchangesMs: number; readonly exchangeRows: number };
+  /** Which routes beyond the interface are on. */
+  readonly routes: SwitchedRoutes;
   readonly admin: {
     readonly token: string | null;
     /** Null if the admin side is on the main listener. */

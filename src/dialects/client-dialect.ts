@@ -81,6 +81,8 @@ export interface ClientOperation {
   readonly headers?: readonly string[];
   /** The wildcard's name in its path. */
   readonly inPath?: string;
+  /** The parameters of its query, as OpenAPI describes them. */
+  readonly query?: readonly JsonObject[];
   /** Names of two of the schemas. */
   readonly request?: string;
   readonly response: string;

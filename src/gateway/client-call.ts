@@ -1,4 +1,5 @@
 import type { ErrorCode } from "../base/errors.ts";
+import type { RouteSwitch } from "../base/route-switches.ts";
 import type { ClientOperation, ClientRoute } from "../dialects/client-dialect.ts";
 import type { ErrorFormat } from "../dialects/errors/envelope.ts";
 import type { ClientDialectName } from "../dialects/registry.ts";
@@ -9,7 +10,9 @@ import type { KeyMode } from "../store/store.ts";
  * asked here: no other room compares their names or paths.
  */
 export interface Operation extends ClientRoute {
-  readonly method: "GET" | "POST";
+  readonly method: "GET" | "POST" | "DELETE";
+  /** The switch in `[routes]` that turns it off. Only operations beyond the interface have one. */
+  readonly switchedBy?: RouteSwitch;
   readonly errors: ErrorFormat;
   /** The dialect that it generates in; null if it does not generate. */
   readonly dialect: ClientDialectName | null;

@@ -6,6 +6,7 @@ import { AddressLimiter } from "../limits/address-limiter.ts";
 const documents: ReadonlySet<string> = new Set([
   "/",
   "/openapi.json",
+  "/openapi-extensions.json",
   "/admin",
   "/admin/*",
   "/admin/api/v1/openapi.json",

@@ -17,7 +17,7 @@ import { landingPage } from "./landing.ts";
 import { pathOf } from "./path.ts";
 import { formatAt, plainDocument, plainError, plainJson } from "./plain.ts";
 import { lastIfDraining, respond } from "./respond.ts";
-import { isAt, isOfInterface, meantPath, origins } from "./routes.ts";
+import { isAt, isOfInterface, isOn, meantPath, origins } from "./routes.ts";
 import { guardPatterns, hostProblem, targetProblem } from "./target.ts";
 
 /** Routes of another room, such as the admin API. `addressOf` gives the address a request comes from. */
@@ -43,6 +43,11 @@ const openApi = once(async () => {
   return new Blob([JSON.stringify(buildOpenApi())], { type: "application/json" });
 });
 
+const openApiExtensions = once(async () => {
+  const { buildOpenApiExtensions } = await import("./openapi/document.ts");
+  return new Blob([JSON.stringify(buildOpenApiExtensions())], { type: "application/json" });
+});
+
 /**
  * The HTTP side: every route in one list. It knows paths and connections, and nothing of money or dialects. `listen`
  * registers the routes with Bun's router, which matches the target as it was sent. Every other target passes the
@@ -55,7 +60,8 @@ export function createEdge(
   mounted: readonly Mounted[],
   servesInterface = true,
 ): Elysia {
-  const served = servesInterface ? routes : routes.filter(({ dialect }) => dialect !== null);
+  const mountedRoutes = servesInterface ? routes : routes.filter(({ dialect }) => dialect !== null);
+  const served = () => mountedRoutes.filter((route) => isOn(route, gateway.configured.settings));
   const trusted = currentProxies(() => gateway.configured.settings.server.trustedProxies);
   const cors = new Cors(() => (servesInterface ? gateway.configured.settings.server.corsOrigins : []));
   const documents = new DocumentLimit(gateway.clock);
@@ -73,7 +79,7 @@ export function createEdge(
     serve: {
       routes: guardPatterns(
         (request) => app.fetch(request),
-        (request) => lastIfDraining(gateway, notFound(request, served)),
+        (request) => lastIfDraining(gateway, notFound(request, served())),
         turns,
       ),
       error: (error) => failed(error, "unknown"),
@@ -95,10 +101,11 @@ export function createEdge(
   const answer = (request: Request, route: ServedRoute) => {
     const { server } = app;
     assert(server, "a request came before the server was there");
+    if (!isOn(route, gateway.configured.settings)) return unrouted(request, served(), cors);
     const responding = respond(gateway, new HttpCall(request, route, server, trusted()), route);
     return cors.isOn ? cors.markLater(request, responding) : responding;
   };
-  for (const route of served) {
+  for (const route of mountedRoutes) {
     app.route(route.method, route.path, ({ request }) => answer(request, route), { parse: "none" });
   }
   // For the routes below; those above do it themselves.
@@ -110,22 +117,24 @@ export function createEdge(
     // Claude Code opens its connection with a HEAD of this, on the origin that it was given.
     for (const origin of origins) app.get(`${origin}/api/hello`, () => plainJson({ message: "hello" }));
     app.get("/openapi.json", async () => plainDocument(await openApi()));
+    app.get("/openapi-extensions.json", async () => plainDocument(await openApiExtensions()));
   }
   app.get("/healthz", () => plainJson({ status: "ok" }));
   app.get("/readyz", () => readiness(gateway));
   for (const mount of mounted) app.use(mount(addressOf));
-  app.all("/*", ({ request }) => unrouted(request, served, cors), { parse: "none" });
+  app.all("/*", ({ request }) => unrouted(request, served(), cors), { parse: "none" });
   return app;
 }
 
 /** Requests that match no route. Allowed origins can read these errors, too. */
 function unrouted(request: Request, served: readonly Route[], cors: Cors): Response {
   const path = pathOf(request);
-  const route = served.find((it) => isAt(it, path));
+  const at = served.filter((it) => isAt(it, path));
+  const methods = at.map(({ method }) => method).join(", ");
   const isCrossOrigin = cors.isOn && isOfInterface(path);
-  const preflight = isCrossOrigin ? cors.preflight(request, route?.method ?? "GET, POST") : null;
+  const preflight = isCrossOrigin ? cors.preflight(request, methods || "GET, POST") : null;
   if (preflight !== null) return preflight;
-  const response = route === undefined ? notFound(request, served) : wrongMethod(request, route);
+  const response = at.length === 0 ? notFound(request, served) : wrongMethod(request, at, methods);
   return isCrossOrigin ? cors.mark(request, response) : response;
 }
 
@@ -137,11 +146,12 @@ function readiness(gateway: Gateway): Response {
 }
 
 /** The answer if a route has this path, but for another method. */
-function wrongMethod(request: Request, route: Route): Response {
+function wrongMethod(request: Request, at: readonly Route[], methods: string): Response {
   const path = pathOf(request);
-  if (route.isTriedByWebSocket === true && asksForWebSocket(request)) return noWebSocket(path);
-  const message = `${request.method} is not allowed here; use ${route.method}.`;
-  return plainError(path, new GatewayError("method_not_allowed", message), { allow: route.method });
+  const isTriedByWebSocket = at.some((route) => route.isTriedByWebSocket === true);
+  if (isTriedByWebSocket && asksForWebSocket(request)) return noWebSocket(path);
+  const message = `${request.method} is not allowed here; use ${methods.replaceAll(", ", " or ")}.`;
+  return plainError(path, new GatewayError("method_not_allowed", message), { allow: methods });
 }
 
 function notFound(request: Request, served: readonly Route[]): Response {

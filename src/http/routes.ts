@@ -1,4 +1,5 @@
 import { modeOrigins } from "../base/key-attributes.ts";
+import type { Settings } from "../config/settings.ts";
 import type { Route } from "../gateway/client-call.ts";
 
 export const origins: readonly string[] = Object.values(modeOrigins);
@@ -11,7 +12,18 @@ export function isOfInterface(path: string): boolean {
 /** Whether a route has this path, with or without a slash at its end. */
 export function isAt({ path: pattern }: Route, path: string): boolean {
   if (pattern.endsWith("/*")) return path.startsWith(pattern.slice(0, -1)) && path.length >= pattern.length;
-  return path === pattern || path === `${pattern}/`;
+  if (!pattern.includes("/:")) return path === pattern || path === `${pattern}/`;
+  const segments = path.replace(/\/$/, "").split("/");
+  const wanted = pattern.split("/");
+  return (
+    wanted.length === segments.length &&
+    wanted.every((name, index) => (name.startsWith(":") ? segments[index] !== "" : segments[index] === name))
+  );
+}
+
+/** Routes beyond the interface can be turned off, and then are as if there were none. */
+export function isOn({ switchedBy }: Route, { routes }: Settings): boolean {
+  return switchedBy === undefined || routes[switchedBy];
 }
 
 /** The path of a route that a client with a wrong base URL has missed, without `/v1` or with two of them; else null. */

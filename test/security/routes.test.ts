@@ -19,6 +19,7 @@ const publicRoutes: ReadonlySet<string> = new Set([
   "GET /healthz",
   "GET /readyz",
   "GET /openapi.json",
+  "GET /openapi-extensions.json",
   // Says hello, and nothing else.
   "GET /api/hello",
   "GET /token/api/hello",

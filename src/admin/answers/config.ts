@@ -42,6 +42,7 @@ export function configInForce(settings: Settings): object {
       exchange_days: settings.retention.exchangesMs / msPerDay,
       exchange_rows: settings.retention.exchangeRows,
     },
+    routes: settings.routes,
     money: { usd_per_credit: settings.microUsdPerCredit / 1_000_000 },
     admin: {
       token: admin.token === null ? null : masked,

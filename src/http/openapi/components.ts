@@ -1,14 +1,8 @@
 import type { TSchema } from "@sinclair/typebox";
 import type { JsonObject } from "../../base/json.ts";
-import { operations } from "../../gateway/operations.ts";
+import type { Operation } from "../../gateway/client-call.ts";
 import { errorEnvelopeA, errorEnvelopeB } from "./error-schemas.ts";
 import { jsonSchema } from "./json-schema.ts";
-
-const named: Readonly<Record<string, TSchema>> = {
-  ...Object.fromEntries(operations.flatMap(({ description }) => Object.entries(description.schemas))),
-  ErrorEnvelopeA: errorEnvelopeA,
-  ErrorEnvelopeB: errorEnvelopeB,
-};
 
 const nonNegative = { type: "integer", minimum: 0 };
 
@@ -108,8 +102,24 @@ const securitySchemes: JsonObject = {
   },
 };
 
-export function buildComponents(): JsonObject {
+/** The schemas of these operations, and the headers and parameters that their paths refer to. */
+export function buildComponents(described: readonly Operation[], paths: JsonObject): JsonObject {
+  const named: Readonly<Record<string, TSchema>> = {
+    ...Object.fromEntries(described.flatMap(({ description }) => Object.entries(description.schemas))),
+    ErrorEnvelopeA: errorEnvelopeA,
+    ErrorEnvelopeB: errorEnvelopeB,
+  };
+  const text = JSON.stringify(paths);
+  const referred = (kind: string, all: JsonObject) =>
+    Object.fromEntries(
+      Object.entries(all).filter(([name]) => text.includes(`"#/components/${kind}/${name}"`)),
+    );
   const names = new Map(Object.entries(named).map(([name, schema]) => [schema, name]));
   const schemas = Object.entries(named).map(([name, schema]) => [name, jsonSchema(schema, names)]);
-  return { schemas: Object.fromEntries(schemas), headers, parameters, securitySchemes };
+  return {
+    schemas: Object.fromEntries(schemas),
+    headers: referred("headers", headers),
+    parameters: referred("parameters", parameters),
+    securitySchemes,
+  };
 }

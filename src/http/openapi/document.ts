@@ -1,4 +1,6 @@
 import type { JsonObject } from "../../base/json.ts";
+import type { Operation } from "../../gateway/client-call.ts";
+import { operations } from "../../gateway/operations.ts";
 import { buildComponents } from "./components.ts";
 import { buildPaths } from "./operations.ts";
 
@@ -10,12 +12,27 @@ const interfaceVersion = "1.0.0";
  * so the two cannot disagree.
  */
 export function buildOpenApi(): JsonObject {
+  const ofInterface = operations.filter(({ switchedBy }) => switchedBy === undefined);
+  return document("A gateway in front of text-generation models, in two wire formats.", ofInterface);
+}
+
+/** The same of the routes beyond it, for `/openapi-extensions.json`. */
+export function buildOpenApiExtensions(): JsonObject {
+  const beyond = operations.filter(({ switchedBy }) => switchedBy !== undefined);
+  return document(
+    "What Sluice serves beyond its interface. An operator may have turned any of it off.",
+    beyond,
+  );
+}
+
+function document(description: string, described: readonly Operation[]): JsonObject {
+  const paths = buildPaths(described);
   return {
     openapi: "3.1.0",
     info: {
       title: "Sluice",
       version: interfaceVersion,
-      description: "A gateway in front of text-generation models, in two wire formats.",
+      description,
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
     },
     servers: [
@@ -26,7 +43,7 @@ export function buildOpenApi(): JsonObject {
       { name: "Format A", description: "Chat completions, responses, models and usage" },
       { name: "Format B", description: "Messages" },
     ],
-    paths: buildPaths(),
-    components: buildComponents(),
+    paths,
+    components: buildComponents(described, paths),
   };
 }

@@ -1,0 +1,55 @@
+import { expect, test } from "bun:test";
+import { Validator } from "@seriousme/openapi-schema-validator";
+import { mapSwitches, type RouteSwitch } from "../../src/base/route-switches.ts";
+import type { Settings } from "../../src/config/settings.ts";
+import type { Route } from "../../src/gateway/client-call.ts";
+import { operations } from "../../src/gateway/operations.ts";
+import { buildOpenApi, buildOpenApiExtensions } from "../../src/http/openapi/document.ts";
+import { isAt, isOn } from "../../src/http/routes.ts";
+import { load } from "../config/fixtures.ts";
+
+const at = (path: string) => ({ path }) as Route;
+
+test("all routes beyond the interface are on but conversations, and each can be turned off", () => {
+  const byDefault = load("").settings.routes;
+  expect(byDefault).toEqual({ ...mapSwitches(() => true), conversations: false });
+  for (const name of Object.keys(byDefault) as RouteSwitch[]) {
+    const { settings } = load(`[routes]\n${name} = ${!byDefault[name]}`);
+    expect(settings.routes).toEqual({ ...byDefault, [name]: !byDefault[name] });
+    expect(isOn({ switchedBy: name } as Route, settings)).toBe(!byDefault[name]);
+  }
+});
+
+test("a route of the interface cannot be turned off", () => {
+  expect(isOn(at("/v1/models"), {} as Settings)).toBe(true);
+  expect(() => load("[routes]\nmodels = false")).toThrow("routes.models");
+});
+
+test.each([
+  ["/v1/responses/:id", "/v1/responses/resp_1", true],
+  ["/v1/responses/:id", "/v1/responses/resp_1/", true],
+  ["/v1/responses/:id", "/v1/responses/", false],
+  ["/v1/responses/:id", "/v1/responses", false],
+  ["/v1/responses/:id", "/v1/responses/resp_1/input_items", false],
+  ["/v1/responses/:id/input_items", "/v1/responses/resp_1/input_items", true],
+  ["/v1/responses/:id/input_items", "/v1/responses/resp_1/cancel", false],
+])("the route %s and the path %s", (pattern, path, expected) => {
+  expect(isAt(at(pattern), path)).toBe(expected);
+});
+
+test("the extensions are described apart from the interface, in valid OpenAPI", async () => {
+  const beyond = JSON.parse(JSON.stringify(buildOpenApiExtensions()));
+  const { valid, errors } = await new Validator().validate(structuredClone(beyond));
+  expect(errors).toBeUndefined();
+  expect(valid).toBe(true);
+  const described = [buildOpenApi(), beyond].map(({ paths }) => Object.keys(paths as object));
+  const pathOf = (path: string) => path.replace("*", "{model}").replaceAll(/:(\w+)/g, "{$1}");
+  const switched = Map.groupBy(operations, ({ switchedBy }) => switchedBy !== undefined);
+  expect(described).toEqual(
+    [false, true].map((key) => [...new Set((switched.get(key) ?? []).map(({ path }) => pathOf(path)))]),
+  );
+  for (const [, name] of JSON.stringify(beyond).matchAll(/"#\/components\/(\w+\/[^"]+)"/g)) {
+    const [kind = "", item = ""] = (name ?? "").split("/");
+    expect(beyond.components[kind][item], name).toBeDefined();
+  }
+});
