@@ -2,6 +2,7 @@
  * The admin API's answers as they are on the wire. The schemas produce the OpenAPI document and these types; the
  * routes return them and the dashboard reads them, so a field renamed on one side fails to compile on the other.
  */
+export type * from "./views/accounts.ts";
 export type * from "./views/exchanges.ts";
 export type * from "./views/keys.ts";
 export type * from "./views/models.ts";

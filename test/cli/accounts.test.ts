@@ -31,6 +31,12 @@ describe("accounts", () => {
     });
     const extend = ["keys", "extend", key.prefix, "2", "--note", "release week"];
     expect((await sluiceJson<KeyView>(place, ...extend)).caps).toMatchObject([{ limit: 7 }]);
+    const [titles, row] = (await sluice(place, "keys", "list")).stdout.split("\n");
+    expect([titles, row]).toEqual([expect.stringContaining("OWNER"), expect.stringContaining("ada")]);
+    const opened = await sluiceJson<AccountView>(place, "accounts", "update", "atlas", "--open");
+    expect(opened.open).toBe(true);
+    const prepaid = await sluiceJson<AccountView>(place, "accounts", "update", "atlas", "--no-open");
+    expect(prepaid.open).toBe(false);
     await sluice(place, "accounts", "topup", "atlas", "5");
     await sluice(place, "accounts", "adjust", "atlas", "-1", "--note", "entered twice");
     const shown = await sluiceJson<AccountView>(place, "accounts", "show", made.id);

@@ -1,5 +1,5 @@
 import { modelPatternForm } from "../../base/model-pattern.ts";
-import { nanoFromCredits } from "../../base/money.ts";
+import { creditsFromNano, maxCredits, nanoFromCredits } from "../../base/money.ts";
 import type { CapLimit, KeyMode } from "../../store/store.ts";
 import { OperationRefusal } from "./refusal.ts";
 
@@ -18,9 +18,15 @@ export function capFromText(text: string): WrittenCap | null {
   return { amount: Number(amount), period: period as CapLimit["period"], models: models ?? null };
 }
 
+/** Every request is checked against each of them. */
+const mostCaps = 20;
+
 /** What is kept of them for an account of this mode. */
 export function capLimits(caps: readonly WrittenCap[], mode: KeyMode): CapLimit[] {
-  const named = new Set(caps.map(({ period, models }) => `${period} ${models}`));
+  if (caps.length > mostCaps) {
+    throw new OperationRefusal("invalid_input", `there are at most ${mostCaps} caps of one key or account`);
+  }
+  const named = new Set(caps.map(capName));
   if (named.size < caps.length) {
     throw new OperationRefusal(
       "invalid_input",
@@ -28,8 +34,32 @@ export function capLimits(caps: readonly WrittenCap[], mode: KeyMode): CapLimit[
     );
   }
   return caps.map(({ amount, period, models }) => {
+    if (models !== null && !modelPatternForm.test(models)) {
+      throw new OperationRefusal(
+        "invalid_input",
+        "a cap's models are a name, in which * stands for anything",
+      );
+    }
     const limit = mode === "credit" ? nanoFromCredits(amount) : amount;
     if (limit !== null && Number.isSafeInteger(limit)) return { limit, period, models };
-    throw new OperationRefusal("invalid_input", "a cap of a token budget is a whole number of tokens");
+    throw new OperationRefusal("invalid_input", rules[mode]);
   });
+}
+
+const rules: Readonly<Record<KeyMode, string>> = {
+  credit: `a cap is at most ${maxCredits} credits, with at most nine decimals`,
+  token_budget: "a cap of a token budget is a whole number of tokens",
+};
+
+/** As an operator writes them, in credits or tokens. */
+export function capsText(caps: readonly CapLimit[], mode: KeyMode): string {
+  const amounts = caps.map(
+    (cap) => `${mode === "credit" ? creditsFromNano(cap.limit) : cap.limit}/${capName(cap)}`,
+  );
+  return amounts.join(", ") || "none";
+}
+
+/** `month`, or `week:claude-opus-*`: a key or an account has one of each. */
+export function capName({ period, models }: Omit<CapLimit, "limit">): string {
+  return models === null ? period : `${period}:${models}`;
 }

@@ -38,7 +38,9 @@ export async function createKeyOn(
   if (mode === undefined || (wanted !== undefined && wanted !== mode)) {
     throw new OperationRefusal("invalid_input", `the mode of a key is its account's: ${mode ?? "name one"}`);
   }
-  if (account !== null && (spec.creditNano !== undefined || spec.budgetTokens != null || spec.isOpen)) {
+  const { creditNano, budgetTokens, period, isOpen } = spec;
+  const isPaidItself = creditNano !== undefined || budgetTokens != null || period !== undefined || isOpen;
+  if (account !== null && isPaidItself) {
     throw new OperationRefusal("invalid_input", "balance and budget are the account's; change them there");
   }
   const limits = caps === undefined ? account?.keyCaps : capLimits(caps, mode);
@@ -47,6 +49,9 @@ export async function createKeyOn(
 
 function checkModeFields(spec: KeySpec): void {
   if (spec.mode === "token_budget") {
+    if (spec.isOpen) {
+      throw new OperationRefusal("invalid_input", "an open key is billed in credits; its mode is credit");
+    }
     if (spec.creditNano === undefined) return;
     throw new OperationRefusal("invalid_input", "a token-budget key has no credit; give it a budget instead");
   }

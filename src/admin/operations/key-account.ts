@@ -1,62 +1,49 @@
-import { creditsFromNano } from "../../base/money.ts";
-import type { CapRecord, KeyRecord } from "../../store/store.ts";
+import type { CapRecord } from "../../store/store.ts";
 import { findAccount } from "./accounts.ts";
-import { capLimits, type WrittenCap } from "./cap-text.ts";
+import { capLimits, capName } from "./cap-text.ts";
 import type { OperationContext } from "./context.ts";
+import { checkEntryText } from "./entry-text.ts";
 import { findKey } from "./find-key.ts";
 import { OperationRefusal } from "./refusal.ts";
+import type { UpdatedKey } from "./update-key.ts";
 
 /** From now on the key draws on another account of its mode. */
-export async function moveKey(context: OperationContext, name: string, account: string): Promise<KeyRecord> {
-  const key = await findKey(context, name);
-  const { id } = await findAccount(context, account);
-  return context.store.moveKey(key.id, id);
+export async function moveKey(context: OperationContext, name: string, account: string): Promise<UpdatedKey> {
+  const { id, accountId } = await findKey(context, name);
+  const to = await findAccount(context, account);
+  return {
+    key: await context.store.moveKey(id, to.id),
+    detail: `${accountId} → ${to.id}`,
+  };
 }
 
-/** These take the place of all caps that the key has. */
-export async function setKeyCaps(
-  context: OperationContext,
-  name: string,
-  caps: readonly WrittenCap[],
-): Promise<KeyRecord> {
-  const { id, mode } = await findKey(context, name);
-  await context.store.setCaps({ keyId: id }, capLimits(caps, mode), context.clock.wallMs());
-  return findKey(context, id);
+interface Extension {
+  /** In credits or tokens. */
+  readonly amount: number;
+  /** Names one cap where the key has several: `month`, `week:claude-opus-*`. */
+  readonly cap?: string | undefined;
+  /** The reason, kept in the audit log. */
+  readonly note: string;
 }
 
-/** Raises one of the key's caps for its running period alone. `which` names it, where there are several. */
+/** Raises one of the key's caps for its running period alone. */
 export async function extendKey(
   context: OperationContext,
   name: string,
-  amount: number,
-  which: string | undefined,
-): Promise<KeyRecord> {
+  { amount, cap: which, note }: Extension,
+): Promise<UpdatedKey> {
   const { id, mode, prefix, caps } = await findKey(context, name);
+  checkEntryText(note.trim());
   const cap = capNamed(caps, which, prefix);
-  const [limit] = capLimits([{ amount, period: cap.period, models: cap.models }], mode);
+  const [limit] = capLimits([{ ...cap, amount }], mode);
   await context.store.extendCap({ keyId: id }, cap.no, limit?.limit ?? 0, context.clock.wallMs());
-  return findKey(context, id);
+  return { key: await findKey(context, id), detail: `+${amount}/${capName(cap)}: ${note}` };
 }
 
 function capNamed(caps: readonly CapRecord[], which: string | undefined, prefix: string): CapRecord {
-  const fitting = caps.filter((cap) => which === undefined || nameOf(cap) === which);
-  const [only, ...others] = fitting;
+  const [only, ...others] = caps.filter((cap) => which === undefined || capName(cap) === which);
   if (only !== undefined && others.length === 0) return only;
-  const names = caps.map(nameOf).join(", ");
-  const why = caps.length === 0 ? `${prefix} has no cap` : `name one of its caps with --cap: ${names}`;
+  const names = caps.map(capName).join(", ");
+  const why = caps.length === 0 ? `${prefix} has no cap` : `name one of its caps: ${names}`;
   throw new OperationRefusal("invalid_input", why);
-}
-
-/** The caps that a key has now, for the audit log. */
-export function capsDetail({ caps, mode }: KeyRecord): string {
-  if (caps.length === 0) return "caps none";
-  const amounts = caps.map(
-    (cap) => `${mode === "credit" ? creditsFromNano(cap.limit) : cap.limit}/${nameOf(cap)}`,
-  );
-  return `caps ${amounts.join(", ")}`;
-}
-
-/** `month`, or `week:claude-opus-*`. */
-function nameOf({ period, models }: CapRecord): string {
-  return models === null ? period : `${period}:${models}`;
 }

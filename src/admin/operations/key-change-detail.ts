@@ -1,18 +1,29 @@
 import { type KeyAttribute, keyAttributeList } from "../../base/key-attributes.ts";
 import { creditsFromNano } from "../../base/money.ts";
-import type { KeyRecord } from "../../store/store.ts";
+import { ownAccountId } from "../../keys/issue.ts";
+import type { AccountRecord, KeyRecord } from "../../store/store.ts";
+import { capsText } from "./cap-text.ts";
 
 const longestValue = 200;
 
-/** What the audit log says of a new key: what it may spend, and every limit that it has. */
+/** What the audit log says of a new key: what it may spend, or who pays for it, and every limit that it has. */
 export function creationDetail(key: KeyRecord, creditNano: number): string {
   const limits = keyAttributeList
     .filter(({ kind, table, field, unset }) => kind !== "text" && table === "keys" && key[field] !== unset)
     .map((attribute) => `${attribute.option} ${valueText(attribute, key)}`);
-  return [key.mode, spendable(key, creditNano), ...limits].join(", ");
+  if (key.caps.length > 0) limits.push(`caps ${capsText(key.caps, key.mode)}`);
+  return [key.mode, payer(key, creditNano), ...limits].join(", ");
 }
 
-function spendable({ mode, budgetTokens, period }: KeyRecord, creditNano: number): string {
+function payer(key: KeyRecord, creditNano: number): string {
+  if (key.accountId !== ownAccountId(key.id)) return key.accountId;
+  return key.isOpen ? "open" : spendable(key, creditNano);
+}
+
+export function spendable(
+  { mode, budgetTokens, period }: Pick<AccountRecord, "mode" | "budgetTokens" | "period">,
+  creditNano: number,
+): string {
   if (mode === "credit") return `${creditsFromNano(creditNano)} credits`;
   const tokens = budgetTokens === null ? "no limit" : `${budgetTokens} tokens`;
   return period === "none" ? tokens : `${tokens} a ${period}`;
@@ -26,6 +37,8 @@ export function updateDetail(before: KeyRecord, after: KeyRecord): string {
     // A text may be a person's name, so it is only named.
     return [attribute.kind === "text" ? attribute.option : `${attribute.option} ${was} → ${is}`];
   });
+  const [were, are] = [capsText(before.caps, before.mode), capsText(after.caps, after.mode)];
+  if (were !== are) changes.push(`caps ${were} → ${are}`);
   return changes.join(", ") || "nothing changed";
 }
 

@@ -5,7 +5,8 @@ import {
   keyAttributes,
 } from "../../base/key-attributes.ts";
 import { iso } from "../iso-time.ts";
-import type { KeyChangesBody, ShownAttributes } from "../views.ts";
+import type { CapsBody, KeyChangesBody, ShownAttributes } from "../views.ts";
+import type { WrittenCap } from "./cap-text.ts";
 import { isoMs } from "./moments.ts";
 
 /** A key's own attributes as the wire has them; those of its account are shown with the account. */
@@ -28,4 +29,9 @@ export function attributesFromBody(body: KeyChangesBody): KeyUpdate {
     return [field, kind === "moment" && typeof value === "string" ? isoMs(value) : value];
   });
   return Object.fromEntries(named);
+}
+
+/** Undefined leaves them as they are. */
+export function capsFromBody(caps: CapsBody | undefined): readonly WrittenCap[] | undefined {
+  return caps?.map(({ limit, period, models = null }) => ({ amount: limit, period, models }));
 }

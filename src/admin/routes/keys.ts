@@ -1,32 +1,34 @@
 import { Type } from "@sinclair/typebox";
 import { keyModes } from "../../base/key-attributes.ts";
-import { maxCredits, nanoFromCredits } from "../../base/money.ts";
 import type { KeyRecord, StoredKeyStatus } from "../../store/store.ts";
 import { keyList, keyView } from "../answers/keys.ts";
 import { adjust } from "../operations/adjust.ts";
 import { changeStatus } from "../operations/change-status.ts";
-import { createKey } from "../operations/create-key.ts";
+import { createKeyOn } from "../operations/create-key.ts";
 import { entryDetail } from "../operations/entry-text.ts";
 import { findKey } from "../operations/find-key.ts";
+import { extendKey, moveKey } from "../operations/key-account.ts";
 import { creationDetail } from "../operations/key-change-detail.ts";
-import { attributesFromBody } from "../operations/key-document.ts";
+import { attributesFromBody, capsFromBody } from "../operations/key-document.ts";
 import { rotateKey } from "../operations/rotate-key.ts";
 import { topUp } from "../operations/top-up.ts";
 import { updateKey } from "../operations/update-key.ts";
 import {
   adjustBody,
+  extendBody,
   issuedKeyView,
-  type KeyChangesBody,
   keyChangesBody,
   keyList as keyListSchema,
   keyStatuses,
   keyView as keyViewSchema,
+  moveBody,
+  type NewKeyBody,
   newKeyBody,
   rotateBody,
   topUpBody,
 } from "../views/keys.ts";
 import { oneOf } from "../views/shapes.ts";
-import { AdminError } from "./refusal.ts";
+import { nano, signedNano } from "./credits.ts";
 import { type AdminCall, type AdminRoute, type Changed, change, read } from "./route.ts";
 
 const listQuery = Type.Object({
@@ -58,7 +60,8 @@ export const keyRoutes: readonly AdminRoute[] = [
     { path: "/keys/:key", summary: "Change a key", body: keyChangesBody, answers: keyViewSchema },
     async (call) => {
       const { named } = call.deps.settings();
-      const { key, detail } = await updateKey(call.deps, keyName(call), attributesFromBody(call.body), named);
+      const update = { ...attributesFromBody(call.body), caps: capsFromBody(call.body.caps) };
+      const { key, detail } = await updateKey(call.deps, keyName(call), update, named);
       return changed(call, key, "key.update", detail);
     },
   ),
@@ -87,13 +90,39 @@ export const keyRoutes: readonly AdminRoute[] = [
     async (call) => {
       const { amount, note, reference } = call.body;
       const adjustment = {
-        amountNano: Math.sign(amount) * nano(Math.abs(amount), "amount"),
+        amountNano: signedNano(amount),
         note,
         reference: reference ?? undefined,
       };
       const held = async (keyId: string) => (await call.deps.accounts.summaries([keyId]))[0]?.held ?? 0;
       const { key, repeated } = await adjust(call.deps, keyName(call), adjustment, held);
       return changed(call, key, "key.adjust", entryDetail(adjustment.amountNano, repeated));
+    },
+  ),
+  change(
+    "POST",
+    {
+      path: "/keys/:key/move",
+      summary: "Let a key draw on another account",
+      body: moveBody,
+      answers: keyViewSchema,
+    },
+    async (call) => {
+      const { key, detail } = await moveKey(call.deps, keyName(call), call.body.account);
+      return changed(call, key, "key.move", detail);
+    },
+  ),
+  change(
+    "POST",
+    {
+      path: "/keys/:key/extend",
+      summary: "Raise a cap for its running period alone",
+      body: extendBody,
+      answers: keyViewSchema,
+    },
+    async (call) => {
+      const { key, detail } = await extendKey(call.deps, keyName(call), call.body);
+      return changed(call, key, "key.extend", detail);
     },
   ),
   change(
@@ -120,23 +149,23 @@ function statusRoute(verb: string, status: StoredKeyStatus, summary: string): Ad
   });
 }
 
-async function createdKey(
-  call: AdminCall<unknown, KeyChangesBody & { mode: KeyRecord["mode"]; credit?: number }>,
-) {
-  const { mode, credit } = call.body;
-  const update = attributesFromBody(call.body);
-  const opening: { creditNano?: number } = credit === undefined ? {} : { creditNano: nano(credit, "credit") };
-  const { key, secret } = await createKey(
+async function createdKey(call: AdminCall<unknown, NewKeyBody>) {
+  const { mode, account, open, credit, caps } = call.body;
+  const creditNano = credit === undefined ? undefined : nano(credit, "credit");
+  const { key, secret } = await createKeyOn(
     call.deps,
-    { mode, ...opening, ...update },
+    {
+      ...attributesFromBody(call.body),
+      mode,
+      account,
+      creditNano,
+      isOpen: open,
+      caps: capsFromBody(caps),
+    },
     call.deps.settings().named,
   );
-  const { answer, change: told } = await changed(
-    call,
-    key,
-    "key.create",
-    creationDetail(key, opening.creditNano ?? 0),
-  );
+  const detail = creationDetail(key, creditNano ?? 0);
+  const { answer, change: told } = await changed(call, key, "key.create", detail);
   return { answer: { ...(answer as object), key: secret }, change: told };
 }
 
@@ -157,11 +186,4 @@ function keyName(call: AdminCall): string {
 
 function keyOf(call: AdminCall): Promise<KeyRecord> {
   return findKey(call.deps, keyName(call));
-}
-
-function nano(credits: number, param: string): number {
-  const amount = nanoFromCredits(credits);
-  if (amount !== null) return amount;
-  const message = `An amount is at most ${maxCredits}, and has at most nine decimals.`;
-  throw new AdminError(400, "invalid_request", message, { param });
 }

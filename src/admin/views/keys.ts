@@ -29,12 +29,13 @@ const attributes = Object.fromEntries(
 ) as { [Name in KeyAttributeName]: (typeof attributeKinds)[(typeof keyAttributes)[Name]["kind"]] };
 
 /** An account's terms are shown as its `budget`. */
-const { budget_tokens: _tokens, period: _period, ...shownAttributes } = attributes;
+const { budget_tokens, period, ...shownAttributes } = attributes;
+export const accountTerms = { budget_tokens, period };
 export type ShownAttributes = Static<TObject<typeof shownAttributes>>;
 
-const creditStanding = Type.Object({ purchased: credits, used: credits, balance: credits });
+export const creditStanding = Type.Object({ purchased: credits, used: credits, balance: credits });
 
-const budgetStanding = Type.Object({
+export const budgetStanding = Type.Object({
   tokens: nullable(count),
   period: oneOf(budgetPeriods),
   used: count,
@@ -50,6 +51,21 @@ export const capView = Type.Object({
   resets_at: nullable(moment),
 });
 export type CapView = Static<typeof capView>;
+
+const closed = { additionalProperties: false } as const;
+
+export const capsBody = Type.Array(
+  Type.Object(
+    {
+      limit: Type.Number({ minimum: 0, description: "Credits or tokens." }),
+      period: oneOf(capPeriods),
+      models: Type.Optional(capView.properties.models),
+    },
+    closed,
+  ),
+  { description: "Takes the place of all caps; empty takes them away." },
+);
+export type CapsBody = Static<typeof capsBody>;
 
 const keyFields = {
   id: Type.String(),
@@ -71,33 +87,6 @@ const keyFields = {
     Type.String({ format: "date", description: "The last day (UTC) with a call, refused ones included." }),
   ),
 };
-
-const accountKeyView = Type.Object({
-  id: Type.String(),
-  prefix: Type.String(),
-  label: nullable(Type.String()),
-  owner: nullable(Type.String()),
-  caps: Type.Array(capView),
-});
-
-export const accountView = Type.Object({
-  id: Type.String(),
-  mode: oneOf(keyModes),
-  label: nullable(Type.String()),
-  open: Type.Boolean({ description: "Billed afterwards: no balance is needed." }),
-  status: oneOf(["active", "closed"] as const),
-  created_at: moment,
-  credit: nullable(creditStanding),
-  budget: nullable(budgetStanding),
-  caps: Type.Array(capView),
-  key_caps: Type.Array(Type.Pick(capView, ["limit", "period", "models"]), {
-    description: "What new keys get.",
-  }),
-  keys: Type.Array(accountKeyView),
-});
-export type AccountView = Static<typeof accountView>;
-
-export const accountList = Type.Object({ data: Type.Array(accountView) });
 
 export const keyView = Type.Object(keyFields);
 export type KeyView = Static<typeof keyView>;
@@ -123,16 +112,40 @@ export const issuedKeyView = Type.Object({
 });
 export type IssuedKeyView = Static<typeof issuedKeyView>;
 
-const closed = { additionalProperties: false } as const;
-
-export const keyChangesBody = Type.Partial(Type.Object(attributes), closed);
+export const keyChangesBody = Type.Partial(Type.Object({ ...attributes, caps: capsBody }), closed);
 export type KeyChangesBody = Static<typeof keyChangesBody>;
+
+export const openingCredit = Type.Number({ minimum: 0, description: "Opening balance, in credits." });
+export const billedAfterwards = Type.Boolean({ description: "Billed afterwards: no balance is needed." });
 
 export const newKeyBody = Type.Object(
   {
-    mode: oneOf(keyModes),
-    credit: Type.Optional(Type.Number({ minimum: 0, description: "Opening balance of a credit key." })),
+    mode: Type.Optional(oneOf(keyModes)),
+    account: Type.Optional(
+      Type.String({
+        description: "The id or label of the account that it draws on; absent: one of its own.",
+      }),
+    ),
+    credit: Type.Optional(openingCredit),
+    open: Type.Optional(billedAfterwards),
     ...keyChangesBody.properties,
+  },
+  closed,
+);
+export type NewKeyBody = Static<typeof newKeyBody>;
+
+export const moveBody = Type.Object(
+  { account: Type.String({ minLength: 1, description: "The other account's id or label." }) },
+  closed,
+);
+
+export const extendBody = Type.Object(
+  {
+    amount: Type.Number({ exclusiveMinimum: 0, description: "Credits or tokens, for the running period." }),
+    cap: Type.Optional(
+      Type.String({ description: "Which cap, where it has several: `month`, `week:claude-opus-*`." }),
+    ),
+    note: Type.String({ minLength: 1, description: "Why; kept in the audit log." }),
   },
   closed,
 );

@@ -16,9 +16,8 @@ export function accountsCloseCommand(terminal: Terminal): Command {
     .option("--yes", "do not ask")
     .addHelpText("after", examples(["sluice accounts close atlas --yes", "in scripts"]))
     .action(async (name: string, options: Options) => {
-      const { closeAccount, findAccount, readAccountView } = await import(
-        "../../../admin/operations/accounts.ts"
-      );
+      const { readAccountView } = await import("../../../admin/operations/account-view.ts");
+      const { closeAccount, findAccount } = await import("../../../admin/operations/accounts.ts");
       let id = name;
       await withStore(terminal, options, {}, async (context) => {
         const account = await findAccount(context, name);

@@ -44,9 +44,10 @@ export function accountsCreateCommand(terminal: Terminal): Command {
     )
     .action(async (options: Options) => {
       const { mode, label, credit, budget, period, open, cap, keyCap } = options;
-      const { createAccount, readAccountView } = await import("../../../admin/operations/accounts.ts");
+      const { readAccountView } = await import("../../../admin/operations/account-view.ts");
+      const { createAccount } = await import("../../../admin/operations/accounts.ts");
       await withStore(terminal, options, { create: true }, async (context) => {
-        const account = await createAccount(context, {
+        const { account, detail } = await createAccount(context, {
           mode,
           label,
           creditNano: credit,
@@ -56,7 +57,7 @@ export function accountsCreateCommand(terminal: Terminal): Command {
           caps: cap,
           keyCaps: keyCap,
         });
-        await auditChange(context, "account.create", account, label);
+        await auditChange(context, "account.create", account, detail);
         const output = { json: options.json === true, place: context.place };
         showAccount(await readAccountView(context, account), output, terminal);
       });

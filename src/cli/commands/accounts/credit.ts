@@ -49,13 +49,13 @@ async function enter(
   options: Options,
   terminal: Terminal,
 ): Promise<void> {
-  const { entryDetail } = await import("../../../admin/operations/entry-text.ts");
-  const { enterCredit, readAccountView } = await import("../../../admin/operations/accounts.ts");
+  const { readAccountView } = await import("../../../admin/operations/account-view.ts");
+  const { enterCredit } = await import("../../../admin/operations/accounts.ts");
   await withStore(terminal, options, { writes: true }, async (context) => {
     const { reference, note } = options;
-    const { account, repeated } = await enterCredit(context, name, kind, { amountNano, reference, note });
+    const { account, detail } = await enterCredit(context, name, kind, { amountNano, reference, note });
     const action = kind === "topup" ? "account.topup" : "account.adjust";
-    await auditChange(context, action, account, entryDetail(amountNano, repeated));
+    await auditChange(context, action, account, detail);
     const output = { json: options.json === true, place: context.place };
     showAccount(await readAccountView(context, account), output, terminal);
   });

@@ -9,7 +9,7 @@ export function accountsListCommand(terminal: Terminal): Command {
   return newDataCommand("list", "List the accounts that are more than one key's own")
     .addHelpText("after", examples(["sluice accounts list", ""]))
     .action(async (options: DataOptions) => {
-      const { listAccountViews } = await import("../../../admin/operations/accounts.ts");
+      const { listAccountViews } = await import("../../../admin/operations/account-view.ts");
       await withStore(terminal, options, {}, async (context) => {
         const views = await listAccountViews(context);
         if (options.json) printJson(views, terminal);

@@ -9,7 +9,8 @@ export function accountsShowCommand(terminal: Terminal): Command {
     .argument("<account>", "its id or label")
     .addHelpText("after", examples(["sluice accounts show atlas", ""]))
     .action(async (name: string, options: DataOptions) => {
-      const { findAccount, readAccountView } = await import("../../../admin/operations/accounts.ts");
+      const { readAccountView } = await import("../../../admin/operations/account-view.ts");
+      const { findAccount } = await import("../../../admin/operations/accounts.ts");
       await withStore(terminal, options, {}, async (context) => {
         const view = await readAccountView(context, await findAccount(context, name));
         showAccount(view, { json: options.json === true }, terminal);

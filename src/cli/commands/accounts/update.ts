@@ -13,6 +13,7 @@ interface Options extends DataOptions {
   readonly label?: string;
   readonly budget?: number | "none";
   readonly period?: BudgetPeriod;
+  readonly open?: boolean;
   readonly cap?: readonly WrittenCap[];
   readonly keyCap?: readonly WrittenCap[];
 }
@@ -23,21 +24,25 @@ export function accountsUpdateCommand(terminal: Terminal): Command {
     .option("--label <text>", "a name for people")
     .option("--budget <n|none>", "tokens per period", orWord("none", atLeastZero))
     .addOption(new Option("--period <period>", "the budget's period").choices(budgetPeriods))
+    .option("--open", "billed afterwards from now on: no balance is needed")
+    .option("--no-open", "needs a balance from now on; what is owed has to be topped up before")
     .addOption(capOption("cap", "takes the place of all its caps; repeatable"))
     .addOption(capOption("key-cap", "the cap that each new key gets; repeatable"))
     .addHelpText("after", examples(["sluice accounts update atlas --cap 20/day --cap 300/month", ""]))
     .action(async (name: string, options: Options) => {
-      const { label, budget, period, cap, keyCap } = options;
-      const { readAccountView, updateAccount } = await import("../../../admin/operations/accounts.ts");
+      const { label, budget, period, open, cap, keyCap } = options;
+      const { readAccountView } = await import("../../../admin/operations/account-view.ts");
+      const { updateAccount } = await import("../../../admin/operations/accounts.ts");
       await withStore(terminal, options, { writes: true }, async (context) => {
-        const account = await updateAccount(context, name, {
+        const { account, detail } = await updateAccount(context, name, {
           label,
           budgetTokens: budget === "none" ? null : budget,
           period,
+          isOpen: open,
           caps: cap,
           keyCaps: keyCap,
         });
-        await auditChange(context, "account.update", account);
+        await auditChange(context, "account.update", account, detail);
         const output = { json: options.json === true, place: context.place };
         showAccount(await readAccountView(context, account), output, terminal);
       });

@@ -24,8 +24,9 @@ export function keysExtendCommand(terminal: Terminal): Command {
       const { extendKey } = await import("../../../admin/operations/key-account.ts");
       const { readKeySummary } = await import("../../../admin/operations/key-summary.ts");
       await withStore(terminal, options, { writes: true }, async (context) => {
-        const key = await extendKey(context, name, amount, options.cap);
-        await auditChange(context, "key.extend", key, `+${amount} ${options.cap ?? ""}: ${options.note}`);
+        const { cap, note } = options;
+        const { key, detail } = await extendKey(context, name, { amount, cap, note });
+        await auditChange(context, "key.extend", key, detail);
         const output = { done: "updated", json: options.json === true, place: context.place } as const;
         showKey(await readKeySummary(context, key), output, terminal);
       });

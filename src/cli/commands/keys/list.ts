@@ -44,9 +44,11 @@ function nothing(options: Options): string {
 
 function asTable(views: readonly KeySummary[], nowMs: number, terminal: Terminal): string {
   const { style } = terminal;
+  const hasOwners = views.some(({ owner }) => owner !== null);
   const rows = views.map((view) => [
     style.bold(view.prefix),
     view.label ?? style.dim("–"),
+    ...(hasOwners ? [view.owner ?? style.dim("–")] : []),
     view.mode,
     colorStatus(view.status, style),
     left(view),
@@ -61,6 +63,7 @@ function asTable(views: readonly KeySummary[], nowMs: number, terminal: Terminal
   const columns = [
     { title: "KEY" },
     { title: "LABEL", elastic: true },
+    ...(hasOwners ? ([{ title: "OWNER", elastic: true }] as const) : []),
     { title: "MODE" },
     { title: "STATUS" },
     { title: "LEFT", align: "right" },

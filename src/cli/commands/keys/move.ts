@@ -14,8 +14,8 @@ export function keysMoveCommand(terminal: Terminal): Command {
       const { moveKey } = await import("../../../admin/operations/key-account.ts");
       const { readKeySummary } = await import("../../../admin/operations/key-summary.ts");
       await withStore(terminal, options, { writes: true }, async (context) => {
-        const key = await moveKey(context, name, options.account);
-        await auditChange(context, "key.move", key, key.accountId);
+        const { key, detail } = await moveKey(context, name, options.account);
+        await auditChange(context, "key.move", key, detail);
         const output = { done: "updated", json: options.json === true, place: context.place } as const;
         showKey(await readKeySummary(context, key), output, terminal);
       });

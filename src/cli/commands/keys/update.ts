@@ -22,23 +22,16 @@ export function keysUpdateCommand(terminal: Terminal): Command {
     )
     .addOption(capOption("cap", "takes the place of all its caps: 5/day, 20/week:claude-opus-*; repeatable"))
     .action(async (name: string, options: DataOptions & { readonly cap?: readonly WrittenCap[] }) => {
-      const update = attributesFromOptions(options);
-      const { cap } = options;
-      const isUnchanged = Object.values(update).every((value) => value === undefined);
-      if (isUnchanged && cap === undefined) {
+      const update = { ...attributesFromOptions(options), caps: options.cap };
+      if (Object.values(update).every((value) => value === undefined)) {
         throw new Misuse("name what to change, such as --label, --rpm or --expires");
       }
-      const { findKey } = await import("../../../admin/operations/find-key.ts");
-      const { capsDetail, setKeyCaps } = await import("../../../admin/operations/key-account.ts");
       const { updateKey } = await import("../../../admin/operations/update-key.ts");
       const { readKeySummary } = await import("../../../admin/operations/key-summary.ts");
       await withStore(terminal, options, { writes: true }, async (context) => {
         const known = knownNames(options, context.dir, terminal);
-        const capped = cap === undefined ? null : await setKeyCaps(context, name, cap);
-        if (capped !== null) await auditChange(context, "key.caps", capped, capsDetail(capped));
-        const updated = isUnchanged ? null : await updateKey(context, name, update, known);
-        if (updated !== null) await auditChange(context, "key.update", updated.key, updated.detail);
-        const key = await findKey(context, name);
+        const { key, detail } = await updateKey(context, name, update, known);
+        await auditChange(context, "key.update", key, detail);
         const output = { done: "updated", json: options.json === true, place: context.place } as const;
         showKey(await readKeySummary(context, key), output, terminal);
       });

@@ -1,0 +1,77 @@
+import type { Clock } from "../../base/clock.ts";
+import { creditsFromNano } from "../../base/money.ts";
+import { nextPeriodStart, periodStart } from "../../base/period.ts";
+import { effectiveStatus } from "../../keys/status.ts";
+import type { AccountRecord, AccountStanding } from "../../store/store.ts";
+import { iso, isoOrNull } from "../iso-time.ts";
+import type { AccountView } from "../views.ts";
+import { allAccounts } from "./accounts.ts";
+import { capDocument, capStates } from "./cap-document.ts";
+import type { OperationContext } from "./context.ts";
+import { OperationRefusal } from "./refusal.ts";
+
+export async function readAccountView(
+  context: OperationContext,
+  account: AccountRecord,
+): Promise<AccountView> {
+  const [standing] = await context.store.readAccounts([account.id]);
+  if (standing === undefined)
+    throw new OperationRefusal("unknown_account", `there is no account ${account.id}`);
+  return accountView(account, standing, context.clock);
+}
+
+export async function listAccountViews(context: OperationContext): Promise<AccountView[]> {
+  const accounts = await allAccounts(context.store);
+  const standings = await context.store.readAccounts(accounts.map(({ id }) => id));
+  return standings.map((standing, index) =>
+    accountView(accounts[index] as AccountRecord, standing, context.clock),
+  );
+}
+
+function accountView(account: AccountRecord, standing: AccountStanding, clock: Clock): AccountView {
+  const { mode, period, budgetTokens } = account;
+  const { totals, keys, caps } = standing;
+  const nowMs = clock.wallMs();
+  const isCurrent = totals.periodStartMs >= periodStart(period, nowMs);
+  const used = isCurrent ? totals.periodUsed : 0;
+  return {
+    id: account.id,
+    mode,
+    label: account.label,
+    open: account.isOpen,
+    status: account.closedAtMs === null ? "active" : "closed",
+    created_at: iso(account.createdAtMs),
+    credit:
+      mode === "credit"
+        ? {
+            purchased: creditsFromNano(totals.purchased),
+            used: creditsFromNano(totals.used),
+            balance: creditsFromNano(totals.posted),
+          }
+        : null,
+    budget:
+      mode === "credit"
+        ? null
+        : {
+            tokens: budgetTokens,
+            period,
+            used,
+            remaining: budgetTokens === null ? null : Math.max(0, budgetTokens - used),
+            resets_at: isoOrNull(nextPeriodStart(period, nowMs)),
+          },
+    caps: capStates(account.caps, caps, "account_cap", nowMs).map((cap) => capDocument(cap, mode)),
+    key_caps: account.keyCaps.map(({ limit, ...rest }) => ({
+      limit: mode === "credit" ? creditsFromNano(limit) : limit,
+      period: rest.period,
+      models: rest.models,
+    })),
+    keys: keys.map((key) => ({
+      id: key.id,
+      prefix: key.prefix,
+      label: key.label,
+      owner: key.owner,
+      status: effectiveStatus(key, nowMs),
+      caps: capStates(key.caps, caps, "key_cap", nowMs).map((cap) => capDocument(cap, mode)),
+    })),
+  };
+}

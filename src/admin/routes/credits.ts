@@ -1,0 +1,14 @@
+import { maxCredits, nanoFromCredits } from "../../base/money.ts";
+import { AdminError } from "./refusal.ts";
+
+/** An amount of a body, in nano-credits. */
+export function nano(credits: number, param: string): number {
+  const amount = nanoFromCredits(credits);
+  if (amount !== null) return amount;
+  const message = `An amount is at most ${maxCredits}, and has at most nine decimals.`;
+  throw new AdminError(400, "invalid_request", message, { param });
+}
+
+export function signedNano(amount: number): number {
+  return Math.sign(amount) * nano(Math.abs(amount), "amount");
+}
