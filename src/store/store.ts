@@ -1,4 +1,5 @@
 import type { AdminRecords } from "./admin-records.ts";
+import type { AlertRecords } from "./alert-records.ts";
 import type { StoreFiles } from "./files.ts";
 import type { StoreStats, Trouble } from "./health.ts";
 import type { NodeRecords } from "./node-records.ts";
@@ -31,6 +32,7 @@ import type {
 import type { GroupFigures, Reports } from "./reports.ts";
 
 export type * from "./admin-records.ts";
+export type * from "./alert-records.ts";
 export type * from "./figures.ts";
 export { errorRate, sumFigures } from "./figures.ts";
 export type * from "./files.ts";
@@ -138,6 +140,7 @@ export interface Store {
   readonly reports: Reports;
   /** The admin API's own records. */
   readonly admin: AdminRecords;
+  readonly alerts: AlertRecords;
 
   /** Null for a store that is not made of files. */
   readonly files: StoreFiles | null;

@@ -132,6 +132,12 @@ export const copiedTables: readonly CopiedTable[] = [
     ...texts("actor", "address", "action", "target", "detail"),
   }),
   table("admin_token", ["id"], { ...numbers("id"), ...texts("hash") }),
+  table("findings", ["source"], { ...texts("source", "findings"), ...numbers("until_ms") }),
+  table("alerts", ["id"], { ...texts("id", "finding"), ...numbers("level") }),
+  table("alert_posts", ["no"], {
+    ...numbers("no", "made_at_ms", "due_at_ms"),
+    ...texts("alert_id", "body"),
+  }),
   table("progress", ["id"], {
     ...numbers("id", "revision", "entries_through", "endings_through"),
   }),

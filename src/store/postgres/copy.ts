@@ -266,6 +266,7 @@ const numberedTables = [
   ["given_ids", "no"],
   ["caller_ids", "no"],
   ["audit_log", "id"],
+  ["alert_posts", "no"],
 ] as const;
 
 /** The next row gets a number of its own. Keys and accounts are numbered together. */

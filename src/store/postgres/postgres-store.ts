@@ -50,6 +50,7 @@ import { rollUp } from "./rollup.ts";
 import { settledThrough } from "./settled-ids.ts";
 import * as accounts from "./tables/account-table.ts";
 import { PostgresAdminRecords } from "./tables/admin-records.ts";
+import { PostgresAlertRecords } from "./tables/alert-records.ts";
 import { auditSums } from "./tables/audit.ts";
 import { insertCallerIds, pruneCallerIds } from "./tables/caller-id-table.ts";
 import { allCapTotals, capTotalsOf, extendCap, setCaps } from "./tables/cap-table.ts";
@@ -79,6 +80,7 @@ const auditDeadlineMs = 1_800_000;
 export class PostgresStore implements Store {
   readonly reports: PostgresReports;
   readonly admin: PostgresAdminRecords;
+  readonly alerts: PostgresAlertRecords;
   readonly files = null;
   readonly nodes: NodeRecords = { list: () => listNodes(this.#database.read) };
   readonly #parts: PostgresStoreParts;
@@ -93,6 +95,7 @@ export class PostgresStore implements Store {
     this.#given = new WriteQueue((items) => insertGivenIds(this.#database.changeSurely, items));
     this.reports = new PostgresReports(this.#database);
     this.admin = new PostgresAdminRecords(this.#database);
+    this.alerts = new PostgresAlertRecords(this.#database);
   }
 
   load(): Promise<Snapshot> {

@@ -15,6 +15,7 @@ import seventh from "./migrations/007.sql" with { type: "text" };
 import eighth from "./migrations/008.sql" with { type: "text" };
 import ninth from "./migrations/009.sql" with { type: "text" };
 import tenth from "./migrations/010.sql" with { type: "text" };
+import eleventh from "./migrations/011.sql" with { type: "text" };
 
 /** The schema's version is the number of migrations that have run; it is kept in `user_version`. */
 export const migrations: readonly string[] = [
@@ -28,6 +29,7 @@ export const migrations: readonly string[] = [
   eighth,
   ninth,
   tenth,
+  eleventh,
 ];
 
 export interface MigrationOptions {

@@ -47,6 +47,7 @@ import { type FilesParts, SqliteFiles } from "./files/store-files.ts";
 import { SqliteReports } from "./reports/reports.ts";
 import { AccountTable } from "./tables/account-table.ts";
 import { SqliteAdminRecords } from "./tables/admin-records.ts";
+import { SqliteAlertRecords } from "./tables/alert-records.ts";
 import { CallerIdTable } from "./tables/caller-id-table.ts";
 import { CapTable } from "./tables/cap-table.ts";
 import { EntryTable } from "./tables/entry-table.ts";
@@ -70,6 +71,7 @@ export class SqliteStore implements JournaledStore {
   readonly nodes = null;
   readonly reports: SqliteReports;
   readonly admin: SqliteAdminRecords;
+  readonly alerts: SqliteAlertRecords;
   readonly files: SqliteFiles;
   readonly #parts: StoreParts;
   readonly #database: Database;
@@ -101,6 +103,7 @@ export class SqliteStore implements JournaledStore {
     this.#usage = new UsageTable(database);
     this.reports = new SqliteReports(database, parts.timeoutMs);
     this.admin = new SqliteAdminRecords(database, parts.timeoutMs);
+    this.alerts = new SqliteAlertRecords(database, parts.timeoutMs);
     this.files = new SqliteFiles(parts);
   }
 

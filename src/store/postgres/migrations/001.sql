@@ -395,6 +395,38 @@ CREATE TABLE sessions (
   ends_at_ms int8 NOT NULL
 );
 
+-- What a gateway has found that needs an operator's attention, or an audit, as a JSON array; believed until then.
+CREATE TABLE findings (
+  source text PRIMARY KEY,
+  findings text NOT NULL,
+  until_ms int8 NOT NULL
+);
+
+-- Alerts that have begun and not ended. `level` is the highest threshold that was reached, in percent; 0 without any.
+CREATE TABLE alerts (
+  id text PRIMARY KEY,
+  level int NOT NULL,
+  finding text NOT NULL
+);
+
+-- What is still to be sent, for a day at most.
+CREATE TABLE alert_posts (
+  no int8 PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
+  alert_id text NOT NULL,
+  body text NOT NULL,
+  made_at_ms int8 NOT NULL,
+  due_at_ms int8 NOT NULL
+);
+CREATE INDEX alert_posts_by_alert ON alert_posts (alert_id, no);
+
+-- One row: the gateway that sends them, as long as it renews this.
+CREATE TABLE alert_sender (
+  id int PRIMARY KEY CHECK (id = 1),
+  gateway text NOT NULL,
+  until timestamptz NOT NULL
+) WITH (fillfactor = 20);
+INSERT INTO alert_sender (id, gateway, until) VALUES (1, '', '-infinity');
+
 -- One row: entries and endings up to these ids are counted in the sums below.
 CREATE TABLE rollups (
   id int PRIMARY KEY CHECK (id = 1),

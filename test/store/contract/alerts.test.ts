@@ -1,0 +1,143 @@
+import { expect } from "bun:test";
+import { msPerDay } from "../../../src/base/clock.ts";
+import { FakeClock } from "../../support/clock.ts";
+import { testEachStore } from "../each-store.ts";
+import { keyRecord, settleItem } from "../fixtures.ts";
+
+const clock = new FakeClock();
+const nowMs = clock.wallMs();
+const longAgo = { createdAtMs: nowMs - 30 * msPerDay };
+
+testEachStore(
+  "balances, budgets and caps are listed from 80 % on, of keys and accounts in use",
+  async (database) => {
+    const store = await database.openGateway(clock);
+    const used = async (overrides: Parameters<typeof keyRecord>[0], credit: number, charged: number) => {
+      const key = keyRecord({ ...longAgo, ...overrides });
+      await store.insertKey(key, credit);
+      await store.charge([settleItem(key.id, charged, { atMs: nowMs - 8 * msPerDay, countedAtMs: nowMs })]);
+      return key.id;
+    };
+    const balance = await used({ label: "ci" }, 100, 80);
+    const budget = await used({ mode: "token_budget", budgetTokens: 100, period: "none" }, 0, 95);
+    await used({}, 100, 40);
+    await used({ isOpen: true }, 0, 100);
+    await store.updateKey(await used({}, 100, 100), { status: "revoked" });
+    await used({ expiresAtMs: nowMs - 1 }, 100, 100);
+    const capped = await used({}, 100_000, 45);
+    await store.setCaps(
+      { keyId: capped },
+      [
+        { limit: 50, period: "month", models: "house-*" },
+        { limit: 100, period: "week", models: null },
+      ],
+      nowMs,
+    );
+    const listed = await store.alerts.drawnBounds(nowMs);
+    expect(listed).toHaveLength(3);
+    expect(listed.find(({ keyId }) => keyId === balance)).toMatchObject({
+      bound: "balance",
+      label: "ci",
+      limit: 100,
+      used: 80,
+      capNo: null,
+    });
+    expect(listed.find(({ keyId }) => keyId === budget)).toMatchObject({
+      bound: "budget",
+      limit: 100,
+      used: 95,
+    });
+    expect(listed.find(({ keyId }) => keyId === capped)).toMatchObject({
+      bound: "key_cap",
+      limit: 50,
+      used: 45,
+      period: "month",
+      models: "house-*",
+    });
+    // In the next month nothing is used of the cap.
+    expect(await store.alerts.drawnBounds(nowMs + 31 * msPerDay)).toHaveLength(2);
+    await store.close();
+  },
+);
+
+testEachStore("an account that several keys draw on is listed as itself", async (database) => {
+  const store = await database.openGateway(clock);
+  const [one, other] = [keyRecord(longAgo), keyRecord(longAgo)];
+  for (const key of [one, other]) await store.insertKey(key, 10);
+  await store.moveKey(other.id, one.accountId);
+  const charge = { atMs: nowMs, countedAtMs: nowMs, accountId: one.accountId };
+  await store.charge([settleItem(one.id, 4, charge), settleItem(other.id, 5, charge)]);
+  expect(await store.alerts.drawnBounds(nowMs)).toMatchObject([
+    { bound: "balance", accountId: one.accountId, keyId: null, limit: 10, used: 9 },
+  ]);
+  await store.close();
+});
+
+testEachStore("keys that expire soon are listed, the first to expire first", async (database) => {
+  const store = await database.openOperator(clock);
+  const expiring = async (inDays: number, overrides = {}) => {
+    const key = keyRecord({ ...longAgo, expiresAtMs: nowMs + inDays * msPerDay, ...overrides });
+    await store.insertKey(key, 0);
+    return key.id;
+  };
+  const later = await expiring(7);
+  const first = await expiring(1);
+  await expiring(8);
+  await expiring(-1);
+  await expiring(1, { status: "revoked" });
+  const listed = await store.alerts.expiringKeys(nowMs, nowMs + 7 * msPerDay);
+  expect(listed.map(({ id }) => id)).toEqual([first, later]);
+  await store.close();
+});
+
+testEachStore("what a source has found is replaced by it, and believed for a time", async (database) => {
+  const store = await database.openOperator(clock);
+  await store.alerts.publish("a", "[1]", 0, 50);
+  await store.alerts.publish("b", "[2]", 0, 100);
+  await store.alerts.publish("b", "[3]", 0, 100);
+  expect(await store.alerts.published(10)).toEqual(["[1]", "[3]"]);
+  expect(await store.alerts.published(50)).toEqual(["[3]"]);
+  await store.alerts.publish("b", "[4]", 60, 70);
+  expect(await store.alerts.published(10)).toEqual(["[4]"]);
+  await store.close();
+});
+
+testEachStore("posts outlast a restart, and those of one alert keep their order", async (database) => {
+  const store = await database.openGateway(clock);
+  const post = (alertId: string, body: string) => ({ alertId, body, madeAtMs: 100 });
+  await store.alerts.recordAlerts({
+    begun: [
+      { id: "x", level: 80, finding: "{}" },
+      { id: "y", level: 0, finding: "{}" },
+    ],
+    ended: [],
+    posts: [post("x", "begin x"), post("y", "begin y")],
+  });
+  await store.alerts.recordAlerts({
+    begun: [{ id: "y", level: 95, finding: "{1}" }],
+    ended: ["x"],
+    posts: [post("x", "end x")],
+  });
+  await store.close();
+  const again = await database.openGateway(clock);
+  const { alerts } = again;
+  expect(await alerts.begun()).toEqual([{ id: "y", level: 95, finding: "{1}" }]);
+  expect(await alerts.duePosts(99, 10)).toEqual([]);
+  const [first, second, ...none] = await alerts.duePosts(100, 10);
+  expect([first?.body, second?.body, none]).toEqual(["begin x", "begin y", []]);
+  await alerts.postponePost(first?.no ?? 0, 200);
+  await alerts.removePost(second?.no ?? 0);
+  expect(await alerts.duePosts(199, 10)).toEqual([]);
+  await alerts.removePost(first?.no ?? 0);
+  expect((await alerts.duePosts(100, 10)).map(({ body }) => body)).toEqual(["end x"]);
+  await again.close();
+});
+
+testEachStore("of several gateways one sends alerts", async (database) => {
+  const store = await database.openOperator(clock);
+  expect(await store.alerts.lead("a", 60_000)).toBe(true);
+  expect(await store.alerts.lead("a", 60_000)).toBe(true);
+  // A folder has one gateway.
+  expect(await store.alerts.lead("b", 60_000)).toBe(store.nodes === null);
+  await store.close();
+});
