@@ -26,12 +26,14 @@ export const defaults = {
   priority: 1,
   weight: 1,
   cache: "auto",
+  affinity: "conversation",
   timeouts: { connect: 10, streamFirstByte: 120, gap: 120 },
   /** 2026-01-01. The model list needs a date, and it should not change with each start. */
   modelCreatedSeconds: 1_767_225_600,
 } as const;
 
 export const cacheSettings = ["auto", "none"] as const;
+export const affinities = ["conversation", "none"] as const;
 
 export const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
 

@@ -87,6 +87,7 @@ function buildModel(
       allow: model.allow ?? [],
       capabilities: model.capabilities ?? {},
       cache: model.cache ?? defaults.cache,
+      affinity: model.affinity ?? defaults.affinity,
       maxExchangeMs: ownLimit === undefined ? usualExchangeMs : milliseconds(ownLimit),
       deployments,
       fallbacks: model.fallbacks ?? [],

@@ -3,7 +3,7 @@ import type { SwitchedRoutes } from "../base/route-switches.ts";
 import type { ProviderDialectName } from "../dialects/registry.ts";
 
 import type { ProviderSettings, Timeouts } from "../vendors/settings.ts";
-import type { cacheSettings } from "./defaults.ts";
+import type { affinities, cacheSettings } from "./defaults.ts";
 
 /**
  * The configuration as the program uses it: with defaults, secrets resolved, references checked, times in milliseconds.
@@ -119,6 +119,7 @@ export interface DeploymentSettings {
 }
 
 export type CacheSetting = (typeof cacheSettings)[number];
+export type Affinity = (typeof affinities)[number];
 
 export interface ModelSettings {
   readonly id: string;
@@ -139,6 +140,8 @@ export interface ModelSettings {
   readonly capabilities: Readonly<Record<string, unknown>>;
   /** Whether translated requests to Claude are marked for its cache. */
   readonly cache: CacheSetting;
+  /** Whether a conversation stays with one deployment and one credential. */
+  readonly affinity: Affinity;
   /** The longest that an exchange with it may take: its own limit, or the server's. */
   readonly maxExchangeMs: number;
   /** At least one. The first one's provider is shown as the model's `provider`. */

@@ -62,6 +62,7 @@ async function countTokens(gateway: Gateway, exchange: Exchange): Promise<Respon
     model,
     scope,
     credential,
+    conversation: null,
     keyId: key.id,
     clientDialect: client,
     stream: false,

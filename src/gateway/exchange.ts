@@ -45,6 +45,8 @@ export class Exchange {
   model: ModelSettings | null = null;
   /** The alias that the client asked for the model by; null if it was the model's id. */
   askedModel: string | null = null;
+  /** The client's own name for the conversation; null if it has none. */
+  session: string | null = null;
   /** The one that answers or, before that, the one tried last. */
   deployment: Deployment | null = null;
   stream = false;

@@ -25,6 +25,7 @@ import type { Gateway } from "./gateway.ts";
 import { largeBodyBytes } from "./large/is-large.ts";
 import { largeTurns } from "./large/large-turns.ts";
 import { refuseOverlongInput } from "./request/context-window.ts";
+import { sessionOf } from "./request/conversation.ts";
 import { claimIdempotency, replay } from "./request/idempotent.ts";
 import { continuationOf } from "./request/provider-id-owners.ts";
 import { readRequest, withoutValues } from "./request/read-request.ts";
@@ -60,6 +61,7 @@ export async function generate(
   call.keepWaiting();
   const idempotencyKey = idempotencyKeyOf(call);
   exchange.stream = request.stream;
+  exchange.session = sessionOf(call.request.headers, request.truncated);
   if (!request.stream) refuseLeaving(gateway, key);
 
   const model = findModel(configured, request.modelId);

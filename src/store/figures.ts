@@ -73,6 +73,11 @@ export function sumFigures(all: Iterable<Figures>): Figures {
   return sum;
 }
 
+/** The share of the input that came from a cache; null if there was no input. */
+export function cachedInputShare({ inputTokens, cachedInputTokens }: Figures): number | null {
+  return inputTokens === 0 ? null : cachedInputTokens / inputTokens;
+}
+
 /** The share of failed exchanges among those that were admitted and ended; null if there were none. */
 export function errorRate({ completed, failed }: Pick<Figures, "completed" | "failed">): number | null {
   return completed + failed === 0 ? null : failed / (completed + failed);

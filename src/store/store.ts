@@ -34,7 +34,7 @@ import type { GroupFigures, Reports } from "./reports.ts";
 export type * from "./admin-records.ts";
 export type * from "./alert-records.ts";
 export type * from "./figures.ts";
-export { errorRate, sumFigures } from "./figures.ts";
+export { cachedInputShare, errorRate, sumFigures } from "./figures.ts";
 export type * from "./files.ts";
 export type { StoreStats, Trouble } from "./health.ts";
 export type { NodeRecord, NodeRecords } from "./node-records.ts";

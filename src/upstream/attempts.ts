@@ -66,7 +66,7 @@ export class Attempts {
 
       const hasWaited = selecting instanceof Promise || preparing instanceof Promise;
       const startedMs = hasWaited ? this.#nowMs() : nowMs;
-      const key = candidate.state.providerState.keys.pick(startedMs, plan.credential);
+      const key = candidate.state.providerState.keys.pick(startedMs, plan);
       const use = key?.use() ?? null;
       const call = new UpstreamCall(this.#context, candidate, plan, prepared.dialect);
       state.attemptBegins(candidate, isOtherKey);

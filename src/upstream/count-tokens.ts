@@ -31,7 +31,7 @@ export async function countTokens(
   if (plan.isOver || !tryTakeSlot(state)) return null;
   state.inFlight += 1;
   const call = new UpstreamCall(context, candidate, plan, prepared.dialect);
-  const key = state.providerState.keys.pick(nowMs, plan.credential);
+  const key = state.providerState.keys.pick(nowMs, plan);
   const failure = await call.begin(prepared, key?.use() ?? null, nowMs);
   if (failure !== null) return null;
   const count = call.streaming ? null : readCount(call.bytes(), prepared.dialect);

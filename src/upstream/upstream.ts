@@ -22,6 +22,11 @@ export interface Plan {
   readonly scope: string;
   /** The id of the credential that has to be used, where the request names what only that one can reach; else null. */
   readonly credential: string | null;
+  /**
+   * A hash of the client's conversation, which stays with the same deployment and credential while they can be used;
+   * null for no preference. Read only where there is a choice.
+   */
+  readonly conversation: number | null;
   /** The client's key. Breakers count per key, and no two keys share a connection. */
   readonly keyId: string;
   readonly clientDialect: ClientDialectName;

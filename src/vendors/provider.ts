@@ -62,7 +62,7 @@ export type RefusalSubject =
 /** One provider of the configuration, ready to be called. */
 export interface Provider {
   readonly settings: ProviderSettings;
-  /** Used in turn; empty if it needs none. */
+  /** Empty if it needs none. */
   readonly credentials: readonly Credential[];
   /**
    * Sends a request. Its answer goes to the receiver, which is not called before this has returned. Requests of

@@ -54,6 +54,7 @@ export function model(id: string, changes: Partial<ModelSettings> = {}): ModelSe
     capabilities: {},
     deployments: [deployment("openai")],
     cache: "auto",
+    affinity: "conversation",
     maxExchangeMs: 300_000,
     fallbacks: [],
     ...changes,

@@ -18,6 +18,8 @@ afterEach(() => provider.stop());
 
 const good = json({ id: "x" });
 
+const anyKey = { credential: null, conversation: null };
+
 describe("a pool of keys", () => {
   const keysSeen = () => provider.requests.map(({ headers }) => headers["authorization"]);
 
@@ -73,15 +75,15 @@ describe("a pool of keys", () => {
     keys.throttled(a, 0, 3000);
     keys.throttled(b, 0, 1000);
     keys.throttled(c, 0, 2000);
-    expect(keys.pick(10)).toBe(b);
+    expect(keys.pick(10, anyKey)).toBe(b);
     expect(keys.readyInMs(10)).toBe(990);
   });
 
   test("leaves a key whose quota is used up alone for a day at most", () => {
     const keys = new KeyPool([{ id: "a" }]);
-    keys.exhausted(keys.pick(0), 0, 10 * 86_400_000);
+    keys.exhausted(keys.pick(0, anyKey), 0, 10 * 86_400_000);
     expect(keys.readyInMs(0)).toBe(86_400_000);
-    keys.exhausted(keys.pick(86_400_000), 86_400_000, 1000);
+    keys.exhausted(keys.pick(86_400_000, anyKey), 86_400_000, 1000);
     expect(keys.readyInMs(86_400_000)).toBe(1000);
   });
 

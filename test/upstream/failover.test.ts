@@ -132,24 +132,6 @@ describe("the order", () => {
     for (let turn = 0; turn < 5; turn += 1) expect(await nameOf(upstream.open(plan()))).toBe("p1/real");
   });
 
-  test("by weight within one priority", async () => {
-    first.script(good);
-    second.script(good);
-    let turn = 0;
-    const random = () => (turn++ % 40) / 40;
-    const { upstream, plan } = setUp(
-      [
-        { url: first.url, weight: 3 },
-        { url: second.url, weight: 1 },
-      ],
-      { random },
-    );
-    const names = [];
-    for (let call = 0; call < 40; call += 1) names.push(await nameOf(upstream.open(plan())));
-    const share = names.filter((name) => name === "p0/real").length;
-    expect(share).toBe(30);
-  });
-
   test("the model's fallbacks last, with their own deployment in hand", async () => {
     first.script(openAiError(503, "busy"));
     second.script(good);

@@ -4,9 +4,10 @@ import type { GatewayError } from "../../src/base/errors.ts";
 import type { DeploymentSettings, ModelSettings } from "../../src/config/settings.ts";
 import type { ClientDialectName } from "../../src/dialects/registry.ts";
 import { createUpstream } from "../../src/upstream/create.ts";
-import type { CountingPlan, GenerationPlan, Opened, Upstream } from "../../src/upstream/upstream.ts";
+import { Directory } from "../../src/upstream/selection/directory.ts";
+import type { CountingPlan, GenerationPlan, Opened, Plan, Upstream } from "../../src/upstream/upstream.ts";
 import type { Prepared } from "../../src/vendors/provider.ts";
-import type { VendorKind } from "../../src/vendors/registry.ts";
+import { createProvider, type VendorKind } from "../../src/vendors/registry.ts";
 import type { ProviderSettings, Timeouts } from "../../src/vendors/settings.ts";
 import type { Dial } from "../../src/wire/http-client.ts";
 
@@ -93,6 +94,7 @@ export function setUp(places: readonly Place[], options: SetupOptions = {}): Set
         model,
         scope: "all",
         credential: null,
+        conversation: null,
         keyId: "key_a",
         requestId: "req_test",
         attemptFailed: () => {},
@@ -110,6 +112,22 @@ export function setUp(places: readonly Place[], options: SetupOptions = {}): Set
         ...changes,
       };
     },
+  };
+}
+
+/** The deployments at these places, as their selection orders them: by the names of their providers, or their own. */
+export function directoryAt(places: readonly Place[]) {
+  const directory = new Directory(
+    { models: modelsAt(places, []), providers: providersAt(places) },
+    (settings) => createProvider(settings, {}),
+    Math.random,
+  );
+  return {
+    plan: setUp(places).plan,
+    order: (plan: Plan, by: "provider" | "name" = "provider") =>
+      directory
+        .order(plan, 0)
+        .map(({ deployment }) => (by === "name" ? deployment.name : deployment.provider.settings.name)),
   };
 }
 
@@ -155,6 +173,7 @@ function modelsAt(places: readonly Place[], fallbacks: readonly string[]): Model
     allow: [],
     capabilities: {},
     cache: "auto",
+    affinity: "conversation",
     maxExchangeMs: 300_000,
     deployments: places.flatMap((place, index) =>
       (place.model ?? "m") === id ? [deploymentAt(place, nameOf(place, index))] : [],

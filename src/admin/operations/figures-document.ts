@@ -1,5 +1,5 @@
 import { creditsFromNano } from "../../base/money.ts";
-import { errorRate, type Figures } from "../../store/store.ts";
+import { cachedInputShare, errorRate, type Figures } from "../../store/store.ts";
 import type { FiguresView } from "../views.ts";
 
 /** The figures under the names that the admin API, the dashboard and `--json` share. */
@@ -15,6 +15,7 @@ export function figuresDocument(figures: Figures): FiguresView {
     error_rate: errorRate(figures),
     input_tokens: figures.inputTokens,
     cached_input_tokens: figures.cachedInputTokens,
+    cached_input_share: cachedInputShare(figures),
     output_tokens: figures.outputTokens,
     spend: creditsFromNano(figures.spendNano),
     cancelled_spend: creditsFromNano(figures.cancelledSpendNano),

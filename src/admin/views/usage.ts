@@ -21,6 +21,9 @@ const sums = {
   ),
   input_tokens: count,
   cached_input_tokens: count,
+  cached_input_share: nullable(
+    Type.Number({ minimum: 0, maximum: 1, description: "`cached_input_tokens` among `input_tokens`." }),
+  ),
   output_tokens: count,
   spend: Type.Number({ description: "Credits: the sum of the ledger's charges, cancelled calls included." }),
   cancelled_spend: Type.Number({ description: "The part of `spend` that cancelled calls were charged." }),

@@ -2,7 +2,7 @@ import { type Command, Option } from "commander";
 import type { OperationContext } from "../../admin/operations/context.ts";
 import type { UsageReport } from "../../admin/operations/usage-report.ts";
 import type { FiguresView, UsageView } from "../../admin/views.ts";
-import type { Figures } from "../../store/store.ts";
+import { cachedInputShare, type Figures } from "../../store/store.ts";
 import { since } from "../arguments.ts";
 import { chosenTime, sinceHelp, timeInWords, untilHelp } from "../chosen-time.ts";
 import { type DataOptions, examples, newDataCommand } from "../help.ts";
@@ -112,7 +112,7 @@ function asTable(
     warned(figures.failed),
     ...(hasRefused ? [warned(figures.refused)] : []),
     count(figures.inputTokens),
-    count(figures.cachedInputTokens),
+    cached(figures),
     count(figures.outputTokens),
     credits(figures.spendNano),
     ...(hasListCost ? [credits(figures.listCostNano)] : []),
@@ -132,6 +132,12 @@ function asTable(
   const range = `${timeInWords(report).replace("from", "From")}.`;
   const lines = [range, ...notes(report.total)];
   return [table(columns, [...rows, total], terminal), ...lines.map(style.dim)].join("\n");
+}
+
+/** How many tokens came from a cache, and their share of the input. */
+function cached(figures: Figures): string {
+  const share = cachedInputShare(figures) ?? 0;
+  return share === 0 ? "0" : `${count(figures.cachedInputTokens)} (${Math.round(share * 100)} %)`;
 }
 
 /** Notes on what the columns cannot show. */

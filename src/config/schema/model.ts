@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import { cacheSettings, defaults } from "../defaults.ts";
+import { affinities, cacheSettings, defaults } from "../defaults.ts";
 import { closed, dialect, maxTokensField, modelTimeoutsSchema } from "./parts.ts";
 import { priceSchema } from "./price.ts";
 
@@ -129,6 +129,16 @@ export const modelSchema = Type.Object(
           default: defaults.cache,
           description:
             "Claude, asked by clients of OpenAI's dialects: whether conversations with tools are marked for its cache.",
+        },
+      ),
+    ),
+    affinity: Type.Optional(
+      Type.Union(
+        affinities.map((affinity) => Type.Literal(affinity)),
+        {
+          default: defaults.affinity,
+          description:
+            "Whether a conversation stays with one deployment and one API key, where the provider has cached its prompt.",
         },
       ),
     ),

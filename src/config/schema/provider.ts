@@ -21,7 +21,7 @@ export const providerSchema = Type.Object(
     ),
     api_key: Type.Optional(
       Type.Union([secret, Type.Array(secret, { minItems: 1 })], {
-        description: "A secret, written `env:NAME` or `file:/path`, or several, which are used in turn.",
+        description: "A secret, written `env:NAME` or `file:/path`, or several, one for each conversation.",
       }),
     ),
     base_url: Type.Optional(

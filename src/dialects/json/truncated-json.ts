@@ -57,7 +57,8 @@ const room = new Uint8Array(256 * 1024);
 
 /**
  * Null if the body should be parsed whole: it is small, mostly structure or mostly images, or it is invalid, so that
- * errors are reported in one place. Strings that are direct members of the body, such as the model's name, are kept.
+ * errors are reported in one place. Strings of the body's two outermost levels, such as the
+ * model's name and the user's id, are kept.
  */
 export function truncateJson(bytes: Uint8Array, maxDepth: number): TruncatedJson | null {
   if (bytes.length < smallestBody || !isUtf8(bytes)) return null;
@@ -78,7 +79,7 @@ export function truncateJson(bytes: Uint8Array, maxDepth: number): TruncatedJson
       at = endOfText(bytes, view, open, text);
       if (at === notJson) return null;
       const length = at - open - 1;
-      if (length < shortestCut || depth < 2 || isName(bytes, at)) continue;
+      if (length < shortestCut || depth < 3 || isName(bytes, at)) continue;
       written = keep(bytes, copied, open + 1, written);
       if (written >= room.length) return null;
       room[written] = remainder;

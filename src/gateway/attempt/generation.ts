@@ -9,6 +9,7 @@ import type { Deployment, GenerationPlan } from "../../upstream/upstream.ts";
 import type { Prepared } from "../../vendors/provider.ts";
 import type { Exchange } from "../exchange.ts";
 import type { LargeBodies } from "../large/large-bodies.ts";
+import { conversationHash } from "../request/conversation.ts";
 import type { ClientRequest } from "../request/request.ts";
 import type { Attempt } from "./attempt.ts";
 import { prepareAttempt, prepareLargeAttempt } from "./prepare.ts";
@@ -49,6 +50,7 @@ export class Generation implements GenerationPlan {
   attempt: Attempt | null = null;
   readonly requestId: string;
   readonly #exchange: Exchange;
+  #conversation: number | null = null;
   readonly #largeBodies: LargeBodies;
 
   constructor({
@@ -87,6 +89,12 @@ export class Generation implements GenerationPlan {
 
   get signal(): AbortSignal {
     return this.#exchange.signal;
+  }
+
+  get conversation(): number | null {
+    if (this.model.affinity === "none") return null;
+    this.#conversation ??= conversationHash(this.keyId, this.#exchange.session, this.request);
+    return this.#conversation;
   }
 
   attemptFailed(deployment: Deployment, record: AttemptRecord): void {

@@ -106,6 +106,7 @@ export interface ReadResult {
   readonly tools: OfferedTools;
   readonly estimatedInput: InputEstimate;
   readonly bodyHash: string | null;
+  readonly openingHash: number;
 }
 
 /** What a provider is sent. */

@@ -2,6 +2,7 @@ import type { JsonObject } from "../../base/json.ts";
 import { sharedCopy } from "../../base/shared-bytes.ts";
 import { estimateInput, estimateTruncatedInput } from "../../catalog/estimate.ts";
 import { removeValues } from "../../dialects/json/remove-values.ts";
+import { openingHash } from "../../dialects/opening.ts";
 import { clientDialect, providerDialect } from "../../dialects/registry.ts";
 import { parseWhole } from "../../dialects/schema/validate.ts";
 import { parseLargeEvent } from "../../dialects/sse/parse-event.ts";
@@ -44,6 +45,7 @@ export function runJob(job: Job): Result {
 function read({ bytes: sent, expected, wantsHash, without }: ReadJob): ReadResult {
   const bytes = without === undefined ? sent : shared(removeValues(sent, without));
   const { truncated, cutBytes, spans, mentions, tools } = checkRequest(bytes, expected);
+  const whole = cutBytes === 0 ? truncated : parseWhole(bytes);
   return {
     bytes,
     truncated: truncatedText(truncated),
@@ -53,8 +55,9 @@ function read({ bytes: sent, expected, wantsHash, without }: ReadJob): ReadResul
     audioInput: mentions.audioInput,
     billed: mentions.billed,
     tools,
-    estimatedInput: estimateTruncatedInput(truncated, cutBytes) ?? estimateInput(parseWhole(bytes)),
+    estimatedInput: estimateTruncatedInput(truncated, cutBytes) ?? estimateInput(whole),
     bodyHash: wantsHash ? Bun.SHA256.hash(bytes, "hex") : null,
+    openingHash: openingHash(whole),
   };
 }
 

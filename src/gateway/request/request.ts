@@ -8,6 +8,7 @@ import type { ValidationOptions } from "../../dialects/client-dialect.ts";
 import type { JsonSpans } from "../../dialects/json/json-spans.ts";
 import type { BodyChanges } from "../../dialects/json/patch.ts";
 import { inspectBody, type Mentions } from "../../dialects/names/inspect-body.ts";
+import { openingHash } from "../../dialects/opening.ts";
 import { clientDialect } from "../../dialects/registry.ts";
 import {
   dialectOf,
@@ -33,6 +34,7 @@ export interface LargeBody {
   readonly estimatedInput: InputEstimate;
   /** Null without an idempotency key. */
   readonly bodyHash: string | null;
+  readonly openingHash: number;
 }
 
 export function parseTruncated({ truncatedText }: LargeBody): JsonObject {
@@ -94,6 +96,10 @@ export class ClientRequest {
   estimateInput(): InputEstimate {
     if (this.large !== null) return this.large.estimatedInput;
     return estimateTruncatedInput(this.truncated, this.#cutBytes) ?? estimateInput(this.body);
+  }
+
+  get openingHash(): number {
+    return this.large?.openingHash ?? openingHash(this.body);
   }
 
   /**

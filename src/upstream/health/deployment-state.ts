@@ -15,7 +15,9 @@ export interface ProviderState {
 
 /** Shared by all models of the catalog that use the same upstream model of the same provider. */
 export interface DeploymentState {
-  /** `provider/upstream_model`. */
+  /** Provider and upstream model. */
+  readonly id: string;
+  /** The same for display, without the operator's account number. */
   readonly name: string;
   readonly providerState: ProviderState;
   readonly breaker: Breaker;

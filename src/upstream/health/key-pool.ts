@@ -1,4 +1,5 @@
 import { msPerDay } from "../../base/clock.ts";
+import { rankOf } from "../selection/rendezvous.ts";
 
 const rejectedPauseMs = 300_000;
 const maxPauseMs = 600_000;
@@ -8,7 +9,15 @@ interface PooledKey<Key> {
   pausedUntilMs: number;
 }
 
-/** A provider's credentials, used in turn. One that was rejected or throttled is paused for a while. */
+/** What decides which of several credentials a request uses. */
+export interface KeyChoice {
+  /** The id of the one that has to be used. */
+  readonly credential: string | null;
+  /** Requests of one conversation use the same one while it is not paused. */
+  readonly conversation: number | null;
+}
+
+/** A provider's credentials: one for each conversation, or used in turn. One that was rejected or throttled is paused for a while. */
 export class KeyPool<Key extends { readonly id: string }> {
   readonly #keys: readonly PooledKey<Key>[];
   #next = 0;
@@ -25,27 +34,28 @@ export class KeyPool<Key extends { readonly id: string }> {
     return this.#keys.length === 1 || this.#keys.some(({ key }) => key.id === id);
   }
 
-  /**
-   * Null if the provider needs no key. If all are paused, the one whose pause ends first is used. `only` is the id of the
-   * one that has to be used.
-   */
-  pick(nowMs: number, only: string | null = null): Key | null {
-    if (only !== null && this.#keys.length > 1) {
-      return this.#keys.find(({ key }) => key.id === only)?.key ?? null;
-    }
-    const count = this.#keys.length;
-    let soonest = this.#keys[0];
-    if (soonest === undefined || count === 1) return soonest?.key ?? null;
-    for (let step = 0; step < count; step += 1) {
-      const pooled = this.#keys[(this.#next + step) % count];
-      if (pooled === undefined) continue;
-      if (pooled.pausedUntilMs <= nowMs) {
-        this.#next = (this.#next + step + 1) % count;
-        return pooled.key;
-      }
-      if (pooled.pausedUntilMs < soonest.pausedUntilMs) soonest = pooled;
-    }
-    return soonest.key;
+  /** Null if the provider needs no key. If all are paused, the one whose pause ends first is used. */
+  pick(nowMs: number, choice: KeyChoice): Key | null {
+    const [first] = this.#keys;
+    if (first === undefined || this.#keys.length === 1) return first?.key ?? null;
+    const { credential } = choice;
+    if (credential !== null) return this.#keys.find(({ key }) => key.id === credential)?.key ?? null;
+    const { conversation } = choice;
+    const ranked = this.#keys.map(({ key, pausedUntilMs }, index) => ({
+      key,
+      index,
+      waitMs: Math.max(0, pausedUntilMs - nowMs),
+      rank: conversation === null ? this.#turnsUntil(index) : rankOf(key.id, 1, conversation),
+    }));
+    const picked = ranked.reduce((best, next) =>
+      (next.waitMs - best.waitMs || next.rank - best.rank) < 0 ? next : best,
+    );
+    this.#next = picked.index + 1;
+    return picked.key;
+  }
+
+  #turnsUntil(index: number): number {
+    return (index - this.#next + this.#keys.length) % this.#keys.length;
   }
 
   /** The provider does not accept the key. Returns true if another one is ready. */

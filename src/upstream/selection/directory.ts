@@ -9,6 +9,7 @@ import { Breaker } from "../health/breaker.ts";
 import type { Candidate, DeploymentState, ProviderState } from "../health/deployment-state.ts";
 import { KeyPool } from "../health/key-pool.ts";
 import type { Plan } from "../upstream.ts";
+import { rankOf } from "./rendezvous.ts";
 
 /** How many requests may wait for a slot or for the end of a cool-down, and for how long; more would only time out later. */
 export const queueLimit = 64;
@@ -23,7 +24,7 @@ export class Directory {
   readonly #providers = new Map<string, ProviderState>();
   /** By `provider/upstream_model`. */
   readonly #states = new Map<string, DeploymentState>();
-  /** By model, sorted by priority. */
+  /** By model. */
   readonly #candidates = new Map<string, readonly Candidate[]>();
   readonly #random: () => number;
 
@@ -53,60 +54,44 @@ export class Directory {
   }
 
   /**
-   * The deployments to try, in order: by priority, at random in proportion to weight within one priority, then the
-   * model's fallbacks in the same way. Only those in the key's scope. Of each model's deployments those that fail
-   * often come last, whatever their priority: a first attempt there would likely cost a second one elsewhere, and the
-   * retry budget is limited.
+   * The deployments to try, in order: by priority, within one priority by the conversation's own order, or a random one,
+   * each in proportion to weight; then the model's fallbacks in the same way. Only those in the key's scope. Of each
+   * model's deployments those that fail often come last, whatever their priority: a first attempt there would likely
+   * cost a second one elsewhere, and the retry budget is limited.
    */
-  order({ model, scope, keyId }: Plan, nowMs: number): readonly Candidate[] {
+  order(plan: Plan, nowMs: number): readonly Candidate[] {
+    const { model, scope } = plan;
     const own = this.#candidates.get(model.id) ?? [];
     if (own.length === 1 && scope === "all" && model.fallbacks.length === 0) return own;
-    const order = this.#healthyFirst(own, scope, keyId, nowMs);
-    for (const id of model.fallbacks) {
-      order.push(...this.#healthyFirst(this.#candidates.get(id) ?? [], scope, keyId, nowMs));
-    }
-    return order;
+    return [model.id, ...model.fallbacks].flatMap((id) => this.#healthyFirst(id, plan, nowMs));
   }
 
-  #healthyFirst(sorted: readonly Candidate[], scope: string, keyId: string, nowMs: number): Candidate[] {
-    const order = this.#shuffled(sorted, scope);
-    const failing = order.filter(({ state }) => state.breaker.failsOften(nowMs, keyId));
+  #healthyFirst(modelId: string, plan: Plan, nowMs: number): readonly Candidate[] {
+    const order = this.#ranked(modelId, plan);
+    const failing = order.filter(({ state }) => state.breaker.failsOften(nowMs, plan.keyId));
     if (failing.length === 0 || failing.length === order.length) return order;
     return [...order.filter((candidate) => !failing.includes(candidate)), ...failing];
   }
 
-  #shuffled(sorted: readonly Candidate[], scope: string): Candidate[] {
-    const left = sorted.filter(({ deployment }) =>
-      inScope(scope, { provider: deployment.provider.settings.name }),
+  #ranked(modelId: string, plan: Plan): readonly Candidate[] {
+    const candidates = (this.#candidates.get(modelId) ?? []).filter(({ deployment }) =>
+      inScope(plan.scope, { provider: deployment.provider.settings.name }),
     );
-    const order: Candidate[] = [];
-    while (left.length > 0) {
-      const priority = left[0]?.deployment.priority;
-      const tier = left.filter(({ deployment }) => deployment.priority === priority).length;
-      order.push(...left.splice(this.#draw(left, tier), 1));
-    }
-    return order;
-  }
-
-  /** A random index among the first `count`, by weight. */
-  #draw(candidates: readonly Candidate[], count: number): number {
-    let total = 0;
-    for (let index = 0; index < count; index += 1) total += candidates[index]?.deployment.weight ?? 0;
-    let mark = this.#random() * total;
-    for (let index = 0; index < count - 1; index += 1) {
-      mark -= candidates[index]?.deployment.weight ?? 0;
-      if (mark < 0) return index;
-    }
-    return count - 1;
+    if (candidates.length < 2) return candidates;
+    const seed = plan.conversation ?? Math.floor(this.#random() * 2 ** 32);
+    const rank = ({ deployment, state }: Candidate) => rankOf(state.id, deployment.weight, seed);
+    return candidates
+      .map((candidate) => ({ candidate, priority: candidate.deployment.priority, rank: rank(candidate) }))
+      .sort((a, b) => a.priority - b.priority || a.rank - b.rank)
+      .map(({ candidate }) => candidate);
   }
 
   #candidatesOf(model: ModelSettings): readonly Candidate[] {
-    const candidates = model.deployments.map((settings) => {
+    return model.deployments.map((settings) => {
       const state = this.#stateOf(settings);
       const { provider } = state.providerState;
       return { deployment: { ...settings, name: state.name, provider, model }, state };
     });
-    return candidates.sort((a, b) => a.deployment.priority - b.deployment.priority);
   }
 
   #stateOf({ provider, upstreamModel, maxConcurrent }: DeploymentSettings): DeploymentState {
@@ -116,6 +101,7 @@ export class Directory {
     const providerState = this.#providers.get(provider);
     assert(providerState !== undefined, `the provider ${provider} is configured`);
     const state = {
+      id,
       name: `${provider}/${shownModel(upstreamModel)}`,
       providerState,
       breaker: new Breaker(),

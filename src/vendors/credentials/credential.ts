@@ -12,7 +12,7 @@ export interface UnsignedRequest {
   readonly body: Uint8Array | string;
 }
 
-/** Something that a provider accepts: a key, a token, a pair of keys to sign with. Several are used in turn. */
+/** Something that a provider accepts: a key, a token, a pair of keys to sign with. Several share the conversations. */
 export interface Credential {
   /** Unique within the provider and stable across restarts: a digest, never the secret itself. */
   readonly id: string;

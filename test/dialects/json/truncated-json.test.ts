@@ -49,10 +49,11 @@ describe("a long body", () => {
     expect(cutBytes).toBe(Buffer.byteLength(filler) - 1 + 400 - 1);
   });
 
-  test("keeps the texts of its own members, and every name", () => {
-    const body = { model: longText, system: filler, metadata: { [longText]: 1, [`${longText}!`]: longText } };
+  test("keeps the texts of its own members and of objects among them, and every name", () => {
+    const metadata = { [longText]: 1, [`${longText}!`]: longText, deeper: { [longText]: longText } };
+    const body = { model: longText, system: filler, metadata };
     const { truncated } = parseBody(bytesOf(JSON.stringify(body)));
-    expect(truncated).toEqual({ ...body, metadata: { [longText]: 1, [`${longText}!`]: "~" } });
+    expect(truncated).toEqual({ ...body, metadata: { ...metadata, deeper: { [longText]: "~" } } });
   });
 
   test("is outlined again into the same memory, which the first one's values do not notice", () => {

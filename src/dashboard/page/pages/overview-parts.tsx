@@ -40,7 +40,7 @@ export function Tiles({ overview }: { overview: OverviewView }) {
       <Tile
         name="Tokens"
         value={shortCount(tokens)}
-        note={`${shortCount(totals.input_tokens)} in · ${shortCount(totals.output_tokens)} out`}
+        note={`${shortCount(totals.input_tokens)} in, ${rate(totals.cached_input_share)} cached · ${shortCount(totals.output_tokens)} out`}
       />
       <Tile
         name="Failed"
