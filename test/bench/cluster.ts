@@ -9,6 +9,7 @@ import { growthCell } from "./growth.ts";
 import type { LoadTarget } from "./load-job.ts";
 import { type LoadProcess, startLoad } from "./load-process.ts";
 import { measurePaced, type PacedFigures } from "./paced.ts";
+import { steady } from "./payloads.ts";
 import { processorName } from "./proc.ts";
 import { align, barRows } from "./report.ts";
 import { cpu, type Measured, measureInTurns, median, ratio, speed } from "./rounds.ts";
@@ -87,7 +88,7 @@ async function compare(load: LoadProcess, cell: Cell, sqlite: Gateway, postgres:
 }
 
 async function pacedOn(load: LoadProcess, gateway: Gateway): Promise<PacedFigures> {
-  const figures = await measurePaced(load, gateway);
+  const figures = await measurePaced(load, gateway, steady);
   await gateway.stop();
   return figures;
 }

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Cell, cellBody, cellPath } from "./cells.ts";
 import type { LoadTarget } from "./load-job.ts";
-import { paths, requestBody } from "./payloads.ts";
+import { type Pacing, pacings, paths, requestBody } from "./payloads.ts";
 import { type StartedServer, startServer } from "./processes.ts";
 
 /** Something that a client can ask: a gateway, or the provider itself. */
@@ -12,7 +12,7 @@ export interface Gateway {
   /** From the start of its process until it served. */
   readonly startMs: number;
   target(cell: Cell): LoadTarget;
-  pacedTarget(): LoadTarget;
+  pacedTarget(pacing: Pacing): LoadTarget;
   stop(): Promise<void>;
 }
 
@@ -47,7 +47,12 @@ export function startBare(folder: string, providerUrl: string): Promise<Gateway>
 
 /** Both take a provider's paths as they are. */
 async function forwarding(name: GatewayName, start: () => Promise<StartedServer>): Promise<Gateway> {
-  return gateway(name, start, { authorization: "Bearer bench" }, `/paced${paths.chat}`);
+  return gateway(
+    name,
+    start,
+    { authorization: "Bearer bench" },
+    ({ provider }) => `/${provider}${paths.chat}`,
+  );
 }
 
 /** A peer that is told in headers where the provider is. */
@@ -66,7 +71,7 @@ export function startPortkey(folder: string, script: string, providerUrl: string
       env: { NODE_ENV: "production", TRUSTED_CUSTOM_HOSTS: "127.0.0.1" },
       ready: new RegExp(`localhost:(${port})`),
     });
-  return gateway("portkey", start, headers, paths.chat);
+  return gateway("portkey", start, headers);
 }
 
 export interface SluiceOptions {
@@ -94,7 +99,7 @@ export async function startSluice(
   const key = secret ?? createKey(env, program);
   const command = [...prefix, program, "serve", "--host", "127.0.0.1", "--port", "0"];
   const start = () => startServer({ command, logFile: join(folder, "sluice.log"), env });
-  return gateway(name, start, { authorization: `Bearer ${key}` }, paths.chat);
+  return gateway(name, start, { authorization: `Bearer ${key}` });
 }
 
 /** A node on a database, and means to make keys there. */
@@ -116,7 +121,7 @@ export async function startNode(folder: string, providerUrl: string, store: stri
   };
   const command = [executable, "serve", "--host", "127.0.0.1", "--port", "0"];
   const start = () => startServer({ command, logFile: join(folder, "sluice.log"), env });
-  const node = await gateway("postgres", start, {}, paths.chat);
+  const node = await gateway("postgres", start, {});
   const createKeys = (count: number) => Array.from({ length: count }, () => createKey(env));
   const [key] = createKeys(1);
   const headers = { authorization: `Bearer ${key}` };
@@ -124,7 +129,7 @@ export async function startNode(folder: string, providerUrl: string, store: stri
     ...node,
     createKeys,
     target: (cell) => ({ ...node.target(cell), headers }),
-    pacedTarget: () => ({ ...node.pacedTarget(), headers }),
+    pacedTarget: (pacing) => ({ ...node.pacedTarget(pacing), headers }),
   };
 }
 
@@ -140,7 +145,7 @@ async function gateway(
   name: GatewayName,
   start: () => Promise<StartedServer>,
   headers: Readonly<Record<string, string>>,
-  pacedPath: string,
+  pacedPath: (pacing: Pacing) => string = () => paths.chat,
 ): Promise<Gateway> {
   const startedAtMs = performance.now();
   const { url, pid, stop } = await start();
@@ -152,10 +157,10 @@ async function gateway(
     startMs,
     stop,
     target: (cell) => ({ ...common, path: cellPath(cell), body: cellBody(cell) }),
-    pacedTarget: () => ({
+    pacedTarget: (pacing) => ({
       ...common,
-      path: pacedPath,
-      body: requestBody("chat", "bench-paced", "1 KB", true),
+      path: pacedPath(pacing),
+      body: requestBody("chat", `bench-${pacing.provider}`, "1 KB", true),
     }),
   };
 }
@@ -178,10 +183,10 @@ function sluiceConfig(providerUrl: string): string {
     provider("openai", "openai", "/v1"),
     provider("anthropic", "anthropic", ""),
     provider("local", "openai-compatible", "/v1"),
-    provider("paced", "openai-compatible", "/paced/v1"),
+    ...pacings.map(({ provider: name }) => provider(name, "openai-compatible", `/${name}/v1`)),
     model("bench-openai", "openai"),
     model("bench-anthropic", "anthropic"),
     model("bench-local", "local"),
-    model("bench-paced", "paced"),
+    ...pacings.map(({ provider: name }) => model(`bench-${name}`, name)),
   ].join("\n");
 }

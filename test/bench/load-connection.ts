@@ -3,7 +3,7 @@ import { markerByte } from "./payloads.ts";
 
 /** What a connection tells about the answers it reads. */
 export interface Listener {
-  /** A part of an answer came, with this many content events in it. */
+  /** A part of an answer came, with this many content events in it; none in those that end it. */
   onEvents(connection: LoadConnection, events: number): void;
   onAnswer(connection: LoadConnection, failure: string | null): void;
 }
@@ -19,7 +19,7 @@ const lastChunk = "0\r\n\r\n";
 export class LoadConnection {
   sentAtMs = 0;
   firstEventAtMs = 0;
-  /** Between the last two parts that had content events; 0 before there are two. */
+  /** Between the last two parts, from the first content event to the end; 0 before there are two. */
   gapMs = 0;
   /** Content events of the present answer. */
   events = 0;
@@ -34,7 +34,7 @@ export class LoadConnection {
   #tail = "";
   #failure: string | null = null;
   #closing = false;
-  #lastEventAtMs = 0;
+  #lastPartAtMs = 0;
 
   constructor(request: Buffer, listener: Listener) {
     this.#request = request;
@@ -113,11 +113,11 @@ export class LoadConnection {
   #countEvents(bytes: Buffer): void {
     let events = 0;
     for (let at = bytes.indexOf(markerByte); at >= 0; at = bytes.indexOf(markerByte, at + 1)) events++;
-    if (events === 0) return;
+    if (events === 0 && this.events === 0) return;
     const nowMs = performance.now();
     if (this.events === 0) this.firstEventAtMs = nowMs;
-    else this.gapMs = nowMs - this.#lastEventAtMs;
-    this.#lastEventAtMs = nowMs;
+    else this.gapMs = nowMs - this.#lastPartAtMs;
+    this.#lastPartAtMs = nowMs;
     this.events += events;
     this.#listener.onEvents(this, events);
   }

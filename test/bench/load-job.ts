@@ -14,8 +14,10 @@ export interface LoadTarget {
 export interface LoadJob {
   readonly target: LoadTarget;
   readonly concurrency: number;
-  /** `window`: ask again and again for a time. `once`: one request per connection, until all have ended. */
+  /** `window`: ask again and again for a time. `once`: so many requests per connection, until all have ended. */
   readonly mode: "window" | "once";
+  /** With `once`. */
+  readonly requestsPerConnection?: number;
   readonly warmupMs: number;
   readonly windowMs: number;
   /** Content events that each answer must have; 0 for JSON. */
@@ -33,7 +35,7 @@ export interface LoadResult {
   readonly p99Micros: number;
   /** To the first content event; 0 for JSON. */
   readonly firstEventP50Micros: number;
-  /** Between two parts of one answer that have content events. */
+  /** Between two parts of one answer, from its first content event to its end. */
   readonly gapP99Ms: number;
   readonly longestGapMs: number;
 }

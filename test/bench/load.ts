@@ -115,8 +115,16 @@ async function runWindow(job: LoadJob): Promise<LoadResult> {
 
 async function runOnce(job: LoadJob): Promise<LoadResult> {
   const { promise: allEnded, resolve } = Promise.withResolvers<void>();
+  const { requestsPerConnection = 1 } = job;
   let open = job.concurrency;
+  const sent = new Map<LoadConnection, number>();
   const tally = new Tally(job.eventsPerAnswer, (connection) => {
+    const requests = sent.get(connection) ?? 1;
+    sent.set(connection, requests + 1);
+    if (requests < requestsPerConnection && tally.failures === 0) {
+      connection.send();
+      return;
+    }
     connection.close();
     if (--open === 0) resolve();
   });

@@ -6,8 +6,40 @@ const marker = "~";
 
 /** Content events of one stream; what a dialect sends around them comes on top. */
 export const eventsPerStream = 200;
-export const pacedEvents = 100;
-export const pacedGapMs = 50;
+
+/** A thousand streams at once, each of which the provider sends an event at a time. */
+export interface Pacing {
+  readonly name: string;
+  /** The provider's name in the configuration and its first path segment. Its model is called the same behind `bench-`. */
+  readonly provider: string;
+  readonly events: number;
+  readonly gapMs: number;
+  /** Each connection asks for so many streams, one after the other. */
+  readonly streamsPerConnection: number;
+  /** A while in which all streams run and what began them is compiled. */
+  readonly steadyMs: { readonly from: number; readonly until: number } | null;
+}
+
+export const steady: Pacing = {
+  name: "1,000 paced streams",
+  provider: "paced",
+  events: 100,
+  gapMs: 50,
+  streamsPerConnection: 1,
+  steadyMs: { from: 2500, until: 4500 },
+};
+
+/** A thousand streams end and a thousand begin at once, on a gateway that is busy with them. */
+export const turnover: Pacing = {
+  name: "1,000 streams × 64 events, 20 ms, two per connection",
+  provider: "turnover",
+  events: 64,
+  gapMs: 20,
+  streamsPerConnection: 2,
+  steadyMs: null,
+};
+
+export const pacings = [steady, turnover];
 
 export const paths: Readonly<Record<ClientDialectName, string>> = {
   chat: "/v1/chat/completions",

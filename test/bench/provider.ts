@@ -1,13 +1,13 @@
 import type { Socket } from "bun";
 import type { ClientDialectName } from "../../src/dialects/registry.ts";
 
-import { answers, eventsPerStream, pacedEvents, pacedGapMs, paths, streamEvents } from "./payloads.ts";
+import { answers, eventsPerStream, type Pacing, pacings, paths, streamEvents } from "./payloads.ts";
 import { RequestReader } from "./request-reader.ts";
 
 /**
  * The scripted provider, a process of its own on a bare socket: it reads just enough of a request to know
  * which of a few prepared answers is asked for, so that it costs a fraction of what any gateway does.
- * Paths under /paced stream one event every 50 ms. Other streams go as fast as the loop turns, four events a
+ * Paths under a pacing's name stream one event at a time. Other streams go as fast as the loop turns, four events a
  * turn: small enough to arrive as a stream, large enough that the gateway and not this process is the limit.
  */
 
@@ -20,6 +20,7 @@ interface Connection {
 interface Stream {
   readonly socket: Socket<Connection>;
   readonly writes: readonly Buffer[];
+  readonly gapMs: number;
   next: number;
   dueAtMs: number;
 }
@@ -30,10 +31,12 @@ const wholeAnswers = byDialect((dialect) => {
   return Buffer.concat([Buffer.from(head), body]);
 });
 const fastStreams = byDialect((dialect) => streamWrites(dialect, eventsPerStream, 4));
-const pacedStreams = byDialect((dialect) => streamWrites(dialect, pacedEvents, 1));
+const pacedStreams = new Map<Pacing, Readonly<Record<ClientDialectName, readonly Buffer[]>>>(
+  pacings.map((pacing) => [pacing, byDialect((dialect) => streamWrites(dialect, pacing.events, 1))]),
+);
 
 const running = new Set<Stream>();
-const pacing = new Set<Stream>();
+const paced = new Set<Stream>();
 
 const server = Bun.listen<Connection>({
   hostname: "127.0.0.1",
@@ -64,11 +67,11 @@ function answer(socket: Socket<Connection>, path: string, body: Buffer): void {
     send(socket, wholeAnswers[dialect]);
     return;
   }
-  const paced = path.startsWith("/paced");
-  const writes = (paced ? pacedStreams : fastStreams)[dialect];
-  const stream = { socket, writes, next: 0, dueAtMs: performance.now() };
-  if (paced) {
-    pacing.add(stream);
+  const pacing = pacings.find(({ provider }) => path.startsWith(`/${provider}/`));
+  const writes = (pacing === undefined ? fastStreams : pacedStreams.get(pacing))?.[dialect] ?? [];
+  const stream = { socket, writes, gapMs: pacing?.gapMs ?? 0, next: 0, dueAtMs: performance.now() };
+  if (pacing !== undefined) {
+    paced.add(stream);
     return;
   }
   running.add(stream);
@@ -83,9 +86,9 @@ function sendRunningEvents(): void {
 
 function sendDueEvents(): void {
   const nowMs = performance.now();
-  for (const stream of pacing) {
+  for (const stream of paced) {
     if (stream.dueAtMs > nowMs) continue;
-    stream.dueAtMs += pacedGapMs;
+    stream.dueAtMs += stream.gapMs;
     sendNext(stream);
   }
 }
@@ -96,7 +99,7 @@ function sendNext(stream: Stream): void {
   if (bytes !== undefined) send(stream.socket, bytes);
   if (stream.next < stream.writes.length) return;
   running.delete(stream);
-  pacing.delete(stream);
+  paced.delete(stream);
 }
 
 function send(socket: Socket<Connection>, bytes: Buffer): void {
@@ -110,7 +113,7 @@ function send(socket: Socket<Connection>, bytes: Buffer): void {
 }
 
 function forget(socket: Socket<Connection>): void {
-  for (const streams of [running, pacing]) {
+  for (const streams of [running, paced]) {
     for (const stream of streams) if (stream.socket === socket) streams.delete(stream);
   }
 }

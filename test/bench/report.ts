@@ -83,9 +83,9 @@ function facts({ memory, journal, paced, growth, skipped }: Results): string[] {
     `journal: ${whole(journal.items)} items in ${whole(journal.batches)} batches ` +
       `(${(journal.items / Math.max(journal.batches, 1)).toFixed(1)} each), ${megabytes(journal.megabytes)} on disk`,
   ];
-  if (paced !== null) {
-    lines.push(pacedLine("1,000 paced streams", paced.sluice, paced.bare));
-    if (paced.other !== null) lines.push(pacedLine("  the same by the other build", paced.other, paced.bare));
+  for (const { pacing, sluice, bare, other } of paced) {
+    lines.push(pacedLine(pacing.name, sluice, bare));
+    if (other !== null) lines.push(pacedLine("  the same by the other build", other, bare));
   }
   if (growth !== null) {
     const { empty, filled, emptyStartMs, filledStartMs } = growth;
@@ -99,10 +99,14 @@ function facts({ memory, journal, paced, growth, skipped }: Results): string[] {
 }
 
 function pacedLine(name: string, ours: PacedFigures, bare: PacedFigures): string {
+  const [steady, bareSteady] = [ours.steadyCpuMicrosPerEvent, bare.steadyCpuMicrosPerEvent];
+  const later =
+    steady === null || bareSteady === null
+      ? ""
+      : `; from the third second on ${steady.toFixed(1)} and ${bareSteady.toFixed(1)}`;
   return (
     `${name}: ${ours.cpuMicrosPerEvent.toFixed(1)} µs CPU per relayed event ` +
-    `(bare ${bare.cpuMicrosPerEvent.toFixed(1)}; from the third second on ${ours.steadyCpuMicrosPerEvent.toFixed(1)} ` +
-    `and ${bare.steadyCpuMicrosPerEvent.toFixed(1)}), gaps p99 ${ours.gapP99Ms.toFixed(0)} and longest ` +
+    `(bare ${bare.cpuMicrosPerEvent.toFixed(1)}${later}), gaps p99 ${ours.gapP99Ms.toFixed(0)} and longest ` +
     `${ours.longestGapMs.toFixed(0)} ms (bare ${bare.gapP99Ms.toFixed(0)} and ${bare.longestGapMs.toFixed(0)}), memory ` +
     `${megabytes(ours.idleMegabytes)} → ${megabytes(ours.peakMegabytes)} → ${megabytes(ours.afterwardsMegabytes)}`
   );

@@ -3,6 +3,7 @@ import type { GatewayName } from "./gateways.ts";
 import type { GrowthFigures } from "./growth.ts";
 import type { JournalFigures } from "./journal.ts";
 import type { PacedFigures } from "./paced.ts";
+import type { Pacing } from "./payloads.ts";
 import type { Measured } from "./rounds.ts";
 
 /** Everything that one run found out. */
@@ -11,7 +12,7 @@ export interface Results {
   readonly startedAt: string;
   readonly seconds: number;
   readonly cells: readonly CellResult[];
-  readonly paced: PacedResult | null;
+  readonly paced: readonly PacedResult[];
   readonly memory: MemoryFigures;
   readonly journal: JournalFigures;
   readonly growth: GrowthFigures | null;
@@ -20,6 +21,7 @@ export interface Results {
 }
 
 export interface PacedResult {
+  readonly pacing: Pacing;
   readonly sluice: PacedFigures;
   readonly bare: PacedFigures;
   readonly other: PacedFigures | null;

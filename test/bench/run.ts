@@ -8,14 +8,15 @@ import { growthCell, measureGrowth } from "./growth.ts";
 import { readJournal } from "./journal.ts";
 import { type LoadProcess, startLoad } from "./load-process.ts";
 import { measurePaced } from "./paced.ts";
+import { type Pacing, pacings } from "./payloads.ts";
 import { providePortkey } from "./portkey.ts";
 import { processorName, residentMegabytes } from "./proc.ts";
-import type { CellResult, Results } from "./results.ts";
+import type { CellResult, PacedResult, Results } from "./results.ts";
 import { type Measured, measureInTurns, type Pace } from "./rounds.ts";
 
 export interface RunOptions {
   readonly full: boolean;
-  /** Only cells whose name contains this; paced streams and growth are left out then. */
+  /** Only cells and paced streams whose name contains this; growth is left out then. */
   readonly only: string | null;
   /** Another build of the program, measured in the same turns. */
   readonly other: string | null;
@@ -64,7 +65,11 @@ export async function runBench({ full, only, other: program, progress }: RunOpti
     const afterwardsMegabytes = residentMegabytes(sluice.pid);
     await Promise.all([sluice.stop(), bare.stop(), other?.stop(), portkey?.stop()]);
 
-    const paced = only === null ? await runPaced(load, folder, providerUrl, program, progress) : null;
+    const paced: PacedResult[] = [];
+    for (const pacing of pacings.filter(({ name }) => name.includes(only ?? ""))) {
+      progress(pacing.name);
+      paced.push(await runPaced(load, pacing, folder, providerUrl, program));
+    }
     if (only === null) progress("growth");
     const growth = only === null ? await measureGrowth(load, { cache, folder, providerUrl }) : null;
     return {
@@ -126,21 +131,23 @@ async function measureCell(
 
 async function runPaced(
   load: LoadProcess,
+  pacing: Pacing,
   folder: string,
   providerUrl: string,
   program: string | null,
-  progress: (line: string) => void,
-): Promise<Results["paced"]> {
-  progress("1,000 paced streams");
+): Promise<PacedResult> {
   const bare = await startBare(folder, providerUrl);
-  const bareFigures = await measurePaced(load, bare);
+  const bareFigures = await measurePaced(load, bare, pacing);
   await bare.stop();
-  const sluice = await startSluice(join(folder, "paced"), providerUrl);
-  const sluiceFigures = await measurePaced(load, sluice);
+  const sluice = await startSluice(join(folder, pacing.provider), providerUrl);
+  const sluiceFigures = await measurePaced(load, sluice, pacing);
   await sluice.stop();
-  if (program === null) return { bare: bareFigures, sluice: sluiceFigures, other: null };
-  const other = await startSluice(join(folder, "paced-other"), providerUrl, { name: "other", program });
-  const otherFigures = await measurePaced(load, other);
+  if (program === null) return { pacing, bare: bareFigures, sluice: sluiceFigures, other: null };
+  const other = await startSluice(join(folder, `${pacing.provider}-other`), providerUrl, {
+    name: "other",
+    program,
+  });
+  const otherFigures = await measurePaced(load, other, pacing);
   await other.stop();
-  return { bare: bareFigures, sluice: sluiceFigures, other: otherFigures };
+  return { pacing, bare: bareFigures, sluice: sluiceFigures, other: otherFigures };
 }
