@@ -2,6 +2,7 @@
 export class TurnAllowance {
   readonly #perTurn: number;
   #taken = 0;
+  readonly #waiting: (() => void)[] = [];
 
   constructor(perTurn: number) {
     this.#perTurn = perTurn;
@@ -15,7 +16,13 @@ export class TurnAllowance {
     return true;
   }
 
+  /** After `take` has said no: resolves in the turn in which it says yes, in the order of asking. */
+  wait(): Promise<void> {
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
   readonly #renew = () => {
     this.#taken = 0;
+    for (const resume of this.#waiting.splice(0, this.#perTurn)) resume();
   };
 }

@@ -2,8 +2,6 @@
 const crowdItems = 2;
 /** Turns in the moving average, so that a single small one does not end batching. */
 const averagedTurns = 8;
-/** Larger batches are split, so that other work gets its turn in between. */
-const mostItemsPerTurn = 64;
 /** Without a crowd, one turn is batched every so many items to see whether a crowd has formed. */
 const itemsBetweenLooks = 64;
 
@@ -28,14 +26,17 @@ export function whenBatchesAreHandled(callback: () => void): void {
  */
 export class TurnBatch<Item> {
   readonly #handle: (item: Item) => void;
+  readonly #mostPerTurn: number;
   #waiting: Item[] = [];
   /** Moving average of items per batched turn. */
   #itemsPerTurn = 0;
   #itemsUntilLook = itemsBetweenLooks;
   #addedCount = 0;
 
-  constructor(handle: (item: Item) => void) {
+  /** A larger batch than `mostPerTurn` is split, so that other work gets its turn in between. */
+  constructor(handle: (item: Item) => void, mostPerTurn = Number.POSITIVE_INFINITY) {
     this.#handle = handle;
+    this.#mostPerTurn = mostPerTurn;
     batches.push(this);
   }
 
@@ -83,9 +84,9 @@ export class TurnBatch<Item> {
 
   #take(): Item[] {
     const all = this.#waiting;
-    if (all.length > mostItemsPerTurn) {
+    if (all.length > this.#mostPerTurn) {
       setImmediate(this.#endTurn);
-      return all.splice(0, mostItemsPerTurn);
+      return all.splice(0, this.#mostPerTurn);
     }
     this.#waiting = [];
     return all;

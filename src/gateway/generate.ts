@@ -37,8 +37,11 @@ import {
   refuseUnusableTools,
 } from "./request/request.ts";
 
+/** A stream that has begun is served before requests that have not: only so many of them go their way in one turn. */
+const mostBegunPerTurn = 64;
+
 /** Requests that come in one turn of the event loop go their way together. */
-const arrivals = new TurnBatch<() => void>((resume) => resume());
+const arrivals = new TurnBatch<() => void>((resume) => resume(), mostBegunPerTurn);
 
 /**
  * A generation request, from top to bottom. Every step may refuse it by throwing a GatewayError, and then no later step

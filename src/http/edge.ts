@@ -1,7 +1,6 @@
 import { type AnyElysia, Elysia } from "elysia";
 import { assert } from "../base/assert.ts";
 import { GatewayError } from "../base/errors.ts";
-import { nextTurn } from "../base/next-turn.ts";
 import { once } from "../base/once.ts";
 import { TurnAllowance } from "../base/turn-allowance.ts";
 import type { Route } from "../gateway/client-call.ts";
@@ -90,7 +89,7 @@ export function createEdge(
   });
   app.onError(({ error, request }) => failed(error, pathOf(request)));
   app.onBeforeHandle(({ request, params, route }) => {
-    if (!turns.take()) return nextTurn().then(() => app.fetch(request));
+    if (!turns.take()) return turns.wait().then(() => app.fetch(request));
     // Undefined for routes without parameters. Asking Bun for its `params` would take 0.7 µs there.
     const problem =
       (params === undefined ? hostProblem(request) : targetProblem(request)) ??

@@ -1,5 +1,4 @@
 import { GatewayError } from "../base/errors.ts";
-import { nextTurn } from "../base/next-turn.ts";
 import type { TurnAllowance } from "../base/turn-allowance.ts";
 import { formatAt, plainError } from "./plain.ts";
 
@@ -38,7 +37,7 @@ export function guardPatterns(
 
 function guarded(handle: Handler, turns: TurnAllowance): Handler {
   const guard: Handler = (request) => {
-    if (!turns.take()) return nextTurn().then(() => guard(request));
+    if (!turns.take()) return turns.wait().then(() => guard(request));
     const problem = targetProblem(request);
     if (problem !== null) {
       const path = `/${segmentsOf(request).join("/")}`;

@@ -11,3 +11,18 @@ test("so many fit into one turn of the event loop, and as many again into the ne
   await nextTurn();
   expect(takes()).toEqual([true, true, true, false, false]);
 });
+
+test("who has to wait goes on in the order of asking, as many in each turn as fit", async () => {
+  const turns = new TurnAllowance(2);
+  const done: string[] = [];
+  const ask = async (name: string): Promise<void> => {
+    while (!turns.take()) await turns.wait();
+    done.push(name);
+  };
+  const asked = ["a", "b", "c", "d", "e"].map(ask);
+  expect(done.join("")).toBe("ab");
+  await nextTurn();
+  expect(done.join("")).toBe("abcd");
+  await Promise.all(asked);
+  expect(done.join("")).toBe("abcde");
+});

@@ -5,8 +5,12 @@ import { TurnBatch } from "../../src/base/turn-batch.ts";
 /** A batch of numbers, and which of them it handled in which turn. */
 class Watched {
   readonly turns: number[][] = [];
-  readonly #batch = new TurnBatch<number>((item) => void this.turns.at(-1)?.push(item));
+  readonly #batch: TurnBatch<number>;
   #next = 0;
+
+  constructor(mostPerTurn?: number) {
+    this.#batch = new TurnBatch<number>((item) => void this.turns.at(-1)?.push(item), mostPerTurn);
+  }
 
   /** Offers so many items in one turn, and returns how many of them were batched. */
   async turn(items: number): Promise<number> {
@@ -57,8 +61,15 @@ describe("what arrives in one turn of the event loop", () => {
     expect(await watched.manyTurns(20, 1)).toBe(0);
   });
 
-  test("is split over several turns if there is a lot, so that other work gets its turn", async () => {
+  test("is handled at the end of the turn, however much it is", async () => {
     const watched = new Watched();
+    await watched.manyTurns(63, 1);
+    expect(await watched.turn(1500)).toBe(1500);
+    expect(watched.turns.at(-1)).toHaveLength(1500);
+  });
+
+  test("is split over several turns if there is more than is wanted in one", async () => {
+    const watched = new Watched(64);
     await watched.manyTurns(63, 1);
     expect(await watched.turn(150)).toBe(150);
     const handled = () => watched.turns.slice(63).flat().length;

@@ -101,7 +101,7 @@ describe("a batch in a crowd", () => {
     ["until one brings none", [1, 1, 0, 0, 1], 2],
   ])("is gathered for several turns, %s", async (_, commitsPerTurn, expectedSize) => {
     const writer = notingWriter();
-    const journal = newJournal(writer);
+    const journal = newJournal(writer, { now: () => 0 });
     await journal.commit(releases(...Array.from({ length: 8 }, () => "first")));
     await nextTurn();
     const commits: Promise<void>[] = [];
@@ -111,6 +111,23 @@ describe("a batch in a crowd", () => {
     }
     await Promise.all(commits);
     expect(writer.batches[1]).toHaveLength(expectedSize);
+    await journal.close();
+  });
+
+  test("is gathered for one turn while turns are long, because streams that end wait for it", async () => {
+    const writer = notingWriter();
+    let nowMs = 0;
+    const journal = newJournal(writer, { now: () => nowMs });
+    await journal.commit(releases(...Array.from({ length: 8 }, () => "first")));
+    await nextTurn();
+    const commits: Promise<void>[] = [];
+    for (let turn = 0; turn < 4; turn += 1) {
+      commits.push(journal.commit(releases("next")));
+      nowMs += 3;
+      await nextTurn();
+    }
+    await Promise.all(commits);
+    expect(writer.batches[1]).toHaveLength(1);
     await journal.close();
   });
 });
