@@ -1,21 +1,13 @@
 import type { AccountRecord, CapLimit, CapRecord } from "./records.ts";
 import { StoreRefusal } from "./store.ts";
 
-/** How a database writes what differs between them. */
-export interface RowDialect {
-  /** Makes a JavaScript number of a column with 64 bits. */
-  wide(column: string): string;
-  /** A JSON array, as text, of an object of these fields (a list of names and expressions) for each row. */
-  jsonOf(fields: string, rows: string): string;
-}
-
 const capFields = `'no', caps.no, 'limit', caps.amount, 'period', caps.period, 'models', caps.models, 'extra', caps.extra,
   'extraPeriodMs', caps.extra_period_ms`;
 
 /** The caps of a row of `keys` or `accounts`, as text for `capsFrom`. */
-export function selectCaps({ jsonOf }: RowDialect, owner: "keys" | "accounts"): string {
+export function selectCaps(owner: "keys" | "accounts"): string {
   const column = owner === "keys" ? "key_no" : "account_no";
-  return jsonOf(capFields, `caps WHERE caps.${column} = ${owner}.no`);
+  return `(SELECT json_agg(json_build_object(${capFields}))::text FROM caps WHERE caps.${column} = ${owner}.no)`;
 }
 
 /** In the order in which they were made. */
@@ -37,14 +29,11 @@ export interface AccountRow extends Omit<AccountRecord, "isOpen" | "caps" | "key
   readonly keyCaps: string | null;
 }
 
-export function selectAccounts(dialect: RowDialect): string {
-  const { wide } = dialect;
-  return `
+export const selectAccounts = `
 SELECT accounts.no, accounts.id, accounts.mode, account_label AS "label", is_open AS "isOpen",
-  ${wide("closed_at_ms")} AS "closedAtMs", ${wide("budget_tokens")} AS "budgetTokens", accounts.period,
-  ${wide("accounts.created_at_ms")} AS "createdAtMs", key_caps AS "keyCaps", ${selectCaps(dialect, "accounts")} AS "caps"
+  closed_at_ms::float8 AS "closedAtMs", budget_tokens::float8 AS "budgetTokens", accounts.period,
+  accounts.created_at_ms::float8 AS "createdAtMs", key_caps AS "keyCaps", ${selectCaps("accounts")} AS "caps"
 FROM accounts`;
-}
 
 export function accountFromRow({ no, isOpen, caps, keyCaps, ...fields }: AccountRow): NumberedAccount {
   return {

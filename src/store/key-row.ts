@@ -1,5 +1,5 @@
 import { type AttributeKind, type KeyAttribute, keyAttributeList } from "../base/key-attributes.ts";
-import { capsFrom, type RowDialect, selectCaps } from "./account-row.ts";
+import { capsFrom, selectCaps } from "./account-row.ts";
 import type { KeyRecord } from "./records.ts";
 
 /** `json` is text, too. */
@@ -70,17 +70,15 @@ export interface KeyRow extends Omit<KeyRecord, "models" | "caps" | "isOpen" | "
   readonly models: string | null;
 }
 
-export function selectKeys(dialect: RowDialect): string {
-  const { wide } = dialect;
-  const columns = [...keyColumns, ...accountTerms].map(
-    ({ field, column, type }) => `${type === "int8" ? wide(column) : column} AS "${field}"`,
-  );
-  return `
+const termColumns = [...keyColumns, ...accountTerms].map(
+  ({ field, column, type }) => `${column}${type === "int8" ? "::float8" : ""} AS "${field}"`,
+);
+
+export const selectKeys = `
 SELECT keys.no, keys.account_no AS "accountNo", keys.id, accounts.id AS "accountId", mode,
-  is_open AS "isOpen", closed_at_ms IS NOT NULL AS "isClosed", ${selectCaps(dialect, "keys")} AS "caps",
-  ${wide("keys.created_at_ms")} AS "createdAtMs", ${columns.join(", ")}
+  is_open AS "isOpen", closed_at_ms IS NOT NULL AS "isClosed", ${selectCaps("keys")} AS "caps",
+  keys.created_at_ms::float8 AS "createdAtMs", ${termColumns.join(", ")}
 FROM keys JOIN accounts ON accounts.no = keys.account_no`;
-}
 
 export function keyFromRow({
   no,

@@ -1,21 +1,12 @@
 import { SQL } from "bun";
 import { startDeadline } from "../../base/deadline.ts";
+import type { Parameter, Query } from "../query.ts";
 import type { PostgresAddress } from "./address.ts";
 import { DeadlinePassed } from "./errors.ts";
 import { sessionSettings } from "./session.ts";
 import { storableText } from "./text.ts";
 
-/** A value that Bun.SQL can send. Arrays need a cast in the statement, such as `$1::int8[]`. */
-export type Parameter =
-  | string
-  | number
-  | boolean
-  | Uint8Array
-  | null
-  | readonly (string | number | boolean | null)[];
-
-/** Runs one statement. int8 arrives as a string: select `::float8`, or convert where it may exceed 2^53. */
-export type Query = <Row>(text: string, parameters?: readonly Parameter[]) => Promise<Row[]>;
+export type { Parameter, Query };
 
 export interface ClientOptions {
   readonly address: PostgresAddress;

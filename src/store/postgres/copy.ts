@@ -230,10 +230,10 @@ const sources: Readonly<Record<string, string>> = {
   accounts: `(SELECT no, id, mode, account_label, is_open, closed_at_ms, key_caps, account_revision, counted_at_ms,
       budget_tokens, period, created_at_ms, posted, purchased, used, coalesce(c.period_start_ms, 0) AS period_start_ms,
       coalesce(c.period_used, 0) AS period_used
-    FROM accounts LEFT JOIN LATERAL (
-      SELECT period_start_ms, -sum(amount)::int8 AS period_used FROM entries
-      WHERE entries.account_no = accounts.no AND kind = 'charge'
-      GROUP BY period_start_ms ORDER BY period_start_ms DESC LIMIT 1) c ON true)`,
+    FROM accounts LEFT JOIN (
+      SELECT DISTINCT ON (account_no) account_no, period_start_ms, -sum(amount)::int8 AS period_used FROM entries
+      WHERE kind = 'charge' GROUP BY account_no, period_start_ms ORDER BY account_no, period_start_ms DESC
+    ) c ON c.account_no = accounts.no)`,
   responses: "(SELECT * FROM idempotency WHERE stored_at_ms IS NOT NULL)",
   progress: "(SELECT state.id, revision, entries_through, endings_through FROM state, rollups)",
 };

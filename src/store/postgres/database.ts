@@ -1,3 +1,4 @@
+import type { Queries, ReadPace } from "../query.ts";
 import { StoreRefusal } from "../store.ts";
 import type { Parameter, PostgresClient, Query } from "./client.ts";
 import { isRefused, isRolledBack, isTransient, isUnavailable } from "./errors.ts";
@@ -7,11 +8,20 @@ const longestPauseMs = 250;
 /** As long as a charge is waited for. */
 const outageMs = 30_000;
 
+/** A search examines what takes some ten milliseconds; sums of any time and of all keys are read at once. */
+const pace: ReadPace = {
+  rowsPerPiece: 50_000,
+  searchMs: 500,
+  summedMs: Number.POSITIVE_INFINITY,
+  keysPerPiece: Number.MAX_SAFE_INTEGER,
+};
+
 /**
  * How the store's tables reach the database. What only reads is repeated while PostgreSQL is away for a moment. A change
  * is repeated only if the server said that it was rolled back: if a connection breaks, it may have been done.
  */
-export class Database {
+export class Database implements Queries {
+  readonly pace = pace;
   readonly #client: PostgresClient;
   readonly #timeoutMs: number;
 

@@ -1,5 +1,6 @@
 import type { Clock } from "../../base/clock.ts";
 import { openingBalance, openingCredit } from "../operator-entry.ts";
+import { QueriedStore } from "../queried-store.ts";
 import type {
   AccountChanges,
   AccountRecord,
@@ -8,7 +9,6 @@ import type {
   Changes,
   Entry,
   ExchangeEnding,
-  GivenId,
   GivenIds,
   KeyChanges,
   KeyRecord,
@@ -16,21 +16,14 @@ import type {
   StoredResponse,
   Totals,
 } from "../records.ts";
-import { summarizeUsage } from "../reporting/usage-summary.ts";
 import {
-  type AccountQuery,
   type AccountStanding,
   type AuditedEntry,
   type CapOwner,
   type EndingsPruning,
   type EntryQuery,
-  type GroupFigures,
-  type KeyPage,
-  type KeyQuery,
   type LedgerFault,
   type NodeRecords,
-  type NumberedUsage,
-  type OldestPruning,
   type OperatorEntry,
   type RecomputedTotals,
   type RecordedEntry,
@@ -38,31 +31,28 @@ import {
   type Snapshot,
   type Store,
   StoreRefusal,
-  type UsageQuery,
-  type UsageSummaryQuery,
 } from "../store.ts";
+import { listAuditedEntries, listEntries } from "../tables/entry-list.ts";
 import type { PostgresClient } from "./client.ts";
 import { Database } from "./database.ts";
 import type { Maintenance } from "./maintenance.ts";
 import { listNodes } from "./node/list-nodes.ts";
-import { PostgresReports } from "./reports/reports.ts";
 import { rollUp } from "./rollup.ts";
 import { settledThrough } from "./settled-ids.ts";
 import * as accounts from "./tables/account-table.ts";
-import { PostgresAdminRecords } from "./tables/admin-records.ts";
 import { PostgresAlertRecords } from "./tables/alert-records.ts";
 import { auditSums } from "./tables/audit.ts";
-import { insertCallerIds, pruneCallerIds } from "./tables/caller-id-table.ts";
+import { insertCallerIds } from "./tables/caller-id-table.ts";
 import { allCapTotals, capTotalsOf, extendCap, setCaps } from "./tables/cap-table.ts";
 import { insertEndings, pruneEndings } from "./tables/ending-table.ts";
 import * as entries from "./tables/entry-table.ts";
-import { findGivenIds, insertGivenIds, pruneGivenIds } from "./tables/given-id-table.ts";
+import { insertGivenIds } from "./tables/given-id-table.ts";
 import * as keys from "./tables/key-table.ts";
 import { recordOperatorEntry } from "./tables/operator-entries.ts";
 import { recomputeTotals } from "./tables/recompute.ts";
 import * as responses from "./tables/response-table.ts";
 import { readRevision } from "./tables/revision.ts";
-import { listUsage } from "./tables/usage-table.ts";
+import { PostgresSessions } from "./tables/sessions.ts";
 import { WriteQueue } from "./write-queue.ts";
 
 export interface PostgresStoreParts {
@@ -77,9 +67,7 @@ const settleTimeoutMs = 10_000;
 /** A pass over the whole ledger. */
 const auditDeadlineMs = 1_800_000;
 
-export class PostgresStore implements Store {
-  readonly reports: PostgresReports;
-  readonly admin: PostgresAdminRecords;
+export class PostgresStore extends QueriedStore implements Store {
   readonly alerts: PostgresAlertRecords;
   readonly files = null;
   readonly nodes: NodeRecords = { list: () => listNodes(this.#database.read) };
@@ -90,11 +78,11 @@ export class PostgresStore implements Store {
   #settledThrough = 0;
 
   constructor(parts: PostgresStoreParts) {
+    const database = new Database(parts.client, timeoutMs);
+    super(database, (id) => entries.entriesOfExchange(database.read, id), new PostgresSessions(database));
     this.#parts = parts;
-    this.#database = new Database(parts.client, timeoutMs);
+    this.#database = database;
     this.#given = new WriteQueue((items) => insertGivenIds(this.#database.changeSurely, items));
-    this.reports = new PostgresReports(this.#database);
-    this.admin = new PostgresAdminRecords(this.#database);
     this.alerts = new PostgresAlertRecords(this.#database);
   }
 
@@ -123,14 +111,6 @@ export class PostgresStore implements Store {
 
   updateAccount(accountId: string, changes: AccountChanges): Promise<AccountRecord> {
     return this.#database.changeAll((query) => accounts.updateAccount(query, accountId, changes));
-  }
-
-  async findAccount(accountId: string): Promise<AccountRecord | null> {
-    return (await accounts.accountById(this.#database.read, accountId))?.account ?? null;
-  }
-
-  listAccounts(query: AccountQuery): Promise<readonly AccountRecord[]> {
-    return accounts.listAccounts(this.#database.read, query);
   }
 
   readAccounts(accountIds: readonly string[]): Promise<readonly AccountStanding[]> {
@@ -183,14 +163,6 @@ export class PostgresStore implements Store {
     return keys.keyByHash(this.#database.read, hash, nowMs);
   }
 
-  findKey(idOrPrefix: string): Promise<KeyRecord | null> {
-    return keys.keyByIdOrPrefix(this.#database.read, idOrPrefix);
-  }
-
-  listKeys(query: KeyQuery): Promise<KeyPage> {
-    return keys.listKeys(this.#database.read, query);
-  }
-
   recordTopUp(topUp: OperatorEntry): Promise<RecordedEntry> {
     return this.#database.changeAll((query) => recordOperatorEntry(query, "topup", topUp));
   }
@@ -240,20 +212,8 @@ export class PostgresStore implements Store {
     return Promise.allSettled(this.#unwritten).then(() => {});
   }
 
-  findGivenIds(keyId: string, digests: readonly string[]): Promise<readonly (GivenId | null)[]> {
-    return findGivenIds(this.#database.read, keyId, digests);
-  }
-
-  pruneGivenIds(pruning: OldestPruning): Promise<number> {
-    return pruneGivenIds(this.#database.change, pruning);
-  }
-
   recordCallerIds(callerIds: readonly CallerId[]): Promise<void> {
     return insertCallerIds(this.#database.change, callerIds);
-  }
-
-  pruneCallerIds(pruning: OldestPruning): Promise<number> {
-    return pruneCallerIds(this.#database.change, pruning);
   }
 
   recordEndings(endings: readonly ExchangeEnding[]): Promise<void> {
@@ -272,14 +232,12 @@ export class PostgresStore implements Store {
 
   /** Entries that are still being written among others are not passed over: what comes after them waits for them. */
   listEntries(query: EntryQuery): Promise<readonly Entry[]> {
-    return this.#whole(query.limit, (throughId) =>
-      entries.listEntries(this.#database.read, query, throughId),
-    );
+    return this.#whole(query.limit, (throughId) => listEntries(this.#database.read, query, throughId));
   }
 
   listAuditedEntries(query: Pick<EntryQuery, "afterId" | "limit">): Promise<readonly AuditedEntry[]> {
     const { read } = this.#database;
-    return this.#whole(query.limit, (throughId) => entries.listAuditedEntries(read, query, throughId));
+    return this.#whole(query.limit, (throughId) => listAuditedEntries(read, query, throughId));
   }
 
   auditSums(nowMs: number): Promise<readonly LedgerFault[]> {
@@ -299,14 +257,6 @@ export class PostgresStore implements Store {
     }
     this.#settledThrough = settled;
     return read(settled);
-  }
-
-  listUsage(query: UsageQuery): Promise<readonly NumberedUsage[]> {
-    return listUsage(this.#database.read, query);
-  }
-
-  summarizeUsage(query: UsageSummaryQuery): Promise<readonly GroupFigures[]> {
-    return summarizeUsage(this.reports, query);
   }
 
   recomputeTotals(): Promise<readonly RecomputedTotals[]> {

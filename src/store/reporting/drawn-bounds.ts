@@ -1,12 +1,6 @@
 import { msPerDay, utcDay } from "../../base/clock.ts";
 import { periodStart } from "../../base/period.ts";
 
-/** How a database writes a whole number that is read as a double, and a parameter by its number. */
-interface BoundsDialect {
-  wide(expression: string): string;
-  parameter(no: number): string;
-}
-
 /** The parameters of `drawnBoundsSql`, in their order. */
 export function drawnBoundsParameters(nowMs: number): [number, number, number, number, number] {
   const starts = (["day", "week", "month"] as const).map((period) => periodStart(period, nowMs));
@@ -18,8 +12,8 @@ export function drawnBoundsParameters(nowMs: number): [number, number, number, n
  * Reads accounts and caps alone where it can: days of usage only for accounts that may be used up within a week, so at least
  * half used up, or younger than that.
  */
-export function drawnBoundsSql({ wide, parameter }: BoundsDialect): string {
-  const [now, day, week, month, since] = [1, 2, 3, 4, 5].map(parameter);
+export function drawnBoundsSql(): string {
+  const [now, day, week, month, since] = [1, 2, 3, 4, 5].map((no) => `$${no}::int8`);
   const isCurrent = (table: string) => `${table}.period_start_ms >=
     CASE ${table}.period WHEN 'day' THEN ${day} WHEN 'week' THEN ${week} WHEN 'month' THEN ${month} ELSE 0 END`;
   const isUsable = `closed_at_ms IS NULL
@@ -30,11 +24,11 @@ export function drawnBoundsSql({ wide, parameter }: BoundsDialect): string {
   const shared = `mode, accounts.id AS "accountId", account_label AS "accountLabel", keys.id AS "keyId", prefix, label`;
   return `
 SELECT CASE mode WHEN 'credit' THEN 'balance' ELSE 'budget' END AS bound, ${shared},
-  ${wide("CASE mode WHEN 'credit' THEN purchased ELSE budget_tokens END")} AS "limit",
-  ${wide("CASE mode WHEN 'credit' THEN accounts.used ELSE period_used END")} AS used,
-  accounts.period AS period, NULL AS models, NULL AS "capNo", ${wide("accounts.created_at_ms")} AS "createdAtMs",
-  ${wide(`(SELECT coalesce(sum(CASE mode WHEN 'credit' THEN spend_nano ELSE spend_tokens END), 0) FROM keys AS drawing
-    JOIN usage_key_days ON key_no = drawing.no AND day >= ${since} WHERE drawing.account_no = accounts.no)`)} AS "recentlyUsed"
+  (CASE mode WHEN 'credit' THEN purchased ELSE budget_tokens END)::float8 AS "limit",
+  (CASE mode WHEN 'credit' THEN accounts.used ELSE period_used END)::float8 AS used,
+  accounts.period AS period, NULL AS models, NULL AS "capNo", accounts.created_at_ms::float8 AS "createdAtMs",
+  (SELECT coalesce(sum(CASE mode WHEN 'credit' THEN spend_nano ELSE spend_tokens END), 0) FROM keys AS drawing
+    JOIN usage_key_days ON key_no = drawing.no AND day >= ${since} WHERE drawing.account_no = accounts.no)::float8 AS "recentlyUsed"
 FROM accounts LEFT JOIN keys ON keys.no = accounts.no AND keys.account_no = accounts.no
   AND (SELECT count(*) FROM keys AS drawing WHERE drawing.account_no = accounts.no) = 1
 WHERE ${isUsable} AND (
@@ -43,7 +37,7 @@ WHERE ${isUsable} AND (
     AND period_used >= (budget_tokens - period_used) * ${share}))
 UNION ALL
 SELECT CASE WHEN caps.key_no IS NULL THEN 'account_cap' ELSE 'key_cap' END, ${shared},
-  ${wide(`(${capLimit})`)}, ${wide("caps.used")}, caps.period, caps.models, caps.no, ${wide("accounts.created_at_ms")}, 0
+  (${capLimit})::float8, caps.used::float8, caps.period, caps.models, caps.no, accounts.created_at_ms::float8, 0
 FROM caps LEFT JOIN keys ON keys.no = caps.key_no JOIN accounts ON accounts.no = coalesce(caps.account_no, keys.account_no)
 WHERE ${isUsable} AND ${isCurrent("caps")} AND caps.used * 5 >= (${capLimit}) * 4`;
 }

@@ -1,6 +1,8 @@
 import { sumFigures } from "../figures.ts";
+import type { Queries } from "../query.ts";
 import type { GroupFigures, GroupQuery, LatencyBand, StepFigures, StepQuery } from "../reports.ts";
-import { type GroupColumn, partsOf, type SourceRange, type UsageReader } from "./usage-source.ts";
+import { type GroupColumn, partsOf, type SourceRange } from "./usage-source.ts";
+import { UsageSums } from "./usage-sums.ts";
 
 /** How long what was read from rows is taken for true: a page that is open asks for the same again and again. */
 const keptMs = 60_000;
@@ -8,29 +10,30 @@ const mostKept = 500;
 
 /** Puts reports over any range together from the parts that one source each has all of. Exact to the minute. */
 export class ExactUsage {
-  readonly #reader: UsageReader;
+  readonly #sums: UsageSums;
+  readonly #rowsAtOnceMs: number;
   readonly #kept = new Map<string, { readonly atMs: number; readonly rows: readonly unknown[] }>();
 
-  constructor(reader: UsageReader) {
-    this.#reader = reader;
+  constructor(queries: Queries) {
+    this.#sums = new UsageSums(queries);
+    this.#rowsAtOnceMs = queries.pace.summedMs;
   }
 
   async inSteps(query: StepQuery): Promise<readonly StepFigures[]> {
-    const parts = partsOf(query, this.#reader.rowsAtOnceMs, query.stepMs);
+    const parts = partsOf(query, this.#rowsAtOnceMs, query.stepMs);
     const rows = await this.#collect("steps", query, parts, (part) =>
-      this.#reader.inSteps({ ...query, ...part }),
+      this.#sums.inSteps({ ...query, ...part }),
     );
     const steps = merged(rows, ({ startMs }) => startMs);
     return steps.toSorted((one, other) => one.startMs - other.startMs);
   }
 
   async by(column: GroupColumn, query: GroupQuery): Promise<readonly GroupFigures[]> {
-    const parts = partsOf(query, this.#reader.rowsAtOnceMs);
-    const [only] = parts;
-    if (only !== undefined && parts.length === 1) return this.#reader.by(column, { ...query, ...only });
-    const all = { ...query, largest: undefined };
-    const rows = await this.#collect(column, all, parts, (part) =>
-      this.#reader.by(column, { ...all, ...part }),
+    const parts = partsOf(query, this.#rowsAtOnceMs);
+    // What is largest of one part need not be largest of all.
+    const asked = parts.length === 1 ? query : { ...query, largest: undefined };
+    const rows = await this.#collect(column, asked, parts, (part) =>
+      this.#sums.by(column, { ...asked, ...part }),
     );
     const groups = merged(rows, ({ group }) => group);
     if (query.largest === undefined)
@@ -39,9 +42,9 @@ export class ExactUsage {
   }
 
   async latencies(query: StepQuery): Promise<readonly LatencyBand[]> {
-    const parts = partsOf(query, this.#reader.rowsAtOnceMs, query.stepMs);
+    const parts = partsOf(query, this.#rowsAtOnceMs, query.stepMs);
     const rows = await this.#collect("bands", query, parts, (part) =>
-      this.#reader.latencies({ ...query, ...part }),
+      this.#sums.latencies({ ...query, ...part }),
     );
     const bands = new Map<string, LatencyBand>();
     for (const band of rows) {
@@ -107,6 +110,6 @@ function bySpend(one: GroupFigures, other: GroupFigures): number {
 }
 
 /** What pages show first of a group: its spend, or what the use of token budgets would have cost where there is none. */
-export function spendOf({ spendNano, listCostNano }: GroupFigures): number {
+function spendOf({ spendNano, listCostNano }: GroupFigures): number {
   return spendNano === 0 ? listCostNano : spendNano;
 }

@@ -12,6 +12,8 @@ export interface ExchangeRow extends Omit<ListedExchange, "usage" | "stream"> {
   readonly cacheWriteTokens: number;
   readonly outputTokens: number;
   readonly reasoningTokens: number;
+  /** Not selected for lists. */
+  readonly attemptDetails?: string | null;
 }
 
 export function listedExchange(row: ExchangeRow): ListedExchange {
@@ -43,3 +45,30 @@ export function listedExchange(row: ExchangeRow): ListedExchange {
     alike: row.alike,
   };
 }
+
+const ofEntry = `
+  entries.id::float8 AS "entryId", recorded_at_ms IS NOT NULL AS "hasRecord", input_tokens::float8 AS "inputTokens",
+  cached_input_tokens::float8 AS "cachedInputTokens", cache_write_tokens::float8 AS "cacheWriteTokens",
+  output_tokens::float8 AS "outputTokens", reasoning_tokens::float8 AS "reasoningTokens", basis,
+  coalesce(-amount, 0)::float8 AS charged, list_cost_nano::float8 AS "listCostNano"`;
+
+const both = (table: string) => `
+  ${table}.exchange_id AS "exchangeId", keys.id AS "keyId", ${table}.at_ms::float8 AS "endedAtMs", ${table}.route,
+  ${table}.model, ${table}.provider, ${table}.upstream_model AS "upstreamModel", ${table}.stream, ${table}.outcome,
+  ${table}.status, ${table}.first_byte_ms::float8 AS "firstByteMs", ${table}.total_ms::float8 AS "totalMs",
+  ${table}.attempts`;
+
+/** Usage records. */
+export const selectRecord = `
+SELECT entries.id::float8 AS "rowId", recorded_at_ms::float8 AS "startedAtMs", NULL::text AS code,
+  NULL::text AS message, 0 AS alike, ${both("entries")}, ${ofEntry}
+FROM entries JOIN keys ON keys.no = entries.key_no`;
+
+const endingColumns = `exchange_endings.id::float8 AS "rowId", started_at_ms::float8 AS "startedAtMs", code, message, alike,
+  ${both("exchange_endings")}, ${ofEntry}`;
+const endingTables = `exchange_endings JOIN keys ON keys.no = exchange_endings.key_no
+LEFT JOIN entries ON entries.id = entry_id AND entries.month = entry_month`;
+
+/** Kept endings, with what the ledger says of those that were charged. */
+export const selectEnding = `SELECT ${endingColumns} FROM ${endingTables}`;
+export const selectEndingWithAttempts = `SELECT ${endingColumns}, attempt_details AS "attemptDetails" FROM ${endingTables}`;

@@ -10,7 +10,9 @@ export const figureColumnNames: readonly string[] = figureNames.map(columnOf);
 export const figureColumns = figureColumnNames.join(", ");
 
 /** Sums of all figures, under the names that the program uses. */
-export const summedFigures = figureNames.map((name) => `sum(${columnOf(name)}) AS "${name}"`).join(", ");
+export const summedFigures = figureNames
+  .map((name) => `sum(${columnOf(name)})::float8 AS "${name}"`)
+  .join(", ");
 
 /** One row as it is, under the names that the program uses. */
 export const namedFigures = figureNames.map((name) => `${columnOf(name)} AS "${name}"`).join(", ");

@@ -1,5 +1,5 @@
 import { msPerDay, msPerHour, msPerMinute } from "../../base/clock.ts";
-import type { GroupFigures, GroupQuery, LatencyBand, StepFigures, StepQuery, TimeRange } from "../reports.ts";
+import type { GroupQuery, StepQuery, TimeRange } from "../reports.ts";
 
 /** Where figures are read from: sums by the minute or by the hour, or the rows that they add up. */
 export type SourceName = "minutes" | "hours" | "rows";
@@ -7,15 +7,6 @@ export type SourceName = "minutes" | "hours" | "rows";
 /** A range that one source has all of. */
 export interface SourceRange extends TimeRange {
   readonly source: SourceName;
-}
-
-/** Reads figures of ranges that one source has all of. The rows that the sums do not count yet are always added. */
-export interface UsageReader {
-  /** How much time of rows is read at once, so that nobody waits for long. */
-  readonly rowsAtOnceMs: number;
-  inSteps(query: StepQuery & SourceRange): Promise<readonly StepFigures[]>;
-  by(column: GroupColumn, query: GroupQuery & SourceRange): Promise<readonly GroupFigures[]>;
-  latencies(query: StepQuery & SourceRange): Promise<readonly LatencyBand[]>;
 }
 
 export type GroupColumn = "model" | "provider" | "key";
@@ -49,7 +40,7 @@ export function partsOf(range: TimeRange, rowsAtOnceMs: number, stepMs = msPerHo
   ];
 }
 
-interface SumTable {
+export interface SumTable {
   readonly table: string;
   readonly column: "minute" | "hour";
   readonly unitMs: number;

@@ -2,6 +2,8 @@ import type { Database } from "bun:sqlite";
 import type { StoreStats, Trouble } from "../health.ts";
 import type { Journal } from "../journal/journal.ts";
 import { openingBalance, openingCredit } from "../operator-entry.ts";
+import { QueriedStore } from "../queried-store.ts";
+import type { Query } from "../query.ts";
 import type {
   AccountChanges,
   AccountRecord,
@@ -18,45 +20,34 @@ import type {
   ResponsePart,
   Totals,
 } from "../records.ts";
-import { summarizeUsage } from "../reporting/usage-summary.ts";
 import type {
-  AccountQuery,
   AccountStanding,
   AuditedEntry,
   CapOwner,
   CountedCaps,
   EndingsPruning,
   EntryQuery,
-  GroupFigures,
   JournaledStore,
-  KeyPage,
-  KeyQuery,
   LedgerFault,
-  NumberedUsage,
-  OldestPruning,
   OperatorEntry,
   RecomputedTotals,
   RecordedEntry,
   ResponseScope,
   Snapshot,
-  UsageQuery,
-  UsageSummaryQuery,
 } from "../store.ts";
+import { listAuditedEntries, listEntries } from "../tables/entry-list.ts";
 import { patiently } from "./connection.ts";
 import { type FilesParts, SqliteFiles } from "./files/store-files.ts";
-import { SqliteReports } from "./reports/reports.ts";
+import { sqliteQueries } from "./queries.ts";
 import { AccountTable } from "./tables/account-table.ts";
-import { SqliteAdminRecords } from "./tables/admin-records.ts";
 import { SqliteAlertRecords } from "./tables/alert-records.ts";
-import { CallerIdTable } from "./tables/caller-id-table.ts";
 import { CapTable } from "./tables/cap-table.ts";
 import { EntryTable } from "./tables/entry-table.ts";
-import { GivenIdTable } from "./tables/given-id-table.ts";
+import { entryFinder } from "./tables/exchange-entries.ts";
 import { KeyTable } from "./tables/key-table.ts";
 import { OperatorEntries } from "./tables/operator-entries.ts";
 import { ResponseTable } from "./tables/response-table.ts";
 import { Revision } from "./tables/revision.ts";
-import { UsageTable } from "./tables/usage-table.ts";
 
 export interface StoreParts extends FilesParts {
   /** Null for operators: only the gateway charges. */
@@ -66,11 +57,9 @@ export interface StoreParts extends FilesParts {
   readonly onClose: () => void;
 }
 
-export class SqliteStore implements JournaledStore {
+export class SqliteStore extends QueriedStore implements JournaledStore {
   readonly stats: StoreStats;
   readonly nodes = null;
-  readonly reports: SqliteReports;
-  readonly admin: SqliteAdminRecords;
   readonly alerts: SqliteAlertRecords;
   readonly files: SqliteFiles;
   readonly #parts: StoreParts;
@@ -82,14 +71,15 @@ export class SqliteStore implements JournaledStore {
   readonly #entries: EntryTable;
   readonly #operator: OperatorEntries;
   readonly #responses: ResponseTable;
-  readonly #givenIds: GivenIdTable;
-  readonly #callerIds: CallerIdTable;
-  readonly #usage: UsageTable;
+  readonly #one: Query;
 
   constructor(parts: StoreParts) {
+    const { database, timeoutMs } = parts;
+    const queries = sqliteQueries(database, timeoutMs);
+    super(queries, entryFinder(queries), null);
     this.#parts = parts;
     this.stats = parts.stats;
-    const database = parts.database;
+    this.#one = queries.read;
     this.#database = database;
     this.#revision = new Revision(database);
     this.#caps = new CapTable(database);
@@ -98,12 +88,7 @@ export class SqliteStore implements JournaledStore {
     this.#entries = new EntryTable(database);
     this.#operator = new OperatorEntries(database, this.#keys, this.#accounts, this.#entries, this.#revision);
     this.#responses = new ResponseTable(database);
-    this.#givenIds = new GivenIdTable(database);
-    this.#callerIds = new CallerIdTable(database);
-    this.#usage = new UsageTable(database);
-    this.reports = new SqliteReports(database, parts.timeoutMs);
-    this.admin = new SqliteAdminRecords(database, parts.timeoutMs);
-    this.alerts = new SqliteAlertRecords(database, parts.timeoutMs);
+    this.alerts = new SqliteAlertRecords(queries, database, timeoutMs);
     this.files = new SqliteFiles(parts);
   }
 
@@ -142,14 +127,6 @@ export class SqliteStore implements JournaledStore {
 
   updateAccount(accountId: string, changes: AccountChanges): Promise<AccountRecord> {
     return this.#change(() => this.#accounts.update(accountId, changes));
-  }
-
-  findAccount(accountId: string): Promise<AccountRecord | null> {
-    return this.#read(() => this.#accounts.byId(accountId)?.account ?? null);
-  }
-
-  listAccounts(query: AccountQuery): Promise<readonly AccountRecord[]> {
-    return this.#read(() => this.#accounts.list(query));
   }
 
   readAccounts(accountIds: readonly string[]): Promise<readonly AccountStanding[]> {
@@ -204,14 +181,6 @@ export class SqliteStore implements JournaledStore {
     return this.#read(() => this.#keys.byHash(hash, nowMs));
   }
 
-  findKey(idOrPrefix: string): Promise<KeyRecord | null> {
-    return this.#read(() => this.#keys.byIdOrPrefix(idOrPrefix));
-  }
-
-  listKeys(query: KeyQuery): Promise<KeyPage> {
-    return this.#read(() => this.#keys.list(query));
-  }
-
   recordTopUp(topUp: OperatorEntry): Promise<RecordedEntry> {
     return this.#change(() => this.#operator.record("topup", topUp));
   }
@@ -260,14 +229,6 @@ export class SqliteStore implements JournaledStore {
     return this.commit([{ kind: "given", given }]);
   }
 
-  findGivenIds(keyId: string, digests: readonly string[]) {
-    return this.#read(() => this.#givenIds.find(keyId, digests));
-  }
-
-  pruneGivenIds(pruning: OldestPruning): Promise<number> {
-    return this.#change(() => this.#givenIds.prune(pruning));
-  }
-
   /** The journal keeps the order. */
   written(): null {
     return null;
@@ -275,10 +236,6 @@ export class SqliteStore implements JournaledStore {
 
   recordCallerIds(callerIds: readonly CallerId[]): Promise<void> {
     return this.commit([{ kind: "callers", callerIds }]);
-  }
-
-  pruneCallerIds(pruning: OldestPruning): Promise<number> {
-    return this.#change(() => this.#callerIds.prune(pruning));
   }
 
   recordEndings(endings: readonly ExchangeEnding[]): Promise<void> {
@@ -298,19 +255,11 @@ export class SqliteStore implements JournaledStore {
   }
 
   listEntries(query: EntryQuery): Promise<readonly Entry[]> {
-    return this.#read(() => this.#entries.list(query));
-  }
-
-  listUsage(query: UsageQuery): Promise<readonly NumberedUsage[]> {
-    return this.#read(() => this.#usage.list(query));
-  }
-
-  summarizeUsage(query: UsageSummaryQuery): Promise<readonly GroupFigures[]> {
-    return summarizeUsage(this.reports, query);
+    return listEntries(this.#one, query);
   }
 
   listAuditedEntries(query: Pick<EntryQuery, "afterId" | "limit">): Promise<readonly AuditedEntry[]> {
-    return this.#read(() => this.#entries.listAudited(query));
+    return listAuditedEntries(this.#one, query);
   }
 
   auditSums(nowMs: number): Promise<readonly LedgerFault[]> {

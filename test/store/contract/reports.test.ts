@@ -279,3 +279,43 @@ describe("the admin's own records", () => {
     });
   });
 });
+
+describe("a search", () => {
+  testEachStore("finds what a key did before it was moved to another account", async (database) => {
+    await withStore(database, async (store) => {
+      const [key, other] = [keyRecord(), keyRecord()];
+      for (const made of [key, other]) await store.insertKey(made, 1_000);
+      await store.charge([spent(key.id, { atMs: noonMs - hourMs, costNano: 7 })]);
+      await store.moveKey(key.id, other.accountId);
+      const accountId = other.accountId;
+      await store.charge([
+        settleItem(key.id, 5, { atMs: noonMs, accountId }),
+        spent(other.id, { atMs: noonMs, costNano: 1 }),
+      ]);
+      const { rows } = await store.reports.exchanges({ limit: 9, keyId: key.id });
+      expect(rows.map(({ charged }) => charged)).toEqual([5, 7]);
+      const entries = await store.reports.entries({ limit: 9, keyId: key.id, kind: "charge" });
+      expect(entries.rows.map((entry) => [entry.accountId, entry.amount])).toEqual([
+        [other.accountId, -5],
+        [key.accountId, -7],
+      ]);
+      const records = await store.listUsage({ limit: 9, keyId: key.id });
+      expect(records.map(({ costNano }) => costNano)).toEqual([5, 7]);
+    });
+  });
+
+  testEachStore("begins at the last exchange before a time, however long before", async (database) => {
+    await withStore(database, async (store) => {
+      const key = keyRecord();
+      await store.insertKey(key, 1_000);
+      const times = [noonMs - 400 * 24 * hourMs, noonMs - 2 * hourMs, noonMs - hourMs, noonMs];
+      await store.charge(times.map((atMs, index) => spent(key.id, { atMs, costNano: index + 1 })));
+      const before = async (untilMs: number) =>
+        (await store.reports.exchanges({ limit: 9, untilMs })).rows.map(({ charged }) => charged);
+      expect(await before(noonMs + 1)).toEqual([4, 3, 2, 1]);
+      expect(await before(noonMs)).toEqual([3, 2, 1]);
+      expect(await before(noonMs - 2 * hourMs)).toEqual([1]);
+      expect(await before(noonMs - 400 * 24 * hourMs)).toEqual([]);
+    });
+  });
+});

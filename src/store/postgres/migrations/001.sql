@@ -225,7 +225,9 @@ CREATE TABLE entries (
   PRIMARY KEY (id, month)
 ) PARTITION BY RANGE (month);
 ALTER SEQUENCE entries_id_seq OWNED BY entries.id;
-CREATE INDEX entries_by_account ON entries (account_no, id);
+CREATE INDEX entries_by_key ON entries (key_no, id);
+-- A key's own account has the key's number, so that the index above has those.
+CREATE INDEX entries_by_account ON entries (account_no, id) WHERE account_no IS DISTINCT FROM key_no;
 -- A late charge (see sluice_charge_late) stands beside the charge of the node that took over.
 CREATE UNIQUE INDEX entries_by_exchange ON entries (exchange_id, month, (outcome = 'interrupted')) WHERE kind = 'charge';
 CREATE INDEX entries_of_exchange ON entries (exchange_id) WHERE kind <> 'charge' AND exchange_id IS NOT NULL;

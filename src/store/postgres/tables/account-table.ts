@@ -4,15 +4,14 @@ import {
   accountFromRow,
   accountValues,
   type NumberedAccount,
-  selectAccounts,
+  selectAccounts as select,
   unknownAccount,
 } from "../../account-row.ts";
 import type { AccountChanges, AccountRecord } from "../../records.ts";
-import { type AccountQuery, StoreRefusal } from "../../store.ts";
+import { StoreRefusal } from "../../store.ts";
 import type { Query } from "../client.ts";
 import { setCaps } from "./cap-table.ts";
 import { lockRevision, raiseRevision } from "./revision.ts";
-import { rowDialect } from "./row-dialect.ts";
 
 export async function allAccounts(query: Query): Promise<AccountRecord[]> {
   return (await query<AccountRow>(`${select} ORDER BY accounts.no`)).map(accountOf);
@@ -38,22 +37,6 @@ export async function requireAccount(query: Query, id: string): Promise<Numbered
   const found = await accountById(query, id);
   if (found === null) throw unknownAccount(id);
   return found;
-}
-
-/** Those that are more than the own account of one key. */
-export async function listAccounts(
-  query: Query,
-  { limit, after = "" }: AccountQuery,
-): Promise<AccountRecord[]> {
-  const rows = await query<AccountRow>(
-    `${select}
-    WHERE accounts.no > coalesce((SELECT no FROM accounts WHERE id = $1), 0)
-      AND (NOT EXISTS (SELECT FROM keys WHERE keys.no = accounts.no)
-        OR (SELECT count(*) FROM keys WHERE keys.account_no = accounts.no) <> 1)
-    ORDER BY accounts.no LIMIT $2::int`,
-    [after, limit],
-  );
-  return rows.map(accountOf);
 }
 
 /** Numbered together with keys, as in SQLite. Inside the caller's transaction. */
@@ -105,7 +88,6 @@ function accountOf(row: AccountRow): AccountRecord {
   return accountFromRow(row).account;
 }
 
-const select = selectAccounts(rowDialect);
 const changeable = "account_label, is_open, closed_at_ms, budget_tokens, period, key_caps";
 
 /** For `accountValues`, the first of them with this number. */

@@ -75,13 +75,17 @@ SELECT no, period_start_ms::float8 AS "periodStartMs", used::float8 AS used, hel
 
 /** Counts what was taken, and is held, in its running period before. A charge's own time is not long before it counts. */
 function insertCap(column: NumberedOwner["column"]): string {
+  const ofOwner =
+    column === "key_no"
+      ? "key_no = $1::int"
+      : "(account_no = $1::int AND (key_no = $1::int OR account_no IS DISTINCT FROM key_no))";
   return `
 WITH period AS (
   SELECT sluice_period_start($3, greatest($5::int8, counted_at_ms)) AS start FROM accounts WHERE no = $6::int
 )
 INSERT INTO caps (${column}, amount, period, models, period_start_ms, used, held)
 SELECT $1::int, $2::int8, $3, $4, period.start,
-  coalesce((SELECT -sum(amount) FROM entries WHERE entries.${column} = $1::int AND kind = 'charge'
+  coalesce((SELECT -sum(amount) FROM entries WHERE ${ofOwner} AND kind = 'charge'
     AND at_ms >= period.start - 86400000 AND coalesce(counted_at_ms, at_ms) >= period.start AND sluice_matches($4, model)), 0),
   coalesce((SELECT sum(amount) FROM holds WHERE holds.${column} = $1::int
     AND sluice_period_start($3, counted_at_ms) = period.start AND sluice_matches($4, model)), 0)

@@ -1,41 +1,19 @@
 import { assert } from "../../../base/assert.ts";
-import { type AuditedRow, auditedEntryOf, type EntryRow, entryOf } from "../../entry-row.ts";
+import { type EntryRow, entryOf, selectEntries } from "../../entry-row.ts";
 import { type HoldRow, holdOf } from "../../hold-row.ts";
 import type { AccountTotals, Entry, HoldProgress, KeyTotals, Totals } from "../../records.ts";
-import type { AuditedEntry, EntryQuery } from "../../store.ts";
 import type { Parameter, Query } from "../client.ts";
 import { readAccounts } from "../node/read-accounts.ts";
 
 /** Reads the ledger: entries, the totals kept beside them, and the open holds. */
 
-/** `throughId` bounds it to entries that no one is still writing among. */
-export function listEntries(
-  query: Query,
-  { afterId, limit, keyId, sinceMs = 0, untilMs = Number.MAX_SAFE_INTEGER }: EntryQuery,
-  throughId: number,
-): Promise<readonly Entry[]> {
-  const range =
-    "entries.id > $1::int8 AND entries.id <= $2::int8 AND entries.at_ms >= $4::int8 AND entries.at_ms < $5::int8";
-  const order = "ORDER BY entries.id LIMIT $3::int";
-  const parameters = [afterId, throughId, limit, sinceMs, untilMs];
-  if (keyId === undefined) return readEntries(query, `WHERE ${range} ${order}`, parameters);
-  const ofKey = "entries.key_no = (SELECT no FROM keys WHERE id = $6)";
-  return readEntries(query, `WHERE ${range} AND ${ofKey} ${order}`, [...parameters, keyId]);
-}
-
-export async function listAuditedEntries(
-  query: Query,
-  { afterId, limit }: Pick<EntryQuery, "afterId" | "limit">,
-  throughId: number,
-): Promise<readonly AuditedEntry[]> {
-  const rows = await query<AuditedRow>(
-    `SELECT ${entryColumns}, rates_id::float8 AS "ratesId", cost_nano::float8 AS "costNano",
-      recorded_at_ms::float8 AS "startedAtMs", total_ms::float8 AS "totalMs"
-    FROM entries JOIN keys ON keys.no = entries.key_no
-    WHERE entries.id > $1::int8 AND entries.id <= $2::int8 ORDER BY entries.id LIMIT $3::int`,
-    [afterId, throughId, limit],
+/** Each half has an index of its own. */
+export function entriesOfExchange(query: Query, exchangeId: string): Promise<readonly Entry[]> {
+  const halves = ["kind = 'charge'", "kind <> 'charge'"].map(
+    (kind) => `entries.exchange_id = $1 AND ${kind}`,
   );
-  return rows.map(auditedEntryOf);
+  const condition = `WHERE ${halves.join(` UNION ALL ${selectEntries} WHERE `)} ORDER BY id`;
+  return readEntries(query, condition, [exchangeId]);
 }
 
 export async function entryByReference(
@@ -115,17 +93,6 @@ export async function unbalancedId(query: Query): Promise<string | null> {
   );
   return found?.id ?? null;
 }
-
-export const entryColumns = `
-entries.id::float8 AS id, (SELECT id FROM accounts WHERE no = entries.account_no) AS "accountId", keys.id AS "keyId",
-  kind, amount::float8 AS amount, entries.at_ms::float8 AS "atMs",
-  entries.exchange_id AS "exchangeId", basis, entries.outcome, period_start_ms::float8 AS "periodStartMs",
-  entries.reference, note, entries.model, asked_model AS "askedModel", entries.provider,
-  (SELECT rates FROM rates WHERE id = entries.rates_id) AS rates, quantities, list_cost_nano::float8 AS "listCostNano",
-  entries.input_tokens::float8 AS "inputTokens", cached_input_tokens::float8 AS "cachedInputTokens",
-  cache_write_tokens::float8 AS "cacheWriteTokens", entries.output_tokens::float8 AS "outputTokens"`;
-
-const selectEntries = `SELECT ${entryColumns} FROM entries LEFT JOIN keys ON keys.no = entries.key_no`;
 
 const selectAccountTotals = `
 SELECT id AS "accountId", posted::float8 AS posted, purchased::float8 AS purchased, used::float8 AS used, held::float8 AS held,

@@ -10,16 +10,15 @@ import {
   keyColumns,
   keyFromRow,
   type NumberedKey,
-  selectKeys,
+  selectKeys as select,
 } from "../../key-row.ts";
 import { ownAccountOf } from "../../own-account.ts";
 import type { CapRecord, KeyChanges, KeyRecord } from "../../records.ts";
-import { type CapOwner, type KeyPage, type KeyQuery, StoreRefusal } from "../../store.ts";
+import { type CapOwner, StoreRefusal } from "../../store.ts";
 import type { Query } from "../client.ts";
 import { accountById, insertAccount, requireAccount, touchAccount, updateAccount } from "./account-table.ts";
 import { type NumberedOwner, setCaps } from "./cap-table.ts";
 import { lockRevision, raiseRevision } from "./revision.ts";
-import { rowDialect } from "./row-dialect.ts";
 
 export async function allKeys(query: Query): Promise<KeyRecord[]> {
   return (await query<KeyRow>(`${select} ORDER BY keys.no`)).map((row) => keyFromRow(row).key);
@@ -50,35 +49,11 @@ export async function keyById(query: Query, id: string): Promise<NumberedKey | n
   return row === undefined ? null : keyFromRow(row);
 }
 
-export async function keyByIdOrPrefix(query: Query, idOrPrefix: string): Promise<KeyRecord | null> {
-  const where = "WHERE keys.id = $1 OR prefix = $1 OR accounts.id = $1 LIMIT 2";
-  const rows = await query<KeyRow>(`${select} ${where}`, [idOrPrefix]);
-  const [row] = rows;
-  return row === undefined || rows.length > 1 ? null : keyFromRow(row).key;
-}
-
 /** Throws a refusal when there is no such key. */
 export async function requireKey(query: Query, id: string): Promise<NumberedKey> {
   const found = await keyById(query, id);
   if (found === null) throw new StoreRefusal("unknown_key", `There is no key ${id}.`);
   return found;
-}
-
-export async function listKeys(query: Query, options: KeyQuery): Promise<KeyPage> {
-  const { search = "", limit, cursor = "0" } = options;
-  const pattern = `%${search.replaceAll(/[\\%_]/g, "\\$&")}%`;
-  const rows = await query<KeyRow>(
-    `${select}
-    WHERE keys.no > $1::int AND ($2 = '' OR label ILIKE $3 OR keys.id ILIKE $4 OR prefix ILIKE $4)
-    ORDER BY keys.no LIMIT $5::int`,
-    [Number(cursor), search, pattern, pattern.slice(1), limit + 1],
-  );
-  const page = rows.slice(0, limit);
-  const last = page.at(-1);
-  return {
-    keys: page.map((row) => keyFromRow(row).key),
-    nextCursor: rows.length > limit && last !== undefined ? String(last.no) : null,
-  };
 }
 
 /**
@@ -161,5 +136,4 @@ function places(columns: readonly KeyColumn[], first: number): string {
   return typed.join(", ");
 }
 
-const select = selectKeys(rowDialect);
 const ofKey = columnNames(keyColumns);

@@ -57,7 +57,8 @@ WITH latest AS (
   FROM entries e LEFT JOIN latest_day USING (key_no) WHERE kind = 'charge' GROUP BY e.key_no
 ), of_cap AS (
   SELECT caps.no,
-    (SELECT -sum(e.amount) FROM entries e WHERE (e.account_no = caps.account_no OR e.key_no = caps.key_no) AND e.kind = 'charge'
+    (SELECT -sum(e.amount) FROM entries e WHERE (e.key_no = caps.key_no OR (e.account_no = caps.account_no
+        AND (e.key_no = caps.account_no OR e.account_no IS DISTINCT FROM e.key_no))) AND e.kind = 'charge'
       AND sluice_period_start(caps.period, coalesce(e.counted_at_ms, e.at_ms)) = caps.period_start_ms
       AND sluice_matches(caps.models, e.model)) AS used,
     (SELECT sum(h.amount) FROM holds h WHERE (h.account_no = caps.account_no OR h.key_no = caps.key_no)

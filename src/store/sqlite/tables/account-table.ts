@@ -8,10 +8,10 @@ import {
   unknownAccount,
 } from "../../account-row.ts";
 import type { AccountChanges, AccountRecord, CapLimit } from "../../records.ts";
-import { type AccountQuery, StoreRefusal } from "../../store.ts";
+import { StoreRefusal } from "../../store.ts";
+import { sqliteText } from "../queries.ts";
 import type { CapTable, NumberedOwner } from "./cap-table.ts";
 import type { Revision } from "./revision.ts";
-import { rowDialect } from "./row-dialect.ts";
 
 /** Reads and writes accounts. What changes one runs inside the caller's transaction. */
 export class AccountTable {
@@ -46,11 +46,6 @@ export class AccountTable {
     const found = this.byId(id);
     if (found === null) throw unknownAccount(id);
     return found;
-  }
-
-  /** Those that are more than the own account of one key. */
-  list({ limit, after = "" }: AccountQuery): readonly AccountRecord[] {
-    return this.#database.query<AccountRow, [string, number]>(listAccounts).all(after, limit).map(accountOf);
   }
 
   /** Under a number that no key has, or will have. */
@@ -136,7 +131,7 @@ function accountOf(row: AccountRow): AccountRecord {
   return accountFromRow(row).account;
 }
 
-const select = selectAccounts(rowDialect);
+const select = sqliteText(selectAccounts);
 const changeable = "account_label, is_open, closed_at_ms, budget_tokens, period, key_caps";
 
 const insertAccount = `
@@ -145,10 +140,3 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
 const updateAccount = `
 UPDATE accounts SET (floor, account_revision, ${changeable}) = (?, ?, ?, ?, ?, ?, ?, ?) WHERE no = ?`;
-
-const listAccounts = `
-${select}
-WHERE accounts.no > coalesce((SELECT no FROM accounts WHERE id = ?), 0)
-  AND (NOT EXISTS (SELECT 1 FROM keys WHERE keys.no = accounts.no)
-    OR (SELECT count(*) FROM keys WHERE keys.account_no = accounts.no) <> 1)
-ORDER BY accounts.no LIMIT ?`;

@@ -1,10 +1,11 @@
 import type { Database } from "bun:sqlite";
 import { assert } from "../../../base/assert.ts";
-import { type AuditedRow, auditedEntryOf, type EntryRow, entryOf } from "../../entry-row.ts";
+import { type EntryRow, entryOf, selectEntries } from "../../entry-row.ts";
 import { type HoldRow, holdOf } from "../../hold-row.ts";
 import type { AccountTotals, Entry, HoldProgress, KeyTotals } from "../../records.ts";
 import { type SumRow, sumChecks, sumFaults } from "../../reporting/sum-audit.ts";
-import type { AuditedEntry, EntryQuery, LedgerFault, RecomputedTotals } from "../../store.ts";
+import type { LedgerFault, RecomputedTotals } from "../../store.ts";
+import { sqliteText } from "../queries.ts";
 import { recomputeTotals } from "./recompute.ts";
 
 /** Reads the ledger: entries, the totals kept beside them, and the holds that were open. */
@@ -13,32 +14,6 @@ export class EntryTable {
 
   constructor(database: Database) {
     this.#database = database;
-  }
-
-  list({
-    afterId,
-    limit,
-    keyId,
-    sinceMs = 0,
-    untilMs = Number.MAX_SAFE_INTEGER,
-  }: EntryQuery): readonly Entry[] {
-    const ofKey = keyId === undefined ? "" : "AND keys.id = $keyId";
-    const range = `entries.id > $afterId AND at_ms >= $sinceMs AND at_ms < $untilMs ${ofKey}`;
-    const rows = this.#database
-      .query<EntryRow, Record<string, string | number>>(
-        `${selectEntries} WHERE ${range} ORDER BY entries.id LIMIT $limit`,
-      )
-      .all({ afterId, limit, sinceMs, untilMs, ...(keyId === undefined ? {} : { keyId }) });
-    return rows.map(entryOf);
-  }
-
-  listAudited({ afterId, limit }: Pick<EntryQuery, "afterId" | "limit">): readonly AuditedEntry[] {
-    return this.#database
-      .query<AuditedRow, [number, number]>(
-        `${selectAudited} WHERE entries.id > ? ORDER BY entries.id LIMIT ?`,
-      )
-      .all(afterId, limit)
-      .map(auditedEntryOf);
   }
 
   auditSums(nowMs: number): readonly LedgerFault[] {
@@ -102,26 +77,11 @@ export class EntryTable {
   }
 }
 
-const entryColumns = `entries.id, accounts.id AS accountId, nullif(keys.id, '') AS keyId, kind, amount, at_ms AS atMs, exchange_id AS exchangeId,
-  basis, outcome, entries.period_start_ms AS periodStartMs, reference, note,
-  model, asked_model AS askedModel, provider, rates.rates, quantities, list_cost_nano AS listCostNano,
-  entries.input_tokens AS inputTokens, cached_input_tokens AS cachedInputTokens, cache_write_tokens AS cacheWriteTokens,
-  entries.output_tokens AS outputTokens`;
+const select = sqliteText(selectEntries);
 
-const entryTables = `entries JOIN keys ON keys.no = entries.key_no
-  JOIN accounts ON accounts.no = coalesce(entries.account_no, entries.key_no)
-  LEFT JOIN rates ON rates.id = entries.rates_id`;
+const entryByReference = `${select} WHERE coalesce(entries.account_no, entries.key_no) = ? AND reference = ?`;
 
-/** For `entryOf`. */
-export const selectEntries = `SELECT ${entryColumns} FROM ${entryTables}`;
-
-const selectAudited = `
-SELECT ${entryColumns}, rates_id AS ratesId, cost_nano AS costNano, recorded_at_ms AS startedAtMs, total_ms AS totalMs
-FROM ${entryTables}`;
-
-const entryByReference = `${selectEntries} WHERE coalesce(entries.account_no, entries.key_no) = ? AND reference = ?`;
-
-const entriesSince = `${selectEntries} WHERE entries.revision > ? ORDER BY entries.id`;
+const entriesSince = `${select} WHERE entries.revision > ? ORDER BY entries.id`;
 
 const selectAccountTotals = `
 SELECT id AS accountId, posted, purchased, used, period_start_ms AS periodStartMs, period_used AS periodUsed,

@@ -13,11 +13,11 @@ import {
 } from "../../key-row.ts";
 import { ownAccountOf } from "../../own-account.ts";
 import type { CapLimit, KeyChanges, KeyRecord } from "../../records.ts";
-import { type KeyPage, type KeyQuery, StoreRefusal } from "../../store.ts";
+import { StoreRefusal } from "../../store.ts";
+import { sqliteText } from "../queries.ts";
 import type { AccountTable } from "./account-table.ts";
 import type { CapTable, NumberedOwner } from "./cap-table.ts";
 import type { Revision } from "./revision.ts";
-import { rowDialect } from "./row-dialect.ts";
 
 /** Reads and writes keys. What changes one runs inside the caller's transaction. */
 export class KeyTable {
@@ -63,32 +63,11 @@ export class KeyTable {
     return row === null ? null : keyFromRow(row);
   }
 
-  byIdOrPrefix(idOrPrefix: string): KeyRecord | null {
-    const rows = this.#database
-      .query<KeyRow, [string]>(`${select} WHERE keys.id = ?1 OR prefix = ?1 OR accounts.id = ?1 LIMIT 2`)
-      .all(idOrPrefix);
-    const [row] = rows;
-    return row === undefined || rows.length > 1 ? null : keyOf(row);
-  }
-
   /** Throws a refusal when there is no such key. */
   require(id: string): NumberedKey {
     const found = this.byId(id);
     if (found === null) throw new StoreRefusal("unknown_key", `There is no key ${id}.`);
     return found;
-  }
-
-  list({ search = "", limit, cursor = "0" }: KeyQuery): KeyPage {
-    const pattern = `%${search.replaceAll(/[\\%_]/g, "\\$&")}%`;
-    const rows = this.#database
-      .query<KeyRow, [number, string, string, string, string, number]>(listKeys)
-      .all(Number(cursor), search, pattern, pattern.slice(1), pattern.slice(1), limit + 1);
-    const page = rows.slice(0, limit);
-    const last = page.at(-1);
-    return {
-      keys: page.map(keyOf),
-      nextCursor: rows.length > limit && last !== undefined ? String(last.no) : null,
-    };
   }
 
   /** It draws on the account that it names; if there is none, it gets one of its own, with its number. */
@@ -151,16 +130,10 @@ function keyOf(row: KeyRow): KeyRecord {
   return keyFromRow(row).key;
 }
 
-const select = selectKeys(rowDialect);
+const select = sqliteText(selectKeys);
 const ofKey = columnNames(keyColumns);
 const keyValues = keyColumns.map(() => "?").join(", ");
 
 const insertKey = `INSERT INTO keys (id, created_at_ms, revision, ${ofKey}) VALUES (?, ?, ?, ${keyValues})`;
 
 const updateKey = `UPDATE keys SET (revision, ${ofKey}) = (?, ${keyValues}) WHERE no = ?`;
-
-const listKeys = `
-${select}
-WHERE keys.no > ?
-  AND (? = '' OR label LIKE ? ESCAPE '\\' OR keys.id LIKE ? ESCAPE '\\' OR prefix LIKE ? ESCAPE '\\')
-ORDER BY keys.no LIMIT ?`;

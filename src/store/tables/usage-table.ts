@@ -1,7 +1,10 @@
-import type { NumberedUsage, UsageQuery } from "../../store.ts";
-import type { Parameter, Query } from "../client.ts";
+import { Parameters, type Query } from "../query.ts";
+import { ofKey } from "../reporting/row-search.ts";
+import type { NumberedUsage, UsageQuery } from "../store.ts";
 
-interface UsageRow extends Omit<NumberedUsage, "usage"> {
+interface UsageRow extends Omit<NumberedUsage, "usage" | "stream"> {
+  /** SQLite has 0 and 1 for false and true. */
+  readonly stream: number | boolean;
   readonly inputTokens: number;
   readonly cachedInputTokens: number;
   readonly cacheWriteTokens: number;
@@ -13,19 +16,14 @@ interface UsageRow extends Omit<NumberedUsage, "usage"> {
 export async function listUsage(
   query: Query,
   { beforeId = Number.MAX_SAFE_INTEGER, limit, keyId, outcome }: UsageQuery,
-): Promise<NumberedUsage[]> {
-  const parameters: Parameter[] = [beforeId, limit];
-  const conditions = ["entries.id < $1::int8", "recorded_at_ms IS NOT NULL"];
-  if (keyId !== undefined) {
-    const place = `$${parameters.push(keyId)}`;
-    conditions.push(
-      `entries.account_no = (SELECT account_no FROM keys WHERE id = ${place}) AND keys.id = ${place}`,
-    );
-  }
-  if (outcome !== undefined) conditions.push(`outcome = $${parameters.push(outcome)}`);
+): Promise<readonly NumberedUsage[]> {
+  const parameters = new Parameters();
+  const conditions = [`entries.id < ${parameters.add(beforeId)}`, "recorded_at_ms IS NOT NULL"];
+  if (keyId !== undefined) conditions.push(ofKey(keyId, parameters));
+  if (outcome !== undefined) conditions.push(`outcome = ${parameters.add(outcome)}`);
   const rows = await query<UsageRow>(
-    `${selectUsage} WHERE ${conditions.join(" AND ")} ORDER BY entries.id DESC LIMIT $2::int`,
-    parameters,
+    `${selectUsage} WHERE ${conditions.join(" AND ")} ORDER BY entries.id DESC LIMIT ${parameters.add(limit)}`,
+    parameters.all,
   );
   return rows.map(usageOf);
 }
@@ -33,7 +31,7 @@ export async function listUsage(
 function usageOf(row: UsageRow): NumberedUsage {
   const { inputTokens, cachedInputTokens, cacheWriteTokens, outputTokens, reasoningTokens, ...rest } = row;
   const usage = { inputTokens, cachedInputTokens, cacheWriteTokens, outputTokens, reasoningTokens };
-  return { ...rest, usage };
+  return { ...rest, stream: Boolean(row.stream), usage };
 }
 
 const selectUsage = `

@@ -1,0 +1,50 @@
+/** A value of a statement. Lists need a cast, such as `$1::text[]`. */
+export type Parameter =
+  | string
+  | number
+  | boolean
+  | Uint8Array
+  | null
+  | readonly (string | number | boolean | null)[];
+
+/**
+ * Runs one statement. It is written as PostgreSQL takes it, and SQLite's side replaces the little that it writes in another way
+ * (see `sqlite/queries.ts`). int8 arrives from PostgreSQL as a string: select `::float8`, or convert where it may exceed 2^53.
+ */
+export type Query = <Row>(text: string, parameters?: readonly Parameter[]) => Promise<Row[]>;
+
+/** How a database is reached by whatever works the same in every one. */
+export interface Queries {
+  /** One statement that changes nothing. */
+  readonly read: Query;
+  /** One statement, which is a transaction of its own. */
+  readonly change: Query;
+  readonly pace: ReadPace;
+}
+
+/** How much is read by one statement, so that nobody waits for long. */
+export interface ReadPace {
+  /** Rows that a search examines. */
+  readonly rowsPerPiece: number;
+  /** A search for something rare stops after this and returns a cursor to continue from. */
+  readonly searchMs: number;
+  /** The time whose rows are summed up. */
+  readonly summedMs: number;
+  /** Keys whose sums are summed up. */
+  readonly keysPerPiece: number;
+}
+
+/** The parameters of a statement that is put together piece by piece. */
+export class Parameters {
+  readonly all: Parameter[] = [];
+
+  /** Returns what stands for the value in the statement. */
+  add(value: string | number | readonly string[] | readonly number[]): string {
+    return `$${this.all.push(value)}::${typeOf(value)}`;
+  }
+}
+
+function typeOf(value: string | number | readonly string[] | readonly number[]): string {
+  if (typeof value === "object") return `${typeOf(value[0] ?? "")}[]`;
+  return typeof value === "number" ? "int8" : "text";
+}

@@ -1,0 +1,108 @@
+import type { AttemptRecord } from "../../base/attempt.ts";
+import { unknownModelMessage } from "../../base/unknown-model.ts";
+import { Parameters, type Queries } from "../query.ts";
+import type { Entry } from "../records.ts";
+import type { Cut, ExchangeQuery, FiledExchange, ListedExchange } from "../reports.ts";
+import {
+  type ExchangeRow,
+  listedExchange,
+  selectEnding,
+  selectEndingWithAttempts,
+  selectRecord,
+} from "./exchange-row.ts";
+import { mergePages } from "./merge-pages.ts";
+import { ofKey, type SearchedTable, searchRows, timeAt } from "./row-search.ts";
+
+/** The entries of an exchange. `near` is the id of one of them, where that is known. */
+export type EntryFinder = (exchangeId: string, near: number | null) => Promise<readonly Entry[]>;
+
+/**
+ * Exchanges that completed are the usage records of the ledger; all others are the kept endings. The two are read side
+ * by side and merged by the moment they ended.
+ */
+export async function listExchanges(
+  queries: Queries,
+  asked: ExchangeQuery,
+): Promise<Cut<ListedExchange, string>> {
+  const { cursor, limit, outcome } = asked;
+  const page = await mergePages(cursor, limit, {
+    completed: (beforeId) =>
+      canBeCompleted(asked) ? searchTable(queries, asked, "entries", beforeId) : null,
+    ended: (beforeId) =>
+      outcome === "completed" ? null : searchTable(queries, asked, "exchange_endings", beforeId),
+    completedTimeAt: (id) => timeAt(queries.read, "entries", id),
+    endedTimeAt: (id) => timeAt(queries.read, "exchange_endings", id),
+  });
+  return { rows: page.rows.map(listedExchange), next: page.next };
+}
+
+/** One that completed has no error. */
+function canBeCompleted({ outcome, code }: ExchangeQuery): boolean {
+  return (outcome === undefined || outcome === "completed") && code === undefined;
+}
+
+export async function findExchange(
+  { read }: Queries,
+  entriesOf: EntryFinder,
+  exchangeId: string,
+  entryId: number | null,
+): Promise<FiledExchange | null> {
+  const [ending] = await read<ExchangeRow>(
+    `${selectEndingWithAttempts} WHERE exchange_endings.exchange_id = $1::text LIMIT 1`,
+    [exchangeId],
+  );
+  const isCharged = ending === undefined || ending.entryId !== null;
+  const entries = isCharged ? await entriesOf(exchangeId, ending?.entryId ?? entryId) : [];
+  const attempts =
+    ending?.attemptDetails == null ? [] : (JSON.parse(ending.attemptDetails) as AttemptRecord[]);
+  if (ending !== undefined) return { exchange: listedExchange(ending), attempts, entries };
+  if (entries.length === 0) return null;
+  const [record] = await read<ExchangeRow>(
+    `${selectRecord} WHERE entries.id = ANY ($1::int8[]) AND recorded_at_ms IS NOT NULL`,
+    [entries.map(({ id }) => id)],
+  );
+  return { exchange: record === undefined ? null : listedExchange(record), attempts, entries };
+}
+
+function searchTable(
+  queries: Queries,
+  asked: ExchangeQuery,
+  table: SearchedTable,
+  beforeId: number | undefined,
+): Promise<Cut<ExchangeRow, number>> {
+  const { limit, sinceMs, untilMs } = asked;
+  const parameters = new Parameters();
+  const isEntries = table === "entries";
+  return searchRows<ExchangeRow>(
+    queries,
+    {
+      select: isEntries ? selectRecord : selectEnding,
+      conditions: [...conditionsOf(asked, table, parameters), outcomeOf(asked, table, parameters)],
+      ...{ table, parameters, beforeId, limit, sinceMs, untilMs },
+    },
+    (row) => row.rowId,
+  );
+}
+
+function outcomeOf({ outcome }: ExchangeQuery, table: SearchedTable, parameters: Parameters): string {
+  if (table === "entries") return "recorded_at_ms IS NOT NULL AND entries.outcome = 'completed'";
+  return `exchange_endings.outcome ${outcome === undefined ? "<> 'completed'" : `= ${parameters.add(outcome)}`}`;
+}
+
+function conditionsOf(asked: ExchangeQuery, table: SearchedTable, parameters: Parameters): string[] {
+  const { keyId, model, sinceMs, untilMs } = asked;
+  const conditions: string[] = [];
+  if (keyId !== undefined) conditions.push(`${table}.${ofKey(keyId, parameters)}`);
+  if (model !== undefined) {
+    const isServed = `${table}.model = ${parameters.add(model)}`;
+    const isUnknown = () => `message = ${parameters.add(unknownModelMessage(model))}`;
+    conditions.push(table === "entries" ? isServed : `(${isServed} OR ${isUnknown()})`);
+  }
+  for (const name of ["provider", "route", "code"] as const) {
+    const value = asked[name];
+    if (value !== undefined) conditions.push(`${table}.${name} = ${parameters.add(value)}`);
+  }
+  if (sinceMs !== undefined) conditions.push(`${table}.at_ms >= ${parameters.add(sinceMs)}`);
+  if (untilMs !== undefined) conditions.push(`${table}.at_ms < ${parameters.add(untilMs)}`);
+  return conditions;
+}

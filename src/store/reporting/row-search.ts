@@ -1,0 +1,120 @@
+import { msPerMinute } from "../../base/clock.ts";
+import { type EntryRow, entryOf, selectEntries } from "../entry-row.ts";
+import { Parameters, type Queries, type Query } from "../query.ts";
+import type { Entry } from "../records.ts";
+import type { Cut, EntrySearch } from "../reports.ts";
+
+export type SearchedTable = "entries" | "exchange_endings";
+
+export interface RowSearch {
+  /** Columns and tables. */
+  readonly select: string;
+  readonly table: SearchedTable;
+  readonly conditions: readonly string[];
+  readonly parameters: Parameters;
+  readonly beforeId?: number | undefined;
+  readonly limit: number;
+  readonly sinceMs?: number | undefined;
+  readonly untilMs?: number | undefined;
+}
+
+/** Rows are in the order in which they were written, which is that of their ends up to this. */
+const disorderMs = msPerMinute;
+/** So many rows in a row tell the time: one that was written under a wrong clock does not. */
+const rowsThatTell = 32;
+/** The first time before a moment that is searched for rows; each of the next is eight times as long. */
+const firstLookBackMs = msPerMinute;
+
+/** Entries, newest first. */
+export async function searchEntries(queries: Queries, asked: EntrySearch): Promise<Cut<Entry, number>> {
+  const { beforeId, limit, keyId, kind } = asked;
+  const parameters = new Parameters();
+  const conditions: string[] = [];
+  if (keyId !== undefined) conditions.push(`entries.${ofKey(keyId, parameters)}`);
+  if (kind !== undefined) conditions.push(`kind = ${parameters.add(kind)}`);
+  const { rows, next } = await searchRows<EntryRow>(
+    queries,
+    { select: selectEntries, table: "entries", conditions, parameters, beforeId, limit },
+    (row) => row.id,
+  );
+  return { rows: rows.map(entryOf), next };
+}
+
+/**
+ * Scans entries or endings piece by piece, newest first, and stops early if what it looks for is rare. There is no index on
+ * models or providers, because each would make every charge more expensive for the sake of rare searches.
+ */
+export async function searchRows<Row>(
+  { read, pace }: Queries,
+  search: RowSearch,
+  idOf: (row: Row) => number,
+): Promise<Cut<Row, number>> {
+  const { select, table, conditions, parameters, limit, sinceMs } = search;
+  const own = parameters.all.length;
+  const bounds = `${table}.id BETWEEN $${own + 1}::int8 AND $${own + 2}::int8`;
+  const text = `${select} WHERE ${[bounds, ...conditions].join(" AND ")}
+    ORDER BY ${table}.id DESC LIMIT $${own + 3}::int8`;
+  const stopAtMs = performance.now() + pace.searchMs;
+  const rows: Row[] = [];
+  for (let to = await newestOf(read, search); to > 0; to -= pace.rowsPerPiece) {
+    const from = to - pace.rowsPerPiece + 1;
+    rows.push(...(await read<Row>(text, [...parameters.all, from, to, limit - rows.length])));
+    const last = rows.at(-1);
+    if (rows.length >= limit && last !== undefined) return { rows, next: idOf(last) };
+    if (sinceMs !== undefined && (await timeBefore(read, table, from)) < sinceMs - disorderMs) break;
+    if (performance.now() > stopAtMs) return { rows, next: from > 1 ? from : null };
+    await Bun.sleep(0);
+  }
+  return { rows, next: null };
+}
+
+async function newestOf(read: Query, { table, beforeId, untilMs }: RowSearch): Promise<number> {
+  const newest = await newestId(read, table);
+  if (beforeId !== undefined) return Math.min(beforeId - 1, newest);
+  return untilMs === undefined ? newest : lastIdBefore(read, table, untilMs);
+}
+
+/**
+ * The highest id among the last rows before a moment, by the index on times. That of PostgreSQL finds rows of a given time, and
+ * not the next one; so the time before is searched, as far back as there are rows.
+ */
+async function lastIdBefore(read: Query, table: SearchedTable, untilMs: number): Promise<number> {
+  for (let backMs = firstLookBackMs; ; backMs *= 8) {
+    const [row] = await read<{ id: number | null }>(
+      `SELECT max(id)::float8 AS id FROM (
+        SELECT id FROM ${table} WHERE at_ms >= $1::int8 AND at_ms < $2::int8 ORDER BY at_ms DESC LIMIT 1000) last`,
+      [untilMs - backMs, untilMs],
+    );
+    if (row?.id != null) return row.id;
+    if (backMs > untilMs) return 0;
+  }
+}
+
+/** When the first rows from this id on were written, the earliest of them; infinity where there is none. */
+export async function timeAt(read: Query, table: SearchedTable, id: number): Promise<number> {
+  const [row] = await read<{ atMs: number | null }>(
+    `SELECT min(at_ms)::float8 AS "atMs" FROM (
+      SELECT at_ms FROM ${table} WHERE id >= $1::int8 ORDER BY id LIMIT ${rowsThatTell}) first`,
+    [id],
+  );
+  return row?.atMs ?? Number.POSITIVE_INFINITY;
+}
+
+/** When the last rows before this id were written, the latest of them. */
+async function timeBefore(read: Query, table: SearchedTable, id: number): Promise<number> {
+  const [row] = await read<{ atMs: number | null }>(
+    `SELECT max(at_ms)::float8 AS "atMs" FROM (
+      SELECT at_ms FROM ${table} WHERE id < $1::int8 ORDER BY id DESC LIMIT ${rowsThatTell}) last`,
+    [id],
+  );
+  return row?.atMs ?? Number.NEGATIVE_INFINITY;
+}
+
+export async function newestId(read: Query, table: SearchedTable): Promise<number> {
+  const [row] = await read<{ id: number | null }>(`SELECT max(id)::float8 AS id FROM ${table}`);
+  return row?.id ?? 0;
+}
+
+export function ofKey(keyId: string, parameters: Parameters): string {
+  return `key_no = (SELECT no FROM keys WHERE id = ${parameters.add(keyId)})`;
+}

@@ -1,0 +1,102 @@
+import { msPerDay } from "../../base/clock.ts";
+import type { Queries } from "../query.ts";
+import type { Entry } from "../records.ts";
+import type {
+  Cut,
+  EndingsKept,
+  EntrySearch,
+  ExchangeQuery,
+  FiledExchange,
+  GroupFigures,
+  GroupQuery,
+  KeyDay,
+  LatencyBand,
+  ListedExchange,
+  Reports,
+  StepFigures,
+  StepQuery,
+} from "../reports.ts";
+import { findCalled } from "../tables/caller-id-table.ts";
+import { ExactUsage } from "./exact-usage.ts";
+import { type EntryFinder, findExchange, listExchanges } from "./exchange-search.ts";
+import { searchEntries } from "./row-search.ts";
+
+/** Operators' questions, answered from the sums and, one by one, from the rows. */
+export class StoredReports implements Reports {
+  readonly #queries: Queries;
+  readonly #entriesOf: EntryFinder;
+  readonly #usage: ExactUsage;
+
+  constructor(queries: Queries, entriesOf: EntryFinder) {
+    this.#queries = queries;
+    this.#entriesOf = entriesOf;
+    this.#usage = new ExactUsage(queries);
+  }
+
+  usageInSteps(query: StepQuery): Promise<readonly StepFigures[]> {
+    return this.#usage.inSteps(query);
+  }
+
+  usageBy(column: "model" | "provider" | "key", query: GroupQuery): Promise<readonly GroupFigures[]> {
+    return this.#usage.by(column, query);
+  }
+
+  latencyInSteps(query: StepQuery): Promise<readonly LatencyBand[]> {
+    return this.#usage.latencies(query);
+  }
+
+  keyDays(keyIds: readonly string[], fromDay: number, throughDay: number): Promise<readonly KeyDay[]> {
+    return this.#queries.read<KeyDay>(
+      `SELECT "keyId", day::float8 AS day, sum(spend_nano)::float8 AS "spendNano", sum(spend_tokens)::float8 AS "spendTokens"
+      FROM (
+        SELECT keys.id AS "keyId", day, spend_nano, spend_tokens
+        FROM keys JOIN usage_key_days ON key_no = keys.no AND day BETWEEN $2::int8 AND $3::int8
+        WHERE keys.id = ANY ($1::text[])
+        UNION ALL
+        SELECT keys.id, at_ms / ${msPerDay}, spend_nano, spend_tokens
+        FROM sluice_uncounted_usage() uncounted JOIN keys ON keys.no = key_no
+        WHERE keys.id = ANY ($1::text[]) AND at_ms / ${msPerDay} BETWEEN $2::int8 AND $3::int8
+      ) days GROUP BY "keyId", day`,
+      [keyIds, fromDay, throughDay],
+    );
+  }
+
+  async keyLastDays(keyIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    const rows = await this.#queries.read<{ keyId: string; day: number }>(
+      `SELECT "keyId", max(day)::float8 AS day FROM (
+        SELECT keys.id AS "keyId", (SELECT max(day) FROM usage_key_days WHERE key_no = keys.no) AS day
+        FROM keys WHERE keys.id = ANY ($1::text[])
+        UNION ALL
+        SELECT keys.id, at_ms / ${msPerDay} FROM sluice_uncounted_usage() uncounted JOIN keys ON keys.no = key_no
+        WHERE keys.id = ANY ($1::text[])
+      ) days WHERE day IS NOT NULL GROUP BY "keyId"`,
+      [keyIds],
+    );
+    return new Map(rows.map(({ keyId, day }) => [keyId, day]));
+  }
+
+  exchanges(query: ExchangeQuery): Promise<Cut<ListedExchange, string>> {
+    return listExchanges(this.#queries, query);
+  }
+
+  exchange(exchangeId: string, entryId: number | null): Promise<FiledExchange | null> {
+    return findExchange(this.#queries, this.#entriesOf, exchangeId, entryId);
+  }
+
+  exchangesCalled(callerId: string, limit: number): Promise<readonly string[]> {
+    return findCalled(this.#queries.read, callerId, limit);
+  }
+
+  /** Endings are deleted in the order of their ids, so that those between the first and the last are all there. */
+  async endingsKept(): Promise<EndingsKept> {
+    const [kept] = await this.#queries.read<EndingsKept>(
+      `SELECT coalesce(max(id) - min(id) + 1, 0)::float8 AS count,
+        (SELECT at_ms::float8 FROM exchange_endings ORDER BY id LIMIT 1) AS "oldestAtMs" FROM exchange_endings`,
+    );
+    return kept ?? { oldestAtMs: null, count: 0 };
+  }
+
+  entries(query: EntrySearch): Promise<Cut<Entry, number>> {
+    return searchEntries(this.#queries, query);
+  }
+}

@@ -1,0 +1,45 @@
+import type { Database, SQLQueryBindings } from "bun:sqlite";
+import { msPerMinute } from "../../base/clock.ts";
+import type { Parameter, Queries, Query } from "../query.ts";
+import { patiently } from "./connection.ts";
+
+/** Every statement runs on the thread that relays streams, so each reads what takes about 5 ms. */
+const pace = { rowsPerPiece: 20_000, searchMs: 60, summedMs: 5 * msPerMinute, keysPerPiece: 200 };
+
+/** Each statement is a transaction of its own, whether it reads or writes. */
+export function sqliteQueries(database: Database, timeoutMs: number): Queries {
+  const query: Query = <Row>(text: string, parameters: readonly Parameter[] = []) =>
+    patiently(timeoutMs, () =>
+      database.query<Row, SQLQueryBindings[]>(sqliteText(text)).all(...parameters.map(bindable)),
+    );
+  return { read: query, change: query, pace };
+}
+
+/** What SQLite writes in another way than PostgreSQL. Values need no cast, and its ledger is one table for all months. */
+const differences: readonly (readonly [RegExp, string])[] = [
+  [/\$(\d+)/g, "?$1"],
+  [/::\w+(?:\[\])?/g, ""],
+  [/= ANY \((\?\d+)\)/g, "IN (SELECT value FROM json_each($1))"],
+  [/\bjson_agg\(/g, "json_group_array("],
+  [/\bjson_build_object\(/g, "json_object("],
+  [/ ILIKE /g, " LIKE "],
+  [/ FOR UPDATE SKIP LOCKED/g, ""],
+  [/\bsluice_uncounted_usage\(\)/g, "uncounted_usage"],
+  [/ AND entries\.month = entry_month/g, ""],
+];
+
+const known = new Map<string, string>();
+
+/** The same statement for SQLite. There are as many as the program has. */
+export function sqliteText(text: string): string {
+  const found = known.get(text);
+  if (found !== undefined) return found;
+  const translated = differences.reduce((sql, [pattern, ours]) => sql.replaceAll(pattern, ours), text);
+  known.set(text, translated);
+  return translated;
+}
+
+function bindable(parameter: Parameter): SQLQueryBindings {
+  if (parameter instanceof Uint8Array) return parameter;
+  return typeof parameter === "object" && parameter !== null ? JSON.stringify(parameter) : parameter;
+}

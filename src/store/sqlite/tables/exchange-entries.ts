@@ -1,0 +1,35 @@
+import { type EntryRow, entryOf, selectEntries } from "../../entry-row.ts";
+import type { Queries } from "../../query.ts";
+import type { Entry } from "../../records.ts";
+import type { EntryFinder } from "../../reporting/exchange-search.ts";
+import { newestId } from "../../reporting/row-search.ts";
+
+const giveUpMs = 5_000;
+/** An overrun is written right after its charge, in the same transaction. */
+const neighbours = 600;
+
+/** Entries have no index on exchange ids, so one whose entry is not known is searched for, newest first. */
+export function entryFinder({ read, pace }: Queries): EntryFinder {
+  const entriesNear = async (exchangeId: string, id: number): Promise<readonly Entry[]> => {
+    const rows = await read<EntryRow>(
+      `${selectEntries} WHERE entries.id BETWEEN $1 AND $2 AND exchange_id = $3 ORDER BY entries.id`,
+      [id - neighbours, id + neighbours, exchangeId],
+    );
+    return rows.map(entryOf);
+  };
+  return async (exchangeId, near) => {
+    const known = near === null ? [] : await entriesNear(exchangeId, near);
+    if (known.length > 0) return known;
+    const giveUpAtMs = performance.now() + giveUpMs;
+    let to = await newestId(read, "entries");
+    for (; to > 0 && performance.now() < giveUpAtMs; to -= pace.rowsPerPiece) {
+      const [found] = await read<{ id: number }>(
+        "SELECT id FROM entries WHERE id BETWEEN $1 AND $2 AND exchange_id = $3 LIMIT 1",
+        [to - pace.rowsPerPiece + 1, to, exchangeId],
+      );
+      if (found !== undefined) return entriesNear(exchangeId, found.id);
+      await Bun.sleep(0);
+    }
+    return [];
+  };
+}

@@ -1,0 +1,42 @@
+import type { AdminRecords, AuditRecord, SessionRecords } from "../admin-records.ts";
+import type { Queries } from "../query.ts";
+
+export class StoredAdminRecords implements AdminRecords {
+  readonly sessions: SessionRecords | null;
+  readonly #queries: Queries;
+
+  constructor(queries: Queries, sessions: SessionRecords | null) {
+    this.#queries = queries;
+    this.sessions = sessions;
+  }
+
+  async appendAudit(record: Omit<AuditRecord, "id">): Promise<void> {
+    const { atMs, actor, address, action, target, detail } = record;
+    await this.#queries.change(
+      `INSERT INTO audit_log (at_ms, actor, address, action, target, detail)
+      VALUES ($1::int8, $2, $3, $4, $5, $6)`,
+      [atMs, actor, address, action, target, detail],
+    );
+  }
+
+  listAudit({ beforeId = Number.MAX_SAFE_INTEGER, limit }: { beforeId?: number | undefined; limit: number }) {
+    return this.#queries.read<AuditRecord>(
+      `SELECT id::float8 AS id, at_ms::float8 AS "atMs", actor, address, action, target, detail
+      FROM audit_log WHERE id < $1::int8 ORDER BY id DESC LIMIT $2::int8`,
+      [beforeId, limit],
+    );
+  }
+
+  async readAdminTokenHash(): Promise<string | null> {
+    const [row] = await this.#queries.read<{ hash: string }>("SELECT hash FROM admin_token");
+    return row?.hash ?? null;
+  }
+
+  async saveAdminTokenHash(hash: string): Promise<string> {
+    await this.#queries.change(
+      "INSERT INTO admin_token (id, hash) VALUES (1, $1) ON CONFLICT (id) DO NOTHING",
+      [hash],
+    );
+    return (await this.readAdminTokenHash()) ?? hash;
+  }
+}
