@@ -102,3 +102,10 @@ export function tokensOf(quantities: Quantities): number {
   for (const name in quantities) if (isToken(name)) sum += quantities[name] ?? 0;
   return sum;
 }
+
+/** The part of these tokens that is output. */
+export function outputTokensOf(quantities: Quantities): number {
+  let sum = 0;
+  for (const name in quantities) if (isToken(name) && name.endsWith("output")) sum += quantities[name] ?? 0;
+  return sum;
+}

@@ -1,4 +1,5 @@
 import { assert } from "../base/assert.ts";
+import { noAttemptCounts } from "../store/attempt-sums.ts";
 import type { Opened } from "../upstream/upstream.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Gateway } from "./gateway.ts";
@@ -67,5 +68,7 @@ function report(gateway: Gateway, exchange: Exchange, { status, outcome, error }
   keepCallerId(gateway, exchange, outcome);
   const isExplained = outcome === "completed" || outcome === "replayed" || exchange.isEndingKept;
   if (isExplained || exchange.key === null) return;
-  gateway.endings.take(exchange.ending(outcome, status, error));
+  // A charge that is still on its way takes its attempts with it.
+  const attempts = exchange.hold?.state === "settled" ? noAttemptCounts : exchange.billable.uncharged();
+  gateway.endings.take(exchange.ending(outcome, status, error), attempts);
 }

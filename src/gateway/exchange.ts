@@ -16,6 +16,7 @@ import type { ExchangeFacts } from "../observe/exchange.ts";
 import type { Ending, ExchangeEnding, KeyRecord, Outcome, UsageRecord } from "../store/store.ts";
 import type { Deployment, Opened } from "../upstream/upstream.ts";
 import type { Guarded } from "./answer/watchdog.ts";
+import { BillableAttempts } from "./attempt/billable-attempts.ts";
 import type { AskedExtras } from "./charge/extras.ts";
 import type { ClientCall } from "./client-call.ts";
 import type { Configured } from "./configured.ts";
@@ -53,6 +54,7 @@ export class Exchange {
   attempts = 0;
   /** The attempts that failed before one was answered, in order; `attemptRecords` has them all. */
   failedAttempts: readonly AttemptRecord[] = noAttempts;
+  readonly billable = new BillableAttempts();
   firstByteMs: number | null = null;
   /** What the request asks for that costs more than its tokens, and what of it has been used so far. */
   askedExtras: AskedExtras | null = null;
@@ -161,7 +163,8 @@ export class Exchange {
     return ending;
   }
 
-  attemptFailed(deployment: Deployment, record: AttemptRecord): void {
+  attemptFailed(deployment: Deployment, record: AttemptRecord, credential: string | null): void {
+    this.billable.failed(deployment, credential, record);
     this.deployment = deployment;
     this.failedAttempts = [...this.failedAttempts, record];
     this.attempts = this.failedAttempts.length;
@@ -170,6 +173,7 @@ export class Exchange {
   answeredBy(answer: Opened): void {
     this.answer = answer;
     this.deployment = answer.deployment;
+    this.billable.answered(answer.deployment, answer.credential);
     this.attempts = answer.attempts;
     this.#answeredAfterMs = answer.answeredAfterMs;
   }

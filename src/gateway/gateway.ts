@@ -7,7 +7,7 @@ import type { BodyBudget } from "../limits/body-budget.ts";
 import type { LeaveLimiter } from "../limits/leave-limiter.ts";
 import type { RateLimits } from "../limits/rate-limits.ts";
 import type { ExchangeObserver } from "../observe/exchange.ts";
-import type { CallerId, ExchangeEnding } from "../store/store.ts";
+import type { AttemptCount, CallerId, ExchangeEnding } from "../store/store.ts";
 import type { Ongoing } from "./admission/ongoing.ts";
 import type { Watchdog } from "./answer/watchdog.ts";
 import type { LocalCounts } from "./charge/bill.ts";
@@ -38,7 +38,7 @@ export interface Gateway {
   readonly ongoing: Ongoing;
   readonly observe: ExchangeObserver;
   /** Stores endings of exchanges that were not charged. */
-  readonly endings: { take(ending: ExchangeEnding): void };
+  readonly endings: { take(ending: ExchangeEnding, attempts: readonly AttemptCount[]): void };
   /** Stores the ids that clients gave their calls. */
   readonly callerIds: { take(callerId: CallerId): void };
   /** Reads changes of keys and balances by other processes now, not at the next poll. */

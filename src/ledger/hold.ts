@@ -1,7 +1,14 @@
 import { assertAmount } from "../base/assert.ts";
 import type { KeptRates, Quantities } from "../base/rates.ts";
 import type { UsageBasis } from "../base/usage.ts";
-import type { ExchangeEnding, Outcome, StoredResponse, UsageRecord } from "../store/store.ts";
+import type {
+  AttemptCount,
+  ExchangeEnding,
+  Outcome,
+  Served,
+  StoredResponse,
+  UsageRecord,
+} from "../store/store.ts";
 
 export interface HoldRequest {
   readonly keyId: string;
@@ -118,6 +125,8 @@ export interface PricedCharge {
   readonly quantities: Quantities;
   /** What a token-budget key's use would have cost; null for credit keys, and if there is no price. */
   readonly listCostNano: number | null;
+  /** Who has produced it; missing if nobody was asked. */
+  readonly served?: Served | undefined;
 }
 
 export interface Settlement extends PricedCharge {
@@ -129,4 +138,6 @@ export interface Settlement extends PricedCharge {
   readonly response: StoredResponse | null;
   /** Null for an exchange that completed at the first attempt. */
   readonly ending: ExchangeEnding | null;
+  /** Every attempt of the exchange that its provider may bill; missing if none was made. */
+  readonly attempts?: readonly AttemptCount[] | undefined;
 }

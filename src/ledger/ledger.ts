@@ -113,6 +113,7 @@ export class Ledger implements Accounts {
       record,
       response: settlement.response,
       ending: settlement.ending && { ...settlement.ending, atMs },
+      attempts: settlement.attempts,
     };
     await this.#store.commit([item], this.#open.size > 0);
     return settled;
@@ -207,7 +208,7 @@ function progressItem(hold: Hold): JournalItem {
     askedModel,
   } = hold;
   assert(soFar !== null, "progress is journaled once there is some");
-  const { cost: chargeSoFar, rates, quantities } = soFar;
+  const { cost: chargeSoFar, rates, quantities, served = null } = soFar;
   const held = { holdId, keyId, accountId, openedAtMs, periodStartMs, countedAtMs, model, askedModel };
-  return { kind: "progress", progress: { ...held, chargeSoFar, rates, quantities } };
+  return { kind: "progress", progress: { ...held, chargeSoFar, rates, quantities, served } };
 }

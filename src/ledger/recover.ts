@@ -1,7 +1,11 @@
+import { costNano, outputTokensOf, readRates, tokensOf } from "../base/rates.ts";
+import { chargedAttempt } from "../store/attempt-sums.ts";
 import {
+  type AttemptCount,
   type HoldProgress,
   type JournaledStore,
   type JournalItem,
+  type Served,
   StoreRefusal,
   type Trouble,
 } from "../store/store.ts";
@@ -94,5 +98,20 @@ function interrupt(hold: HoldProgress, settled: Settled, atMs: number): JournalI
       attemptDetails: [],
       alike: 0,
     },
+    attempts: hold.served === null ? [] : [interrupted(hold.served, hold)],
   };
+}
+
+/** The attempt by what was charged for it: the provider's own figures were not journaled. */
+function interrupted(served: Served, { quantities, rates }: HoldProgress): AttemptCount {
+  const used = quantities ?? {};
+  const outputTokens = outputTokensOf(used);
+  return chargedAttempt(served, {
+    ending: "interrupted",
+    isEstimated: true,
+    told: null,
+    inputTokens: tokensOf(used) - outputTokens,
+    outputTokens,
+    costNano: rates === null ? 0 : costNano(readRates(rates.text), used),
+  });
 }

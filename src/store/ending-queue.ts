@@ -1,3 +1,5 @@
+import { utcDay } from "../base/clock.ts";
+import { AttemptTally, noAttemptCounts } from "./attempt-sums.ts";
 import type { ExchangeEnding } from "./records.ts";
 import type { Store } from "./store.ts";
 
@@ -33,6 +35,8 @@ export class EndingQueue {
   /** Endings of each kind seen in this window. */
   readonly #kinds = new Map<string, number>();
   readonly #collapsed = new Map<string, Collapsed>();
+  /** Added up, so that none is lost where endings are collapsed or dropped. */
+  readonly #attempts = new AttemptTally();
   #keptInWindow = 0;
   #droppedInWindow = 0;
   #windowEndsMs = 0;
@@ -49,7 +53,9 @@ export class EndingQueue {
     return this.#dropped;
   }
 
-  take(ending: ExchangeEnding): void {
+  /** `attempts` are those that a provider may bill. */
+  take(ending: ExchangeEnding, attempts = noAttemptCounts): void {
+    for (const attempt of attempts) this.#attempts.add(utcDay(ending.atMs), attempt);
     const nowMs = performance.now();
     if (nowMs >= this.#windowEndsMs) this.#startWindow(nowMs);
     const kind = kindOf(ending);
@@ -123,7 +129,7 @@ export class EndingQueue {
     while (this.#ready.length > 0) {
       const endings = this.#ready.splice(0, mostPerCommit);
       try {
-        await this.#options.store.recordEndings(endings);
+        await this.#options.store.recordEndings(endings, this.#attempts.take());
       } catch {
         // The store reports why it cannot write.
         this.#drop(endings.reduce((sum, { alike }) => sum + 1 + alike, 0));

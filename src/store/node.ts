@@ -3,11 +3,13 @@ import type { UsageBasis } from "../base/usage.ts";
 import type { StoreStats, Trouble } from "./health.ts";
 import type {
   AccountRecord,
+  AttemptCount,
   BudgetPeriod,
   CapRecord,
   CapTotals,
   ExchangeEnding,
   Outcome,
+  Served,
   StoredResponse,
   Totals,
   UsageRecord,
@@ -123,7 +125,7 @@ export interface HoldOrder {
 }
 
 /** What a hold would be charged if nothing more were produced. */
-export type ProducedSoFar = Pick<ChargeOrder, "cost" | "rates" | "quantities">;
+export type ProducedSoFar = Pick<ChargeOrder, "cost" | "rates" | "quantities" | "served">;
 
 export type HoldDecision =
   | "held"
@@ -179,6 +181,9 @@ export interface ChargeOrder {
   readonly record: UsageRecord | null;
   readonly response: StoredResponse | null;
   readonly ending: ExchangeEnding | null;
+  readonly served?: Served | undefined;
+  /** Every attempt of the exchange that its provider may bill. */
+  readonly attempts?: readonly AttemptCount[] | undefined;
 }
 
 export interface Charged {

@@ -3,11 +3,13 @@ import type { KeyAttributes, KeyMode } from "../base/key-attributes.ts";
 import type { KeptRates, Quantities } from "../base/rates.ts";
 import type { Usage, UsageBasis } from "../base/usage.ts";
 import type { AccountRecord, AccountTotals, CapRecord, CapTotals } from "./account-records.ts";
+import type { AttemptCount, AttemptSums, Served } from "./attempt-sums.ts";
 
 /** The store's records: plain data without behaviour. */
 
 export type * from "./account-records.ts";
 export { emptyAccount, emptyKey } from "./account-records.ts";
+export type * from "./attempt-sums.ts";
 export type StoredKeyStatus = "active" | "disabled" | "suspended" | "revoked";
 export type { BudgetPeriod, KeyAttributes, KeyMode } from "../base/key-attributes.ts";
 
@@ -114,6 +116,8 @@ export interface HoldProgress {
   /** What it follows from; null if an earlier release has journaled it. */
   readonly rates: KeptRates | null;
   readonly quantities: Quantities | null;
+  /** Who produces it; null if an earlier release has journaled it. */
+  readonly served: Served | null;
 }
 
 export interface ChargeEntry {
@@ -226,7 +230,12 @@ export type JournalItem =
   /** Drops the hold's row without a charge. */
   | { readonly kind: "release"; readonly holdId: string }
   /** Endings of exchanges that cost nothing; not part of the ledger. */
-  | { readonly kind: "endings"; readonly endings: readonly ExchangeEnding[] }
+  | {
+      readonly kind: "endings";
+      readonly endings: readonly ExchangeEnding[];
+      /** What providers were asked for that nobody has paid. */
+      readonly attempts?: readonly AttemptSums[];
+    }
   /** Deletes at most `limit` endings, oldest first, that are older than `beforeMs` or not among the `newest`. */
   | { readonly kind: "prune"; readonly beforeMs: number; readonly newest: number; readonly limit: number }
   | { readonly kind: "given"; readonly given: GivenIds }
@@ -244,6 +253,8 @@ export type JournalItem =
       readonly response: StoredResponse | null;
       /** Null for an exchange that completed at the first attempt, as nearly all do. */
       readonly ending: ExchangeEnding | null;
+      /** Every attempt of the exchange that its provider may bill; missing if none was made. */
+      readonly attempts?: readonly AttemptCount[] | undefined;
     };
 
 export interface Changes {

@@ -1,7 +1,7 @@
 import type { AttemptRecord } from "../base/attempt.ts";
 import type { Usage, UsageBasis } from "../base/usage.ts";
 import type { Figures } from "./figures.ts";
-import type { Ending, Entry, EntryKind } from "./records.ts";
+import type { AttemptSums, Ending, Entry, EntryKind } from "./records.ts";
 
 /**
  * Read-only queries for operators. They run on the thread that relays streams, so each blocks it for a few milliseconds
@@ -29,6 +29,8 @@ export interface Reports {
   endingsKept(): Promise<EndingsKept>;
   /** Newest first. */
   entries(query: EntrySearch): Promise<Cut<Entry, number>>;
+  /** What a provider was asked for on these days (UTC, since 1970), the last included; in their order. */
+  attemptSums(provider: string, fromDay: number, throughDay: number): Promise<readonly AttemptSums[]>;
 }
 
 /** In whole minutes; what is between is part of the minute that it is in. */

@@ -9,6 +9,7 @@ import type {
   AccountRecord,
   AccountStanding,
   AccountTotals,
+  AttemptSums,
   CallerId,
   CapLimit,
   CapOwner,
@@ -112,8 +113,8 @@ export interface Store {
    */
   written(): Promise<void> | null;
 
-  /** Endings of exchanges that cost nothing; not part of the ledger. */
-  recordEndings(endings: readonly ExchangeEnding[]): Promise<void>;
+  /** Endings of exchanges that cost nothing, and what providers were asked for in vain; not part of the ledger. */
+  recordEndings(endings: readonly ExchangeEnding[], attempts?: readonly AttemptSums[]): Promise<void>;
   /** Deletes the oldest that are too old or too many. Those that are not in the sums yet stay. */
   pruneEndings(pruning: EndingsPruning): Promise<void>;
 

@@ -88,7 +88,7 @@ export class Attempts {
       if (call.status !== null && !failure.hasExpired) use?.accepted();
       const record = state.attemptFailed(candidate, failure, call.status, durationMs);
       if (plan.isOver) state.finalFailure ??= cancelled(plan.signal);
-      plan.attemptFailed(candidate.deployment, record);
+      plan.attemptFailed(candidate.deployment, record, key?.id ?? null);
       this.#report(plan.requestId, candidate.state.name, failure);
       if (failure.alarm) candidate.state.alarm = failure.kind;
       this.#learn(candidate, failure, { key, use }, plan, state);

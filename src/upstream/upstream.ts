@@ -56,8 +56,11 @@ export interface GenerationPlan extends Plan {
   readonly requestId: string;
   /** Strips signatures of earlier reasoning from further attempts. False if there is nothing left to strip. */
   leaveProofsOut(): boolean;
-  /** Called after each failed attempt. `left` of the record changes once another attempt is made. */
-  attemptFailed(deployment: Deployment, record: AttemptRecord): void;
+  /**
+   * Called after each failed attempt. `left` of the record changes once another attempt is made. `credential` is the id of
+   * the one that was used; null if the provider needs none.
+   */
+  attemptFailed(deployment: Deployment, record: AttemptRecord, credential: string | null): void;
 }
 
 /**

@@ -123,6 +123,7 @@ describe("after a crash", () => {
           model: "m",
           askedModel: null,
           rates: nanoRates,
+          served: null,
           quantities: { output: 2 },
         },
       }),

@@ -6,6 +6,7 @@ import { type CopyRequest, copyAll, movedTo, openStore, reopenStore } from "../.
 import type { StoreLocation } from "../../src/store/settings.ts";
 import { type Store, StoreRefusal } from "../../src/store/store.ts";
 import { hasPostgres, withoutPostgres } from "../support/postgres.ts";
+import { attempt } from "./attempts.ts";
 import { exchangeEnding, keyRecord, type SettleItem, settleItem, temporaryFolder } from "./fixtures.ts";
 import type { GatewayStore } from "./kind.ts";
 import { emptyDatabase, leaveCharges, migratedDatabase, runIn } from "./postgres/fixtures.ts";
@@ -41,7 +42,7 @@ async function fill(store: GatewayStore): Promise<void> {
     { ...settleItem(credit.id, 5, { outcome: "cancelled" }), record: null },
     ofBudget(settleItem(tokens.id, 40, { periodStartMs: Date.UTC(2026, 10), listCostNano: 40 })),
   ]);
-  await store.recordEndings([exchangeEnding(tokens.id, { alike: 4 })]);
+  await store.recordEndings([exchangeEnding(tokens.id, { alike: 4 })], [{ ...attempt(), day: 20_000 }]);
   await store.recordGivenIds({
     keyId: credit.id,
     provider: "openai",
@@ -84,6 +85,7 @@ async function contents(store: Store): Promise<object> {
     latencies: await store.reports.latencyInSteps(range),
     exchanges: await store.reports.exchanges({ limit: 5_000 }),
     response: await store.findStoredResponse(scope, 0),
+    attempts: await store.reports.attemptSums("openai", 0, 30_000),
     given: await store.findGivenIds(first?.id ?? "", ["d1", "d2", "d3"]),
     audit: await store.admin.listAudit({ limit: 10 }),
     token: await store.admin.readAdminTokenHash(),

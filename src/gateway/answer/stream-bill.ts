@@ -60,11 +60,12 @@ export class StreamBill {
 
   /** Undefined when nothing had been produced: then nothing is charged, and there is nothing to wait for. */
   settleBrokenOff(outcome: "failed" | "cancelled"): Promise<unknown> | undefined {
-    const { bill } = this.#answering;
+    const { bill, exchange } = this.#answering;
     try {
       recordFacts(this.#answering, this.#relayer);
       const isCharged = outcome === "cancelled" ? hasCharge(this.#relayer) : this.#relayer.started;
       if (isCharged) return bill.settle(outcome, this.evidence(), 200, null);
+      exchange.billable.told = this.#relayer.usage ?? this.#relayer.partialUsage;
       bill.release();
       return undefined;
     } catch (thrown) {

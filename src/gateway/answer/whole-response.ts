@@ -41,6 +41,7 @@ async function readLater(answering: Answering, reading: Promise<WholeAnswer>): P
 
 /** A translated answer shows what is charged for it, also where the provider reports nothing and it is counted here. */
 function showCharged(answering: Answering, whole: WholeAnswer): WholeAnswer | Promise<WholeAnswer> {
+  answering.exchange.billable.told = whole.usage;
   if (whole.showing === undefined) return whole;
   const estimating = answering.bill.estimated(evidenceOf(answering, whole));
   return estimating === null ? whole : showEstimated(whole, estimating);

@@ -97,8 +97,8 @@ export class Generation implements GenerationPlan {
     return this.#conversation;
   }
 
-  attemptFailed(deployment: Deployment, record: AttemptRecord): void {
-    this.#exchange.attemptFailed(deployment, record);
+  attemptFailed(deployment: Deployment, record: AttemptRecord, credential: string | null): void {
+    this.#exchange.attemptFailed(deployment, record, credential);
   }
 
   leaveProofsOut(): boolean {

@@ -33,6 +33,13 @@ export interface Evidence {
   readonly requestBytes: Uint8Array;
 }
 
+/** What is charged, what that rests on, and what it was taken from. */
+interface UsedEvidence {
+  readonly usage: Usage;
+  readonly basis: UsageBasis;
+  readonly evidence: Evidence;
+}
+
 /** What a bill needs of the gateway. */
 export interface BillTerms {
   readonly accounts: Accounts;
@@ -112,7 +119,7 @@ export class Bill {
     try {
       const reported = this.#believed(evidence);
       if (isMeasured(reported, evidence)) {
-        return this.#charge(outcome, reported, "measured", status, response);
+        return this.#charge(outcome, { usage: reported, basis: "measured", evidence }, status, response);
       }
       return this.#chargeEstimated(outcome, reported, evidence, status, response);
     } catch (error) {
@@ -128,7 +135,7 @@ export class Bill {
     response: StoredResponse | null,
   ): Promise<void> {
     const estimated = await (this.#estimated ?? this.#estimate(reported, evidence));
-    await this.#charge(outcome, estimated, "estimated", status, response);
+    await this.#charge(outcome, { usage: estimated, basis: "estimated", evidence }, status, response);
   }
 
   /**
@@ -167,12 +174,11 @@ export class Bill {
 
   #charge(
     outcome: Outcome,
-    usage: Usage,
-    basis: UsageBasis,
+    { usage, basis, evidence }: UsedEvidence,
     status: number,
     response: StoredResponse | null,
   ): Promise<unknown> {
-    const { terms, exchange, hold } = this.#parts;
+    const { terms, exchange, hold, key } = this.#parts;
     exchange.usage = usage;
     exchange.basis = basis;
     const charge = this.#chargeFor(usage);
@@ -186,6 +192,14 @@ export class Bill {
       record: outcome === "cancelled" ? null : exchange.usageRecord(outcome, status),
       response,
       ending,
+      attempts: exchange.billable.charged({
+        ending: outcome,
+        isEstimated: basis === "estimated",
+        told: evidence.usage ?? evidence.partialUsage,
+        inputTokens: totalInput(usage),
+        outputTokens: usage.outputTokens,
+        costNano: charge.listCostNano ?? (key.mode === "credit" ? charge.cost : 0),
+      }),
     });
     return ending === null ? settling : this.#keepEnding(settling);
   }
@@ -212,8 +226,10 @@ export class Bill {
     const price = exchange.deployment?.price ?? null;
     const runOf = (name: string) => otherRun(name, exchange);
     const { rates, quantities, costNano } = priced(usage, price, microUsdPerCredit, exchange.extras, runOf);
-    if (key.mode === "credit") return { cost: costNano, rates, quantities, listCostNano: null };
-    return { cost: tokensOf(quantities), rates, quantities, listCostNano: price === null ? null : costNano };
+    const { served } = exchange.billable;
+    if (key.mode === "credit") return { cost: costNano, rates, quantities, listCostNano: null, served };
+    const listCostNano = price === null ? null : costNano;
+    return { cost: tokensOf(quantities), rates, quantities, listCostNano, served };
   }
 }
 

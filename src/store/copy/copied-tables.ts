@@ -1,4 +1,5 @@
 import { accountTerms, type KeyColumn, keyColumns } from "../key-row.ts";
+import { attemptFigureColumns, attemptKeyColumns } from "../reporting/attempt-columns.ts";
 import { figureColumnNames } from "../reporting/figure-columns.ts";
 
 /** What a column holds. SQLite has 0 and 1 for a `flag`. */
@@ -126,6 +127,10 @@ export const copiedTables: readonly CopiedTable[] = [
   table("latency_all_hours", ["hour", "measure", "up_to_ms"], {
     ...numbers("hour", "up_to_ms", "requests"),
     ...texts("measure"),
+  }),
+  table("attempt_sums", attemptKeyColumns, {
+    ...numbers("day", "node_no", ...attemptFigureColumns),
+    ...texts("provider", "credential", "upstream_model", "ending"),
   }),
   table("audit_log", ["id"], {
     ...numbers("id", "at_ms"),

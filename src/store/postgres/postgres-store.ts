@@ -4,6 +4,7 @@ import { QueriedStore } from "../queried-store.ts";
 import type {
   AccountChanges,
   AccountRecord,
+  AttemptSums,
   CallerId,
   CapLimit,
   Changes,
@@ -216,8 +217,8 @@ export class PostgresStore extends QueriedStore implements Store {
     return insertCallerIds(this.#database.change, callerIds);
   }
 
-  recordEndings(endings: readonly ExchangeEnding[]): Promise<void> {
-    return insertEndings(this.#database.change, endings);
+  recordEndings(endings: readonly ExchangeEnding[], attempts: readonly AttemptSums[] = []): Promise<void> {
+    return insertEndings(this.#database.change, endings, attempts);
   }
 
   /** Only what is in the sums can be deleted, so that they are brought up to date first. */

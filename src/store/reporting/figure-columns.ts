@@ -1,6 +1,7 @@
 import { figureNames } from "../figures.ts";
 
-function columnOf(name: string): string {
+/** The column of a figure. */
+export function columnOf(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
@@ -18,9 +19,13 @@ export const summedFigures = figureNames
 export const namedFigures = figureNames.map((name) => `${columnOf(name)} AS "${name}"`).join(", ");
 
 /** Adds figures to the row with this primary key, or makes it. */
-export function upsertFigures(table: string, keyColumns: readonly string[]): string {
-  const names = [...keyColumns, ...figureColumnNames];
-  const sums = figureColumnNames.map((column) => `${column} = ${column} + excluded.${column}`);
+export function upsertFigures(
+  table: string,
+  keyColumns: readonly string[],
+  figures: readonly string[] = figureColumnNames,
+): string {
+  const names = [...keyColumns, ...figures];
+  const sums = figures.map((column) => `${column} = ${column} + excluded.${column}`);
   return `INSERT INTO ${table} (${names.join(", ")}) VALUES (${names.map(() => "?").join(", ")})
 ON CONFLICT DO UPDATE SET ${sums.join(", ")}`;
 }

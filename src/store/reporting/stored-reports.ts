@@ -1,6 +1,6 @@
 import { msPerDay } from "../../base/clock.ts";
 import type { Queries } from "../query.ts";
-import type { Entry } from "../records.ts";
+import type { AttemptSums, Entry } from "../records.ts";
 import type {
   Cut,
   EndingsKept,
@@ -17,6 +17,7 @@ import type {
   StepQuery,
 } from "../reports.ts";
 import { findCalled } from "../tables/caller-id-table.ts";
+import { selectAttemptSums } from "./attempt-columns.ts";
 import { ExactUsage } from "./exact-usage.ts";
 import { type EntryFinder, findExchange, listExchanges } from "./exchange-search.ts";
 import { searchEntries } from "./row-search.ts";
@@ -98,5 +99,9 @@ export class StoredReports implements Reports {
 
   entries(query: EntrySearch): Promise<Cut<Entry, number>> {
     return searchEntries(this.#queries, query);
+  }
+
+  attemptSums(provider: string, fromDay: number, throughDay: number): Promise<readonly AttemptSums[]> {
+    return this.#queries.read<AttemptSums>(selectAttemptSums, [provider, fromDay, throughDay]);
   }
 }

@@ -16,6 +16,7 @@ import eighth from "./migrations/008.sql" with { type: "text" };
 import ninth from "./migrations/009.sql" with { type: "text" };
 import tenth from "./migrations/010.sql" with { type: "text" };
 import eleventh from "./migrations/011.sql" with { type: "text" };
+import twelfth from "./migrations/012.sql" with { type: "text" };
 
 /** The schema's version is the number of migrations that have run; it is kept in `user_version`. */
 export const migrations: readonly string[] = [
@@ -30,6 +31,7 @@ export const migrations: readonly string[] = [
   ninth,
   tenth,
   eleventh,
+  twelfth,
 ];
 
 export interface MigrationOptions {

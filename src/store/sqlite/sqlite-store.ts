@@ -7,6 +7,7 @@ import type { Query } from "../query.ts";
 import type {
   AccountChanges,
   AccountRecord,
+  AttemptSums,
   CallerId,
   CapLimit,
   Changes,
@@ -238,8 +239,8 @@ export class SqliteStore extends QueriedStore implements JournaledStore {
     return this.commit([{ kind: "callers", callerIds }]);
   }
 
-  recordEndings(endings: readonly ExchangeEnding[]): Promise<void> {
-    return this.commit([{ kind: "endings", endings }]);
+  recordEndings(endings: readonly ExchangeEnding[], attempts: readonly AttemptSums[] = []): Promise<void> {
+    return this.commit([{ kind: "endings", endings, attempts }]);
   }
 
   pruneEndings(pruning: EndingsPruning): Promise<void> {

@@ -1,5 +1,6 @@
 import type { KeptRates } from "../../../base/rates.ts";
 import { totalInput } from "../../../base/usage.ts";
+import { type AttemptCount, attemptFigureNames } from "../../attempt-sums.ts";
 import type { Charged, ChargeOrder } from "../../node.ts";
 import type { ExchangeEnding, StoredResponse } from "../../records.ts";
 import { quantitiesColumn } from "../../stored-quantities.ts";
@@ -14,6 +15,8 @@ export interface HoldEnd {
   readonly charge: ChargeColumns | null;
   readonly ending: Columns | null;
   readonly response: ResponseColumns | null;
+  /** Absent in what an earlier build has kept in its file. */
+  readonly attempts?: readonly AttemptCount[] | undefined;
 }
 
 interface Columns {
@@ -100,6 +103,18 @@ function recordFields(charge: ChargeColumns): string {
   );
 }
 
+/** A row of `sluice_attempt`. */
+export function attemptRow([n, day, attempt]: readonly [number, number, AttemptCount]): string {
+  const { provider, credential, upstreamModel, ending } = attempt;
+  const figures = attemptFigureNames.map((name) => attempt[name]).join(",");
+  return `(${n},${quoted(provider)},${day},${quoted(credential)},${quoted(upstreamModel)},${ending},${figures})`;
+}
+
+/** Nothing at all would be NULL. */
+function quoted(text: string): string {
+  return text === "" ? '\\"\\"' : textField(text);
+}
+
 const figuresPerCharge = 3;
 /** For progress and releases, which charge nothing. */
 export const nothingCharged: Charged = { charged: 0, overrun: 0 };
@@ -163,6 +178,7 @@ export function endOf(order: ChargeOrder): HoldEnd {
     },
     ending: ending && endingOf(ending),
     response: response && responseOf(holdId, response),
+    attempts: order.attempts,
   };
 }
 

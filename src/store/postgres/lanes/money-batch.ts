@@ -1,9 +1,10 @@
 import { assert } from "../../../base/assert.ts";
+import { utcDay } from "../../../base/clock.ts";
 import type { KeptRates } from "../../../base/rates.ts";
 import type { HoldOrder, HoldVerdict, ProducedSoFar } from "../../node.ts";
 import type { Query } from "../client.ts";
 import { storableJson } from "../text.ts";
-import { chargesOf, type Ended, endRow, type HoldEnd, nothingCharged } from "./hold-end.ts";
+import { attemptRow, chargesOf, type Ended, endRow, type HoldEnd, nothingCharged } from "./hold-end.ts";
 import { orderRow, verdictsOf } from "./hold-order.ts";
 import { rowsText, textField } from "./row-text.ts";
 
@@ -26,7 +27,7 @@ interface BatchRow {
 }
 
 const statement = `SELECT charges, verdicts FROM sluice_do_batch($1, $2, $3, $4, $5::sluice_hold_end[], $6::sluice_hold_order[],
-  $7::text::json, $8::text::json, $9::sluice_progress[])`;
+  $7::text::json, $8::text::json, $9::sluice_progress[], $10::sluice_attempt[])`;
 
 const defaultLockMs = 500;
 
@@ -58,6 +59,7 @@ export async function sendMoney(
     endingsOf(ends),
     responsesOf(ends),
     rowsText(notes, progressRow),
+    rowsText(ends.flatMap(attemptsOf), attemptRow),
   ]);
   assert(row !== undefined, "sluice_do_batch returns a row");
   const charges = chargesOf(ends.length, row.charges);
@@ -72,8 +74,14 @@ export async function sendMoney(
 }
 
 /** A row of `sluice_progress`. */
-function progressRow([id, { cost, rates, quantities }]: readonly [string, ProducedSoFar]): string {
-  return `(${textField(id)},${cost},${rates.id},${textField(JSON.stringify(quantities))})`;
+function progressRow([id, { cost, rates, quantities, served }]: readonly [string, ProducedSoFar]): string {
+  const by = served === undefined ? null : JSON.stringify(served);
+  return `(${textField(id)},${cost},${rates.id},${textField(JSON.stringify(quantities))},${textField(by)})`;
+}
+
+/** With the place of the end in the batch, and the day. */
+function attemptsOf({ attempts = [], charge }: HoldEnd, index: number) {
+  return attempts.map((attempt) => [index + 1, utcDay(charge?.at ?? 0), attempt] as const);
 }
 
 /** The rates that a batch refers to. */

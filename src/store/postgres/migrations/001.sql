@@ -160,7 +160,9 @@ CREATE TABLE holds (
   quantities text,
   opened_at_ms int8 NOT NULL,
   model text NOT NULL,
-  asked_model text
+  asked_model text,
+  -- Who produces what it has to pay, as JSON; NULL before its first progress.
+  served text
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_cost_delay = 0);
 
 -- Months since 1970, UTC; by the calendar alone, because to find a time zone by its name takes longer.
@@ -365,6 +367,33 @@ CREATE INDEX exchange_endings_by_exchange ON exchange_endings (exchange_id);
 CREATE INDEX exchange_endings_by_key ON exchange_endings (key_no, id);
 CREATE INDEX exchange_endings_by_outcome ON exchange_endings (outcome, id);
 CREATE INDEX exchange_endings_by_code ON exchange_endings (code, id) WHERE code IS NOT NULL;
+
+-- What providers were asked for, by day (UTC, since 1970), to be held against their bills; also what was charged to nobody. Each node adds to
+-- rows of its own, so that none waits for another's commit.
+CREATE TABLE attempt_sums (
+  provider text NOT NULL,
+  day int NOT NULL,
+  -- The id of the provider's credential; empty if it needs none.
+  credential text NOT NULL,
+  upstream_model text NOT NULL,
+  -- completed, failed, cancelled or interrupted as the exchange that paid, or uncharged.
+  ending text NOT NULL,
+  -- 0 for what was charged to nobody.
+  node_no int NOT NULL,
+  attempts int8 NOT NULL,
+  -- Those that were charged by a count of our own.
+  estimated int8 NOT NULL,
+  -- As the provider has reported them.
+  input_tokens int8 NOT NULL,
+  cached_input_tokens int8 NOT NULL,
+  cache_write_tokens int8 NOT NULL,
+  output_tokens int8 NOT NULL,
+  -- What was charged beyond these.
+  counted_input_tokens int8 NOT NULL,
+  counted_output_tokens int8 NOT NULL,
+  cost_nano int8 NOT NULL,
+  PRIMARY KEY (provider, day, credential, upstream_model, ending, node_no)
+) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
 
 -- Rate tokens, for which nothing is lost in a crash of the database but a minute's worth of limits.
 CREATE UNLOGGED TABLE buckets (
@@ -687,7 +716,7 @@ END $$;
 
 -- What a gateway sends, as rows of a type: PostgreSQL reads them in a third of the time that JSON takes.
 CREATE TYPE sluice_hold_order AS (id text, key text, amount int8, now int8, model text, asked text);
-CREATE TYPE sluice_progress AS (id text, so_far int8, rates int8, quantities text);
+CREATE TYPE sluice_progress AS (id text, so_far int8, rates int8, quantities text, served text);
 CREATE TYPE sluice_hold_end AS (
   id text, key text, opened int8, period int8, counted int8,
   -- NULL for a release.
@@ -696,6 +725,10 @@ CREATE TYPE sluice_hold_end AS (
   recorded int8, route text, upstream_model text, stream bool, status int, uncached int8, cached int8, cache_write int8, input int8, output int8,
   reasoning int8, first_byte int8, total int8, attempts int
 );
+
+-- Attempts of one exchange, or of several. `n` is the place of its end in the batch.
+CREATE TYPE sluice_attempt AS (n int, provider text, day int, credential text, upstream_model text, ending text, attempts int8, estimated int8, input_tokens int8,
+  cached_input_tokens int8, cache_write_tokens int8, output_tokens int8, counted_input_tokens int8, counted_output_tokens int8, cost_nano int8);
 
 -- What the functions below find out about an item, for the statement that writes it.
 CREATE TYPE sluice_held AS (account_no int, key_no int, period int8, counted int8);
@@ -799,6 +832,17 @@ CREATE FUNCTION sluice_keep_caps(c caps[]) RETURNS void LANGUAGE sql AS $$
   UPDATE caps SET period_start_ms = u.period_start_ms, used = u.used, held = u.held FROM unnest(c) AS u
     WHERE caps.no = ANY (ARRAY(SELECT no FROM unnest(c))) AND caps.no = u.no
       AND (caps.held <> u.held OR caps.used <> u.used OR caps.period_start_ms <> u.period_start_ms)
+$$;
+
+-- The attempt of a hold whose node died, by what it had produced; with the sign -1 what takes it back. As `interrupted` in `src/ledger/recover.ts`.
+CREATE FUNCTION sluice_interrupted(p_at int8, p_served json, p_quantities text, p_rates int8, p_sign int) RETURNS sluice_attempt LANGUAGE sql STABLE AS $$
+  SELECT ROW(0, coalesce(p_served ->> 'provider', ''), p_at / 86400000, coalesce(p_served ->> 'credential', ''),
+    coalesce(p_served ->> 'upstream_model', p_served ->> 'upstreamModel', ''), 'interrupted', p_sign, p_sign, 0, 0, 0, 0,
+    p_sign * coalesce(sum(q.value::int8) FILTER (WHERE q.key ~ '(^|/)((audio_|cached_)?input|cache_write|cache_write_1h)$'), 0),
+    p_sign * coalesce(sum(q.value::int8) FILTER (WHERE q.key ~ '(^|/)(audio_)?output$'), 0),
+    p_sign * coalesce(least(4000000000000001, ceil(sum(q.value::numeric * (r.rates -> 'pico_usd' ->> q.key)::numeric) * 1000
+      / max((r.rates ->> 'micro_usd_per_credit')::numeric))), 0))::sluice_attempt
+  FROM json_each_text(coalesce(p_quantities, '{}')::json) AS q LEFT JOIN (SELECT rates.rates::json FROM rates WHERE id = p_rates) AS r ON true
 $$;
 
 -- Ends holds, and charges those that have a cost. Three figures for each hold that there was: its place from 1 on, what was
@@ -943,8 +987,10 @@ $$;
 
 -- A charge whose hold has ended without it, because the node was taken over before the charge was acknowledged: what is
 -- missing of it is charged now, beside what the takeover has charged. Once done, repeating it changes nothing. If another exchange has
--- claimed its Idempotency-Key meanwhile, that one's charge stands, and nothing more is charged: -1.
-CREATE FUNCTION sluice_charge_late(p_node int, i sluice_hold_end, p_is_superseded bool, OUT charged int8, OUT overrun int8) LANGUAGE plpgsql AS $$
+-- claimed its Idempotency-Key meanwhile, that one's charge stands, and nothing more is charged: -1. `counted` are the attempts that are to be
+-- counted now, and what the takeover has counted in their place is taken back.
+CREATE FUNCTION sluice_charge_late(p_node int, i sluice_hold_end, p_is_superseded bool, p_attempts sluice_attempt[], OUT charged int8, OUT overrun int8,
+  OUT counted sluice_attempt[]) LANGUAGE plpgsql AS $$
 DECLARE
   a record; k record; c caps;
   v_month int; v_paid int8; v_unpaid int8; v_rest int8; v_now int8; v_on int; v_first int8; v_account int; v_counted int8 := coalesce(i.counted, i.opened);
@@ -994,11 +1040,15 @@ BEGIN
     INSERT INTO entries (month, account_no, key_no, node_no, kind, amount, at_ms, period_start_ms, counted_at_ms, exchange_id, basis, outcome, model, provider)
       VALUES (v_month, a.no, k.no, p_node, 'overrun', v_rest - v_now, i.at, i.period, v_counted, i.id, i.basis, i.outcome, i.model, i.provider);
   END IF;
+  counted := p_attempts || ARRAY(SELECT sluice_interrupted(e.at_ms, row_to_json(t), e.quantities, e.rates_id, -1)
+    FROM (SELECT at_ms, quantities, rates_id FROM entries WHERE id = v_first AND month = v_month) AS e,
+      LATERAL (SELECT * FROM unnest(p_attempts) WHERE ending <> 'uncharged' LIMIT 1) AS t);
   charged := v_paid + v_now; overrun := v_unpaid + v_rest - v_now;
 END $$;
 
 -- The charges whose holds were not there any more; see sluice_charge_late. `p_made` has three figures for each of the others.
-CREATE FUNCTION sluice_charge_lost(p_node int, p_ends sluice_hold_end[], p_made float8[], p_responses json) RETURNS float8[] LANGUAGE plpgsql AS $$
+CREATE FUNCTION sluice_charge_lost(p_node int, p_ends sluice_hold_end[], p_made float8[], p_responses json, p_attempts sluice_attempt[], OUT answers float8[],
+  OUT counted sluice_attempt[]) LANGUAGE plpgsql AS $$
 DECLARE
   r record;
   v_made int[] := ARRAY(SELECT p_made[i] FROM generate_series(1, cardinality(p_made), 3) AS i);
@@ -1008,23 +1058,36 @@ DECLARE
       LATERAL (SELECT exchange_id FROM idempotency WHERE key_no = k.no AND route = x.route AND idempotency_key = x.idempotency_key LIMIT 1) AS i
     WHERE i.exchange_id <> x.id);
   v_late record;
-  answers float8[];
 BEGIN
   FOR r IN SELECT i.n, p_ends[i.n] AS item FROM generate_subscripts(p_ends, 1) AS i(n) WHERE NOT i.n = ANY (v_made) LOOP
     CONTINUE WHEN (r.item).cost IS NULL;
-    v_late := sluice_charge_late(p_node, r.item, (r.item).id = ANY (v_superseded));
+    v_late := sluice_charge_late(p_node, r.item, (r.item).id = ANY (v_superseded), ARRAY(SELECT a FROM unnest(p_attempts) AS a WHERE (a).n = r.n));
     answers := answers || ARRAY[r.n, v_late.charged, v_late.overrun]::float8[];
+    counted := counted || v_late.counted;
   END LOOP;
-  RETURN answers;
 END $$;
+
+-- Adds attempts to the sums, in the order of their key: nobody waits for another in a circle.
+CREATE FUNCTION sluice_count_attempts(p_node int, p_attempts sluice_attempt[]) RETURNS void LANGUAGE sql AS $$
+  INSERT INTO attempt_sums AS s (provider, day, credential, upstream_model, ending, node_no, attempts, estimated, input_tokens, cached_input_tokens,
+      cache_write_tokens, output_tokens, counted_input_tokens, counted_output_tokens, cost_nano)
+    SELECT provider, day, credential, upstream_model, ending, p_node, sum(attempts), sum(estimated), sum(input_tokens), sum(cached_input_tokens),
+      sum(cache_write_tokens), sum(output_tokens), sum(counted_input_tokens), sum(counted_output_tokens), sum(cost_nano)
+    FROM unnest(p_attempts) GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5
+  ON CONFLICT (provider, day, credential, upstream_model, ending, node_no) DO UPDATE SET attempts = s.attempts + excluded.attempts,
+    estimated = s.estimated + excluded.estimated, input_tokens = s.input_tokens + excluded.input_tokens,
+    cached_input_tokens = s.cached_input_tokens + excluded.cached_input_tokens, cache_write_tokens = s.cache_write_tokens + excluded.cache_write_tokens,
+    output_tokens = s.output_tokens + excluded.output_tokens, counted_input_tokens = s.counted_input_tokens + excluded.counted_input_tokens,
+    counted_output_tokens = s.counted_output_tokens + excluded.counted_output_tokens, cost_nano = s.cost_nano + excluded.cost_nano
+$$;
 
 -- Notes what many streams have produced, in as much time as there are of them: their rows are found one by one. A join would compare
 -- each with all others of the batch, a thousand of them for tens of milliseconds, for which the holds of the same batch wait.
 -- A row that has moved meanwhile is left for the next note.
 CREATE FUNCTION sluice_note_progress(p_progress sluice_progress[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-  UPDATE holds h SET charge_so_far = x.so_far, rates_id = x.rates, quantities = x.quantities
-  FROM (SELECT at.ctid AS place, u.so_far, u.rates, u.quantities FROM unnest(p_progress) AS u,
+  UPDATE holds h SET charge_so_far = x.so_far, rates_id = x.rates, quantities = x.quantities, served = x.served
+  FROM (SELECT at.ctid AS place, u.so_far, u.rates, u.quantities, u.served FROM unnest(p_progress) AS u,
     LATERAL (SELECT ctid FROM holds WHERE id = u.id LIMIT 1) AS at) AS x
   WHERE h.ctid = x.place AND h.charge_so_far < x.so_far;
 END $$;
@@ -1034,10 +1097,10 @@ END $$;
 -- `verdicts` twelve for each order. A batch of one item, as of one request at a time, has one account, which is found and locked without the rest. An account that
 -- somebody else keeps locked for longer than `p_lock_ms` fails the batch with 55P03.
 CREATE FUNCTION sluice_do_batch(p_node int, p_lane int, p_seq int8, p_lock_ms int, p_ends sluice_hold_end[], p_orders sluice_hold_order[], p_endings json, p_responses json,
-  p_progress sluice_progress[], OUT charges float8[], OUT verdicts float8[]) LANGUAGE plpgsql AS $$
+  p_progress sluice_progress[], p_attempts sluice_attempt[], OUT charges float8[], OUT verdicts float8[]) LANGUAGE plpgsql AS $$
 DECLARE
   is_new bool := sluice_take_number(p_node, p_lane, p_seq);
-  v_locked int[];
+  v_locked int[]; v_lost record; v_counted sluice_attempt[];
 BEGIN
   PERFORM set_config('lock_timeout', p_lock_ms::text, true);
   CASE
@@ -1065,10 +1128,18 @@ BEGIN
   IF is_new AND p_responses IS NOT NULL THEN PERFORM sluice_store_responses(p_responses); END IF;
   IF p_ends IS NOT NULL THEN
     IF is_new THEN charges := sluice_end_holds(p_node, p_ends, p_endings); END IF;
-    IF coalesce(cardinality(charges), 0) < 3 * cardinality(p_ends) THEN charges := charges || sluice_charge_lost(p_node, p_ends, charges, p_responses); END IF;
+    IF coalesce(cardinality(charges), 0) = 3 * cardinality(p_ends) THEN
+      v_counted := p_attempts;
+    ELSE
+      v_lost := sluice_charge_lost(p_node, p_ends, charges, p_responses, p_attempts);
+      v_counted := v_lost.counted || ARRAY(SELECT a FROM unnest(p_attempts) AS a WHERE (a).n = ANY (ARRAY(SELECT charges[i] FROM generate_series(1, cardinality(charges), 3) AS i)));
+      charges := charges || v_lost.answers;
+    END IF;
   END IF;
   IF is_new AND p_progress IS NOT NULL THEN PERFORM sluice_note_progress(p_progress); END IF;
   IF p_orders IS NOT NULL THEN verdicts := sluice_open_holds(p_node, is_new, p_orders); END IF;
+  -- Last, because nobody who waits for these rows may be waited for.
+  IF cardinality(v_counted) > 0 THEN PERFORM sluice_count_attempts(p_node, v_counted); END IF;
 END $$;
 
 -- Gives claims back that came to nothing, then claims others. Verdicts: 1 run it, 2 it is running, 3 it was used with
@@ -1209,7 +1280,7 @@ DECLARE
   now_ms int8 := extract(epoch FROM clock_timestamp()) * 1000;
   v_dead int[] := ARRAY(SELECT no FROM nodes WHERE dead_at IS NOT NULL AND cleared_at IS NULL);
   v_accounts int[] := ARRAY(SELECT DISTINCT account_no FROM holds WHERE node_no = ANY (v_dead));
-  v_ends sluice_hold_end[]; v_endings json; v_charges float8[];
+  v_ends sluice_hold_end[]; v_endings json; v_charges float8[]; v_attempts sluice_attempt[];
 BEGIN
   ended := 0; charged := 0; amount := 0;
   IF cardinality(v_accounts) = 0 THEN
@@ -1222,13 +1293,15 @@ BEGIN
       'basis', 'estimated', 'outcome', 'interrupted', 'model', h.model, 'provider', '', 'rates', h.rates_id, 'quantities', h.quantities,
       'asked', h.asked_model)) ORDER BY h.n),
     json_agg(json_build_object('n', h.n, 'id', h.id, 'at', now_ms, 'started', h.opened_at_ms, 'route', '', 'model', h.model, 'provider', '', 'upstream_model', '',
-      'stream', true, 'outcome', 'interrupted', 'attempts', 1, 'alike', 0) ORDER BY h.n) FILTER (WHERE h.charge_so_far > 0)
-    INTO v_ends, v_endings
+      'stream', true, 'outcome', 'interrupted', 'attempts', 1, 'alike', 0) ORDER BY h.n) FILTER (WHERE h.charge_so_far > 0),
+    array_agg(sluice_interrupted(now_ms, h.served::json, h.quantities, h.rates_id, 1)) FILTER (WHERE h.charge_so_far > 0)
+    INTO v_ends, v_endings, v_attempts
     FROM (SELECT *, row_number() OVER (ORDER BY id)::int AS n FROM holds
       WHERE node_no = ANY (v_dead) AND account_no = ANY (v_accounts) ORDER BY id LIMIT p_most) AS h;
   IF v_ends IS NULL THEN RETURN; END IF;
   PERFORM 1 FROM key_sums WHERE key_no = ANY (ARRAY(SELECT key_no FROM holds WHERE id = ANY (ARRAY(SELECT id FROM unnest(v_ends))))) ORDER BY key_no FOR NO KEY UPDATE;
   v_charges := sluice_end_holds(p_node, v_ends, v_endings);
+  IF v_attempts IS NOT NULL THEN PERFORM sluice_count_attempts(p_node, v_attempts); END IF;
   SELECT cardinality(v_ends), count(*) FILTER (WHERE v_charges[i] > 0), coalesce(sum(v_charges[i]), 0) INTO ended, charged, amount
     FROM generate_series(2, cardinality(v_charges), 3) AS i;
 END $$;

@@ -1,10 +1,16 @@
 import { assert } from "../../../base/assert.ts";
-import type { ExchangeEnding } from "../../records.ts";
+import type { AttemptSums, ExchangeEnding } from "../../records.ts";
 import type { EndingsPruning } from "../../store.ts";
 import type { Query } from "../client.ts";
+import { attemptRow } from "../lanes/hold-end.ts";
+import { rowsText } from "../lanes/row-text.ts";
 
 /** How exchanges ended that cost nothing. */
-export async function insertEndings(query: Query, endings: readonly ExchangeEnding[]): Promise<void> {
+export async function insertEndings(
+  query: Query,
+  endings: readonly ExchangeEnding[],
+  attempts: readonly AttemptSums[],
+): Promise<void> {
   const [row] = await query<{ written: number }>(insertAll, [
     endings.map(({ exchangeId }) => exchangeId),
     endings.map(({ keyId }) => keyId),
@@ -26,6 +32,10 @@ export async function insertEndings(query: Query, endings: readonly ExchangeEndi
       attemptDetails.length === 0 ? null : JSON.stringify(attemptDetails),
     ),
     endings.map(({ alike }) => alike),
+    rowsText(
+      attempts.map((sums) => [0, sums.day, sums] as const),
+      attemptRow,
+    ),
   ]);
   assert(row?.written === endings.length, "every ending is of a key that exists");
 }
@@ -52,7 +62,7 @@ WITH written AS (
   JOIN keys ON keys.id = u.key_id ORDER BY u.place
   RETURNING id
 )
-SELECT count(*)::int AS written FROM written`;
+SELECT (SELECT count(*)::int FROM written) AS written, sluice_count_attempts(0, $19::sluice_attempt[])`;
 
 const deleteOldest = `
 DELETE FROM exchange_endings

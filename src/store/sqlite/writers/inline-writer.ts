@@ -1,11 +1,13 @@
 import type { Database, Statement } from "bun:sqlite";
 import { assert, unreachable } from "../../../base/assert.ts";
+import { utcDay } from "../../../base/clock.ts";
 import { BatchFailure, type TimedWriter } from "../../journal/batch-writer.ts";
 import type { ChargeEntry, GivenIds, HoldProgress, JournalItem, StoredResponse } from "../../records.ts";
 import { codeOf } from "../connection.ts";
 import { otherAccount } from "../tables/account-number.ts";
 import { failureReason } from "../troubles.ts";
 import { AccountDeltas } from "./account-deltas.ts";
+import { AttemptWriter } from "./attempt-writer.ts";
 import { CapWriter } from "./cap-writer.ts";
 import { EndingWriter } from "./ending-writer.ts";
 import { EntryWriter } from "./entry-writer.ts";
@@ -28,6 +30,7 @@ export class InlineWriter implements TimedWriter {
   readonly #deltas: AccountDeltas;
   readonly #endings: EndingWriter;
   readonly #caps: CapWriter;
+  readonly #attempts: AttemptWriter;
   readonly #keys = new Map<string, number>();
   readonly #accounts = new Map<string, Omit<WrittenKey, "no">>();
   readonly #findKey: Statement<{ no: number }, [string]>;
@@ -53,6 +56,7 @@ export class InlineWriter implements TimedWriter {
     this.#deltas = new AccountDeltas(database);
     this.#endings = new EndingWriter(database);
     this.#caps = new CapWriter(database);
+    this.#attempts = new AttemptWriter(database);
     this.#findKey = database.query("SELECT no FROM keys WHERE id = ?");
     this.#findAccount = database.query("SELECT no, mode = 'credit' AS isCredit FROM accounts WHERE id = ?");
     this.#upsertHold = database.query(upsertHold);
@@ -120,6 +124,7 @@ export class InlineWriter implements TimedWriter {
       this.#rates.forget();
       this.#endings.takeLastId();
       this.#deltas.forget();
+      this.#attempts.forget();
       // A transaction that could not be rolled back may still be committed.
       const reason = this.#database.inTransaction ? "damaged" : failureReason(codeOf(error));
       throw new BatchFailure(reason, String(error));
@@ -135,6 +140,7 @@ export class InlineWriter implements TimedWriter {
     }
     const entryId = this.#entries.flush();
     this.#deltas.write();
+    this.#attempts.write();
     this.#appliedAtMs = performance.now();
     return { entryId, endingId: this.#endings.takeLastId() };
   }
@@ -144,12 +150,14 @@ export class InlineWriter implements TimedWriter {
     else if (!this.#rollup.isEmpty) this.#rollup.write();
   }
 
-  #settle({ charge, record, response, ending, hasProgress, holdId }: JournalItem & { kind: "settle" }): void {
+  #settle(item: JournalItem & { kind: "settle" }): void {
+    const { charge, record, response, ending, hasProgress, holdId, attempts = [] } = item;
     const key = this.#payer(charge);
     if (ending === null) this.#entries.charge(key, charge, record);
     else this.#endings.insert(key.no, ending, this.#entries.chargeNow(key, charge, record));
     this.#deltas.add(key, charge, record);
     this.#caps.add(key, charge);
+    for (const attempt of attempts) this.#attempts.add(utcDay(charge.atMs), attempt);
     if (hasProgress) this.#deleteHold.run(holdId);
     if (response !== null) this.#store(key.no, response);
   }
@@ -178,6 +186,7 @@ export class InlineWriter implements TimedWriter {
         return;
       case "endings":
         for (const ending of item.endings) this.#endings.insert(this.#keyNo(ending.keyId), ending, null);
+        for (const attempt of item.attempts ?? []) this.#attempts.add(attempt.day, attempt);
         return;
       case "prune":
         this.#endings.prune(item);
@@ -189,7 +198,7 @@ export class InlineWriter implements TimedWriter {
 
   #progress(progress: HoldProgress): void {
     const { no, accountNo } = this.#payer(progress);
-    const { quantities } = progress;
+    const { quantities, served } = progress;
     this.#upsertHold.run(
       progress.holdId,
       no,
@@ -202,6 +211,7 @@ export class InlineWriter implements TimedWriter {
       progress.askedModel,
       this.#rates.idOf(progress.rates),
       quantities && JSON.stringify(quantities),
+      served && JSON.stringify(served),
     );
   }
 
@@ -252,10 +262,10 @@ export class InlineWriter implements TimedWriter {
 
 const upsertHold = `
 INSERT INTO holds (id, key_no, account_no, opened_at_ms, period_start_ms, counted_at_ms, charge_so_far, model,
-  asked_model, rates_id, quantities)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+  asked_model, rates_id, quantities, served)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT DO UPDATE SET charge_so_far = excluded.charge_so_far, rates_id = excluded.rates_id,
-  quantities = excluded.quantities WHERE excluded.charge_so_far > charge_so_far`;
+  quantities = excluded.quantities, served = excluded.served WHERE excluded.charge_so_far > charge_so_far`;
 
 /** An id that is given again becomes the newest, so that it is kept as long as a new one. */
 const insertCaller = "INSERT INTO caller_ids (caller_id, exchange_id, at_ms) VALUES (?, ?, ?)";

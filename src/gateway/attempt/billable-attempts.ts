@@ -1,0 +1,57 @@
+import type { AttemptRecord } from "../../base/attempt.ts";
+import { shownModel } from "../../base/shown-model.ts";
+import type { Usage } from "../../base/usage.ts";
+import {
+  type AttemptCount,
+  type ChargedAttempt,
+  chargedAttempt,
+  noAttemptCounts,
+  type Served,
+  unchargedAttempt,
+} from "../../store/attempt-sums.ts";
+import type { Deployment } from "../../upstream/upstream.ts";
+
+/** Failures of calls that the provider may have worked on. */
+const lateFailures: ReadonlySet<string | null> = new Set(["hung_up", "broken_off", "timeout", "cancelled"]);
+
+/** The attempts of one exchange that their providers may bill, whether or not the exchange is charged for them. */
+export class BillableAttempts {
+  /** What the provider has reported of the last attempt; null if nothing. */
+  told: Usage | null = null;
+  #earlier = noAttemptCounts;
+  #last: Served | null = null;
+  #mayBeBilled = false;
+
+  failed(deployment: Deployment, credential: string | null, { status, failure }: AttemptRecord): void {
+    this.#begin(deployment, credential, status === 200 || (status === null && lateFailures.has(failure)));
+  }
+
+  answered(deployment: Deployment, credential: string | null): void {
+    this.#begin(deployment, credential, true);
+  }
+
+  /** Who was asked last. */
+  get served(): Served | undefined {
+    return this.#last ?? undefined;
+  }
+
+  /** The last one is paid for by the exchange. */
+  charged(charge: ChargedAttempt): readonly AttemptCount[] {
+    return this.#last === null ? this.#earlier : [...this.#earlier, chargedAttempt(this.#last, charge)];
+  }
+
+  uncharged(): readonly AttemptCount[] {
+    if (this.#last === null || !this.#mayBeBilled) return this.#earlier;
+    return [...this.#earlier, unchargedAttempt(this.#last, this.told)];
+  }
+
+  #begin({ provider, upstreamModel }: Deployment, credential: string | null, mayBeBilled: boolean): void {
+    this.#earlier = this.uncharged();
+    this.#last = {
+      provider: provider.settings.name,
+      credential: credential ?? "",
+      upstreamModel: shownModel(upstreamModel),
+    };
+    this.#mayBeBilled = mayBeBilled;
+  }
+}

@@ -1,0 +1,100 @@
+import { noUsage, totalInput, type Usage } from "../base/usage.ts";
+
+/** Who was asked in an attempt. */
+export interface Served {
+  readonly provider: string;
+  /** The id of the credential; empty if the provider needs none. */
+  readonly credential: string;
+  readonly upstreamModel: string;
+}
+
+/** As the exchange ended that paid for it, or charged to nobody. */
+export type AttemptEnding = "completed" | "failed" | "cancelled" | "interrupted" | "uncharged";
+
+/** What is summed up of attempts, to be held against a provider's bill. */
+export const attemptFigureNames = [
+  "attempts",
+  /** Those of them that were charged by a count of our own, because the provider's figures were missing or not believed. */
+  "estimated",
+  /** Tokens as the provider has reported them. The three kinds of input are apart. */
+  "inputTokens",
+  "cachedInputTokens",
+  "cacheWriteTokens",
+  "outputTokens",
+  /** What was charged beyond these. */
+  "countedInputTokens",
+  "countedOutputTokens",
+  /** At the prices of the configuration, paid or not. */
+  "costNano",
+] as const;
+
+export type AttemptFigures = { readonly [Name in (typeof attemptFigureNames)[number]]: number };
+
+/** One attempt, or a sum of some that agree in the rest. */
+export interface AttemptCount extends Served, AttemptFigures {
+  readonly ending: AttemptEnding;
+}
+
+/** The attempts of a day (UTC, since 1970). */
+export interface AttemptSums extends AttemptCount {
+  readonly day: number;
+}
+
+export const noAttemptCounts: readonly AttemptCount[] = [];
+
+export interface ChargedAttempt {
+  readonly ending: Exclude<AttemptEnding, "uncharged">;
+  readonly isEstimated: boolean;
+  /** What the provider has reported; null if nothing. */
+  readonly told: Usage | null;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly costNano: number;
+}
+
+export function chargedAttempt(served: Served, charge: ChargedAttempt): AttemptCount {
+  const { told, inputTokens, outputTokens } = charge;
+  return {
+    ...served,
+    ending: charge.ending,
+    attempts: 1,
+    estimated: charge.isEstimated ? 1 : 0,
+    ...tokensOf(told),
+    countedInputTokens: Math.max(0, inputTokens - totalInput(told ?? noUsage)),
+    countedOutputTokens: Math.max(0, outputTokens - (told?.outputTokens ?? 0)),
+    costNano: charge.costNano,
+  };
+}
+
+export function unchargedAttempt(served: Served, told: Usage | null): AttemptCount {
+  const tokens = tokensOf(told);
+  const nothing = { countedInputTokens: 0, countedOutputTokens: 0, costNano: 0 };
+  return { ...served, ending: "uncharged", attempts: 1, estimated: 0, ...tokens, ...nothing };
+}
+
+function tokensOf(told: Usage | null) {
+  const { inputTokens, cachedInputTokens, cacheWriteTokens, outputTokens } = told ?? noUsage;
+  return { inputTokens, cachedInputTokens, cacheWriteTokens, outputTokens };
+}
+
+type Mutable<Type> = { -readonly [Name in keyof Type]: Type[Name] };
+
+/** Adds attempts up, so that a batch writes one row for many of them. */
+export class AttemptTally {
+  readonly #sums = new Map<string, Mutable<AttemptSums>>();
+
+  add(day: number, count: AttemptCount): void {
+    const { provider, credential, upstreamModel, ending } = count;
+    const name = `${day} ${ending} ${provider} ${credential} ${upstreamModel}`;
+    const known = this.#sums.get(name);
+    if (known === undefined) this.#sums.set(name, { ...count, day });
+    else for (const figure of attemptFigureNames) known[figure] += count[figure];
+  }
+
+  /** All of them; what is added next begins anew. */
+  take(): readonly AttemptSums[] {
+    const all = [...this.#sums.values()];
+    this.#sums.clear();
+    return all;
+  }
+}

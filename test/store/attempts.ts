@@ -1,0 +1,33 @@
+import { noUsage } from "../../src/base/usage.ts";
+import { type AttemptCount, chargedAttempt, type Served } from "../../src/store/attempt-sums.ts";
+
+export const served: Served = { provider: "openai", credential: "c1", upstreamModel: 'gpt "5.6", \\ it' };
+
+/** An attempt that was charged as its provider reported it. */
+export function attempt(overrides: Partial<AttemptCount> = {}): AttemptCount {
+  const told = {
+    ...noUsage,
+    inputTokens: 10,
+    cachedInputTokens: 4,
+    cacheWriteTokens: 3,
+    outputTokens: 5,
+  };
+  const charge = { ending: "completed", isEstimated: false, told, inputTokens: 17, outputTokens: 5 } as const;
+  return { ...chargedAttempt(served, { ...charge, costNano: 100 }), ...overrides };
+}
+
+/** The same, so many times. */
+export function times(count: number, { ...one }: AttemptCount): AttemptCount {
+  return {
+    ...one,
+    attempts: one.attempts * count,
+    estimated: one.estimated * count,
+    inputTokens: one.inputTokens * count,
+    cachedInputTokens: one.cachedInputTokens * count,
+    cacheWriteTokens: one.cacheWriteTokens * count,
+    outputTokens: one.outputTokens * count,
+    countedInputTokens: one.countedInputTokens * count,
+    countedOutputTokens: one.countedOutputTokens * count,
+    costNano: one.costNano * count,
+  };
+}

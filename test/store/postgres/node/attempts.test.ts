@@ -1,0 +1,84 @@
+import { describe, expect, test } from "bun:test";
+import type { AttemptCount } from "../../../../src/store/attempt-sums.ts";
+import { attemptFigureColumns } from "../../../../src/store/reporting/attempt-columns.ts";
+import { hasPostgres, withoutPostgres } from "../../../support/postgres.ts";
+import { costing } from "../../../support/rates.ts";
+import { waitFor } from "../../../support/wait.ts";
+import { attempt, served, times } from "../../attempts.ts";
+import { chargeOrder, holdOrder, NodeWorld } from "./world.ts";
+
+const waitMs = 60_000;
+
+interface Counted {
+  readonly ending: string;
+  readonly figures: readonly number[];
+}
+
+/** Over all nodes, without what has been taken back. */
+async function counted(world: NodeWorld): Promise<readonly Counted[]> {
+  const sums = attemptFigureColumns.map((column) => `sum(${column})::float8`).join(", ");
+  return world.client.query<Counted>(
+    `SELECT ending, ARRAY[${sums}]::text[]::float8[] AS figures FROM attempt_sums
+    WHERE provider = $1 AND credential = $2 AND upstream_model = $3
+    GROUP BY ending HAVING sum(attempts) <> 0 OR sum(cost_nano) <> 0 OR sum(counted_output_tokens) <> 0 ORDER BY ending`,
+    [served.provider, served.credential, served.upstreamModel],
+  );
+}
+
+function figuresOf({ ending, ...one }: AttemptCount): Counted {
+  const { attempts, estimated, inputTokens, cachedInputTokens, cacheWriteTokens, outputTokens } = one;
+  const counts = [one.countedInputTokens, one.countedOutputTokens, one.costNano];
+  const figures = [attempts, estimated, inputTokens, cachedInputTokens, cacheWriteTokens, outputTokens];
+  return { ending, figures: [...figures, ...counts] };
+}
+
+const soFar = { ...costing(40), quantities: { input: 7, "claude-5/cached_input": 2, output: 40 }, served };
+const interrupted = {
+  ...times(0, attempt()),
+  ending: "interrupted",
+  attempts: 1,
+  estimated: 1,
+  countedInputTokens: 9,
+  countedOutputTokens: 40,
+  costNano: 40,
+} satisfies AttemptCount;
+
+if (!hasPostgres) test.skipIf(true)(withoutPostgres, () => {});
+else
+  describe("attempts", () => {
+    test("are counted with the charges of their batch, and once however often they are sent", async () => {
+      await using world = await NodeWorld.create();
+      const keyId = await world.addKey(1_000);
+      const { node } = await world.join();
+      const orders = [1, 2, 3].map(() => holdOrder(keyId, 100));
+      await Promise.all(orders.map((order) => node.hold(order)));
+      const charges = orders.map((order) => chargeOrder(order, 60, { attempts: [attempt()] }));
+      await Promise.all(charges.map((charge) => node.settle(charge)));
+      await Promise.all(charges.map((charge) => node.settle(charge)));
+      expect(await counted(world)).toEqual([figuresOf(times(3, attempt()))]);
+    });
+
+    test("of a node that was cut off are counted as interrupted, until its charge comes late", async () => {
+      await using world = await NodeWorld.create();
+      const keyId = await world.addKey(1_000);
+      await world.join();
+      const { node, proxy } = await world.join();
+      const [produced, silent] = [holdOrder(keyId, 100), holdOrder(keyId, 100)];
+      await Promise.all([produced, silent].map((order) => node.hold(order)));
+      node.progress(produced.holdId, soFar);
+      const isNoted = async () =>
+        (await world.client.query("SELECT FROM holds WHERE served <> ''")).length === 1;
+      await waitFor(isNoted, "the progress");
+      proxy.mode = "silent";
+      await waitFor(async () => (await world.leftovers())["holds"] === 0, "the takeover", waitMs);
+      expect(await counted(world)).toEqual([figuresOf(interrupted)]);
+      proxy.mode = "pass";
+      await waitFor(() => node.trouble === null, "the node to join anew", waitMs);
+      const late = [
+        chargeOrder(produced, 55, { attempts: [attempt()] }),
+        chargeOrder(silent, 5, { attempts: [attempt()] }),
+      ];
+      for (const charge of [...late, ...late]) await node.settle(charge);
+      expect(await counted(world)).toEqual([figuresOf(times(2, attempt()))]);
+    }, 120_000);
+  });
