@@ -113,7 +113,10 @@ export class Payers {
       for (const charge of counted?.pending ?? []) {
         if (isOf(charge) && made.matches(charge.model)) made.charge(charge.charged, charge.countedAtMs);
       }
-      for (const hold of this.#open) if (isOf(hold) && made.matches(hold.model)) made.reserve(hold);
+      const open = Array.from(this.#open).filter((hold) => isOf(hold) && made.matches(hold.model));
+      // The operator's clock may have been in an earlier period.
+      for (const hold of open) made.turn(hold.countedAtMs);
+      for (const hold of open) made.reserve(hold);
       return made;
     });
   }

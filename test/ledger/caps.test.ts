@@ -155,6 +155,31 @@ for (const [where, open] of payerKinds) {
       expect((await audit(bench.store)).differences).toEqual([]);
     });
 
+    test("a cap that an operator's slower clock begins yesterday counts what is held today, and is not exceeded", async () => {
+      await using bench = await open(1);
+      const [gateway] = bench.gateways;
+      const [account, other] = [
+        await addAccount(bench, { isOpen: true }),
+        await addAccount(bench, { isOpen: true }),
+      ];
+      const [key = keyRecord()] = await addKeys(bench, account, 1);
+      await bench.refresh();
+      bench.clock.jumpWall(12 * 3_600_000);
+      const [charged, held] = [await tryHold(gateway, key, 20), await tryHold(gateway, key, 60)];
+      await spend(gateway, charged, 20);
+      // The account that the key draws on from now on has counted nothing yet.
+      await bench.store.moveKey(key.id, other.id);
+      await bench.store.setCaps({ keyId: key.id }, [cap(100, "day")], bench.clock.wallMs() - 1_000);
+      await bench.refresh();
+      expect(detailsOf(await tryHold(gateway, key, 30)).code).toBe("balance_temporarily_reserved");
+      const more = await tryHold(gateway, key, 20);
+      await spend(gateway, held, 60);
+      await spend(gateway, more, 20);
+      expect((await gateway?.summaries([key.id]))?.[0]?.caps).toMatchObject([{ used: 100, held: 0 }]);
+      expect(detailsOf(await tryHold(gateway, key, 1)).code).toBe("limit_reached");
+      expect((await audit(bench.store)).differences).toEqual([]);
+    });
+
     test("a key that moves takes its caps and its spend along; what is in flight is charged where it was held", async () => {
       await using bench = await open(1);
       const [gateway] = bench.gateways;

@@ -73,7 +73,10 @@ async function lockOwner(query: Query, { column, no, accountNo }: NumberedOwner)
 const selectTotals = `
 SELECT no, period_start_ms::float8 AS "periodStartMs", used::float8 AS used, held::float8 AS held FROM caps`;
 
-/** Counts what was taken, and is held, in its running period before. A charge's own time is not long before it counts. */
+/**
+ * Counts what was taken, and is held, in its running period before. A key may have been counted later by an account that it
+ * drew on before. A charge's own time is not long before it counts.
+ */
 function insertCap(column: NumberedOwner["column"]): string {
   const ofOwner =
     column === "key_no"
@@ -81,7 +84,10 @@ function insertCap(column: NumberedOwner["column"]): string {
       : "(account_no = $1::int AND (key_no = $1::int OR account_no IS DISTINCT FROM key_no))";
   return `
 WITH period AS (
-  SELECT sluice_period_start($3, greatest($5::int8, counted_at_ms)) AS start FROM accounts WHERE no = $6::int
+  SELECT sluice_period_start($3, greatest($5::int8, counted_at_ms,
+    (SELECT max(counted_at_ms) FROM holds WHERE holds.${column} = $1::int),
+    (SELECT max(counted_at_ms) FROM entries WHERE entries.${column} = $1::int AND kind = 'charge' AND at_ms >= $5::int8 - 86400000))) AS start
+  FROM accounts WHERE no = $6::int
 )
 INSERT INTO caps (${column}, amount, period, models, period_start_ms, used, held)
 SELECT $1::int, $2::int8, $3, $4, period.start,

@@ -60,26 +60,36 @@ export class CapTable {
   }
 
   #insert({ column, no, countedAtMs }: NumberedOwner, cap: CapLimit, nowMs: number): void {
-    const startMs = periodStart(cap.period, Math.max(nowMs, countedAtMs));
+    const sinceMs = periodStart(cap.period, Math.max(nowMs, countedAtMs));
+    // A key may have been counted later by an account that it drew on before.
+    const startMs = periodStart(
+      cap.period,
+      Math.max(sinceMs, this.#taken(column, no, null, sinceMs).latestMs),
+    );
     this.#database
       .query(
         `INSERT INTO caps (${column}, amount, period, models, period_start_ms, used) VALUES (?, ?, ?, ?, ?, ?)`,
       )
-      .run(no, cap.limit, cap.period, cap.models, startMs, this.#taken(column, no, cap.models, startMs));
+      .run(no, cap.limit, cap.period, cap.models, startMs, this.#taken(column, no, cap.models, startMs).sum);
   }
 
-  /** What was charged since, before there was this cap. */
-  #taken(column: NumberedOwner["column"], no: number, models: string | null, startMs: number): number {
+  /** What was charged since, before there was this cap, and when the latest of it counts. */
+  #taken(column: NumberedOwner["column"], no: number, models: string | null, startMs: number): Taken {
     const ofOwner =
       column === "key_no" ? "key_no = ?1" : "(account_no = ?1 OR (key_no = ?1 AND account_no IS NULL))";
     const found = this.#database
-      .query<{ taken: number }, [number, number, string]>(
-        `SELECT coalesce(-sum(amount), 0) AS taken FROM entries
+      .query<Taken, [number, number, string]>(
+        `SELECT coalesce(-sum(amount), 0) AS sum, coalesce(max(coalesce(counted_at_ms, at_ms)), 0) AS latestMs FROM entries
         WHERE ${ofOwner} AND kind = 'charge' AND coalesce(counted_at_ms, at_ms) >= ?2 AND model GLOB ?3`,
       )
       .get(no, startMs, models ?? "*");
-    return found?.taken ?? 0;
+    return found ?? { sum: 0, latestMs: 0 };
   }
+}
+
+interface Taken {
+  readonly sum: number;
+  readonly latestMs: number;
 }
 
 const selectTotals = "SELECT no, period_start_ms AS periodStartMs, used FROM caps";
