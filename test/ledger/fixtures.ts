@@ -89,7 +89,7 @@ export function settlement(
     outcome: "completed",
     provider: "openai",
     ending: null,
-    record: usageRecord(hold.keyId, { exchangeId: hold.id, costNano: cost, ...record }),
+    record: usageRecord(hold.keyId, { exchangeId: hold.id, model: hold.model, costNano: cost, ...record }),
     response: null,
     ...overrides,
   };

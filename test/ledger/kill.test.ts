@@ -1,10 +1,15 @@
-import { expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { systemClock } from "../../src/base/clock.ts";
 import { audit } from "../../src/ledger/audit.ts";
-import { Ledger } from "../../src/ledger/ledger.ts";
 import { openStore } from "../../src/store/open.ts";
+import type { KeyRecord } from "../../src/store/store.ts";
 import { keyRecord, temporaryFolder } from "../store/fixtures.ts";
+import { hasPostgres, sharedPostgres, withoutPostgres } from "../support/postgres.ts";
 import { seededRandom } from "../support/random.ts";
+import { waitFor } from "../support/wait.ts";
+import { holdFor } from "./fixtures.ts";
+import { cap } from "./payers.ts";
+import { openAccounts, type RealAccounts } from "./real-accounts.ts";
 
 const cycles = process.env["SLUICE_SOAK"] === "1" ? 100 : 3;
 /** Decides on the moments at which processes are killed; named by the tests, so that they can be had again. */
@@ -14,12 +19,13 @@ const script = new URL("./charging-process.ts", import.meta.url).pathname;
 /** Lets a process charge for a moment, kills it without warning, and returns what it had acknowledged. */
 async function chargeAndKill(
   dir: string,
-  keyId: string,
-  journal: string,
+  keys: readonly KeyRecord[],
+  where: string,
   afterMs: number,
 ): Promise<readonly string[]> {
+  const keyIds = keys.map(({ id }) => id).join(",");
   const charging = Bun.spawn({
-    cmd: [process.execPath, script, dir, keyId, journal],
+    cmd: [process.execPath, script, dir, keyIds, where],
     stdout: "pipe",
     stderr: "inherit",
   });
@@ -35,35 +41,87 @@ async function chargeAndKill(
   await charging.exited;
   const lines = told.split("\n");
   // The last line may have been cut off by the kill; it says nothing.
-  return lines.slice(0, -1);
+  return lines.slice(0, -1).filter((line) => line !== "");
 }
 
-test.each(["inline", "thread"])(
-  `what was acknowledged before a kill -9 is charged after it, once (%s, SEED=${seed})`,
-  async (journal) => {
-    using folder = temporaryFolder();
-    const setup = await openStore({ dir: folder.dir, clock: systemClock, role: "operator" });
-    const key = keyRecord();
-    await setup.insertKey(key, 1_000_000_000);
-    await setup.close();
-    const acknowledged: string[] = [];
-    const random = seededRandom(seed);
-    for (let cycle = 0; cycle < cycles; cycle += 1) {
-      acknowledged.push(...(await chargeAndKill(folder.dir, key.id, journal, 20 + random.below(100))));
-      const store = await openStore({ dir: folder.dir, clock: systemClock, role: "gateway" });
-      await Ledger.open({ store, clock: systemClock, snapshot: await store.load() });
-      const entries = await store.listEntries({ afterId: 0, limit: 10_000_000 });
-      const charges = entries.filter(({ kind }) => kind === "charge");
-      const completed = new Set(
-        charges.filter(({ outcome }) => outcome === "completed").map(({ exchangeId }) => exchangeId),
-      );
-      expect(acknowledged.filter((id) => !completed.has(id))).toEqual([]);
-      expect(new Set(charges.map(({ exchangeId }) => exchangeId)).size).toBe(charges.length);
-      expect((await store.load()).openHolds).toEqual([]);
-      expect((await audit(store)).differences).toEqual([]);
-      await store.close();
+/** Two keys of one account, each with a cap, and one of the account's own. */
+async function addCappedKeys(dir: string, where: string, limit: number): Promise<readonly KeyRecord[]> {
+  const location = where.includes(":") ? { url: where, password: null, prepare: true } : undefined;
+  const at = location === undefined ? { dir } : { location };
+  const setup = await openStore({ ...at, clock: systemClock, role: "operator" });
+  const first = keyRecord({ caps: [cap(limit, "month")] });
+  const keys = [first, keyRecord({ accountId: first.accountId, caps: [cap(limit, "month", "house-*")] })];
+  for (const key of keys) await setup.insertKey(key, key === first ? 1_000_000_000 : 0);
+  const caps = [cap(limit * 2 - 30, "month")];
+  await setup.setCaps({ accountId: first.accountId }, caps, systemClock.wallMs());
+  await setup.close();
+  return keys;
+}
+
+/** What was acknowledged is charged, nothing twice; no cap has more than its limit, and nothing is held for ever. */
+async function check({ store, accounts }: RealAccounts, keys: readonly KeyRecord[], acknowledged: string[]) {
+  const entries = await store.listEntries({ afterId: 0, limit: 10_000_000 });
+  const charges = entries.filter(({ kind }) => kind === "charge");
+  const completed = new Set(
+    charges.filter(({ outcome }) => outcome === "completed").map(({ exchangeId }) => exchangeId),
+  );
+  expect(acknowledged.filter((id) => !completed.has(id))).toEqual([]);
+  expect(new Set(charges.map(({ exchangeId }) => exchangeId)).size).toBe(charges.length);
+  expect((await store.load()).openHolds).toEqual([]);
+  expect((await audit(store)).differences).toEqual([]);
+  const summaries = await accounts.summaries(keys.map(({ id }) => id));
+  const standings = await store.readAccounts(keys.slice(0, 1).map(({ accountId }) => accountId));
+  const kept = new Set(standings.flatMap(({ caps }) => caps.map(({ used }) => used)));
+  for (const { caps } of summaries) {
+    expect(caps).toHaveLength(2);
+    for (const { used, held, limit } of caps) {
+      expect([used <= (limit ?? 0), kept.has(used), held]).toEqual([true, true, 0]);
     }
-    expect(acknowledged.length).toBeGreaterThan(0);
-  },
-  { timeout: 600_000 },
-);
+  }
+  for (const [index, key] of keys.entries()) {
+    const left = Math.min(...(summaries[index]?.caps ?? []).map((state) => state.left));
+    if (left > 0) accounts.release(await holdFor(accounts, key, left));
+  }
+}
+
+const places = [
+  ["inline", async () => "inline"],
+  ["thread", async () => "thread"],
+  ...(hasPostgres ? [["PostgreSQL", newDatabase] as const] : []),
+] as const;
+
+async function newDatabase(): Promise<string> {
+  const server = sharedPostgres();
+  const url = server.url(await server.createDatabase());
+  await (
+    await openStore({ location: { url, password: null, prepare: true }, clock: systemClock, role: "gateway" })
+  ).close();
+  return url;
+}
+
+describe.each(places)(`kill -9 under load (%s, SEED=${seed})`, (_name, place) => {
+  // With the smaller one the process is killed while everybody races for what is left.
+  test.each([100_000_000, 500])(
+    "what was acknowledged is charged after it, once, and caps of %d hold",
+    async (limit) => {
+      using folder = temporaryFolder();
+      const where = await place();
+      const keys = await addCappedKeys(folder.dir, where, limit);
+      const acknowledged: string[] = [];
+      const random = seededRandom(seed);
+      for (let cycle = 0; cycle < cycles; cycle += 1) {
+        const afterMs = limit === 500 ? random.below(20) : 20 + random.below(100);
+        acknowledged.push(...(await chargeAndKill(folder.dir, keys, where, afterMs)));
+        const real = await openAccounts(folder.dir, where);
+        // A node ends what its predecessor has left in the background.
+        await waitFor(async () => (await real.store.load()).openHolds.length === 0, "no open hold");
+        await check(real, keys, acknowledged);
+        await real.close();
+      }
+      expect(acknowledged.length).toBeGreaterThan(0);
+    },
+    { timeout: 600_000 },
+  );
+});
+
+if (!hasPostgres) test.skipIf(true)(withoutPostgres, () => {});

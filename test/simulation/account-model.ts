@@ -1,89 +1,114 @@
 import { msPerDay } from "../../src/base/clock.ts";
-import type { AccountTotals, KeyRecord } from "../../src/store/store.ts";
+import type { AccountRecord, AccountTotals, CapRecord, CapTotals } from "../../src/store/store.ts";
 
-export interface ModelHold {
+/** What is set aside, or was taken, and when that counts. */
+export interface Drawn {
+  readonly keyId: string;
+  readonly accountId: string;
+  readonly model: string;
+  readonly countedAtMs: number;
+}
+
+export interface ModelHold extends Drawn {
   readonly id: string;
   readonly amount: number;
   readonly periodStartMs: number;
 }
 
-/**
- * What the protocol says about one account, written a second time and as plainly as possible, without regard to
- * speed: the ledger must always agree with it. Budgets of the simulation are per UTC day, or never refresh.
- */
+/** Periods of the simulation begin with a UTC day or month, or never. */
+function startOf(period: string, atMs: number): number {
+  const date = new Date(atMs);
+  if (period === "day") return Math.floor(atMs / msPerDay) * msPerDay;
+  return period === "month" ? Date.UTC(date.getUTCFullYear(), date.getUTCMonth()) : 0;
+}
+
+/** The end of a period; infinite if it never ends. */
+export function endOf(period: string, startMs: number): number {
+  if (period === "none") return Number.POSITIVE_INFINITY;
+  return startOf(period, startMs + (period === "day" ? 1 : 31) * msPerDay);
+}
+
+/** Of a key or of an account. */
+export class CapModel {
+  record: CapRecord;
+  readonly ownerId: string;
+  period: number;
+  used = 0;
+
+  constructor(record: CapRecord, ownerId: string, period: number) {
+    this.record = record;
+    this.ownerId = ownerId;
+    this.period = period;
+  }
+
+  /** For all models, or for those that begin as its pattern does. */
+  covers({ keyId, accountId, model }: Omit<Drawn, "countedAtMs">): boolean {
+    const start = this.record.models?.replace("*", "") ?? "";
+    return (this.ownerId === keyId || this.ownerId === accountId) && model.startsWith(start);
+  }
+
+  isCurrent({ countedAtMs }: Pick<Drawn, "countedAtMs">): boolean {
+    return startOf(this.record.period, countedAtMs) === this.period;
+  }
+
+  see(atMs: number): void {
+    const start = startOf(this.record.period, atMs);
+    if (start <= this.period) return;
+    this.period = start;
+    this.used = 0;
+  }
+
+  get limit(): number {
+    const { limit, extra, extraPeriodMs } = this.record;
+    return extraPeriodMs === this.period ? limit + extra : limit;
+  }
+
+  get left(): number {
+    return Math.max(0, this.limit - this.used);
+  }
+
+  restart({ periodStartMs, used }: Omit<CapTotals, "no">): void {
+    this.period = periodStartMs;
+    this.used = used;
+  }
+}
+
 export class AccountModel {
-  readonly key: KeyRecord;
-  budget: number;
+  record: AccountRecord;
   posted = 0;
   used = 0;
   period = 0;
   periodUsed = 0;
-  readonly holds = new Map<string, ModelHold>();
+  countedAtMs = 0;
 
-  constructor(key: KeyRecord) {
-    this.key = key;
-    this.budget = key.budgetTokens ?? 0;
+  constructor(record: AccountRecord) {
+    this.record = record;
   }
 
   get isCredit(): boolean {
-    return this.key.mode === "credit";
-  }
-
-  get held(): number {
-    let sum = 0;
-    for (const hold of this.holds.values()) if (hold.periodStartMs === this.period) sum += hold.amount;
-    return sum;
+    return this.record.mode === "credit";
   }
 
   get balance(): number {
-    return this.isCredit ? this.posted : Math.max(0, this.budget - this.periodUsed);
+    const { isOpen, budgetTokens } = this.record;
+    if (isOpen) return Number.POSITIVE_INFINITY;
+    return this.isCredit ? this.posted : Math.max(0, (budgetTokens ?? 0) - this.periodUsed);
   }
 
-  see(nowMs: number): void {
-    if (this.key.period !== "day") return;
-    const today = Math.floor(nowMs / msPerDay) * msPerDay;
-    if (today <= this.period) return;
-    this.period = today;
+  see(atMs: number): void {
+    const start = this.isCredit ? 0 : startOf(this.record.period, atMs);
+    if (start <= this.period) return;
+    this.period = start;
     this.periodUsed = 0;
   }
 
-  /** The refusal's code, or null when it is admitted. */
-  expectedRefusal(amount: number): string | null {
-    if (this.balance < amount) {
-      const isUsedUp = !this.isCredit && this.balance === 0 && this.key.period !== "none";
-      return isUsedUp ? "limit_reached" : "insufficient_credit";
-    }
-    return this.balance - this.held < amount ? "balance_temporarily_reserved" : null;
-  }
-
-  open(hold: ModelHold): void {
-    this.holds.set(hold.id, hold);
-  }
-
-  release(id: string): void {
-    this.holds.delete(id);
-  }
-
-  /** What settling must charge. */
-  settle(hold: ModelHold, cost: number): number {
-    const free = Math.max(0, this.balance - this.held);
-    const isPast = hold.periodStartMs !== this.period;
-    const most = isPast ? hold.amount : hold.amount + free;
-    const charged = Math.max(0, Math.min(cost, this.isCredit ? Math.min(most, this.posted) : most));
-    this.holds.delete(hold.id);
-    this.posted -= charged;
-    this.used += charged;
-    if (!isPast) this.periodUsed += charged;
-    return charged;
-  }
-
-  /** After a crash the database says what happened; nothing is held any more. */
-  restart(totals: AccountTotals, budget: number): void {
-    this.budget = budget;
+  /** After a crash the database says what happened. */
+  restart(record: AccountRecord, totals: AccountTotals): void {
+    this.record = record;
     this.posted = this.isCredit ? totals.posted : 0;
     this.used = totals.used;
     this.period = totals.periodStartMs;
     this.periodUsed = totals.periodUsed;
-    this.holds.clear();
+    this.countedAtMs = totals.countedAtMs;
   }
 }

@@ -1,47 +1,69 @@
 import { strict as assert } from "node:assert";
+import type { GatewayError } from "../../src/base/errors.ts";
 import { audit } from "../../src/ledger/audit.ts";
 import type { Ledger } from "../../src/ledger/ledger.ts";
-import type { Entry, HoldProgress, Store } from "../../src/store/store.ts";
-import type { AccountModel } from "./account-model.ts";
+import type { Entry, HoldProgress, KeyRecord, Store } from "../../src/store/store.ts";
+import { CapModel } from "./account-model.ts";
+import type { ExpectedRefusal, PayersModel } from "./payers-model.ts";
 import type { Exchange } from "./simulation.ts";
 
-/** Σ entries = posted, Σ open holds = held, available ≥ 0. */
-export function checkMemory(ledger: Ledger, accounts: readonly AccountModel[], nowMs: number): void {
-  let openHolds = 0;
-  for (const account of accounts) {
-    account.see(nowMs);
-    openHolds += account.holds.size;
-    const summary = ledger.summary(account.key.id);
+/** Σ entries = posted, Σ open holds = held, available ≥ 0, and every cap has what was taken and is held of it. */
+export function checkMemory(ledger: Ledger, model: PayersModel, nowMs: number): void {
+  for (const key of model.keys.values()) {
+    const account = model.account(key.accountId);
+    const countedAtMs = Math.max(nowMs, account.countedAtMs);
+    account.see(countedAtMs);
+    const summary = ledger.summary(key.id);
     const seen = account.isCredit
-      ? { balance: summary.posted, held: summary.held, available: summary.available, used: summary.used }
+      ? { posted: summary.posted, held: summary.held, available: summary.available, used: summary.used }
       : {
-          balance: Math.max(0, (summary.budgetTokens ?? 0) - summary.budgetUsed),
+          posted: account.posted,
           held: summary.budgetHeld,
           available: summary.budgetRemaining,
           used: account.used,
         };
-    assert.deepEqual(seen, {
-      balance: account.balance,
-      held: account.held,
-      available: Math.max(0, account.balance - account.held),
-      used: account.used,
-    });
+    const held = model.heldOf(account);
+    const available = Math.max(0, account.balance - held);
+    assert.deepEqual(seen, { posted: account.posted, held, available, used: account.used });
+    assert.deepEqual(
+      summary.caps.map(({ bound, limit, used, held: reserved }) => ({ bound, limit, used, held: reserved })),
+      capsAt(model, key, countedAtMs),
+    );
   }
-  assert.equal(ledger.openHolds, openHolds);
+  assert.equal(ledger.openHolds, model.holds.size);
+}
+
+/** Those of the account before those of the key, in periods that may not have begun yet. */
+function capsAt(model: PayersModel, key: KeyRecord, atMs: number): object[] {
+  const capsOf = (ownerId: string, bound: string) =>
+    model.caps
+      .filter((cap) => cap.ownerId === ownerId)
+      .map((cap) => {
+        const then = new CapModel(cap.record, ownerId, cap.period);
+        then.used = cap.used;
+        then.see(atMs);
+        return { bound, limit: then.limit, used: then.used, held: model.heldOf(then) };
+      });
+  return [...capsOf(key.accountId, "account_cap"), ...capsOf(key.id, "key_cap")];
 }
 
 /** The totals are what the entries add up to, and both are what the model says. */
-export async function checkDatabase(store: Store, accounts: readonly AccountModel[]): Promise<void> {
+export async function checkDatabase(store: Store, model: PayersModel): Promise<void> {
   const report = await audit(store);
   assert.deepEqual(report.differences, []);
-  const { accountTotals: kept, keyTotals } = await store.load();
-  for (const account of accounts) {
-    const totals = kept.find(({ accountId }) => accountId === account.key.accountId);
+  const { accountTotals: kept, keyTotals, capTotals } = await store.load();
+  for (const [id, account] of model.accounts) {
+    const totals = kept.find(({ accountId }) => accountId === id);
     assert(totals !== undefined);
     assert.equal(totals.used, account.used);
     assert.equal(totals.posted, account.isCredit ? account.posted : 0 - account.used);
-    if (account.isCredit) assert(totals.posted >= 0, `posted is ${totals.posted}`);
-    else assert.equal(totals.periodStartMs === account.period ? totals.periodUsed : 0, account.periodUsed);
+    if (account.isCredit && !account.record.isOpen) assert(totals.posted >= 0, `posted is ${totals.posted}`);
+    if (!account.isCredit)
+      assert.equal(totals.periodStartMs === account.period ? totals.periodUsed : 0, account.periodUsed);
+  }
+  for (const { record, period, used } of model.caps) {
+    const totals = capTotals.find(({ no }) => no === record.no);
+    assert.equal(totals?.periodStartMs === period ? totals.used : 0, used, `cap ${record.no}`);
   }
   const requests = keyTotals.reduce((sum, totals) => sum + totals.requests, 0);
   const groups = await store.summarizeUsage({ by: "model", sinceMs: 0 });
@@ -84,4 +106,11 @@ export async function checkExchanges(
 async function allEntries(store: Store): Promise<readonly Entry[]> {
   const entries = await store.listEntries({ afterId: 0, limit: 1_000_000 });
   return entries;
+}
+
+/** It says which bound it was: of those that refuse alike, the one that begins anew last. */
+export function checkRefusal(error: GatewayError, expected: ExpectedRefusal | null): void {
+  const resetsAt = error.vendor?.details?.["resets_at"];
+  const endsMs = typeof resetsAt === "string" ? Date.parse(resetsAt) : Infinity;
+  assert.deepEqual({ code: error.code, endsMs }, expected, "refused for another reason");
 }

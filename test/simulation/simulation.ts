@@ -2,21 +2,20 @@ import { strict as assert } from "node:assert";
 import { GatewayError } from "../../src/base/errors.ts";
 import { newId } from "../../src/base/id.ts";
 import type { Hold } from "../../src/ledger/accounts.ts";
-import { type Changes, type Store, StoreRefusal } from "../../src/store/store.ts";
+import type { Store } from "../../src/store/store.ts";
 import { settlement } from "../ledger/fixtures.ts";
-import { keyRecord } from "../store/fixtures.ts";
 import type { JournaledDatabase } from "../store/kind.ts";
 import { FakeClock } from "../support/clock.ts";
 import { costing } from "../support/rates.ts";
-import { AccountModel } from "./account-model.ts";
-import { checkDatabase, checkExchanges, checkMemory } from "./checks.ts";
+import { checkDatabase, checkExchanges, checkMemory, checkRefusal } from "./checks.ts";
 import { type GatewayLife, startGateway } from "./gateway.ts";
+import { models, operate, populate } from "./operator.ts";
+import { PayersModel } from "./payers-model.ts";
 import type { SeededRandom } from "./random.ts";
 
 /** What is known of an exchange: whether it still runs, what it was charged, and whether that is on disk for certain. */
 export interface Exchange {
   readonly hold: Hold;
-  readonly account: AccountModel;
   produced: number;
   charged: number | null;
   isDurable: boolean;
@@ -34,7 +33,7 @@ export class Simulation {
   readonly #database: JournaledDatabase;
   readonly #clock: FakeClock;
   readonly #operator: Store;
-  readonly #accounts: readonly AccountModel[];
+  readonly #model: PayersModel;
   readonly #exchanges: Exchange[] = [];
   #running: Exchange[] = [];
   #waiting: Promise<unknown>[] = [];
@@ -45,30 +44,24 @@ export class Simulation {
     database: JournaledDatabase;
     clock: FakeClock;
     operator: Store;
-    accounts: readonly AccountModel[];
+    model: PayersModel;
     life: GatewayLife;
   }) {
     this.#random = parts.random;
     this.#database = parts.database;
     this.#clock = parts.clock;
     this.#operator = parts.operator;
-    this.#accounts = parts.accounts;
+    this.#model = parts.model;
     this.#life = parts.life;
   }
 
   static async run(random: SeededRandom, database: JournaledDatabase, steps: number): Promise<void> {
     const clock = new FakeClock("2026-03-10T20:00:00Z");
     const operator = await database.openOperator(clock);
-    const keys = [
-      keyRecord({ mode: "credit" }),
-      keyRecord({ mode: "token_budget", budgetTokens: 1_000, period: "day" }),
-      keyRecord({ mode: "token_budget", budgetTokens: 3_000, period: "none" }),
-    ];
-    for (const key of keys) await operator.insertKey(key, key.mode === "credit" ? 1_000 : 0);
-    const accounts = keys.map((key) => new AccountModel(key));
-    for (const account of accounts) if (account.isCredit) account.posted = 1_000;
-    const life = await startGateway(database, clock, (changes) => applyToModels(accounts, changes));
-    const simulation = new Simulation({ random, database, clock, operator, accounts, life });
+    const model = new PayersModel();
+    await populate(operator, model, clock.wallMs());
+    const life = await startGateway(database, clock, (changes) => model.apply(changes));
+    const simulation = new Simulation({ random, database, clock, operator, model, life });
     try {
       for (let step = 0; step < steps; step += 1) await simulation.#step();
       await simulation.#finish();
@@ -93,32 +86,26 @@ export class Simulation {
     else if (choice <= 97) await this.#becomeQuiet();
     else if (choice <= 99) await this.#turnOfTheEventLoop();
     else await this.#crash();
-    checkMemory(this.#life.ledger, this.#accounts, this.#clock.wallMs());
+    checkMemory(this.#life.ledger, this.#model, this.#clock.wallMs());
   }
 
   #hold(): void {
-    const account = this.#random.pick(this.#accounts);
-    assert(account !== undefined);
-    account.see(this.#clock.wallMs());
+    const key = this.#random.pick([...this.#model.keys.values()]);
+    const model = this.#random.pick(models);
+    assert(key !== undefined && model !== undefined);
     const amount = this.#random.between(0, 400);
-    const expected = account.expectedRefusal(amount);
+    const expected = this.#model.ask(key, model, amount, this.#clock.wallMs());
     try {
-      const request = {
-        keyId: account.key.id,
-        exchangeId: newId("req_"),
-        model: "house-model",
-        askedModel: null,
-        amount,
-      };
+      const request = { keyId: key.id, exchangeId: newId("req_"), model, askedModel: null, amount };
       const hold = this.#life.ledger.hold(request);
       assert.equal(null, expected, "admitted what had to be refused");
-      account.open(hold);
-      const exchange = { hold, account, produced: 0, charged: null, isDurable: false };
+      this.#model.open(hold);
+      const exchange = { hold, produced: 0, charged: null, isDurable: false };
       this.#running.push(exchange);
       this.#exchanges.push(exchange);
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
-      assert.equal(error.code, expected, "refused for another reason");
+      checkRefusal(error, expected);
     }
   }
 
@@ -132,15 +119,14 @@ export class Simulation {
   #settle(): void {
     const exchange = this.#takeRunning();
     if (exchange === undefined) return;
-    const { hold, account } = exchange;
-    account.see(this.#clock.wallMs());
+    const { hold } = exchange;
     const exceeds = this.#random.chance(0.2);
     const cost = exceeds ? hold.amount + this.#random.between(1, 300) : this.#random.between(0, hold.amount);
     const isCancelled = this.#random.chance(0.3);
     const ending = isCancelled ? ({ outcome: "cancelled", record: null, basis: "estimated" } as const) : {};
     const atMs = this.#clock.wallMs();
     const settling = this.#life.ledger.settle(hold, settlement(hold, cost, ending, { atMs }));
-    const charged = account.settle(hold, cost);
+    const charged = this.#model.settle(hold, cost);
     exchange.charged = charged;
     const known = settling.then((settled) => {
       assert.deepEqual(settled, { charged, overrun: cost - charged });
@@ -153,7 +139,7 @@ export class Simulation {
     const exchange = this.#takeRunning();
     if (exchange === undefined) return;
     assert.equal(this.#life.ledger.release(exchange.hold), true);
-    exchange.account.release(exchange.hold.id);
+    this.#model.release(exchange.hold.id);
   }
 
   /** Whoever comes second must find the hold closed, and change nothing. */
@@ -165,25 +151,9 @@ export class Simulation {
     this.#waiting.push(second.then((settled) => assert.equal(settled, null)));
   }
 
-  /** From the other process: a top-up, a correction in either direction, or another budget. */
+  /** The gateway, and the model with it, hears of it at its next look. */
   async #operate(): Promise<void> {
-    const account = this.#random.pick(this.#accounts);
-    assert(account !== undefined);
-    if (!account.isCredit) {
-      await this.#operator.updateKey(account.key.id, { budgetTokens: this.#random.between(500, 4_000) });
-      return;
-    }
-    const common = { keyId: account.key.id, reference: null, note: null, atMs: this.#clock.wallMs() };
-    if (this.#random.chance(0.6)) {
-      await this.#operator.recordTopUp({ ...common, amountNano: this.#random.between(1, 800) });
-      return;
-    }
-    const amountNano = this.#random.between(1, 300) * (this.#random.chance(0.7) ? -1 : 1);
-    try {
-      await this.#operator.recordAdjustment({ ...common, amountNano });
-    } catch (error) {
-      assert(error instanceof StoreRefusal && error.reason === "invalid_amount", String(error));
-    }
+    await operate(this.#random, this.#operator, this.#model, this.#clock.wallMs());
   }
 
   #moveClock(): void {
@@ -208,7 +178,7 @@ export class Simulation {
     this.#waiting = [];
     await this.#life.store.commit([]);
     await this.#life.watcher.refresh();
-    await checkDatabase(this.#operator, this.#accounts);
+    await checkDatabase(this.#operator, this.#model);
   }
 
   async #crash(): Promise<void> {
@@ -220,24 +190,13 @@ export class Simulation {
     this.#waiting = [];
     this.#running = [];
     const { openHolds } = await this.#operator.load();
-    this.#life = await startGateway(this.#database, this.#clock, (changes) =>
-      applyToModels(this.#accounts, changes),
-    );
+    this.#life = await startGateway(this.#database, this.#clock, (changes) => this.#model.apply(changes));
     await checkExchanges(this.#operator, this.#exchanges, openHolds);
-    await this.#startModelsFromDatabase();
-    await checkDatabase(this.#operator, this.#accounts);
-  }
-
-  /** A crash decides what was written and what was not; from here on the database is what happened. */
-  async #startModelsFromDatabase(): Promise<void> {
-    for (const exchange of this.#exchanges) exchange.isDurable = false;
     this.#exchanges.length = 0;
-    for (const account of this.#accounts) {
-      const totals = await this.#operator.readTotals(account.key.id);
-      const key = await this.#operator.findKey(account.key.id);
-      assert(totals !== null && key !== null);
-      account.restart(totals, key.budgetTokens ?? 0);
-    }
+    const entries = await this.#operator.listEntries({ afterId: 0, limit: 1_000_000 });
+    const charges = entries.filter(({ kind }) => kind === "charge");
+    this.#model.restart(await this.#operator.load(), charges, openHolds);
+    await checkDatabase(this.#operator, this.#model);
   }
 
   async #finish(): Promise<void> {
@@ -255,13 +214,6 @@ export class Simulation {
     const exchange = this.#random.pick(this.#running);
     if (exchange !== undefined) this.#running = this.#running.filter((other) => other !== exchange);
     return exchange;
-  }
-}
-
-function applyToModels(accounts: readonly AccountModel[], changes: Changes): void {
-  for (const account of accounts) {
-    for (const key of changes.keys) if (key.id === account.key.id) account.budget = key.budgetTokens ?? 0;
-    for (const entry of changes.entries) if (entry.keyId === account.key.id) account.posted += entry.amount;
   }
 }
 

@@ -79,6 +79,9 @@ async function fill(store: GatewayStore): Promise<void> {
     { ...settleItem(one.id, 7, { atMs: nowMs, outcome: "cancelled" }), record: null },
     withoutCost(at(settleItem(budget.id, 55, { atMs: nowMs, periodStartMs: monthMs, listCostNano: 55 }))),
   ]);
+  const caps = [{ limit: 500, period: "month", models: null }] as const;
+  await store.setCaps({ keyId: one.id }, caps, nowMs);
+  await store.setCaps({ accountId: one.accountId }, caps, nowMs);
 }
 
 function withoutCost(item: SettleItem): SettleItem {
@@ -152,6 +155,21 @@ const forgeries: readonly Forgery[] = [
     deep: true,
   },
   {
+    name: "a charge that was moved to another account",
+    statement: "UPDATE entries SET account_no = 2 WHERE amount = -40",
+    fields: ["posted", "used"],
+  },
+  {
+    name: "what a key's cap has used",
+    statement: "UPDATE caps SET used = used - 1 WHERE key_no IS NOT NULL",
+    fields: ["used"],
+  },
+  {
+    name: "what an account's cap has used",
+    statement: "UPDATE caps SET used = 0 WHERE account_no IS NOT NULL",
+    fields: ["used"],
+  },
+  {
     name: "a sum by the hour",
     statement: "UPDATE usage_key_hours SET spend_nano = spend_nano + 1 WHERE spend_nano = 30",
     fields: ["spend_nano"],
@@ -179,6 +197,11 @@ const forgeries: readonly Forgery[] = [
 ];
 
 const onlyPostgres: readonly Forgery[] = [
+  {
+    name: "something that a cap holds, and no request",
+    statement: "UPDATE caps SET held = 5 WHERE account_no IS NOT NULL",
+    fields: ["held"],
+  },
   {
     name: "an entry in another month of the ledger",
     statement: "UPDATE entries SET month = month - 2 WHERE amount = -40",

@@ -1,0 +1,130 @@
+import { strict as assert } from "node:assert";
+import { type CapLimit, type CapOwner, type Entry, type Store, StoreRefusal } from "../../src/store/store.ts";
+import { keyRecord } from "../store/fixtures.ts";
+import type { PayersModel } from "./payers-model.ts";
+import type { SeededRandom } from "./random.ts";
+
+export const models = ["house-model", "other-model"] as const;
+const openingNano = 1_000;
+
+/** Two keys on a prepaid account, one on an open one, and two with budgets of their own. Some have caps. */
+export async function populate(store: Store, model: PayersModel, nowMs: number): Promise<void> {
+  const ids = [];
+  for (const isOpen of [false, true]) {
+    const [owner, others] = [keyRecord({ mode: "credit", isOpen }), isOpen ? 0 : 1];
+    const { accountId } = owner;
+    await store.insertKey(owner, isOpen ? 0 : openingNano);
+    ids.push(owner.id);
+    for (let n = 0; n < others; n += 1) {
+      const key = keyRecord({ mode: "credit", accountId });
+      await store.insertKey(key, 0);
+      ids.push(key.id);
+    }
+    await store.setCaps({ accountId }, [{ limit: 800, period: "month", models: "other-*" }], nowMs);
+  }
+  for (const terms of [{ budgetTokens: 1_000, period: "day" } as const, { budgetTokens: 3_000 }]) {
+    const key = keyRecord({ mode: "token_budget", period: "none", ...terms });
+    await store.insertKey(key, 0);
+    ids.push(key.id);
+  }
+  for (const keyId of ids.slice(1)) {
+    await store.setCaps({ keyId }, [{ limit: 700, period: "day", models: null }], nowMs);
+  }
+  await learn(store, model, ids);
+  for (const account of model.accounts.values()) {
+    if (account.isCredit && !account.record.isOpen) account.posted = openingNano;
+  }
+}
+
+/** Lets the model know these keys and their accounts as they are in the database. */
+export async function learn(store: Store, model: PayersModel, keyIds: Iterable<string>): Promise<void> {
+  const keys = await Promise.all(Array.from(keyIds, (id) => store.findKey(id)));
+  const known = keys.filter((key) => key !== null);
+  const ids = [...new Set([...known.map(({ accountId }) => accountId), ...model.accounts.keys()])];
+  const accounts = await Promise.all(ids.map((id) => store.findAccount(id)));
+  for (const { caps } of await store.readAccounts(ids)) model.begin(caps);
+  model.apply({ accounts: accounts.filter((account) => account !== null), keys: known, entries: [] });
+}
+
+/** Something that an operator does from another process. Returns the entry, if it makes one. */
+export async function operate(
+  random: SeededRandom,
+  store: Store,
+  model: PayersModel,
+  nowMs: number,
+): Promise<Entry | null> {
+  const choice = random.between(1, 10);
+  if (choice <= 4) return changeTerms(random, store, model, nowMs);
+  if (choice <= 5) await moveKey(random, store, model);
+  else if (choice <= 7) await extendCap(random, store, pickOwner(random, model), nowMs);
+  else {
+    await store.setCaps(pickOwner(random, model), someCaps(random), nowMs);
+    for (const { caps } of await store.readAccounts([...model.accounts.keys()])) model.begin(caps);
+  }
+  return null;
+}
+
+/** A top-up, a correction in either direction, or another budget. */
+async function changeTerms(
+  random: SeededRandom,
+  store: Store,
+  model: PayersModel,
+  nowMs: number,
+): Promise<Entry | null> {
+  const account = random.pick([...model.accounts.values()]);
+  assert(account !== undefined);
+  const { id: accountId } = account.record;
+  if (!account.isCredit) {
+    await store.updateAccount(accountId, { budgetTokens: random.between(500, 4_000) });
+    return null;
+  }
+  const common = { keyId: null, accountId, reference: null, note: null, atMs: nowMs };
+  if (random.chance(0.6)) {
+    return (await store.recordTopUp({ ...common, amountNano: random.between(1, 800) })).entry;
+  }
+  const amountNano = random.between(1, 300) * (random.chance(0.7) ? -1 : 1);
+  try {
+    return (await store.recordAdjustment({ ...common, amountNano })).entry;
+  } catch (error) {
+    assert(error instanceof StoreRefusal && error.reason === "invalid_amount", String(error));
+    const [standing] = await store.readAccounts([accountId]);
+    assert((standing?.totals.posted ?? 0) + amountNano < 0, "refused although the balance covers it");
+    return null;
+  }
+}
+
+async function moveKey(random: SeededRandom, store: Store, model: PayersModel): Promise<void> {
+  const key = random.pick([...model.keys.values()].filter(({ mode }) => mode === "credit"));
+  const account = random.pick([...model.accounts.values()].filter(({ isCredit }) => isCredit));
+  assert(key !== undefined && account !== undefined);
+  await store.moveKey(key.id, account.record.id);
+}
+
+async function extendCap(random: SeededRandom, store: Store, owner: CapOwner, nowMs: number): Promise<void> {
+  const found =
+    "keyId" in owner ? await store.findKey(owner.keyId) : await store.findAccount(owner.accountId);
+  const cap = random.pick(found?.caps ?? []);
+  if (cap !== undefined) await store.extendCap(owner, cap.no, random.between(1, 300), nowMs);
+}
+
+function pickOwner(random: SeededRandom, model: PayersModel): CapOwner {
+  const owners: CapOwner[] = [
+    ...Array.from(model.keys.keys(), (keyId) => ({ keyId })),
+    ...Array.from(model.accounts.keys(), (accountId) => ({ accountId })),
+  ];
+  const owner = random.pick(owners);
+  assert(owner !== undefined);
+  return owner;
+}
+
+/** None, one, or several. */
+function someCaps(random: SeededRandom): CapLimit[] {
+  const kinds = [
+    { period: "day", models: null },
+    { period: "month", models: null },
+    { period: "day", models: "other-*" },
+  ] as const;
+  return kinds
+    .filter(() => random.chance(0.5))
+    .map((kind) => ({ ...kind, limit: random.between(100, 1_500) }));
+}

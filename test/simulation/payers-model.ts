@@ -1,0 +1,204 @@
+import { strict as assert } from "node:assert";
+import type {
+  AccountRecord,
+  AccountTotals,
+  CapRecord,
+  CapTotals,
+  Changes,
+  Entry,
+  KeyRecord,
+} from "../../src/store/store.ts";
+import { AccountModel, CapModel, type Drawn, endOf, type ModelHold } from "./account-model.ts";
+
+interface Denial {
+  /** 1 used up, 2 too little, 3 reserved by other holds. */
+  readonly rank: number;
+  readonly endsMs: number;
+}
+
+/** What a refusal must say: its code, and when the bound that it names begins anew. */
+export interface ExpectedRefusal {
+  readonly code: string;
+  readonly endsMs: number;
+}
+
+/**
+ * What the protocol says about keys, accounts and caps, written a second time and as plainly as possible, without
+ * regard to speed: the ledger must always agree with it.
+ */
+export class PayersModel {
+  readonly accounts = new Map<string, AccountModel>();
+  readonly keys = new Map<string, KeyRecord>();
+  /** By their numbers. */
+  caps: readonly CapModel[] = [];
+  readonly holds = new Map<string, ModelHold>();
+  /** All that was charged, by exchange: a new cap counts what was taken in its period before. */
+  readonly #charged = new Map<string, Drawn & { readonly amount: number }>();
+  /** When the database let a cap begin, by its number. */
+  readonly #begun = new Map<number, number>();
+
+  account(id: string): AccountModel {
+    const account = this.accounts.get(id);
+    assert(account !== undefined);
+    return account;
+  }
+
+  capsOf(drawn: Omit<Drawn, "countedAtMs">): readonly CapModel[] {
+    return this.caps.filter((cap) => cap.covers(drawn));
+  }
+
+  heldOf(bound: AccountModel | CapModel): number {
+    let sum = 0;
+    for (const hold of this.holds.values()) {
+      const isHeld =
+        bound instanceof CapModel
+          ? bound.covers(hold) && bound.isCurrent(hold)
+          : hold.accountId === bound.record.id && hold.periodStartMs === bound.period;
+      if (isHeld) sum += hold.amount;
+    }
+    return sum;
+  }
+
+  /** The least that any of the bounds leaves. */
+  remaining(drawn: Omit<Drawn, "countedAtMs">): number {
+    const account = this.account(drawn.accountId);
+    const free = this.capsOf(drawn).map((cap) => cap.left - this.heldOf(cap));
+    return Math.max(0, Math.min(account.balance - this.heldOf(account), ...free));
+  }
+
+  /** Moves on to the periods of this moment, and says what a hold must be answered with; null if it is admitted. */
+  ask(key: KeyRecord, model: string, amount: number, nowMs: number): ExpectedRefusal | null {
+    const account = this.account(key.accountId);
+    const caps = this.capsOf({ keyId: key.id, accountId: key.accountId, model });
+    const countedAtMs = Math.max(nowMs, account.countedAtMs, ...caps.map(({ period }) => period));
+    account.see(countedAtMs);
+    for (const cap of caps) cap.see(countedAtMs);
+    const denials = [
+      this.#deniedByAccount(account, amount),
+      ...caps.map((cap) => this.#deniedBy(cap, amount)),
+    ]
+      .filter((denial) => denial !== null)
+      .toSorted((one, other) => one.rank - other.rank || (other.endsMs > one.endsMs ? 1 : -1));
+    const [first] = denials;
+    if (first === undefined) return null;
+    const { rank, endsMs } = first;
+    if (rank === 3) return { code: "balance_temporarily_reserved", endsMs };
+    // What never begins anew is like spent credit.
+    return { code: rank === 1 && endsMs < Infinity ? "limit_reached" : "insufficient_credit", endsMs };
+  }
+
+  #deniedByAccount(account: AccountModel, amount: number): Denial | null {
+    const { balance, isCredit, period, record } = account;
+    const endsMs = isCredit ? Infinity : endOf(record.period, period);
+    if (balance < amount) return { rank: isCredit || balance > 0 ? 2 : 1, endsMs };
+    return balance - this.heldOf(account) < amount ? { rank: 3, endsMs } : null;
+  }
+
+  #deniedBy(cap: CapModel, amount: number): Denial | null {
+    const endsMs = endOf(cap.record.period, cap.period);
+    if (cap.used >= cap.limit) return { rank: 1, endsMs };
+    if (cap.left < amount) return { rank: 2, endsMs };
+    return cap.left - this.heldOf(cap) < amount ? { rank: 3, endsMs } : null;
+  }
+
+  open(hold: ModelHold): void {
+    const account = this.account(hold.accountId);
+    account.countedAtMs = hold.countedAtMs;
+    for (const cap of this.capsOf(hold)) assert(cap.isCurrent(hold), "it counts in another period");
+    this.holds.set(hold.id, hold);
+  }
+
+  release(id: string): void {
+    this.holds.delete(id);
+  }
+
+  /** What settling must charge: its own amount, and what nobody has reserved, as far as every bound goes. */
+  settle(hold: ModelHold, cost: number): number {
+    const account = this.account(hold.accountId);
+    const isPast = hold.periodStartMs !== account.period;
+    const free = Math.max(0, account.balance - this.heldOf(account));
+    const most = isPast ? hold.amount : hold.amount + free;
+    let charged = Math.min(cost, account.isCredit ? Math.min(most, account.balance) : most);
+    const caps = this.capsOf(hold);
+    for (const cap of caps) {
+      const more = cap.isCurrent(hold) ? Math.max(0, cap.left - this.heldOf(cap)) : 0;
+      charged = Math.min(charged, hold.amount + more);
+    }
+    charged = Math.max(0, charged);
+    this.holds.delete(hold.id);
+    account.posted -= charged;
+    account.used += charged;
+    if (!isPast) account.periodUsed += charged;
+    for (const cap of caps) if (cap.isCurrent(hold)) cap.used += charged;
+    this.#charged.set(hold.id, { ...hold, amount: charged });
+    return charged;
+  }
+
+  /** What operators have changed. `begun` has a total of every cap that is new. */
+  apply(changes: Pick<Changes, "accounts" | "keys" | "entries">): void {
+    for (const record of changes.accounts) {
+      const account = this.accounts.get(record.id) ?? new AccountModel(record);
+      this.accounts.set(record.id, account);
+      account.record = record;
+      this.#setCaps(record.id, record.caps);
+    }
+    for (const key of changes.keys) {
+      this.keys.set(key.id, key);
+      this.#setCaps(key.id, key.caps);
+    }
+    for (const { accountId, amount } of changes.entries) this.account(accountId).posted += amount;
+  }
+
+  /** Caps that the database has just made, and where their periods begin. */
+  begin(totals: readonly CapTotals[]): void {
+    for (const { no, periodStartMs } of totals) if (!this.#begun.has(no)) this.#begun.set(no, periodStartMs);
+  }
+
+  #setCaps(ownerId: string, records: readonly CapRecord[]): void {
+    const before = new Map(this.caps.map((cap) => [cap.record.no, cap]));
+    const now = records.map((record) => {
+      const known = before.get(record.no);
+      if (known === undefined) return this.#newCap(record, ownerId);
+      known.record = record;
+      return known;
+    });
+    this.caps = [...this.caps.filter((cap) => cap.ownerId !== ownerId), ...now];
+  }
+
+  #newCap(record: CapRecord, ownerId: string): CapModel {
+    const cap = new CapModel(record, ownerId, this.#begun.get(record.no) ?? 0);
+    const taken = [...this.#charged.values()].filter((charge) => cap.covers(charge));
+    const held = [...this.holds.values()].filter((hold) => cap.covers(hold));
+    for (const { countedAtMs } of [...taken, ...held]) cap.see(countedAtMs);
+    for (const charge of taken) if (cap.isCurrent(charge)) cap.used += charge.amount;
+    return cap;
+  }
+
+  /** After a crash the database says what happened; nothing is held any more. */
+  restart(
+    now: {
+      readonly accounts: readonly AccountRecord[];
+      readonly keys: readonly KeyRecord[];
+      readonly accountTotals: readonly AccountTotals[];
+      readonly capTotals: readonly CapTotals[];
+    },
+    charges: readonly Entry[],
+    interrupted: readonly (Drawn & { readonly holdId: string })[],
+  ): void {
+    const drawn = new Map<string, Drawn>([...this.#charged, ...this.holds]);
+    for (const hold of interrupted) drawn.set(hold.holdId, hold);
+    this.#charged.clear();
+    for (const { exchangeId, amount } of charges) {
+      const known = drawn.get(exchangeId ?? "");
+      if (known !== undefined) this.#charged.set(exchangeId ?? "", { ...known, amount: 0 - amount });
+    }
+    this.holds.clear();
+    this.apply({ accounts: now.accounts, keys: now.keys, entries: [] });
+    for (const totals of now.accountTotals) {
+      const account = this.account(totals.accountId);
+      account.restart(account.record, totals);
+    }
+    for (const { no, ...totals } of now.capTotals)
+      this.caps.find((cap) => cap.record.no === no)?.restart(totals);
+  }
+}
