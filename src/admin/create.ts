@@ -51,8 +51,14 @@ export async function createAdmin({
   const { sessions: shared } = store.admin;
   const tokenHash = () => guard.token.hashHex;
   const sessions = shared === null ? new OwnSessions(clock) : new SharedSessions(clock, shared, tokenHash);
-  const guard: Guard = { token, sessions, lockout: new Lockout(clock) };
-  const deps: Omit<AdminDeps, "addressOf"> = {
+  const guard: Guard = {
+    token,
+    sessions,
+    lockout: new Lockout(clock),
+    tokens: store.admin,
+    settings: () => gateway.configured.settings.admin,
+  };
+  const deps: Omit<AdminDeps, "originOf"> = {
     store,
     clock,
     keys,

@@ -4,7 +4,7 @@ import type { KeyRing } from "../keys/keyring.ts";
 import type { Accounts } from "../ledger/accounts.ts";
 import type { Store, StoreStats, Trouble } from "../store/store.ts";
 import type { DeploymentHealth } from "../upstream/upstream.ts";
-import type { Guard } from "./auth/guard.ts";
+import type { Guard, Origin } from "./auth/guard.ts";
 import type { Live } from "./live/live.ts";
 
 export interface OpenExchange {
@@ -40,8 +40,8 @@ export interface AdminDeps {
   trouble(): Trouble | null;
   /** Counters of what writes the charges. */
   journalStats(): Readonly<StoreStats>;
-  /** The caller's address, trusted proxies taken into account. */
-  addressOf(request: Request): string;
+  /** Where a request comes from, trusted proxies taken into account. */
+  originOf(request: Request): Origin;
   /** Loads what an operation has just changed into memory, so that it takes effect at once. */
   applyChanges(): Promise<void>;
 }

@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import { accountsCommands } from "./commands/accounts/index.ts";
+import { adminTokensCommands } from "./commands/admin-tokens/index.ts";
 import { backupCommand } from "./commands/backup.ts";
 import { completionCommand } from "./commands/completion.ts";
 import { configCheckCommand } from "./commands/config/check.ts";
@@ -51,6 +52,7 @@ const commands: readonly CommandMaker[] = [
     configSchemaCommand,
     configImportCommands,
   ]),
+  adminTokensCommands,
   backupCommand,
   restoreCommand,
   groupOf("store", "Check the database, and move the data between a folder and a database", [

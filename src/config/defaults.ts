@@ -28,6 +28,7 @@ export const defaults = {
   cache: "auto",
   affinity: "conversation",
   timeouts: { connect: 10, streamFirstByte: 120, gap: 120 },
+  oidc: { scope: "openid email profile", userClaim: "email", groupsClaim: "groups" },
   /** 2026-01-01. The model list needs a date, and it should not change with each start. */
   modelCreatedSeconds: 1_767_225_600,
 } as const;

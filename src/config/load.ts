@@ -1,3 +1,4 @@
+import { adminSettings } from "./admin.ts";
 import { checkModels } from "./check-models.ts";
 import { checkShape } from "./check-shape.ts";
 import type { LoadContext } from "./context.ts";
@@ -11,7 +12,6 @@ import { ConfigError, type ConfigProblem, ProblemList } from "./problems.ts";
 import { loadProviders, type Providers } from "./providers.ts";
 import type { ConfigFile, ModelConfig } from "./schema.ts";
 import {
-  adminSettings,
   type Flags,
   logSettings,
   microUsdPerCredit,

@@ -1,6 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { mapSwitches } from "../base/route-switches.ts";
 import { defaults, logLevels } from "./defaults.ts";
+import { adminSchema } from "./schema/admin.ts";
 import { duration } from "./schema/duration.ts";
 import { type deploymentSchema, modelSchema } from "./schema/model.ts";
 import { closed, exchangeLimit, secret, type timeoutsSchema } from "./schema/parts.ts";
@@ -227,23 +228,7 @@ export const configSchema = Type.Object(
         },
       ),
     ),
-    admin: Type.Optional(
-      Type.Object(
-        {
-          token: Type.Optional(secret),
-          listen: Type.Optional(
-            Type.String({
-              description:
-                "host:port of a listener for the admin API, the dashboard and /metrics; the main one has none of them then.",
-            }),
-          ),
-          metrics_listen: Type.Optional(
-            Type.String({ description: "host:port of an open metrics listener." }),
-          ),
-        },
-        closed,
-      ),
-    ),
+    admin: Type.Optional(adminSchema),
     tracing: Type.Optional(
       Type.Object(
         {

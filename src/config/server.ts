@@ -11,7 +11,6 @@ import { type Duration, parseDuration } from "./duration.ts";
 import { validFields } from "./problems.ts";
 import { resolvePath } from "./resolve-path.ts";
 import type { ConfigFile } from "./schema.ts";
-import { readSecret } from "./secrets.ts";
 import type { ServerSettings, Settings } from "./settings.ts";
 import { didYouMean } from "./suggest.ts";
 
@@ -183,42 +182,4 @@ export function retentionSettings(config: ConfigFile, { problems }: LoadContext)
 export function routeSettings(config: ConfigFile, { problems }: LoadContext): Settings["routes"] {
   const routes = validFields(config.routes, "routes", problems);
   return mapSwitches((name, { default: isOn }) => routes[name] ?? isOn);
-}
-
-const minAdminTokenLength = 16;
-
-export function adminSettings(config: ConfigFile, context: LoadContext): Settings["admin"] {
-  const admin = validFields(config.admin, "admin", context.problems);
-  const metricsListen = admin.metrics_listen ?? null;
-  if (metricsListen !== null && !isListenAddress(metricsListen)) {
-    context.problems.add("admin.metrics_listen", 'must be host:port, such as "127.0.0.1:9090"');
-  }
-  const listen = admin.listen ?? null;
-  if (listen !== null && !isListenAddress(listen)) {
-    context.problems.add("admin.listen", 'must be host:port, such as "127.0.0.1:8788"');
-  }
-  const fromEnvironment = context.env["SLUICE_ADMIN_TOKEN"]?.trim() || undefined;
-  const token = fromEnvironment ?? adminToken(admin.token, context);
-  if (token !== null && token.length < minAdminTokenLength) {
-    const place = fromEnvironment === undefined ? "admin.token" : "SLUICE_ADMIN_TOKEN";
-    context.problems.add(
-      place,
-      `must have at least ${minAdminTokenLength} characters, so that nobody guesses it`,
-    );
-  }
-  return { token, listen, metricsListen };
-}
-
-function isListenAddress(text: string): boolean {
-  const [, bracketed, name = "", port = ""] = /^(?:\[([^\]]+)\]|([^:\s]+)):(\d{1,5})$/.exec(text) ?? [];
-  return isHost(bracketed ?? name) && port !== "" && Number(port) <= 65_535;
-}
-
-function adminToken(reference: string | undefined, context: LoadContext): string | null {
-  if (reference === undefined) return null;
-  const secret = readSecret(reference, context);
-  if (secret.kind === "value") return secret.value;
-  if (secret.kind === "problem") context.problems.add("admin.token", secret.message);
-  else context.warnings.push(`admin.token is not used: ${secret.reason}`);
-  return null;
 }

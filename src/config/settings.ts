@@ -20,12 +20,7 @@ export interface Settings {
   readonly retention: { readonly exchangesMs: number; readonly exchangeRows: number };
   /** Which routes beyond the interface are on. */
   readonly routes: SwitchedRoutes;
-  readonly admin: {
-    readonly token: string | null;
-    /** Null if the admin side is on the main listener. */
-    readonly listen: string | null;
-    readonly metricsListen: string | null;
-  };
+  readonly admin: AdminSettings;
   readonly tracing: {
     readonly otlpEndpoint: string;
     readonly headers: Readonly<Record<string, string>>;
@@ -39,6 +34,38 @@ export interface Settings {
   readonly isDemo: boolean;
   /** For the operator, but not errors, e.g. a provider that is left out. */
   readonly warnings: readonly string[];
+}
+
+export interface AdminSettings {
+  readonly token: string | null;
+  /** Null if the admin side is on the main listener. */
+  readonly listen: string | null;
+  readonly metricsListen: string | null;
+  /** The origin in people's browsers; null if it is the one that they asked. */
+  readonly publicUrl: string | null;
+  /** Names of people and `group:…`, in lower case. */
+  readonly people: {
+    readonly admins: readonly string[];
+    readonly viewers: readonly string[];
+    readonly holders: readonly string[] | "everyone";
+  };
+  /** On which account holders may make keys, and with which cap; null if they may not. */
+  readonly holdersMayCreate: { readonly account: string; readonly cap?: string } | null;
+  /** In which a trusted proxy says who signed in, and their groups. */
+  readonly userHeader: string | null;
+  readonly groupsHeader: string | null;
+  readonly oidc: OidcSettings | null;
+}
+
+/** How people sign in with OpenID Connect. */
+export interface OidcSettings {
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  readonly scope: string;
+  readonly userClaim: string;
+  readonly groupsClaim: string;
+  readonly trustEmail: boolean;
 }
 
 export interface StoreAddress {

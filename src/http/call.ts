@@ -36,8 +36,12 @@ export class HttpCall implements ClientCall {
   }
 }
 
+/** Who opened the connection: the client, or the last proxy. */
+export function peerOf(server: Server<unknown> | null, request: Request): string {
+  return server?.requestIP(request)?.address ?? "unknown";
+}
+
 /** The client's address. `X-Forwarded-For` counts only if it comes from a trusted proxy. */
 export function addressOn(server: Server<unknown> | null, request: Request, trusted: TrustedProxies): string {
-  const peer = server?.requestIP(request)?.address ?? "unknown";
-  return clientAddress(peer, request.headers.get("x-forwarded-for"), trusted);
+  return clientAddress(peerOf(server, request), request.headers.get("x-forwarded-for"), trusted);
 }

@@ -7,9 +7,9 @@ import type { Route } from "../gateway/client-call.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import { routes } from "../gateway/operations.ts";
 import type { ServedRoute } from "../gateway/served-operation.ts";
-import { currentProxies } from "../limits/address.ts";
+import { currentProxies, isTrusted } from "../limits/address.ts";
 import type { Log } from "../observe/log.ts";
-import { addressOn, HttpCall } from "./call.ts";
+import { addressOn, HttpCall, peerOf } from "./call.ts";
 import { Cors } from "./cors.ts";
 import { DocumentLimit } from "./documents.ts";
 import { landingPage } from "./landing.ts";
@@ -20,7 +20,13 @@ import { isAt, isOfInterface, isOn, meantPath, origins } from "./routes.ts";
 import { guardPatterns, hostProblem, targetProblem } from "./target.ts";
 
 /** Routes of another room, such as the admin API. `addressOf` gives the address a request comes from. */
-export type Mounted = (addressOf: (request: Request) => string) => AnyElysia;
+export type Mounted = (originOf: (request: Request) => RequestOrigin) => AnyElysia;
+
+interface RequestOrigin {
+  readonly address: string;
+  /** Whether a trusted proxy sent it. */
+  readonly isFromProxy: boolean;
+}
 
 /**
  * Bun would answer a larger body with an empty 413 that has no request id and no envelope. The limit is enforced
@@ -120,7 +126,11 @@ export function createEdge(
   }
   app.get("/healthz", () => plainJson({ status: "ok" }));
   app.get("/readyz", () => readiness(gateway));
-  for (const mount of mounted) app.use(mount(addressOf));
+  const originOf = (request: Request) => ({
+    address: addressOf(request),
+    isFromProxy: isTrusted(peerOf(app.server, request), trusted()),
+  });
+  for (const mount of mounted) app.use(mount(originOf));
   app.all("/*", ({ request }) => unrouted(request, served(), cors), { parse: "none" });
   return app;
 }

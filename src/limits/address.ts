@@ -57,7 +57,8 @@ export function clientAddress(peer: string, forwardedFor: string | null, trusted
   return address;
 }
 
-function isTrusted(address: string, trusted: TrustedProxies): boolean {
+export function isTrusted(peer: string, trusted: TrustedProxies): boolean {
+  const address = plainAddress(peer) ?? peer;
   const version = isIP(address);
   return version !== 0 && trusted.check(address, version === 6 ? "ipv6" : "ipv4");
 }

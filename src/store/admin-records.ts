@@ -9,6 +9,17 @@ export interface AuditRecord {
   readonly detail: string | null;
 }
 
+/** A token of the admin API that an operator made, beside the first one. */
+export interface AdminTokenRecord {
+  readonly id: string;
+  readonly label: string;
+  readonly role: "admin" | "viewer";
+  /** The SHA-256 of the token, in hex. */
+  readonly hash: string;
+  readonly createdAtMs: number;
+  readonly revokedAtMs: number | null;
+}
+
 export interface AdminRecords {
   appendAudit(record: Omit<AuditRecord, "id">): Promise<void>;
   /** Newest first, before the given id. */
@@ -19,15 +30,26 @@ export interface AdminRecords {
   readAdminTokenHash(): Promise<string | null>;
   /** Keeps the first one: another gateway may have saved one meanwhile. Returns the one that is kept. */
   saveAdminTokenHash(hash: string): Promise<string>;
+  insertToken(token: AdminTokenRecord): Promise<void>;
+  /** Oldest first, revoked ones too. There are few, so whoever looks for one reads them all. */
+  listTokens(): Promise<readonly AdminTokenRecord[]>;
+  revokeToken(id: string, atMs: number): Promise<void>;
   /** Null for a store with one gateway, which keeps its sessions in memory. */
   readonly sessions: SessionRecords | null;
 }
 
+export interface SessionRecord {
+  readonly hash: string;
+  readonly identity: string;
+  readonly endsAtMs: number;
+}
+
 /** Sessions that any of several gateways may be asked about next, by the hash of their ids. */
 export interface SessionRecords {
-  /** At most so many are kept; those that end first go first. */
-  begin(hash: string, endsAtMs: number, most: number): Promise<void>;
-  isOpen(hash: string, nowMs: number): Promise<boolean>;
+  /** At most so many are kept; those that end first go first. `identity` is who signed in, as JSON. */
+  begin(session: SessionRecord, most: number): Promise<void>;
+  /** Who signed in; null if there is no such session, or it is over. */
+  find(hash: string, nowMs: number): Promise<string | null>;
   end(hash: string): Promise<void>;
   endAll(): Promise<void>;
 }

@@ -1,5 +1,5 @@
 import { msPerDay } from "../../base/clock.ts";
-import type { Settings } from "../../config/settings.ts";
+import type { OidcSettings, Settings } from "../../config/settings.ts";
 import type { ProviderSettings } from "../../vendors/settings.ts";
 
 const masked = "********";
@@ -48,6 +48,12 @@ export function configInForce(settings: Settings): object {
       token: admin.token === null ? null : masked,
       listen: admin.listen,
       metrics_listen: admin.metricsListen,
+      public_url: admin.publicUrl,
+      ...admin.people,
+      holders_may_create: admin.holdersMayCreate,
+      user_header: admin.userHeader,
+      groups_header: admin.groupsHeader,
+      oidc: admin.oidc && oidcInForce(admin.oidc),
     },
     tracing: tracing && {
       otlp_endpoint: withoutCredentials(tracing.otlpEndpoint),
@@ -58,6 +64,18 @@ export function configInForce(settings: Settings): object {
     ),
     models: settings.models.map((model) => model.id),
     warnings: settings.warnings,
+  };
+}
+
+function oidcInForce(oidc: OidcSettings): object {
+  return {
+    issuer: oidc.issuer,
+    client_id: oidc.clientId,
+    client_secret: masked,
+    scope: oidc.scope,
+    user_claim: oidc.userClaim,
+    groups_claim: oidc.groupsClaim,
+    trust_email: oidc.trustEmail,
   };
 }
 

@@ -1,4 +1,5 @@
-import type { EntrySearch, ExchangeQuery } from "../../store/store.ts";
+import type { EntrySearch, ExchangeQuery, FiledExchange } from "../../store/store.ts";
+import type { Caller } from "../auth/identity.ts";
 import type { AdminDeps } from "../deps.ts";
 import { entryDocument, exchangeDetailDocument, exchangeDocument } from "../operations/exchange-document.ts";
 import { findExchange } from "../operations/find-exchange.ts";
@@ -21,9 +22,20 @@ export async function exchangeDetail(
   deps: AdminDeps,
   id: string,
   entryId: number | null,
+  caller: Pick<Caller, "role" | "owns">,
 ): Promise<ExchangeDetailView | null> {
   const found = await findExchange(deps.store, id, entryId);
-  return found && exchangeDetailDocument(found.filed, keyOf(deps));
+  if (found === null || (caller.role === "holder" && !isOwn(deps, found.filed, caller))) return null;
+  return exchangeDetailDocument(found.filed, keyOf(deps));
+}
+
+function isOwn(
+  { keys }: AdminDeps,
+  { exchange, entries }: FiledExchange,
+  { owns }: Pick<Caller, "owns">,
+): boolean {
+  const key = keys.byId(exchange?.keyId ?? entries[0]?.keyId ?? "");
+  return key !== null && owns(key);
 }
 
 function keyOf({ keys }: AdminDeps) {

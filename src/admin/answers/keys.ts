@@ -3,6 +3,7 @@ import { utcDay } from "../../base/clock.ts";
 import { creditsFromNano } from "../../base/money.ts";
 import { effectiveStatus } from "../../keys/status.ts";
 import type { KeyRecord } from "../../store/store.ts";
+import type { Caller } from "../auth/identity.ts";
 import type { AdminDeps } from "../deps.ts";
 import { summarizeKey } from "../operations/key-summary.ts";
 import type { KeyList, KeyView, ListedKeyView } from "../views.ts";
@@ -18,8 +19,14 @@ interface KeyListQuery {
 const sparkDays = 14;
 
 /** Searched in memory, which has every key: thousands take no time. */
-export async function keyList(deps: AdminDeps, query: KeyListQuery): Promise<KeyList> {
-  const found = [...deps.keys.all()].filter((key) => matches(deps, key, query)).toReversed();
+export async function keyList(
+  deps: AdminDeps,
+  query: KeyListQuery,
+  caller: Pick<Caller, "owns">,
+): Promise<KeyList> {
+  const found = [...deps.keys.all()]
+    .filter((key) => caller.owns(key) && matches(deps, key, query))
+    .toReversed();
   const after = query.cursor === undefined ? -1 : found.findIndex((key) => key.id === query.cursor);
   const page = found.slice(after + 1, after + 1 + query.limit);
   const last = page.at(-1);

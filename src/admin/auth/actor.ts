@@ -1,13 +1,11 @@
-import type { Actor } from "./guard.ts";
-
 const shownCharacters = 8;
 
 /**
- * The name of the actor in the audit log. There is only one admin token, so operators are distinguished by their
- * session: the name is a hash of the session id, stable for the session and useless as a credential.
+ * The name in the audit log of whoever used the first token, which several people may share: so they are told apart by their
+ * session. The name is a hash of the session's id, stable for the session and useless as a credential.
  */
-export function actorName(actor: Actor, session: string | null): string {
-  if (actor === "token" || session === null) return actor;
+export function actorName(session: string | null): string {
+  if (session === null) return "token";
   const hash = new Bun.CryptoHasher("sha256").update(`audit ${session}`).digest("hex");
   return `session ${hash.slice(0, shownCharacters)}`;
 }

@@ -12,6 +12,15 @@ function hashOf(token: string): Uint8Array {
   return new Bun.CryptoHasher("sha256").update(token).digest();
 }
 
+/** As tokens are kept that operators make beside the first. */
+export function hashOfToken(token: string): string {
+  return new Bun.CryptoHasher("sha256").update(token).digest("hex");
+}
+
+export function newToken(): string {
+  return `slua_${mintSecret(32)}`;
+}
+
 /** The operator's token, kept only as a hash. */
 export class AdminToken {
   readonly #hash: Uint8Array;
@@ -51,7 +60,7 @@ export async function loadAdminToken(configured: string | null, store: TokenStor
   if (configured !== null && configured !== "") return existing(AdminToken.of(configured));
   const hash = await store.readAdminTokenHash();
   if (hash !== null) return existing(AdminToken.ofHash(hash));
-  const generated = `slua_${mintSecret(32)}`;
+  const generated = newToken();
   const token = AdminToken.of(generated);
   const save = async () => AdminToken.ofHash(await store.saveAdminTokenHash(token.hashHex));
   return { token, generated, save };

@@ -1,87 +1,174 @@
-import type { AdminToken } from "./admin-token.ts";
+import { asCompared } from "../../config/admin.ts";
+import type { AdminSettings } from "../../config/settings.ts";
+import type { KeyRing } from "../../keys/keyring.ts";
+import type { AdminRecords, AdminTokenRecord, KeyRecord } from "../../store/store.ts";
+import { actorName } from "./actor.ts";
+import { type AdminToken, hashOfToken } from "./admin-token.ts";
+import type { Caller, Identity } from "./identity.ts";
 import type { Lockout } from "./lockout.ts";
 import { isOwnOrigin } from "./origin.ts";
+import { roleOf } from "./person.ts";
+import { proxyUser } from "./proxy-user.ts";
+import { mayCall, type Role } from "./roles.ts";
 import { type Sessions, sessionHours } from "./sessions.ts";
 
-/** Decides who may use the admin API. `token` is replaced when the configuration is reloaded. */
+/** Decides who may use the admin API. `token`, the first one, is replaced when the configuration is reloaded. */
 export interface Guard {
   token: AdminToken;
   readonly sessions: Sessions;
   readonly lockout: Lockout;
+  readonly tokens: Pick<AdminRecords, "listTokens">;
+  settings(): AdminSettings;
 }
 
-export type Actor = "session" | "token";
-
-interface Admitted {
-  readonly kind: "admitted";
-  readonly actor: Actor;
+/** Where a request comes from. */
+export interface Origin {
+  readonly address: string;
+  /** Whether a trusted proxy sent it, whose word about the user counts. */
+  readonly isFromProxy: boolean;
 }
 
 export interface RefusedAccess {
   readonly kind: "refused";
   readonly status: 401 | 403 | 429;
+  readonly code: "invalid_credentials" | "foreign_origin" | "role_needed" | "locked_out";
   readonly message: string;
   /** Above 0 only for 429. */
   readonly waitSeconds: number;
 }
 
-type Verdict = Admitted | RefusedAccess;
+type Verdict = { readonly kind: "admitted"; readonly caller: Caller } | RefusedAccess;
+type Recognized = { readonly kind: "recognized"; readonly identity: Identity };
 
 const cookieName = "sluice_session";
 
-/** `changes`: whether the request changes something, in which case its origin is checked. */
+/** The one place that decides whether a request may have what needs this role. A change must also come from our own page. */
 export async function admit(
   guard: Guard,
   request: Request,
-  address: string,
+  origin: Origin,
+  needed: Role,
   changes: boolean,
 ): Promise<Verdict> {
-  const bearer = bearerOf(request);
-  if (bearer !== null) {
-    const verdict = tryToken(guard, bearer, address);
-    if (verdict.kind === "refused" || !changes || isOwnOrigin(request, false)) return verdict;
-    return foreign;
+  const recognized = await recognize(guard, request, origin);
+  if (recognized.kind === "refused") return recognized;
+  // Cookies and a proxy's sign-in come along by themselves, so another site's page might be asking.
+  if (changes && !isOwnOrigin(request, bearerOf(request) === null)) return foreign;
+  const session = bearerOf(request) === null ? sessionOf(request) : null;
+  const caller = await callerOf(guard, recognized.identity, session);
+  if (caller === null) return notSignedIn;
+  if (caller.role === null || !mayCall(caller.role, needed, changes)) {
+    return roleNeeded(caller.name, changes && caller.role === "viewer" ? "admin" : needed);
   }
-  const session = sessionOf(request);
-  if (session === null || !(await guard.sessions.isOpen(session))) {
-    return refused(401, "Sign in, or send the admin token as a bearer.");
-  }
-  if (changes && !isOwnOrigin(request, true)) return foreign;
-  return { kind: "admitted", actor: "session" };
+  return { kind: "admitted", caller: { ...caller, role: caller.role } };
 }
 
 /** For answers that last: whether the request would still be admitted. */
-export async function isStillAdmitted(guard: Guard, request: Request): Promise<boolean> {
-  const bearer = bearerOf(request);
-  if (bearer !== null) return guard.token.matches(bearer);
-  const session = sessionOf(request);
-  return session !== null && (await guard.sessions.isOpen(session));
+export async function isStillAdmitted(
+  guard: Guard,
+  request: Request,
+  origin: Origin,
+  needed: Role,
+): Promise<boolean> {
+  return (await admit(guard, request, origin, needed, false)).kind === "admitted";
 }
 
-/**
- * The only place where a token admits anybody, by bearer or by sign-in. The right token is always accepted. It
- * does not clear the failures of a locked address: they may be those of another client.
- */
-export function tryToken(guard: Guard, candidate: string, address: string): Verdict {
+/** A bearer token beats a session, which beats what a proxy says. */
+async function recognize(
+  guard: Guard,
+  request: Request,
+  { address, isFromProxy }: Origin,
+): Promise<Recognized | RefusedAccess> {
+  const bearer = bearerOf(request);
+  if (bearer !== null) return tryToken(guard, bearer, address);
+  const session = sessionOf(request);
+  const identity = session === null ? null : await guard.sessions.find(session);
+  if (identity !== null) return { kind: "recognized", identity };
+  const person = isFromProxy ? proxyUser(request, guard.settings()) : null;
+  return person === null ? notSignedIn : { kind: "recognized", identity: { kind: "person", ...person } };
+}
+
+/** What an identity may do now: a revoked token is nobody, and people are what the configuration in force says. */
+export async function callerOf(
+  guard: Guard,
+  identity: Identity,
+  session: string | null,
+): Promise<(Omit<Caller, "role"> & { readonly role: Role | null }) | null> {
+  switch (identity.kind) {
+    case "admin":
+      return { role: "admin", name: actorName(session), ...seesAll };
+    case "token": {
+      const token = await tokenWhere(guard, ({ id }) => id === identity.id);
+      return token === undefined ? null : { role: token.role, name: `token ${token.label}`, ...seesAll };
+    }
+    case "person": {
+      const role = roleOf(identity, guard.settings());
+      const own = role === "holder" ? holderOf(identity.user) : seesAll;
+      return { role, name: identity.user, ...own };
+    }
+  }
+}
+
+const seesAll: Pick<Caller, "owner" | "owns"> = { owner: null, owns: () => true };
+
+function holderOf(owner: string): Pick<Caller, "owner" | "owns"> {
+  return { owner, owns: (key) => key.owner !== null && asCompared(key.owner) === asCompared(owner) };
+}
+
+/** For the key holder's page, where a key is shown instead of a sign-in: its bearer sees this key and no other. */
+export function admitKey(guard: Guard, keys: KeyRing, request: Request, origin: Origin): Verdict {
+  const { address } = origin;
+  const bearer = bearerOf(request);
+  if (bearer === null) return refused(401, "invalid_credentials", "Send your key as a bearer.");
   const waitSeconds = guard.lockout.waitSeconds(address);
-  if (guard.token.matches(candidate)) {
-    if (waitSeconds === 0) guard.lockout.succeeded(address);
-    return { kind: "admitted", actor: "token" };
+  const shown = keys.find(bearer);
+  if (shown !== null) {
+    const owns = ({ id }: KeyRecord) => id === shown.id;
+    return { kind: "admitted", caller: { role: "holder", name: `key ${shown.prefix}`, owner: null, owns } };
   }
   if (waitSeconds > 0) return lockedOut(waitSeconds);
   guard.lockout.failed(address);
-  return refused(401, "That is not the admin token.");
+  return refused(401, "invalid_credentials", "There is no such key.");
 }
 
-function lockedOut(waitSeconds: number): RefusedAccess {
-  const message = `Too many wrong tokens from this address; wait ${waitSeconds} s before you try another.`;
-  return refused(429, message, waitSeconds);
+async function tokenWhere(
+  { tokens }: Guard,
+  isIt: (token: AdminTokenRecord) => boolean,
+): Promise<AdminTokenRecord | undefined> {
+  return (await tokens.listTokens()).find((token) => token.revokedAtMs === null && isIt(token));
+}
+
+/**
+ * The only place where a token admits anybody, by bearer or by sign-in. A right token is always accepted, and the first one also
+ * while the database is away. It does not clear the failures of a locked address: they may be those of another client.
+ */
+export async function tryToken(
+  guard: Guard,
+  candidate: string,
+  address: string,
+): Promise<Recognized | RefusedAccess> {
+  const waitSeconds = guard.lockout.waitSeconds(address);
+  const identity = await identityOf(guard, candidate);
+  if (identity !== null) {
+    if (waitSeconds === 0) guard.lockout.succeeded(address);
+    return { kind: "recognized", identity };
+  }
+  if (waitSeconds > 0) return lockedOut(waitSeconds);
+  guard.lockout.failed(address);
+  return refused(401, "invalid_credentials", "That is not the admin token.");
+}
+
+async function identityOf(guard: Guard, candidate: string): Promise<Identity | null> {
+  if (guard.token.matches(candidate)) return { kind: "admin" };
+  const sought = hashOfToken(candidate);
+  const token = await tokenWhere(guard, ({ hash }) => hash === sought);
+  return token === undefined ? null : { kind: "token", id: token.id };
 }
 
 /** `Secure` only if the browser used TLS: on plain HTTP it would drop the cookie. */
-export function sessionCookie(request: Request, id: string | null): string {
-  const secure = request.headers.get("origin")?.startsWith("https:") ? "; Secure" : "";
+export function sessionCookie(id: string | null, isSecure: boolean): string {
   const age = id === null ? 0 : sessionHours * 3600;
+  const secure = isSecure ? "; Secure" : "";
   return `${cookieName}=${id ?? ""}; Path=/admin; HttpOnly; SameSite=Strict; Max-Age=${age}${secure}`;
 }
 
@@ -95,8 +182,24 @@ function bearerOf(request: Request): string | null {
   return /^bearer +(\S+)$/i.exec(header ?? "")?.[1] ?? null;
 }
 
-const foreign = refused(403, "A change must come from this gateway's own page.");
+const notSignedIn = refused(401, "invalid_credentials", "Sign in, or send the admin token as a bearer.");
+const foreign = refused(403, "foreign_origin", "A change must come from this gateway's own page.");
 
-function refused(status: 401 | 403 | 429, message: string, waitSeconds = 0): RefusedAccess {
-  return { kind: "refused", status, message, waitSeconds };
+function roleNeeded(name: string, needed: Role): RefusedAccess {
+  const message = `You are signed in as ${name}; this needs the role \`${needed}\`, which an operator can give you.`;
+  return refused(403, "role_needed", message);
+}
+
+function lockedOut(waitSeconds: number): RefusedAccess {
+  const message = `Too many wrong tokens from this address; wait ${waitSeconds} s before you try another.`;
+  return refused(429, "locked_out", message, waitSeconds);
+}
+
+function refused(
+  status: RefusedAccess["status"],
+  code: RefusedAccess["code"],
+  message: string,
+  waitSeconds = 0,
+): RefusedAccess {
+  return { kind: "refused", status, code, message, waitSeconds };
 }

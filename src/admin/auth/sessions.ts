@@ -1,6 +1,7 @@
 import type { Clock } from "../../base/clock.ts";
 import { mintSecret } from "../../base/mint-secret.ts";
 import type { SessionRecords } from "../../store/store.ts";
+import type { Identity } from "./identity.ts";
 
 export const sessionHours = 12;
 const sessionMs = sessionHours * 3_600_000;
@@ -8,45 +9,51 @@ const maxSessions = 1000;
 
 /** Sessions of the dashboard. They are looked up by the hash of their id, so that timing says nothing about a valid id. */
 export interface Sessions {
-  begin(): string | Promise<string>;
-  isOpen(id: string): boolean | Promise<boolean>;
+  begin(identity: Identity): string | Promise<string>;
+  /** Who signed in; null if there is no such session, or it is over. */
+  find(id: string): Identity | null | Promise<Identity | null>;
   end(id: string): void | Promise<void>;
-  /** Called when the token has changed. */
+  /** Called when the first token has changed. */
   endAll(): void | Promise<void>;
+}
+
+interface OwnSession {
+  readonly identity: Identity;
+  readonly endsAtMs: number;
 }
 
 /** Those of a gateway that is alone are kept in memory only: a restart signs everyone out, and no file can leak one. */
 export class OwnSessions implements Sessions {
   readonly #clock: Clock;
-  readonly #endsAtMs = new Map<string, number>();
+  readonly #byHash = new Map<string, OwnSession>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  begin(): string {
-    const [oldest] = this.#endsAtMs.keys();
-    if (oldest !== undefined && this.#endsAtMs.size >= maxSessions) this.#endsAtMs.delete(oldest);
+  begin(identity: Identity): string {
+    const [oldest] = this.#byHash.keys();
+    if (oldest !== undefined && this.#byHash.size >= maxSessions) this.#byHash.delete(oldest);
     const id = mintSecret(43);
-    this.#endsAtMs.set(hashOf(id), this.#clock.monotonicMs() + sessionMs);
+    this.#byHash.set(hashOf(id), { identity, endsAtMs: this.#clock.monotonicMs() + sessionMs });
     return id;
   }
 
-  isOpen(id: string): boolean {
+  find(id: string): Identity | null {
     const hash = hashOf(id);
-    const endsAtMs = this.#endsAtMs.get(hash);
-    if (endsAtMs === undefined) return false;
-    if (endsAtMs > this.#clock.monotonicMs()) return true;
-    this.#endsAtMs.delete(hash);
-    return false;
+    const session = this.#byHash.get(hash);
+    if (session === undefined) return null;
+    if (session.endsAtMs > this.#clock.monotonicMs()) return session.identity;
+    this.#byHash.delete(hash);
+    return null;
   }
 
   end(id: string): void {
-    this.#endsAtMs.delete(hashOf(id));
+    this.#byHash.delete(hashOf(id));
   }
 
   endAll(): void {
-    this.#endsAtMs.clear();
+    this.#byHash.clear();
   }
 }
 
@@ -65,14 +72,18 @@ export class SharedSessions implements Sessions {
     this.#tokenHash = tokenHash;
   }
 
-  async begin(): Promise<string> {
+  async begin(identity: Identity): Promise<string> {
     const id = mintSecret(43);
-    await this.#records.begin(this.#hashOf(id), this.#clock.wallMs() + sessionMs, maxSessions);
+    const endsAtMs = this.#clock.wallMs() + sessionMs;
+    const session = { hash: this.#hashOf(id), identity: JSON.stringify(identity), endsAtMs };
+    await this.#records.begin(session, maxSessions);
     return id;
   }
 
-  isOpen(id: string): Promise<boolean> {
-    return this.#records.isOpen(this.#hashOf(id), this.#clock.wallMs());
+  async find(id: string): Promise<Identity | null> {
+    const identity = await this.#records.find(this.#hashOf(id), this.#clock.wallMs());
+    // Written by `begin`, of this build or one that understands the same.
+    return identity === null ? null : (JSON.parse(identity) as Identity);
   }
 
   end(id: string): Promise<void> {

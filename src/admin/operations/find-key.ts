@@ -25,14 +25,15 @@ export async function findKey({ store }: OperationContext, name: string): Promis
   const [only, ...others] = fitting;
   if (only === undefined) {
     const rotated = await keyFormerlyNamed(store, name);
-    const why =
-      rotated === null
-        ? `there is no key "${name}"; list them to see their ids`
-        : `${name} has been rotated; its key is ${rotated.prefix} now`;
-    throw new OperationRefusal("unknown_key", why);
+    if (rotated === null) throw unknownKey(name);
+    throw new OperationRefusal("unknown_key", `${name} has been rotated; its key is ${rotated.prefix} now`);
   }
   if (others.length > 0) throw new OperationRefusal("ambiguous_key", ambiguous(name, fitting));
   return only;
+}
+
+export function unknownKey(name: string): OperationRefusal {
+  return new OperationRefusal("unknown_key", `there is no key "${name}"; list them to see their ids`);
 }
 
 /** The store finds more than these: every key whose label only contains the text. */

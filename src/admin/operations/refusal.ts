@@ -13,6 +13,8 @@ type OperationRefusalReason =
   | "unknown_key"
   | "ambiguous_key"
   | "unknown_account"
+  | "unknown_token"
   | "invalid_input"
+  | "not_allowed"
   | "wrong_status"
   | "gateway_busy";

@@ -5,30 +5,49 @@ import { admit } from "../auth/guard.ts";
 import type { AdminDeps } from "../deps.ts";
 import { metricsResponse } from "../metrics-response.ts";
 import { accountRoutes } from "./accounts.ts";
+import { adminTokenRoutes } from "./admin-tokens.ts";
 import { keyRoutes } from "./keys.ts";
 import { modelRoutes } from "./models.ts";
 import { mountRoute } from "./mount.ts";
+import { mountOidc } from "./oidc.ts";
 import { adminOpenApi } from "./openapi.ts";
 import { AdminError, accessError, answerHeaders, refusalResponse } from "./refusal.ts";
 import { reportRoutes } from "./reports.ts";
+import { roleFor } from "./route.ts";
 import { mountSession } from "./session.ts";
 import { systemRoutes } from "./system.ts";
 
 export const adminBase = "/admin/api/v1";
+/** What a holder may ask about their keys, for whoever shows a key instead of signing in. */
+export const holderBase = "/usage/api/v1";
 
-/** Called by the edge, which knows the address a request comes from. */
-export type AdminMount = (addressOf: AdminDeps["addressOf"]) => Elysia;
+/** Called by the edge, which knows where a request comes from. */
+export type AdminMount = (originOf: AdminDeps["originOf"]) => Elysia;
 
 /** The whole admin API, and `/metrics`. */
-export function adminRoutes(withoutAddress: Omit<AdminDeps, "addressOf">): AdminMount {
-  return (addressOf) => {
+export function adminRoutes(withoutOrigin: Omit<AdminDeps, "originOf">): AdminMount {
+  return (originOf) => {
     const app = new Elysia();
-    const deps = { ...withoutAddress, addressOf };
-    const routes = [...keyRoutes, ...accountRoutes, ...modelRoutes, ...reportRoutes(deps), ...systemRoutes];
+    const deps = { ...withoutOrigin, originOf };
+    const routes = [
+      ...keyRoutes,
+      ...accountRoutes,
+      ...modelRoutes,
+      ...reportRoutes(deps),
+      ...systemRoutes,
+      ...adminTokenRoutes,
+    ];
+    const forHolders = routes.filter((route) => roleFor(route) === "holder");
     for (const route of routes) mountRoute(app, adminBase, deps, route);
+    for (const route of forHolders) mountRoute(app, holderBase, deps, route, "key");
     mountSession(app, adminBase, deps);
+    mountOidc(app, deps);
     mountMetrics(app, deps);
-    const document = once(() => jsonBlob(adminOpenApi(adminBase, routes, deps.version)));
+    const served = [
+      { base: adminBase, routes },
+      { base: holderBase, routes: forHolders },
+    ];
+    const document = once(() => jsonBlob(adminOpenApi(served, deps.version)));
     app.get(`${adminBase}/openapi.json`, () => new Response(document(), { headers: documentHeaders() }));
     app.all(
       `${adminBase}/*`,
@@ -47,10 +66,10 @@ function documentHeaders(): Record<string, string> {
   return { ...answerHeaders, "x-request-id": newId("req_") };
 }
 
-/** Prometheus metrics at `/metrics`, with the admin token. */
+/** Prometheus metrics at `/metrics`, for viewers. */
 function mountMetrics(app: Elysia, deps: AdminDeps): void {
   app.get("/metrics", async ({ request }) => {
-    const verdict = await admit(deps.guard, request, deps.addressOf(request), false);
+    const verdict = await admit(deps.guard, request, deps.originOf(request), "viewer", false);
     if (verdict.kind === "admitted") return metricsResponse(deps);
     return refusalResponse(await accessError(deps.guard.lockout, verdict));
   });

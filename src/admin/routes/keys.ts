@@ -4,9 +4,10 @@ import type { KeyRecord, StoredKeyStatus } from "../../store/store.ts";
 import { keyList, keyView } from "../answers/keys.ts";
 import { adjust } from "../operations/adjust.ts";
 import { changeStatus } from "../operations/change-status.ts";
-import { createKeyOn } from "../operations/create-key.ts";
+import { createKeyOn, type PaidKeySpec } from "../operations/create-key.ts";
 import { entryDetail } from "../operations/entry-text.ts";
 import { findKey } from "../operations/find-key.ts";
+import { holdersKey } from "../operations/holders-key.ts";
 import { extendKey, moveKey } from "../operations/key-account.ts";
 import { creationDetail } from "../operations/key-change-detail.ts";
 import { attributesFromBody, capsFromBody } from "../operations/key-document.ts";
@@ -44,15 +45,17 @@ const listQuery = Type.Object({
 const nothing = Type.Object({}, { additionalProperties: false });
 
 export const keyRoutes: readonly AdminRoute[] = [
-  read({ path: "/keys", summary: "List keys", query: listQuery, answers: keyListSchema }, ({ deps, query }) =>
-    keyList(deps, query),
+  read(
+    { path: "/keys", summary: "List keys", role: "holder", query: listQuery, answers: keyListSchema },
+    ({ deps, query, caller }) => keyList(deps, query, caller),
   ),
-  read({ path: "/keys/:key", summary: "Show a key", query: nothing, answers: keyViewSchema }, async (call) =>
-    keyView(call.deps, await keyOf(call)),
+  read(
+    { path: "/keys/:key", summary: "Show a key", role: "holder", query: nothing, answers: keyViewSchema },
+    async (call) => keyView(call.deps, await keyOf(call)),
   ),
   change(
     "POST",
-    { path: "/keys", summary: "Create a key", body: newKeyBody, answers: issuedKeyView },
+    { path: "/keys", summary: "Create a key", role: "holder", body: newKeyBody, answers: issuedKeyView },
     createdKey,
   ),
   change(
@@ -127,7 +130,13 @@ export const keyRoutes: readonly AdminRoute[] = [
   ),
   change(
     "POST",
-    { path: "/keys/:key/rotate", summary: "Issue a new secret", body: rotateBody, answers: issuedKeyView },
+    {
+      path: "/keys/:key/rotate",
+      summary: "Issue a new secret",
+      role: "holder",
+      body: rotateBody,
+      answers: issuedKeyView,
+    },
     async (call) => {
       const graceSeconds = call.body.grace_seconds ?? 0;
       const { key, secret, detail } = await rotateKey(call.deps, keyName(call), graceSeconds * 1000);
@@ -150,23 +159,24 @@ function statusRoute(verb: string, status: StoredKeyStatus, summary: string): Ad
 }
 
 async function createdKey(call: AdminCall<unknown, NewKeyBody>) {
-  const { mode, account, open, credit, caps } = call.body;
-  const creditNano = credit === undefined ? undefined : nano(credit, "credit");
-  const { key, secret } = await createKeyOn(
-    call.deps,
-    {
-      ...attributesFromBody(call.body),
-      mode,
-      account,
-      creditNano,
-      isOpen: open,
-      caps: capsFromBody(caps),
-    },
-    call.deps.settings().named,
-  );
-  const detail = creationDetail(key, creditNano ?? 0);
+  const { deps, caller, body } = call;
+  const spec = caller.role === "holder" ? holdersKey(deps, caller, body) : specOf(body);
+  const { key, secret } = await createKeyOn(deps, spec, deps.settings().named);
+  const detail = creationDetail(key, spec.creditNano ?? 0);
   const { answer, change: told } = await changed(call, key, "key.create", detail);
   return { answer: { ...(answer as object), key: secret }, change: told };
+}
+
+function specOf({ mode, account, open, credit, caps, ...attributes }: NewKeyBody): PaidKeySpec {
+  const creditNano = credit === undefined ? undefined : nano(credit, "credit");
+  return {
+    ...attributesFromBody(attributes),
+    mode,
+    account,
+    creditNano,
+    isOpen: open,
+    caps: capsFromBody(caps),
+  };
 }
 
 /** Loads the change into memory before the answer says that it is done. */

@@ -1,32 +1,53 @@
 import type { Elysia } from "elysia";
-import { actorName } from "../auth/actor.ts";
-import { admit, sessionOf } from "../auth/guard.ts";
+import { admit, admitKey } from "../auth/guard.ts";
+import type { Caller } from "../auth/identity.ts";
 import type { AdminDeps } from "../deps.ts";
+import { unknownKey } from "../operations/find-key.ts";
 import { checkedBody, checkedQuery } from "./check.ts";
-import { accessError, expectedError, json, refusalResponse } from "./refusal.ts";
-import type { AdminCall, AdminRoute, Change } from "./route.ts";
+import { AdminError, accessError, expectedError, json, refusalResponse } from "./refusal.ts";
+import { type AdminCall, type AdminRoute, type Change, roleFor } from "./route.ts";
 
-/** Every route takes the same steps: authentication, validation, the work, the audit log. */
-export function mountRoute(app: Elysia, base: string, deps: AdminDeps, route: AdminRoute): void {
+/** How callers prove who they are: as people and programs do, or with a key, which shows what is that key's. */
+export type Proof = "sign-in" | "key";
+
+/** Every route takes the same steps: authentication and role, validation, the work, the audit log. */
+export function mountRoute(
+  app: Elysia,
+  base: string,
+  deps: AdminDeps,
+  route: AdminRoute,
+  proof: Proof = "sign-in",
+): void {
   app.route(
     route.method,
     base + route.path,
-    ({ request, params }) => answeringErrors(deps, () => answer(deps, route, request, params)),
+    ({ request, params = {} }) =>
+      answeringErrors(deps, () => answer(deps, route, { request, params, proof })),
     { parse: "none" },
   );
+}
+
+interface Asked {
+  readonly request: Request;
+  readonly params: Readonly<Record<string, string>>;
+  readonly proof: Proof;
 }
 
 async function answer(
   deps: AdminDeps,
   route: AdminRoute,
-  request: Request,
-  params: Readonly<Record<string, string>>,
+  { request, params, proof }: Asked,
 ): Promise<Response> {
-  const address = deps.addressOf(request);
-  const verdict = await admit(deps.guard, request, address, route.method !== "GET");
+  const origin = deps.originOf(request);
+  const verdict =
+    proof === "key"
+      ? admitKey(deps.guard, deps.keys, request, origin)
+      : await admit(deps.guard, request, origin, roleFor(route), route.method !== "GET");
   if (verdict.kind === "refused") throw await accessError(deps.guard.lockout, verdict);
+  const { caller } = verdict;
   const query = checkedQuery(route.query, request.url);
-  const shared = { deps, request, params, query, actor: verdict.actor, address };
+  if (caller.role === "holder") confine(deps, caller, params["key"] ?? namedKey(route, query));
+  const shared = { deps, request, params, query, caller, address: origin.address };
   if (route.method === "GET") {
     const result = await route.handle({ ...shared, body: null });
     return result instanceof Response ? result : json(result);
@@ -37,9 +58,30 @@ async function answer(
   return json(changed.answer);
 }
 
+/** The key that a query is about; undefined if its route has no such parameter. */
+function namedKey({ query: schema }: AdminRoute, query: unknown): string | null | undefined {
+  if (schema === undefined || !("key" in schema.properties)) return undefined;
+  return (query as { readonly key?: string }).key ?? null;
+}
+
+/**
+ * A holder asks about one key, and it must be theirs: another's is as unknown as one that is not there. Only ids and prefixes are
+ * names here, because a label may fit the keys of others too.
+ */
+function confine(deps: AdminDeps, caller: Caller, name: string | null | undefined): void {
+  if (name === undefined) return;
+  if (name === null) {
+    throw new AdminError(403, "role_needed", "Say which of your keys you mean with `key`.", { param: "key" });
+  }
+  for (const key of deps.keys.all()) {
+    if ((key.id === name || key.prefix === name) && caller.owns(key)) return;
+  }
+  throw unknownKey(name);
+}
+
 async function writeAudit(call: AdminCall, change: Change): Promise<void> {
-  const { deps, request, address } = call;
-  const actor = actorName(call.actor, sessionOf(request));
+  const { deps, address } = call;
+  const actor = call.caller.name;
   await deps.store.admin.appendAudit({ atMs: deps.clock.wallMs(), actor, address, ...change });
 }
 

@@ -1,20 +1,29 @@
 import type { TObject, TSchema } from "@sinclair/typebox";
-import { errorView } from "../views/system.ts";
-import type { AdminRoute } from "./route.ts";
+import { errorView, sessionView, signInBody } from "../views/system.ts";
+import { type AdminRoute, roleFor } from "./route.ts";
+
+interface ServedRoutes {
+  readonly base: string;
+  readonly routes: readonly AdminRoute[];
+}
 
 /** The admin API's OpenAPI document, built from the schemas that validate requests. */
-export function adminOpenApi(base: string, routes: readonly AdminRoute[], version: string): object {
-  const paths: Record<string, Record<string, object>> = {};
-  for (const route of routes) {
-    const path = base + route.path.replaceAll(/:(\w+)/g, "{$1}");
-    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation(route) };
+export function adminOpenApi(served: readonly ServedRoutes[], version: string): object {
+  const paths: Record<string, Record<string, object>> = { ...openPaths };
+  for (const { base, routes } of served) {
+    for (const route of routes) {
+      const path = base + route.path.replaceAll(/:(\w+)/g, "{$1}");
+      paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation(base, route) };
+    }
   }
   return {
     openapi: "3.1.0",
     info: {
       title: "Sluice admin API",
       version,
-      description: "For operators and their tools. Send the admin token as a bearer.",
+      description:
+        "For operators, their tools, and the holders of keys. Send a token of the admin API as a bearer, or below /usage/api/v1 a key. " +
+        "`x-role` is the least role that an operation needs.",
     },
     security: [{ admin: [] }],
     components: { securitySchemes: { admin: { type: "http", scheme: "bearer" } } },
@@ -22,11 +31,42 @@ export function adminOpenApi(base: string, routes: readonly AdminRoute[], versio
   };
 }
 
-function operation(route: AdminRoute): object {
+/** Those that nobody has to sign in for, since they are how one does; and the metrics, which are text. */
+const openPaths: Record<string, Record<string, object>> = {
+  "/admin/api/v1/session": {
+    get: open("Who is signed in", { 200: { description: "Done.", content: jsonContent(sessionView) } }),
+    post: {
+      ...open("Sign in with a token", { 204: { description: "A cookie has the session." } }),
+      requestBody: { required: true, content: jsonContent(signInBody) },
+    },
+    delete: open("Sign out", { 204: { description: "The session is over." } }),
+  },
+  "/admin/api/v1/openapi.json": { get: open("This document", { 200: { description: "Done." } }) },
+  "/admin/oidc/login": {
+    get: open("Sign in with OpenID Connect", { 302: { description: "To the identity provider." } }),
+  },
+  "/admin/oidc/callback": {
+    get: open("Come back from it", { 302: { description: "To the page that was asked for." } }),
+  },
+  "/metrics": {
+    get: {
+      summary: "Prometheus metrics",
+      "x-role": "viewer",
+      responses: { 200: { description: "Done.", content: { "text/plain": {} } } },
+    },
+  },
+};
+
+function open(summary: string, responses: object): object {
+  return { summary, security: [], responses };
+}
+
+function operation(base: string, route: AdminRoute): object {
   const body = route.method === "GET" ? undefined : route.body;
   return {
     summary: route.summary,
-    operationId: `${route.method.toLowerCase()}${route.path.replaceAll(/[/:]+(\w)/g, (_, letter) => letter.toUpperCase())}`,
+    "x-role": roleFor(route),
+    operationId: `${base.startsWith("/usage") ? "own" : ""}${route.method.toLowerCase()}${route.path.replaceAll(/[/:]+(\w)/g, (_, letter) => letter.toUpperCase())}`,
     parameters: [...pathParameters(route.path), ...queryParameters(route.query)],
     ...(body === undefined ? {} : { requestBody: { required: true, content: jsonContent(body) } }),
     responses: {

@@ -26,17 +26,15 @@ export class AdminError extends Error {
   }
 }
 
-const refusedCodes = { 401: "invalid_credentials", 403: "foreign_origin", 429: "locked_out" } as const;
-
 /** The error for a request that is not authenticated. A locked address gets it late. */
 export async function accessError(lockout: Lockout, refused: RefusedAccess): Promise<AdminError> {
   if (refused.status === 429) await lockout.slowDown();
   return notAdmitted(refused);
 }
 
-function notAdmitted({ status, message, waitSeconds }: RefusedAccess): AdminError {
+function notAdmitted({ status, code, message, waitSeconds }: RefusedAccess): AdminError {
   const headers: Record<string, string> = waitSeconds > 0 ? { "retry-after": String(waitSeconds) } : {};
-  return new AdminError(status, refusedCodes[status], message, { headers });
+  return new AdminError(status, code, message, { headers });
 }
 
 export function notFound(what: string): AdminError {
@@ -46,8 +44,10 @@ export function notFound(what: string): AdminError {
 const operationStatuses = {
   unknown_key: 404,
   unknown_account: 404,
+  unknown_token: 404,
   ambiguous_key: 409,
   invalid_input: 400,
+  not_allowed: 403,
   wrong_status: 409,
   gateway_busy: 409,
 } as const;

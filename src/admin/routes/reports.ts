@@ -63,7 +63,13 @@ export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
       },
     ),
     read(
-      { path: "/usage", summary: "Usage added up", query: usageQuery, answers: usageView },
+      {
+        path: "/usage",
+        summary: "Usage added up",
+        role: "holder",
+        query: usageQuery,
+        answers: usageView,
+      },
       async ({ query: { by, since, until, key } }) => {
         await deps.flushEndings();
         const nowMs = deps.clock.wallMs();
@@ -76,6 +82,7 @@ export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
       {
         path: "/exchanges",
         summary: "Exchanges, newest first",
+        role: "holder",
         query: exchangeQuery,
         answers: pageOf(exchangeView),
       },
@@ -90,14 +97,15 @@ export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
       {
         path: "/exchanges/:id",
         summary: "An exchange: why it ended as it did, its attempts and its ledger entries",
+        role: "holder",
         query: Type.Object({
           entry: Type.Optional(Type.Integer({ minimum: 1, description: "Where to look; makes it instant." })),
         }),
         answers: exchangeDetailView,
       },
-      async ({ params, query }) => {
+      async ({ params, query, caller }) => {
         await deps.flushEndings();
-        const detail = await exchangeDetail(deps, params["id"] ?? "", query.entry ?? null);
+        const detail = await exchangeDetail(deps, params["id"] ?? "", query.entry ?? null, caller);
         if (detail === null) throw notFound("such exchange: it is unknown, or was pruned");
         return detail;
       },
@@ -106,6 +114,7 @@ export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
       {
         path: "/entries",
         summary: "Ledger entries, newest first",
+        role: "holder",
         query: entryQuery,
         answers: pageOf(entryView),
       },

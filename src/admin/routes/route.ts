@@ -1,5 +1,6 @@
 import type { Static, TObject, TSchema } from "@sinclair/typebox";
-import type { Actor } from "../auth/guard.ts";
+import type { Caller } from "../auth/identity.ts";
+import type { Role } from "../auth/roles.ts";
 import type { AdminDeps } from "../deps.ts";
 
 /** An authenticated call with a validated query and body. */
@@ -9,7 +10,7 @@ export interface AdminCall<Query = unknown, Body = unknown> {
   readonly params: Readonly<Record<string, string>>;
   readonly query: Query;
   readonly body: Body;
-  readonly actor: Actor;
+  readonly caller: Caller;
   readonly address: string;
 }
 
@@ -30,6 +31,8 @@ interface Described {
   /** Below `/admin/api/v1`, with `:names`. */
   readonly path: string;
   readonly summary: string;
+  /** Who may call it; `viewer` for what reads and `admin` for what changes, unless told. */
+  readonly role?: Role;
   readonly query?: TObject;
   readonly answers: TSchema;
 }
@@ -62,4 +65,8 @@ export function change<Body extends TSchema>(
   handle: (call: AdminCall<unknown, Static<Body>>) => Promise<Changed>,
 ): ChangeRoute {
   return { ...route, method, handle: (call) => handle(call as AdminCall<unknown, Static<Body>>) };
+}
+
+export function roleFor({ method, role }: AdminRoute): Role {
+  return role ?? (method === "GET" ? "viewer" : "admin");
 }

@@ -68,7 +68,10 @@ export const systemRoutes: readonly AdminRoute[] = [
       query: none,
       answers: Type.String({ description: "text/event-stream; the data of each event is one exchange." }),
     },
-    ({ deps, request }) => tailResponse(deps.live.feed, () => isStillAdmitted(deps.guard, request)),
+    ({ deps, request }) =>
+      tailResponse(deps.live.feed, () =>
+        isStillAdmitted(deps.guard, request, deps.originOf(request), "viewer"),
+      ),
   ),
 ];
 

@@ -1,13 +1,16 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { keyModes } from "../../base/key-attributes.ts";
+import { roles } from "../auth/roles.ts";
 import { count, durationMs, moment, nullable, oneOf } from "./shapes.ts";
+
+export const tokenRoles = ["admin", "viewer"] as const;
 
 export const auditView = Type.Object({
   id: Type.Integer(),
   at: moment,
   actor: Type.String({
     description:
-      "`session …` for a sign-in to the dashboard, `token` for programs, `cli` for the command line, whose user stands in `address`.",
+      "Who signed in; `session …` and `token` for the first token, `token LABEL` for another, `cli` for the command line, whose user stands in `address`.",
   }),
   address: Type.String(),
   action: Type.String(),
@@ -53,7 +56,13 @@ export const routeView = Type.Object({
 });
 export type RouteView = Static<typeof routeView>;
 
-const sessionView = Type.Object({ signed_in: Type.Boolean() });
+export const sessionView = Type.Object({
+  signed_in: Type.Boolean(),
+  name: nullable(Type.String()),
+  role: nullable(oneOf(roles)),
+  may_create_keys: Type.Boolean(),
+  oidc: Type.Boolean({ description: "Whether people can sign in at `/admin/oidc/login`." }),
+});
 export type SessionView = Static<typeof sessionView>;
 
 export const signInBody = Type.Object(
@@ -61,6 +70,26 @@ export const signInBody = Type.Object(
   { additionalProperties: false },
 );
 export type SignInBody = Static<typeof signInBody>;
+
+export const adminTokenView = Type.Object({
+  id: Type.String(),
+  label: Type.String(),
+  role: oneOf(tokenRoles),
+  created_at: nullable(moment),
+  revoked_at: nullable(moment),
+});
+export type AdminTokenView = Static<typeof adminTokenView>;
+
+export const newAdminTokenBody = Type.Object(
+  { label: Type.String({ minLength: 1, maxLength: 100 }), role: oneOf(tokenRoles, "admin") },
+  { additionalProperties: false },
+);
+
+export const issuedAdminTokenView = Type.Object({
+  ...adminTokenView.properties,
+  token: Type.String({ description: "The secret. This answer is the only one that ever carries it." }),
+});
+export type IssuedAdminTokenView = Static<typeof issuedAdminTokenView>;
 
 export const errorView = Type.Object({
   error: Type.Object({

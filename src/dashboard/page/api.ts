@@ -1,10 +1,22 @@
 import { signal } from "@preact/signals";
-import type { ErrorView } from "../../admin/views.ts";
+import type { ErrorView, SessionView } from "../../admin/views.ts";
 
 export const apiBase = "/admin/api/v1";
 
-/** Null until the server has been asked. Any answer of 401 sets it to false, which brings the sign-in page. */
-export const signedIn = signal<boolean | null>(null);
+/** Who is signed in; null until the server has been asked. Any answer of 401 brings the sign-in page. */
+export const session = signal<SessionView | null>(null);
+
+const nobody: SessionView = {
+  signed_in: false,
+  name: null,
+  role: null,
+  may_create_keys: false,
+  oidc: false,
+};
+
+export async function askWhoIsSignedIn(): Promise<void> {
+  session.value = await call<SessionView>("GET", "/session").catch(() => nobody);
+}
 
 /** An answer that was not 2xx, in the server's own words. */
 export class ApiError extends Error {
@@ -49,7 +61,9 @@ async function call<Answer>(method: string, path: string, body?: unknown): Promi
     throw new ApiError(0, "unreachable", "The gateway cannot be reached. Is it running?");
   });
   if (!response.ok) {
-    if (response.status === 401) signedIn.value = false;
+    if (response.status === 401 && session.value?.signed_in) {
+      session.value = { ...nobody, oidc: session.value.oidc };
+    }
     throw await refusal(response);
   }
   return response.status === 204 ? (undefined as Answer) : await response.json();

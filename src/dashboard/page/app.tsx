@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import type { HealthView, SessionView } from "../../admin/views.ts";
-import { api, signedIn } from "./api.ts";
+import type { HealthView } from "../../admin/views.ts";
+import { api, askWhoIsSignedIn, session } from "./api.ts";
 import { useLoaded } from "./loaded.ts";
 import { Exchanges } from "./pages/exchanges.tsx";
 import { KeyPage } from "./pages/key.tsx";
@@ -52,7 +52,7 @@ function pageAt(here: string): ComponentChildren {
 
 async function signOut(): Promise<void> {
   await api.remove("/session").catch(() => undefined);
-  signedIn.value = false;
+  await askWhoIsSignedIn();
 }
 
 function Navigation() {
@@ -79,6 +79,7 @@ function Navigation() {
         ))}
       </ul>
       <div class="side-end">
+        <small class="muted">{session.value?.name}</small>
         <small class="muted">Times are UTC</small>
         <Button kind="quiet" icon={theme.value} label={`Theme: ${theme.value}`} onClick={nextTheme} />
         <Button kind="quiet" icon="leave" label="Sign out" onClick={signOut} />
@@ -103,14 +104,7 @@ function TroubleBanner() {
 
 export function App() {
   useEffect(() => {
-    api
-      .get<SessionView>("/session")
-      .then((session) => {
-        signedIn.value = session.signed_in;
-      })
-      .catch(() => {
-        signedIn.value = false;
-      });
+    void askWhoIsSignedIn();
   }, []);
   const here = path.value;
   const title = places.find((place) => place.path === here.split("/")[0])?.title;
@@ -118,8 +112,8 @@ export function App() {
     document.title = title ? `${title} · Sluice` : "Sluice";
   }, [title]);
 
-  if (signedIn.value === null) return <div class="waiting" role="status" aria-label="Loading" />;
-  if (!signedIn.value) return <SignIn />;
+  if (session.value === null) return <div class="waiting" role="status" aria-label="Loading" />;
+  if (!session.value.signed_in) return <SignIn />;
   return (
     <>
       <a class="skip" href="#content">

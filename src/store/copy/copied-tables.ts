@@ -143,6 +143,10 @@ export const copiedTables: readonly CopiedTable[] = [
     ...numbers("no", "made_at_ms", "due_at_ms"),
     ...texts("alert_id", "body"),
   }),
+  table("admin_tokens", ["id"], {
+    ...texts("id", "label", "role", "hash"),
+    ...numbers("created_at_ms", "revoked_at_ms"),
+  }),
   table("progress", ["id"], {
     ...numbers("id", "revision", "entries_through", "endings_through"),
   }),

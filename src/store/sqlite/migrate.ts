@@ -17,6 +17,7 @@ import ninth from "./migrations/009.sql" with { type: "text" };
 import tenth from "./migrations/010.sql" with { type: "text" };
 import eleventh from "./migrations/011.sql" with { type: "text" };
 import twelfth from "./migrations/012.sql" with { type: "text" };
+import thirteenth from "./migrations/013.sql" with { type: "text" };
 
 /** The schema's version is the number of migrations that have run; it is kept in `user_version`. */
 export const migrations: readonly string[] = [
@@ -32,6 +33,7 @@ export const migrations: readonly string[] = [
   tenth,
   eleventh,
   twelfth,
+  thirteenth,
 ];
 
 export interface MigrationOptions {

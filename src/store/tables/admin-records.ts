@@ -1,4 +1,4 @@
-import type { AdminRecords, AuditRecord, SessionRecords } from "../admin-records.ts";
+import type { AdminRecords, AdminTokenRecord, AuditRecord, SessionRecords } from "../admin-records.ts";
 import type { Queries } from "../query.ts";
 
 export class StoredAdminRecords implements AdminRecords {
@@ -38,5 +38,26 @@ export class StoredAdminRecords implements AdminRecords {
       [hash],
     );
     return (await this.readAdminTokenHash()) ?? hash;
+  }
+
+  async insertToken({ id, label, role, hash, createdAtMs }: AdminTokenRecord): Promise<void> {
+    await this.#queries.change(
+      "INSERT INTO admin_tokens (id, label, role, hash, created_at_ms) VALUES ($1, $2, $3, $4, $5::int8)",
+      [id, label, role, hash, createdAtMs],
+    );
+  }
+
+  listTokens(): Promise<readonly AdminTokenRecord[]> {
+    return this.#queries.read<AdminTokenRecord>(
+      `SELECT id, label, role, hash, created_at_ms::float8 AS "createdAtMs", revoked_at_ms::float8 AS "revokedAtMs"
+      FROM admin_tokens ORDER BY created_at_ms, id`,
+    );
+  }
+
+  async revokeToken(id: string, atMs: number): Promise<void> {
+    await this.#queries.change(
+      "UPDATE admin_tokens SET revoked_at_ms = $1::int8 WHERE id = $2 AND revoked_at_ms IS NULL",
+      [atMs, id],
+    );
   }
 }

@@ -6,10 +6,10 @@ import { signIn, startAdmin } from "../routes/fixtures.ts";
 
 test("two sessions have two names, each the same every time, and none tells the session's id", () => {
   const [one, two] = ["first-session-id", "second-session-id"];
-  expect(actorName("session", one)).toBe(actorName("session", one));
-  expect(actorName("session", one)).not.toBe(actorName("session", two));
-  expect(actorName("session", one)).toMatch(/^session [0-9a-f]{8}$/);
-  expect(actorName("token", null)).toBe("token");
+  expect(actorName(one)).toBe(actorName(one));
+  expect(actorName(one)).not.toBe(actorName(two));
+  expect(actorName(one)).toMatch(/^session [0-9a-f]{8}$/);
+  expect(actorName(null)).toBe("token");
 });
 
 test("the audit log names the session from its sign-in on", async () => {

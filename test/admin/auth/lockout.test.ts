@@ -54,7 +54,13 @@ test("a wrong token from a locked address is answered a second late, a hundred o
   const sleeping = spyOn(Bun, "sleep").mockImplementation(() => second.promise);
   try {
     const lockout = new Lockout(new FakeClock());
-    const refused = { kind: "refused", status: 429, message: "wait", waitSeconds: 900 } as const;
+    const refused = {
+      kind: "refused",
+      status: 429,
+      code: "locked_out",
+      message: "wait",
+      waitSeconds: 900,
+    } as const;
     let answered = 0;
     const answering = Array.from({ length: 101 }, async () => {
       await accessError(lockout, refused);
@@ -68,7 +74,7 @@ test("a wrong token from a locked address is answered a second late, a hundred o
     // Those that have been answered make room for others.
     await accessError(lockout, refused);
     expect(sleeping.mock.calls).toHaveLength(101);
-    await accessError(lockout, { ...refused, status: 401 });
+    await accessError(lockout, { ...refused, status: 401, code: "invalid_credentials" });
     expect(sleeping.mock.calls).toHaveLength(101);
   } finally {
     sleeping.mockRestore();

@@ -20,7 +20,7 @@ export const tracingSecret = "tracing-header-canary";
 
 export interface AdminServer extends AsyncDisposable {
   readonly url: string;
-  readonly deps: Omit<AdminDeps, "addressOf">;
+  readonly deps: Omit<AdminDeps, "originOf">;
   readonly store: JournaledStore;
   readonly clock: FakeClock;
   /** Calls the API with the token, or with what `init` says instead. */
@@ -31,15 +31,15 @@ export interface AdminServer extends AsyncDisposable {
 }
 
 /** The admin API on a socket of its own, over a real store and ledger. The caller's address is its `x-from`. */
-export async function startAdmin(): Promise<AdminServer> {
+export async function startAdmin(adminSettings = ""): Promise<AdminServer> {
   const dir = mkdtempSync(join(tmpdir(), "sluice-admin-"));
   const clock = new FakeClock();
   const store = await openStore({ dir, clock, role: "gateway", journal: "inline" });
-  const deps = await makeDeps(dir, store, clock);
+  const deps = await makeDeps(dir, store, clock, adminSettings);
   const server = Bun.serve({
     port: 0,
     hostname: "127.0.0.1",
-    fetch: adminRoutes(deps)(addressOf).fetch,
+    fetch: adminRoutes(deps)(originOf).fetch,
   });
   const url = `http://127.0.0.1:${server.port}`;
   const call = (path: string, init: RequestInit = {}) =>
@@ -69,20 +69,25 @@ export async function startAdmin(): Promise<AdminServer> {
   };
 }
 
-const addressOf = (request: Request) => request.headers.get("x-from") ?? "127.0.0.1";
+/** Requests that name their address come through a proxy. */
+const originOf = (request: Request) => ({
+  address: request.headers.get("x-from") ?? "127.0.0.1",
+  isFromProxy: request.headers.has("x-from"),
+});
 
 async function makeDeps(
   dir: string,
   store: JournaledStore,
   clock: FakeClock,
-): Promise<Omit<AdminDeps, "addressOf">> {
+  adminSettings: string,
+): Promise<Omit<AdminDeps, "originOf">> {
   const snapshot = await store.load();
   const keys = new KeyRing(clock, snapshot.keys);
   const ledger = await Ledger.open({ store, clock, snapshot });
   let { revision } = snapshot;
   const file = join(dir, "sluice.toml");
   const tail = `[tracing]\notlp_endpoint = "http://127.0.0.1:1/v1/traces"\nheaders = { authorization = "env:TRACING" }`;
-  writeFileSync(file, configFor({ url: "http://127.0.0.1:1", tail }));
+  writeFileSync(file, configFor({ url: "http://127.0.0.1:1", tail: `${tail}\n${adminSettings}` }));
   const { settings } = loadSettings({
     file,
     env: { ...upstreamKeys, SLUICE_ADMIN_TOKEN: token, TRACING: tracingSecret },
@@ -93,7 +98,13 @@ async function makeDeps(
     clock,
     keys,
     accounts: ledger,
-    guard: { token: AdminToken.of(token), sessions: new OwnSessions(clock), lockout: new Lockout(clock) },
+    guard: {
+      token: AdminToken.of(token),
+      sessions: new OwnSessions(clock),
+      lockout: new Lockout(clock),
+      tokens: store.admin,
+      settings: () => settings.admin,
+    },
     live: new Live(clock),
     version: "0.0.0-test",
     settings: () => settings,

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { type ApiError, api, signedIn } from "../api.ts";
+import { type ApiError, api, askWhoIsSignedIn, session } from "../api.ts";
 import { Button } from "../parts/button.tsx";
 import { TextField } from "../parts/field.tsx";
 import { Mark } from "../parts/icon.tsx";
@@ -17,7 +17,7 @@ export function SignIn() {
     setBusy(true);
     try {
       await api.post("/session", { token });
-      signedIn.value = true;
+      await askWhoIsSignedIn();
     } catch (cause) {
       setError(cause as ApiError);
       setBusy(false);
@@ -30,6 +30,14 @@ export function SignIn() {
         <Mark />
         <h1>Sluice</h1>
         <p class="muted">Sign in to see and steer this gateway.</p>
+        {session.value?.oidc && (
+          <a
+            class="button primary"
+            href={`/admin/oidc/login?return=${encodeURIComponent(location.pathname)}`}
+          >
+            Sign in with your organization
+          </a>
+        )}
         <TextField
           label="Admin token"
           secret

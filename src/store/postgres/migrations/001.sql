@@ -420,9 +420,21 @@ CREATE TABLE admin_token (
   hash text NOT NULL
 );
 
+-- Tokens of the admin API that operators made beside it; they are not deleted, because the audit log names them.
+CREATE TABLE admin_tokens (
+  id text PRIMARY KEY,
+  label text NOT NULL,
+  role text NOT NULL,
+  hash text NOT NULL UNIQUE,
+  created_at_ms int8 NOT NULL,
+  revoked_at_ms int8
+);
+
 -- Sessions of the dashboard, by the SHA-256 of their id: any node may be asked next.
 CREATE TABLE sessions (
   hash text PRIMARY KEY,
+  -- Who signed in, as JSON.
+  identity text NOT NULL,
   ends_at_ms int8 NOT NULL
 );
 

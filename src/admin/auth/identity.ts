@@ -1,0 +1,20 @@
+import type { KeyRecord } from "../../store/store.ts";
+import type { Person } from "./person.ts";
+import type { Role } from "./roles.ts";
+
+/** Who signed in, as a session keeps it. What they may do is decided anew for every call. */
+export type Identity =
+  | { readonly kind: "admin" }
+  | { readonly kind: "token"; readonly id: string }
+  | ({ readonly kind: "person" } & Person);
+
+/** Who makes a call, and what they may do. */
+export interface Caller {
+  readonly role: Role;
+  /** As the audit log has it. */
+  readonly name: string;
+  /** Whose keys a holder's new ones are; null if they cannot have any. */
+  readonly owner: string | null;
+  /** Whether this key is theirs to see. Everybody but a holder sees all. */
+  owns(key: KeyRecord): boolean;
+}

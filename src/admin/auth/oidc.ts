@@ -1,0 +1,114 @@
+import type { Configuration, IDToken } from "openid-client";
+import { isObject, type JsonObject } from "../../base/json.ts";
+import type { OidcSettings } from "../../config/settings.ts";
+import type { SignInAttempt } from "./oidc-attempt.ts";
+import type { Person } from "./person.ts";
+
+const timeoutSeconds = 10;
+/** The issuer's keys and addresses are asked for again after this. */
+const knownForMs = 3_600_000;
+
+/** Why somebody could not sign in, in words for them. */
+export class SignInRefused extends Error {
+  readonly status: 401 | 503;
+
+  constructor(status: 401 | 503, message: string, cause?: unknown) {
+    super(message, { cause });
+    this.status = status;
+  }
+}
+
+/** Signs people in with OpenID Connect: the authorization code flow with PKCE, state and nonce. */
+export class OidcSignIn {
+  #known: { readonly settings: OidcSettings; readonly config: Configuration; readonly atMs: number } | null =
+    null;
+
+  /** Where the browser is sent, and what has to come back from there. */
+  async begin(settings: OidcSettings, redirectUri: string) {
+    const client = await import("openid-client");
+    const config = await this.#discover(settings);
+    const [state, nonce, verifier] = [
+      client.randomState(),
+      client.randomNonce(),
+      client.randomPKCECodeVerifier(),
+    ];
+    const url = client.buildAuthorizationUrl(config, {
+      redirect_uri: redirectUri,
+      scope: settings.scope,
+      state,
+      nonce,
+      code_challenge: await client.calculatePKCECodeChallenge(verifier),
+      code_challenge_method: "S256",
+    });
+    return { url, state, nonce, verifier };
+  }
+
+  /** `callback` is the address that the browser came back to. */
+  async finish(settings: OidcSettings, callback: URL, attempt: SignInAttempt): Promise<Person> {
+    const client = await import("openid-client");
+    const config = await this.#discover(settings);
+    const tokens = await client
+      .authorizationCodeGrant(config, callback, {
+        expectedState: attempt.state,
+        expectedNonce: attempt.nonce,
+        pkceCodeVerifier: attempt.verifier,
+        idTokenExpected: true,
+      })
+      .catch((error: unknown) => {
+        throw new SignInRefused(401, "The identity provider's answer is not valid. Sign in again.", error);
+      });
+    const claims = tokens.claims();
+    if (claims === undefined) throw new SignInRefused(401, "The identity provider told nothing about you.");
+    const needed = [settings.userClaim, ...(settings.userClaim === "email" ? ["email_verified"] : [])];
+    const isComplete = needed.every((name) => claims[name] !== undefined);
+    const more = isComplete ? {} : await userInfo(client, config, tokens.access_token, claims);
+    return personIn({ ...more, ...claims }, settings);
+  }
+
+  async #discover(settings: OidcSettings): Promise<Configuration> {
+    const known = this.#known;
+    if (known?.settings === settings && known.atMs + knownForMs > performance.now()) return known.config;
+    const client = await import("openid-client");
+    const issuer = new URL(settings.issuer);
+    // The signature of a token that came straight from the issuer would not be checked by default.
+    const checks = [client.enableNonRepudiationChecks];
+    if (issuer.protocol === "http:") checks.push(client.allowInsecureRequests);
+    const auth = client.ClientSecretBasic(settings.clientSecret);
+    try {
+      const config = await client.discovery(issuer, settings.clientId, settings.clientSecret, auth, {
+        execute: checks,
+        timeout: timeoutSeconds,
+      });
+      this.#known = { settings, config, atMs: performance.now() };
+      return config;
+    } catch (error) {
+      const message = "The identity provider cannot be reached. Try again later, or sign in with a token.";
+      throw new SignInRefused(503, message, error);
+    }
+  }
+}
+
+async function userInfo(
+  client: typeof import("openid-client"),
+  config: Configuration,
+  accessToken: string,
+  { sub }: IDToken,
+): Promise<JsonObject> {
+  if (config.serverMetadata().userinfo_endpoint === undefined) return {};
+  const told: unknown = await client.fetchUserInfo(config, accessToken, sub).catch(() => ({}));
+  return isObject(told) ? told : {};
+}
+
+/** An address that nobody has verified may be anybody's. */
+export function personIn(claims: JsonObject, settings: OidcSettings): Person {
+  const user = claims[settings.userClaim];
+  if (typeof user !== "string" || user.trim() === "") {
+    throw new SignInRefused(401, `The identity provider did not say your \`${settings.userClaim}\`.`);
+  }
+  if (settings.userClaim === "email" && claims["email_verified"] !== true && !settings.trustEmail) {
+    throw new SignInRefused(401, "The identity provider has not verified your e-mail address.");
+  }
+  const groups = claims[settings.groupsClaim];
+  const listed = Array.isArray(groups) ? groups : [groups];
+  return { user: user.trim(), groups: listed.filter((group) => typeof group === "string") };
+}

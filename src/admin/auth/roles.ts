@@ -1,0 +1,9 @@
+/** Each sees what those before it see. */
+export const roles = ["holder", "viewer", "admin"] as const;
+export type Role = (typeof roles)[number];
+
+/** A viewer sees more than a holder, but changes nothing, not even what a holder may. */
+export function mayCall(role: Role, needed: Role, changes: boolean): boolean {
+  if (changes && role === "viewer") return false;
+  return roles.indexOf(role) >= roles.indexOf(needed);
+}

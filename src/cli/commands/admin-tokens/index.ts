@@ -1,0 +1,88 @@
+import { type Command, Option } from "commander";
+import type { AdminTokenView } from "../../../admin/views/system.ts";
+import type { AdminTokenRecord } from "../../../store/store.ts";
+import { auditChange } from "../../audit.ts";
+import { type DataOptions, examples, group, newDataCommand } from "../../help.ts";
+import { withStore } from "../../open-store.ts";
+import { moment } from "../../terminal/format.ts";
+import { table } from "../../terminal/table.ts";
+import { printJson, type Terminal } from "../../terminal/terminal.ts";
+
+/** The admin API's tokens, one for each person or program, so that the audit log tells them apart. */
+export function adminTokensCommands(terminal: Terminal): Command {
+  return group("admin-tokens", "Give people and programs tokens of their own for the admin API", [
+    createCommand(terminal),
+    listCommand(terminal),
+    revokeCommand(terminal),
+  ]);
+}
+
+interface CreateOptions extends DataOptions {
+  readonly label: string;
+  readonly role: AdminTokenRecord["role"];
+}
+
+function createCommand(terminal: Terminal): Command {
+  return newDataCommand("create", "Make a token; it is shown once")
+    .requiredOption("--label <text>", "whose it is; the audit log names it so")
+    .addOption(
+      new Option("--role <role>", "a viewer changes nothing").choices(["admin", "viewer"]).default("admin"),
+    )
+    .addHelpText(
+      "after",
+      examples(["sluice admin-tokens create --label grafana --role viewer", "for a program that reads"]),
+    )
+    .action(async ({ label, role, ...options }: CreateOptions) => {
+      const { createAdminToken } = await import("../../../admin/operations/admin-tokens.ts");
+      await withStore(terminal, options, { create: true }, async (context) => {
+        const token = await createAdminToken(context, { label, role });
+        await auditChange(context, "admin-token.create", { prefix: label }, role);
+        if (options.json) return printJson(token, terminal);
+        terminal.print(token.token);
+        terminal.note(terminal.noteStyle.dim("  it is not shown again; keep it now"));
+      });
+    });
+}
+
+function listCommand(terminal: Terminal): Command {
+  return newDataCommand("list", "List the tokens, without their secrets").action(
+    async (options: DataOptions) => {
+      const { listAdminTokens } = await import("../../../admin/operations/admin-tokens.ts");
+      await withStore(terminal, options, {}, async (context) => {
+        const tokens = await listAdminTokens(context);
+        if (options.json) printJson(tokens, terminal);
+        else terminal.print(asTable(tokens, terminal));
+      });
+    },
+  );
+}
+
+function asTable(tokens: readonly AdminTokenView[], terminal: Terminal): string {
+  const rows = tokens.map(({ id, label, role, created_at, revoked_at }) => [
+    id,
+    label,
+    role,
+    created_at === null ? "" : moment(Date.parse(created_at)),
+    revoked_at === null ? "" : moment(Date.parse(revoked_at)),
+  ]);
+  const columns = ["ID", "LABEL", "ROLE", "CREATED (UTC)", "REVOKED (UTC)"];
+  return table(
+    columns.map((title) => ({ title })),
+    rows,
+    terminal,
+  );
+}
+
+function revokeCommand(terminal: Terminal): Command {
+  return newDataCommand("revoke", "Revoke a token for good; who signed in with it is signed out")
+    .argument("<token>", "its id or label")
+    .action(async (name: string, options: DataOptions) => {
+      const { revokeAdminToken } = await import("../../../admin/operations/admin-tokens.ts");
+      await withStore(terminal, options, { writes: true }, async (context) => {
+        const token = await revokeAdminToken(context, name);
+        await auditChange(context, "admin-token.revoke", { prefix: token.label });
+        if (options.json) printJson(token, terminal);
+        else terminal.print(`${token.label} is revoked.`);
+      });
+    });
+}

@@ -1,0 +1,218 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { IssuedKeyView, KeyList } from "../../../src/admin/views.ts";
+import { type AdminServer, startAdmin } from "./fixtures.ts";
+
+interface Operation {
+  readonly "x-role"?: "holder" | "viewer" | "admin";
+  readonly security?: [];
+}
+
+const settings = `
+[server]
+trusted_proxies = ["10.0.0.1"]
+
+[admin]
+admins = ["ada@example.com", "group:Platform"]
+viewers = ["Vera@Example.com"]
+holders = "everyone"
+user_header = "x-forwarded-email"
+groups_header = "x-forwarded-groups"
+`;
+
+let admin: AdminServer;
+let bobs: IssuedKeyView;
+let annes: IssuedKeyView;
+
+beforeAll(async () => {
+  admin = await startAdmin(settings);
+  bobs = await admin.post("/keys", { mode: "credit", credit: 1, owner: "Bob@example.com", label: "laptop" });
+  annes = await admin.post("/keys", { mode: "credit", owner: "anne@example.com", label: "laptop" });
+});
+afterAll(() => admin[Symbol.asyncDispose]());
+
+/** As a browser behind the proxy asks. */
+function as(user: string, more: Record<string, string> = {}): Record<string, string> {
+  return {
+    authorization: "",
+    origin: admin.url,
+    "x-from": "10.0.0.1",
+    "x-forwarded-email": user,
+    ...more,
+  };
+}
+
+async function statusOf(path: string, headers: Record<string, string>, method = "GET", body = {}) {
+  const init = method === "GET" ? { headers } : { method, headers, body: JSON.stringify(body) };
+  return (await admin.call(path, init)).status;
+}
+
+describe("every operation of the document", () => {
+  test("is refused to those whose role is too low, and to nobody else", async () => {
+    const document = (await (await admin.call("/openapi.json")).json()) as {
+      readonly paths: Record<string, Record<string, Operation>>;
+    };
+    const ranks = { holder: 0, viewer: 1, admin: 2 };
+    const people = {
+      holder: "bob@example.com",
+      viewer: "vera@example.com",
+      admin: "ADA@example.com",
+    } as const;
+    let walked = 0;
+    for (const [path, methods] of Object.entries(document.paths)) {
+      for (const [method, operation] of Object.entries(methods)) {
+        const needed = operation["x-role"];
+        if (needed === undefined || path.startsWith("/usage/")) continue;
+        for (const role of ["holder", "viewer", "admin"] as const) {
+          // Nothing is really changed: a body that no operation takes is refused after the role is checked.
+          const body = method === "get" ? {} : { body: JSON.stringify({ no_such_field: 1 }) };
+          const target = path.replaceAll("{key}", bobs.id).replaceAll(/\{\w+\}/g, "unknown");
+          const response = await fetch(`${admin.url}${target}${method === "get" ? `?key=${bobs.id}` : ""}`, {
+            method: method.toUpperCase(),
+            headers: as(people[role]),
+            ...body,
+          });
+          await response.body?.cancel();
+          const isRefused = response.status === 403;
+          const isTooLow = ranks[role] < ranks[needed] || (role === "viewer" && method !== "get");
+          expect(`${role} ${method} ${path} ${isRefused}`).toBe(`${role} ${method} ${path} ${isTooLow}`);
+          walked += 1;
+        }
+      }
+    }
+    expect(walked).toBeGreaterThan(90);
+  });
+
+  test("says which role is missing", async () => {
+    const refused = await admin.call("/keys", {
+      method: "POST",
+      body: "{}",
+      headers: as("vera@example.com"),
+    });
+    const { error } = (await refused.json()) as { error: { code: string; message: string } };
+    expect([error.code, error.message]).toEqual([
+      "role_needed",
+      "You are signed in as vera@example.com; this needs the role `admin`, which an operator can give you.",
+    ]);
+  });
+});
+
+describe("a holder", () => {
+  const bob = () => as("bob@EXAMPLE.com");
+
+  test("sees the keys that they own, whatever the case of their name, and no other", async () => {
+    const { data, total } = (await (await admin.call("/keys", { headers: bob() })).json()) as KeyList;
+    expect([data.map(({ id }) => id), total]).toEqual([[bobs.id], 1]);
+    expect(await statusOf(`/keys/${bobs.id}`, bob())).toBe(200);
+    expect(await statusOf(`/keys/${bobs.prefix}`, bob())).toBe(200);
+  });
+
+  test("learns nothing of another's key, not even that it is there", async () => {
+    const texts: string[] = [];
+    for (const name of [annes.id, annes.prefix, "laptop", annes.id.slice(0, 12)]) {
+      const response = await admin.call(`/keys/${name}`, { headers: bob() });
+      expect(response.status).toBe(404);
+      texts.push((await response.text()).replaceAll(name, "NAME"));
+    }
+    const unknown = await admin.call("/keys/nobody", { headers: bob() });
+    texts.push((await unknown.text()).replaceAll("nobody", "NAME"));
+    expect(new Set(texts).size).toBe(1);
+    for (const path of ["/usage", "/exchanges", "/entries"]) {
+      expect(await statusOf(`${path}?key=${annes.id}`, bob())).toBe(404);
+      expect(await statusOf(path, bob())).toBe(403);
+      expect(await statusOf(`${path}?key=${bobs.id}`, bob())).toBe(200);
+    }
+    expect(await statusOf(`/keys/${annes.id}/rotate`, bob(), "POST")).toBe(404);
+  });
+
+  test("rotates their own key, and changes nothing else of it", async () => {
+    expect(await statusOf(`/keys/${bobs.id}/rotate`, bob(), "POST")).toBe(200);
+    expect(await statusOf(`/keys/${bobs.id}/topup`, bob(), "POST", { amount: 1 })).toBe(403);
+    expect(await statusOf(`/keys/${bobs.id}`, bob(), "PATCH", { rpm: null })).toBe(403);
+  });
+
+  test("makes no key unless the operator allows it", async () => {
+    expect(await statusOf("/keys", bob(), "POST", {})).toBe(403);
+  });
+});
+
+describe("who a proxy signed in", () => {
+  test("is believed from a trusted proxy alone", async () => {
+    expect(await statusOf("/health", as("ada@example.com"))).toBe(200);
+    const { "x-from": _, ...direct } = as("ada@example.com");
+    expect(await statusOf("/health", direct)).toBe(401);
+  });
+
+  test("is nobody if two are named", async () => {
+    for (const names of ["ada@example.com, eve@example.com", "ada@example.com;eve", "", " "]) {
+      expect(await statusOf("/health", as(names))).toBe(401);
+    }
+  });
+
+  test("may have their role by a group", async () => {
+    expect(await statusOf("/health", as("greta@example.com"))).toBe(403);
+    const grouped = as("greta@example.com", { "x-forwarded-groups": "staff, platform" });
+    expect(await statusOf("/health", grouped)).toBe(200);
+  });
+
+  test("yields to a bearer token, also to a wrong one", async () => {
+    const wrong = as("ada@example.com", { authorization: "Bearer wrong", "x-from": "10.0.0.9" });
+    expect(await statusOf("/health", wrong)).toBe(401);
+  });
+
+  test("changes nothing from another site's page", async () => {
+    const foreign = as("ada@example.com", { origin: "https://evil.example" });
+    expect(await statusOf("/keys", foreign, "POST", { mode: "credit" })).toBe(403);
+    const { origin: _, ...without } = as("ada@example.com");
+    expect(await statusOf("/keys", without, "POST", { mode: "credit" })).toBe(403);
+  });
+});
+
+describe("a holder whom the operator lets make keys", () => {
+  test("gets one of their own on that account with that cap, and may say no more than its label", async () => {
+    await using lenient = await startAdmin(
+      `${settings}holders_may_create = { account = "crowd", cap = "5/day" }\n`,
+    );
+    await lenient.post("/accounts", { mode: "credit", label: "crowd", credit: 10 });
+    const create = (body: object) =>
+      lenient.call("/keys", {
+        method: "POST",
+        body: JSON.stringify(body),
+        headers: { ...as("bob@example.com"), origin: lenient.url },
+      });
+    const made = (await (await create({ label: "mine" })).json()) as IssuedKeyView;
+    expect(made).toMatchObject({
+      label: "mine",
+      owner: "bob@example.com",
+      caps: [{ limit: 5, period: "day" }],
+    });
+    for (const body of [{ credit: 5 }, { owner: "eve" }, { account: "other" }, { rpm: 9 }, { caps: [] }]) {
+      expect((await create(body)).status).toBe(400);
+    }
+    for (let more = 0; more < 4; more += 1) expect((await create({})).status).toBe(200);
+    expect((await create({})).status).toBe(403);
+  });
+});
+
+describe("a key in place of a sign-in", () => {
+  const own = (path: string, secret: string, init: RequestInit = {}) =>
+    fetch(`${admin.url}/usage/api/v1${path}`, { ...init, headers: { authorization: `Bearer ${secret}` } });
+
+  test("shows itself and no other, and can be rotated by its bearer", async () => {
+    const { data } = (await (await own("/keys", annes.key)).json()) as KeyList;
+    expect(data.map(({ id }) => id)).toEqual([annes.id]);
+    expect((await own(`/keys/${bobs.id}`, annes.key)).status).toBe(404);
+    expect((await own(`/exchanges?key=${annes.id}`, annes.key)).status).toBe(200);
+    const rotated = await own(`/keys/${annes.id}/rotate`, annes.key, { method: "POST", body: "{}" });
+    expect(rotated.status).toBe(200);
+    expect((await own("/keys", annes.key)).status).toBe(401);
+    const { key } = (await rotated.json()) as IssuedKeyView;
+    expect((await own("/keys", key)).status).toBe(200);
+    annes = { ...annes, key };
+  });
+
+  test("opens nothing below /admin, and an admin's token nothing here", async () => {
+    expect(await statusOf("/keys", { authorization: `Bearer ${annes.key}`, "x-from": "10.0.0.7" })).toBe(401);
+    expect((await own("/keys", "slua_the-right-token")).status).toBe(401);
+    expect((await own("/models", annes.key)).status).toBe(404);
+  });
+});
