@@ -1,25 +1,15 @@
 import { assert } from "../../base/assert.ts";
 import { GatewayError } from "../../base/errors.ts";
-import type { RateVerdict } from "../../limits/verdict.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import { authenticate } from "./authenticate.ts";
 
-/** Credential, key status, origin, and one token of the key's rate bucket, in this order. Only an unknown key is awaited. */
-export function admit(gateway: Gateway, exchange: Exchange): KeyRecord | Promise<KeyRecord> {
-  const key = authenticate(gateway, exchange);
-  if (key instanceof Promise) return takeTokenOf(key, gateway, exchange);
+/** Credential, key status, origin, and one token of the key's rate bucket, in this order. */
+export async function admit(gateway: Gateway, exchange: Exchange): Promise<KeyRecord> {
+  const key = await authenticate(gateway, exchange);
   assert(key !== null, "only the models are described without a key");
   return takeToken(gateway, exchange, key);
-}
-
-async function takeTokenOf(
-  finding: Promise<KeyRecord>,
-  gateway: Gateway,
-  exchange: Exchange,
-): Promise<KeyRecord> {
-  return takeToken(gateway, exchange, await finding);
 }
 
 /** The same for the routes that also serve callers without a key. */
@@ -30,14 +20,8 @@ export async function admitOptional(gateway: Gateway, exchange: Exchange): Promi
   return null;
 }
 
-function takeToken(gateway: Gateway, exchange: Exchange, key: KeyRecord): KeyRecord | Promise<KeyRecord> {
-  const verdict = gateway.rateLimits.take(key.id, key.rpmLimit);
-  return verdict instanceof Promise
-    ? verdict.then((decided) => applyVerdict(decided, exchange, key))
-    : applyVerdict(verdict, exchange, key);
-}
-
-function applyVerdict(verdict: RateVerdict, exchange: Exchange, key: KeyRecord): KeyRecord {
+async function takeToken(gateway: Gateway, exchange: Exchange, key: KeyRecord): Promise<KeyRecord> {
+  const verdict = await gateway.rateLimits.take(key.id, key.rpmLimit);
   exchange.rate = verdict;
   if (verdict.allowed) return key;
   throw new GatewayError(

@@ -1,6 +1,6 @@
 import { GatewayError } from "../../base/errors.ts";
 import { releaseBytes } from "../../base/release.ts";
-import type { ReportedUsage, Usage } from "../../base/usage.ts";
+import type { ReportedUsage } from "../../base/usage.ts";
 import type { Evidence } from "../charge/bill.ts";
 import { Produced } from "../charge/produced.ts";
 import { addCostHeaders, addHeaders, addMissingHeaders, commonHeaders } from "../headers.ts";
@@ -20,35 +20,18 @@ export function refuseUnreadable({ exchange }: Answering): void {
 }
 
 /** Rejects with the failure if there is no answer, once that is charged. */
-export function readOrChargeFailure(answering: Answering): WholeAnswer | Promise<WholeAnswer> {
-  try {
-    const reading = readWhole(answering);
-    return reading instanceof Promise ? readLater(answering, reading) : showCharged(answering, reading);
-  } catch (error) {
-    return chargeFailure(answering, error);
-  }
-}
-
-async function readLater(answering: Answering, reading: Promise<WholeAnswer>): Promise<WholeAnswer> {
+export async function readOrChargeFailure(answering: Answering): Promise<WholeAnswer> {
   let whole: WholeAnswer;
   try {
-    whole = await reading;
+    whole = await readWhole(answering);
   } catch (error) {
     return chargeFailure(answering, error);
   }
-  return showCharged(answering, whole);
-}
-
-/** A translated answer shows what is charged for it, also where the provider reports nothing and it is counted here. */
-function showCharged(answering: Answering, whole: WholeAnswer): WholeAnswer | Promise<WholeAnswer> {
   answering.exchange.billable.told = whole.usage;
+  // A translated answer shows what is charged for it, also where the provider reports nothing and it is counted here.
   if (whole.showing === undefined) return whole;
-  const estimating = answering.bill.estimated(evidenceOf(answering, whole));
-  return estimating === null ? whole : showEstimated(whole, estimating);
-}
-
-async function showEstimated(whole: WholeAnswer, estimating: Promise<Usage>): Promise<WholeAnswer> {
-  return whole.showing?.(await estimating) ?? whole;
+  const estimated = await answering.bill.estimated(evidenceOf(answering, whole));
+  return estimated === null ? whole : whole.showing(estimated);
 }
 
 /** Resolves when the charge is durable. */

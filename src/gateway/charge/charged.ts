@@ -18,8 +18,7 @@ export async function charged<Answer>(
   run: (bill: Bill) => Promise<Answer>,
 ): Promise<Answer> {
   assert(exchange.hold === null, "an exchange has one hold");
-  const holding = holdFor(gateway, exchange, wanted);
-  const bill = holding instanceof Promise ? await holding : holding;
+  const bill = await holdFor(gateway, exchange, wanted);
   try {
     const answer = await run(bill);
     assert(!bill.isOpen || exchange.pump !== null, "an answer leaves unpaid");

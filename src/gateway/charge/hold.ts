@@ -2,7 +2,6 @@ import { noCalls } from "../../base/extra-usage.ts";
 import { unaffordableNano } from "../../base/money.ts";
 import { type HoldTokens, holdAmount } from "../../catalog/price.ts";
 import type { ModelSettings } from "../../config/settings.ts";
-import type { Hold } from "../../ledger/accounts.ts";
 import { TooLittle } from "../../ledger/refusals.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import type { Exchange } from "../exchange.ts";
@@ -25,35 +24,33 @@ export interface WantedHold {
 
 /**
  * Sets aside what a call may cost. The estimate of the input is an upper bound, so it can admit a call but not refuse
- * it: where it does not fit, the input is counted, and the count decides. With accounts in memory only that has to be
- * awaited.
+ * it: where it does not fit, the input is counted, and the count decides.
  */
-export function holdFor(gateway: Gateway, exchange: Exchange, wanted: WantedHold): Bill | Promise<Bill> {
+export async function holdFor(gateway: Gateway, exchange: Exchange, wanted: WantedHold): Promise<Bill> {
   try {
-    const taken = take(gateway, exchange, wanted, wanted.atMost);
-    return taken instanceof Promise ? orCounted(taken, gateway, exchange, wanted) : taken;
+    return await take(gateway, exchange, wanted, wanted.atMost);
   } catch (error) {
     return takeCounted(gateway, exchange, wanted, error);
   }
 }
 
-function take(
+async function take(
   gateway: Gateway,
   exchange: Exchange,
   wanted: WantedHold,
   held: HoldTokens,
-): Bill | Promise<Bill> {
+): Promise<Bill> {
   const { key, model } = wanted;
-  const amount = amountOf(exchange, wanted, held);
-  const hold = gateway.accounts.hold({
+  const hold = await gateway.accounts.hold({
     keyId: key.id,
     exchangeId: exchange.id,
     model: model.id,
     askedModel: exchange.askedModel,
-    amount,
+    amount: amountOf(exchange, wanted, held),
   });
-  if (hold instanceof Promise) return billWhenGiven(hold, gateway, exchange, key, held);
-  return billFor(gateway, exchange, key, held, hold);
+  exchange.hold = hold;
+  const { microUsdPerCredit } = exchange.configured.settings;
+  return new Bill({ terms: gateway, microUsdPerCredit, exchange, key, hold, held });
 }
 
 function amountOf(exchange: Exchange, { key, model }: WantedHold, held: HoldTokens): number {
@@ -69,35 +66,6 @@ function amountOf(exchange: Exchange, { key, model }: WantedHold, held: HoldToke
     return before + times * holdAmount(key.mode, tokens, itsPrice, settings.microUsdPerCredit, extras);
   }, amount);
   return key.mode === "credit" ? Math.min(sum, unaffordableNano) : sum;
-}
-
-async function billWhenGiven(
-  giving: Promise<Hold>,
-  gateway: Gateway,
-  exchange: Exchange,
-  key: KeyRecord,
-  held: HoldTokens,
-): Promise<Bill> {
-  return billFor(gateway, exchange, key, held, await giving);
-}
-
-function billFor(gateway: Gateway, exchange: Exchange, key: KeyRecord, held: HoldTokens, hold: Hold): Bill {
-  exchange.hold = hold;
-  const { microUsdPerCredit } = exchange.configured.settings;
-  return new Bill({ terms: gateway, microUsdPerCredit, exchange, key, hold, held });
-}
-
-async function orCounted(
-  taking: Promise<Bill>,
-  gateway: Gateway,
-  exchange: Exchange,
-  wanted: WantedHold,
-): Promise<Bill> {
-  try {
-    return await taking;
-  } catch (error) {
-    return takeCounted(gateway, exchange, wanted, error);
-  }
 }
 
 async function takeCounted(
