@@ -1,4 +1,5 @@
 import type { ToolCalls } from "./hosted-tools.ts";
+import type { Quantities } from "./rates.ts";
 import type { Tiers } from "./service-tiers.ts";
 
 /** What a call used beside plain tokens at the list price. */
@@ -9,6 +10,11 @@ export interface ExtraUsage {
   /** Parts of the input and the output that are audio. */
   readonly audioInputTokens: number;
   readonly audioOutputTokens: number;
+  /** Parts that are images; missing for a call that is not metered by them. */
+  readonly imageInputTokens?: number;
+  readonly imageOutputTokens?: number;
+  /** What else is counted, by the names of prices; what has no price costs nothing. */
+  readonly units?: Quantities;
 }
 
 /** The same as far as a provider reports it; whatever it says nothing about is missing. */

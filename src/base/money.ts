@@ -29,9 +29,10 @@ export function picoUsdPerToken(usdPerMillionTokens: number): number | null {
 /**
  * The one place where money is rounded. `microUsdPerCredit` is `usd_per_credit` times one million. A double
  * divides whole numbers exactly as long as it can hold them, and does so many times faster than a bigint;
- * what costs more than some 9 USD is for the latter. Never more than `unaffordableNano`.
+ * what costs more than some 9 USD is for the latter. Never more than `unaffordableNano`. `parts` is how many parts of a
+ * pico-USD the amount counts.
  */
-export function nanoFromPicoUsd(picoUsd: number | bigint, microUsdPerCredit: number): number {
+export function nanoFromPicoUsd(picoUsd: number | bigint, microUsdPerCredit: number, parts = 1): number {
   assertAmount(microUsdPerCredit, "microUsdPerCredit");
   assert(microUsdPerCredit > 0, "usd_per_credit must be above 0");
   if (typeof picoUsd === "number") {
@@ -41,7 +42,7 @@ export function nanoFromPicoUsd(picoUsd: number | bigint, microUsdPerCredit: num
       return Math.min(Math.floor(dividend / microUsdPerCredit), unaffordableNano);
     }
   }
-  const divisor = BigInt(microUsdPerCredit);
+  const divisor = BigInt(microUsdPerCredit) * BigInt(parts);
   const nano = Number((BigInt(picoUsd) * 1000n + divisor - 1n) / divisor);
   assert(nano >= 0, "no cost is below 0");
   return Math.min(nano, unaffordableNano);

@@ -1,6 +1,9 @@
 import { nanoFromPicoUsd } from "./money.ts";
 
-/** How many of each thing a call used. Things have the names that prices have in the configuration: `input`, `web_search`. */
+/**
+ * How many of each thing a call used. Things have the names that prices have in the configuration: `input`, `web_search`. All
+ * are whole but minutes, which are whole microseconds.
+ */
 export type Quantities = Readonly<Record<string, number>>;
 
 /** What a store keeps of rates, once for all charges that were made at them. */
@@ -76,19 +79,30 @@ export function costNano(
   // No term is negative, so if the sum is a safe integer, every step was exact.
   if (Number.isSafeInteger(sum)) return nanoFromPicoUsd(sum, microUsdPerCredit);
   let exact = 0n;
-  for (const [name, count] of Object.entries(quantities)) exact += BigInt(count) * BigInt(picoUsd[name] ?? 0);
-  return nanoFromPicoUsd(exact, microUsdPerCredit);
+  for (const [name, count] of Object.entries(quantities)) exact += inParts(count) * BigInt(picoUsd[name] ?? 0);
+  return nanoFromPicoUsd(exact, microUsdPerCredit, microsecondsPerMinute);
+}
+
+const microsecondsPerMinute = 60_000_000;
+
+/** A third of a minute is no decimal fraction, but a whole number of microseconds. */
+function inParts(count: number): bigint {
+  return Number.isSafeInteger(count)
+    ? BigInt(count) * BigInt(microsecondsPerMinute)
+    : BigInt(Math.round(count * microsecondsPerMinute));
 }
 
 /** Names of what is counted in tokens, in the order in which sums show them. Everything else is counted in calls. */
 const tokenNames: ReadonlySet<string> = new Set([
   "input",
   "audio_input",
+  "image_input",
   "cached_input",
   "cache_write",
   "cache_write_1h",
   "output",
   "audio_output",
+  "image_output",
 ]);
 
 /** Whether a thing is counted in tokens. Those of another model than the call's have its id in front: `claude-5/input`. */

@@ -42,7 +42,8 @@ function freeRates(microUsdPerCredit: number): Rates {
 }
 
 /** Under the names of the configuration. What costs the same as what it is part of is not named. */
-function picoUsdOf({ audioInput, audioOutput, calls }: Price, chosen: TokenRates): Record<string, number> {
+function picoUsdOf(price: Price, chosen: TokenRates): Record<string, number> {
+  const { audioInput, audioOutput, imageInput, imageOutput, calls, units } = price;
   const { input, cachedInput, cacheWrite, cacheWriteHour, output } = chosen;
   const picoUsd: Record<string, number> = {
     input,
@@ -53,6 +54,9 @@ function picoUsdOf({ audioInput, audioOutput, calls }: Price, chosen: TokenRates
   if (cacheWriteHour !== undefined) picoUsd["cache_write_1h"] = cacheWriteHour;
   if (audioInput !== undefined) picoUsd["audio_input"] = audioInput;
   if (audioOutput !== undefined) picoUsd["audio_output"] = audioOutput;
+  if (imageInput !== undefined) picoUsd["image_input"] = imageInput;
+  if (imageOutput !== undefined) picoUsd["image_output"] = imageOutput;
+  Object.assign(picoUsd, units);
   for (const name of hostedToolNames) {
     const perCall = calls?.[name];
     if (perCall !== undefined) picoUsd[name] = perCall;
@@ -67,16 +71,35 @@ function picoUsdOf({ audioInput, audioOutput, calls }: Price, chosen: TokenRates
 export function quantitiesOf(usage: Usage, extra: ExtraUsage | null, { picoUsd }: Rates): Quantities {
   const quantities: Record<string, number> = {};
   const { inputTokens, cachedInputTokens, cacheWriteTokens, cacheWriteHourTokens, outputTokens } = usage;
-  split(quantities, picoUsd, inputTokens, "input", extra?.audioInputTokens, "audio_input");
+  const plainInput = takeImages(quantities, picoUsd, inputTokens, extra?.imageInputTokens, "image_input");
+  split(quantities, picoUsd, plainInput, "input", extra?.audioInputTokens, "audio_input");
   if (cachedInputTokens > 0) quantities["cached_input"] = cachedInputTokens;
   split(quantities, picoUsd, cacheWriteTokens, "cache_write", cacheWriteHourTokens, "cache_write_1h");
-  split(quantities, picoUsd, outputTokens, "output", extra?.audioOutputTokens, "audio_output");
+  const plainOutput = takeImages(quantities, picoUsd, outputTokens, extra?.imageOutputTokens, "image_output");
+  split(quantities, picoUsd, plainOutput, "output", extra?.audioOutputTokens, "audio_output");
   if (extra === null) return quantities;
+  for (const name in extra.units) {
+    const amount = extra.units[name] ?? 0;
+    if (amount > 0 && picoUsd[name] !== undefined) quantities[name] = amount;
+  }
   for (const name of hostedToolNames) {
     const calls = extra.calls[name] ?? 0;
     if (calls > 0) quantities[name] = calls;
   }
   return quantities;
+}
+
+/** Counts the part of these tokens that are images, if they have a rate of their own; returns the others. */
+function takeImages(
+  quantities: Record<string, number>,
+  picoUsd: Rates["picoUsd"],
+  count: number,
+  imageCount: number | undefined,
+  name: string,
+): number {
+  const images = imageCount === undefined || picoUsd[name] === undefined ? 0 : Math.min(imageCount, count);
+  if (images > 0) quantities[name] = images;
+  return count - images;
 }
 
 /** A count and the part of it that may have a rate of its own. */

@@ -23,10 +23,12 @@ export function highestRates(price: Price, asked: ExtraUsage, inputTokens: numbe
   ]);
   const audioInput = asked.audioInputTokens > 0 ? (price.audioInput ?? 0) : 0;
   const audioOutput = asked.audioOutputTokens > 0 ? (price.audioOutput ?? 0) : 0;
+  const imageInput = (asked.imageInputTokens ?? 0) > 0 ? (price.imageInput ?? 0) : 0;
+  const imageOutput = (asked.imageOutputTokens ?? 0) > 0 ? (price.imageOutput ?? 0) : 0;
   return {
     ...rates,
-    input: Math.max(rates.input, audioInput),
-    output: Math.max(rates.output, audioOutput),
+    input: Math.max(rates.input, audioInput, imageInput),
+    output: Math.max(rates.output, audioOutput, imageOutput),
   };
 }
 
@@ -34,6 +36,12 @@ export function highestRates(price: Price, asked: ExtraUsage, inputTokens: numbe
 export function highestExtras(prices: readonly Price[]): Partial<Price> {
   const audioInput = highest(prices.map((price) => price.audioInput));
   const audioOutput = highest(prices.map((price) => price.audioOutput));
+  const imageInput = highest(prices.map((price) => price.imageInput));
+  const imageOutput = highest(prices.map((price) => price.imageOutput));
+  const units: Record<string, number> = {};
+  for (const name of new Set(prices.flatMap((price) => Object.keys(price.units ?? {})))) {
+    units[name] = Math.max(...prices.map((price) => price.units?.[name] ?? 0));
+  }
   const calls: { [Name in HostedToolName]?: number } = {};
   for (const name of hostedToolNames) {
     const most = highest(prices.map((price) => price.calls?.[name]));
@@ -46,6 +54,9 @@ export function highestExtras(prices: readonly Price[]): Partial<Price> {
   return {
     ...(audioInput === undefined ? {} : { audioInput }),
     ...(audioOutput === undefined ? {} : { audioOutput }),
+    ...(imageInput === undefined ? {} : { imageInput }),
+    ...(imageOutput === undefined ? {} : { imageOutput }),
+    ...(Object.keys(units).length === 0 ? {} : { units }),
     ...(Object.keys(calls).length === 0 ? {} : { calls }),
     ...(Object.keys(tiers).length === 0 ? {} : { tiers }),
   };

@@ -1,12 +1,18 @@
 import { type HostedToolName, hostedToolNames } from "../base/hosted-tools.ts";
+import { meteredUnits, type UnitName, unitNames } from "../base/metered-units.ts";
 import type { Price, TokenPrice, TokenRates } from "../config/settings.ts";
 
 /** A price with the names and units of the configuration: USD per million tokens, and per thousand calls. */
-export interface PriceInUsd extends TokenPriceInUsd, ToolPricesInUsd {
+export interface PriceInUsd extends TokenPriceInUsd, ToolPricesInUsd, UnitPricesInUsd {
   readonly audio_input?: number;
   readonly audio_output?: number;
+  readonly image_input?: number;
+  readonly image_output?: number;
   readonly tiers?: Readonly<Record<string, TokenPriceInUsd>>;
 }
+
+/** Images may have a price for each quality and size. */
+type UnitPricesInUsd = { readonly [Name in UnitName]?: number | Readonly<Record<string, number>> };
 
 type ToolPricesInUsd = { readonly [Name in HostedToolName]?: number };
 
@@ -21,13 +27,17 @@ export interface TokenPriceInUsd {
 
 const picoPerMillionth = 1_000_000;
 const picoPerThousandth = 1_000_000_000;
+const picoPerUsd = 1_000_000_000_000;
 
 export function priceInUsd(price: Price): PriceInUsd {
-  const { audioInput, audioOutput, calls, tiers } = price;
+  const { audioInput, audioOutput, imageInput, imageOutput, units, calls, tiers } = price;
   return {
     ...tokenPriceInUsd(price),
     ...(audioInput === undefined ? {} : { audio_input: audioInput / picoPerMillionth }),
     ...(audioOutput === undefined ? {} : { audio_output: audioOutput / picoPerMillionth }),
+    ...(imageInput === undefined ? {} : { image_input: imageInput / picoPerMillionth }),
+    ...(imageOutput === undefined ? {} : { image_output: imageOutput / picoPerMillionth }),
+    ...(units === undefined ? {} : unitPricesInUsd(units)),
     ...(calls === undefined ? {} : toolPricesInUsd(calls)),
     ...(tiers === undefined ? {} : { tiers: tierPricesInUsd(tiers) }),
   };
@@ -58,6 +68,20 @@ function toolPricesInUsd(calls: NonNullable<Price["calls"]>): ToolPricesInUsd {
   return tools;
 }
 
+function unitPricesInUsd(units: NonNullable<Price["units"]>): UnitPricesInUsd {
+  const prices: { [Name in UnitName]?: number | Record<string, number> } = {};
+  for (const name of unitNames) {
+    const usd = (picoUsd: number) => (picoUsd * meteredUnits[name].per) / picoPerUsd;
+    const variants = Object.entries(units).filter(([unit]) => unit.startsWith(`${name}.`));
+    const usual = units[name];
+    if (variants.length > 0) {
+      const bySize = variants.map(([unit, picoUsd]) => [unit.slice(name.length + 1), usd(picoUsd)]);
+      prices[name] = { ...Object.fromEntries(bySize), ...(usual === undefined ? {} : { "*": usd(usual) }) };
+    } else if (usual !== undefined) prices[name] = usd(usual);
+  }
+  return prices;
+}
+
 function tierPricesInUsd(tiers: NonNullable<Price["tiers"]>): Record<string, TokenPriceInUsd> {
   return Object.fromEntries(Object.entries(tiers).map(([name, rates]) => [name, tokenPriceInUsd(rates)]));
 }
@@ -72,6 +96,7 @@ export function describeExtras(price: PriceInUsd): string[] {
   for (const [name, usd] of Object.entries(price)) {
     if (typeof usd === "number" && !tokenRates.has(name)) extras.push(`${name} ${usd}`);
   }
+  for (const [size, usd] of Object.entries(price.images ?? {})) extras.push(`images ${size} ${usd}`);
   const { long_context: long } = price;
   if (long !== undefined) extras.push(`above ${long.above} tokens ${long.input} and ${long.output}`);
   for (const tier of Object.keys(price.tiers ?? {})) extras.push(`tier ${tier}`);

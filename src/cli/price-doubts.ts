@@ -47,18 +47,18 @@ function doubtsAbout(price: PriceConfig, path: string, names: readonly string[])
   const name = names.find((each) => shippedPrice(each) !== null);
   const listed = name === undefined ? null : shippedPrice(name);
   if (listed === null) return doubtsWithoutList(price, path);
-  const { long_context: long, tiers = {}, ...rates } = price;
+  const { long_context: long, tiers = {}, images: _, ...rates } = price;
   return [
     ...doubtRates(rates, path, listed),
     ...(long === undefined ? [] : doubtRates(long, `${path}.long_context`, listed.longContext ?? listed)),
-    ...Object.entries(tiers).flatMap(([tier, { long_context: _, ...tierRates }]) =>
+    ...Object.entries(tiers).flatMap(([tier, { long_context: __, ...tierRates }]) =>
       doubtRates(tierRates, `${path}.tiers.${tier}`, listed),
     ),
   ];
 }
 
 type TokenList = Readonly<Record<string, number | null | undefined>>;
-type Rates = Readonly<Record<string, number>> & { readonly input: number; readonly output: number };
+type Rates = Readonly<Record<string, number>>;
 
 function doubtRates(
   rates: Rates,
@@ -120,7 +120,7 @@ function doubtAt(usd: number, list: number, isPerCall: boolean): string | null {
 /** No model costs less than a thousandth of a dollar for a million tokens. */
 const lowest = 0.001;
 
-function doubtsWithoutList({ input, output }: PriceConfig, path: string): readonly PriceDoubt[] {
+function doubtsWithoutList({ input = 0, output = 0 }: PriceConfig, path: string): readonly PriceDoubt[] {
   return Object.entries({ input, output }).flatMap(([field, usd]) => {
     if (usd === 0 || usd >= lowest) return [];
     const message = `is ${usd} USD per million tokens; it looks like a price per token or per thousand`;

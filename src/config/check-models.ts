@@ -1,3 +1,4 @@
+import { type ModelUse, usualUses } from "../base/model-uses.ts";
 import { picoUsdPerToken } from "../base/money.ts";
 import { isUsualTier } from "../base/service-tiers.ts";
 import { billedFields } from "../dialects/names/billed-fields.ts";
@@ -24,8 +25,8 @@ export function checkModels(config: ConfigFile, { named, usable }: Providers, co
     checkProviderIsNamed(model, path, context);
     checkProvider(model.provider, `${path}.provider`, named, context);
     checkDialect(model.dialect, model.provider, `${path}.dialect`, usable, context);
-    checkPrice(model.price, `${path}.price`, context);
-    checkFallbacks(model, path, ids, context);
+    checkPrice(model.price, `${path}.price`, model, context);
+    checkFallbacks(model, path, models, context);
     checkAllowed(model, path, context);
     warnOfMisspelledCapabilities(model, path, context);
     checkDeployments(model, path, { named, usable }, context);
@@ -131,9 +132,11 @@ function checkDialect(
   problems.add(path, `provider "${provider}" does not speak "${dialect}", only ${spoken.join(", ")}`);
 }
 
-function checkPrice(price: ModelConfig["price"], path: string, context: LoadContext): void {
+function checkPrice(price: ModelConfig["price"], path: string, model: ModelConfig, context: LoadContext): void {
   if (price === undefined || typeof price !== "object") return;
+  if (usesOf(model).some((use) => producesText.has(use))) requireTokenPrices(price, path, context);
   checkTokenPrice(price, path, context);
+  if (typeof price.images === "object") checkDecimals(price.images, `${path}.images`, context);
   if (typeof price.tiers !== "object") return;
   for (const [tier, rates] of Object.entries(price.tiers)) {
     const at = `${path}.tiers.${tier}`;
@@ -146,7 +149,20 @@ function checkPrice(price: ModelConfig["price"], path: string, context: LoadCont
   }
 }
 
-function checkTokenPrice(price: TokenPriceConfig, path: string, context: LoadContext): void {
+/** Models that are charged for what they read and what they write. */
+const producesText: ReadonlySet<ModelUse> = new Set<ModelUse>(["generation", "completions"]);
+
+function usesOf({ serves }: ModelConfig): readonly ModelUse[] {
+  return Array.isArray(serves) ? serves : usualUses;
+}
+
+function requireTokenPrices(price: object, path: string, { problems }: LoadContext): void {
+  for (const name of ["input", "output"]) {
+    if (!(name in price)) problems.add(`${path}.${name}`, `missing; it must be a number, in USD per million tokens`);
+  }
+}
+
+function checkTokenPrice(price: object & Pick<TokenPriceConfig, "long_context">, path: string, context: LoadContext): void {
   checkDecimals(price, path, context);
   const { long_context: long } = price;
   if (typeof long === "object") checkDecimals(long, `${path}.long_context`, context);
@@ -166,16 +182,19 @@ function checkDecimals(prices: object, path: string, { problems }: LoadContext):
 function checkFallbacks(
   model: ModelConfig,
   path: string,
-  ids: ReadonlySet<string>,
+  models: readonly ModelConfig[],
   { problems }: LoadContext,
 ): void {
   if (!Array.isArray(model.fallbacks) || !problems.isValidAt(`${path}.fallbacks`)) return;
   for (const [index, fallback] of model.fallbacks.entries()) {
     const at = `${path}.fallbacks[${index}]`;
+    const other = models.find(({ id }) => id === fallback);
+    const unserved = other === undefined ? [] : usesOf(model).filter((use) => !usesOf(other).includes(use));
     if (fallback === model.id) problems.add(at, "a model cannot be its own fallback");
-    else if (!ids.has(fallback)) {
-      problems.add(at, `there is no model "${fallback}"${didYouMean(fallback, ids)}`);
-    }
+    else if (other === undefined) {
+      const suggestion = didYouMean(fallback, new Set(models.map(({ id }) => id)));
+      problems.add(at, `there is no model "${fallback}"${suggestion}`);
+    } else if (unserved.length > 0) problems.add(at, `"${fallback}" does not serve ${unserved.join(", ")}`);
   }
 }
 
@@ -191,6 +210,6 @@ function checkDeployments(
     checkProvider(deployment.provider, `${at}.provider`, named, context);
     const dialect = deployment.dialect ?? model.dialect;
     checkDialect(dialect, deployment.provider, `${at}.dialect`, usable, context);
-    checkPrice(deployment.price, `${at}.price`, context);
+    checkPrice(deployment.price, `${at}.price`, model, context);
   }
 }

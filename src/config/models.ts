@@ -1,5 +1,7 @@
 import { assert } from "../base/assert.ts";
 import { type HostedToolName, hostedToolNames } from "../base/hosted-tools.ts";
+import { meteredUnits, type UnitName, unitNames } from "../base/metered-units.ts";
+import { usualUses } from "../base/model-uses.ts";
 import { picoUsdPerToken } from "../base/money.ts";
 import { vendorOf } from "../vendors/registry.ts";
 import type { ProviderSettings } from "../vendors/settings.ts";
@@ -80,9 +82,11 @@ function buildModel(
       ownedBy: model.owned_by ?? first.provider,
       createdSeconds: model.created ?? defaults.modelCreatedSeconds,
       public: model.public ?? true,
+      serves: model.serves ?? usualUses,
       free: model.free ?? false,
       contextWindow: model.context_window ?? null,
       maxOutputTokens: model.max_output_tokens ?? null,
+      imageTokensMax: model.image_tokens_max ?? null,
       price,
       allow: model.allow ?? [],
       capabilities: model.capabilities ?? {},
@@ -154,15 +158,38 @@ function dialectsOf(
 
 function buildPrice(price: PriceConfig | undefined): Price | null {
   if (price === undefined) return null;
-  const { audio_input: audioInput, audio_output: audioOutput, tiers } = price;
+  const { input = 0, output = 0, tiers } = price;
   const calls = buildCallPrices(price);
+  const units = buildUnitPrices(price);
   return {
-    ...buildTokenPrice(price),
-    ...(audioInput === undefined ? {} : { audioInput: wholePico(audioInput) }),
-    ...(audioOutput === undefined ? {} : { audioOutput: wholePico(audioOutput) }),
+    ...buildTokenPrice({ ...price, input, output }),
+    ...(price.audio_input === undefined ? {} : { audioInput: wholePico(price.audio_input) }),
+    ...(price.audio_output === undefined ? {} : { audioOutput: wholePico(price.audio_output) }),
+    ...(price.image_input === undefined ? {} : { imageInput: wholePico(price.image_input) }),
+    ...(price.image_output === undefined ? {} : { imageOutput: wholePico(price.image_output) }),
+    ...(Object.keys(units).length === 0 ? {} : { units }),
     ...(Object.keys(calls).length === 0 ? {} : { calls }),
     ...(tiers === undefined ? {} : { tiers: mapValues(tiers, buildTokenPrice) }),
+    ...(price.input === undefined || price.output === undefined ? { names: Object.keys(price) } : {}),
   };
+}
+
+/** Images may have a price for each quality and size; `*` is that of all others. */
+function buildUnitPrices(price: PriceConfig): Record<string, number> {
+  const units: Record<string, number> = {};
+  for (const name of unitNames) {
+    const stated = price[name];
+    const prices = typeof stated === "number" ? { "*": stated } : (stated ?? {});
+    for (const [variant, usd] of Object.entries(prices)) {
+      units[variant === "*" ? name : `${name}.${variant}`] = unitPico(name, usd);
+    }
+  }
+  return units;
+}
+
+/** `wholePico` expects USD per million, hence the factor. */
+function unitPico(name: UnitName, usd: number): number {
+  return wholePico(usd) * (1_000_000 / meteredUnits[name].per);
 }
 
 function buildTokenPrice(price: TokenPriceConfig): TokenPrice {

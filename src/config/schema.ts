@@ -1,4 +1,4 @@
-import { type Static, Type } from "@sinclair/typebox";
+import { type Static, type TObject, Type } from "@sinclair/typebox";
 import { mapSwitches } from "../base/route-switches.ts";
 import { defaults, logLevels } from "./defaults.ts";
 import { adminSchema } from "./schema/admin.ts";
@@ -259,5 +259,5 @@ export type ProviderConfig = Static<typeof providerSchema>;
 export type ModelConfig = Static<typeof modelSchema>;
 export type DeploymentConfig = Static<typeof deploymentSchema>;
 export type PriceConfig = Static<typeof priceSchema>;
-export type TokenPriceConfig = Pick<PriceConfig, keyof typeof tokenPrices>;
+export type TokenPriceConfig = Static<TObject<typeof tokenPrices>>;
 export type TimeoutsConfig = Static<typeof timeoutsSchema>;

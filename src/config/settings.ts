@@ -1,4 +1,5 @@
 import type { HostedToolName } from "../base/hosted-tools.ts";
+import type { ModelUse } from "../base/model-uses.ts";
 import type { SwitchedRoutes } from "../base/route-switches.ts";
 import type { ProviderDialectName } from "../dialects/registry.ts";
 
@@ -123,6 +124,12 @@ export interface TokenPrice extends TokenRates {
 export interface Price extends TokenPrice {
   readonly audioInput?: number;
   readonly audioOutput?: number;
+  readonly imageInput?: number;
+  readonly imageOutput?: number;
+  /** Whole pico-USD for one of a unit that is no token; by quality and size as `images.high/1024x1024`. */
+  readonly units?: Readonly<Record<string, number>>;
+  /** The names that it has in the configuration, where `input` or `output` is not among them; these are 0 then. */
+  readonly names?: readonly string[];
   /** Whole pico-USD per call of a hosted tool. */
   readonly calls?: { readonly [Name in HostedToolName]?: number };
   /** By service tier, except for the default one. */
@@ -158,9 +165,12 @@ export interface ModelSettings {
   readonly ownedBy: string;
   readonly createdSeconds: number;
   readonly public: boolean;
+  readonly serves: readonly ModelUse[];
   readonly free: boolean;
   readonly contextWindow: number | null;
   readonly maxOutputTokens: number | null;
+  /** The most that one image may take; null if that is not known. */
+  readonly imageTokensMax: number | null;
   readonly price: Price | null;
   /** Fields that pass although they may cost something that has no price here. */
   readonly allow: readonly string[];

@@ -43,6 +43,8 @@ export function model(id: string, changes: Partial<ModelSettings> = {}): ModelSe
     listAliases: true,
     displayName: null,
     tagline: null,
+    serves: ["generation"],
+    imageTokensMax: null,
     ownedBy: "openai",
     createdSeconds: 1_700_000_000,
     public: true,

@@ -163,6 +163,8 @@ function modelsAt(places: readonly Place[], fallbacks: readonly string[]): Model
     listAliases: true,
     displayName: null,
     tagline: null,
+    serves: ["generation"] as const,
+    imageTokensMax: null,
     ownedBy: "test",
     createdSeconds: 0,
     public: true,

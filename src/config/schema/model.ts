@@ -1,4 +1,5 @@
-import { Type } from "@sinclair/typebox";
+import { type TUnsafe, Type } from "@sinclair/typebox";
+import { type ModelUse, modelUses, usualUses } from "../../base/model-uses.ts";
 import { affinities, cacheSettings, defaults } from "../defaults.ts";
 import { closed, dialect, maxTokensField, modelTimeoutsSchema } from "./parts.ts";
 import { priceSchema } from "./price.ts";
@@ -43,6 +44,9 @@ export const deploymentSchema = Type.Object(
   closed,
 );
 
+// The cast holds because the list is that of the type.
+const use = Type.Union(modelUses.map((name) => Type.Literal(name))) as unknown as TUnsafe<ModelUse>;
+
 const capability = (description: string) => Type.Optional(Type.Boolean({ description }));
 
 /** Clients are shown other names too, which mean something to them alone. */
@@ -71,6 +75,14 @@ export const modelSchema = Type.Object(
     ),
     list_aliases: Type.Optional(
       Type.Boolean({ default: true, description: "Whether `GET /v1/models` has the aliases too." }),
+    ),
+    serves: Type.Optional(
+      Type.Array(use, {
+        minItems: 1,
+        uniqueItems: true,
+        default: usualUses,
+        description: "What it may be asked for. Requests for anything else are refused.",
+      }),
     ),
     provider: Type.Optional(
       Type.String({
@@ -112,6 +124,13 @@ export const modelSchema = Type.Object(
         minimum: 1,
         maximum: maxTokens,
         description: "The most that it produces for one request.",
+      }),
+    ),
+    image_tokens_max: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: maxTokens,
+        description: "Tokens of one image at its highest quality and size, for the hold.",
       }),
     ),
     price: Type.Optional(priceSchema),

@@ -1,5 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { forEachTool } from "../../base/hosted-tools.ts";
+import { meteredUnits } from "../../base/metered-units.ts";
 import { closed } from "./parts.ts";
 
 const usdPerMillion = (description: string) => Type.Number({ description, minimum: 0, maximum: 1_000_000 });
@@ -39,11 +40,31 @@ const usdPerThousandCalls = Type.Optional(
   }),
 );
 
+const usdPer = (unit: keyof typeof meteredUnits) =>
+  Type.Number({ description: meteredUnits[unit].description, minimum: 0, maximum: 1_000_000 });
+
+/** By `quality/size`; `*` is for all others. */
+const imagePrices = Type.Record(Type.String({ pattern: "^(?:\\*|[a-z0-9]+/[a-z0-9]+)$" }), usdPer("images"), {
+  ...closed,
+  description: 'USD per image by quality and size, such as `"high/1024x1024"`, and `"*"` for any other.',
+});
+
+/** `input` and `output` are only required of models that generate (check-models.ts). */
 export const priceSchema = Type.Object(
   {
     ...tokenPrices,
+    input: Type.Optional(tokenRates.input),
+    output: Type.Optional(tokenRates.output),
     audio_input: Type.Optional(usdPerMillion("USD per million tokens of audio input.")),
     audio_output: Type.Optional(usdPerMillion("USD per million tokens of audio output.")),
+    image_input: Type.Optional(usdPerMillion("USD per million tokens of image input.")),
+    image_output: Type.Optional(usdPerMillion("USD per million tokens of image output.")),
+    images: Type.Optional(Type.Union([usdPer("images"), imagePrices])),
+    characters: Type.Optional(usdPer("characters")),
+    audio_minutes: Type.Optional(usdPer("audio_minutes")),
+    speech_minutes: Type.Optional(usdPer("speech_minutes")),
+    search_units: Type.Optional(usdPer("search_units")),
+    requests: Type.Optional(usdPer("requests")),
     ...forEachTool(usdPerThousandCalls),
     tiers: Type.Optional(
       Type.Record(Type.String({ pattern: "^[a-z0-9][a-z0-9_.-]*$" }), Type.Object(tokenPrices, closed), {
