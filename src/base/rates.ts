@@ -79,7 +79,8 @@ export function costNano(
   // No term is negative, so if the sum is a safe integer, every step was exact.
   if (Number.isSafeInteger(sum)) return nanoFromPicoUsd(sum, microUsdPerCredit);
   let exact = 0n;
-  for (const [name, count] of Object.entries(quantities)) exact += inParts(count) * BigInt(picoUsd[name] ?? 0);
+  for (const [name, count] of Object.entries(quantities))
+    exact += inParts(count) * BigInt(picoUsd[name] ?? 0);
   return nanoFromPicoUsd(exact, microUsdPerCredit, microsecondsPerMinute);
 }
 

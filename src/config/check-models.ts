@@ -132,7 +132,12 @@ function checkDialect(
   problems.add(path, `provider "${provider}" does not speak "${dialect}", only ${spoken.join(", ")}`);
 }
 
-function checkPrice(price: ModelConfig["price"], path: string, model: ModelConfig, context: LoadContext): void {
+function checkPrice(
+  price: ModelConfig["price"],
+  path: string,
+  model: ModelConfig,
+  context: LoadContext,
+): void {
   if (price === undefined || typeof price !== "object") return;
   if (usesOf(model).some((use) => producesText.has(use))) requireTokenPrices(price, path, context);
   checkTokenPrice(price, path, context);
@@ -158,11 +163,16 @@ function usesOf({ serves }: ModelConfig): readonly ModelUse[] {
 
 function requireTokenPrices(price: object, path: string, { problems }: LoadContext): void {
   for (const name of ["input", "output"]) {
-    if (!(name in price)) problems.add(`${path}.${name}`, `missing; it must be a number, in USD per million tokens`);
+    if (!(name in price))
+      problems.add(`${path}.${name}`, `missing; it must be a number, in USD per million tokens`);
   }
 }
 
-function checkTokenPrice(price: object & Pick<TokenPriceConfig, "long_context">, path: string, context: LoadContext): void {
+function checkTokenPrice(
+  price: object & Pick<TokenPriceConfig, "long_context">,
+  path: string,
+  context: LoadContext,
+): void {
   checkDecimals(price, path, context);
   const { long_context: long } = price;
   if (typeof long === "object") checkDecimals(long, `${path}.long_context`, context);

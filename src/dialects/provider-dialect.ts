@@ -77,6 +77,8 @@ export interface DialectPaths {
   readonly generate: RequestTarget;
   /** Null if the dialect has no such request. */
   readonly countTokens: RequestTarget | null;
+  /** Of all others, which have a method each; absent if the dialect has none. */
+  readonly metered?: RequestTarget;
 }
 
 /** A function if the model and the form of the answer are part of the target. */
@@ -85,6 +87,8 @@ export type RequestTarget = string | ((request: TargetedRequest) => string);
 export interface TargetedRequest {
   readonly model: string;
   readonly stream: boolean;
+  /** The name of a metered request. */
+  readonly method?: string;
 }
 
 /** How a provider is asked to count the input of a request. */

@@ -4,6 +4,7 @@ import type { Clock } from "../base/clock.ts";
 import type { GatewayError } from "../base/errors.ts";
 import type { ExtraUsage } from "../base/extra-usage.ts";
 import { newId } from "../base/id.ts";
+import type { Quantities } from "../base/rates.ts";
 import { shownModel } from "../base/shown-model.ts";
 import type { TraceContext } from "../base/trace-context.ts";
 import { unknownModelIn } from "../base/unknown-model.ts";
@@ -62,6 +63,8 @@ export class Exchange {
   usage: Usage | null = null;
   basis: UsageBasis | null = null;
   listCostNano: number | null = null;
+  /** What it was charged for; null before. */
+  quantities: Quantities | null = null;
   /** Answered with a stored response: free, and in no report. */
   isReplayed = false;
   /** Why an answer broke off after it had begun. */
@@ -71,6 +74,8 @@ export class Exchange {
   /** Fields of the request that the provider was not sent: by the translation, and for want of a price. */
   dropped: readonly string[] = [];
   withheld: readonly string[] = [];
+  /** Set if the answer is charged and kept although the client has left: then only the gateway ends it. */
+  outlivesClient = false;
   /** Of a generation; null if it belongs to no trace. */
   trace: TraceContext | null = null;
 
@@ -143,9 +148,13 @@ export class Exchange {
     return this.#endedBy;
   }
 
-  /** True if the client has left, or the gateway has ended the exchange. */
+  get hasClientLeft(): boolean {
+    return this.call.request.signal.aborted;
+  }
+
+  /** True if nobody wants the answer any more: the client has left, or the gateway has ended the exchange. */
   get isOver(): boolean {
-    return this.#endedBy !== null || this.call.request.signal.aborted;
+    return this.#endedBy !== null || (!this.outlivesClient && this.hasClientLeft);
   }
 
   /** Fires when the exchange is over. Created on first use, which most exchanges never need. */
@@ -158,7 +167,8 @@ export class Exchange {
     const ending = new AbortController();
     const client = this.call.request.signal;
     if (this.#endedBy !== null) ending.abort(this.#endedBy);
-    else if (client.aborted) ending.abort(client.reason);
+    if (this.#endedBy !== null || this.outlivesClient) return ending;
+    if (client.aborted) ending.abort(client.reason);
     else client.addEventListener("abort", () => ending.abort(client.reason), { once: true });
     return ending;
   }

@@ -1,4 +1,5 @@
 import { assert } from "../base/assert.ts";
+import { unitsOf } from "../base/metered-units.ts";
 import { nanoPerCredit } from "../base/money.ts";
 import { requestIdHeaders } from "../dialects/errors/envelope.ts";
 import { addOwnRateLimit } from "../dialects/rate-limit-headers.ts";
@@ -54,6 +55,8 @@ export function addCostHeaders(
   const { hold } = exchange;
   assert(hold !== null, "what was charged was held before");
   headers["x-sluice-cost"] = costText(exchange, key);
+  const units = exchange.quantities === null ? null : unitsOf(exchange.quantities);
+  if (units !== null) headers["x-sluice-units"] = `${units.kind}=${Number(units.amount.toFixed(6))}`;
   const remaining = gateway.accounts.remaining(hold);
   // Without a limit there is nothing to tell.
   if (!Number.isFinite(remaining)) return;

@@ -2,6 +2,7 @@ import { keyModes, modeOrigins } from "../base/key-attributes.ts";
 import { type ClientDialectName, clientDialect, clientDialectNames } from "../dialects/registry.ts";
 import { countTokensOperation } from "./count-tokens.ts";
 import { generate } from "./generate.ts";
+import { meteredOperations } from "./metered/operations.ts";
 import { listModelsOperation, showModelOperation } from "./models.ts";
 import { chargedCodes, chargedHeaders, type ServedOperation, type ServedRoute } from "./served-operation.ts";
 import { usageOperation } from "./usage-summary.ts";
@@ -13,6 +14,7 @@ export const operations: readonly ServedOperation[] = [
   ...clientDialectNames.map(generation),
   countTokensOperation,
   usageOperation,
+  ...meteredOperations,
 ];
 
 /** Every operation on both origins. */

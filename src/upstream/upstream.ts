@@ -2,6 +2,7 @@ import type { AttemptRecord } from "../base/attempt.ts";
 import type { DeploymentSettings, ModelSettings } from "../config/settings.ts";
 import type { ClientDialectName } from "../dialects/registry.ts";
 import type { Prepared, Provider } from "../vendors/provider.ts";
+import type { Head } from "../wire/transfer.ts";
 
 /** No model writes an answer larger than this. Streams that reach the client as they come have no such limit. */
 export const maxWholeBytes = 64 * 1024 * 1024;
@@ -79,6 +80,8 @@ export interface Opened {
   readonly answeredAfterMs: number;
   /** Those of the provider's headers that may reach the client. */
   readonly headers: Readonly<Record<string, string>>;
+  /** The provider's own; null before it has answered. */
+  readonly head: Pick<Head, "get"> | null;
   /** The whole body, if the answer is not a stream. */
   bytes(): Uint8Array;
   /** The same as it came, for one that takes long to join. */

@@ -11,6 +11,8 @@ export interface Prepared {
   readonly dialect: ProviderDialectName;
   /** What it asks for: one of the paths that a dialect has. */
   readonly purpose: keyof DialectPaths;
+  /** Its name, if it is metered: the end of its path, or what the vendor puts there. */
+  readonly method?: string;
   /** The provider's name for it. Some vendors put it into the request's target. */
   readonly model: string;
   readonly stream: boolean;

@@ -43,6 +43,8 @@ export interface Vendor {
   /** What the provider's settings add to every translated request. */
   requestFields?(options: ProviderOptions, dialect: ProviderDialectName): JsonObject;
   readonly baseUrl: BaseUrlRules;
+  /** The formats of metered requests that a model takes, of which a route has one or none. Absent if there are none. */
+  meteredFormats?(name: string, settings: ProviderSettings): readonly string[];
   /**
    * What the vendor wants changed in bodies of a dialect. Null if it takes them as they are with these settings: they are
    * not even parsed then.

@@ -77,8 +77,8 @@ describe("paths", () => {
       expect(response.status).toBe(404);
       expect(error.message).toStartWith(`There is nothing at POST ${path}; use ${right}. The base URL of `);
     }
-    const elsewhere = await (await sluice.request("/v1/embeddings", { body })).text();
-    expect(elsewhere).toContain("There is nothing at POST /v1/embeddings.");
+    const elsewhere = await (await sluice.request("/v1/unknown", { body })).text();
+    expect(elsewhere).toContain("There is nothing at POST /v1/unknown.");
   });
 
   test("that nobody knows answer in the format of the client, as its headers tell", async () => {

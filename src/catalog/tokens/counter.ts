@@ -1,7 +1,8 @@
 import { startDeadline } from "../../base/deadline.ts";
+import { GatewayError } from "../../base/errors.ts";
 import { startThread } from "../../base/start-thread.ts";
 import { parseModelInput } from "./model-input.ts";
-import type { Countable, CountDone, CountJob } from "./worker.ts";
+import type { Countable, CountJob, DecodeJob, JobDone } from "./worker.ts";
 
 export interface TokenCounterOptions {
   /** How long a count may take, including loading, before a rough count is returned instead. */
@@ -11,8 +12,8 @@ export interface TokenCounterOptions {
 }
 
 interface Waiting {
-  readonly resolve: (tokens: number) => void;
-  readonly job: CountJob;
+  /** With null if the worker has not answered in time, or is gone. */
+  readonly settle: (done: JobDone | null) => void;
   readonly cancelDeadline: () => void;
 }
 
@@ -61,6 +62,15 @@ export class TokenCounter {
   /** The same with the most that large attachments, and members of the body that are not known here, may add. */
   readonly requestAtMost = (body: Uint8Array): Promise<number> => this.#count(body, true);
 
+  /** The texts of tokens of OpenAI's older encoding; null if one is unknown. Rejects if nobody could look. */
+  readonly decode = (ids: readonly (readonly number[])[]): Promise<readonly string[] | null> => {
+    const worker = this.#waiting.size < maxWaiting ? this.#ensureWorker() : null;
+    if (worker === null) return Promise.reject(notDecoded());
+    return new Promise((resolve, reject) => {
+      this.#give(worker, { ids }, (done) => (done === null ? reject(notDecoded()) : resolve(done.texts)));
+    });
+  };
+
   /** Ends the thread. The next count starts it again. */
   stop(): void {
     this.#worker?.terminate();
@@ -76,13 +86,19 @@ export class TokenCounter {
   #count(what: Countable, isAtMost = false): Promise<number> {
     const worker = this.#waiting.size < maxWaiting ? this.#ensureWorker() : null;
     if (worker === null) return Promise.resolve(roughCount(what, isAtMost));
-    this.#nextId += 1;
-    const job: CountJob = { id: this.#nextId, what, isAtMost, budgetMs: workerBudgetMs };
     return new Promise((resolve) => {
-      const cancelDeadline = startDeadline(this.#deadlineMs, () => this.#settle(job.id, null));
-      this.#waiting.set(job.id, { resolve, job, cancelDeadline });
-      worker.postMessage(job);
+      this.#give(worker, { what, isAtMost, budgetMs: workerBudgetMs }, (done) =>
+        resolve(done?.tokens ?? roughCount(what, isAtMost)),
+      );
     });
+  }
+
+  #give(worker: Worker, job: Omit<CountJob, "id"> | Omit<DecodeJob, "id">, settle: Waiting["settle"]): void {
+    this.#nextId += 1;
+    const id = this.#nextId;
+    const cancelDeadline = startDeadline(this.#deadlineMs, () => this.#settle(id, null));
+    this.#waiting.set(id, { settle, cancelDeadline });
+    worker.postMessage({ id, ...job });
   }
 
   #ensureWorker(): Worker | null {
@@ -90,7 +106,7 @@ export class TokenCounter {
     if (this.#worker !== null) return this.#worker;
     try {
       const worker = this.#startWorker();
-      worker.onmessage = ({ data }: MessageEvent<CountDone>) => this.#settle(data.id, data.tokens);
+      worker.onmessage = ({ data }: MessageEvent<JobDone>) => this.#settle(data.id, data);
       worker.onerror = () => this.stop();
       worker.unref();
       this.#worker = worker;
@@ -109,14 +125,17 @@ export class TokenCounter {
     this.#idleTimer.unref();
   }
 
-  #settle(id: number, tokens: number | null): void {
+  #settle(id: number, done: JobDone | null): void {
     const waiting = this.#waiting.get(id);
     if (waiting === undefined) return;
     this.#waiting.delete(id);
     waiting.cancelDeadline();
-    const { what, isAtMost } = waiting.job;
-    waiting.resolve(tokens ?? roughCount(what, isAtMost));
+    waiting.settle(done);
   }
+}
+
+function notDecoded(): GatewayError {
+  return new GatewayError("service_unavailable", "The gateway could not read the tokens; try again shortly.");
 }
 
 /** Larger bodies are not parsed here, because that would block the event loop. */

@@ -14,16 +14,33 @@ export interface CountJob {
   readonly budgetMs: number;
 }
 
-export interface CountDone {
+/** Turns ids of tokens into text. */
+export interface DecodeJob {
+  readonly id: number;
+  readonly ids: readonly (readonly number[])[];
+}
+
+export interface JobDone {
   readonly id: number;
   /** Null if it could not be counted. */
   readonly tokens: number | null;
+  /** Null if one of the ids is unknown. */
+  readonly texts: readonly string[] | null;
 }
 
-self.onmessage = ({ data: job }: MessageEvent<CountJob>) => {
-  const done: CountDone = { id: job.id, tokens: tokensOf(job) };
+self.onmessage = async ({ data: job }: MessageEvent<CountJob | DecodeJob>) => {
+  const done: JobDone =
+    "ids" in job
+      ? { id: job.id, tokens: null, texts: await textsOf(job) }
+      : { id: job.id, tokens: tokensOf(job), texts: null };
   self.postMessage(done);
 };
+
+/** Loads an encoding of its own, which few gateways ever need. */
+async function textsOf({ ids }: DecodeJob): Promise<readonly string[] | null> {
+  const { decodeTexts } = await import("./decode.ts");
+  return decodeTexts(ids);
+}
 
 function tokensOf({ what, isAtMost, budgetMs }: CountJob): number | null {
   try {

@@ -16,6 +16,7 @@ const provider: ProviderDialect = {
   paths: {
     generate: ({ model, stream }) => `${modelPath(model)}/${stream ? "converse-stream" : "converse"}`,
     countTokens: ({ model }) => `${modelPath(model)}/count-tokens`,
+    metered: ({ model, method }) => `${modelPath(model)}/${method}`,
   },
   countTokens: {
     writeRequest: ({ messages, system, toolConfig }) => ({

@@ -70,7 +70,7 @@ const provider: ProviderDialect = {
   name: "chat",
   richness: 1,
   takesStopSequences: true,
-  paths: { generate: "/chat/completions", countTokens: null },
+  paths: { generate: "/chat/completions", countTokens: null, metered: ({ method }) => `/${method}` },
   requestHeaders,
   ...figures,
   smallRequest: (question, { upstreamModel: model, maxTokensField, maxOutputTokens }) => ({

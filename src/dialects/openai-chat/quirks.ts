@@ -1,5 +1,5 @@
 /**
- * How servers with OpenAI's chat API differ from it, where a translated request must take account of it. What can be seen
+ * How servers with OpenAI's API differ from it, where a request must take account of it. What can be seen
  * in an answer (reasoning outside of `completion_tokens`, usage in odd places) is noticed there and needs no name.
  */
 export const quirks = {
@@ -15,6 +15,9 @@ export const quirks = {
   thinking_switch: '`thinking: {"type": "enabled" | "disabled"}` stands in for `reasoning_effort`.',
   alternate: "Messages of user and assistant must alternate, so neighbours of one role are joined.",
   split_choices: "One answer may be split into several choices.",
+  output_dimension: "`dimensions` of embeddings is called `output_dimension`.",
+  no_float: "`encoding_format` of embeddings may not be `float`, which comes where nothing is asked for.",
+  cohere_embed: "Embeddings are at `/embed`, in Cohere's own format.",
 } as const;
 
 export type Quirk = keyof typeof quirks;

@@ -7,6 +7,7 @@ import type { ValidationOptions } from "../client-dialect.ts";
 import { hasMoreValues } from "../json/count-values.ts";
 import { brokenJson, type JsonSpans, maxDepth, scanTopLevel } from "../json/json-spans.ts";
 import { type TruncatedJson, truncateJson } from "../json/truncated-json.ts";
+import { type MeteredRouteName, meteredRoute, meteredRouteNames } from "../metered/registry.ts";
 import { type ClientDialectName, clientDialect, clientDialectNames } from "../registry.ts";
 import { compiled } from "./compiled.ts";
 import { explain } from "./explain.ts";
@@ -17,7 +18,7 @@ const otherRequests = {
 } as const satisfies Readonly<Record<string, RequestForm>>;
 
 /** What a body is validated as. A string, so that it can be sent to a worker. */
-export type RequestKind = ClientDialectName | keyof typeof otherRequests;
+export type RequestKind = ClientDialectName | keyof typeof otherRequests | MeteredRouteName;
 
 interface RequestForm {
   readonly dialect: ClientDialectName;
@@ -27,6 +28,9 @@ interface RequestForm {
 const forms: ReadonlyMap<string, RequestForm> = new Map<string, RequestForm>([
   ...clientDialectNames.map((dialect) => [dialect, { ...clientDialect(dialect), dialect }] as const),
   ...Object.entries(otherRequests),
+  ...meteredRouteNames.map(
+    (name) => [name, { dialect: "chat", requestSchema: () => meteredRoute(name).requestSchema }] as const,
+  ),
 ]);
 
 function formOf(kind: RequestKind): RequestForm {

@@ -20,7 +20,7 @@ import { believe } from "./believe.ts";
 import type { Produced } from "./produced.ts";
 
 /** Counts tokens locally; never rejects. */
-export type LocalCounts = Pick<TokenCounter, "text" | "request" | "requestAtMost">;
+export type LocalCounts = Pick<TokenCounter, "text" | "request" | "requestAtMost" | "decode">;
 
 /** What is known of the call's tokens when it ends. */
 export interface Evidence {
@@ -31,6 +31,8 @@ export interface Evidence {
   /** Only called if the provider's figures do not suffice. */
   produced(): Produced;
   readonly requestBytes: Uint8Array;
+  /** Counts the input, where it is not that of a generation. */
+  countInput?(): Promise<number>;
 }
 
 /** What is charged, what that rests on, and what it was taken from. */
@@ -168,8 +170,12 @@ export class Bill {
     const produced = isOutputSure(reported, evidence)
       ? 0
       : await evidence.produced().count(terms.tokens.text);
-    const input = reported.isInputDoubtful === true ? await terms.tokens.request(evidence.requestBytes) : 0;
+    const input = reported.isInputDoubtful === true ? await this.#countInput(evidence) : 0;
     return atLeast(reported, Math.min(input, held.input), Math.min(produced, held.output));
+  }
+
+  #countInput(evidence: Evidence): Promise<number> {
+    return evidence.countInput?.() ?? this.#parts.terms.tokens.request(evidence.requestBytes);
   }
 
   #charge(
@@ -183,6 +189,7 @@ export class Bill {
     exchange.basis = basis;
     const charge = this.#chargeFor(usage);
     exchange.listCostNano = charge.listCostNano;
+    exchange.quantities = charge.quantities;
     const ending = this.#endingOf(outcome, status);
     const settling = terms.accounts.settle(hold, {
       ...charge,

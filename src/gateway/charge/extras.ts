@@ -1,5 +1,6 @@
 import { type ExtraUsage, noCalls, nothingReported, type ReportedExtras } from "../../base/extra-usage.ts";
 import { type HostedToolName, hostedToolNames, type ToolCalls } from "../../base/hosted-tools.ts";
+import type { Quantities } from "../../base/rates.ts";
 import { isUsualTier, type Tiers, tierFields } from "../../base/service-tiers.ts";
 import { ownTierPrice } from "../../catalog/extra-price.ts";
 import type { Price } from "../../config/settings.ts";
@@ -57,8 +58,32 @@ export function usedExtras(
   const believed = believedCalls(reported?.calls ?? noCalls, asked?.most.calls ?? noCalls);
   const calls = withLeast(believed, asked?.least ?? noCalls);
   const { audioInputTokens = 0, audioOutputTokens = 0 } = reported ?? {};
+  const metered = meteredExtras(reported ?? nothingReported, asked?.most.units ?? {});
   const isNothing = tiers.length === 0 && calls === noCalls && audioInputTokens + audioOutputTokens === 0;
-  return isNothing ? null : { tiers, calls, audioInputTokens, audioOutputTokens };
+  return isNothing && metered === null
+    ? null
+    : { tiers, calls, audioInputTokens, audioOutputTokens, ...metered };
+}
+
+/** What only metered routes report; null for nothing. */
+function meteredExtras(reported: ReportedExtras, held: Quantities): Partial<ExtraUsage> | null {
+  const { imageInputTokens, imageOutputTokens, units } = reported;
+  if (imageInputTokens === undefined && imageOutputTokens === undefined && units === undefined) return null;
+  return {
+    ...(imageInputTokens === undefined ? {} : { imageInputTokens }),
+    ...(imageOutputTokens === undefined ? {} : { imageOutputTokens }),
+    ...(units === undefined ? {} : { units: believedUnits(units, held) }),
+  };
+}
+
+/** As with calls, a count that cannot be is at most what the hold allowed for. */
+function believedUnits(reported: Quantities, held: Quantities): Quantities {
+  return Object.fromEntries(
+    Object.entries(reported).map(([name, amount]) => {
+      const most = held[name] ?? 0;
+      return [name, amount > Math.max(mostCalls, most) ? most : amount];
+    }),
+  );
 }
 
 function without(dropped: readonly string[], asked: Tiers): Tiers {

@@ -20,6 +20,8 @@ export interface WantedHold {
   readonly requestBytes: Uint8Array;
   /** False if it has attachments whose tokens only the provider can count. */
   readonly canBeCounted: boolean;
+  /** Counts the input, where it is not that of a generation. */
+  countInput?(): Promise<number>;
 }
 
 /**
@@ -79,7 +81,7 @@ async function takeCounted(
   const fitsWithoutRequest =
     error instanceof TooLittle && amountOf(exchange, wanted, withoutRequest) < error.balance;
   if (!fitsWithoutRequest || !canBeCounted) throw error;
-  const counted = await gateway.tokens.requestAtMost(requestBytes);
+  const counted = await (wanted.countInput?.() ?? gateway.tokens.requestAtMost(requestBytes));
   const input = Math.min(storedInput + counted, atMost.input);
   return take(gateway, exchange, wanted, { ...atMost, input });
 }

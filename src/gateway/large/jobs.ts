@@ -6,6 +6,8 @@ import type { Source } from "../../dialects/client-dialect.ts";
 import type { JsonSpans } from "../../dialects/json/json-spans.ts";
 import type { BodyChanges } from "../../dialects/json/patch.ts";
 import type { ValuePath } from "../../dialects/json/remove-values.ts";
+import type { MeteredRouteName } from "../../dialects/metered/registry.ts";
+import type { AskedForm, MeteredAnswer, ReadMetered } from "../../dialects/metered/route.ts";
 import type { Address, AskedField, Reference } from "../../dialects/names/inspect-body.ts";
 import type { Target } from "../../dialects/provider-dialect.ts";
 import type { ClientDialectName, ProviderDialectName } from "../../dialects/registry.ts";
@@ -27,7 +29,7 @@ export type Job = RequestJob | ProviderJob;
 export type RequestJob = ReadJob | PatchJob | TranslateJob;
 
 /** What a provider has sent. */
-export type ProviderJob = AnswerJob | EventJob;
+export type ProviderJob = AnswerJob | MeteredJob | EventJob;
 
 /** Whom a request is read or prepared for. */
 export interface JobOwner {
@@ -74,6 +76,16 @@ export interface AnswerJob {
   readonly context: AnswerContext;
   /** The usage that the client is shown in place of what the provider has reported. */
   readonly shown: Usage | null;
+}
+
+/** Reads the answers of a metered route, and writes the client's. */
+export interface MeteredJob {
+  readonly type: "metered";
+  readonly route: MeteredRouteName;
+  /** The format's name. */
+  readonly format: string;
+  readonly answers: readonly MeteredAnswer[];
+  readonly asked: AskedForm;
 }
 
 /** Parses a large event of a stream. */
@@ -128,15 +140,22 @@ export interface AnswerResult {
   readonly items: readonly string[];
 }
 
-export type Result = ReadResult | PreparedResult | AnswerResult | ParsedEvent;
+/** A `ReadMetered` as data. */
+export interface MeteredResult extends Omit<ReadMetered, "written"> {
+  readonly written: Uint8Array | null;
+}
+
+export type Result = ReadResult | PreparedResult | AnswerResult | MeteredResult | ParsedEvent;
 
 export type ResultOf<J extends Job> = J extends ReadJob
   ? ReadResult
   : J extends AnswerJob
     ? AnswerResult
-    : J extends EventJob
-      ? ParsedEvent
-      : PreparedResult;
+    : J extends MeteredJob
+      ? MeteredResult
+      : J extends EventJob
+        ? ParsedEvent
+        : PreparedResult;
 
 export interface JobMessage {
   readonly id: number;

@@ -1,7 +1,9 @@
+import { assert } from "../../base/assert.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { sharedCopy } from "../../base/shared-bytes.ts";
 import { estimateInput, estimateTruncatedInput } from "../../catalog/estimate.ts";
 import { removeValues } from "../../dialects/json/remove-values.ts";
+import { meteredRoute } from "../../dialects/metered/registry.ts";
 import { openingHash } from "../../dialects/opening.ts";
 import { clientDialect, providerDialect } from "../../dialects/registry.ts";
 import { parseWhole } from "../../dialects/schema/validate.ts";
@@ -17,6 +19,8 @@ import type {
   AnswerJob,
   AnswerResult,
   Job,
+  MeteredJob,
+  MeteredResult,
   PatchJob,
   PreparedResult,
   ReadJob,
@@ -37,6 +41,8 @@ export function runJob(job: Job): Result {
       return translated(job);
     case "answer":
       return answer(job);
+    case "metered":
+      return metered(job);
     case "event":
       return parseLargeEvent(job.source);
   }
@@ -103,6 +109,12 @@ function answer({ bytes, form, context, shown }: AnswerJob): AnswerResult {
     extras,
     items: whole.items(),
   };
+}
+
+export function metered({ route, format, answers, asked }: Omit<MeteredJob, "type">): MeteredResult {
+  const read = meteredRoute(route).formats[format]?.read?.(answers, asked);
+  assert(read !== undefined, `${route} has the format ${format}`);
+  return { ...read, written: read.written === null ? null : shared(Buffer.from(read.written)) };
 }
 
 function translationFor({ client, toward, toolMapping, ...context }: AnswerContext): Translation {

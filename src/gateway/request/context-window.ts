@@ -13,7 +13,7 @@ export function refuseOverlongInput(
   model: ModelSettings,
   estimatedInput: number,
   bytes: Uint8Array,
-  tokens: LocalCounts,
+  tokens: Pick<LocalCounts, "request">,
 ): Promise<void> | undefined {
   const window = model.contextWindow;
   if (window === null || estimatedInput <= window) return undefined;
@@ -25,7 +25,7 @@ async function refuseBeyond(
   window: number,
   estimatedInput: number,
   bytes: Uint8Array,
-  tokens: LocalCounts,
+  tokens: Pick<LocalCounts, "request">,
 ): Promise<void> {
   const counted = Math.min(await tokens.request(bytes), estimatedInput);
   if (counted <= window * clearlyOver) return;

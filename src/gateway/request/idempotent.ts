@@ -17,7 +17,7 @@ export function claimIdempotency(
   exchange: Exchange,
   key: KeyRecord,
   idempotencyKey: string | null,
-  { bytes, large }: ClientRequest,
+  { bytes, large }: Pick<ClientRequest, "bytes" | "large">,
 ): Promise<Claimed> | Claimed {
   if (idempotencyKey === null) return nothingClaimed;
   const bodyHash = large?.bodyHash ?? Bun.SHA256.hash(bytes, "hex");

@@ -1,4 +1,5 @@
 import { GatewayError, invalidRequest } from "../../base/errors.ts";
+import type { JsonObject } from "../../base/json.ts";
 import { removeValues, type ValuePath } from "../../dialects/json/remove-values.ts";
 import { type RequestKind, truncateBody } from "../../dialects/schema/validate.ts";
 import type { BodyReservation } from "../../limits/body-budget.ts";
@@ -83,6 +84,13 @@ export async function withoutValues(
   }
   const shorter = removeValues(bytes, without);
   return new ClientRequest(shorter, checkRequest(shorter, expected));
+}
+
+/** The request with another body, which follows from its own. */
+export function rewritten(exchange: Exchange, body: JsonObject, kind: RequestKind): ClientRequest {
+  const bytes = Buffer.from(JSON.stringify(body));
+  const expected = expectedOf(exchange.call, kind, exchange.configured.settings.server.structure);
+  return new ClientRequest(bytes, checkRequest(bytes, expected));
 }
 
 class ClientBodyLimit implements BodyLimit {

@@ -1,5 +1,6 @@
 import { GatewayError, invalidRequest } from "../../base/errors.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
+import type { ModelUse } from "../../base/model-uses.ts";
 import { unknownModelMessage } from "../../base/unknown-model.ts";
 import { isEntitled } from "../../catalog/catalog.ts";
 import { estimateInput, estimateTruncatedInput, type InputEstimate } from "../../catalog/estimate.ts";
@@ -175,10 +176,18 @@ export function idempotencyKeyOf(call: ClientCall): string | null {
   throw invalidRequest("Idempotency-Key must have 1 to 255 characters.", "Idempotency-Key");
 }
 
-export function findModel({ catalog }: Configured, modelId: string): ModelSettings {
+/** Throws unless there is such a model, and it serves what it is asked for. */
+export function findModel(
+  { catalog }: Configured,
+  modelId: string,
+  use: ModelUse = "generation",
+): ModelSettings {
   const model = catalog.find(modelId);
-  if (model !== undefined) return model;
-  throw new GatewayError("model_not_found", unknownModelMessage(modelId), { param: "model" });
+  if (model === undefined) {
+    throw new GatewayError("model_not_found", unknownModelMessage(modelId), { param: "model" });
+  }
+  if (model.serves.includes(use)) return model;
+  throw invalidRequest(`${model.id} serves ${model.serves.join(", ")}, and not ${use}.`, "model");
 }
 
 export function refuseForbidden({ catalog }: Configured, key: KeyRecord, model: ModelSettings): void {

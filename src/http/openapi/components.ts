@@ -44,6 +44,10 @@ const headers: JsonObject = {
     description: "Whether the provider counted, or the gateway estimated.",
     schema: { type: "string", enum: ["exact", "estimate"] },
   },
+  "x-sluice-units": {
+    description: "What was charged beside tokens: `images=2`, `minutes=1.35`, `search_units=3`.",
+    schema: { type: "string" },
+  },
   "x-sluice-cost": {
     description: "What a whole answer cost: credits, or tokens of a token-mode key.",
     schema: { type: "number", minimum: 0 },

@@ -36,6 +36,7 @@ export class UpstreamCall implements Opened, Receiver, DeadlineOwner {
   streaming = false;
   outlivesClient = false;
   headers: Readonly<Record<string, string>> = {};
+  head: Head | null = null;
 
   readonly #context: CallContext;
   readonly #candidate: Candidate;
@@ -46,10 +47,8 @@ export class UpstreamCall implements Opened, Receiver, DeadlineOwner {
   readonly #begun = Promise.withResolvers<Failure | null>();
   #state: CallState = "awaits_head";
   #transfer: Transfer | null = null;
-  #refusalHead: Head | null = null;
   /** The content type says that the answer is JSON. */
   #isNamedJson = false;
-  /** The dialect of the request. */
   readonly #spoken: ProviderDialectName;
   #isPaused = false;
   /** Something of the stream has come since the last tick. */
@@ -90,8 +89,8 @@ export class UpstreamCall implements Opened, Receiver, DeadlineOwner {
   answered(head: Head): void {
     this.#deadlines.connected();
     this.status = head.status;
+    this.head = head;
     if (head.status !== 200) {
-      this.#refusalHead = head;
       this.#state = "refusal";
       return;
     }
@@ -292,7 +291,7 @@ export class UpstreamCall implements Opened, Receiver, DeadlineOwner {
   }
 
   #failRefused(): void {
-    const head = this.#refusalHead;
+    const head = this.head;
     assert(head !== null, "a refusal has a head");
     const text = this.#queue.joined().toString("utf8", 0, maxErrorBytes);
     const receivedAtMs = this.#context.clock.wallMs();

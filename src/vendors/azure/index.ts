@@ -67,6 +67,7 @@ export const azure: Vendor = {
   strictDialects: ["chat", "responses", "messages"],
   searchesIn: ["responses", "messages"],
   capabilities: {},
+  meteredFormats: () => ["openai"],
   leftOut: (dialect, headers) => (dialect === "messages" ? leftOutBetas(foundryBetas(headers)) : []),
   baseUrl: {
     default: null,

@@ -1,5 +1,6 @@
 import type { MemberChanges } from "../../dialects/json/patch.ts";
 import { leftOutBetas } from "../claude/betas.ts";
+import { compatibleFormats } from "../compatible/index.ts";
 import { keySchemes } from "../credentials/static-header.ts";
 import { HttpProvider } from "../http/http-provider.ts";
 import { byApiKey } from "../options.ts";
@@ -48,6 +49,10 @@ export const bedrock: Vendor = {
   countingDialect: ({ endpoint }) => (endpoint === "mantle" ? null : "converse"),
   strictDialects: ["messages", "converse", "responses"],
   capabilities: {},
+  meteredFormats: (name, { options }) => {
+    if (options.endpoint === "mantle") return compatibleFormats;
+    return /(?:^|\.)cohere\./.test(name) ? ["bedrock_cohere", "bedrock"] : ["titan", "bedrock"];
+  },
   baseUrl: {
     default: null,
     derive: addressOf,

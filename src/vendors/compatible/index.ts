@@ -5,6 +5,9 @@ import type { Vendor, VendorDefaults } from "../vendor.ts";
 import { quirksOf } from "./known-servers.ts";
 import { readCompatibleRefusal } from "./refusal.ts";
 
+/** Of a server that has OpenAI's API, and perhaps not all of it. */
+export const compatibleFormats: readonly string[] = ["compatible", "openai"];
+
 /** Any server with OpenAI's API: vLLM, Ollama, OpenRouter, another Sluice. */
 export const openAiCompatible: Vendor = {
   defaults: { dialects: ["chat"], maxTokensField: "max_tokens", countTokens: false },
@@ -16,6 +19,10 @@ export const openAiCompatible: Vendor = {
   options: ["auth", "quirks"],
   strictDialects: [],
   capabilities: {},
+  meteredFormats: (_, { quirks }) => [
+    ...(quirks.includes("cohere_embed") ? ["cohere"] : []),
+    ...compatibleFormats,
+  ],
   baseUrl: { default: null, example: "http://127.0.0.1:11434/v1", ...openAiBaseUrl },
   create: (settings, context) =>
     new HttpProvider(

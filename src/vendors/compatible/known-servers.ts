@@ -4,6 +4,8 @@ interface KnownServer {
   readonly name: string;
   /** Of the base URL. */
   readonly host: RegExp;
+  /** Where a host has several APIs. */
+  readonly path?: RegExp;
   readonly quirks: readonly Quirk[];
 }
 
@@ -16,16 +18,22 @@ export const knownServers: readonly KnownServer[] = [
   {
     name: "Mistral",
     host: /(?:^|\.)mistral\.ai$/,
-    quirks: ["choice_any", "ids9", "no_stream_options", "no_user", "no_name", "prefix"],
+    quirks: [
+      ...(["choice_any", "ids9", "no_stream_options", "no_user", "no_name", "prefix"] as const),
+      "output_dimension",
+    ],
   },
   { name: "DeepSeek", host: /(?:^|\.)deepseek\.com$/, quirks: ["thinking_switch", "reasoning_back"] },
   { name: "OpenRouter", host: /(?:^|\.)openrouter\.ai$/, quirks: ["reasoning_details"] },
   { name: "Fireworks", host: /(?:^|\.)fireworks\.ai$/, quirks: ["no_strict", "no_name"] },
   { name: "Perplexity", host: /(?:^|\.)perplexity\.ai$/, quirks: ["alternate"] },
+  { name: "Voyage", host: /(?:^|\.)voyageai\.com$/, quirks: ["output_dimension", "no_float"] },
+  { name: "Cohere", host: /(?:^|\.)cohere\.(?:com|ai)$/, path: /^\/v2\/?$/, quirks: ["cohere_embed"] },
   { name: "GitHub Copilot", host: /(?:^|\.)githubcopilot\.com$/, quirks: ["split_choices"] },
 ];
 
 export function quirksOf(baseUrl: string | undefined): readonly Quirk[] {
-  const hostname = URL.parse(baseUrl ?? "")?.hostname ?? "";
-  return knownServers.find(({ host }) => host.test(hostname))?.quirks ?? [];
+  const { hostname = "", pathname = "" } = URL.parse(baseUrl ?? "") ?? {};
+  const known = knownServers.find(({ host, path }) => host.test(hostname) && path?.test(pathname) !== false);
+  return known?.quirks ?? [];
 }

@@ -13,6 +13,7 @@ export const gemini: Vendor = {
   options: ["api_version", "safety"],
   strictDialects: ["gemini"],
   capabilities: {},
+  meteredFormats: () => ["gemini"],
   requestFields: safetyFields,
   baseUrl: {
     default: "https://generativelanguage.googleapis.com",

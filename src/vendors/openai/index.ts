@@ -19,6 +19,7 @@ export const openAi: Vendor = {
   strictDialects: ["chat", "responses"],
   searchesIn: ["responses"],
   capabilities: {},
+  meteredFormats: () => ["openai"],
   baseUrl: {
     default: "https://api.openai.com/v1",
     example: "https://api.openai.com/v1",

@@ -34,8 +34,8 @@ export function targetOf(prepared: Prepared, project: string | null, location = 
     case "messages":
       return `/v1${place}/publishers/anthropic/models/${claudeMethod(prepared)}`;
     case "gemini":
-      // With an API key there is no project, and only the first version.
-      return `${project === null ? "/v1" : "/v1beta1"}${place}/${geminiMethod(prepared)}`;
+      // With an API key there is no project, and only the first version, which also has all that is metered.
+      return `${project === null || prepared.purpose === "metered" ? "/v1" : "/v1beta1"}${place}/${geminiMethod(prepared)}`;
     default:
       return `/v1${place}/endpoints/openapi${dialectPath(prepared)}`;
   }
@@ -47,9 +47,9 @@ function claudeMethod({ model, purpose, stream }: Prepared): string {
 }
 
 /** A tuned model is an endpoint, whose name is a number. */
-function geminiMethod({ model, purpose, stream }: Prepared): string {
+function geminiMethod({ model, purpose, method, stream }: Prepared): string {
   const place = /^\d+$/.test(model) ? `endpoints/${model}` : `publishers/google/models/${segment(model)}`;
-  if (purpose === "countTokens") return `${place}:countTokens`;
+  if (purpose !== "generate") return `${place}:${method ?? purpose}`;
   return `${place}:${stream ? "streamGenerateContent?alt=sse" : "generateContent"}`;
 }
 

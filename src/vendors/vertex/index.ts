@@ -1,4 +1,5 @@
 import { leftOutBetas } from "../claude/betas.ts";
+import { compatibleFormats } from "../compatible/index.ts";
 import { googleCredential, googleCredentialWords } from "../google/credentials.ts";
 import { readGoogleRefusal } from "../google/refusal.ts";
 import { safetyFields } from "../google/safety.ts";
@@ -24,6 +25,7 @@ export const vertex: Vendor = {
   strictDialects: ["gemini", "messages"],
   // Of Gemini's own API, Vertex has neither ids of calls nor tiers; it has labels, and counts plain requests.
   capabilities: { function_ids: false, service_tier: false, labels: true, bare_token_counts: true },
+  meteredFormats: (name) => (name.includes("/") ? compatibleFormats : ["vertex"]),
   requestFields: (options, dialect) => (dialect === "gemini" ? safetyFields(options) : {}),
   bodyChanges: (dialect) => (dialect === "messages" ? claudeChanges : null),
   leftOut: (dialect, headers) => (dialect === "messages" ? leftOutBetas(vertexBetas(headers)) : []),

@@ -1,12 +1,13 @@
 import { describe, expect, test } from "bun:test";
 import { KindGuard, OptionalKind, type TSchema } from "@sinclair/typebox";
 import type { JsonObject } from "../../../src/base/json.ts";
+import type { MeteredRouteName } from "../../../src/dialects/metered/registry.ts";
 import { type RequestKind, requestSchemaOf, validateRequest } from "../../../src/dialects/schema/validate.ts";
 
 const options = { anthropicBeta: false };
 
 /** Wherever a field stands, what is around it in a valid body. */
-const bodies: Readonly<Record<RequestKind, JsonObject>> = {
+const bodies: Readonly<Record<Exclude<RequestKind, MeteredRouteName>, JsonObject>> = {
   chat: {
     model: "m",
     messages: [

@@ -5,6 +5,7 @@ export const paths: DialectPaths = {
   generate: (request) =>
     modelPath(request) + (request.stream ? ":streamGenerateContent?alt=sse" : ":generateContent"),
   countTokens: (request) => `${modelPath(request)}:countTokens`,
+  metered: (request) => `${modelPath(request)}:${request.method}`,
 };
 
 /** A name may say where it belongs, as those of tuned models do. */

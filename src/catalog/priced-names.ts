@@ -1,0 +1,13 @@
+import type { Price } from "../config/settings.ts";
+
+/** The names that a price has in the configuration, as far as metered routes are charged by them. */
+export function pricedNames(price: Price): ReadonlySet<string> {
+  const { names = ["input", "output"], audioInput, audioOutput, imageInput, imageOutput, units = {} } = price;
+  const known = new Set(names);
+  if (audioInput !== undefined) known.add("audio_input");
+  if (audioOutput !== undefined) known.add("audio_output");
+  if (imageInput !== undefined) known.add("image_input");
+  if (imageOutput !== undefined) known.add("image_output");
+  for (const unit in units) known.add(unit.split(".", 1)[0] ?? unit);
+  return known;
+}

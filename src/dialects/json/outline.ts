@@ -1,0 +1,46 @@
+import { GatewayError } from "../../base/errors.ts";
+import { isObject, type JsonObject } from "../../base/json.ts";
+import { malformedAnswer } from "../errors/failure.ts";
+
+/** Shorter texts are parsed whole. */
+const mostParsedBytes = 16 * 1024;
+
+const decoder = new TextDecoder("utf-8", { fatal: true });
+const openBracket = 91;
+const closeBracket = 93;
+
+/**
+ * A provider's JSON object whose list `name` may be megabytes, without the items of that list. The list is cut out by native
+ * search: from its opening bracket to the last closing one. Where that gives no JSON, because another list follows, the whole text
+ * is parsed. Throws `upstream_error` for what is no object.
+ */
+export function readOutline(bytes: Uint8Array, name: string): JsonObject {
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return (text.length <= mostParsedBytes ? null : withoutList(text, name)) ?? parseAnswer({ bytes });
+}
+
+/** The whole of it. */
+export function parseAnswer({ bytes }: { readonly bytes: Uint8Array }): JsonObject {
+  try {
+    const whole: unknown = JSON.parse(decoder.decode(bytes));
+    if (isObject(whole)) return whole;
+  } catch (cause) {
+    throw new GatewayError("upstream_error", "The provider sent a body that is not JSON.", { cause });
+  }
+  throw malformedAnswer("it is not an object");
+}
+
+function withoutList(text: Buffer, name: string): JsonObject | null {
+  const member = text.indexOf(`"${name}"`);
+  const start = member === -1 ? -1 : text.indexOf(openBracket, member);
+  const end = text.lastIndexOf(closeBracket);
+  if (start === -1 || end < start) return null;
+  try {
+    const outline: unknown = JSON.parse(
+      `${text.toString("utf8", 0, start)}[]${text.toString("utf8", end + 1)}`,
+    );
+    return isObject(outline) && Array.isArray(outline[name]) ? outline : null;
+  } catch {
+    return null;
+  }
+}

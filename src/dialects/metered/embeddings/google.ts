@@ -1,0 +1,92 @@
+import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
+import { modelName } from "../../gemini/provider/targets.ts";
+import { objectOf } from "../../json/json-fields.ts";
+import { isTokenCount } from "../../usage/usage-figures.ts";
+import { dimensionsOf, dropOthers, textsOf } from "./request.ts";
+import { vectorOf, vectorsOf } from "./vectors.ts";
+import { writtenFormat } from "./written.ts";
+
+/** https://ai.google.dev/api/embeddings: the older models report no usage. */
+export const geminiEmbeddings = writtenFormat(
+  {
+    dialect: "gemini",
+    method: () => "batchEmbedContents",
+    mostInputs: () => 100,
+    write(body, { model }, dropped) {
+      dropOthers(body, [], dropped);
+      const options = sizeOption(body);
+      return {
+        requests: textsOf(body).map((text) => ({
+          model: modelName(model),
+          content: { parts: [{ text }] },
+          ...options,
+        })),
+      };
+    },
+  },
+  ({ embeddings, usageMetadata }) => ({
+    vectors: vectorsOf(embeddings, (item) => item["values"]),
+    tokens: promptTokens(usageMetadata),
+  }),
+);
+
+/** Those from gemini-embedding-2 on take one content, by another method than the others. */
+const takesContent = /^gemini-embedding-(?!0)/;
+
+/** https://cloud.google.com/vertex-ai/generative-ai/docs/model-reference/text-embeddings-api */
+export const vertexEmbeddings = writtenFormat(
+  {
+    dialect: "gemini",
+    method: ({ name }) => (takesContent.test(name) ? "embedContent" : "predict"),
+    mostInputs: ({ name }) => (name.startsWith("gemini-embedding") ? 1 : 250),
+    write(body, target, dropped) {
+      dropOthers(body, [], dropped);
+      return takesContent.test(target.name) ? contentOf(body) : instancesOf(body);
+    },
+  },
+  (answer) => {
+    const { embedding, predictions, usageMetadata } = answer;
+    if (isObject(embedding)) {
+      return { vectors: [vectorOf(embedding["values"])], tokens: promptTokens(usageMetadata) };
+    }
+    return {
+      vectors: vectorsOf(predictions, (item) => objectOf(item["embeddings"])?.["values"]),
+      tokens: statedTokens(predictions),
+    };
+  },
+);
+
+function contentOf(body: JsonObject): JsonObject {
+  return { content: { parts: textsOf(body).map((text) => ({ text })) }, ...sizeOption(body) };
+}
+
+function instancesOf(body: JsonObject): JsonObject {
+  const options = sizeOption(body);
+  return {
+    instances: textsOf(body).map((content) => ({ content })),
+    ...(Object.keys(options).length === 0 ? {} : { parameters: options }),
+  };
+}
+
+function sizeOption(body: JsonObject): JsonObject {
+  const outputDimensionality = dimensionsOf(body);
+  return outputDimensionality === null ? {} : { outputDimensionality };
+}
+
+function promptTokens(usage: Json | undefined): number | null {
+  const tokens = objectOf(usage)?.["promptTokenCount"];
+  return isTokenCount(tokens) ? tokens : null;
+}
+
+/** Each text has its own figure; null unless all of them have. */
+function statedTokens(predictions: Json | undefined): number | null {
+  if (!Array.isArray(predictions)) return null;
+  let sum = 0;
+  for (const prediction of predictions) {
+    const embeddings = objectOf(objectOf(prediction)?.["embeddings"]);
+    const tokens = objectOf(embeddings?.["statistics"])?.["token_count"];
+    if (!isTokenCount(tokens)) return null;
+    sum += tokens;
+  }
+  return sum;
+}

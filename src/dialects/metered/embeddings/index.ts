@@ -1,0 +1,78 @@
+import { invalidRequest } from "../../../base/errors.ts";
+import type { JsonObject } from "../../../base/json.ts";
+import type { MeteredRoute } from "../route.ts";
+import { bedrockCohereEmbeddings, titanEmbeddings } from "./bedrock.ts";
+import { cohereEmbeddings } from "./cohere.ts";
+import { geminiEmbeddings, vertexEmbeddings } from "./google.ts";
+import { compatibleEmbeddings, openAiEmbeddings } from "./openai.ts";
+import { embeddingRequest, embeddingResponse, inputsOf, textsOf, tokenIdsOf } from "./request.ts";
+import { writeEnd } from "./vectors.ts";
+
+/** Vectors for texts. */
+export const embeddings: MeteredRoute = {
+  paths: ["/v1/embeddings"],
+  operation: {
+    operationId: "createEmbedding",
+    summary: "Create embeddings",
+    request: "EmbeddingRequest",
+    response: "EmbeddingResponse",
+    schemas: { EmbeddingRequest: embeddingRequest, EmbeddingResponse: embeddingResponse },
+  },
+  switchedBy: "embeddings",
+  use: "embeddings",
+  tracedAs: "embeddings",
+  requestSchema: embeddingRequest,
+  prices: ["input", "characters", "requests"],
+  formats: {
+    openai: openAiEmbeddings,
+    compatible: compatibleEmbeddings,
+    gemini: geminiEmbeddings,
+    vertex: vertexEmbeddings,
+    titan: titanEmbeddings,
+    bedrock_cohere: bedrockCohereEmbeddings,
+    cohere: cohereEmbeddings,
+  },
+  check(body) {
+    if (body["input"] == null && body["messages"] === undefined) {
+      throw invalidRequest("`input` is missing; send a text, a list of texts, or tokens.", "input");
+    }
+  },
+  foreignTokens(body, formats) {
+    const ids = tokenIdsOf(body);
+    if (ids.length === 0 || formats.every(({ takesTokenIds }) => takesTokenIds)) return null;
+    return { ids, withTexts: (texts) => ({ ...body, input: [...texts] }) };
+  },
+  demand(request, priced, estimatedInput) {
+    const ids = tokenIdsOf(request.truncated);
+    const characters = priced.has("characters") ? countCharacters(textsOf(request.body)) : 0;
+    const certain = { requests: 1, characters };
+    return {
+      input: ids.length === 0 ? estimatedInput : ids.reduce((sum, { length }) => sum + length, 0),
+      output: 0,
+      isInTokens: true,
+      canBeCounted: ids.length === 0,
+      most: { units: certain },
+      certain,
+    };
+  },
+  split: (body, most) => splitInputs(body, most),
+  texts: textsOf,
+  writeEnd,
+};
+
+/** Code points, whatever the text is stored in. */
+function countCharacters(texts: readonly string[]): number {
+  let count = 0;
+  for (const text of texts) for (const _ of text) count += 1;
+  return count;
+}
+
+function splitInputs(body: JsonObject, most: number): readonly JsonObject[] {
+  const inputs = inputsOf(body);
+  if (inputs.length <= most) return [body];
+  const parts: JsonObject[] = [];
+  for (let from = 0; from < inputs.length; from += most) {
+    parts.push({ ...body, input: inputs.slice(from, from + most) as string[] });
+  }
+  return parts;
+}

@@ -1,0 +1,68 @@
+import { assert } from "../../../base/assert.ts";
+import { isObject, type Json } from "../../../base/json.ts";
+import { noUsage, type ReportedUsage } from "../../../base/usage.ts";
+import { malformedAnswer } from "../../errors/failure.ts";
+import { parseAnswer, readOutline } from "../../json/outline.ts";
+import { isTokenCount } from "../../usage/usage-figures.ts";
+import type { AskedForm, MeteredAnswer, MeteredFormat, ReadMetered } from "../route.ts";
+import { dimensionsOf } from "./request.ts";
+import { vectorsOf, wantsBase64, writeVectors } from "./vectors.ts";
+
+/** OpenAI and Azure, which give vectors in either form. https://platform.openai.com/docs/api-reference/embeddings */
+export const openAiEmbeddings: MeteredFormat = {
+  dialect: "chat",
+  method: () => "embeddings",
+  takesTokenIds: true,
+  pass: passOpenAi,
+  read: readOpenAi,
+};
+
+/** Other servers of that shape. Many know no base64, so they are asked for floats. */
+export const compatibleEmbeddings: MeteredFormat = {
+  dialect: "chat",
+  method: () => "embeddings",
+  changes: (body, { quirks }) => ({
+    encoding_format: quirks.includes("no_float") ? undefined : "float",
+    ...(quirks.includes("output_dimension") && dimensionsOf(body) !== null
+      ? { dimensions: undefined, output_dimension: dimensionsOf(body) }
+      : {}),
+  }),
+  pass: passOpenAi,
+  read: readOpenAi,
+};
+
+const embeddingMember = Buffer.from('"embedding":');
+const quote = 34;
+const space = 32;
+
+/** The provider's own bytes if its vectors are of the form that was asked for. */
+function passOpenAi({ bytes }: MeteredAnswer, asked: AskedForm): ReadMetered | null {
+  if (hasBase64(bytes) !== wantsBase64(asked)) return null;
+  const outline = readOutline(bytes, "data");
+  if (!Array.isArray(outline["data"])) throw malformedAnswer("it has no vectors");
+  return { written: null, usage: usageOf(outline["usage"]), extras: {} };
+}
+
+/** One answer: what passes through is never split. */
+function readOpenAi([answer]: readonly MeteredAnswer[], asked: AskedForm): ReadMetered {
+  assert(answer !== undefined, "there is one answer");
+  const { data, usage } = parseAnswer(answer);
+  const vectors = vectorsOf(data, (item) => item["embedding"]);
+  return { written: writeVectors(vectors, asked), usage: usageOf(usage), extras: {} };
+}
+
+/** Whether the first vector is text. */
+function hasBase64(bytes: Uint8Array): boolean {
+  const found = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).indexOf(embeddingMember);
+  if (found === -1) return false;
+  let at = found + embeddingMember.length;
+  while (bytes[at] === space) at += 1;
+  return bytes[at] === quote;
+}
+
+/** Voyage reports only a total. */
+function usageOf(usage: Json | undefined): ReportedUsage | null {
+  if (!isObject(usage)) return null;
+  const tokens = isTokenCount(usage["prompt_tokens"]) ? usage["prompt_tokens"] : usage["total_tokens"];
+  return isTokenCount(tokens) ? { ...noUsage, inputTokens: tokens } : null;
+}

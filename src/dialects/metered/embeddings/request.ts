@@ -1,0 +1,83 @@
+import { Type } from "@sinclair/typebox";
+import { invalidRequest } from "../../../base/errors.ts";
+import type { JsonObject } from "../../../base/json.ts";
+import { modelName, optional } from "../../schema/fields.ts";
+
+const tokens = Type.Array(Type.Integer({ minimum: 0 }), { minItems: 1 });
+
+/** OpenAI's request. Servers such as vLLM also take `messages`, for images. */
+export const embeddingRequest = Type.Object({
+  model: modelName,
+  input: optional(
+    Type.Union(
+      [
+        Type.String(),
+        Type.Array(Type.String(), { minItems: 1 }),
+        tokens,
+        Type.Array(tokens, { minItems: 1 }),
+      ],
+      { description: "A text, a list of texts, or the ids of their tokens." },
+    ),
+  ),
+  encoding_format: optional(
+    Type.Union([Type.Literal("float"), Type.Literal("base64")], {
+      description: "Floats unless base64 is asked for: little-endian numbers of 32 bits.",
+    }),
+  ),
+  dimensions: optional(Type.Integer({ minimum: 1 })),
+  user: optional(Type.String()),
+});
+
+export const embeddingResponse = Type.Object({
+  object: Type.Literal("list"),
+  data: Type.Array(
+    Type.Object({
+      object: Type.Literal("embedding"),
+      index: Type.Integer({ minimum: 0 }),
+      embedding: Type.Union([Type.Array(Type.Number()), Type.String()]),
+    }),
+  ),
+  model: Type.String(),
+  usage: Type.Object({ prompt_tokens: Type.Integer(), total_tokens: Type.Integer() }),
+});
+
+/** The inputs of a valid request: texts, or ids of tokens. None where it has `messages` instead. */
+export function inputsOf({ input }: JsonObject): readonly (string | readonly number[])[] {
+  if (input == null) return [];
+  if (!Array.isArray(input)) return [input as string];
+  return typeof input[0] === "number" ? [input as number[]] : (input as (string | number[])[]);
+}
+
+export function textsOf(body: JsonObject): readonly string[] {
+  return inputsOf(body).filter((input) => typeof input === "string");
+}
+
+export function tokenIdsOf(body: JsonObject): readonly (readonly number[])[] {
+  return inputsOf(body).filter((input) => typeof input !== "string");
+}
+
+export function dimensionsOf({ dimensions }: JsonObject): number | null {
+  return typeof dimensions === "number" ? dimensions : null;
+}
+
+/** For models whose vectors have one of these lengths. */
+export function refuseDimensions(body: JsonObject, model: string, allowed: readonly number[] = []): void {
+  const dimensions = dimensionsOf(body);
+  if (dimensions === null || allowed.includes(dimensions)) return;
+  const advice = allowed.length === 0 ? "leave `dimensions` out" : `send ${allowed.join(", ")}`;
+  throw invalidRequest(`${model} has no vectors of ${dimensions} dimensions; ${advice}.`, "dimensions");
+}
+
+/** What the vectors are for, which Cohere has to be told. */
+export function inputTypeOf({ input_type: type }: JsonObject): string {
+  return typeof type === "string" ? type : "search_document";
+}
+
+/** Fields that a written body has no place for, and that do no harm if they are missing. */
+export function dropOthers(body: JsonObject, written: readonly string[], dropped: Set<string>): void {
+  if (body["messages"] !== undefined) {
+    throw invalidRequest("This model's provider embeds texts only; send `input`.", "messages");
+  }
+  const known = ["model", "input", "encoding_format", "dimensions", ...written];
+  for (const name of Object.keys(body)) if (!known.includes(name)) dropped.add(name);
+}

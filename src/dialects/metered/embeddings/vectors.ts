@@ -1,0 +1,54 @@
+import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
+import { totalInput, type Usage } from "../../../base/usage.ts";
+import { malformedAnswer } from "../../errors/failure.ts";
+import type { AskedForm } from "../route.ts";
+
+/** A vector as providers send it: floats, or base64 of little-endian numbers of 32 bits. */
+export type Vector = readonly number[] | string;
+
+export function wantsBase64({ body }: AskedForm): boolean {
+  return body["encoding_format"] === "base64";
+}
+
+/** An answer of OpenAI's shape up to its usage, with every vector in the form that was asked for. */
+export function writeVectors(vectors: readonly Vector[], asked: AskedForm): string {
+  const form = wantsBase64(asked) ? base64Of : floatsOf;
+  const data = vectors.map(
+    (vector, index) => `{"object":"embedding","index":${index},"embedding":${JSON.stringify(form(vector))}}`,
+  );
+  return `{"object":"list","data":[${data.join(",")}],"model":${JSON.stringify(asked.model)}`;
+}
+
+export function writeEnd(usage: Usage): string {
+  const tokens = totalInput(usage);
+  return `,"usage":{"prompt_tokens":${tokens},"total_tokens":${tokens}}}`;
+}
+
+function base64Of(vector: Vector): string {
+  if (typeof vector === "string") return vector;
+  const bytes = new DataView(new ArrayBuffer(vector.length * 4));
+  for (const [index, value] of vector.entries()) bytes.setFloat32(index * 4, value, true);
+  return Buffer.from(bytes.buffer).toString("base64");
+}
+
+function floatsOf(vector: Vector): readonly number[] {
+  if (typeof vector !== "string") return vector;
+  const { buffer, byteOffset, byteLength } = Buffer.from(vector, "base64");
+  const bytes = new DataView(buffer, byteOffset, byteLength);
+  return Array.from({ length: Math.floor(byteLength / 4) }, (_, index) => bytes.getFloat32(index * 4, true));
+}
+
+/** The vectors of a list, each found in its item by `vectorIn`. */
+export function vectorsOf(
+  items: Json | undefined,
+  vectorIn: (item: JsonObject) => Json | undefined,
+): readonly Vector[] {
+  if (!Array.isArray(items)) throw malformedAnswer("it has no vectors");
+  return items.map((item) => vectorOf(isObject(item) ? vectorIn(item) : item));
+}
+
+export function vectorOf(value: Json | undefined): Vector {
+  if (typeof value === "string") return value;
+  if (!Array.isArray(value) || typeof value[0] !== "number") throw malformedAnswer("a vector is missing");
+  return value as number[];
+}

@@ -1,0 +1,49 @@
+import { Type } from "@sinclair/typebox";
+import { noUsage } from "../../../base/usage.ts";
+import { malformedAnswer } from "../../errors/failure.ts";
+import { readOutline } from "../../json/outline.ts";
+import { anyObject, arrayOfObjects, modelName, optional } from "../../schema/fields.ts";
+import { freeOfUnits, type MeteredRoute } from "../route.ts";
+
+const moderationRequest = Type.Object({
+  model: optional(modelName),
+  input: Type.Union([Type.String(), Type.Array(Type.String()), arrayOfObjects], {
+    description: "A text, a list of texts, or of parts with texts and images.",
+  }),
+});
+
+const moderationResponse = Type.Object({
+  id: Type.String(),
+  model: Type.String(),
+  results: Type.Array(anyObject),
+});
+
+/** Whether texts and images are harmful. It is free, and clients may leave the model out. https://platform.openai.com/docs/api-reference/moderations */
+export const moderations: MeteredRoute = {
+  paths: ["/v1/moderations"],
+  operation: {
+    operationId: "createModeration",
+    summary: "Classify texts and images",
+    request: "ModerationRequest",
+    response: "ModerationResponse",
+    schemas: { ModerationRequest: moderationRequest, ModerationResponse: moderationResponse },
+  },
+  switchedBy: "moderations",
+  use: "moderations",
+  tracedAs: "moderations",
+  requestSchema: moderationRequest,
+  prices: [],
+  modelIsOptional: true,
+  formats: {
+    openai: {
+      dialect: "chat",
+      method: () => "moderations",
+      pass({ bytes }) {
+        if (!Array.isArray(readOutline(bytes, "results")["results"]))
+          throw malformedAnswer("it has no results");
+        return { written: null, usage: noUsage, extras: {} };
+      },
+    },
+  },
+  demand: () => freeOfUnits,
+};

@@ -1,0 +1,18 @@
+import { embeddings } from "./embeddings/index.ts";
+import { moderations } from "./moderations/index.ts";
+import type { MeteredRoute } from "./route.ts";
+
+/** All metered routes. Their names are those of the bodies that they are validated as. */
+const routes = {
+  embeddings,
+  moderations,
+} as const satisfies Readonly<Record<string, MeteredRoute>>;
+
+export type MeteredRouteName = keyof typeof routes;
+
+// The cast holds because the type is computed from the same object.
+export const meteredRouteNames = Object.keys(routes) as readonly MeteredRouteName[];
+
+export function meteredRoute(name: MeteredRouteName): MeteredRoute {
+  return routes[name];
+}

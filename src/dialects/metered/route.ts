@@ -1,0 +1,140 @@
+import type { TSchema } from "@sinclair/typebox";
+import type { ReportedExtras } from "../../base/extra-usage.ts";
+import type { JsonObject } from "../../base/json.ts";
+import type { ModelUse } from "../../base/model-uses.ts";
+import type { Quantities } from "../../base/rates.ts";
+import type { RouteSwitch } from "../../base/route-switches.ts";
+import type { ReportedUsage, Usage } from "../../base/usage.ts";
+import type { ClientOperation } from "../client-dialect.ts";
+import type { MemberChanges } from "../json/patch.ts";
+import type { Quirk } from "../openai-chat/quirks.ts";
+import type { ProviderDialectName } from "../registry.ts";
+
+/**
+ * A route whose answer is metered. One frame (gateway/metered) admits, holds, asks, charges and answers for all of them; what is
+ * a route's own is said here. All of it is functions of bodies, because large ones are read on another thread.
+ */
+export interface MeteredRoute {
+  /** Below the origin. The first one is documented. */
+  readonly paths: readonly [string, ...string[]];
+  readonly operation: ClientOperation;
+  readonly switchedBy: RouteSwitch;
+  /** What a model has to serve. */
+  readonly use: ModelUse;
+  /** Its name in the GenAI conventions. */
+  readonly tracedAs: string;
+  readonly requestSchema: TSchema;
+  /** The names of prices that it can be charged by; none if it is free. */
+  readonly prices: readonly string[];
+  /** A request may name no model: the first one that serves the route is used then. */
+  readonly modelIsOptional?: true;
+  /** How providers are asked, by the names that vendors give for it. */
+  readonly formats: Readonly<Record<string, MeteredFormat>>;
+  /** Throws `invalid_request` for what the schema cannot express, or what cannot be charged. */
+  check?(body: JsonObject, priced: PricedNames): void;
+  /** Ids of tokens that have to become text, because one of the providers would take them for something else. */
+  foreignTokens?(body: JsonObject, formats: readonly MeteredFormat[]): ForeignTokens | null;
+  demand(request: RouteBody, priced: PricedNames, estimatedInput: number): MeteredDemand;
+  /** Bodies for several calls, each with no more inputs than one may have. Absent if a request is never split. */
+  split?(body: JsonObject, mostInputs: number): readonly JsonObject[];
+  /** The texts of the input, for a count of their tokens. Absent if the input is never counted. */
+  texts?(body: JsonObject): readonly string[];
+  /** The end of an answer that is written here, with the usage that is charged. */
+  writeEnd?(usage: Usage): string;
+}
+
+/** A request's body, read as far as it is needed. */
+export interface RouteBody {
+  /** Without the rest of its long texts. */
+  readonly truncated: JsonObject;
+  /** The whole of it, parsed when it is asked for. */
+  readonly body: JsonObject;
+}
+
+/** The names that a model's price has. */
+export interface PricedNames {
+  has(name: string): boolean;
+}
+
+export interface ForeignTokens {
+  readonly ids: readonly (readonly number[])[];
+  /** The body with texts in their place. */
+  withTexts(texts: readonly string[]): JsonObject;
+}
+
+/** What a request may use. */
+export interface MeteredDemand {
+  /** Tokens at most. */
+  readonly input: number;
+  readonly output: number;
+  /** It is counted in tokens, which keys with a token budget pay. */
+  readonly isInTokens: boolean;
+  /** The input is an estimate, above its count. */
+  readonly canBeCounted: boolean;
+  /** What is counted beside tokens, at most. */
+  readonly most: ReportedExtras;
+  /** The same as far as the request itself says it, whatever the provider reports. */
+  readonly certain: Quantities;
+}
+
+/** Of a route that costs nothing. */
+export const freeOfUnits: MeteredDemand = {
+  input: 0,
+  output: 0,
+  isInTokens: false,
+  canBeCounted: false,
+  most: {},
+  certain: {},
+};
+
+/** The deployment's model as a format sees it. */
+export interface FormatTarget {
+  readonly model: string;
+  /** The model's own name, which its abilities follow from. */
+  readonly name: string;
+  readonly quirks: readonly Quirk[];
+}
+
+/** How one kind of provider is asked. Either the client's body passes through with some members changed, or another is written. */
+export interface MeteredFormat {
+  /** Whose addresses, headers and errors the provider has. */
+  readonly dialect: ProviderDialectName;
+  /** The name of the request within the dialect's addresses. */
+  method(target: FormatTarget): string;
+  /** The most inputs of one call; absent if that is the provider's own affair. */
+  mostInputs?(target: FormatTarget): number;
+  /** It takes the ids of OpenAI's tokens. */
+  readonly takesTokenIds?: true;
+  /** Changed members beside the model. */
+  changes?(body: JsonObject, target: FormatTarget): MemberChanges;
+  /** A body of the provider's own kind. Fields of the client's that are left out are added to `dropped`. */
+  write?(body: JsonObject, target: FormatTarget, dropped: Set<string>): JsonObject;
+  /** Reads an answer that the client gets as it is, without parsing the whole of it; null if it has to be written anew. */
+  pass?(answer: MeteredAnswer, asked: AskedForm): ReadMetered | null;
+  /** Reads all answers, and writes the client's. Absent if answers always pass. Throws `upstream_error` for what is no answer. */
+  read?(answers: readonly MeteredAnswer[], asked: AskedForm): ReadMetered;
+}
+
+/** A provider's answer to one call. */
+export interface MeteredAnswer {
+  readonly bytes: Uint8Array;
+  /** The tokens of input that some vendors report in a header; null without one. */
+  readonly countedInput: number | null;
+}
+
+/** What the form of the client's answer depends on. Plain data. */
+export interface AskedForm {
+  /** The id of the model that was asked for. */
+  readonly model: string;
+  /** The client's body; its long texts may be missing. */
+  readonly body: JsonObject;
+}
+
+/** An answer for the client, and what was used. */
+export interface ReadMetered {
+  /** The answer up to its usage; null if the client gets the provider's own bytes. */
+  readonly written: string | null;
+  /** Null if the provider has reported none. */
+  readonly usage: ReportedUsage | null;
+  readonly extras: ReportedExtras;
+}

@@ -1,0 +1,127 @@
+import { GatewayError } from "../../base/errors.ts";
+import type { ReportedExtras } from "../../base/extra-usage.ts";
+import type { JsonObject } from "../../base/json.ts";
+import { releaseBytes } from "../../base/release.ts";
+import { noUsage, type ReportedUsage } from "../../base/usage.ts";
+import { isBilled } from "../../dialects/errors/failure.ts";
+import type { MeteredDemand } from "../../dialects/metered/route.ts";
+import { jsonHeaders } from "../answer/answering.ts";
+import type { Evidence } from "../charge/bill.ts";
+import { usedExtras } from "../charge/extras.ts";
+import { Produced } from "../charge/produced.ts";
+import { addCostHeaders, addHeaders, addMissingHeaders, commonHeaders } from "../headers.ts";
+import { largeBodyBytes } from "../large/is-large.ts";
+import { largeTurns } from "../large/large-turns.ts";
+import { type Answered, askForParts } from "./ask.ts";
+import type { MeteredAsking } from "./asking.ts";
+import { type MeteredBody, readAnswers } from "./read-answers.ts";
+
+/** Asks a provider, charges for its answer, and passes it on. */
+export async function answerMetered(asking: MeteredAsking): Promise<Response> {
+  const { exchange } = asking;
+  if (exchange.endedBy !== null) throw exchange.endedBy;
+  const answered = await askOrChargeFailure(asking);
+  exchange.answeredBy(answered.opened);
+  exchange.dropped = answered.dropped;
+  if (answered.failure !== null) return chargeParts(asking, answered);
+  const found = await readAnswers(asking, answered);
+  exchange.extras = usedExtras(exchange, withCertain(found.extras, asking.demand));
+  const evidence = evidenceOf(asking, found.usage, () => [asking.request.body]);
+  const estimated = await asking.bill.estimated(evidence);
+  const body = found.bodyWith(estimated ?? found.usage ?? noUsage);
+  await settle(asking, evidence, body);
+  if (body.length >= largeBodyBytes) await largeTurns.turn();
+  // It is charged, and kept for a retry with the same idempotency key.
+  if (exchange.hasClientLeft) {
+    throw new GatewayError("invalid_request", "The client left before its answer came.");
+  }
+  return respond(asking, answered, body);
+}
+
+/** A provider that fails and says what it has used is paid for it. */
+async function askOrChargeFailure(asking: MeteredAsking): Promise<Answered> {
+  const { exchange, bill, route, request, mostInputs } = asking;
+  const isSplit = route.split !== undefined && Number.isFinite(mostInputs);
+  try {
+    return await askForParts(
+      asking,
+      (isSplit && route.split?.(request.body, mostInputs)) || [request.truncated],
+    );
+  } catch (error) {
+    if (isBilled(error)) {
+      exchange.brokenBy = error;
+      exchange.extras = usedExtras(exchange, error.extras);
+      await bill.settle(
+        "failed",
+        evidenceOf(asking, error.usage ?? noUsage, () => []),
+        error.status,
+        null,
+      );
+    }
+    throw error;
+  }
+}
+
+/** One part has failed, so the client gets no answer. The others are charged: their providers have been asked, and bill them. */
+async function chargeParts(asking: MeteredAsking, answered: Answered): Promise<never> {
+  const { exchange, bill } = asking;
+  const error = new GatewayError("upstream_error", "The provider failed with a part of the request.", {
+    cause: answered.failure,
+  });
+  const { usage, extras } = await readAnswers(asking, answered);
+  exchange.brokenBy = error;
+  exchange.extras = usedExtras(exchange, extras);
+  await bill.settle(
+    "failed",
+    evidenceOf(asking, usage, () => answered.parts),
+    error.status,
+    null,
+  );
+  throw error;
+}
+
+function withCertain(extras: ReportedExtras, { certain }: MeteredDemand): ReportedExtras {
+  return { ...extras, units: { ...certain, ...extras.units } };
+}
+
+/** `counted`: the bodies whose texts are counted where the provider has not reported their tokens. */
+function evidenceOf(
+  { gateway, route, request, demand }: MeteredAsking,
+  usage: ReportedUsage | null,
+  counted: () => readonly JsonObject[],
+): Evidence {
+  return {
+    // What is not counted in tokens has none.
+    usage: usage ?? (demand.isInTokens ? null : noUsage),
+    partialUsage: null,
+    produced: () => new Produced(),
+    requestBytes: request.bytes,
+    countInput: () => gateway.tokens.text(counted().flatMap((body) => route.texts?.(body) ?? [])),
+  };
+}
+
+/** Resolves when the charge is durable. A client that has left is charged without a usage record. */
+async function settle(asking: MeteredAsking, evidence: Evidence, body: MeteredBody): Promise<void> {
+  const { gateway, exchange, bill } = asking;
+  exchange.sawFirstByte();
+  const recorder = exchange.claim === null ? null : gateway.claims.record(exchange.claim);
+  exchange.recorder = recorder;
+  recorder?.append(typeof body === "string" ? Buffer.from(body) : body);
+  const stored = recorder?.finish({ status: 200, headers: jsonHeaders }) ?? null;
+  await bill.settle(exchange.hasClientLeft ? "cancelled" : "completed", evidence, 200, stored);
+}
+
+function respond(
+  { gateway, exchange, key, request }: MeteredAsking,
+  answered: Answered,
+  body: MeteredBody,
+): Response {
+  const headers = commonHeaders(exchange);
+  addMissingHeaders(headers, answered.opened.headers);
+  addHeaders(headers, jsonHeaders);
+  addCostHeaders(headers, gateway, exchange, key);
+  const response = new Response(body, { headers });
+  if (typeof body !== "string") releaseBytes(body);
+  releaseBytes(request.bytes);
+  return response;
+}

@@ -1,0 +1,17 @@
+import type { MeteredRouteName } from "../../dialects/metered/registry.ts";
+import type { MeteredDemand } from "../../dialects/metered/route.ts";
+import type { KeyRecord } from "../../store/store.ts";
+import type { Bill } from "../charge/bill.ts";
+import type { Gateway } from "../gateway.ts";
+import type { MeteredCallParts } from "./metered-call.ts";
+
+/** A metered request with a hold, ready to be sent. */
+export interface MeteredAsking extends MeteredCallParts {
+  readonly gateway: Gateway;
+  readonly key: KeyRecord;
+  readonly bill: Bill;
+  readonly name: MeteredRouteName;
+  /** The most inputs that all deployments take in one call. */
+  readonly mostInputs: number;
+  readonly demand: MeteredDemand;
+}

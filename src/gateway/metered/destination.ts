@@ -1,0 +1,89 @@
+import { invalidRequest } from "../../base/errors.ts";
+import { inScope } from "../../catalog/catalog.ts";
+import { pricedNames } from "../../catalog/priced-names.ts";
+import type { DeploymentSettings, ModelSettings } from "../../config/settings.ts";
+import type { FormatTarget, MeteredFormat, MeteredRoute, PricedNames } from "../../dialects/metered/route.ts";
+import { vendorOf } from "../../vendors/registry.ts";
+import type { ProviderSettings } from "../../vendors/settings.ts";
+import type { Configured } from "../configured.ts";
+
+/** A format, under the name that the route has for it, and the model that it is for. */
+export interface ChosenFormat {
+  readonly name: string;
+  readonly format: MeteredFormat;
+  readonly target: FormatTarget;
+}
+
+/** How a deployment is asked; null if its vendor has no such route. */
+export function formatFor(
+  route: MeteredRoute,
+  { upstreamModel: model, family }: Pick<DeploymentSettings, "upstreamModel" | "family">,
+  settings: ProviderSettings,
+): ChosenFormat | null {
+  const target = { model, name: family ?? model, quirks: settings.quirks };
+  const names = vendorOf(settings.kind).meteredFormats?.(target.name, settings) ?? [];
+  for (const name of names) {
+    const format = route.formats[name];
+    if (format !== undefined) return { name, format, target };
+  }
+  return null;
+}
+
+/** Where a metered request may go. */
+export interface MeteredDestination {
+  readonly route: MeteredRoute;
+  readonly configured: Configured;
+  readonly model: ModelSettings;
+  readonly scope: string;
+}
+
+/** How each of the deployments is asked that may answer. Throws if the vendor of one has no such route. */
+export function formatsToward({
+  route,
+  configured,
+  model,
+  scope,
+}: MeteredDestination): readonly ChosenFormat[] {
+  return reached(configured, model, scope).map((deployment) => {
+    const settings = configured.settings.providers.get(deployment.provider);
+    const chosen = settings === undefined ? null : formatFor(route, deployment, settings);
+    if (chosen !== null) return chosen;
+    throw invalidRequest(
+      `${model.id} cannot serve ${route.use}: its provider "${deployment.provider}" has no such requests.`,
+      "model",
+    );
+  });
+}
+
+/**
+ * The names of the prices that the route is charged by. Throws where a deployment has a price and none of its names is one that the
+ * route can count: the request would be free by mistake.
+ */
+export function pricesToward({ route, configured, model, scope }: MeteredDestination): PricedNames {
+  const found = new Set<string>();
+  for (const { price } of reached(configured, model, scope)) {
+    if (price === null) continue;
+    const names = pricedNames(price);
+    const counted = route.prices.filter((name) => names.has(name));
+    if (counted.length === 0 && route.prices.length > 0) throw unpriced(route, model, names);
+    for (const name of counted) found.add(name);
+  }
+  return found;
+}
+
+function unpriced({ prices, use }: MeteredRoute, { id }: ModelSettings, names: ReadonlySet<string>): Error {
+  const has = [...names].map((name) => `\`price.${name}\``).join(", ");
+  const needs = prices.map((name) => `\`price.${name}\``).join(", ");
+  return invalidRequest(
+    `${id} has no price for ${use}: it has ${has}, and can be charged by ${needs}. Ask the operator for one.`,
+    "model",
+  );
+}
+
+function reached(
+  { catalog }: Configured,
+  model: ModelSettings,
+  scope: string,
+): readonly DeploymentSettings[] {
+  return catalog.deploymentsOf(model).filter((deployment) => inScope(scope, deployment));
+}

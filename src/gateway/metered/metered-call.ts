@@ -1,0 +1,113 @@
+import { assert } from "../../base/assert.ts";
+import type { AttemptRecord } from "../../base/attempt.ts";
+import { invalidRequest } from "../../base/errors.ts";
+import type { JsonObject } from "../../base/json.ts";
+import { traceHeaders } from "../../base/trace-context.ts";
+import type { ModelSettings } from "../../config/settings.ts";
+import { patchBody, patchMembers } from "../../dialects/json/patch.ts";
+import type { MeteredRoute } from "../../dialects/metered/route.ts";
+import { clientDialect } from "../../dialects/registry.ts";
+import type { Deployment, GenerationPlan } from "../../upstream/upstream.ts";
+import type { Prepared } from "../../vendors/provider.ts";
+import type { Exchange } from "../exchange.ts";
+import type { ClientRequest } from "../request/request.ts";
+import { type ChosenFormat, formatFor } from "./destination.ts";
+
+/** A body of more bytes takes too long to be written anew. */
+const mostWrittenBytes = 8 * 1024 * 1024;
+
+export interface MeteredCallParts {
+  readonly route: MeteredRoute;
+  readonly exchange: Exchange;
+  readonly model: ModelSettings;
+  readonly keyId: string;
+  readonly scope: string;
+  readonly credential: string | null;
+  readonly request: ClientRequest;
+}
+
+/** One call to a provider for a metered request: the whole of it, or a part. */
+export class MeteredCall implements GenerationPlan {
+  readonly model: ModelSettings;
+  readonly scope: string;
+  readonly credential: string | null;
+  readonly conversation = null;
+  readonly keyId: string;
+  /** Its errors have OpenAI's form. */
+  readonly clientDialect = "chat";
+  readonly stream = false;
+  readonly deadlineMs: number;
+  readonly requestId: string;
+  /** How the last attempt was made. */
+  chosen: ChosenFormat | null = null;
+  readonly dropped = new Set<string>();
+  readonly #parts: MeteredCallParts;
+  /** The body of this part; null if it is the whole request. */
+  readonly #part: JsonObject | null;
+  /** All parts of one answer come from here. */
+  readonly #pinned: Deployment | null;
+
+  constructor(parts: MeteredCallParts, part: JsonObject | null, pinned: Deployment | null) {
+    this.#parts = parts;
+    this.#part = part;
+    this.#pinned = pinned;
+    this.model = parts.model;
+    this.scope = pinned?.provider.settings.name ?? parts.scope;
+    this.credential = parts.credential;
+    this.keyId = parts.keyId;
+    this.deadlineMs = parts.exchange.deadlineMs;
+    this.requestId = parts.exchange.id;
+  }
+
+  get isOver(): boolean {
+    return this.#parts.exchange.isOver;
+  }
+
+  get signal(): AbortSignal {
+    return this.#parts.exchange.signal;
+  }
+
+  leaveProofsOut(): boolean {
+    return false;
+  }
+
+  attemptFailed(deployment: Deployment, record: AttemptRecord, credential: string | null): void {
+    this.#parts.exchange.attemptFailed(deployment, record, credential);
+  }
+
+  prepare(deployment: Deployment): Prepared {
+    const { route, exchange } = this.#parts;
+    assert(
+      this.#pinned === null || this.#pinned.price === deployment.price,
+      "all parts of an answer have one price",
+    );
+    const chosen = formatFor(route, deployment, deployment.provider.settings);
+    assert(chosen !== null, "only deployments that have the route are asked");
+    this.chosen = chosen;
+    const { format, target } = chosen;
+    return {
+      dialect: format.dialect,
+      purpose: "metered",
+      method: format.method(target),
+      model: deployment.upstreamModel,
+      stream: false,
+      body: this.#bodyFor(chosen),
+      headers: clientDialect(this.clientDialect).forwardHeaders(exchange.call.request.headers),
+      trace: exchange.trace === null ? null : traceHeaders(exchange.trace),
+    };
+  }
+
+  #bodyFor({ format, target }: ChosenFormat): Uint8Array | string {
+    const { request } = this.#parts;
+    if (format.write !== undefined) {
+      if (request.bytes.length > mostWrittenBytes) {
+        throw invalidRequest(`The request is too large for this model's provider; send less at a time.`);
+      }
+      return JSON.stringify(format.write(this.#part ?? request.body, target, this.dropped));
+    }
+    const { model } = target;
+    const changes = format.changes?.(request.truncated, target);
+    if (changes !== undefined) return patchMembers(request.bytes, { ...changes, model });
+    return patchBody(request.bytes, request.spans, { ...request.nullRemovals, model });
+  }
+}

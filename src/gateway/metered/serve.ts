@@ -1,0 +1,148 @@
+import { invalidRequest } from "../../base/errors.ts";
+import { noCalls } from "../../base/extra-usage.ts";
+import { traceContextOf } from "../../base/trace-context.ts";
+import type { ModelSettings } from "../../config/settings.ts";
+import { type MeteredRouteName, meteredRoute } from "../../dialects/metered/registry.ts";
+import type { MeteredDemand, MeteredFormat, MeteredRoute } from "../../dialects/metered/route.ts";
+import type { KeyRecord } from "../../store/store.ts";
+import { admit } from "../admission/admit.ts";
+import { askedExtras } from "../charge/asked-extras.ts";
+import { nothingWithheld } from "../charge/asked-tools.ts";
+import { charged } from "../charge/charged.ts";
+import type { AskedExtras } from "../charge/extras.ts";
+import type { Exchange } from "../exchange.ts";
+import type { Gateway } from "../gateway.ts";
+import { claimIdempotency, replay } from "../request/idempotent.ts";
+import { continuationOf } from "../request/provider-id-owners.ts";
+import { readRequest, rewritten } from "../request/read-request.ts";
+import {
+  type ClientRequest,
+  findModel,
+  idempotencyKeyOf,
+  refuseForbidden,
+  refuseUnpriced,
+} from "../request/request.ts";
+import { answerMetered } from "./answer.ts";
+import { formatsToward, pricesToward } from "./destination.ts";
+
+/**
+ * A metered request, from top to bottom, in the order of a generation. Its answer is whole, so a client that leaves does not end
+ * it: the provider bills it anyway, and the client's retry finds it under its idempotency key.
+ */
+export async function serveMetered(
+  gateway: Gateway,
+  exchange: Exchange,
+  name: MeteredRouteName,
+): Promise<Response> {
+  const route = meteredRoute(name);
+  const { call, configured } = exchange;
+  exchange.trace = traceContextOf(call.request.headers, configured.settings.tracing !== null);
+  const key = await admit(gateway, exchange);
+  const sent = await readRequest(gateway, exchange, key, name);
+  call.keepWaiting();
+  exchange.outlivesClient = true;
+  const idempotencyKey = idempotencyKeyOf(call);
+
+  const model = modelFor(exchange, key, sent, route);
+  refuseForbidden(configured, key, model);
+  if (route.prices.length > 0) refuseUnpriced(key, model);
+  const { mentions } = sent;
+  const continuing = { configured, key, model, dialect: "chat", mentions } as const;
+  const { scope, credential } = await continuationOf(gateway.idOwners, continuing);
+  const destination = { route, configured, model, scope };
+  const chosen = formatsToward(destination);
+  const formats = chosen.map(({ format }) => format);
+  const mostInputs = Math.min(
+    ...chosen.map(({ format, target }) => format.mostInputs?.(target) ?? Number.POSITIVE_INFINITY),
+  );
+  const priced = pricesToward(destination);
+  route.check?.(sent.truncated, priced);
+  const request = await withoutForeignTokens(gateway, exchange, name, sent, formats);
+  const demand = route.demand(request, priced, request.estimateInput().tokens);
+  refuseUncounted(key, model, route, demand);
+  exchange.askedExtras = askedFor(demand, askedExtras(request, { ...continuing, scope }));
+
+  const claimed = await claimIdempotency(gateway, exchange, key, idempotencyKey, sent);
+  if (claimed.kind === "replay") return replay(exchange, claimed.response);
+  exchange.claim = claimed.claim;
+  await gateway.ongoing.enter(exchange, key.id);
+
+  const countInput = () => gateway.tokens.text(route.texts?.(request.body) ?? []);
+  const wanted = {
+    key,
+    model,
+    atMost: { input: demand.input, output: demand.output },
+    storedInput: 0,
+    requestBytes: request.bytes,
+    canBeCounted: demand.canBeCounted,
+    countInput,
+  };
+  const keyId = key.id;
+  const asking = { route, name, exchange, model, keyId, scope, credential, request, mostInputs, demand };
+  return charged(gateway, exchange, wanted, (bill) => answerMetered({ gateway, key, bill, ...asking }));
+}
+
+/** Routes that need no name are served by the first model of the key that serves them. */
+function modelFor(
+  exchange: Exchange,
+  key: KeyRecord,
+  { modelId }: ClientRequest,
+  { use, modelIsOptional }: MeteredRoute,
+): ModelSettings {
+  const { configured } = exchange;
+  const usual =
+    modelId == null && modelIsOptional === true
+      ? configured.catalog.modelsFor(key).find(({ serves }) => serves.includes(use))
+      : undefined;
+  const model = usual ?? findModel(configured, modelId ?? "", use);
+  exchange.model = model;
+  if (modelId != null && modelId !== model.id) exchange.askedModel = modelId;
+  return model;
+}
+
+/** Ids of tokens mean something else to other models than OpenAI's, and become the text that they stand for. */
+async function withoutForeignTokens(
+  gateway: Gateway,
+  exchange: Exchange,
+  name: MeteredRouteName,
+  request: ClientRequest,
+  formats: readonly MeteredFormat[],
+): Promise<ClientRequest> {
+  const foreign = meteredRoute(name).foreignTokens?.(request.truncated, formats) ?? null;
+  if (foreign === null) return request;
+  const texts = await gateway.tokens.decode(foreign.ids);
+  if (texts === null) {
+    throw invalidRequest("`input` has tokens that are not in cl100k_base; send the text instead.", "input");
+  }
+  return rewritten(exchange, foreign.withTexts(texts), name);
+}
+
+/** Budgets are in tokens, so what has none cannot be taken from them. */
+function refuseUncounted(
+  { mode }: KeyRecord,
+  { id }: ModelSettings,
+  { prices, use }: MeteredRoute,
+  { isInTokens }: MeteredDemand,
+): void {
+  if (mode === "credit" || isInTokens || prices.length === 0) return;
+  throw invalidRequest(
+    `This key has a budget of tokens, and ${use} of ${id} are not counted in tokens. Use a key with credits.`,
+    "model",
+  );
+}
+
+/** An input of many texts may be above the model's window, as a request of several runs is. */
+function askedFor({ most }: MeteredDemand, extras: AskedExtras | null): AskedExtras {
+  const asked = extras ?? nothingAsked;
+  const { tiers: _, ...metered } = most;
+  return { ...asked, most: { ...asked.most, ...metered }, mayRepeat: true };
+}
+
+const nothingAsked: AskedExtras = {
+  most: { tiers: [], calls: noCalls, audioInputTokens: 0, audioOutputTokens: 0 },
+  least: noCalls,
+  tiers: {},
+  mayRepeat: true,
+  rounds: [],
+  withheld: nothingWithheld,
+};

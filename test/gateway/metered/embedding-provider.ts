@@ -1,0 +1,102 @@
+import type { Json, JsonObject } from "../../../src/base/json.ts";
+import { type Answer, json, openAiError } from "../../support/answers.ts";
+import type { SeenRequest } from "../../support/provider.ts";
+
+/** The vector of a text, which says which text it was. */
+export function vectorOf(text: string): number[] {
+  return [text.length, text.charCodeAt(0) || 0, 0.5];
+}
+
+export function base64Of(vector: readonly number[]): string {
+  return Buffer.from(new Float32Array(vector).buffer).toString("base64");
+}
+
+/** One token for each word. */
+export function tokensOf(texts: readonly string[]): number {
+  return texts.join(" ").split(" ").length;
+}
+
+/** What each kind of provider answers to a request for embeddings, by the address that it was asked at. */
+export function embeddingAnswer({ path: target, body, headers }: SeenRequest): Answer {
+  const [path = ""] = target.split("?");
+  if (path.endsWith(":batchEmbedContents")) return geminiAnswer(body);
+  if (path.endsWith(":predict")) return vertexAnswer(body);
+  if (path.endsWith(":embedContent")) return contentAnswer(body);
+  if (path.includes("titan")) return titanAnswer(body);
+  if (path.includes("cohere.")) return bedrockCohereAnswer(body);
+  if (path.endsWith("/v2/embed")) return cohereAnswer(body);
+  if (path.endsWith("/embeddings")) return openAiAnswer(body, headers["authorization"] ?? "");
+  return openAiError(404, `no such address: ${path}`);
+}
+
+function openAiAnswer({ input, encoding_format: format, model }: JsonObject, key: string): Answer {
+  const inputs = inputsIn(input);
+  const isOpenAi = key.includes("openai");
+  if (!isOpenAi && format === "base64") return openAiError(400, "no base64 here");
+  if (model === "voyage-upstream" && format !== undefined)
+    return openAiError(400, "encoding_format: base64 or null");
+  const data = inputs.map((one, index) => {
+    const vector = typeof one === "string" ? vectorOf(one) : [one.length, 0, 0.5];
+    return { object: "embedding", index, embedding: format === "base64" ? base64Of(vector) : vector };
+  });
+  const tokens = inputs.reduce(
+    (sum, one) => sum + (typeof one === "string" ? tokensOf([one]) : one.length),
+    0,
+  );
+  const usage: JsonObject =
+    model === "voyage-upstream" ? { total_tokens: tokens } : { prompt_tokens: tokens, total_tokens: tokens };
+  return json({ object: "list", data, model: "upstream", usage });
+}
+
+function inputsIn(input: Json | undefined): (string | number[])[] {
+  if (!Array.isArray(input)) return [input as string];
+  return typeof input[0] === "number" ? [input as number[]] : (input as (string | number[])[]);
+}
+
+function geminiAnswer({ requests }: JsonObject): Answer {
+  const texts = (requests as { content: { parts: { text: string }[] } }[]).map(
+    ({ content }) => content.parts[0]?.text ?? "",
+  );
+  return json({ embeddings: texts.map((text) => ({ values: vectorOf(text) })) });
+}
+
+function vertexAnswer({ instances }: JsonObject): Answer {
+  const texts = (instances as { content: string }[]).map(({ content }) => content);
+  return json({
+    predictions: texts.map((text) => ({
+      embeddings: { values: vectorOf(text), statistics: { token_count: tokensOf([text]), truncated: false } },
+    })),
+  });
+}
+
+function contentAnswer({ content }: JsonObject): Answer {
+  const { parts } = content as { parts: { text: string }[] };
+  const text = parts[0]?.text ?? "";
+  return json({
+    embedding: { values: vectorOf(text) },
+    usageMetadata: { promptTokenCount: tokensOf([text]) },
+  });
+}
+
+function titanAnswer({ inputText }: JsonObject): Answer {
+  const text = inputText as string;
+  if (text === "refused") return json({ message: "too long" }, { status: 400 });
+  return json({ embedding: vectorOf(text), inputTextTokenCount: tokensOf([text]) });
+}
+
+function bedrockCohereAnswer({ texts }: JsonObject): Answer {
+  const all = texts as string[];
+  return json(
+    { embeddings: { float: all.map(vectorOf) }, response_type: "embeddings_by_type" },
+    { headers: { "x-amzn-bedrock-input-token-count": String(tokensOf(all)) } },
+  );
+}
+
+function cohereAnswer({ texts }: JsonObject): Answer {
+  const all = texts as string[];
+  return json({
+    id: "1",
+    embeddings: { float: all.map(vectorOf) },
+    meta: { billed_units: { input_tokens: tokensOf(all) } },
+  });
+}

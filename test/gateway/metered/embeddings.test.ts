@@ -1,0 +1,316 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import type { JsonObject } from "../../../src/base/json.ts";
+import { json, openAiError } from "../../support/answers.ts";
+import { type Caller, World } from "../world.ts";
+import { base64Of, embeddingAnswer, vectorOf } from "./embedding-provider.ts";
+
+const model = (id: string, provider: string, upstream: string, price = "{ input = 1.0 }") => `
+[[models]]
+id = "${id}"
+provider = "${provider}"
+upstream_model = "${upstream}"
+serves = ["embeddings"]
+context_window = 8192
+price = ${price}
+`;
+
+const tail = `
+[providers.gemini]
+kind = "gemini"
+base_url = "PROVIDER_URL"
+api_key = "env:TEST_GEMINI_KEY"
+
+[providers.vertex]
+kind = "vertex"
+base_url = "PROVIDER_URL"
+api_key = "env:TEST_GEMINI_KEY"
+
+[providers.bedrock]
+kind = "bedrock"
+region = "eu-canary-1"
+base_url = "PROVIDER_URL"
+api_key = "env:TEST_BEDROCK_KEY"
+
+[providers.voyage]
+kind = "openai-compatible"
+base_url = "PROVIDER_URL/voyage/v1"
+quirks = ["output_dimension", "no_float"]
+
+[providers.cohere]
+kind = "openai-compatible"
+base_url = "PROVIDER_URL/cohere/v2"
+quirks = ["cohere_embed"]
+
+[providers.azure]
+kind = "azure"
+base_url = "PROVIDER_URL/openai"
+api_version = "2024-10-21"
+api_key = "env:TEST_OPENAI_KEY"
+auth = "bearer"
+
+${model("embed", "openai", "text-embedding-upstream")}
+${model("embed-azure", "azure", "my-deployment")}
+${model("embed-local", "local", "local-upstream")}
+${model("embed-gemini", "gemini", "gemini-embedding-001")}
+${model("embed-vertex", "vertex", "text-embedding-005")}
+${model("embed-vertex-one", "vertex", "gemini-embedding-001")}
+${model("embed-vertex-content", "vertex", "gemini-embedding-2")}
+${model("embed-titan", "bedrock", "amazon.titan-embed-text-v2:0")}
+${model("embed-bedrock-cohere", "bedrock", "cohere.embed-english-v3")}
+${model("embed-voyage", "voyage", "voyage-upstream")}
+${model("embed-cohere", "cohere", "embed-v4.0")}
+${model("embed-by-character", "openai", "text-embedding-upstream", "{ characters = 10.0 }")}
+${model("embed-by-request", "openai", "text-embedding-upstream", "{ requests = 2.0 }")}
+${model("embed-by-image", "openai", "text-embedding-upstream", "{ images = 2.0 }")}
+${model("embed-claude", "anthropic", "claude-upstream")}
+`;
+
+let world: World;
+let caller: Caller;
+beforeAll(async () => {
+  world = await World.start({ tail });
+  caller = await world.creditCaller(100);
+});
+afterEach(() => world.provider.reset());
+afterAll(() => world[Symbol.asyncDispose]());
+
+interface Embedded {
+  readonly data: { index: number; object: string; embedding: number[] | string }[];
+  readonly model: string;
+  readonly usage: JsonObject;
+}
+
+async function embed(body: JsonObject, by: Caller = caller, headers = {}): Promise<Response> {
+  world.provider.script(embeddingAnswer);
+  return world.ask(by, { path: "/v1/embeddings", body, headers });
+}
+
+async function vectors(response: Response): Promise<(number[] | string)[]> {
+  expect(response.status).toBe(200);
+  const { data } = (await response.json()) as Embedded;
+  expect(data.map(({ index }) => index)).toEqual(data.map((_, place) => place));
+  return data.map(({ embedding }) => embedding);
+}
+
+const onEveryKind = [
+  ["OpenAI", "embed"],
+  ["Azure", "embed-azure"],
+  ["a compatible server", "embed-local"],
+  ["Gemini", "embed-gemini"],
+  ["Vertex", "embed-vertex"],
+  ["Vertex with one text at a time", "embed-vertex-one"],
+  ["Vertex by content", "embed-vertex-content"],
+  ["Titan", "embed-titan"],
+  ["Cohere on Bedrock", "embed-bedrock-cohere"],
+  ["Voyage", "embed-voyage"],
+  ["Cohere", "embed-cohere"],
+] as const;
+
+describe.each(onEveryKind)("on %s", (_, id) => {
+  test("vectors come in the form that was asked for, and floats where nothing was", async () => {
+    const texts = ["one", "two words"];
+    const floats = texts.map(vectorOf);
+    expect(await vectors(await embed({ model: id, input: texts }))).toEqual(floats);
+    expect(await vectors(await embed({ model: id, input: texts, encoding_format: "float" }))).toEqual(floats);
+    const base64 = await vectors(await embed({ model: id, input: texts, encoding_format: "base64" }));
+    expect(base64).toEqual(floats.map(base64Of));
+    expect(await vectors(await embed({ model: id, input: "one" }))).toEqual([vectorOf("one")]);
+  });
+
+  test("it is charged what was reported, once, and the client is shown that", async () => {
+    const key = await world.creditCaller(1);
+    const response = await embed({ model: id, input: ["one", "two words"] }, key);
+    const { usage } = (await response.json()) as Embedded;
+    expect(usage["total_tokens"]).toBe(3);
+    expect(response.headers.get("x-sluice-cost")).toBe("0.000003");
+    // Gemini's older models report nothing, so their input is counted.
+    const basis = id === "embed-gemini" ? "estimated" : "measured";
+    expect(await world.chargesOf(key)).toEqual([{ amount: -3000, basis, outcome: "completed" }]);
+    expect(world.observed.at(-1)?.usage?.inputTokens).toBe(3);
+  });
+
+  test("tokens of OpenAI's are embedded as what they stand for", async () => {
+    // "hello world" in cl100k_base.
+    const ids = [15339, 1917];
+    const response = await embed({ model: id, input: [ids] });
+    const isOpenAis = id === "embed" || id === "embed-azure";
+    expect(await vectors(response)).toEqual([isOpenAis ? [2, 0, 0.5] : vectorOf("hello world")]);
+    const unknown = await embed({ model: id, input: [[999_999]] });
+    expect(unknown.status).toBe(isOpenAis ? 200 : 400);
+  });
+});
+
+test("providers are asked by the name and in the form that is theirs", async () => {
+  const asked = async (id: string, more: JsonObject = {}) => {
+    world.provider.reset();
+    await embed({ model: id, input: "one", dimensions: 256, ...more });
+    const { path, body } = world.provider.requests[0] ?? { path: "", body: {} };
+    return { path, body };
+  };
+  expect(await asked("embed")).toEqual({
+    path: "/openai/v1/embeddings",
+    body: { model: "text-embedding-upstream", input: "one", dimensions: 256 },
+  });
+  expect((await asked("embed-azure")).path).toBe(
+    "/openai/deployments/my-deployment/embeddings?api-version=2024-10-21",
+  );
+  expect(await asked("embed-local")).toEqual({
+    path: "/local/v1/embeddings",
+    body: { encoding_format: "float", model: "local-upstream", input: "one", dimensions: 256 },
+  });
+  expect(await asked("embed-gemini")).toEqual({
+    path: "/v1beta/models/gemini-embedding-001:batchEmbedContents",
+    body: {
+      requests: [
+        {
+          model: "models/gemini-embedding-001",
+          content: { parts: [{ text: "one" }] },
+          outputDimensionality: 256,
+        },
+      ],
+    },
+  });
+  expect(await asked("embed-vertex")).toEqual({
+    path: "/v1/publishers/google/models/text-embedding-005:predict",
+    body: { instances: [{ content: "one" }], parameters: { outputDimensionality: 256 } },
+  });
+  expect(await asked("embed-titan")).toEqual({
+    path: "/model/amazon.titan-embed-text-v2%3A0/invoke",
+    body: { inputText: "one", dimensions: 256 },
+  });
+  expect(await asked("embed-voyage", { input_type: "query" })).toEqual({
+    path: "/voyage/v1/embeddings",
+    body: { output_dimension: 256, model: "voyage-upstream", input: "one", input_type: "query" },
+  });
+  expect(await asked("embed-cohere", { input_type: "search_query" })).toEqual({
+    path: "/cohere/v2/embed",
+    body: {
+      model: "embed-v4.0",
+      texts: ["one"],
+      input_type: "search_query",
+      embedding_types: ["float"],
+      output_dimension: 256,
+    },
+  });
+  expect((await asked("embed-bedrock-cohere", { dimensions: null })).body).toEqual({
+    texts: ["one"],
+    input_type: "search_document",
+    embedding_types: ["float"],
+  });
+});
+
+test("dimensions that a model cannot have are refused, and no provider is asked", async () => {
+  for (const [id, dimensions] of [
+    ["embed-titan", 300],
+    ["embed-bedrock-cohere", 256],
+  ] as const) {
+    const response = await embed({ model: id, input: "one", dimensions });
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({ error: { param: "dimensions" } });
+  }
+  expect(world.provider.requests).toHaveLength(0);
+});
+
+test("a form that is none is refused by its name", async () => {
+  const response = await embed({ model: "embed", input: "one", encoding_format: "int8" });
+  expect(response.status).toBe(400);
+  expect(await response.json()).toMatchObject({ error: { param: "encoding_format" } });
+});
+
+test("messages pass on a server of OpenAI's shape, and are refused elsewhere", async () => {
+  const messages = [{ role: "user", content: [{ type: "text", text: "one" }] }];
+  world.provider.script(json({ object: "list", data: [], usage: { prompt_tokens: 2, total_tokens: 2 } }));
+  const ask = (id: string) => world.ask(caller, { path: "/v1/embeddings", body: { model: id, messages } });
+  expect((await ask("embed-local")).status).toBe(200);
+  expect(world.provider.requests[0]?.body).toMatchObject({ messages });
+  expect((await ask("embed-gemini")).status).toBe(400);
+  expect((await world.ask(caller, { path: "/v1/embeddings", body: { model: "embed" } })).status).toBe(400);
+});
+
+describe("a request of more inputs than one call takes", () => {
+  const texts = Array.from({ length: 250 }, (_, index) => `text ${index}`);
+
+  test.each([
+    ["embed-gemini", 3],
+    ["embed-bedrock-cohere", 3],
+    ["embed-titan", 250],
+    ["embed", 1],
+  ] as const)("of %s becomes %d calls, under one hold and one charge", async (id, calls) => {
+    const key = await world.creditCaller(1);
+    const answered = await vectors(await embed({ model: id, input: texts }, key));
+    expect(answered).toEqual(texts.map(vectorOf));
+    expect(world.provider.requests).toHaveLength(calls);
+    const [charge, ...others] = await world.chargesOf(key);
+    expect(others).toEqual([]);
+    if (id !== "embed-gemini") expect(charge?.amount).toBe(-500_000);
+  });
+
+  test("fails as a whole where one call fails, begins no other, and is charged for those that were answered", async () => {
+    const key = await world.creditCaller(1);
+    const response = await embed(
+      { model: "embed-titan", input: ["one", "two words", "refused", ...texts] },
+      key,
+    );
+    expect(response.status).toBe(502);
+    const done = world.provider.requests.filter(({ body }) => body["inputText"] !== "refused");
+    expect(done.length).toBeLessThan(20);
+    const tokens = done.reduce((sum, { body }) => sum + String(body["inputText"]).split(" ").length, 0);
+    expect(await world.chargesOf(key)).toEqual([
+      { amount: -1000 * tokens, basis: "measured", outcome: "failed" },
+    ]);
+  });
+
+  test("that fails at its first call costs nothing, and says why", async () => {
+    const key = await world.creditCaller(1);
+    const response = await embed({ model: "embed-titan", input: ["refused", "one"] }, key);
+    expect(response.status).toBe(400);
+    expect(await world.chargesOf(key)).toEqual([]);
+  });
+});
+
+describe("other prices than for tokens", () => {
+  test("characters are code points", async () => {
+    const response = await embed({ model: "embed-by-character", input: ["né", "😀"] });
+    expect(response.headers.get("x-sluice-cost")).toBe("0.00003");
+    expect(response.headers.get("x-sluice-units")).toBe("characters=3");
+  });
+
+  test("a request may have a price of its own", async () => {
+    const response = await embed({ model: "embed-by-request", input: ["one", "two"] });
+    expect(response.headers.get("x-sluice-cost")).toBe("0.002");
+    expect(response.headers.get("x-sluice-units")).toBe("requests=1");
+  });
+
+  test("one that cannot be counted is refused by its name", async () => {
+    const response = await embed({ model: "embed-by-image", input: "one" });
+    expect(response.status).toBe(400);
+    const { error } = (await response.json()) as { error: { message: string; param: string } };
+    expect(error.param).toBe("model");
+    expect(error.message).toContain("`price.images`");
+    expect(error.message).toContain("`price.input`");
+    expect(world.provider.requests).toHaveLength(0);
+  });
+});
+
+test("a model is offered for what it serves, and for nothing else", async () => {
+  const chat = await world.ask(caller, {
+    path: "/v1/chat/completions",
+    body: { model: "embed", messages: [{ role: "user", content: "hi" }] },
+  });
+  const other = await embed({ model: "gpt-test", input: "one" });
+  const impossible = await embed({ model: "embed-claude", input: "one" });
+  for (const response of [chat, other, impossible]) {
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({ error: { code: "invalid_request", param: "model" } });
+  }
+  expect(world.provider.requests).toHaveLength(0);
+});
+
+test("a provider that refuses is told of in OpenAI's form, and costs nothing", async () => {
+  const key = await world.creditCaller(1);
+  world.provider.script(openAiError(400, "input is too long", "context_length_exceeded"));
+  const response = await world.ask(key, { path: "/v1/embeddings", body: { model: "embed", input: "one" } });
+  expect(response.status).toBe(400);
+  expect(await response.json()).toMatchObject({ error: { type: "invalid_request_error" } });
+  expect(await world.chargesOf(key)).toEqual([]);
+});

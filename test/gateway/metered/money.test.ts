@@ -1,0 +1,168 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import { nanoPerCredit } from "../../../src/base/money.ts";
+import { type Answer, openAiError } from "../../support/answers.ts";
+import { waitFor } from "../../support/wait.ts";
+import { type Caller, World } from "../world.ts";
+import { type MeteredCase, meteredCases, meteredModels } from "./routes.ts";
+
+let world: World;
+beforeAll(async () => {
+  world = await World.start({ tail: meteredModels() });
+});
+afterEach(() => world.provider.reset());
+afterAll(() => world[Symbol.asyncDispose]());
+
+const nano = (credits: number) => Math.round(credits * nanoPerCredit);
+
+/** An answer that waits for a test to let it go on. */
+function held(answer: Answer): { readonly answer: Answer; readonly release: () => void } {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  return { answer: { ...answer, before: [{ until: promise }] }, release: resolve };
+}
+
+describe.each(Object.entries(meteredCases))("%s", (name, route: MeteredCase) => {
+  const ask = (by: Caller, headers = {}, model = `${name}-model`, signal?: AbortSignal) =>
+    world.ask(by, {
+      path: route.path,
+      body: { model, ...route.body },
+      headers,
+      ...(signal === undefined ? {} : { signal }),
+    });
+
+  test("cost what their price says, and say so", async () => {
+    const caller = await world.creditCaller(1);
+    world.provider.script(route.answer);
+    const response = await ask(caller);
+    expect(response.status).toBe(200);
+    expect(Number(response.headers.get("x-sluice-cost"))).toBe(route.cost);
+    expect(response.headers.get("x-sluice-units")).toBe(route.units);
+    expect(Number(response.headers.get("x-service-credit-remaining"))).toBeCloseTo(1 - route.cost, 9);
+    expect(await world.chargesOf(caller)).toEqual([
+      { amount: 0 - nano(route.cost), basis: "measured", outcome: "completed" },
+    ]);
+    const records = await world.running.store.listUsage({ limit: 10, keyId: caller.key.id });
+    expect(records).toMatchObject([{ route: route.path, model: `${name}-model`, provider: "openai" }]);
+  });
+
+  test("pass on the provider's bytes, and rename the model in the request", async () => {
+    world.provider.script(route.answer);
+    const response = await ask(await world.creditCaller(1));
+    const [step] = route.answer.steps;
+    expect(await response.text()).toBe(String(step !== undefined && "write" in step ? step.write : ""));
+    expect(world.provider.requests[0]?.body).toMatchObject({ model: "first-upstream" });
+  });
+
+  test("are charged under the model's id where an alias was asked for", async () => {
+    const caller = await world.creditCaller(1);
+    world.provider.script(route.answer);
+    await (await ask(caller, {}, `${name}-alias`)).text();
+    const [entry] = await world.running.store
+      .listEntries({ afterId: 0, limit: 10, keyId: caller.key.id })
+      .then((entries) => entries.filter(({ kind }) => kind === "charge"));
+    expect(entry).toMatchObject({ model: `${name}-model`, askedModel: `${name}-alias` });
+  });
+
+  test("are held for what they may cost at most, and refused without that", async () => {
+    world.provider.script(route.answer);
+    if (route.hold === 0) {
+      expect((await ask(await world.creditCaller(0))).status).toBe(200);
+      return;
+    }
+    const asking = { path: route.path, body: { model: `${name}-model`, ...route.body } };
+    expect(await world.heldFor(asking)).toBeCloseTo(route.hold, 9);
+    expect(world.provider.requests).toHaveLength(0);
+    const caller = await world.creditCaller(route.hold);
+    expect((await ask(caller)).status).toBe(200);
+  });
+
+  test("run to their end when the client leaves, are charged without a record, and are kept for its retry", async () => {
+    const caller = await world.creditCaller(1);
+    const { answer, release } = held(route.answer);
+    world.provider.script(answer);
+    const leaving = new AbortController();
+    const headers = { "idempotency-key": "left" };
+    const asked = ask(caller, headers, undefined, leaving.signal).catch((error: unknown) => error);
+    const request = await world.provider.nextRequest();
+    leaving.abort();
+    await asked;
+    await waitFor(() => world.gateway.ongoing.size === 1, "the exchange to be under way");
+    release();
+    await request.over;
+    expect(request.abortedAtMs).toBeNull();
+    expect(await world.chargesOf(caller)).toEqual([
+      { amount: 0 - nano(route.cost), basis: "measured", outcome: "cancelled" },
+    ]);
+    expect(await world.running.store.listUsage({ limit: 10, keyId: caller.key.id })).toEqual([]);
+    const again = await ask(caller, headers);
+    expect(again.headers.get("idempotent-replayed")).toBe("true");
+    expect(await again.text()).not.toBe("");
+    expect(world.provider.requests).toHaveLength(1);
+  });
+
+  test("are free when they are repeated, byte by byte", async () => {
+    const caller = await world.creditCaller(1);
+    world.provider.script(route.answer);
+    const headers = { "idempotency-key": "again" };
+    const first = await (await ask(caller, headers)).text();
+    const second = await ask(caller, headers);
+    expect(await second.text()).toBe(first);
+    expect(second.headers.get("idempotent-replayed")).toBe("true");
+    expect(world.provider.requests).toHaveLength(1);
+    expect((await world.chargesOf(caller)).length).toBeLessThanOrEqual(1);
+    const other = await world.ask(caller, {
+      path: route.path,
+      body: { model: `${name}-model`, ...route.body, user: "another" },
+      headers,
+    });
+    expect(other.status).toBe(409);
+  });
+
+  test("that race for one balance are never charged above it, nor is one key's request made twice", async () => {
+    const caller = await world.creditCaller(1);
+    const { answer, release } = held(route.answer);
+    world.provider.script(answer);
+    const headers = { "idempotency-key": "race" };
+    const first = ask(caller, headers);
+    await world.provider.nextRequest();
+    expect((await ask(caller, headers)).status).toBe(409);
+    release();
+    expect((await first).status).toBe(200);
+    expect(world.provider.requests).toHaveLength(1);
+    if (route.hold === 0) return;
+    const poor = await world.creditCaller(route.hold);
+    const other = held(route.answer);
+    world.provider.script(other.answer);
+    const winner = ask(poor);
+    await world.provider.nextRequest();
+    expect((await ask(poor)).status).toBe(429);
+    other.release();
+    expect((await winner).status).toBe(200);
+  });
+
+  test("fail over to the next deployment, which is charged alone", async () => {
+    const caller = await world.creditCaller(1);
+    world.provider.script([openAiError(500, "down"), route.answer]);
+    const response = await ask(caller);
+    expect(response.status).toBe(200);
+    expect(world.provider.requests.map(({ path }) => path.split("/")[1])).toEqual(["openai", "local"]);
+    expect(await world.chargesOf(caller)).toHaveLength(1);
+    expect(world.observed.at(-1)).toMatchObject({ provider: "local", attempts: 2 });
+  });
+
+  test("of a provider that fails cost nothing", async () => {
+    const caller = await world.creditCaller(1);
+    world.provider.script(openAiError(500, "down"));
+    expect((await ask(caller)).status).toBe(502);
+    expect(await world.chargesOf(caller)).toEqual([]);
+    expect(world.gateway.accounts.openHolds).toBe(0);
+  });
+
+  test("take tokens from a budget, or are refused to it", async () => {
+    const caller = await world.tokenCaller(1000);
+    world.provider.script(route.answer);
+    const response = await ask(caller);
+    expect(response.status).toBe(route.tokens === null ? 400 : 200);
+    if (route.tokens !== null) expect(response.headers.get("x-sluice-cost")).toBe(String(route.tokens));
+    else expect(world.provider.requests).toHaveLength(0);
+  });
+});

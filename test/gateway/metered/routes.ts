@@ -1,0 +1,69 @@
+import type { JsonObject } from "../../../src/base/json.ts";
+import { type Answer, json } from "../../support/answers.ts";
+
+/** One request of a metered route, and all that its money follows from. */
+export interface MeteredCase {
+  readonly path: string;
+  readonly body: JsonObject;
+  readonly answer: Answer;
+  /** In credits. */
+  readonly cost: number;
+  readonly hold: number;
+  /** What a key with a token budget pays; null if it cannot be used with one. */
+  readonly tokens: number | null;
+  /** What `x-sluice-units` says; null for nothing. */
+  readonly units: string | null;
+  /** TOML of the model's price. */
+  readonly price: string;
+}
+
+/** A new route adds a line here, and everything that holds for all of them is tested for it. */
+export const meteredCases: Readonly<Record<string, MeteredCase>> = {
+  embeddings: {
+    path: "/v1/embeddings",
+    body: { input: ["one", "two words"] },
+    answer: json({
+      object: "list",
+      data: [
+        { object: "embedding", index: 0, embedding: [0.1, 0.2] },
+        { object: "embedding", index: 1, embedding: [0.3, 0.4] },
+      ],
+      model: "upstream",
+      usage: { prompt_tokens: 3, total_tokens: 3 },
+    }),
+    cost: 0.000003,
+    hold: 0.00002,
+    tokens: 3,
+    units: null,
+    price: "{ input = 1.0 }",
+  },
+  moderations: {
+    path: "/v1/moderations",
+    body: { input: "is this harmful?" },
+    answer: json({ id: "modr-1", model: "upstream", results: [{ flagged: false }] }),
+    cost: 0,
+    hold: 0,
+    tokens: 0,
+    units: null,
+    price: "{ input = 1.0 }",
+  },
+};
+
+/** A model for each, of its own name and use, with a second provider behind the first one. */
+export function meteredModels(): string {
+  return Object.entries(meteredCases)
+    .map(
+      ([name, { price }]) => `
+[[models]]
+id = "${name}-model"
+aliases = ["${name}-alias"]
+serves = ["${name}"]
+price = ${price}
+deployments = [
+  { provider = "openai", upstream_model = "first-upstream", priority = 1 },
+  { provider = "local", upstream_model = "second-upstream", priority = 2 },
+]
+`,
+    )
+    .join("\n");
+}
