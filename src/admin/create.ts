@@ -1,3 +1,4 @@
+import type { AttentionMonitor } from "../attention/monitor.ts";
 import type { Backend } from "../backend/backend.ts";
 import type { Settings } from "../config/settings.ts";
 import type { Gateway } from "../gateway/gateway.ts";
@@ -20,6 +21,7 @@ interface AdminParts {
   readonly version: string;
   readonly endings: Pick<EndingQueue, "dropped" | "flush">;
   readonly callerIds: Pick<CallerIdQueue, "flush">;
+  readonly monitor: Pick<AttentionMonitor, "list">;
 }
 
 export interface Admin {
@@ -43,6 +45,7 @@ export async function createAdmin({
   version,
   endings,
   callerIds,
+  monitor,
 }: AdminParts): Promise<Admin> {
   const { store } = backend;
   const { clock, keys, accounts, ongoing } = gateway;
@@ -68,6 +71,7 @@ export async function createAdmin({
     version,
     settings: () => gateway.configured.settings,
     deploymentHealth: () => gateway.configured.upstream.health(),
+    attention: () => monitor.list,
     inFlight: () => ongoing.size,
     droppedEndings: () => endings.dropped,
     flushEndings: async () => {

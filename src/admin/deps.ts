@@ -1,3 +1,4 @@
+import type { Finding } from "../attention/finding.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Settings } from "../config/settings.ts";
 import type { KeyRing } from "../keys/keyring.ts";
@@ -28,6 +29,8 @@ export interface AdminDeps {
   /** The current settings; a reload replaces them. */
   settings(): Settings;
   deploymentHealth(): readonly DeploymentHealth[];
+  /** What needs the operator's attention, as of the last look. */
+  attention(): readonly Finding[];
   inFlight(): number;
   /** Endings that were neither stored nor counted since the start. */
   droppedEndings(): number;

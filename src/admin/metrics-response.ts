@@ -1,3 +1,4 @@
+import { type Finding, findingKindNames } from "../attention/finding.ts";
 import { newId } from "../base/id.ts";
 import { creditsFromNano } from "../base/money.ts";
 import type { AdminDeps } from "./deps.ts";
@@ -10,6 +11,7 @@ export type MetricsSource = Pick<
   | "inFlight"
   | "droppedEndings"
   | "deploymentHealth"
+  | "attention"
   | "isDraining"
   | "trouble"
 >;
@@ -35,8 +37,17 @@ function renderMetrics(deps: MetricsSource): string {
     eventLoopLagMs: deps.live.lag.longestMs,
     residentBytes: process.memoryUsage.rss(),
     journal: deps.journalStats(),
+    attention: attentionCounts(deps.attention()),
     breakers: deps
       .deploymentHealth()
       .map(({ name, state, inFlight }) => ({ deployment: name, state, inFlight })),
   });
+}
+
+/** Every kind, so that a series does not vanish when it is over. */
+function attentionCounts(findings: readonly Finding[]) {
+  return findingKindNames.map((kind) => ({
+    kind,
+    findings: findings.filter((finding) => finding.kind === kind).length,
+  }));
 }

@@ -3,6 +3,7 @@
  * routes return them and the dashboard reads them, so a field renamed on one side fails to compile on the other.
  */
 export type * from "./views/accounts.ts";
+export type * from "./views/attention.ts";
 export type * from "./views/exchanges.ts";
 export type * from "./views/keys.ts";
 export type * from "./views/models.ts";

@@ -1,3 +1,4 @@
+import { AttentionMonitor } from "../attention/monitor.ts";
 import { GatewayError } from "../base/errors.ts";
 import { Catalog } from "../catalog/catalog.ts";
 import type { Settings } from "../config/settings.ts";
@@ -54,6 +55,18 @@ export function createGateway(settings: Settings, services: Services): Gateway {
     onFenced: () => gateway.ongoing.interruptAll(fenced()),
   });
   return gateway;
+}
+
+/** Looks after what needs the operator's attention. */
+export function createMonitor(gateway: Gateway, { backend, clock, logs }: Services): AttentionMonitor {
+  return new AttentionMonitor({
+    store: backend.store,
+    clock,
+    log: logs.log,
+    settings: () => gateway.configured.settings,
+    deploymentHealth: () => gateway.configured.upstream.health(),
+    trouble: () => backend.trouble,
+  });
 }
 
 /** What a reload replaces. */

@@ -7,7 +7,7 @@ import type { Settings } from "../config/settings.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import { createLogs } from "../observe/log.ts";
 import type { Store, Trouble } from "../store/store.ts";
-import { createGateway } from "./gateway.ts";
+import { createGateway, createMonitor } from "./gateway.ts";
 import { reloadGateway } from "./reload.ts";
 import { openServers } from "./servers.ts";
 import { openServices, type Services } from "./services.ts";
@@ -61,11 +61,12 @@ async function assemble(
 ): Promise<RunningGateway> {
   const { logs, backend, live, endings, callerIds } = services;
   const gateway = createGateway(settings, services);
-  const admin = await createAdmin({ gateway, backend, live, version, endings, callerIds });
+  const monitor = createMonitor(gateway, services);
+  const admin = await createAdmin({ gateway, backend, live, version, endings, callerIds, monitor });
   opened.defer(() => admin.close());
   const servers = await openServers(gateway, admin, logs.log, opened);
   await admin.saveGeneratedToken();
-  const upkeep = new Upkeep(services, gateway);
+  const upkeep = new Upkeep(services, gateway, monitor);
   upkeep.start();
   return {
     url: servers.url,

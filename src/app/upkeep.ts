@@ -1,18 +1,21 @@
+import type { AttentionMonitor } from "../attention/monitor.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import { EndingRetention } from "../store/ending-retention.ts";
 import { TroubleWatch } from "../store/trouble-watch.ts";
 import type { Services } from "./services.ts";
 
-/** What runs regularly beside the requests: changes by other processes, alarms about the store, pruning. */
+/** What runs regularly beside the requests: changes by other processes, alarms about the store, pruning, what needs attention. */
 export class Upkeep {
   readonly #services: Services;
   readonly #retention: EndingRetention;
   readonly #alarms: TroubleWatch;
+  readonly #monitor: AttentionMonitor;
 
-  constructor(services: Services, gateway: Gateway) {
+  constructor(services: Services, gateway: Gateway, monitor: AttentionMonitor) {
     const { backend, clock, logs } = services;
     const { log } = logs;
     this.#services = services;
+    this.#monitor = monitor;
     this.#retention = new EndingRetention({
       store: backend.store,
       clock,
@@ -33,6 +36,7 @@ export class Upkeep {
     backend.claims.startPruning(this.#pruningFailed);
     idOwners.startPruning(this.#pruningFailed);
     this.#retention.start();
+    this.#monitor.start();
   }
 
   async stop(): Promise<void> {
@@ -41,6 +45,7 @@ export class Upkeep {
     backend.claims.stopPruning();
     idOwners.stopPruning();
     this.#alarms.stop();
+    await this.#monitor.stop();
     await this.#retention.stop();
   }
 

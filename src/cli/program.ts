@@ -1,6 +1,7 @@
 import { Command } from "commander";
 import { accountsCommands } from "./commands/accounts/index.ts";
 import { adminTokensCommands } from "./commands/admin-tokens/index.ts";
+import { alertsTestCommand } from "./commands/alerts/test.ts";
 import { backupCommand } from "./commands/backup.ts";
 import { completionCommand } from "./commands/completion.ts";
 import { configCheckCommand } from "./commands/config/check.ts";
@@ -19,6 +20,7 @@ import { modelsListCommand } from "./commands/models/list.ts";
 import { nodesCommand } from "./commands/nodes.ts";
 import { restoreCommand } from "./commands/restore.ts";
 import { serveCommand } from "./commands/serve.ts";
+import { statusCommand } from "./commands/status.ts";
 import { storeCheckCommand } from "./commands/store/check.ts";
 import { storeCopyCommand } from "./commands/store/copy.ts";
 import { storeReopenCommand } from "./commands/store/reopen.ts";
@@ -62,6 +64,8 @@ const commands: readonly CommandMaker[] = [
   ]),
   nodesCommand,
   healthCommand,
+  statusCommand,
+  groupOf("alerts", "Try the hook that alerts are posted to", [alertsTestCommand]),
   completionCommand,
   versionCommand,
 ];

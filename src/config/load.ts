@@ -1,4 +1,5 @@
 import { adminSettings } from "./admin.ts";
+import { alertSettings } from "./alerts.ts";
 import { checkModels } from "./check-models.ts";
 import { checkShape } from "./check-shape.ts";
 import type { LoadContext } from "./context.ts";
@@ -20,7 +21,7 @@ import {
   serverSettings,
 } from "./server.ts";
 import type { ModelSettings, Settings } from "./settings.ts";
-import { type ConfigSource, findConfig, type SourceOptions } from "./source.ts";
+import { type ConfigSource, findConfig, type SourceOptions, sourceDigest } from "./source.ts";
 import { storeSettings } from "./store.ts";
 import { parseToml } from "./toml.ts";
 
@@ -60,11 +61,15 @@ export function examineSettings(options: LoadOptions): ExaminedSettings {
   checkShape(document, problems);
   const context: LoadContext = { env: options.env, folder: source.folder, problems, places, warnings: [] };
   const config = document as ConfigFile;
-  const settings = settingsFrom(config, options, context);
+  const settings = { ...settingsFrom(config, options, context), source: sourceDigest(source) };
   return { settings, source, problems: problems.all, models: soundModels(config, problems), places };
 }
 
-function settingsFrom(config: ConfigFile, options: LoadOptions, context: LoadContext): Settings {
+function settingsFrom(
+  config: ConfigFile,
+  options: LoadOptions,
+  context: LoadContext,
+): Omit<Settings, "source"> {
   const { problems } = context;
   const providers = loadProviders(config, context);
   checkModels(config, providers, context);
@@ -77,6 +82,7 @@ function settingsFrom(config: ConfigFile, options: LoadOptions, context: LoadCon
     routes: routeSettings(config, context),
     admin: adminSettings(config, context),
     tracing: tracingSettings(config, context),
+    alerts: alertSettings(config, context),
     providers: providers.usable,
   };
   checkListeners(settings.server, settings.admin, problems);
@@ -89,7 +95,8 @@ function settingsFrom(config: ConfigFile, options: LoadOptions, context: LoadCon
     ...warnOfDoubts(sound, context),
     ...warnOfLimits(sound, models, context.places),
   ];
-  return { ...settings, models, named: namesOf(sound), isDemo: isDemo(config), warnings };
+  const leftOut = leftOutModels(sound, providers, models);
+  return { ...settings, models, leftOut, named: namesOf(sound), isDemo: isDemo(config), warnings };
 }
 
 function soundModels({ models }: ConfigFile, problems: ProblemList): ModelConfig[] {
@@ -123,15 +130,33 @@ function leftOutWarnings(
   providers: Providers,
   served: readonly ModelSettings[],
 ): string[] {
-  const servedIds = new Set(served.map((model) => model.id));
+  const notServed = unserved(config, served);
   return [...providers.leftOut].map(([name, reason]) => {
-    const lost = (config.models ?? [])
-      .filter((model) => !servedIds.has(model.id))
-      .filter((model) => model.provider === name || model.deployments?.some((each) => each.provider === name))
-      .map((model) => model.id);
+    const lost = notServed.filter((model) => providersOf(model).includes(name)).map(({ id }) => id);
     const models = lost.length === 0 ? "" : `; not listed: ${lost.join(", ")}`;
     return `provider "${name}" is left out: ${reason}${models}`;
   });
+}
+
+/** The other way round: each model with what its providers lack. */
+function leftOutModels(
+  config: ConfigFile,
+  { leftOut }: Providers,
+  served: readonly ModelSettings[],
+): Settings["leftOut"] {
+  return unserved(config, served).map((model) => {
+    const reasons = providersOf(model).flatMap((name) => leftOut.get(name) ?? []);
+    return { model: model.id, reason: [...new Set(reasons)].join("; ") };
+  });
+}
+
+function unserved({ models = [] }: ConfigFile, served: readonly ModelSettings[]): ModelConfig[] {
+  const servedIds = new Set(served.map(({ id }) => id));
+  return models.filter(({ id }) => !servedIds.has(id));
+}
+
+function providersOf({ provider, deployments = [] }: ModelConfig): string[] {
+  return [provider, ...deployments.map((each) => each.provider)].flatMap((name) => name ?? []);
 }
 
 function noModel({ models = [] }: ConfigFile): string {

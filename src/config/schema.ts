@@ -245,6 +245,24 @@ export const configSchema = Type.Object(
         closed,
       ),
     ),
+    alerts: Type.Optional(
+      Type.Object(
+        {
+          url: Type.String({
+            minLength: 1,
+            description:
+              "Where alerts are posted, as JSON; a secret, written `env:NAME` or `file:/path`, because who knows the address may post there.",
+          }),
+          secret: Type.Optional(
+            Type.String({
+              minLength: 1,
+              description: "Signs them (`x-sluice-signature`); a secret, written `env:NAME` or `file:/path`.",
+            }),
+          ),
+        },
+        closed,
+      ),
+    ),
     providers: Type.Optional(
       Type.Record(Type.String({ pattern: providerNamePattern }), providerSchema, closed),
     ),

@@ -26,11 +26,17 @@ export interface Settings {
     readonly otlpEndpoint: string;
     readonly headers: Readonly<Record<string, string>>;
   } | null;
+  /** Where alerts are posted, and what signs them; null if they are off. */
+  readonly alerts: { readonly url: string; readonly secret: string | null } | null;
   /** Only usable providers. Those without their `api_key` are left out, with a warning. */
   readonly providers: ReadonlyMap<string, ProviderSettings>;
   readonly models: readonly ModelSettings[];
   /** All names in the file, aliases among them, including providers and models that are left out because a secret is missing. */
   readonly named: { readonly providers: readonly string[]; readonly models: readonly string[] };
+  /** Models that are not served, because no provider of theirs can be used, and why. */
+  readonly leftOut: readonly { readonly model: string; readonly reason: string }[];
+  /** Tells whether the file has changed since; null for the built-in configuration. */
+  readonly source: { readonly file: string; readonly digest: string } | null;
   /** Only the built-in demo is configured, so the program is being tried out. */
   readonly isDemo: boolean;
   /** For the operator, but not errors, e.g. a provider that is left out. */

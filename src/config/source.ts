@@ -7,6 +7,7 @@ import { systemCode } from "../base/system-code.ts";
 import { configFileName } from "./defaults.ts";
 import { ConfigError } from "./problems.ts";
 import { resolvePath } from "./resolve-path.ts";
+import type { Settings } from "./settings.ts";
 
 /** The configuration's text and where it came from. */
 export interface ConfigSource {
@@ -37,6 +38,24 @@ export function findConfig(options: SourceOptions): ConfigSource {
   const usual = resolve(cwd, configFileName);
   if (existsSync(usual)) return readConfig(usual);
   return { file: null, origin: "the built-in configuration", text: builtInConfig, folder: cwd };
+}
+
+/** Null for the built-in configuration. */
+export function sourceDigest({ file, text }: ConfigSource): Settings["source"] {
+  return file === null ? null : { file, digest: digestOf(text) };
+}
+
+/** A file that is gone or cannot be read is not newer; a reload would tell. */
+export function hasChangedOnDisk({ file, digest }: NonNullable<Settings["source"]>): boolean {
+  try {
+    return digestOf(readFileSync(file, "utf8")) !== digest;
+  } catch {
+    return false;
+  }
+}
+
+function digestOf(text: string): string {
+  return new Bun.CryptoHasher("sha256").update(text).digest("hex");
 }
 
 function readConfig(file: string): ConfigSource {

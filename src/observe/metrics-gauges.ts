@@ -11,6 +11,8 @@ export interface Gauges {
   readonly eventLoopLagMs: number;
   readonly residentBytes: number;
   readonly journal: JournalGauges;
+  /** How much needs the operator's attention, by kind. */
+  readonly attention: readonly { readonly kind: string; readonly findings: number }[];
   readonly breakers: readonly {
     readonly deployment: string;
     readonly state: string;
@@ -46,6 +48,14 @@ export function renderGauges(out: Exposition, gauges: Gauges): void {
   gauge("sluice_event_loop_lag_seconds", "The longest recent lag.", gauges.eventLoopLagMs / 1000);
   gauge("process_resident_memory_bytes", "Resident memory.", gauges.residentBytes);
   renderJournal(out, gauges.journal);
+  out.family(
+    "sluice_needs_attention",
+    "gauge",
+    "What needs the operator's attention, as `sluice status` lists it, by kind.",
+  );
+  for (const { kind, findings } of gauges.attention) {
+    out.sample("sluice_needs_attention", [["kind", kind]], findings);
+  }
   out.family("sluice_breaker_state", "gauge", "1 for the state that a deployment's breaker is in.");
   for (const { deployment, state } of gauges.breakers) {
     out.sample(

@@ -9,7 +9,7 @@ import { certificateProblem } from "../wire/certificate-problem.ts";
 import type { CallContext } from "./call/call-context.ts";
 import { UpstreamCall } from "./call/upstream-call.ts";
 import { cancelled, type Failure, unprepared } from "./failure.ts";
-import type { Candidate } from "./health/deployment-state.ts";
+import type { Candidate, DeploymentState } from "./health/deployment-state.ts";
 import { AttemptState, causeOf } from "./selection/attempt-state.ts";
 import { CandidateSelector, giveUpCandidate } from "./selection/candidate-selector.ts";
 import type { Directory } from "./selection/directory.ts";
@@ -70,6 +70,7 @@ export class Attempts {
       if (failure === null) {
         candidate.state.breaker.answered(nowMs, plan.keyId);
         candidate.state.alarm = null;
+        candidate.state.failing = null;
         use?.accepted();
         call.attempts = state.attempts;
         call.answeredAfterMs = durationMs;
@@ -82,9 +83,17 @@ export class Attempts {
       if (plan.isOver) state.finalFailure ??= cancelled(plan.signal);
       plan.attemptFailed(candidate.deployment, record, key?.id ?? null);
       this.#report(plan.requestId, candidate.state.name, failure);
-      if (failure.alarm) candidate.state.alarm = failure.kind;
+      this.#noteFailure(candidate.state, failure, record.said);
       this.#learn(candidate, failure, { key, use }, plan, state);
     }
+  }
+
+  /** For the operator. What the request or its client caused says nothing about the deployment. */
+  #noteFailure(state: DeploymentState, failure: Failure, said: string | null): void {
+    if (failure.alarm) state.alarm = failure.kind;
+    if (!failure.alarm && failure.evidence === null) return;
+    const sinceMs = state.failing?.sinceMs ?? this.#context.clock.wallMs();
+    state.failing = { sinceMs, failure: failure.kind, said };
   }
 
   /** Updates breaker and key pool after a failure, and selects another key of the pool if that may help. */

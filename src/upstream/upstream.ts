@@ -140,7 +140,18 @@ export interface DeploymentHealth {
   readonly inFlight: number;
   /** Why it needs the operator's attention, e.g. `unpaid`; null once it has answered. */
   readonly alarm: string | null;
+  /** Its last failure, if it has not answered since. */
+  readonly failing: FailingCalls | null;
   readonly waiting: number;
   readonly keys: number;
   readonly keysReady: number;
+}
+
+/** Calls that failed one after the other, with no answer among them. */
+export interface FailingCalls {
+  /** When the first of them failed. */
+  readonly sinceMs: number;
+  /** Of the last one, as in an attempt's record. */
+  readonly failure: string;
+  readonly said: string | null;
 }

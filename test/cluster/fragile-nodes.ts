@@ -2,7 +2,6 @@ import { expect } from "bun:test";
 import type { Entry } from "../../src/store/store.ts";
 import { configFor } from "../support/config.ts";
 import { fixture } from "../support/fixtures.ts";
-import type { PostgresServer } from "../support/postgres.ts";
 import { sharedPostgres } from "../support/postgres.ts";
 import type { ScriptedProvider } from "../support/provider.ts";
 import { type Sluice, startSluice } from "../support/sluice.ts";
@@ -23,6 +22,12 @@ export interface NodeLine {
   readonly last_beat: string;
 }
 
+interface FragileOptions {
+  /** TOML at the end of the configuration. */
+  readonly tail?: string;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
 /** Gateways on one database, each a process that reaches it through a proxy of its own. */
 export class FragileNodes implements AsyncDisposable {
   readonly all: readonly Sluice[];
@@ -39,14 +44,16 @@ export class FragileNodes implements AsyncDisposable {
   static async start(
     count: number,
     provider: ScriptedProvider,
-    postgres: PostgresServer = sharedPostgres(),
+    { tail = "", env = {} }: FragileOptions = {},
   ): Promise<FragileNodes> {
+    const postgres = sharedPostgres();
     const databaseUrl = postgres.url(await postgres.createDatabase());
     const proxies = Array.from({ length: count }, () => new TcpProxy(postgres.port));
     const start = (proxy: TcpProxy, index: number) =>
       startSluice({
-        config: configFor({ url: provider.url, head: `[server]\nnode = "node-${index}"` }),
+        config: configFor({ url: provider.url, head: `[server]\nnode = "node-${index}"`, tail }),
         env: {
+          ...env,
           SLUICE_STORE: databaseUrl.replace(`:${postgres.port}/`, `:${proxy.port}/`),
           SLUICE_TEST_NODE_TIMING: timing,
         },

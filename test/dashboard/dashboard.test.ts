@@ -261,7 +261,10 @@ describe.if(browserPath !== null)("the dashboard in a browser", () => {
     };
     await ask("fail with 402");
     await openPage("Overview");
-    const alarm = page.getByRole("alert").getByText("demo/demo-small: nobody pays for it");
+    await page.getByRole("heading", { name: "Needs attention" }).waitFor();
+    const alarm = page
+      .getByRole("alert")
+      .getByText("The provider demo says that its account is not paid (demo/demo-small).");
     await alarm.waitFor();
     await openPage("Models");
     await page

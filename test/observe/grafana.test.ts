@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import dashboard from "../../config/grafana/sluice.json";
+import { findingKindNames } from "../../src/attention/finding.ts";
 import { Metrics } from "../../src/observe/metrics.ts";
 import { exchangeFacts } from "./fixtures.ts";
 
@@ -19,6 +20,7 @@ function rendered(): string {
     eventLoopLagMs: 0,
     residentBytes: 0,
     journal: { batches: 0, items: 0, failedBatches: 0, lastBatchItems: 0, lastBatchMs: 0, pendingItems: 0 },
+    attention: findingKindNames.map((kind) => ({ kind, findings: 0 })),
     breakers: [{ deployment: "a/b", state: "closed", inFlight: 0 }],
   });
 }

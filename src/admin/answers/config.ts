@@ -59,6 +59,10 @@ export function configInForce(settings: Settings): object {
       otlp_endpoint: withoutCredentials(tracing.otlpEndpoint),
       headers: maskedValues(tracing.headers),
     },
+    alerts: settings.alerts && {
+      url: masked,
+      secret: settings.alerts.secret === null ? null : masked,
+    },
     providers: Object.fromEntries(
       [...settings.providers].map(([name, provider]) => [name, providerInForce(provider)]),
     ),

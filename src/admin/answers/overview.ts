@@ -57,9 +57,6 @@ export class Overview {
       top_models: models,
       top_keys: topKeys,
       in_flight: deps.inFlight(),
-      alarms: deps
-        .deploymentHealth()
-        .flatMap(({ name, alarm }) => (alarm === null ? [] : [{ deployment: name, alarm }])),
       oldest_in_flight: deps.oldestExchanges(oldestCount).map(inFlightView),
     };
   }

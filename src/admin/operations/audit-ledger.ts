@@ -1,9 +1,17 @@
+import { auditFindings } from "../../attention/audit-findings.ts";
 import { type AuditReport, audit } from "../../ledger/audit.ts";
 import type { OperationContext } from "./context.ts";
 
-/** Recomputes all charges and sums from the entries and reports where the stored ones differ. */
-export function auditLedger({ store, clock }: OperationContext, deep: boolean): Promise<AuditReport> {
-  return audit(store, { nowMs: clock.wallMs(), deep });
+/**
+ * Recomputes all charges and sums from the entries and reports where the stored ones differ. That they do needs attention until an
+ * audit finds no difference.
+ */
+export async function auditLedger({ store, clock }: OperationContext, deep: boolean): Promise<AuditReport> {
+  const nowMs = clock.wallMs();
+  const report = await audit(store, { nowMs, deep });
+  const findings = JSON.stringify(auditFindings(report.differences.length, nowMs));
+  await store.alerts.publish("audit", findings, nowMs, Number.MAX_SAFE_INTEGER);
+  return report;
 }
 
 /** A difference under the names that JSON has. */

@@ -4,7 +4,9 @@ import { configInForce } from "../answers/config.ts";
 import { isStillAdmitted } from "../auth/guard.ts";
 import type { AdminDeps } from "../deps.ts";
 import { iso } from "../iso-time.ts";
+import { findingDocument } from "../operations/attention.ts";
 import { listNodes } from "../operations/list-nodes.ts";
+import { findingView } from "../views/attention.ts";
 import { pageOf } from "../views/shapes.ts";
 import { auditView, healthView, nodeView, routeView } from "../views/system.ts";
 import type { HealthView } from "../views.ts";
@@ -22,6 +24,15 @@ export const systemRoutes: readonly AdminRoute[] = [
   read(
     { path: "/health", summary: "How the gateway is doing", query: none, answers: healthView },
     ({ deps }) => health(deps),
+  ),
+  read(
+    {
+      path: "/attention",
+      summary: "What needs attention, the most urgent first",
+      query: none,
+      answers: Type.Object({ data: Type.Array(findingView) }),
+    },
+    ({ deps }) => ({ data: deps.attention().map(findingDocument) }),
   ),
   read(
     {

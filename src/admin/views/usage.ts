@@ -105,10 +105,6 @@ export const overviewView = Type.Object({
   top_models: Type.Array(usageRowView),
   top_keys: Type.Array(usageRowView),
   in_flight: count,
-  alarms: Type.Array(Type.Object({ deployment: Type.String(), alarm: Type.String() }), {
-    description:
-      "Deployments that need attention, e.g. because nobody pays for them, until they answer again.",
-  }),
   oldest_in_flight: Type.Array(inFlightView),
 });
 export type OverviewView = Static<typeof overviewView>;

@@ -9,8 +9,8 @@ export function drawnBoundsParameters(nowMs: number): [number, number, number, n
 }
 
 /**
- * Reads accounts and caps alone where it can: days of usage only for accounts that may be used up within a week, so at least
- * half used up, or younger than that.
+ * Reads accounts and caps alone where it can: days of usage only for accounts that may be used up within a week, so
+ * nearly half used up, or younger than that.
  */
 export function drawnBoundsSql(): string {
   const [now, day, week, month, since] = [1, 2, 3, 4, 5].map((no) => `$${no}::int8`);

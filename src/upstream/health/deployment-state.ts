@@ -1,7 +1,7 @@
 import type { Gate } from "../../limits/concurrency.ts";
 import type { Credential } from "../../vendors/credentials/credential.ts";
 import type { Provider } from "../../vendors/provider.ts";
-import type { Deployment } from "../upstream.ts";
+import type { Deployment, FailingCalls } from "../upstream.ts";
 import type { Breaker } from "./breaker.ts";
 import type { KeyPool } from "./key-pool.ts";
 
@@ -26,6 +26,7 @@ export interface DeploymentState {
   inFlight: number;
   /** The last alarm for the operator. Cleared by the next answer. */
   alarm: string | null;
+  failing: FailingCalls | null;
   /** Requests that wait for the end of a cool-down. */
   waitingForCoolDown: number;
 }

@@ -3,7 +3,8 @@ import type { DeploymentState } from "./deployment-state.ts";
 
 /** Every deployment's health, for operators. */
 export function healthOf(states: Iterable<DeploymentState>, nowMs: number): DeploymentHealth[] {
-  return Array.from(states, ({ name, providerState, breaker, inFlight, alarm, gate, waitingForCoolDown }) => {
+  return Array.from(states, (state) => {
+    const { name, providerState, breaker, inFlight, alarm, failing, gate, waitingForCoolDown } = state;
     const { calls, failures } = breaker.recent(nowMs);
     return {
       name,
@@ -15,6 +16,7 @@ export function healthOf(states: Iterable<DeploymentState>, nowMs: number): Depl
       recentFailures: failures,
       inFlight,
       alarm,
+      failing,
       waiting: (gate?.waiting ?? 0) + waitingForCoolDown,
       keys: providerState.keys.size,
       keysReady: providerState.keys.ready(nowMs),

@@ -108,6 +108,7 @@ export class Directory {
       gate: gateFor(maxConcurrent),
       inFlight: 0,
       alarm: null,
+      failing: null,
       waitingForCoolDown: 0,
     };
     this.#states.set(id, state);

@@ -109,6 +109,7 @@ async function makeDeps(
     version: "0.0.0-test",
     settings: () => settings,
     deploymentHealth: () => [],
+    attention: () => [],
     inFlight: () => 0,
     droppedEndings: () => 0,
     flushEndings: async () => {},

@@ -1,8 +1,6 @@
 import type { ComponentChildren } from "preact";
 import type { ExchangeView, OverviewView, UsageRowView } from "../../../admin/views.ts";
 import { change, count, credits, duration, moment, rate, shortCount } from "../format.ts";
-import { alarmWords } from "../health.ts";
-import { Icon } from "../parts/icon.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { hrefOf } from "../router.ts";
 
@@ -71,23 +69,6 @@ function spendNote({ totals, before }: OverviewView): string | null {
   if (totals.interrupted_spend > 0) parts.push(`${credits(totals.interrupted_spend)} of interrupted calls`);
   if (totals.list_cost > 0) parts.push(`beside ${credits(totals.list_cost)} list cost`);
   return parts.length === 0 ? change(totals.spend, before.spend) : parts.join(" · ");
-}
-
-/** What somebody has to do something about; it stays until the deployment answers again. */
-export function Alarms({ overview: { alarms } }: { overview: OverviewView }) {
-  if (alarms.length === 0) return null;
-  return (
-    <div class="failure alarms" role="alert">
-      <Icon name="warning" />
-      <ul>
-        {alarms.map(({ deployment, alarm }) => (
-          <li key={deployment}>
-            <a href={hrefOf("models")}>{deployment}</a>: {alarmWords(alarm)}
-          </li>
-        ))}
-      </ul>
-    </div>
-  );
 }
 
 interface TopRowsProps {

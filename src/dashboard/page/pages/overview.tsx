@@ -6,8 +6,9 @@ import { PageHead } from "../parts/page-head.tsx";
 import { Segmented } from "../parts/segmented.tsx";
 import { Empty, Shown } from "../parts/states.tsx";
 import { hrefOf, query, setQuery } from "../router.ts";
+import { Attention } from "./attention.tsx";
 import { OverviewCharts } from "./overview-charts.tsx";
-import { Alarms, InFlight, LatestFailures, Tiles, TopRows } from "./overview-parts.tsx";
+import { InFlight, LatestFailures, Tiles, TopRows } from "./overview-parts.tsx";
 
 const rangeNames: Readonly<Record<OverviewRange, string>> = {
   "1h": "1 h",
@@ -43,7 +44,6 @@ function OverviewBody({ overview }: { overview: OverviewView }) {
   const isQuiet = totals.requests + totals.failed + totals.refused + totals.cancelled === 0;
   return (
     <>
-      <Alarms overview={overview} />
       <Tiles overview={overview} />
       {totals.failed > 0 && latest.length > 0 && <LatestFailures exchanges={latest} />}
       {isQuiet ? <Quiet /> : <OverviewCharts overview={overview} />}
@@ -86,6 +86,7 @@ export function Overview() {
           onValue={(value) => setQuery({ range: value === "24h" ? null : value })}
         />
       </PageHead>
+      <Attention />
       <Shown loaded={overview} rows={10}>
         {(value) => <OverviewBody overview={value} />}
       </Shown>

@@ -1,0 +1,15 @@
+import type { Finding } from "../../attention/finding.ts";
+import { readFindings } from "../../attention/read-findings.ts";
+import { isoOrNull } from "../iso-time.ts";
+import type { FindingView } from "../views.ts";
+import type { OperationContext } from "./context.ts";
+
+/** What needs attention, under the names that the admin API, the dashboard and `--json` share. */
+export async function readAttention({ store, clock }: OperationContext): Promise<FindingView[]> {
+  return (await readFindings(store, clock.wallMs())).map(findingDocument);
+}
+
+export function findingDocument(finding: Finding): FindingView {
+  const { kind, subject, level, sinceMs, text, details, lastWords } = finding;
+  return { kind, subject, level, since: isoOrNull(sinceMs), text, details, last_words: lastWords };
+}

@@ -1,0 +1,136 @@
+/** Something that an operator should look at. The same list is shown, exported as metrics and, in part, sent as alerts. */
+export interface Finding {
+  readonly kind: FindingKind;
+  readonly subject: Subject;
+  /** Tells findings of one kind and subject apart, such as the caps of a key. */
+  readonly part?: string;
+  /** The threshold that was reached, in percent: 80, 95 or 100. Null where there are none. */
+  readonly level: number | null;
+  /** Null if nobody knows. */
+  readonly sinceMs: number | null;
+  /** One sentence. Nothing secret, and nothing that a client has sent. */
+  readonly text: string;
+  /** The same for programs, and as harmless. */
+  readonly details: Readonly<Record<string, string | number | null>>;
+  /** What a provider said last. It may quote a request, so it is shown to operators and never sent. */
+  readonly lastWords: string | null;
+}
+
+export interface Subject {
+  readonly type: "provider" | "key" | "account" | "model" | "store" | "node" | "ledger" | "configuration";
+  readonly id: string;
+  /** What people call it. */
+  readonly label: string;
+}
+
+export type FindingKind =
+  | "store_away"
+  | "audit_failed"
+  | "provider_unpaid"
+  | "provider_refuses_key"
+  | "provider_failing"
+  | "node_late"
+  | "balance"
+  | "budget"
+  | "cap"
+  | "key_expires"
+  | "used_up_soon"
+  | "model_left_out"
+  | "config_newer";
+
+interface KindOfFinding {
+  /** Whether it is sent when it begins and when it is over; else it is only shown and counted. */
+  readonly isSent: boolean;
+  /** What it is, for the metrics and the documentation. */
+  readonly about: string;
+  /** The sentence that is sent when it is over. */
+  over(before: Finding, nowMs: number): string;
+}
+
+const below80 = ({ subject: { type, label }, kind }: Finding) =>
+  `The ${kind} of the ${type} ${label} is below 80 % again.`;
+const answersAgain = ({ subject }: Finding) => `The provider ${subject.label} answers again.`;
+
+/** All kinds, the most urgent first: the order in which they are listed. */
+export const findingKinds: Readonly<Record<FindingKind, KindOfFinding>> = {
+  store_away: {
+    isSent: true,
+    about: "The store cannot be written, so that no new work is taken.",
+    over: ({ subject }) => `The store of ${subject.label} can be written again.`,
+  },
+  audit_failed: {
+    isSent: true,
+    about: "The last audit of the ledger found differences.",
+    over: () => "The audit of the ledger finds no difference any more.",
+  },
+  provider_unpaid: {
+    isSent: true,
+    about: "A provider's account is not paid.",
+    over: answersAgain,
+  },
+  provider_refuses_key: {
+    isSent: true,
+    about: "A provider refuses the gateway's key, or there is none to send.",
+    over: answersAgain,
+  },
+  provider_failing: {
+    isSent: true,
+    about: "A provider fails again and again, and has not answered since.",
+    over: answersAgain,
+  },
+  node_late: {
+    isSent: true,
+    about: "A gateway of a shared database gives no sign of life.",
+    over: ({ subject }) => `The gateway ${subject.label} is back, or no longer expected.`,
+  },
+  balance: {
+    isSent: true,
+    about: "80, 95 or 100 % of a balance are used.",
+    over: below80,
+  },
+  budget: {
+    isSent: true,
+    about: "80, 95 or 100 % of a token budget are used.",
+    over: below80,
+  },
+  cap: {
+    isSent: true,
+    about: "80, 95 or 100 % of a cap are used.",
+    over: below80,
+  },
+  key_expires: {
+    isSent: true,
+    about: "A key expires within 7 days.",
+    over: ({ subject: { label }, details }, nowMs) =>
+      Date.parse(String(details["expires_at"])) <= nowMs
+        ? `The key ${label} has expired.`
+        : `The key ${label} no longer expires within 7 days.`,
+  },
+  used_up_soon: {
+    isSent: false,
+    about: "A balance or budget is used up within 7 days at this rate.",
+    over: ({ subject: { label } }) => `What ${label} has left lasts longer again.`,
+  },
+  model_left_out: {
+    isSent: false,
+    about: "A model of the configuration is not served.",
+    over: ({ subject }) => `The model ${subject.label} is served.`,
+  },
+  config_newer: {
+    isSent: false,
+    about: "The configuration on disk is not the one in force.",
+    over: () => "The configuration on disk is in force.",
+  },
+};
+
+/** The keys of the table, in its order. */
+export const findingKindNames = Object.keys(findingKinds) as FindingKind[];
+
+export function kindOf({ kind }: Finding): KindOfFinding {
+  return findingKinds[kind];
+}
+
+/** What is the same finding from one look to the next, and in every gateway. */
+export function idOf({ kind, subject: { type, id }, part = "" }: Finding): string {
+  return [kind, type, id, part].join(" ");
+}

@@ -1,0 +1,105 @@
+import type { Settings } from "../config/settings.ts";
+import { hasChangedOnDisk } from "../config/source.ts";
+import type { Trouble } from "../store/store.ts";
+import type { DeploymentHealth } from "../upstream/upstream.ts";
+import type { Finding } from "./finding.ts";
+
+/** What only a running gateway knows. */
+export interface GatewayState {
+  settings(): Settings;
+  deploymentHealth(): readonly DeploymentHealth[];
+  /** Why no new work is taken; null while it is. */
+  trouble(): Trouble | null;
+}
+
+const plain = { level: null, sinceMs: null, lastWords: null } as const;
+
+/** What a gateway finds in its own memory and on its own disk. */
+export function gatewayFindings({ settings, deploymentHealth }: GatewayState): Finding[] {
+  const { leftOut, source } = settings();
+  return [
+    ...failingProviders(deploymentHealth()),
+    ...leftOut.map(({ model, reason }) => ({
+      ...plain,
+      kind: "model_left_out" as const,
+      subject: { type: "model" as const, id: model, label: model },
+      text: `The model ${model} is not served: ${reason}.`,
+      details: { reason },
+    })),
+    ...(source === null || !hasChangedOnDisk(source) ? [] : [newerConfiguration(source.file)]),
+  ];
+}
+
+/** It cannot be kept in the store, of course. */
+export function storeAway({ settings, trouble }: GatewayState): Finding | null {
+  const { node } = settings().server;
+  const found = trouble();
+  if (found === null) return null;
+  return {
+    ...plain,
+    kind: "store_away",
+    subject: { type: "store", id: node, label: node },
+    text: `The gateway ${node} takes no new work: ${found.reason}`,
+    details: { reason: found.reason, advice: found.advice },
+  };
+}
+
+/** So many failures in a row also open a breaker, if they are of several keys. */
+const failuresInARow = 5;
+
+function failingProviders(health: readonly DeploymentHealth[]): Finding[] {
+  const failing = health.filter(isFailing);
+  const groups = Map.groupBy(failing, (each) => `${kindOfFailure(each)} ${each.provider}`);
+  return [...groups.values()].flatMap(findingOf);
+}
+
+function isFailing({ alarm, state, consecutiveFailures }: DeploymentHealth): boolean {
+  const isOpen = state === "open" || state === "half_open";
+  return alarm !== null || isOpen || consecutiveFailures >= failuresInARow;
+}
+
+const refusesKey: readonly (string | null)[] = ["status_401", "status_403", "no_credential"];
+
+type ProviderKind = "provider_unpaid" | "provider_refuses_key" | "provider_failing";
+
+function kindOfFailure({ alarm }: DeploymentHealth): ProviderKind {
+  if (alarm === "unpaid") return "provider_unpaid";
+  return refusesKey.includes(alarm) ? "provider_refuses_key" : "provider_failing";
+}
+
+/** One for all deployments of a provider that fail in the same way. */
+function findingOf(deployments: readonly DeploymentHealth[]): Finding[] {
+  const [first] = deployments;
+  if (first === undefined) return [];
+  const { provider, alarm } = first;
+  const kind = kindOfFailure(first);
+  const calls = deployments.flatMap(({ failing }) => failing ?? []);
+  const failure = (alarm ?? calls[0]?.failure ?? "broken_off").replaceAll("_", " ");
+  const names = deployments.map(({ name }) => name).join(", ");
+  const text = {
+    provider_unpaid: `The provider ${provider} says that its account is not paid (${names}).`,
+    provider_refuses_key: `The provider ${provider} refuses the gateway's key (${names}: ${failure}).`,
+    provider_failing: `The provider ${provider} is failing (${names}: ${failure}).`,
+  }[kind];
+  return [
+    {
+      kind,
+      subject: { type: "provider", id: provider, label: provider },
+      level: null,
+      sinceMs: calls.length === 0 ? null : Math.min(...calls.map(({ sinceMs }) => sinceMs)),
+      text,
+      details: { deployments: names, failure },
+      lastWords: calls.find(({ said }) => said !== null)?.said ?? null,
+    },
+  ];
+}
+
+function newerConfiguration(file: string): Finding {
+  return {
+    ...plain,
+    kind: "config_newer",
+    subject: { type: "configuration", id: file, label: file },
+    text: `The configuration ${file} has changed and is not in force yet; a reload (SIGHUP) applies it.`,
+    details: { file },
+  };
+}

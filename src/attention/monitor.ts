@@ -1,0 +1,177 @@
+import { type Clock, msPerDay } from "../base/clock.ts";
+import { newId } from "../base/id.ts";
+import { Repeating } from "../base/repeating.ts";
+import type { Log } from "../observe/log.ts";
+import type { Store } from "../store/store.ts";
+import { alertBody, alertChanges } from "./alert-changes.ts";
+import type { Finding } from "./finding.ts";
+import { type GatewayState, gatewayFindings, storeAway } from "./gateway-findings.ts";
+import { type Hook, postToHook } from "./hook.ts";
+import { readFindings } from "./read-findings.ts";
+
+export interface MonitorOptions extends GatewayState {
+  readonly store: Pick<Store, "alerts" | "nodes">;
+  readonly clock: Clock;
+  readonly log: Pick<Log, "warn" | "error">;
+  /** How long another gateway waits for this one before it sends alerts itself. */
+  readonly leadForMs?: number;
+}
+
+const lookEveryMs = 5_000;
+/** If the gateway that sends alerts is gone, another one does so, still within 30 seconds. */
+const usualLeadMs = 15_000;
+/** What a gateway has found is believed for a minute after its last look, and written again in time. */
+const believedForMs = 60_000;
+const postsAtOnce = 100;
+const shortestPauseMs = 5_000;
+const longestPauseMs = 5 * 60_000;
+
+interface UnkeptPost {
+  readonly body: string;
+  readonly madeAtMs: number;
+}
+
+/**
+ * Looks for what needs attention, and tells the operator's hook. All of it runs beside the requests. Alerts are written to
+ * the store before they are sent and deleted afterwards, so a crash in between sends one again rather than not at all.
+ * That the store is away cannot be written there: the gateway that sent alerts last sends this one from its memory.
+ */
+export class AttentionMonitor {
+  readonly #options: MonitorOptions;
+  readonly #gateway = newId("gw_");
+  readonly #looking = new Repeating();
+  #look: Promise<void> | null = null;
+  #list: readonly Finding[] = [];
+  #published = "[]";
+  #publishedAtMs = 0;
+  #isSender = false;
+  #away: Finding | null = null;
+  #unkept: UnkeptPost[] = [];
+  #isFailing = false;
+
+  constructor(options: MonitorOptions) {
+    this.#options = options;
+  }
+
+  /** As of the last look. */
+  get list(): readonly Finding[] {
+    return this.#list;
+  }
+
+  start(): void {
+    this.#looking.start(lookEveryMs, () => void this.look());
+    void this.look();
+  }
+
+  async stop(): Promise<void> {
+    this.#looking.stop();
+    await this.#look;
+  }
+
+  /** One look at a time, and what follows from it. */
+  look(): Promise<void> {
+    this.#look ??= this.#lookOnce().finally(() => {
+      this.#look = null;
+    });
+    return this.#look;
+  }
+
+  async #lookOnce(): Promise<void> {
+    const { clock, settings, store } = this.#options;
+    const hook = settings().alerts;
+    const away = storeAway(this.#options);
+    this.#followStore(away, hook);
+    const sending = this.#sendUnkept(hook);
+    try {
+      this.#isSender = await this.#lead();
+      await this.#publish(gatewayFindings(this.#options));
+      const found = await readFindings(store, clock.wallMs());
+      this.#list = away === null ? found : [away, ...found];
+      if (this.#isSender && hook !== null) await this.#tell(found, hook);
+      this.#isFailing = false;
+    } catch (err) {
+      if (away !== null) this.#list = [away, ...this.#list.filter(({ kind }) => kind !== "store_away")];
+      // While the store is away every look fails, and the log has the reason already.
+      if (!this.#isFailing && away === null)
+        this.#options.log.warn({ err }, "what needs attention is unknown");
+      this.#isFailing = true;
+    }
+    await sending;
+  }
+
+  #lead(): Promise<boolean> {
+    const { store, leadForMs = usualLeadMs } = this.#options;
+    return store.alerts.lead(this.#gateway, leadForMs);
+  }
+
+  /** Written when it changes, and before it is no longer believed. */
+  async #publish(found: readonly Finding[]): Promise<void> {
+    const { clock, store } = this.#options;
+    const nowMs = clock.wallMs();
+    const text = JSON.stringify(found);
+    const isOld = found.length > 0 && nowMs - this.#publishedAtMs > believedForMs / 2;
+    if (text === this.#published && !isOld) return;
+    await store.alerts.publish(this.#gateway, text, nowMs, nowMs + believedForMs);
+    this.#published = text;
+    this.#publishedAtMs = nowMs;
+  }
+
+  async #tell(found: readonly Finding[], hook: Hook): Promise<void> {
+    const { clock, store } = this.#options;
+    const changes = alertChanges(found, await store.alerts.begun(), clock.wallMs());
+    if (changes.posts.length > 0) await store.alerts.recordAlerts(changes);
+    await this.#sendDue(hook);
+  }
+
+  /** In their order. If one is not accepted, the hook is left alone until the next look. */
+  async #sendDue(hook: Hook): Promise<void> {
+    const { alerts } = this.#options.store;
+    const { clock } = this.#options;
+    for (const { no, body, madeAtMs } of await alerts.duePosts(clock.wallMs(), postsAtOnce)) {
+      // Sending may take as long as the lead lasts.
+      if (!(await this.#lead())) return;
+      const isOver = await this.#send(hook, body, madeAtMs);
+      if (isOver) {
+        await alerts.removePost(no);
+        continue;
+      }
+      const nowMs = clock.wallMs();
+      const pauseMs = Math.min(Math.max(nowMs - madeAtMs, shortestPauseMs), longestPauseMs);
+      await alerts.postponePost(no, nowMs + pauseMs);
+      return;
+    }
+  }
+
+  /** True if there is no more to do: it was accepted, or a day has passed. */
+  async #send(hook: Hook, body: string, madeAtMs: number): Promise<boolean> {
+    const { clock, log } = this.#options;
+    const problem = await postToHook(hook, body, clock.wallMs());
+    if (problem === null) return true;
+    const isTooOld = clock.wallMs() - madeAtMs >= msPerDay;
+    if (isTooOld)
+      log.error(`an alert was not delivered for a day and is given up: the hook fails, ${problem}`);
+    else log.warn(`an alert is not delivered yet: the hook fails, ${problem}`);
+    return isTooOld;
+  }
+
+  /** Which gateway sends alerts is not known while the store is away; the last one does. */
+  #followStore(away: Finding | null, hook: Hook | null): void {
+    const before = this.#away;
+    const madeAtMs = this.#options.clock.wallMs();
+    if (before === null && away !== null && this.#isSender && hook !== null) {
+      this.#away = away;
+      this.#unkept.push({ body: alertBody(away, "begin", madeAtMs), madeAtMs });
+    } else if (before !== null && away === null) {
+      this.#away = null;
+      this.#unkept.push({ body: alertBody(before, "end", madeAtMs), madeAtMs });
+    }
+  }
+
+  async #sendUnkept(hook: Hook | null): Promise<void> {
+    if (hook === null) return;
+    for (const post of [...this.#unkept]) {
+      if (!(await this.#send(hook, post.body, post.madeAtMs))) return;
+      this.#unkept = this.#unkept.filter((each) => each !== post);
+    }
+  }
+}

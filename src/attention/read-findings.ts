@@ -1,0 +1,64 @@
+import { msPerDay } from "../base/clock.ts";
+import type { NodeRecord, Store } from "../store/store.ts";
+import { boundFindings } from "./bound-findings.ts";
+import { type Finding, findingKindNames, idOf } from "./finding.ts";
+
+const expiresSoonMs = 7 * msPerDay;
+
+/** All that needs attention as far as the store knows: what it says itself, and what gateways and audits have found. */
+export async function readFindings(
+  { alerts, nodes }: Pick<Store, "alerts" | "nodes">,
+  nowMs: number,
+): Promise<Finding[]> {
+  const published = await alerts.published(nowMs);
+  const bounds = await alerts.drawnBounds(nowMs);
+  const keys = await alerts.expiringKeys(nowMs, nowMs + expiresSoonMs);
+  return inOrder([
+    // Each was written by `publish`.
+    ...published.flatMap((text) => JSON.parse(text) as Finding[]),
+    ...bounds.flatMap((bound) => boundFindings(bound, nowMs)),
+    ...keys.map(({ id, prefix, label, expiresAtMs }): Finding => {
+      const name = label ?? prefix;
+      const expires_at = new Date(expiresAtMs).toISOString();
+      return {
+        kind: "key_expires",
+        subject: { type: "key", id, label: name },
+        level: null,
+        sinceMs: null,
+        text: `The key ${name} expires at ${expires_at}.`,
+        details: { expires_at },
+        lastWords: null,
+      };
+    }),
+    ...lateNodes(nodes === null ? [] : await nodes.list()),
+  ]);
+}
+
+/** By kind, as the table has them. Several gateways may have found the same; the first to do so is believed. */
+export function inOrder(findings: readonly Finding[]): Finding[] {
+  const byId = new Map<string, Finding>();
+  for (const finding of findings) {
+    const known = byId.get(idOf(finding));
+    const isEarlier = (finding.sinceMs ?? Number.POSITIVE_INFINITY) < (known?.sinceMs ?? 0);
+    if (known === undefined || isEarlier) byId.set(idOf(finding), finding);
+  }
+  return [...byId.values()].sort(
+    (one, other) => findingKindNames.indexOf(one.kind) - findingKindNames.indexOf(other.kind),
+  );
+}
+
+/** A node that was killed is missed until one of its name has started since, or it is forgotten after a day. */
+function lateNodes(nodes: readonly NodeRecord[]): Finding[] {
+  const isReplaced = ({ name, lastBeatMs }: NodeRecord) =>
+    nodes.some((other) => other.state === "live" && other.name === name && other.startedAtMs > lastBeatMs);
+  const missed = nodes.filter((node) => node.state !== "live" && !isReplaced(node));
+  return missed.map(({ no, name, state, lastBeatMs }) => ({
+    kind: "node_late",
+    subject: { type: "node", id: String(no), label: name },
+    level: null,
+    sinceMs: lastBeatMs,
+    text: `The gateway ${name} has given no sign of life since ${new Date(lastBeatMs).toISOString()}.`,
+    details: { node: no, state },
+    lastWords: null,
+  }));
+}

@@ -1,0 +1,45 @@
+import type { FindingView } from "../../../admin/views.ts";
+import { api } from "../api.ts";
+import { count, moment } from "../format.ts";
+import { useLoaded } from "../loaded.ts";
+import { Icon } from "../parts/icon.tsx";
+import { hrefOf } from "../router.ts";
+
+const shownCount = 10;
+
+/** Where to do something about it. */
+function placeOf({ subject: { type, id } }: FindingView): string {
+  if (type === "key") return hrefOf(`keys/${id}`);
+  if (type === "account") return hrefOf("accounts");
+  return hrefOf(type === "provider" || type === "model" ? "models" : "system");
+}
+
+/** What somebody has to do something about, the most urgent first; each stays until it is over. */
+export function Attention() {
+  const attention = useLoaded("attention", () => api.get<{ data: FindingView[] }>("/attention"), 5000);
+  const findings = attention.value?.data ?? [];
+  if (findings.length === 0) return null;
+  const rest = findings.length - shownCount;
+  return (
+    <section class="failure alarms" aria-labelledby="needs-attention">
+      <Icon name="warning" />
+      <div>
+        <h2 id="needs-attention">Needs attention</h2>
+        <ul role="alert">
+          {findings.slice(0, shownCount).map((finding) => (
+            <li key={`${finding.kind} ${finding.subject.id} ${finding.text}`}>
+              {finding.text} <a href={placeOf(finding)}>{finding.subject.label}</a>
+              {finding.since && <small> since {moment(finding.since)}</small>}
+              {finding.last_words && <small> · “{finding.last_words}”</small>}
+            </li>
+          ))}
+        </ul>
+        {rest > 0 && (
+          <p>
+            and {count(rest)} more, which <code>sluice status</code> lists
+          </p>
+        )}
+      </div>
+    </section>
+  );
+}

@@ -1,0 +1,165 @@
+import { expect, test } from "bun:test";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { boundFindings } from "../../src/attention/bound-findings.ts";
+import { findingKindNames, findingKinds } from "../../src/attention/finding.ts";
+import { gatewayFindings, storeAway } from "../../src/attention/gateway-findings.ts";
+import { inOrder } from "../../src/attention/read-findings.ts";
+import { msPerDay } from "../../src/base/clock.ts";
+import { nanoPerCredit } from "../../src/base/money.ts";
+import { loadSettings } from "../../src/config/load.ts";
+import type { DrawnBound } from "../../src/store/store.ts";
+import type { DeploymentHealth } from "../../src/upstream/upstream.ts";
+import { configFor, upstreamKeys } from "../support/config.ts";
+import { deploymentHealth } from "./fixtures.ts";
+
+const nowMs = Date.UTC(2026, 10, 18, 12);
+
+function drawn(overrides: Partial<DrawnBound>): DrawnBound {
+  return {
+    bound: "balance",
+    mode: "credit",
+    accountId: "acc_1",
+    accountLabel: null,
+    keyId: "key_1",
+    prefix: "slu_12345678",
+    label: "ci",
+    limit: 10 * nanoPerCredit,
+    used: 0,
+    period: "none",
+    models: null,
+    capNo: null,
+    createdAtMs: nowMs - 90 * msPerDay,
+    recentlyUsed: 0,
+    ...overrides,
+  };
+}
+
+test("a bound is found at 80, 95 and 100 %, never before", () => {
+  const levelAt = (credits: number) =>
+    boundFindings(drawn({ used: credits * nanoPerCredit }), nowMs).map(({ level }) => level);
+  expect([7.999999999, 8, 9.499999999, 9.5, 9.999999999, 10].map(levelAt)).toEqual([
+    [],
+    [80],
+    [80],
+    [95],
+    [95],
+    [100],
+  ]);
+});
+
+test("a bound says what it is, of whom, and how much of it is used", () => {
+  const [balance] = boundFindings(drawn({ used: 8.123456 * nanoPerCredit }), nowMs);
+  expect(balance?.text).toBe("The balance of the key ci is at 81 %: 8.123 of 10 credits.");
+  const [cap] = boundFindings(
+    drawn({ bound: "key_cap", period: "day", models: "gpt-*", capNo: 7, used: 10 * nanoPerCredit }),
+    nowMs,
+  );
+  expect(cap).toMatchObject({
+    kind: "cap",
+    part: "7",
+    text: "The cap of this day for gpt-* of the key ci is used up: 10 of 10 credits.",
+    details: { level: 100, limit: 10, used: 10, resets_at: "2026-11-19T00:00:00.000Z" },
+  });
+  const shared = {
+    keyId: null,
+    label: null,
+    prefix: null,
+    accountLabel: "team",
+    mode: "token_budget",
+  } as const;
+  const [budget] = boundFindings(
+    drawn({ ...shared, bound: "budget", limit: 1000, used: 990, period: "month" }),
+    nowMs,
+  );
+  expect(budget?.text).toBe("The budget of this month of the account team is at 99 %: 990 of 1000 tokens.");
+  expect(budget?.subject).toEqual({ type: "account", id: "acc_1", label: "team" });
+});
+
+test("what lasts less than 7 days at the rate of the last ones is found, if it does not begin anew before", () => {
+  const soon = (overrides: Partial<DrawnBound>) =>
+    boundFindings(drawn(overrides), nowMs)
+      .filter(({ kind }) => kind === "used_up_soon")
+      .map(({ details }) => details["used_up_at"]);
+  const used = 6 * nanoPerCredit;
+  // 6.5 days are counted: four credits are left, and last as long as they took.
+  expect(soon({ used, recentlyUsed: 4 * nanoPerCredit })).toEqual(["2026-11-25T00:00:00.000Z"]);
+  expect(soon({ used, recentlyUsed: 3 * nanoPerCredit })).toEqual([]);
+  // A new key is not judged by its first minute.
+  const isNew = { createdAtMs: nowMs - 60_000, used: nanoPerCredit, recentlyUsed: nanoPerCredit };
+  expect(soon(isNew)).toEqual([]);
+  expect(soon({ ...isNew, used: 2 * nanoPerCredit, recentlyUsed: 2 * nanoPerCredit })).toHaveLength(1);
+  expect(soon({ used: 10 * nanoPerCredit, recentlyUsed: nanoPerCredit })).toEqual([]);
+  const weekly = { bound: "budget", mode: "token_budget", limit: 1000, used: 600, period: "week" } as const;
+  expect(soon({ ...weekly, recentlyUsed: 600 })).toEqual(["2026-11-22T20:00:00.000Z"]);
+  expect(soon({ ...weekly, recentlyUsed: 500 })).toEqual([]);
+});
+
+test("a gateway finds failing providers, models left out and a newer configuration, each once", () => {
+  const dir = mkdtempSync(join(tmpdir(), "sluice-attention-"));
+  const file = join(dir, "sluice.toml");
+  writeFileSync(file, configFor({ url: "http://127.0.0.1:1" }));
+  const { TEST_ANTHROPIC_KEY: _, ...env } = upstreamKeys;
+  const { settings } = loadSettings({ file, env, cwd: dir });
+  const deployments: DeploymentHealth[] = [];
+  const state = { settings: () => settings, deploymentHealth: () => deployments, trouble: () => null };
+  const [leftOut, ...none] = gatewayFindings(state);
+  expect(none).toEqual([]);
+  expect(leftOut).toMatchObject({ kind: "model_left_out", subject: { type: "model", id: "claude-test" } });
+  expect(leftOut?.text).toContain("TEST_ANTHROPIC_KEY is not set");
+  writeFileSync(file, configFor({ url: "http://127.0.0.1:2" }));
+  const failing = { sinceMs: 5, failure: "status_500", said: "out of memory" };
+  deployments.push(
+    deploymentHealth({ consecutiveFailures: 4, failing }),
+    deploymentHealth({ name: "openai/a", consecutiveFailures: 5, failing }),
+    deploymentHealth({ name: "openai/b", state: "half_open", failing: { ...failing, sinceMs: 3 } }),
+    deploymentHealth({ name: "other/c", provider: "other", alarm: "unpaid", failing }),
+    deploymentHealth({ name: "third/d", provider: "third", alarm: "status_401", failing }),
+    deploymentHealth({ name: "fourth/e", provider: "fourth", state: "cooling" }),
+  );
+  const found = gatewayFindings(state);
+  expect(found.map(({ kind, subject, sinceMs }) => [kind, subject.id, sinceMs])).toEqual([
+    ["provider_failing", "openai", 3],
+    ["provider_unpaid", "other", 5],
+    ["provider_refuses_key", "third", 5],
+    ["model_left_out", "claude-test", null],
+    ["config_newer", file, null],
+  ]);
+  expect(found[0]).toMatchObject({
+    text: "The provider openai is failing (openai/a, openai/b: status 500).",
+    lastWords: "out of memory",
+  });
+  expect(storeAway(state)).toBeNull();
+  rmSync(dir, { recursive: true });
+});
+
+test("findings are listed by urgency, and what several gateways have found once", () => {
+  const [finding] = boundFindings(drawn({ used: 9 * nanoPerCredit }), nowMs);
+  if (finding === undefined) throw new Error("there is a finding");
+  const provider = { ...finding, kind: "provider_failing", sinceMs: 20 } as const;
+  const listed = inOrder([finding, provider, { ...provider, sinceMs: 10 }, { ...provider, sinceMs: 15 }]);
+  expect(listed.map(({ kind, sinceMs }) => [kind, sinceMs])).toEqual([
+    ["provider_failing", 10],
+    ["balance", null],
+  ]);
+});
+
+test("every kind has a rule for Prometheus and a line in the documentation, and nothing else has", async () => {
+  const { groups } = Bun.YAML.parse(await Bun.file("config/prometheus/alerts.yml").text()) as {
+    groups: { rules: { expr: string; annotations: { description: string } }[] }[];
+  };
+  const rules = groups.flatMap((group) => group.rules);
+  const asked = rules.flatMap(({ expr }) => /sluice_needs_attention\{kind="(\w+)"\}/.exec(expr)?.[1] ?? []);
+  expect(asked).toEqual(findingKindNames);
+  const documented = (await Bun.file("docs/alerts.md").text()).matchAll(
+    /^\| `(\w+)` \| (.+?) \| (yes|no) \|$/gm,
+  );
+  expect([...documented].map(([, ...cells]) => cells)).toEqual(
+    findingKindNames.map((kind) => [
+      kind,
+      findingKinds[kind].about,
+      findingKinds[kind].isSent ? "yes" : "no",
+    ]),
+  );
+});

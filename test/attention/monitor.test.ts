@@ -1,0 +1,276 @@
+import { expect } from "bun:test";
+import { createHmac } from "node:crypto";
+import { iso } from "../../src/admin/iso-time.ts";
+import { readAttention } from "../../src/admin/operations/attention.ts";
+import { auditLedger } from "../../src/admin/operations/audit-ledger.ts";
+import { AttentionMonitor, type MonitorOptions } from "../../src/attention/monitor.ts";
+import { msPerDay } from "../../src/base/clock.ts";
+import { loadSettings } from "../../src/config/load.ts";
+import type { LedgerFault, Store, Trouble } from "../../src/store/store.ts";
+import type { DeploymentHealth } from "../../src/upstream/upstream.ts";
+import { testEachStore } from "../store/each-store.ts";
+import { keyRecord, settleItem } from "../store/fixtures.ts";
+import { FakeClock } from "../support/clock.ts";
+import { HookServer } from "../support/hook.ts";
+import { waitFor } from "../support/wait.ts";
+import { deploymentHealth } from "./fixtures.ts";
+
+const { settings } = loadSettings({ env: {}, cwd: "/" });
+const secret = "signing-canary";
+const fault: LedgerFault = { keyId: null, where: "hour", field: "spend", kept: 1, recomputed: 2 };
+
+/** A gateway's monitor, whose looks the test decides on. */
+function monitorOf(
+  store: Store,
+  clock: FakeClock,
+  hook: HookServer,
+  overrides: Partial<MonitorOptions> = {},
+) {
+  const logged: unknown[] = [];
+  const log = {
+    warn: (...line: unknown[]) => logged.push(line),
+    error: (...line: unknown[]) => logged.push(line),
+  };
+  const monitor = new AttentionMonitor({
+    store,
+    clock,
+    log,
+    settings: () => ({ ...settings, alerts: { url: hook.url, secret } }),
+    deploymentHealth: () => [],
+    trouble: () => null,
+    ...overrides,
+  });
+  return { monitor, logged };
+}
+
+testEachStore(
+  "each threshold begins once, straight to 100 % is one, and the end is below 80",
+  async (database) => {
+    const clock = new FakeClock();
+    const nowMs = clock.wallMs();
+    using hook = new HookServer();
+    const store = await database.openGateway(clock);
+    const { monitor } = monitorOf(store, clock, hook);
+    const key = keyRecord({ label: "ci", createdAtMs: nowMs - 90 * msPerDay });
+    await store.insertKey(key, 100);
+    const use = (charged: number) =>
+      store.charge([settleItem(key.id, charged, { atMs: nowMs - 30 * msPerDay, countedAtMs: nowMs })]);
+    const topUp = (amountNano: number) =>
+      store.recordTopUp({ keyId: key.id, amountNano, reference: null, note: null, atMs: nowMs });
+    await use(79);
+    await monitor.look();
+    expect(hook.posts).toEqual([]);
+    await use(1);
+    await monitor.look();
+    await use(15);
+    await monitor.look();
+    await monitor.look();
+    await topUp(1);
+    await monitor.look();
+    expect(hook.told("balance")).toEqual(["begin 80", "begin 95"]);
+    await topUp(100);
+    await monitor.look();
+    expect(hook.told("balance")).toEqual(["begin 80", "begin 95", "end 95"]);
+    await use(106);
+    await monitor.look();
+    expect(hook.told("balance").slice(3)).toEqual(["begin 100"]);
+    expect(hook.alerts[0]).toEqual({
+      text: "The balance of the key ci is at 80 %: 8e-8 of 1e-7 credits.",
+      kind: "balance",
+      state: "begin",
+      subject: { type: "key", id: key.id, label: "ci" },
+      at: iso(nowMs),
+      details: {
+        level: 80,
+        limit: 1e-7,
+        used: 8e-8,
+        unit: "credits",
+        account: key.accountId,
+        period: null,
+        models: null,
+        resets_at: null,
+      },
+    });
+    expect(hook.alerts[2]?.text).toBe("The balance of the key ci is below 80 % again.");
+    const [post] = hook.posts;
+    const seconds = Math.floor(nowMs / 1000);
+    const digest = createHmac("sha256", secret).update(`${seconds}.${post?.body}`).digest("hex");
+    expect(post?.headers.get("x-sluice-signature")).toBe(`t=${seconds},v1=${digest}`);
+    await store.close();
+  },
+);
+
+testEachStore("a hook that is away gets every alert later, in order, and is not logged", async (database) => {
+  const clock = new FakeClock();
+  const nowMs = clock.wallMs();
+  using hook = new HookServer();
+  hook.answer = () => new Response("no", { status: 500 });
+  const store = await database.openGateway(clock);
+  const { monitor, logged } = monitorOf(store, clock, hook);
+  const key = keyRecord({ expiresAtMs: nowMs + msPerDay });
+  await store.insertKey(key, 0);
+  await monitor.look();
+  expect(hook.told("key_expires")).toEqual(["begin"]);
+  await monitor.look();
+  await store.updateKey(key.id, { expiresAtMs: null });
+  await monitor.look();
+  expect(hook.told("key_expires")).toEqual(["begin"]);
+  hook.answer = () => new Response("ok");
+  clock.advance(5_000);
+  await monitor.look();
+  await monitor.look();
+  expect(hook.told("key_expires")).toEqual(["begin", "begin", "end"]);
+  expect(hook.alerts[1]).toEqual(hook.alerts[0] as (typeof hook.alerts)[number]);
+  expect(JSON.stringify(logged)).toContain("it answers 500");
+  expect(JSON.stringify(logged)).not.toContain("hook-canary");
+  await store.close();
+});
+
+testEachStore("what was not delivered for a day is given up", async (database) => {
+  const clock = new FakeClock();
+  using hook = new HookServer();
+  hook.answer = () => new Response("no", { status: 503 });
+  const store = await database.openGateway(clock);
+  const { monitor, logged } = monitorOf(store, clock, hook);
+  await store.insertKey(keyRecord({ expiresAtMs: clock.wallMs() + 3 * msPerDay }), 0);
+  await monitor.look();
+  clock.advance(msPerDay);
+  await monitor.look();
+  expect(hook.posts).toHaveLength(2);
+  expect(JSON.stringify(logged.at(-1))).toContain("given up");
+  clock.advance(msPerDay / 2);
+  await monitor.look();
+  expect(hook.posts).toHaveLength(2);
+  await store.close();
+});
+
+testEachStore(
+  "an alert outlasts a crash before its delivery, and begins no second time",
+  async (database) => {
+    const clock = new FakeClock();
+    using hook = new HookServer();
+    hook.answer = () => new Response("no", { status: 503 });
+    const first = await database.openGateway(clock);
+    await first.insertKey(keyRecord({ expiresAtMs: clock.wallMs() + msPerDay }), 0);
+    await monitorOf(first, clock, hook, { leadForMs: 1 }).monitor.look();
+    await first.close();
+    hook.answer = () => new Response("ok");
+    clock.advance(60_000);
+    const second = await database.openGateway(clock);
+    const { monitor } = monitorOf(second, clock, hook);
+    await waitFor(async () => {
+      await monitor.look();
+      return hook.posts.length > 1;
+    }, "the alert to be delivered");
+    await monitor.look();
+    expect(hook.told("key_expires")).toEqual(["begin", "begin"]);
+    await second.close();
+  },
+);
+
+testEachStore("a slow hook is never sent two at once, and nothing twice", async (database) => {
+  const clock = new FakeClock();
+  using hook = new HookServer();
+  const gate = Promise.withResolvers<void>();
+  hook.answer = async () => {
+    await gate.promise;
+    return new Response("ok");
+  };
+  const store = await database.openGateway(clock);
+  const other = await database.openOperator(clock);
+  for (let each = 0; each < 3; each += 1) {
+    await store.insertKey(keyRecord({ expiresAtMs: clock.wallMs() + msPerDay }), 0);
+  }
+  const one = monitorOf(store, clock, hook).monitor;
+  const looking = one.look();
+  await waitFor(() => hook.posts.length === 1, "the first post");
+  // On SQLite a folder has one gateway; of several on PostgreSQL this one does not lead.
+  const looks = [one.look(), ...(store.nodes === null ? [] : [monitorOf(other, clock, hook).monitor.look()])];
+  await Promise.all(looks.slice(1));
+  gate.resolve();
+  await Promise.all([looking, ...looks]);
+  await one.look();
+  expect(hook.mostAtOnce).toBe(1);
+  expect(new Set(hook.alerts.map(({ subject }) => subject.id)).size).toBe(3);
+  expect(hook.posts).toHaveLength(3);
+  await other.close();
+  await store.close();
+});
+
+testEachStore(
+  "what one gateway has found is listed by all, until it is over or nobody says so",
+  async (database) => {
+    const clock = new FakeClock();
+    using hook = new HookServer();
+    const store = await database.openGateway(clock);
+    const failing = { sinceMs: 7, failure: "status_500", said: "a prompt-canary" };
+    let health: DeploymentHealth[] = [deploymentHealth({ alarm: "unpaid", failing })];
+    const one = monitorOf(store, clock, hook, { deploymentHealth: () => health }).monitor;
+    const two = monitorOf(store, clock, hook).monitor;
+    await one.look();
+    await two.look();
+    expect(two.list).toMatchObject([{ kind: "provider_unpaid", sinceMs: 7, lastWords: "a prompt-canary" }]);
+    expect(await readAttention({ store, clock })).toMatchObject([{ kind: "provider_unpaid", since: iso(7) }]);
+    expect(hook.told("provider_unpaid")).toEqual(["begin"]);
+    expect(hook.posts[0]?.body).not.toContain("prompt-canary");
+    clock.advance(40_000);
+    await one.look();
+    clock.advance(40_000);
+    await two.look();
+    expect(two.list).toHaveLength(1);
+    health = [];
+    await one.look();
+    await two.look();
+    expect(two.list).toEqual([]);
+    await one.look();
+    expect(hook.told("provider_unpaid")).toEqual(["begin", "end"]);
+    await store.close();
+  },
+);
+
+testEachStore("a store that is away is told from memory, and so is its return", async (database) => {
+  const clock = new FakeClock();
+  using hook = new HookServer();
+  const store = await database.openGateway(clock);
+  let trouble: Trouble | null = null;
+  const { monitor } = monitorOf(store, clock, hook, { trouble: () => trouble });
+  await monitor.look();
+  await store.close();
+  trouble = { reason: "The database is away.", advice: "Look after it." };
+  hook.answer = () => new Response("no", { status: 500 });
+  await monitor.look();
+  expect(monitor.list.map(({ kind }) => kind)).toEqual(["store_away"]);
+  hook.answer = () => new Response("ok");
+  await monitor.look();
+  await monitor.look();
+  expect(hook.told("store_away")).toEqual(["begin", "begin"]);
+  trouble = null;
+  await monitor.look();
+  expect(hook.told("store_away")).toEqual(["begin", "begin", "end"]);
+});
+
+testEachStore("an audit that failed is told until one finds no difference", async (database) => {
+  const clock = new FakeClock();
+  using hook = new HookServer();
+  const store = await database.openGateway(clock);
+  const { monitor } = monitorOf(store, clock, hook);
+  const faulty = new Proxy<Store>(store, {
+    get: (target, name) => {
+      if (name === "auditSums") return async () => [fault];
+      const value = Reflect.get(target, name);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+  const found = await auditLedger({ store: faulty, clock }, false);
+  expect(found.differences).toHaveLength(1);
+  await monitor.look();
+  clock.advance(30 * msPerDay);
+  await monitor.look();
+  expect(hook.alerts.map(({ text }) => text)).toEqual([
+    "The audit of the ledger found 1 difference; `sluice ledger audit` lists them.",
+  ]);
+  expect((await auditLedger({ store, clock }, false)).differences).toEqual([]);
+  await monitor.look();
+  expect(hook.told("audit_failed")).toEqual(["begin", "end"]);
+  await store.close();
+});

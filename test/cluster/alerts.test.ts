@@ -1,0 +1,42 @@
+import { expect, test } from "bun:test";
+import { HookServer } from "../support/hook.ts";
+import { startProvider } from "../support/provider.ts";
+import { waitFor } from "../support/wait.ts";
+import { FragileNodes } from "./fragile-nodes.ts";
+import { withPostgres } from "./nodes.ts";
+
+withPostgres(() => {
+  test("of two gateways one tells, of the database's outage too, and the other when the first is killed", async () => {
+    const provider = startProvider();
+    using hook = new HookServer();
+    const tail = '[alerts]\nurl = "env:HOOK"';
+    await using nodes = await FragileNodes.start(2, provider, { tail, env: { HOOK: hook.url } });
+    const told = (kind: string, ...states: string[]) =>
+      waitFor(() => hook.told(kind).join() === states.join(), `the hook to be told ${kind} ${states}`);
+
+    await nodes.at(0).createKey({ expires: "3d" });
+    await told("key_expires", "begin");
+    const outage = (mode: "refuse" | "pass") => {
+      for (const proxy of nodes.proxies) {
+        proxy.mode = mode;
+        if (mode === "refuse") proxy.cut();
+      }
+    };
+    outage("refuse");
+    await told("store_away", "begin");
+    outage("pass");
+    await told("store_away", "begin", "end");
+    const sender = hook.alerts.find(({ kind }) => kind === "store_away")?.subject.id;
+
+    const [first, second] = sender === "node-0" ? [0, 1] : [1, 0];
+    await nodes.at(first).kill9();
+    await told("node_late", "begin");
+    expect(hook.alerts.at(-1)?.subject.label).toBe(`node-${first}`);
+    await nodes.at(first).restart();
+    await told("node_late", "begin", "end");
+    const late = await nodes.at(second).cliJson<{ kind: string }[]>("status");
+    expect(late.map(({ kind }) => kind)).toEqual(["key_expires"]);
+    expect(hook.told("key_expires")).toEqual(["begin"]);
+    provider.stop();
+  }, 300_000);
+});
