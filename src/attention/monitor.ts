@@ -47,6 +47,8 @@ export class AttentionMonitor {
   #isSender = false;
   #away: Finding | null = null;
   #unkept: UnkeptPost[] = [];
+  /** Posts that need not be sent again, and could not be removed because the store was away. */
+  readonly #settled = new Set<number>();
   #isFailing = false;
 
   constructor(options: MonitorOptions) {
@@ -130,9 +132,10 @@ export class AttentionMonitor {
     for (const { no, body, madeAtMs } of await alerts.duePosts(clock.wallMs(), postsAtOnce)) {
       // Sending may take as long as the lead lasts.
       if (!(await this.#lead())) return;
-      const isOver = await this.#send(hook, body, madeAtMs);
-      if (isOver) {
+      if (this.#settled.has(no) || (await this.#send(hook, body, madeAtMs))) {
+        this.#settled.add(no);
         await alerts.removePost(no);
+        this.#settled.delete(no);
         continue;
       }
       const nowMs = clock.wallMs();

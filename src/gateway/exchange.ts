@@ -254,7 +254,7 @@ export class Exchange {
       totalMs: this.elapsedMs(),
       attempts: this.attempts,
       attemptDetails: this.attemptRecords(error).map((attempt) =>
-        attempt.said === null ? attempt : { ...attempt, said: this.#keepable(attempt.said) },
+        attempt.said === null ? attempt : { ...attempt, said: this.keepable(attempt.said) },
       ),
       alike: 0,
     };
@@ -263,10 +263,11 @@ export class Exchange {
   /** Of a name that is not known, the operator needs to know which it was: its message holds nothing else of the request. */
   #keptMessage(error: unknown): string {
     const message = publicMessage(error);
-    return unknownModelIn(message) === null ? this.#keepable(message) : message;
+    return unknownModelIn(message) === null ? this.keepable(message) : message;
   }
 
-  #keepable(message: string): string {
+  /** What may be kept of a message: nothing that the client has sent. */
+  keepable(message: string): string {
     const known = new Set([this.model?.id ?? "", this.deployment?.upstreamModel ?? ""]);
     return withoutRequestText(message, this.#body, known);
   }

@@ -30,6 +30,8 @@ interface UsedCredential {
 /** A throttled key rests at least this long, since other keys can take over. */
 const minKeyRestMs = 1000;
 
+const noteEveryMs = 1000;
+
 /** Tries candidate after candidate until one answers. Nothing has reached the client before that. */
 export class Attempts {
   readonly #context: CallContext;
@@ -83,17 +85,23 @@ export class Attempts {
       if (plan.isOver) state.finalFailure ??= cancelled(plan.signal);
       plan.attemptFailed(candidate.deployment, record, key?.id ?? null);
       this.#report(plan.requestId, candidate.state.name, failure);
-      this.#noteFailure(candidate.state, failure, record.said);
+      this.#noteFailure(candidate.state, failure, record.said, plan);
       this.#learn(candidate, failure, { key, use }, plan, state);
     }
   }
 
-  /** For the operator. What the request or its client caused says nothing about the deployment. */
-  #noteFailure(state: DeploymentState, failure: Failure, said: string | null): void {
+  /**
+   * For the operator. What the request or its client caused says nothing about the deployment. Once a second is enough: to
+   * compare what was said with the request takes up to a millisecond.
+   */
+  #noteFailure(state: DeploymentState, failure: Failure, said: string | null, plan: GenerationPlan): void {
     if (failure.alarm) state.alarm = failure.kind;
     if (!failure.alarm && failure.evidence === null) return;
-    const sinceMs = state.failing?.sinceMs ?? this.#context.clock.wallMs();
-    state.failing = { sinceMs, failure: failure.kind, said };
+    const atMs = this.#context.clock.wallMs();
+    const { failing } = state;
+    if (failing?.failure === failure.kind && atMs - failing.atMs < noteEveryMs) return;
+    const kept = said === null ? null : plan.keepable(said);
+    state.failing = { sinceMs: failing?.sinceMs ?? atMs, atMs, failure: failure.kind, said: kept };
   }
 
   /** Updates breaker and key pool after a failure, and selects another key of the pool if that may help. */

@@ -62,6 +62,8 @@ export interface GenerationPlan extends Plan {
    * the one that was used; null if the provider needs none.
    */
   attemptFailed(deployment: Deployment, record: AttemptRecord, credential: string | null): void;
+  /** What may be kept of a provider's message: nothing that the client has sent. */
+  keepable(message: string): string;
 }
 
 /**
@@ -151,7 +153,8 @@ export interface DeploymentHealth {
 export interface FailingCalls {
   /** When the first of them failed. */
   readonly sinceMs: number;
-  /** Of the last one, as in an attempt's record. */
+  /** When the last one failed that the following is of, as in an attempt's record. */
+  readonly atMs: number;
   readonly failure: string;
   readonly said: string | null;
 }

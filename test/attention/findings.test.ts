@@ -109,7 +109,7 @@ test("a gateway finds failing providers, models left out and a newer configurati
   expect(leftOut).toMatchObject({ kind: "model_left_out", subject: { type: "model", id: "claude-test" } });
   expect(leftOut?.text).toContain("TEST_ANTHROPIC_KEY is not set");
   writeFileSync(file, configFor({ url: "http://127.0.0.1:2" }));
-  const failing = { sinceMs: 5, failure: "status_500", said: "out of memory" };
+  const failing = { sinceMs: 5, atMs: 9, failure: "status_500", said: "out of memory" };
   deployments.push(
     deploymentHealth({ consecutiveFailures: 4, failing }),
     deploymentHealth({ name: "openai/a", consecutiveFailures: 5, failing }),

@@ -143,8 +143,10 @@ test("config schema describes every name, with its default", async () => {
     "log",
     "money",
     "retention",
+    "routes",
     "admin",
     "tracing",
+    "alerts",
     "providers",
     "models",
   ]);

@@ -173,8 +173,9 @@ describe("defaults", () => {
 });
 
 test("what the built-in configuration shows in comments loads when it is uncommented", () => {
+  const env = { OPENAI_API_KEY: "a", ANTHROPIC_API_KEY: "b", HOOK: "https://a.example", HOOK_SECRET: "c" };
   const uncommented = builtInConfig.replaceAll(/^# (?=[[a-z_]+ ?[\].=]|\[)/gm, "");
-  const { settings } = load(uncommented, { env: { OPENAI_API_KEY: "a", ANTHROPIC_API_KEY: "b" } });
+  const { settings } = load(uncommented, { env });
   expect([...settings.providers.keys()]).toEqual(["demo", "openai", "anthropic", "local"]);
   expect(settings.models.find((model) => model.id === "house-model")?.deployments).toHaveLength(2);
   expect(settings.warnings).toEqual([]);

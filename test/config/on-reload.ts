@@ -54,6 +54,8 @@ export const onReload = {
   "admin.oidc": "follows",
   "tracing.otlp_endpoint": "follows",
   "tracing.headers": "follows",
+  "alerts.url": "follows",
+  "alerts.secret": "follows",
   providers: "follows",
   models: "follows",
 } as const satisfies Readonly<Record<string, "follows" | "restart">>;

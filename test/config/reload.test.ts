@@ -18,6 +18,8 @@ function allSettings(): string[] {
 
 const tracing = '[tracing]\notlp_endpoint = "http://127.0.0.1:1"\nheaders = { a = "b" }\n';
 
+const alerts = '[alerts]\nurl = "env:HOOK"\nsecret = "env:ADMIN"\n';
+
 /** Without a database, its other settings mean nothing. */
 const store = '[store]\nurl = "postgres://a@b/c"\n';
 
@@ -74,12 +76,14 @@ const changed: Readonly<Record<Setting, string>> = {
   "admin.oidc": '[admin.oidc]\nissuer = "https://a.example"\nclient_id = "a"\nclient_secret = "env:ADMIN"',
   "tracing.otlp_endpoint": tracing,
   "tracing.headers": tracing,
+  "alerts.url": alerts,
+  "alerts.secret": alerts,
   providers: '[providers.demo]\nkind = "demo"',
   models: '[providers.demo]\nkind = "demo"\n[[models]]\nid = "m"\nprovider = "demo"\nfree = true',
 };
 
 function load(text: string): Settings {
-  return loadFile(text, { env: { ADMIN: "a-token-that-is-long" } }).settings;
+  return loadFile(text, { env: { ADMIN: "a-token-that-is-long", HOOK: "https://a.example" } }).settings;
 }
 
 describe("a reload", () => {
@@ -88,7 +92,7 @@ describe("a reload", () => {
   });
 
   test("leaves none out of what the dashboard shows", () => {
-    const shown = configInForce(load(store + tracing)) as Record<string, object>;
+    const shown = configInForce(load(store + tracing + alerts)) as Record<string, object>;
     const names = Object.entries(shown).flatMap(([section, value]) =>
       ["providers", "models"].includes(section)
         ? [section]

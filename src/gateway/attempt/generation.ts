@@ -101,6 +101,10 @@ export class Generation implements GenerationPlan {
     this.#exchange.attemptFailed(deployment, record, credential);
   }
 
+  keepable(message: string): string {
+    return this.#exchange.keepable(message);
+  }
+
   leaveProofsOut(): boolean {
     const { stripProvenReasoning: strip } = clientDialect(this.clientDialect);
     const { truncated } = this.request;
