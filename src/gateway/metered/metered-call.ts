@@ -75,6 +75,10 @@ export class MeteredCall implements GenerationPlan {
     this.#parts.exchange.attemptFailed(deployment, record, credential);
   }
 
+  keepable(message: string): string {
+    return this.#parts.exchange.keepable(message);
+  }
+
   prepare(deployment: Deployment): Prepared {
     const { route, exchange } = this.#parts;
     assert(
