@@ -6,7 +6,6 @@ import type { ReportedUsage } from "../../base/usage.ts";
 import { eventTooLarge } from "../errors/failure.ts";
 import type { ParsedEvent } from "./frame.ts";
 import { wholeEventsEnd } from "./frame-joiner.ts";
-import { FrameStencil } from "./frame-stencil.ts";
 import {
   eventEnd,
   meaningOf,
@@ -31,14 +30,6 @@ export function earlier(one: number, other: number): number {
 
 /** What to do with an event. `hold` begins the stream's proper end, `stop` its failure. */
 export type EventAction = "forward" | "drop" | "hold" | "stop";
-
-const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
-
-/** A frame with content, and what was read in it. */
-interface ReadContent {
-  readonly text: string;
-  readonly frame: Uint8Array;
-}
 
 /** How far a stream has got, for dialects whose events are numbered. */
 export interface ScanPosition {
@@ -79,8 +70,6 @@ export abstract class StreamScanner {
   #figuresEnd = 0;
   /** Content arrived after the last figures, which therefore cannot include it. */
   #areFiguresOutdated = false;
-  /** Of the last content; only there once the stream has turned out to be a slow one, whose text is read while it runs. */
-  #stencil: FrameStencil | null = null;
 
   /** Takes whole events and returns those to forward now. What ends the stream is kept in `held`. */
   pass(events: Uint8Array): Uint8Array {
@@ -92,7 +81,6 @@ export abstract class StreamScanner {
 
   #pass(events: Uint8Array): Uint8Array {
     const buffer = asBuffer(events);
-    if (this.#readByStencil(buffer)) return buffer;
     const leaving = this.firstMark(buffer) === none ? buffer : this.#sort(buffer);
     this.#unread.add(this.started ? leaving : leaving.subarray(this.#readToContent(leaving)));
     if (this.#unread.tooMany) this.#read();
@@ -132,7 +120,7 @@ export abstract class StreamScanner {
 
   /** Text produced since the last call. */
   takeProduced(): string {
-    if (this.#unread.isThere) this.#stencil = this.#stencilOf(this.#read());
+    this.#read();
     const produced = this.#produced;
     this.#produced = "";
     return produced;
@@ -171,8 +159,6 @@ export abstract class StreamScanner {
   protected abstract actionFor(event: RawEvent, json: JsonObject | null): EventAction;
   /** Whether the answer has been written to its end, so that figures are those of all of it. */
   protected abstract readonly hasFinished: boolean;
-  /** Whether many events differ in their text alone. Those of some dialects are numbered. */
-  protected abstract readonly hasAlikeEvents: boolean;
   /** All text in an event that a provider bills as output. */
   protected abstract producedBy(event: JsonObject): string;
   /** The length of the reasoning in an event that only its provider can read. */
@@ -199,26 +185,6 @@ export abstract class StreamScanner {
   /** Parses the events that were only forwarded so far. */
   protected readUnread(): void {
     this.#read();
-  }
-
-  /**
-   * Frames that differ from one without a mark in their text alone need not be searched, nor kept to be parsed later. The
-   * order of the text is kept: while others wait to be parsed, these do too.
-   */
-  #readByStencil(events: Buffer): boolean {
-    if (this.#stencil === null || this.#unread.isThere) return false;
-    const text = this.#stencil.read(events);
-    if (text === null) return false;
-    this.#produced += text;
-    this.#hasEndedText = false;
-    return true;
-  }
-
-  #stencilOf(last: ReadContent | null): FrameStencil | null {
-    if (last === null || !this.hasAlikeEvents) return null;
-    const frame = decoder.decode(last.frame);
-    const stencil = FrameStencil.of(frame, last.text, (event) => this.producedBy(event));
-    return stencil !== null && this.firstMark(stencil.bytes) === none ? stencil : null;
   }
 
   /** An event that may end the stream must not leave unread. */
@@ -278,21 +244,15 @@ export abstract class StreamScanner {
     return end;
   }
 
-  /** Returns the last content of what was read. */
-  #read(): ReadContent | null {
-    let last: ReadContent | null = null;
+  #read(): void {
     for (const run of this.#unread.take()) {
-      for (const { data, start, end } of rawEvents(run)) {
-        const text = this.#readEvent(data);
-        if (text !== "") last = { text, frame: run.subarray(start, end) };
-      }
+      for (const { data } of rawEvents(run)) this.#readEvent(data);
     }
-    return last;
   }
 
-  #readEvent(data: string): string {
+  #readEvent(data: string): void {
     const event = meaningOf(data) ?? null;
-    return event === null ? "" : this.#readJson(event);
+    if (event !== null) this.#readJson(event);
   }
 
   #readJson(event: JsonObject): string {

@@ -9,7 +9,6 @@ const mark = Buffer.from('"mark"');
 class CountingScanner extends StreamScanner {
   readonly extras = null;
   protected readonly hasFinished = false;
-  protected readonly hasAlikeEvents = false;
   searchedBytes = 0;
   marked = 0;
 

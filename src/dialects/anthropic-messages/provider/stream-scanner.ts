@@ -20,7 +20,6 @@ const errorMark = Buffer.from('"error"');
 
 /** Messages streams end with `message_stop`. Usage is cumulative, first in `message_start`, last in `message_delta`. */
 export class MessagesScanner extends StreamScanner {
-  protected readonly hasAlikeEvents = true;
   readonly #figures: JsonObject = {};
   readonly #readsExtras: boolean;
   readonly #isThreaded: boolean;

@@ -25,7 +25,6 @@ const openBrace = 123;
  * A mark with its quotes cannot match inside a JSON string, where quotes are escaped.
  */
 export class ChatScanner extends StreamScanner {
-  protected readonly hasAlikeEvents = true;
   extras: ReportedExtras | null = null;
   readonly #hideUsage: boolean;
   readonly #readsExtras: boolean;

@@ -21,7 +21,6 @@ const errorMark = Buffer.from('"error"');
 export class ResponsesScanner extends StreamScanner {
   /** Figures come with the end alone. */
   protected readonly hasFinished = true;
-  protected readonly hasAlikeEvents = false;
   readonly #readsExtras: boolean;
   readonly #calls = new CallCounter();
   #final: ReportedExtras | null = null;

@@ -5,7 +5,7 @@ import { PassthroughRelayer } from "../../src/gateway/answer/passthrough-relayer
 import { type SeededRandom, seededRandom } from "../support/random.ts";
 
 /**
- * A slow stream is asked for its text while it runs, and then reads most frames by a stencil. Whenever it is asked, and
+ * A slow stream is asked for its text while it runs. Whenever it is asked, and
  * wherever the network cuts, it must give, hold, report and produce the same as one that is never asked.
  */
 
@@ -76,7 +76,6 @@ function randomStream(dialect: ClientDialectName, random: SeededRandom): Buffer 
     if (dialect === "chat") return chatFrame(random);
     return dialect === "messages" ? messagesFrame(random) : responsesFrame(random, number);
   });
-  // Most neighbours of a real frame are like it.
   const repeated = frames.flatMap((frame) => (random.chance(0.3) ? [frame, frame, frame] : [frame]));
   return Buffer.from([...repeated, random.pick(lastFrames[dialect])].join(""));
 }
@@ -136,18 +135,3 @@ test.each(["chat", "messages", "responses"] as const)(
     }
   },
 );
-
-test("a frame like the one before is read as it comes, and one that is not waits to be parsed", () => {
-  const relayer = relayerOf("chat", false);
-  const push = (text: string, index = 0) =>
-    relayer.push(Buffer.from(`data: ${json({ choices: [{ index, delta: { content: text } }] })}\n\n`));
-  push("Hello");
-  push(" world");
-  expect(relayer.takeProduced()).toBe("Hello world");
-  push(", again");
-  expect(relayer.producedChars).toBe(7);
-  push(" and", 1);
-  push(" on");
-  expect(relayer.producedChars).toBe(7);
-  expect(relayer.takeProduced()).toBe(", again and on");
-});
