@@ -5,7 +5,6 @@ import type { Settings } from "../../config/settings.ts";
 import { openFolder } from "../open-store.ts";
 import type { Style } from "../terminal/style.ts";
 import type { Terminal } from "../terminal/terminal.ts";
-import { takeBallast } from "./ballast.ts";
 import { type FirstKeys, firstKeysDocument, firstKeysText, makeFirstKeys, noKeysText } from "./first-run.ts";
 import { showSecrets } from "./show-secrets.ts";
 
@@ -18,7 +17,6 @@ export async function startWithKeys(
   json: boolean,
   terminal: Terminal,
 ): Promise<RunningGateway> {
-  takeBallast();
   if (settings.store === null) await checkFolder(settings, terminal);
   const running = await startGateway({ settings });
   const firstKeys = await makeKeys(running, settings);
