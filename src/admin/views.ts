@@ -7,6 +7,7 @@ export type * from "./views/attention.ts";
 export type * from "./views/exchanges.ts";
 export type * from "./views/keys.ts";
 export type * from "./views/models.ts";
+export type * from "./views/reconcile.ts";
 export type { Page } from "./views/shapes.ts";
 export type * from "./views/system.ts";
 export type * from "./views/usage.ts";

@@ -18,6 +18,7 @@ import { modelsCheckCommand } from "./commands/models/check.ts";
 import { modelsImportCommand } from "./commands/models/import.ts";
 import { modelsListCommand } from "./commands/models/list.ts";
 import { nodesCommand } from "./commands/nodes.ts";
+import { reconcileCommand } from "./commands/reconcile.ts";
 import { restoreCommand } from "./commands/restore.ts";
 import { serveCommand } from "./commands/serve.ts";
 import { statusCommand } from "./commands/status.ts";
@@ -38,6 +39,7 @@ const commands: readonly CommandMaker[] = [
   keysCommands,
   accountsCommands,
   usageCommand,
+  reconcileCommand,
   groupOf("exchanges", "Find out why a request ended as it did", [
     exchangesListCommand,
     exchangesShowCommand,

@@ -2,6 +2,7 @@ import { assert } from "../base/assert.ts";
 import { anthropic } from "./anthropic/index.ts";
 import { azure } from "./azure/index.ts";
 import { bedrock } from "./bedrock/index.ts";
+import type { BillReport } from "./bill.ts";
 import { openAiCompatible } from "./compatible/index.ts";
 import { TokenSources } from "./credentials/token-sources.ts";
 import { demo } from "./demo/index.ts";
@@ -42,3 +43,8 @@ export function vendorOf(kind: string): Vendor {
 export function createProvider(settings: ProviderSettings, context: Partial<VendorContext> = {}): Provider {
   return vendorOf(settings.kind).create(settings, { tokens: new TokenSources(), ...context });
 }
+
+/** Every report by which a vendor tells what it bills. */
+export const billReports: readonly BillReport[] = [...byKind.values()].flatMap(
+  ({ bill }) => bill?.reports ?? [],
+);

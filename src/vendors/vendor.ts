@@ -4,6 +4,7 @@ import type { MemberChanges } from "../dialects/json/patch.ts";
 import type { Quirk } from "../dialects/openai-chat/quirks.ts";
 import type { ProviderDialectName } from "../dialects/registry.ts";
 import type { Dial } from "../wire/http-client.ts";
+import type { VendorBill } from "./bill.ts";
 import type { TokenSources } from "./credentials/token-sources.ts";
 import type { AuthenticationWay, ProviderOptions, VendorOptionName } from "./options.ts";
 import type { Prepared, Provider } from "./provider.ts";
@@ -56,6 +57,8 @@ export interface Vendor {
     headers: ForwardedHeaders,
     options: ProviderOptions,
   ): readonly string[];
+  /** How it tells what it bills; absent if it does not. */
+  readonly bill?: VendorBill;
   create(settings: ProviderSettings, context: VendorContext): Provider;
 }
 

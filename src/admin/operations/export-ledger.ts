@@ -1,3 +1,4 @@
+import { csvLine } from "../../base/csv.ts";
 import type { Entry, KeyRecord } from "../../store/store.ts";
 import type { EntryView } from "../views.ts";
 import type { OperationContext } from "./context.ts";
@@ -71,23 +72,9 @@ function lineOf(entry: Entry, key: KeyRecord | null, format: ExportFormat): stri
   const document = entryDocument(entry, () => key);
   const whole = document.unit === "credits" ? { amount: entry.amount, unit: "nano_credits" as const } : {};
   const exported: EntryView = { ...document, ...whole };
-  if (format === "csv") return columns.map((name) => csvField(exported[name])).join(",");
+  if (format === "csv") return csvLine(columns.map((name) => exported[name]));
   const named = Object.fromEntries(columns.map((name) => [name, exported[name]]));
   // Names kept for compatibility, from before those of the admin API.
   const { keyId, atMs, exchangeId, periodStartMs, accountId } = entry;
   return JSON.stringify({ ...named, keyId, atMs, exchangeId, periodStartMs, accountId });
-}
-
-/** Quotes where CSV requires it, and escapes text that a spreadsheet would run as a formula. */
-function csvField(value: EntryView[keyof EntryView]): string {
-  if (value === null) return "";
-  if (typeof value === "number") return decimal(value);
-  const told = typeof value === "string" ? value : JSON.stringify(value);
-  const text = /^[=+\-@\t\r]/.test(told) ? `'${told}` : told;
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-}
-
-/** Without an exponent, which accounting programs do not read: 0.000000005 and not 5e-9. */
-function decimal(value: number): string {
-  return Number.isInteger(value) ? String(value) : value.toFixed(9).replace(/0+$/, "");
 }

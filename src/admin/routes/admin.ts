@@ -11,6 +11,7 @@ import { modelRoutes } from "./models.ts";
 import { mountRoute } from "./mount.ts";
 import { mountOidc } from "./oidc.ts";
 import { adminOpenApi } from "./openapi.ts";
+import { reconcileRoutes } from "./reconcile.ts";
 import { AdminError, accessError, answerHeaders, refusalResponse } from "./refusal.ts";
 import { reportRoutes } from "./reports.ts";
 import { roleFor } from "./route.ts";
@@ -33,6 +34,7 @@ export function adminRoutes(withoutOrigin: Omit<AdminDeps, "originOf">): AdminMo
       ...keyRoutes,
       ...accountRoutes,
       ...modelRoutes,
+      ...reconcileRoutes,
       ...reportRoutes(deps),
       ...systemRoutes,
       ...adminTokenRoutes,

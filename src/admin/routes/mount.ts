@@ -52,7 +52,7 @@ async function answer(
     const result = await route.handle({ ...shared, body: null });
     return result instanceof Response ? result : json(result);
   }
-  const call = { ...shared, body: await checkedBody(route.body, request) };
+  const call = { ...shared, body: await checkedBody(route.body, request, route.maxBytes) };
   const changed = await route.handle(call);
   await writeAudit(call, changed.change);
   return json(changed.answer);

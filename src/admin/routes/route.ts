@@ -46,6 +46,8 @@ interface ReadRoute extends Described {
 interface ChangeRoute extends Described {
   readonly method: "POST" | "PATCH";
   readonly body?: TSchema;
+  /** The longest body; by default 64 KiB. */
+  readonly maxBytes?: number;
   handle(call: AdminCall): Promise<Changed>;
 }
 

@@ -1,6 +1,7 @@
 import { keySchemes } from "../credentials/static-header.ts";
 import { HttpProvider } from "../http/http-provider.ts";
 import type { Vendor } from "../vendor.ts";
+import { anthropicBill } from "./bill.ts";
 
 /** https://docs.claude.com/en/api/overview: the address that its SDK takes is the bare origin. */
 const pathPrefix = "/v1";
@@ -18,6 +19,7 @@ export const anthropic: Vendor = {
     pathWarning: (path) =>
       /\/v1\/*$/.test(path) ? 'ends in /v1, which kind "anthropic" adds by itself' : null,
   },
+  bill: anthropicBill,
   create: (settings, context) =>
     new HttpProvider(
       settings,

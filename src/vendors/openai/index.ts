@@ -1,6 +1,7 @@
 import { keySchemes } from "../credentials/static-header.ts";
 import { HttpProvider } from "../http/http-provider.ts";
 import type { BaseUrlRules, Vendor } from "../vendor.ts";
+import { openAiBill } from "./bill.ts";
 
 /** The base URL of OpenAI's SDK ends in `/v1`, and compatible servers follow that. */
 export const openAiBaseUrl: Pick<BaseUrlRules, "pathWarning"> = {
@@ -25,6 +26,7 @@ export const openAi: Vendor = {
     example: "https://api.openai.com/v1",
     ...openAiBaseUrl,
   },
+  bill: openAiBill,
   create: (settings, context) =>
     new HttpProvider(
       settings,

@@ -1,0 +1,117 @@
+import { dateOfDay, msPerDay } from "../../base/clock.ts";
+import type { Settings } from "../../config/settings.ts";
+import { type BillFigure, type BillFigures, billFigures, UnreadableBill } from "../../vendors/bill.ts";
+import type { ProviderSettings } from "../../vendors/settings.ts";
+import { type Comparison, compare, type LedgerFigures } from "../reconcile/compare.ts";
+import { type FetchedDays, fetchBill } from "../reconcile/fetch-bill.ts";
+import { type BillFile, type ProviderBill, readBill } from "../reconcile/read-bill.ts";
+import type { ComparedFigureView, ReconciliationView } from "../views.ts";
+import type { OperationContext } from "./context.ts";
+import { isoMs } from "./moments.ts";
+import { OperationRefusal } from "./refusal.ts";
+
+/** Percent. Calls around midnight may be billed on the other day. */
+export const defaultTolerance = 1;
+
+/** The most days that are compared at once. */
+const mostDays = 366;
+
+/** Two dates (UTC), both included. */
+export function comparedDays(from: string, to: string): FetchedDays {
+  const [fromMs, toMs] = [from, to].map((date) => (date.length === 10 ? isoMs(date) : null));
+  if (fromMs == null || toMs == null) throw refused("Write days such as 2026-10-01 and 2026-10-31.");
+  const [fromDay, throughDay] = [fromMs / msPerDay, toMs / msPerDay];
+  if (throughDay < fromDay) throw refused(`${to} is before ${from}.`);
+  if (throughDay - fromDay >= mostDays) throw refused(`At most ${mostDays} days can be compared.`);
+  return { fromDay, throughDay };
+}
+
+/** Saved reports and tables, each recognised by its content. */
+export function billIn(files: readonly BillFile[]): ProviderBill {
+  try {
+    return readBill(files);
+  } catch (error) {
+    throw asRefusal(error);
+  }
+}
+
+/** What the provider answers, asked with an admin key. */
+export async function billOf(
+  provider: ProviderSettings,
+  adminKey: string,
+  days: FetchedDays,
+  onPage: (report: string, page: number) => void,
+): Promise<ProviderBill> {
+  try {
+    return await fetchBill(provider, adminKey, days, onPage);
+  } catch (error) {
+    throw asRefusal(error);
+  }
+}
+
+function asRefusal(error: unknown): unknown {
+  return error instanceof UnreadableBill ? refused(error.message) : error;
+}
+
+function refused(message: string): OperationRefusal {
+  return new OperationRefusal("invalid_input", message);
+}
+
+export interface ReconcileRequest extends FetchedDays {
+  readonly provider: string;
+  readonly bill: ProviderBill;
+  readonly settings: Pick<Settings, "microUsdPerCredit" | "providers">;
+  /** Percent. */
+  readonly tolerance: number;
+}
+
+/** What a provider has billed, held against the ledger. */
+export async function reconcile({ store }: OperationContext, request: ReconcileRequest): Promise<Comparison> {
+  const { provider, bill, settings, fromDay, throughDay, tolerance } = request;
+  const attempts = await store.reports.attemptSums(provider, fromDay, throughDay);
+  if (attempts.length === 0 && !settings.providers.has(provider)) {
+    const known = [...settings.providers.keys()].join(", ");
+    throw refused(`There is no provider "${provider}"; the configuration has ${known || "none"}.`);
+  }
+  const lines = bill.lines.filter(({ day }) => day >= fromDay && day <= throughDay);
+  if (bill.tells.size === 0) throw refused("The bill has no lines, so there is nothing to compare.");
+  const { microUsdPerCredit } = settings;
+  return compare({ bill: { ...bill, lines }, attempts, microUsdPerCredit, tolerance: tolerance / 100 });
+}
+
+export function reconciliationDocument(
+  { rows, total, differingRows }: Comparison,
+  { provider, fromDay, throughDay, tolerance }: Omit<ReconcileRequest, "bill" | "settings">,
+): ReconciliationView {
+  return {
+    provider,
+    from: dateOfDay(fromDay),
+    to: dateOfDay(throughDay),
+    tolerance,
+    differing: differingRows,
+    data: rows.map(({ day, model, billed, ledger, differing, reasons }) => ({
+      date: dateOfDay(day),
+      model,
+      ...figureViews(billed, ledger),
+      differing: [...differing],
+      reasons: reasons.map(({ kind, calls, text }) => ({ reason: kind, calls, text })),
+    })),
+    total: figureViews(total.billed, total.ledger),
+  };
+}
+
+function figureViews(billed: BillFigures, ledger: LedgerFigures): Record<BillFigure, ComparedFigureView> {
+  const views = billFigures.map((name) => {
+    const unit = name === "cost" ? nanoPerUsd : 1;
+    const told = billed[name];
+    const difference = told === undefined ? null : (told - ledger[name]) / unit;
+    return [
+      name,
+      { billed: told === undefined ? null : told / unit, ledger: ledger[name] / unit, difference },
+    ];
+  });
+  // One for each figure.
+  return Object.fromEntries(views) as Record<BillFigure, ComparedFigureView>;
+}
+
+const nanoPerUsd = 1_000_000_000;

@@ -1,0 +1,126 @@
+import type { AttemptSums } from "../../store/store.ts";
+import { type BillFigure, type BillFigures, billFigures } from "../../vendors/bill.ts";
+import type { ProviderBill } from "./read-bill.ts";
+import { type Reason, reasonsOf } from "./reasons.ts";
+import { commonNames } from "./same-model.ts";
+
+export type LedgerFigures = Readonly<Record<BillFigure, number>>;
+
+/** A day and a model, as the provider bills it and as the ledger has it. */
+export interface ComparedRow {
+  readonly day: number;
+  /** Null where the bill does not tell models apart: all of them. */
+  readonly model: string | null;
+  readonly billed: BillFigures;
+  /** What was charged. */
+  readonly ledger: LedgerFigures;
+  /** The figures that differ by more than the tolerance. */
+  readonly differing: readonly BillFigure[];
+  /** The likely ones, if any figure differs. */
+  readonly reasons: readonly Reason[];
+}
+
+export interface Comparison {
+  readonly rows: readonly ComparedRow[];
+  readonly total: Pick<ComparedRow, "billed" | "ledger">;
+  readonly differingRows: number;
+}
+
+export interface ComparedSides {
+  readonly bill: ProviderBill;
+  readonly attempts: readonly AttemptSums[];
+  readonly microUsdPerCredit: number;
+  /** A share: 0.01 is one percent. */
+  readonly tolerance: number;
+}
+
+interface Side {
+  readonly day: number;
+  readonly model: string | null;
+  readonly billed: Partial<Record<BillFigure, number>>;
+  readonly attempts: AttemptSums[];
+}
+
+/** Days in their order, and the models of a day by name. */
+export function compare({ bill, attempts, microUsdPerCredit, tolerance }: ComparedSides): Comparison {
+  const sides = bothSides(bill, attempts);
+  const rows = sides.map(({ day, model, billed, attempts: asked }) => {
+    const ledger = ledgerFigures(asked, microUsdPerCredit);
+    const differing = billFigures.filter((name) => isBeyond(billed[name], ledger[name], tolerance));
+    const reasons = differing.length === 0 ? [] : reasonsOf({ billed, ledger, differing, attempts: asked });
+    return { day, model, billed, ledger, differing, reasons };
+  });
+  rows.sort((a, b) => a.day - b.day || ((a.model ?? "") < (b.model ?? "") ? -1 : 1));
+  const differingRows = rows.filter(({ differing }) => differing.length > 0).length;
+  return { rows, total: totalOf(rows), differingRows };
+}
+
+/** What the bill does not tell cannot differ. */
+function isBeyond(billed: number | undefined, ledger: number, tolerance: number): boolean {
+  return billed !== undefined && Math.abs(billed - ledger) > tolerance * Math.max(Math.abs(billed), ledger);
+}
+
+/** What is missing on one side is 0 there, if the bill tells it at all. */
+function bothSides({ lines, tells }: ProviderBill, attempts: readonly AttemptSums[]): readonly Side[] {
+  const billedModels = lines.flatMap(({ model }) => model ?? []);
+  const nameOf = commonNames(
+    billedModels,
+    attempts.map(({ upstreamModel }) => upstreamModel),
+  );
+  const sides = new Map<string, Side>();
+  const sideOf = (day: number, model: string | null) => {
+    const key = `${day} ${model}`;
+    const side = sides.get(key) ?? { day, model, billed: {}, attempts: [] };
+    sides.set(key, side);
+    return side;
+  };
+  for (const { day, model, figures } of lines) {
+    const { billed } = sideOf(day, model && nameOf(model));
+    for (const name of billFigures) {
+      const figure = figures[name];
+      if (figure !== undefined) billed[name] = (billed[name] ?? 0) + figure;
+    }
+  }
+  const isByModel = billedModels.length > 0 || lines.length === 0;
+  for (const sums of attempts) {
+    sides.get(`${sums.day} null`)?.attempts.push(sums);
+    if (isByModel) sideOf(sums.day, nameOf(sums.upstreamModel)).attempts.push(sums);
+  }
+  const whole = new Set(lines.flatMap(({ model, figures }) => (model === null ? Object.keys(figures) : [])));
+  for (const { model, billed } of sides.values()) {
+    if (model === null) continue;
+    for (const name of tells) if (!whole.has(name)) billed[name] ??= 0;
+  }
+  return [...sides.values()];
+}
+
+/** What was charged; what nobody has paid for is not in the ledger. */
+export function ledgerFigures(attempts: readonly AttemptSums[], microUsdPerCredit: number): LedgerFigures {
+  const sum = { requests: 0, input: 0, cached: 0, cache_writes: 0, output: 0, cost: 0 };
+  for (const each of attempts) {
+    if (each.ending === "uncharged") continue;
+    const { cachedInputTokens, cacheWriteTokens } = each;
+    sum.requests += each.attempts;
+    sum.input += each.inputTokens + cachedInputTokens + cacheWriteTokens + each.countedInputTokens;
+    sum.cached += cachedInputTokens;
+    sum.cache_writes += cacheWriteTokens;
+    sum.output += each.outputTokens + each.countedOutputTokens;
+    sum.cost += (each.costNano * microUsdPerCredit) / 1_000_000;
+  }
+  return sum;
+}
+
+/** The days that are not told by model count once: they are all of their day. */
+function totalOf(rows: readonly ComparedRow[]): Comparison["total"] {
+  const billed: Partial<Record<BillFigure, number>> = {};
+  const ledger = { requests: 0, input: 0, cached: 0, cache_writes: 0, output: 0, cost: 0 };
+  const hasModels = rows.some(({ model }) => model !== null);
+  for (const row of rows) {
+    for (const name of billFigures) {
+      const figure = row.billed[name];
+      if (figure !== undefined) billed[name] = (billed[name] ?? 0) + figure;
+      if (row.model !== null || !hasModels) ledger[name] += row.ledger[name];
+    }
+  }
+  return { billed, ledger };
+}

@@ -1,0 +1,91 @@
+import { abortAfter } from "../../base/deadline.ts";
+import { withoutSecrets } from "../../base/secrets.ts";
+import { systemCode } from "../../base/system-code.ts";
+import { readErrorObject } from "../../dialects/errors/refusal.ts";
+import { parseObject } from "../../dialects/json/json-fields.ts";
+import { type BillReport, UnreadableBill } from "../../vendors/bill.ts";
+import { vendorOf } from "../../vendors/registry.ts";
+import type { ProviderSettings } from "../../vendors/settings.ts";
+import { type BillPage, billOf, type ProviderBill, readPage } from "./read-bill.ts";
+
+export interface FetchedDays {
+  readonly fromDay: number;
+  /** Included. */
+  readonly throughDay: number;
+}
+
+/** More than three years of pages of a month. */
+const mostPages = 40;
+const timeoutMs = 30_000;
+const mostBytes = 16 * 1024 * 1024;
+
+/** Asks the provider itself, report by report and page by page. */
+export async function fetchBill(
+  provider: ProviderSettings,
+  adminKey: string,
+  days: FetchedDays,
+  onPage: (report: string, page: number) => void,
+): Promise<ProviderBill> {
+  const { bill } = vendorOf(provider.kind);
+  if (bill === undefined) {
+    throw new UnreadableBill(
+      `A provider of the kind "${provider.kind}" cannot be asked for its bill. Save it as a file, and name that.`,
+    );
+  }
+  const headers = bill.headers(adminKey);
+  const pages: BillPage[] = [];
+  for (const report of bill.reports)
+    pages.push(...(await fetchReport(provider, report, headers, days, onPage)));
+  return billOf(pages);
+}
+
+async function fetchReport(
+  { baseUrl }: ProviderSettings,
+  report: BillReport,
+  headers: Readonly<Record<string, string>>,
+  { fromDay, throughDay }: FetchedDays,
+  onPage: (report: string, page: number) => void,
+): Promise<readonly BillPage[]> {
+  const pages: BillPage[] = [];
+  for (let next: string | null = null; pages.length < mostPages; ) {
+    onPage(report.name, pages.length + 1);
+    const answer = await ask(`${baseUrl}${report.path(fromDay, throughDay, next)}`, headers, report);
+    const page = readPage(parseObject(answer) ?? undefined, report);
+    pages.push(page);
+    if (page.next === null) return pages;
+    if (page.next === next) break;
+    next = page.next;
+  }
+  throw new UnreadableBill(`${report.name} does not end: ${pages.length} pages were read.`);
+}
+
+/** The key goes nowhere else: redirects are not followed. */
+async function ask(
+  url: string,
+  headers: Readonly<Record<string, string>>,
+  { name }: BillReport,
+): Promise<string> {
+  let response: Response;
+  let body: string;
+  try {
+    response = await fetch(url, { headers, redirect: "error", signal: abortAfter(timeoutMs) });
+    body = await boundedText(response);
+  } catch (error) {
+    const cause = systemCode(error) ?? (error instanceof Error ? error.message : String(error));
+    throw new UnreadableBill(withoutSecrets(`${name} cannot be fetched: ${cause}.`));
+  }
+  if (response.ok) return body;
+  const { message } = readErrorObject(parseObject(body) ?? {});
+  throw new UnreadableBill(withoutSecrets(`${name} is refused with status ${response.status}: ${message}`));
+}
+
+async function boundedText(response: Response): Promise<string> {
+  const pieces: Uint8Array[] = [];
+  let size = 0;
+  for await (const piece of response.body ?? []) {
+    size += piece.length;
+    if (size > mostBytes) throw new Error(`a page is larger than ${mostBytes} bytes`);
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces).toString("utf8");
+}

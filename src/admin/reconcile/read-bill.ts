@@ -1,0 +1,112 @@
+import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import { type BillFigure, type BillLine, type BillReport, UnreadableBill } from "../../vendors/bill.ts";
+import { billReports } from "../../vendors/registry.ts";
+import { readCsvBill } from "./csv-bill.ts";
+
+/** What a provider says that it has billed. */
+export interface ProviderBill {
+  readonly lines: readonly BillLine[];
+  /** The figures that it tells of every day and model, so that a line that is not there means 0. */
+  readonly tells: ReadonlySet<BillFigure>;
+}
+
+export interface BillFile {
+  /** For messages. */
+  readonly name: string;
+  readonly text: string;
+}
+
+/** Reads saved answers and tables, each recognised by its content. One that is given twice counts once. */
+export function readBill(files: readonly BillFile[]): ProviderBill {
+  const once = new Map(files.map((file) => [file.text, file]));
+  const pages = [...once.values()].flatMap(readFile);
+  refuseMissingPages(pages);
+  return billOf(pages);
+}
+
+export function billOf(pages: readonly BillPage[]): ProviderBill {
+  return { lines: pages.flatMap(({ lines }) => lines), tells: new Set(pages.flatMap(({ tells }) => tells)) };
+}
+
+export interface BillPage {
+  /** Null for a table, and for a page without any results. */
+  readonly report: BillReport | null;
+  readonly lines: readonly BillLine[];
+  readonly tells: readonly BillFigure[];
+  /** Where the next page is; null on the last. */
+  readonly next: string | null;
+}
+
+function readFile({ name, text }: BillFile): readonly BillPage[] {
+  try {
+    const documents = documentsIn(text);
+    if (documents !== null) return documents.map((document) => readPage(document, null));
+    const lines = readCsvBill(text);
+    const tells = lines.flatMap(({ figures }) => Object.keys(figures) as BillFigure[]);
+    return [{ report: null, lines, tells, next: null }];
+  } catch (error) {
+    throw error instanceof UnreadableBill ? new UnreadableBill(`${name}: ${error.message}`) : error;
+  }
+}
+
+/** A page, a list of pages, or a page a line; null if it is no JSON. */
+function documentsIn(text: string): readonly Json[] | null {
+  if (!/^\s*[[{]/.test(text)) return null;
+  const whole = parsed(text);
+  if (whole !== undefined) return Array.isArray(whole) ? whole : [whole];
+  const lines = text.split("\n").filter((line) => line.trim() !== "");
+  return lines.map((line) => {
+    const page = parsed(line);
+    if (page === undefined) throw new UnreadableBill("it is not JSON.");
+    return page;
+  });
+}
+
+function parsed(text: string): Json | undefined {
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    return undefined;
+  }
+}
+
+/** `asked` is the report that it answers; null if its results have to say so. */
+export function readPage(page: Json | undefined, asked: BillReport | null): BillPage {
+  const buckets = isObject(page) && Array.isArray(page["data"]) ? page["data"].filter(isObject) : null;
+  if (!isObject(page) || buckets === null) throw new UnreadableBill("it has no list of buckets (`data`).");
+  const results = buckets.flatMap((bucket) => resultsOf(bucket).map((result) => ({ bucket, result })));
+  const [first] = results;
+  const report = asked ?? (first === undefined ? null : recognised(first.result, first.bucket));
+  const lines = results.map(({ bucket, result }) => {
+    if (report === null || !report.recognises(result, bucket)) throw unknownResult();
+    return { day: report.dayOf(bucket), ...report.read(result) };
+  });
+  const next = page["has_more"] === true ? page["next_page"] : null;
+  return { report, lines, tells: report?.tells ?? [], next: typeof next === "string" ? next : null };
+}
+
+function resultsOf(bucket: JsonObject): readonly JsonObject[] {
+  const { results } = bucket;
+  if (!Array.isArray(results)) throw new UnreadableBill("a bucket has no results.");
+  return results.filter(isObject);
+}
+
+function recognised(result: JsonObject, bucket: JsonObject): BillReport {
+  const report = billReports.find((each) => each.recognises(result, bucket));
+  if (report === undefined) throw unknownResult();
+  return report;
+}
+
+function unknownResult(): UnreadableBill {
+  return new UnreadableBill(`it is no answer of ${billReports.map(({ name }) => name).join(", ")}.`);
+}
+
+/** A report whose last page was not saved would look like calls that were not billed. */
+function refuseMissingPages(pages: readonly BillPage[]): void {
+  for (const report of new Set(pages.map((page) => page.report))) {
+    if (pages.some((page) => [report, null].includes(page.report) && page.next === null)) continue;
+    throw new UnreadableBill(
+      `The last page of ${report?.name} is missing: every page that was given says that there are more (has_more).`,
+    );
+  }
+}

@@ -1,0 +1,12 @@
+/** Why a bill may differ from the ledger. */
+export const reasonKinds = [
+  "cancelled",
+  "failed",
+  "interrupted",
+  "estimated",
+  "uncharged",
+  "past_the_gateway",
+  "not_billed",
+  "prices",
+] as const;
+export type ReasonKind = (typeof reasonKinds)[number];

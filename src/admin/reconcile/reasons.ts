@@ -1,0 +1,86 @@
+import type { AttemptEnding, AttemptSums } from "../../store/store.ts";
+import type { BillFigure, BillFigures } from "../../vendors/bill.ts";
+import type { ReasonKind } from "./reason-kinds.ts";
+
+/** A likely reason for a difference. */
+export interface Reason {
+  readonly kind: ReasonKind;
+  /** How many calls; null if that is not known. */
+  readonly calls: number | null;
+  /** A sentence. */
+  readonly text: string;
+}
+
+interface Differing {
+  readonly billed: BillFigures;
+  readonly ledger: Readonly<Record<BillFigure, number>>;
+  readonly differing: readonly BillFigure[];
+  readonly attempts: readonly AttemptSums[];
+}
+
+/** How calls ended that were charged by a count of our own, and why that may be wrong. */
+const estimatedEndings: readonly [AttemptEnding, ReasonKind, string][] = [
+  ["cancelled", "cancelled", "cancelled: the provider may have produced more than what had arrived"],
+  ["failed", "failed", "broken off after content had begun: what had arrived was counted here"],
+  [
+    "interrupted",
+    "interrupted",
+    "interrupted by the end of a gateway: what it had noted by then was charged",
+  ],
+  ["completed", "estimated", "answered without usable usage: the tokens were counted here"],
+];
+
+/** The likely reasons, those that are known for certain first. */
+export function reasonsOf(row: Differing): readonly Reason[] {
+  const { billed, ledger, differing, attempts } = row;
+  const knowsTokens = billed.input !== undefined || billed.output !== undefined;
+  if (knowsTokens && differing.every((name) => name === "cost")) return [otherPrices];
+  const reasons: Reason[] = [];
+  for (const [ending, kind, why] of estimatedEndings) {
+    const calls = sumOf(attempts, "estimated", (sums) => sums.ending === ending);
+    if (calls > 0) reasons.push({ kind, calls, text: `${callsInWords(calls)} ${why}.` });
+  }
+  const isUncharged = ({ ending }: AttemptSums) => ending === "uncharged";
+  const uncharged = sumOf(attempts, "attempts", isUncharged);
+  const isMore = differing.some((name) => (billed[name] ?? 0) > ledger[name]);
+  if (uncharged > 0 && isMore) {
+    const text = `${callsInWords(uncharged)} charged to nobody: they failed, or the client left, before there was an answer.`;
+    reasons.push({ kind: "uncharged", calls: uncharged, text });
+  }
+  const beyond = billed.requests === undefined ? null : billed.requests - ledger.requests - uncharged;
+  if (beyond === null ? isMore && reasons.length === 0 : beyond > 0) reasons.push(pastTheGateway(beyond));
+  if (!isMore && reasons.length === 0)
+    reasons.push(notBilled(beyond === null || beyond >= 0 ? null : -beyond));
+  if (!knowsTokens) reasons.push(otherPrices);
+  return reasons;
+}
+
+const otherPrices: Reason = {
+  kind: "prices",
+  calls: null,
+  text: "The tokens do not explain it: the prices of the configuration are not what the provider charges (discounts, tiers, tools, or a margin).",
+};
+
+function pastTheGateway(calls: number | null): Reason {
+  const which = calls === null ? "Calls" : callsInWords(calls);
+  const text = `${which} past the gateway: made with a key of this account by somebody else, or by \`sluice models check\`.`;
+  return { kind: "past_the_gateway", calls, text };
+}
+
+function notBilled(calls: number | null): Reason {
+  const which = calls === null ? "Calls" : callsInWords(calls);
+  const text = `${which} not on the bill: it may not be complete yet, be of another account, or count them on the next day.`;
+  return { kind: "not_billed", calls, text };
+}
+
+function sumOf(
+  attempts: readonly AttemptSums[],
+  figure: "attempts" | "estimated",
+  isCounted: (sums: AttemptSums) => boolean,
+): number {
+  return attempts.filter(isCounted).reduce((sum, each) => sum + each[figure], 0);
+}
+
+function callsInWords(calls: number): string {
+  return calls === 1 ? "1 call" : `${calls.toLocaleString("en-US")} calls`;
+}

@@ -1,0 +1,63 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { reasonKinds } from "../reconcile/reason-kinds.ts";
+import { count, nullable, oneOf } from "./shapes.ts";
+
+const date = Type.String({ pattern: "^\\d{4}-\\d{2}-\\d{2}$", description: "A day (UTC)." });
+
+export const reconcileBody = Type.Object(
+  {
+    provider: Type.String({ minLength: 1, description: "The provider's name in the configuration." }),
+    from: date,
+    to: Type.String({ pattern: "^\\d{4}-\\d{2}-\\d{2}$", description: "A day (UTC), included." }),
+    tolerance: Type.Optional(
+      Type.Number({ minimum: 0, maximum: 100, description: "Percent; by default 1." }),
+    ),
+    files: Type.Array(Type.String(), {
+      minItems: 1,
+      maxItems: 100,
+      description: "The texts of saved reports of OpenAI or Anthropic, page by page, and of CSV tables.",
+    }),
+  },
+  { additionalProperties: false },
+);
+
+const comparedFigure = Type.Object({
+  billed: nullable(Type.Number({ description: "Null if the bill does not tell it." })),
+  ledger: Type.Number(),
+  difference: nullable(Type.Number({ description: "What was billed without what the ledger has." })),
+});
+export type ComparedFigureView = Static<typeof comparedFigure>;
+
+const figures = {
+  requests: comparedFigure,
+  input: comparedFigure,
+  cached: comparedFigure,
+  cache_writes: comparedFigure,
+  output: comparedFigure,
+  cost: Type.Object(comparedFigure.properties, { description: "USD." }),
+};
+
+const reconciledRowView = Type.Object({
+  date,
+  model: nullable(Type.String({ description: "Null where the bill does not tell models apart." })),
+  ...figures,
+  differing: Type.Array(Type.String(), {
+    description: "The figures that differ by more than the tolerance.",
+  }),
+  reasons: Type.Array(
+    Type.Object({ reason: oneOf(reasonKinds), calls: nullable(count), text: Type.String() }),
+    { description: "The likely ones." },
+  ),
+});
+export type ReconciledRowView = Static<typeof reconciledRowView>;
+
+export const reconciliationView = Type.Object({
+  provider: Type.String(),
+  from: date,
+  to: date,
+  tolerance: Type.Number({ description: "Percent." }),
+  differing: Type.Integer({ minimum: 0, description: "Rows that differ by more than the tolerance." }),
+  data: Type.Array(reconciledRowView),
+  total: Type.Object(figures),
+});
+export type ReconciliationView = Static<typeof reconciliationView>;

@@ -1,0 +1,18 @@
+/** The fields of a line. An object is written as JSON. */
+export function csvLine(fields: readonly unknown[]): string {
+  return fields.map(csvField).join(",");
+}
+
+/** Quotes where CSV requires it, and escapes text that a spreadsheet would run as a formula. */
+function csvField(value: unknown): string {
+  if (value === null || value === undefined) return "";
+  if (typeof value === "number") return decimal(value);
+  const told = typeof value === "string" ? value : JSON.stringify(value);
+  const text = /^[=+\-@\t\r]/.test(told) ? `'${told}` : told;
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+/** Without an exponent, which accounting programs do not read: 0.000000005 and not 5e-9. */
+function decimal(value: number): string {
+  return Number.isInteger(value) ? String(value) : value.toFixed(9).replace(/0+$/, "");
+}

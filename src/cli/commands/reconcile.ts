@@ -1,0 +1,178 @@
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { type Command, InvalidArgumentError } from "commander";
+import type { ComparedFigureView, ReconciledRowView, ReconciliationView } from "../../admin/views.ts";
+import { dateOfDay, utcDay } from "../../base/clock.ts";
+import { csvLine } from "../../base/csv.ts";
+import type { Settings } from "../../config/settings.ts";
+import { CommandFailed, Misuse, Refused } from "../failure.ts";
+import { type DataOptions, examples, newDataCommand } from "../help.ts";
+import { withStore } from "../open-store.ts";
+import { count, plural } from "../terminal/format.ts";
+import { type Column, table } from "../terminal/table.ts";
+import { printJson, type Terminal } from "../terminal/terminal.ts";
+
+interface Options extends DataOptions {
+  readonly provider: string;
+  readonly from?: string;
+  readonly to?: string;
+  readonly tolerance?: number;
+  readonly fetch?: true;
+  readonly adminKey?: string;
+  readonly all?: true;
+  readonly csv?: true;
+}
+
+/** The one list of what is compared, as every output shows it. */
+const figures = {
+  requests: "REQUESTS",
+  input: "INPUT",
+  cached: "CACHED",
+  cache_writes: "CACHE WRITES",
+  output: "OUTPUT",
+  cost: "COST (USD)",
+} as const satisfies Readonly<Partial<Record<keyof ReconciledRowView, string>>>;
+type Figure = keyof typeof figures;
+const figureNames = Object.keys(figures) as Figure[];
+
+export function reconcileCommand(terminal: Terminal): Command {
+  return newDataCommand("reconcile", "Hold a provider's bill against the ledger")
+    .argument("[files...]", "saved reports of OpenAI or Anthropic, page by page, or CSV tables")
+    .requiredOption("--provider <name>", "the provider's name in the configuration")
+    .option("--from <date>", "the first day, UTC (default: the first of the month of --to)")
+    .option("--to <date>", "the last day, UTC (default: yesterday)")
+    .option("--tolerance <percent>", "exit with status 1 if a figure differs by more (default: 1)", percent)
+    .option("--fetch", "ask the provider itself, with an admin key")
+    .option("--admin-key <where>", "env:NAME or file:PATH of that key")
+    .option("--all", "also show what agrees")
+    .option("--csv", "print every line as CSV")
+    .addHelpText(
+      "after",
+      examples(
+        ["sluice reconcile --provider openai --from 2026-10-01 --to 2026-10-31 usage.json costs.json", ""],
+        ["sluice reconcile --provider anthropic --fetch --admin-key env:ANTHROPIC_ADMIN_KEY", "this month"],
+        ["sluice reconcile --provider house --tolerance 0 --csv bill.csv", "date,model,input,output,cost"],
+      ),
+    )
+    .action(async (files: readonly string[], options: Options) => {
+      const document = await compared(files, options, terminal);
+      if (options.json) printJson(document, terminal);
+      else terminal.print(options.csv ? asCsv(document) : asText(document, options.all === true, terminal));
+      if (document.differing > 0) throw new CommandFailed();
+    });
+}
+
+async function compared(
+  files: readonly string[],
+  options: Options,
+  terminal: Terminal,
+): Promise<ReconciliationView> {
+  const operations = await import("../../admin/operations/reconcile.ts");
+  const { loadSettings } = await import("../../config/load.ts");
+  if (options.fetch ? files.length > 0 : files.length === 0) {
+    throw new Misuse("name the files of the bill, or say --fetch to ask the provider itself");
+  }
+  const { settings } = loadSettings({ file: options.config, env: terminal.env, cwd: terminal.cwd });
+  const to = options.to ?? dateOfDay(utcDay(Date.now()) - 1);
+  const days = operations.comparedDays(options.from ?? `${to.slice(0, 7)}-01`, to);
+  const { provider, tolerance = operations.defaultTolerance } = options;
+  const bill = options.fetch
+    ? await operations.billOf(
+        providerOf(settings, provider),
+        await adminKey(options, terminal),
+        days,
+        (report, page) => terminal.note(terminal.noteStyle.dim(`asking for ${report}, page ${page}`)),
+      )
+    : operations.billIn(
+        files.map((name) => ({ name, text: readFileSync(resolve(terminal.cwd, name), "utf8") })),
+      );
+  const request = { provider, tolerance, ...days };
+  return withStore(terminal, options, {}, async (context) =>
+    operations.reconciliationDocument(
+      await operations.reconcile(context, { ...request, bill, settings }),
+      request,
+    ),
+  );
+}
+
+function providerOf({ providers }: Settings, name: string) {
+  const provider = providers.get(name);
+  if (provider !== undefined) return provider;
+  throw new Refused(
+    `the configuration has no provider "${name}" whose key is set; it has ${[...providers.keys()].join(", ") || "none"}`,
+  );
+}
+
+/** Never from the command line itself, where other users of the machine and the shell's history see it. */
+async function adminKey({ adminKey: where }: Options, { env, cwd }: Terminal): Promise<string> {
+  const { isReference, readSecret } = await import("../../config/secrets.ts");
+  if (where === undefined) throw new Misuse("--fetch needs --admin-key env:NAME or file:PATH");
+  if (!isReference(where))
+    throw new Misuse("--admin-key takes env:NAME or file:PATH, and never the key itself");
+  const secret = readSecret(where, { env, folder: cwd });
+  if (secret.kind === "value") return secret.value;
+  throw new Refused(`--admin-key: ${secret.kind === "unset" ? secret.reason : secret.message}`);
+}
+
+function percent(text: string): number {
+  const value = Number(text.replace(/%$/, ""));
+  if (/^\d+(\.\d+)?%?$/.test(text) && value <= 100) return value;
+  throw new InvalidArgumentError("Write percent such as 1 or 0.5.");
+}
+
+function asCsv({ data }: ReconciliationView): string {
+  const sides = ["billed", "ledger", "difference"] as const;
+  const titles = figureNames.flatMap((name) => sides.map((side) => `${name}_${side}`));
+  const lines = data.map((row) => [
+    row.date,
+    row.model,
+    ...figureNames.flatMap((name) => sides.map((side) => row[name][side])),
+    row.differing.join(" "),
+    row.reasons.map(({ text }) => text).join(" "),
+  ]);
+  return [["date", "model", ...titles, "differing", "reasons"], ...lines].map(csvLine).join("\n");
+}
+
+function asText(document: ReconciliationView, isAll: boolean, terminal: Terminal): string {
+  const { provider, from, to, tolerance, differing, data, total } = document;
+  const { style } = terminal;
+  const told = figureNames.filter((name) => total[name].billed !== null);
+  const rows = data.filter((row) => isAll || row.differing.length > 0);
+  const cells = (row: Pick<ReconciledRowView, Figure>, isMarked: (name: Figure) => boolean) =>
+    told.map((name) => cell(name, row[name], isMarked(name) ? style.warn : style.dim));
+  const columns: Column[] = [
+    { title: "DATE" },
+    { title: "MODEL", elastic: true },
+    ...told.map((name) => ({ title: figures[name], align: "right" as const })),
+  ];
+  const lines = rows.map((row) => [
+    row.date,
+    row.model ?? "all",
+    ...cells(row, (name) => row.differing.includes(name)),
+  ]);
+  const sum = ["total", "", ...cells(total, () => false)].map(style.bold);
+  const reasons = rows.flatMap((row) =>
+    row.reasons.map(({ text }) => `  ${row.date} ${row.model ?? "all"}: ${text}`),
+  );
+  const verdict =
+    differing === 0
+      ? style.good(`✓ ${provider}'s bill from ${from} to ${to} agrees with the ledger within ${tolerance} %.`)
+      : style.bad(
+          `✗ ${plural(differing, "line")} of ${provider}'s bill from ${from} to ${to} differ by more than ${tolerance} %.`,
+        );
+  const explained = reasons.length === 0 ? [] : ["", "Likely reasons:", ...reasons];
+  return [table(columns, [...lines, sum], terminal), ...explained, "", verdict].join("\n");
+}
+
+/** What was billed, and how much more or less that is than what the ledger has. */
+function cell(
+  name: Figure,
+  { billed, difference }: ComparedFigureView,
+  mark: (text: string) => string,
+): string {
+  const shown = (value: number) => (name === "cost" ? value.toFixed(4) : count(value));
+  if (billed === null || difference === null) return "–";
+  const more = shown(Math.abs(difference));
+  if (Number(more.replaceAll(",", "")) === 0) return shown(billed);
+  return `${shown(billed)} ${mark(`(${difference > 0 ? "+" : "−"}${more})`)}`;
+}

@@ -1,0 +1,82 @@
+import { msPerDay } from "../../base/clock.ts";
+import { isObject, type JsonObject } from "../../base/json.ts";
+import {
+  type BillReport,
+  countIn,
+  isoDay,
+  nanoUsd,
+  refuseOtherCurrencies,
+  textIn,
+  UnreadableBill,
+  type VendorBill,
+  withQuery,
+} from "../bill.ts";
+
+/** The most that both answer with at once, in days. */
+const daysPerPage = "31";
+const centsPerUsd = 100;
+
+function dayOf(bucket: JsonObject): number {
+  const startMs = Date.parse(textIn(bucket, "starting_at") ?? "");
+  if (Number.isNaN(startMs)) throw new UnreadableBill("a bucket has no starting_at.");
+  return Math.floor(startMs / msPerDay);
+}
+
+function pathTo(path: string, groupBy: string): BillReport["path"] {
+  return (fromDay, throughDay, page) =>
+    withQuery(path, {
+      starting_at: isoDay(fromDay),
+      ending_at: isoDay(throughDay + 1),
+      bucket_width: "1d",
+      "group_by[]": groupBy,
+      limit: daysPerPage,
+      page,
+    });
+}
+
+/** https://platform.claude.com/docs/en/api/admin/usage_report: what is read from a cache or written to it is beside the input. */
+const usage: BillReport = {
+  name: "Anthropic's usage report",
+  tells: ["input", "cached", "cache_writes", "output"],
+  path: pathTo("/v1/organizations/usage_report/messages", "model"),
+  recognises: (result) => "uncached_input_tokens" in result,
+  dayOf,
+  read: (result) => {
+    const cached = countIn(result, "cache_read_input_tokens");
+    const written = isObject(result["cache_creation"]) ? Object.keys(result["cache_creation"]) : [];
+    const cacheWrites = written.reduce(
+      (sum, name) => sum + countIn(result["cache_creation"] as JsonObject, name),
+      0,
+    );
+    return {
+      model: textIn(result, "model"),
+      figures: {
+        input: countIn(result, "uncached_input_tokens") + cached + cacheWrites,
+        cached,
+        cache_writes: cacheWrites,
+        output: countIn(result, "output_tokens"),
+      },
+    };
+  },
+};
+
+/** https://platform.claude.com/docs/en/api/admin/cost_report: in cents, as a decimal text. What is no model's stands for itself. */
+const costs: BillReport = {
+  name: "Anthropic's cost report",
+  tells: ["cost"],
+  path: pathTo("/v1/organizations/cost_report", "description"),
+  recognises: (result, bucket) => typeof result["amount"] === "string" && "starting_at" in bucket,
+  dayOf,
+  read: (result) => {
+    refuseOtherCurrencies(result["currency"]);
+    return {
+      model: textIn(result, "model") ?? textIn(result, "description") ?? textIn(result, "cost_type"),
+      figures: { cost: nanoUsd(result["amount"], centsPerUsd) },
+    };
+  },
+};
+
+export const anthropicBill: VendorBill = {
+  reports: [usage, costs],
+  headers: (adminKey) => ({ "x-api-key": adminKey, "anthropic-version": "2023-06-01" }),
+};

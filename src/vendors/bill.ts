@@ -1,0 +1,86 @@
+import { dateOfDay } from "../base/clock.ts";
+import type { JsonObject } from "../base/json.ts";
+
+/**
+ * What a vendor bills for, in the order in which it is shown. `input` is all input; `cached` and `cache_writes` are parts of
+ * it. The cost is in nano-USD.
+ */
+export const billFigures = ["requests", "input", "cached", "cache_writes", "output", "cost"] as const;
+export type BillFigure = (typeof billFigures)[number];
+
+/** What is missing is not told. */
+export type BillFigures = { readonly [Name in BillFigure]?: number | undefined };
+
+/** What was billed on a day (UTC, since 1970) for a model; null if it was not told apart. */
+export interface BillLine {
+  readonly day: number;
+  readonly model: string | null;
+  readonly figures: BillFigures;
+}
+
+/** How a vendor tells its customers what it bills: pages of buckets of results. */
+export interface VendorBill {
+  /** The reports that are asked for. */
+  readonly reports: readonly BillReport[];
+  /** What a request for them needs beside its path. */
+  headers(adminKey: string): Readonly<Record<string, string>>;
+}
+
+export interface BillReport {
+  /** For people: `OpenAI's usage`. */
+  readonly name: string;
+  /** The figures that it tells. */
+  readonly tells: readonly BillFigure[];
+  /** The address below the provider's, of whole days; `page` is what the page before says, null for the first. */
+  path(fromDay: number, throughDay: number, page: string | null): string;
+  /** Whether this is one of its results, and not another report's. */
+  recognises(result: JsonObject, bucket: JsonObject): boolean;
+  dayOf(bucket: JsonObject): number;
+  read(result: JsonObject): Omit<BillLine, "day">;
+}
+
+/** A report that cannot be understood, in a sentence for the operator. */
+export class UnreadableBill extends Error {
+  override readonly name = "UnreadableBill";
+}
+
+export function countIn(object: JsonObject, name: string): number {
+  const value = object[name] ?? 0;
+  if (typeof value === "number" && Number.isSafeInteger(value) && value >= 0) return value;
+  throw new UnreadableBill(`${name} is ${JSON.stringify(value)}, and should be a count.`);
+}
+
+export function textIn(object: JsonObject, name: string): string | null {
+  const value = object[name];
+  return typeof value === "string" && value !== "" ? value : null;
+}
+
+const nanoPerUsd = 1_000_000_000;
+/** Ten times what a double adds up exactly in nano-USD is no bill of a day. */
+const mostUsd = 1_000_000;
+
+/** An amount as a number or a decimal text, in units of which so many are a dollar. Credits to the customer are below 0. */
+export function nanoUsd(amount: unknown, unitsPerUsd = 1): number {
+  const isAmount =
+    typeof amount === "number" || (typeof amount === "string" && /^-?\d+(\.\d+)?(e-?\d+)?$/i.test(amount));
+  const usd = isAmount ? Number(amount) / unitsPerUsd : Number.NaN;
+  if (Math.abs(usd) <= mostUsd) return Math.round(usd * nanoPerUsd);
+  throw new UnreadableBill(`an amount is ${JSON.stringify(amount)}, and should be a number.`);
+}
+
+export function refuseOtherCurrencies(currency: unknown): void {
+  if (typeof currency === "string" && currency.toUpperCase() === "USD") return;
+  throw new UnreadableBill(`a cost is in ${JSON.stringify(currency)}; only USD can be compared.`);
+}
+
+/** The moment at which a day begins, as vendors write it. */
+export function isoDay(day: number): string {
+  return `${dateOfDay(day)}T00:00:00Z`;
+}
+
+export function withQuery(path: string, query: Readonly<Record<string, string | null>>): string {
+  const told = Object.entries(query).flatMap(([name, value]) =>
+    value === null ? [] : [[name, value] as [string, string]],
+  );
+  return `${path}?${new URLSearchParams(told)}`;
+}

@@ -1,0 +1,81 @@
+import { msPerDay } from "../../base/clock.ts";
+import { isObject, type JsonObject } from "../../base/json.ts";
+import {
+  type BillReport,
+  countIn,
+  nanoUsd,
+  refuseOtherCurrencies,
+  textIn,
+  UnreadableBill,
+  type VendorBill,
+  withQuery,
+} from "../bill.ts";
+import { bearer } from "../credentials/static-header.ts";
+
+const secondsPerDay = msPerDay / 1000;
+/** The most that both answer with at once, in days. */
+const daysPerPage = "31";
+
+function dayOf({ start_time: start, end_time: end }: JsonObject): number {
+  if (typeof start !== "number") throw new UnreadableBill("a bucket has no start_time.");
+  if (typeof end === "number" && end - start > secondsPerDay) {
+    throw new UnreadableBill("its buckets are longer than a day; ask for bucket_width=1d.");
+  }
+  return Math.floor(start / secondsPerDay);
+}
+
+function pathTo(path: string, groupBy: string): BillReport["path"] {
+  return (fromDay, throughDay, page) =>
+    withQuery(path, {
+      start_time: String(fromDay * secondsPerDay),
+      end_time: String((throughDay + 1) * secondsPerDay),
+      bucket_width: "1d",
+      group_by: groupBy,
+      limit: daysPerPage,
+      page,
+    });
+}
+
+/** https://platform.openai.com/docs/api-reference/usage: cached input, and what is written to a cache, are parts of the input. */
+const usage: BillReport = {
+  name: "OpenAI's usage",
+  tells: ["requests", "input", "cached", "cache_writes", "output"],
+  path: pathTo("/organization/usage/completions", "model"),
+  recognises: ({ object }) => typeof object === "string" && /^organization\.usage\.\w+\.result$/.test(object),
+  dayOf,
+  read: (result) => ({
+    model: textIn(result, "model"),
+    figures: {
+      requests: countIn(result, "num_model_requests"),
+      input: countIn(result, "input_tokens"),
+      cached: countIn(result, "input_cached_tokens"),
+      cache_writes: countIn(result, "input_cache_write_tokens"),
+      output: countIn(result, "output_tokens"),
+    },
+  }),
+};
+
+/**
+ * `gpt-5.5-2026-04-23, cached input`, or with the tier and what it is made of: `priority | gpt-audio-mini audio, output`. What
+ * is no model's, such as `web search tool calls`, stands for itself.
+ */
+function modelOf(lineItem: string | null): string | null {
+  const [, model] = /^(?:[^|,]+\|\s*)?([^\s,|]+)[^,]*,/.exec(lineItem ?? "") ?? [];
+  return model ?? lineItem;
+}
+
+/** https://platform.openai.com/docs/api-reference/usage/costs */
+const costs: BillReport = {
+  name: "OpenAI's costs",
+  tells: ["cost"],
+  path: pathTo("/organization/costs", "line_item"),
+  recognises: ({ object }) => object === "organization.costs.result",
+  dayOf,
+  read: (result) => {
+    const { value, currency } = isObject(result["amount"]) ? result["amount"] : {};
+    refuseOtherCurrencies(currency);
+    return { model: modelOf(textIn(result, "line_item")), figures: { cost: nanoUsd(value) } };
+  },
+};
+
+export const openAiBill: VendorBill = { reports: [usage, costs], headers: bearer };

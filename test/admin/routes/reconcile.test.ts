@@ -1,0 +1,60 @@
+import { expect, test } from "bun:test";
+import type {
+  AuditView,
+  ErrorView,
+  IssuedKeyView,
+  Page,
+  ReconciliationView,
+} from "../../../src/admin/views.ts";
+import { attempt } from "../../store/attempts.ts";
+import { settleItem } from "../../store/fixtures.ts";
+import { anthropicUsagePage, openAiUsagePages } from "../reconcile/saved-answers.ts";
+import { startAdmin } from "./fixtures.ts";
+
+const october = { from: "2026-10-01", to: "2026-10-31" };
+
+test("a bill is held against the ledger, and that is in the audit log", async () => {
+  await using admin = await startAdmin();
+  const { id } = await admin.post<IssuedKeyView>("/keys", { mode: "credit", credit: 10 });
+  const usage = { inputTokens: 200, cachedInputTokens: 800, cacheWriteTokens: 0, outputTokens: 500 };
+  const one = attempt({ upstreamModel: "gpt-5.6", attempts: 5, ...usage, costNano: 0 });
+  const atMs = Date.UTC(2026, 9, 1, 12);
+  await admin.store.commit([{ ...settleItem(id, 100, { atMs }), attempts: [one] }]);
+  const body = { provider: "openai", ...october, files: openAiUsagePages };
+  const told = await admin.post<ReconciliationView>("/reconcile", body);
+  expect(told).toMatchObject({ provider: "openai", ...october, tolerance: 1, differing: 2 });
+  const lines = told.data.map(({ date, model, input, differing }) => [
+    date,
+    model,
+    input.difference,
+    differing.length,
+  ]);
+  expect(lines).toEqual([
+    ["2026-10-01", "gpt-5.6", 0, 0],
+    ["2026-10-01", "gpt-5.6-mini", 1000, 4],
+    ["2026-10-02", "gpt-5.6", 1000, 3],
+  ]);
+  const { data } = await admin.json<Page<AuditView>>("/audit");
+  expect(data[0]).toMatchObject({ action: "reconcile", target: "openai" });
+  expect(data[0]?.detail).toBe("2026-10-01 to 2026-10-31: 2 of 3 differ");
+});
+
+test("what cannot be read, or is not asked for well, is refused with a sentence", async () => {
+  await using admin = await startAdmin();
+  const cases = [
+    [{ files: ["{}"] }, /^Files\[0\]: it has no list of buckets/],
+    [{ files: [] }, /`files`/],
+    [{ files: [anthropicUsagePage], to: "2026-09-30" }, /2026-09-30 is before 2026-10-01/],
+    [{ files: [anthropicUsagePage], to: "2026-13-01" }, /days such as/],
+    [{ files: [anthropicUsagePage], provider: "nobody" }, /no provider "nobody"/],
+    [{ files: ['{"data": [], "has_more": false}'] }, /nothing to compare/],
+    [{ files: [" ".repeat(5 * 1024 * 1024)] }, /too large/],
+  ] as const;
+  for (const [more, message] of cases) {
+    const body = JSON.stringify({ provider: "openai", ...october, ...more });
+    const response = await admin.call("/reconcile", { method: "POST", body });
+    const { error } = (await response.json()) as ErrorView;
+    expect(error.message).toMatch(message);
+    expect([400, 413]).toContain(response.status);
+  }
+});
