@@ -44,8 +44,8 @@ export function storeAway({ settings, trouble }: GatewayState): Finding | null {
   };
 }
 
-/** So many failures in a row also open a breaker, if they are of several keys. */
-const failuresInARow = 5;
+/** More than one request: each is tried at most twice at one deployment. A breaker opens later, and not for one key alone. */
+const failuresInARow = 3;
 
 function failingProviders(health: readonly DeploymentHealth[]): Finding[] {
   const failing = health.filter(isFailing);

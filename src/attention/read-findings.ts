@@ -25,7 +25,7 @@ export async function readFindings(
         subject: { type: "key", id, label: name },
         level: null,
         sinceMs: null,
-        text: `The key ${name} expires at ${expires_at}.`,
+        text: `The key ${name} expires at ${toTheSecond(expiresAtMs)}.`,
         details: { expires_at },
         lastWords: null,
       };
@@ -57,8 +57,12 @@ function lateNodes(nodes: readonly NodeRecord[]): Finding[] {
     subject: { type: "node", id: String(no), label: name },
     level: null,
     sinceMs: lastBeatMs,
-    text: `The gateway ${name} has given no sign of life since ${new Date(lastBeatMs).toISOString()}.`,
+    text: `The gateway ${name} has given no sign of life since ${toTheSecond(lastBeatMs)}.`,
     details: { node: no, state },
     lastWords: null,
   }));
+}
+
+function toTheSecond(ms: number): string {
+  return new Date(ms).toISOString().replace(/\.\d+/, "");
 }

@@ -111,8 +111,8 @@ test("a gateway finds failing providers, models left out and a newer configurati
   writeFileSync(file, configFor({ url: "http://127.0.0.1:2" }));
   const failing = { sinceMs: 5, atMs: 9, failure: "status_500", said: "out of memory" };
   deployments.push(
-    deploymentHealth({ consecutiveFailures: 4, failing }),
-    deploymentHealth({ name: "openai/a", consecutiveFailures: 5, failing }),
+    deploymentHealth({ consecutiveFailures: 2, failing }),
+    deploymentHealth({ name: "openai/a", consecutiveFailures: 3, failing }),
     deploymentHealth({ name: "openai/b", state: "half_open", failing: { ...failing, sinceMs: 3 } }),
     deploymentHealth({ name: "other/c", provider: "other", alarm: "unpaid", failing }),
     deploymentHealth({ name: "third/d", provider: "third", alarm: "status_401", failing }),

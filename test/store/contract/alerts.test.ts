@@ -1,6 +1,7 @@
 import { expect } from "bun:test";
 import { msPerDay } from "../../../src/base/clock.ts";
 import { FakeClock } from "../../support/clock.ts";
+import { waitFor } from "../../support/wait.ts";
 import { testEachStore } from "../each-store.ts";
 import { keyRecord, settleItem } from "../fixtures.ts";
 
@@ -72,6 +73,31 @@ testEachStore("an account that several keys draw on is listed as itself", async 
   ]);
   await store.close();
 });
+
+testEachStore(
+  "what an account has used in the last seven days is known, of all its keys",
+  async (database) => {
+    const store = await database.openGateway(clock);
+    const key = keyRecord({ createdAtMs: nowMs - 2 * msPerDay });
+    await store.insertKey(key, 100);
+    for (const [days, charged] of [
+      [0, 10],
+      [6, 20],
+      [7, 9],
+    ] as const) {
+      const atMs = nowMs - days * msPerDay;
+      const item = settleItem(key.id, charged, { atMs, countedAtMs: nowMs });
+      await store.charge([{ ...item, record: item.record && { ...item.record, atMs } }]);
+    }
+    // Both databases write sums a little later; this brings PostgreSQL's up to date.
+    await store.pruneEndings({ beforeMs: 0, newest: 1, limit: 1 });
+    await waitFor(async () => {
+      const [bound] = await store.alerts.drawnBounds(nowMs);
+      return bound?.used === 39 && bound.recentlyUsed === 30;
+    }, "what was used in the last seven days");
+    await store.close();
+  },
+);
 
 testEachStore("keys that expire soon are listed, the first to expire first", async (database) => {
   const store = await database.openOperator(clock);

@@ -23,12 +23,12 @@ export function Attention() {
   return (
     <section class="failure alarms" aria-labelledby="needs-attention">
       <Icon name="warning" />
-      <div>
+      <div role="alert">
         <h2 id="needs-attention">Needs attention</h2>
-        <ul role="alert">
+        <ul>
           {findings.slice(0, shownCount).map((finding) => (
             <li key={`${finding.kind} ${finding.subject.id} ${finding.text}`}>
-              {finding.text} <a href={placeOf(finding)}>{finding.subject.label}</a>
+              <a href={placeOf(finding)}>{finding.text}</a>
               {finding.since && <small> since {moment(finding.since)}</small>}
               {finding.last_words && <small> · “{finding.last_words}”</small>}
             </li>
