@@ -28,10 +28,10 @@ export interface ReadPace {
   readonly rowsPerPiece: number;
   /** A search for something rare stops after this and returns a cursor to continue from. */
   readonly searchMs: number;
-  /** The time whose rows are summed up. */
-  readonly summedMs: number;
-  /** Keys whose sums are summed up. */
-  readonly keysPerPiece: number;
+  /** Rows that are summed up; null for all of them. */
+  readonly rowsPerSum: number | null;
+  /** How long it may take to sum up the sums of some keys. */
+  readonly keysMs: number;
 }
 
 /** The parameters of a statement that is put together piece by piece. */

@@ -10,8 +10,10 @@ import type { AttemptSums, Ending, Entry, EntryKind } from "./records.ts";
 export interface Reports {
   /** Figures per time step, oldest first. Steps without any are omitted. */
   usageInSteps(query: StepQuery): Promise<readonly StepFigures[]>;
-  /** Figures grouped by model, provider or key. */
-  usageBy(column: "model" | "provider" | "key", query: GroupQuery): Promise<readonly GroupFigures[]>;
+  /** Figures grouped by one of the dimensions. */
+  usageBy(dimension: string, query: GroupQuery): Promise<readonly GroupFigures[]>;
+  /** Figures grouped by several dimensions at once, by their names (see `reporting/dimensions.ts`). */
+  usageByAll(dimensions: readonly string[], query: GroupQuery): Promise<readonly GroupedFigures[]>;
   /** How many exchanges of each step fell into which band of time, in the order of the bands. */
   latencyInSteps(query: StepQuery): Promise<readonly LatencyBand[]>;
   /** What each of these keys spent per day (UTC days since 1970). Days without use are omitted. */
@@ -42,14 +44,19 @@ export interface TimeRange {
   readonly nowMs?: number | undefined;
 }
 
-export interface StepQuery extends TimeRange {
-  /** A whole number of minutes, or of hours. */
-  readonly stepMs: number;
+/** What is counted; by default everything. */
+export interface UsageFilter {
   readonly keyId?: string | undefined;
+  /** What this account paid for, whichever of its keys asked. */
+  readonly accountId?: string | undefined;
 }
 
-export interface GroupQuery extends TimeRange {
-  readonly keyId?: string | undefined;
+export interface StepQuery extends TimeRange, UsageFilter {
+  /** A whole number of minutes, or of hours. */
+  readonly stepMs: number;
+}
+
+export interface GroupQuery extends TimeRange, UsageFilter {
   /** Return this many, by spend, or by list cost where there is none, largest first. By default all, by name. */
   readonly largest?: number | undefined;
 }
@@ -61,6 +68,11 @@ export interface StepFigures extends Figures {
 export interface GroupFigures extends Figures {
   /** A model, a provider or a key's id; empty where an exchange ended before it was known. */
   readonly group: string;
+}
+
+export interface GroupedFigures extends Figures {
+  /** The value of each dimension; null where there is none. */
+  readonly groups: readonly (string | null)[];
 }
 
 export interface KeyDay {

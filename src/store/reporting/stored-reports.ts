@@ -1,3 +1,4 @@
+import { assert } from "../../base/assert.ts";
 import { msPerDay } from "../../base/clock.ts";
 import type { Queries } from "../query.ts";
 import type { AttemptSums, Entry } from "../records.ts";
@@ -7,6 +8,7 @@ import type {
   EntrySearch,
   ExchangeQuery,
   FiledExchange,
+  GroupedFigures,
   GroupFigures,
   GroupQuery,
   KeyDay,
@@ -18,6 +20,7 @@ import type {
 } from "../reports.ts";
 import { findCalled } from "../tables/caller-id-table.ts";
 import { selectAttemptSums } from "./attempt-columns.ts";
+import { dimensionOf } from "./dimensions.ts";
 import { ExactUsage } from "./exact-usage.ts";
 import { type EntryFinder, findExchange, listExchanges } from "./exchange-search.ts";
 import { searchEntries } from "./row-search.ts";
@@ -38,8 +41,18 @@ export class StoredReports implements Reports {
     return this.#usage.inSteps(query);
   }
 
-  usageBy(column: "model" | "provider" | "key", query: GroupQuery): Promise<readonly GroupFigures[]> {
-    return this.#usage.by(column, query);
+  async usageBy(dimension: string, query: GroupQuery): Promise<readonly GroupFigures[]> {
+    const rows = await this.usageByAll([dimension], query);
+    return rows.map(({ groups, ...figures }) => ({ group: groups[0] ?? "", ...figures }));
+  }
+
+  usageByAll(names: readonly string[], query: GroupQuery): Promise<readonly GroupedFigures[]> {
+    const dimensions = names.map((name) => {
+      const dimension = dimensionOf(name);
+      assert(dimension !== null, `usage is not grouped by ${name}`);
+      return dimension;
+    });
+    return this.#usage.by(dimensions, query);
   }
 
   latencyInSteps(query: StepQuery): Promise<readonly LatencyBand[]> {

@@ -1,73 +1,87 @@
 import { msPerDay, msPerHour, msPerMinute } from "../../base/clock.ts";
-import type { GroupQuery, StepQuery, TimeRange } from "../reports.ts";
+import type { TimeRange } from "../reports.ts";
+import type { Detail, TimeColumn } from "./dimensions.ts";
 
-/** Where figures are read from: sums by the minute or by the hour, or the rows that they add up. */
-export type SourceName = "minutes" | "hours" | "rows";
+/** Where figures are read from: sums by the minute, the hour or the day, or the rows that they add up. */
+export type SourceName = "minutes" | "hours" | "days" | "rows";
 
 /** A range that one source has all of. */
-export interface SourceRange extends TimeRange {
+export interface SourceRange {
   readonly source: SourceName;
+  readonly sinceMs: number;
+  readonly untilMs: number;
 }
-
-export type GroupColumn = "model" | "provider" | "key";
 
 /** Less than the sums by the minute are really kept for. */
 const minutesAreKeptMs = 170 * msPerMinute;
 
 /**
- * A range in parts that one source each has all of: whole hours from the sums by the hour, and what is left at both ends
- * minute by minute. `stepMs` is the finest time that has to be told apart.
+ * A range in parts that one source each has all of: whole days or hours from the sums by the day or the hour, and what is left
+ * at both ends minute by minute.
  */
-export function partsOf(range: TimeRange, rowsAtOnceMs: number, stepMs = msPerHour): readonly SourceRange[] {
+export function partsOf(range: TimeRange, details: ReadonlySet<Detail>): readonly SourceRange[] {
   const { nowMs } = range;
   const sinceMs = Math.floor(range.sinceMs / msPerMinute) * msPerMinute;
   const untilMs = Math.ceil(range.untilMs / msPerMinute) * msPerMinute;
+  if (details.has("row")) return [{ source: "rows", sinceMs, untilMs }];
   const hasMinutesFromMs = nowMs === undefined ? Number.POSITIVE_INFINITY : nowMs - minutesAreKeptMs;
   const finely = (fromMs: number, toMs: number): SourceRange[] => {
     if (fromMs >= toMs) return [];
-    if (fromMs >= hasMinutesFromMs) return [{ source: "minutes", sinceMs: fromMs, untilMs: toMs }];
-    const endMs = Math.min(toMs, fromMs + rowsAtOnceMs);
-    return [{ source: "rows", sinceMs: fromMs, untilMs: endMs }, ...finely(endMs, toMs)];
+    return [{ source: fromMs >= hasMinutesFromMs ? "minutes" : "rows", sinceMs: fromMs, untilMs: toMs }];
   };
-  const firstHourMs = Math.ceil(sinceMs / msPerHour) * msPerHour;
-  const lastHourMs = Math.floor(untilMs / msPerHour) * msPerHour;
-  const isFine = stepMs < msPerHour || firstHourMs >= lastHourMs || sinceMs >= hasMinutesFromMs;
-  if (isFine) return finely(sinceMs, untilMs);
-  return [
-    ...finely(sinceMs, firstHourMs),
-    { source: "hours", sinceMs: firstHourMs, untilMs: lastHourMs },
-    ...finely(lastHourMs, untilMs),
-  ];
+  const inHours = (fromMs: number, toMs: number) =>
+    around(fromMs, toMs, msPerHour, "hours", details.has("minute") || fromMs >= hasMinutesFromMs, finely);
+  return around(sinceMs, untilMs, msPerDay, "days", !isOfDays(details), inHours);
 }
 
-export interface SumTable {
+/** Sums by the day are kept of each key, over all models. */
+function isOfDays(details: ReadonlySet<Detail>): boolean {
+  return details.has("key") && !details.has("model") && !details.has("hour") && !details.has("minute");
+}
+
+/** The whole units of a range from a source that has them, and what is left at both ends from a finer one. */
+function around(
+  sinceMs: number,
+  untilMs: number,
+  unitMs: number,
+  source: SourceName,
+  isTooCoarse: boolean,
+  finer: (fromMs: number, toMs: number) => SourceRange[],
+): SourceRange[] {
+  const firstMs = Math.ceil(sinceMs / unitMs) * unitMs;
+  const endMs = Math.floor(untilMs / unitMs) * unitMs;
+  if (isTooCoarse || firstMs >= endMs) return finer(sinceMs, untilMs);
+  return [...finer(sinceMs, firstMs), { source, sinceMs: firstMs, untilMs: endMs }, ...finer(endMs, untilMs)];
+}
+
+export interface SumTable extends TimeColumn {
   readonly table: string;
-  readonly column: "minute" | "hour";
-  readonly unitMs: number;
+  /** Whether its rows are those of one key after the other, and not of one time after the other. */
+  readonly isByKey: boolean;
 }
 
 /** The coarsest table that can answer; null if that is the rows. */
-export function sumTableOf(query: (StepQuery | GroupQuery) & SourceRange, needsKey = false): SumTable | null {
-  if (query.source === "rows") return null;
-  if (query.source === "minutes") return { table: "usage_minutes", column: "minute", unitMs: msPerMinute };
-  const isOfKey = needsKey || query.keyId !== undefined;
-  return { table: isOfKey ? "usage_key_hours" : "usage_all_hours", column: "hour", unitMs: msPerHour };
+export function sumTableOf(source: SourceName, details: ReadonlySet<Detail>): SumTable | null {
+  switch (source) {
+    case "rows":
+      return null;
+    case "minutes":
+      return { table: "usage_minutes", isByKey: false, ...minute };
+    case "hours":
+      return details.has("key")
+        ? { table: "usage_key_hours", isByKey: true, ...hour }
+        : { table: "usage_all_hours", isByKey: false, ...hour };
+    case "days":
+      return { table: "usage_key_days", isByKey: true, column: "day", unitMs: msPerDay };
+  }
 }
 
-export function latencyTableOf({ source }: SourceRange): SumTable | null {
+export function latencyTableOf(source: SourceName): SumTable | null {
   if (source === "rows") return null;
   return source === "minutes"
-    ? { table: "latency_minutes", column: "minute", unitMs: msPerMinute }
-    : { table: "latency_all_hours", column: "hour", unitMs: msPerHour };
+    ? { table: "latency_minutes", isByKey: false, ...minute }
+    : { table: "latency_all_hours", isByKey: false, ...hour };
 }
 
-/** Figures by key, over so many hours that whole days are read from the sums by day. */
-export function isByKeyOverDays(column: string, { keyId, source }: GroupQuery & SourceRange): boolean {
-  return column === "key" && keyId === undefined && source === "hours";
-}
-
-/** The whole days within a range; none if `endDay` is `firstDay`. */
-export function wholeDays({ sinceMs, untilMs }: TimeRange) {
-  const firstDay = Math.ceil(sinceMs / msPerDay);
-  return { firstDay, endDay: Math.max(firstDay, Math.floor(untilMs / msPerDay)) };
-}
+const minute = { column: "minute", unitMs: msPerMinute } as const;
+const hour = { column: "hour", unitMs: msPerHour } as const;

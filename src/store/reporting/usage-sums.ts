@@ -1,23 +1,30 @@
-import { msPerHour } from "../../base/clock.ts";
 import { Parameters, type Queries } from "../query.ts";
-import type { GroupFigures, GroupQuery, LatencyBand, StepFigures, StepQuery } from "../reports.ts";
+import type { LatencyBand, UsageFilter } from "../reports.ts";
+import type { Detail, Dimension } from "./dimensions.ts";
 import { figureColumns, summedFigures } from "./figure-columns.ts";
+import type { GroupedRow } from "./group-sums.ts";
 import { bandOfColumn } from "./latency-bands.ts";
-import { ofKey } from "./row-search.ts";
-import {
-  type GroupColumn,
-  isByKeyOverDays,
-  latencyTableOf,
-  type SourceRange,
-  type SumTable,
-  sumTableOf,
-  wholeDays,
-} from "./usage-source.ts";
+import { ofKey, type SearchedTable } from "./row-search.ts";
+import { latencyTableOf, type SourceRange, type SumTable, sumTableOf } from "./usage-source.ts";
+
+/** How many keys the first piece has; those after it as many as there is time for. */
+const firstKeys = 100;
+const leastKeys = 20;
+const mostGrowth = 4;
+
+/** What is asked for of one part of a range. */
+export interface SummedQuery extends UsageFilter {
+  readonly dimensions: readonly Dimension[];
+  readonly details: ReadonlySet<Detail>;
+}
+
+/** The keys with these numbers, the last one included. */
+type KeyRange = readonly [first: number, last: number];
 
 /**
  * The one place that reads figures for reports, of ranges that one source has all of. An answer is made of two parts, read
  * in one statement: the sums that were written, from the coarsest table that has the range, and the rows that they do not
- * count yet. Or of rows alone.
+ * count yet. Or of rows alone. What has many rows is read piece by piece, and the same group may be in several of them.
  */
 export class UsageSums {
   readonly #queries: Queries;
@@ -26,122 +33,144 @@ export class UsageSums {
     this.#queries = queries;
   }
 
-  async inSteps(query: StepQuery & SourceRange): Promise<readonly StepFigures[]> {
-    const { stepMs } = query;
-    const parameters = new Parameters();
-    const counted = countedRows(query, sumTableOf(query), parameters, (time, unitMs) => [
-      `SELECT ${time} / ${parameters.add(stepMs / unitMs)} AS step, ${figureColumns}`,
-    ]);
-    const rows = await this.#queries.read<Omit<StepFigures, "startMs"> & { step: number }>(
-      `SELECT step::float8 AS step, ${summedFigures} FROM (${counted}) counted GROUP BY step ORDER BY step`,
-      parameters.all,
-    );
-    return rows.map(({ step, ...figures }) => ({ startMs: step * stepMs, ...figures }));
+  /** Passes on the groups of each piece. */
+  async read(
+    query: SummedQuery,
+    part: SourceRange,
+    take: (rows: readonly GroupedRow[]) => void,
+  ): Promise<void> {
+    const sums = sumTableOf(part.source, query.details);
+    if (sums === null) {
+      await this.#byTime(part, async (piece) => take(await this.#group(query, piece, null)));
+    } else if (sums.isByKey && query.keyId === undefined) {
+      await this.#byKeys(async (keys) => take(await this.#group(query, part, sums, keys)));
+    } else take(await this.#group(query, part, sums));
   }
 
-  by(column: GroupColumn, query: GroupQuery & SourceRange): Promise<readonly GroupFigures[]> {
-    if (isByKeyOverDays(column, query)) return this.#byKeyOverDays(query);
-    const grouped = column === "key" ? "key_no" : column;
-    const name = column === "key" ? "(SELECT id FROM keys WHERE no = grouped)" : "grouped";
-    const parameters = new Parameters();
-    const counted = countedRows(query, sumTableOf(query, column === "key"), parameters, () => [
-      `SELECT ${grouped} AS grouped, ${figureColumns}`,
-    ]);
-    return this.#queries.read<GroupFigures>(
-      `SELECT ${name} AS "group", ${summedFigures} FROM (${counted}) counted
-      GROUP BY grouped ${largestFirst(query, parameters)}`,
-      parameters.all,
-    );
+  async readLatencies(
+    stepMs: number,
+    part: SourceRange,
+    take: (rows: readonly LatencyBand[]) => void,
+  ): Promise<void> {
+    if (part.source !== "rows") take(await this.#latencies(stepMs, part));
+    else await this.#byTime(part, async (piece) => take(await this.#latencies(stepMs, piece)));
   }
 
-  latencies(query: StepQuery & SourceRange): Promise<readonly LatencyBand[]> {
-    const { stepMs } = query;
+  #latencies(stepMs: number, part: SourceRange): Promise<readonly LatencyBand[]> {
     const parameters = new Parameters();
-    const everyKey = { ...query, keyId: undefined };
-    const counted = countedRows(everyKey, latencyTableOf(query), parameters, (time, unitMs) => {
-      const step = `SELECT ${time} / ${parameters.add(stepMs / unitMs)} AS step`;
-      if (unitMs > 1) return [`${step}, measure, up_to_ms, requests`];
-      return ["first_byte", "total"].map(
-        (measure) =>
-          `${step}, '${measure}' AS measure, ${bandOfColumn(`${measure}_ms`)} AS up_to_ms, ${measure}_count AS requests`,
-      );
-    });
+    const counted = countedRows(
+      { ...part, parameters },
+      latencyTableOf(part.source),
+      ({ column, unitMs }) => {
+        const step = `${column} / ${parameters.add(stepMs / unitMs)} AS step`;
+        if (unitMs > 1) return [`${step}, measure, up_to_ms, requests`];
+        return ["first_byte", "total"].map(
+          (measure) =>
+            `${step}, '${measure}' AS measure, ${bandOfColumn(`${measure}_ms`)} AS up_to_ms, ${measure}_count AS requests`,
+        );
+      },
+    );
     const startMs = `(step * ${parameters.add(stepMs)})::float8`;
     return this.#queries.read<LatencyBand>(
-      `SELECT ${startMs} AS "startMs", measure, up_to_ms::float8 AS "upToMs",
-        sum(requests)::float8 AS requests
+      `SELECT ${startMs} AS "startMs", measure, up_to_ms::float8 AS "upToMs", sum(requests)::float8 AS requests
       FROM (${counted}) counted WHERE requests > 0 GROUP BY step, measure, up_to_ms`,
       parameters.all,
     );
   }
 
-  /** Whole days from the sums by day, the hours at both ends one by one; key by key, so that nothing need be sorted. */
-  async #byKeyOverDays(query: GroupQuery & SourceRange): Promise<readonly GroupFigures[]> {
-    const { read, pace } = this.#queries;
-    const [newest] = await read<{ no: number | null }>("SELECT max(no) AS no FROM keys");
-    const groups: GroupFigures[] = [];
-    for (let first = 1; first <= (newest?.no ?? 0); first += pace.keysPerPiece) {
-      const parameters = new Parameters();
-      const counted = daysOfKeys(query, [first, first + pace.keysPerPiece - 1], parameters);
-      groups.push(
-        ...(await read<GroupFigures>(
-          `SELECT (SELECT id FROM keys WHERE no = key_no) AS "group", ${summedFigures} FROM (${counted}) counted
-          GROUP BY key_no ${largestFirst(query, parameters)}`,
-          parameters.all,
-        )),
-      );
+  #group(
+    { dimensions, keyId, accountId }: SummedQuery,
+    part: SourceRange,
+    sums: SumTable | null,
+    keys?: KeyRange,
+  ): Promise<readonly GroupedRow[]> {
+    const parameters = new Parameters();
+    const names = dimensions.map((_, place) => `group${place}`);
+    const counted = countedRows({ ...part, keyId, accountId, keys, parameters }, sums, (time) => [
+      [
+        ...dimensions.map((dimension, place) => `${dimension.of(time)} AS ${names[place]}`),
+        figureColumns,
+      ].join(", "),
+    ]);
+    const shown = dimensions.map(({ shown }, place) => {
+      const name = names[place] ?? "";
+      return `${shown?.(name) ?? name} AS ${name}`;
+    });
+    return this.#queries.read<GroupedRow>(
+      `SELECT ${[...shown, summedFigures].join(", ")} FROM (${counted}) counted GROUP BY ${names.map((name) => `counted.${name}`).join(", ")}`,
+      parameters.all,
+    );
+  }
+
+  /** So many rows at once as can be read in a time that nobody minds. */
+  async #byTime(part: SourceRange, read: (piece: SourceRange) => Promise<void>): Promise<void> {
+    for (let { sinceMs } = part; sinceMs < part.untilMs; ) {
+      const untilMs = await this.#endOfPiece(sinceMs, part.untilMs);
+      await read({ ...part, sinceMs, untilMs });
+      sinceMs = untilMs;
       await Bun.sleep(0);
     }
-    return groups;
+  }
+
+  /** The time before which there are about as many rows as may be summed up at once. */
+  async #endOfPiece(sinceMs: number, untilMs: number): Promise<number> {
+    const { rowsPerSum } = this.#queries.pace;
+    if (rowsPerSum === null) return untilMs;
+    const after = (table: SearchedTable) =>
+      `SELECT (SELECT at_ms FROM ${table} WHERE at_ms >= $1 AND at_ms < $2 ORDER BY at_ms LIMIT 1 OFFSET $3) AS at_ms`;
+    const [next] = await this.#queries.read<{ atMs: number | null }>(
+      `SELECT min(at_ms) AS "atMs" FROM (${after("entries")} UNION ALL ${after("exchange_endings")})`,
+      [sinceMs, untilMs, rowsPerSum],
+    );
+    return Math.max(sinceMs + 1, next?.atMs ?? untilMs);
+  }
+
+  /** The same of keys. */
+  async #byKeys(read: (keys: KeyRange) => Promise<void>): Promise<void> {
+    const [newest] = await this.#queries.read<{ no: number | null }>("SELECT max(no) AS no FROM keys");
+    let size = firstKeys;
+    for (let first = 1; first <= (newest?.no ?? 0); ) {
+      const startedAtMs = performance.now();
+      await read([first, first + size - 1]);
+      first += size;
+      const tookMs = Math.max(performance.now() - startedAtMs, 0.01);
+      size = Math.max(leastKeys, Math.floor(size * Math.min(mostGrowth, this.#queries.pace.keysMs / tookMs)));
+      await Bun.sleep(0);
+    }
   }
 }
 
-/**
- * What a report adds up. `select` returns what to select from a table, for the name of its time and its unit. The rows that the sums do
- * not count yet have a time in milliseconds.
- */
+interface Counted extends SourceRange, UsageFilter {
+  readonly keys?: KeyRange | undefined;
+  readonly parameters: Parameters;
+}
+
+/** Selects what a report adds up. `columns` returns what to select from a table, for its time; each is selected of all rows. */
 function countedRows(
-  query: (StepQuery | GroupQuery) & SourceRange,
+  { source, sinceMs, untilMs, keyId, accountId, keys, parameters }: Counted,
   sums: SumTable | null,
-  parameters: Parameters,
-  select: (time: string, unitMs: number) => readonly string[],
+  columns: (time: { column: string; unitMs: number }) => readonly string[],
 ): string {
-  const { sinceMs, untilMs, keyId } = query;
   const key = keyId === undefined ? "" : ` AND ${ofKey(keyId, parameters)}`;
-  const within = (table: string, time: string, unitMs: number) => {
+  const account =
+    accountId === undefined
+      ? ""
+      : ` AND account_no = (SELECT no FROM accounts WHERE id = ${parameters.add(accountId)})`;
+  const among = keys && `BETWEEN ${parameters.add(keys[0])} AND ${parameters.add(keys[1])}`;
+  const within = (tables: string, column: string, unitMs: number, also: string) => {
     const [from, to] = [parameters.add(sinceMs / unitMs), parameters.add(untilMs / unitMs)];
-    const where = `FROM ${table} WHERE ${time} >= ${from} AND ${time} < ${to}${key}`;
-    return select(time, unitMs).map((columns) => `${columns} ${where}`);
+    return columns({ column, unitMs }).map(
+      (selected) =>
+        `SELECT ${selected} FROM ${tables} WHERE ${column} >= ${from} AND ${column} < ${to}${also}`,
+    );
   };
-  const rows = within(query.source === "rows" ? "usage_rows" : "sluice_uncounted_usage()", "at_ms", 1);
-  return [...(sums === null ? [] : within(sums.table, sums.column, sums.unitMs)), ...rows].join(
-    " UNION ALL ",
-  );
-}
-
-function daysOfKeys(
-  { sinceMs, untilMs }: SourceRange,
-  [firstKey, lastKey]: readonly [number, number],
-  parameters: Parameters,
-): string {
-  const { firstDay, endDay } = wholeDays({ sinceMs, untilMs });
-  const keys = `BETWEEN ${parameters.add(firstKey)} AND ${parameters.add(lastKey)}`;
-  const sums = (unit: "day" | "hour", from: number, to: number) =>
-    `SELECT key_no, ${figureColumns} FROM keys CROSS JOIN usage_key_${unit}s WHERE keys.no ${keys} AND key_no = keys.no
-      AND ${unit} >= ${parameters.add(from)} AND ${unit} < ${parameters.add(to)}`;
-  const [fromHour, toHour] = [sinceMs / msPerHour, untilMs / msPerHour];
-  return [
-    sums("day", firstDay, endDay),
-    sums("hour", fromHour, Math.min(toHour, firstDay * 24)),
-    sums("hour", endDay * 24, toHour),
-    `SELECT key_no, ${figureColumns} FROM sluice_uncounted_usage()
-      WHERE key_no ${keys} AND at_ms >= ${parameters.add(sinceMs)} AND at_ms < ${parameters.add(untilMs)}`,
-  ].join(" UNION ALL ");
-}
-
-/** Whoever wants all of them sorts them too. */
-function largestFirst({ largest }: GroupQuery, parameters: Parameters): string {
-  if (largest === undefined) return "";
-  const spend = "coalesce(nullif(sum(spend_nano), 0), sum(list_cost_nano))";
-  return `ORDER BY ${spend} DESC, sum(requests) DESC LIMIT ${parameters.add(largest)}`;
+  if (source === "rows") return within("usage_rows", "at_ms", 1, key + account).join(" UNION ALL ");
+  // Key by key, so that each is looked up by its key and its time.
+  const [tables, ofKeys] =
+    among === undefined ? ["", ""] : ["keys CROSS JOIN ", ` AND keys.no ${among} AND key_no = keys.no`];
+  const summed = sums === null ? [] : within(tables + sums.table, sums.column, sums.unitMs, key + ofKeys);
+  // The signs keep SQLite from looking them up by their times or keys: those that are not counted yet are few.
+  const ofPiece = among === undefined ? "" : ` AND +key_no ${among}`;
+  const uncounted = within("sluice_uncounted_usage()", "+at_ms", 1, key + ofPiece);
+  return [...summed, ...uncounted].join(" UNION ALL ");
 }

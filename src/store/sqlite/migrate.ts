@@ -18,6 +18,7 @@ import tenth from "./migrations/010.sql" with { type: "text" };
 import eleventh from "./migrations/011.sql" with { type: "text" };
 import twelfth from "./migrations/012.sql" with { type: "text" };
 import thirteenth from "./migrations/013.sql" with { type: "text" };
+import fourteenth from "./migrations/014.sql" with { type: "text" };
 
 /** The schema's version is the number of migrations that have run; it is kept in `user_version`. */
 export const migrations: readonly string[] = [
@@ -34,6 +35,7 @@ export const migrations: readonly string[] = [
   eleventh,
   twelfth,
   thirteenth,
+  fourteenth,
 ];
 
 export interface MigrationOptions {

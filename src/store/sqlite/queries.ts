@@ -1,10 +1,9 @@
 import type { Database, SQLQueryBindings } from "bun:sqlite";
-import { msPerMinute } from "../../base/clock.ts";
 import type { Parameter, Queries, Query } from "../query.ts";
 import { patiently } from "./connection.ts";
 
 /** Every statement runs on the thread that relays streams, so each reads what takes about 5 ms. */
-const pace = { rowsPerPiece: 20_000, searchMs: 60, summedMs: 5 * msPerMinute, keysPerPiece: 200 };
+const pace = { rowsPerPiece: 20_000, searchMs: 60, rowsPerSum: 3_000, keysMs: 5 };
 
 /** Each statement is a transaction of its own, whether it reads or writes. */
 export function sqliteQueries(database: Database, timeoutMs: number): Queries {
@@ -25,6 +24,10 @@ const differences: readonly (readonly [RegExp, string])[] = [
   [/ ILIKE /g, " LIKE "],
   [/ FOR UPDATE SKIP LOCKED/g, ""],
   [/\bsluice_uncounted_usage\(\)/g, "uncounted_usage"],
+  [
+    /\bto_char\(to_timestamp\(([^()]*)\) AT TIME ZONE 'UTC', 'YYYY-MM'\)/g,
+    "strftime('%Y-%m', $1, 'unixepoch')",
+  ],
   [/ AND entries\.month = entry_month/g, ""],
 ];
 

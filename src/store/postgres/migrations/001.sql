@@ -562,7 +562,8 @@ CREATE TABLE latency_all_hours (
 
 -- The figures of one charge. What a takeover has charged of an exchange that was charged late is no longer an interrupted call.
 CREATE VIEW entry_figures AS
-SELECT entries.id, entries.at_ms, entries.key_no, coalesce(model, '') AS model, coalesce(provider, '') AS provider,
+SELECT entries.id, entries.at_ms, entries.key_no, entries.account_no, coalesce(model, '') AS model, coalesce(provider, '') AS provider,
+  coalesce(route, '') AS route,
   (recorded_at_ms IS NOT NULL)::int AS requests,
   (outcome = 'completed')::int AS completed,
   (outcome = 'failed')::int AS failed,
@@ -587,7 +588,7 @@ SELECT entries.id, entries.at_ms, entries.key_no, coalesce(model, '') AS model, 
 FROM entries JOIN accounts ON accounts.no = entries.account_no
 WHERE kind = 'charge'
 UNION ALL
-SELECT late.id, first.at_ms, first.key_no, coalesce(first.model, ''), coalesce(first.provider, ''),
+SELECT late.id, first.at_ms, first.key_no, first.account_no, coalesce(first.model, ''), coalesce(first.provider, ''), coalesce(first.route, ''),
   0, 0, 0, 0, 0, -1, 0, 0, 0,
   0, 0, CASE WHEN mode = 'credit' THEN first.amount ELSE 0 END,
   0, 0, CASE WHEN mode = 'credit' THEN 0 ELSE first.amount END,
@@ -595,9 +596,9 @@ SELECT late.id, first.at_ms, first.key_no, coalesce(first.model, ''), coalesce(f
 FROM entries late JOIN entries first ON first.id = late.completes AND first.month = late.month JOIN accounts ON accounts.no = late.account_no
 WHERE late.completes IS NOT NULL;
 
--- The figures of an ending that was not charged.
+-- The figures of an ending that was not charged. Nobody paid for it: it is counted for the account that its key draws on now.
 CREATE VIEW ending_figures AS
-SELECT id, at_ms, key_no, model, provider,
+SELECT id, at_ms, key_no, (SELECT account_no FROM keys WHERE no = key_no) AS account_no, model, provider, route,
   0 AS requests,
   0 AS completed,
   CASE WHEN outcome = 'failed' THEN 1 + alike ELSE 0 END AS failed,
@@ -615,7 +616,8 @@ FROM exchange_endings WHERE entry_id IS NULL;
 
 -- The failed attempts of exchanges that completed all the same, for the provider that failed.
 CREATE VIEW attempt_figures AS
-SELECT exchange_endings.id, at_ms, key_no, model, coalesce(attempt ->> 'provider', '') AS provider,
+SELECT exchange_endings.id, at_ms, key_no, (SELECT account_no FROM keys WHERE no = key_no) AS account_no, model,
+  coalesce(attempt ->> 'provider', '') AS provider, route,
   0 AS requests, 0 AS completed, 0 AS failed, 0 AS refused, 0 AS cancelled, 0 AS interrupted,
   0::int8 AS input_tokens, 0::int8 AS cached_input_tokens, 0::int8 AS output_tokens,
   0::int8 AS spend_nano, 0::int8 AS cancelled_spend_nano, 0::int8 AS interrupted_spend_nano,

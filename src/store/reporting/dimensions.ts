@@ -1,0 +1,68 @@
+import { msPerDay, msPerHour } from "../../base/clock.ts";
+
+/** Where the time of a row of figures is, and of how many milliseconds its unit is. */
+export interface TimeColumn {
+  readonly column: string;
+  readonly unitMs: number;
+}
+
+/** What figures must be told apart by; the coarsest sums that do so are read. Only rows have everything. */
+export type Detail = "key" | "model" | "hour" | "minute" | "row";
+
+/** Something that usage can be grouped by. */
+export interface Dimension {
+  readonly needs: readonly Detail[];
+  /** Whether its name goes on with a colon and something of the caller's choice. */
+  readonly hasArgument?: true;
+  /** An expression over the columns of sums, or of rows. */
+  of(time: TimeColumn, argument?: string): string;
+  /** What is shown for a value of that: an expression over its name. The empty text is shown as null. */
+  shown?(value: string): string;
+  /** The same, of what the database returns. */
+  text?(value: string | number): string;
+}
+
+/** Steps of a whole number of minutes. */
+export function timeSteps(stepMs: number, text: (startMs: number) => string): Dimension {
+  return {
+    needs: stepMs < msPerHour ? ["minute"] : stepMs < msPerDay ? ["hour"] : [],
+    of: ({ column, unitMs }) => `${column} / ${stepMs / unitMs}`,
+    shown: (value) => `${value}::float8`,
+    text: (value) => text(Number(value) * stepMs),
+  };
+}
+
+/** One more is an entry here and, if it is none of the columns of `usage_rows`, a column of the views that make these up. */
+const dimensions = {
+  hour: timeSteps(msPerHour, (startMs) => `${new Date(startMs).toISOString().slice(0, 16)}Z`),
+  day: timeSteps(msPerDay, (startMs) => new Date(startMs).toISOString().slice(0, 10)),
+  month: {
+    needs: [],
+    of: ({ column, unitMs }) =>
+      `to_char(to_timestamp(${unitMs < 1000 ? `${column} / 1000` : `${column} * ${unitMs / 1000}`}) AT TIME ZONE 'UTC', 'YYYY-MM')`,
+  },
+  key: {
+    needs: ["key"],
+    of: () => "key_no",
+    shown: (value) => `(SELECT id FROM keys WHERE no = ${value})`,
+  },
+  owner: { needs: ["key"], of: () => "(SELECT owner FROM keys WHERE no = key_no)" },
+  account: {
+    needs: ["row"],
+    of: () => "account_no",
+    shown: (value) => `(SELECT id FROM accounts WHERE no = ${value})`,
+  },
+  model: { needs: ["model"], of: () => "model" },
+  provider: { needs: ["model"], of: () => "provider" },
+  route: { needs: ["row"], of: () => "route" },
+} satisfies Readonly<Record<string, Dimension>>;
+
+export const dimensionNames = Object.keys(dimensions);
+
+/** Null if there is none of that name. */
+export function dimensionOf(name: string): Dimension | null {
+  const [base = "", ...rest] = name.split(":");
+  const found = Object.entries<Dimension>(dimensions).find(([known]) => known === base)?.[1];
+  if (found === undefined || rest.length > 0 !== (found.hasArgument === true)) return null;
+  return { ...found, of: (time) => found.of(time, rest.join(":")) };
+}
