@@ -12,7 +12,7 @@ import type { AdminDeps, OpenExchange } from "./deps.ts";
 import type { Live } from "./live/live.ts";
 import { OtherNodes } from "./live/other-nodes.ts";
 import { MetricsListener } from "./metrics-listener.ts";
-import { type AdminMount, adminRoutes } from "./routes/admin.ts";
+import { type AdminMount, adminRoutes, holderRoutes } from "./routes/admin.ts";
 
 interface AdminParts {
   readonly gateway: Gateway;
@@ -27,6 +27,8 @@ interface AdminParts {
 export interface Admin {
   /** The routes of the admin API and `/metrics`. */
   readonly mount: AdminMount;
+  /** Those for whoever shows a key, which need not be kept apart from clients. */
+  readonly mountForHolders: AdminMount;
   /** A token generated at this start; null if there was one, or another gateway was faster. It is shown once. */
   readonly generatedToken: string | null;
   /** Saves that token, once the gateway is up and the token will be shown. */
@@ -95,6 +97,7 @@ export async function createAdmin({
       if (inForce.hashHex !== token.hashHex) guard.token = inForce;
     },
     mount: adminRoutes(deps),
+    mountForHolders: holderRoutes(deps),
     get metricsAddress() {
       return metrics.address;
     },

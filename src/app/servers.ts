@@ -1,6 +1,6 @@
 import type { Admin } from "../admin/create.ts";
 import type { Gateway } from "../gateway/gateway.ts";
-import { dashboardRoutes } from "../http/dashboard.ts";
+import { pageRoutes } from "../http/dashboard.ts";
 import { createEdge } from "../http/edge.ts";
 import { listen, listenForAdmin } from "../http/listen.ts";
 import type { Log } from "../observe/log.ts";
@@ -25,17 +25,18 @@ export async function openServers(
   opened: AsyncDisposableStack,
 ): Promise<Servers> {
   const { settings } = gateway.configured;
-  const operatorsSide = [admin.mount, dashboardRoutes];
+  const forHolders = [admin.mountForHolders, () => pageRoutes("/usage")];
+  const forAll = [...forHolders, admin.mount, () => pageRoutes("/admin")];
   const ownAddress = settings.admin.listen;
   const server = await listen(
-    createEdge(gateway, log, ownAddress === null ? operatorsSide : []),
+    createEdge(gateway, log, ownAddress === null ? forAll : forHolders),
     settings.server,
   );
   opened.defer(() => server.stop(0));
   const adminServer =
     ownAddress === null
       ? null
-      : await listenForAdmin(createEdge(gateway, log, operatorsSide, false), ownAddress, settings.server);
+      : await listenForAdmin(createEdge(gateway, log, forAll, false), ownAddress, settings.server);
   opened.defer(() => adminServer?.stop(0));
   return {
     url: server.url,

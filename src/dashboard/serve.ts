@@ -1,7 +1,10 @@
 import { newId } from "../base/id.ts";
 
+/** The dashboard is below the one, the key holder's page below the other; both are the same script. */
+export type PageBase = "/admin" | "/usage";
+
 /**
- * Serves `/admin` and everything below it except the API: one page for every address (routed in the page), its
+ * Serves a base and everything below it except the API: one page for every address (routed in the page), its
  * script, its style and its icon. Everything is served from here, so the content security policy can forbid all
  * else, inline scripts and styles included.
  */
@@ -47,8 +50,8 @@ async function load(): Promise<Files> {
   };
 }
 
-function html(version: string, theme: "light" | "dark" | null): string {
-  const at = `/admin/assets/${version}`;
+function html(base: PageBase, version: string, theme: "light" | "dark" | null): string {
+  const at = `${base}/assets/${version}`;
   return `<!doctype html>
 <html lang="en"${theme === null ? "" : ` data-theme="${theme}"`}>
 <head>
@@ -71,13 +74,13 @@ function themeOf(request: Request): "light" | "dark" | null {
   return chosen === "light" || chosen === "dark" ? chosen : null;
 }
 
-export async function dashboardResponse(request: Request, path: string): Promise<Response> {
+export async function pageResponse(request: Request, path: string, base: PageBase): Promise<Response> {
   const headers = { ...pageHeaders, "x-request-id": newId("req_") };
   files ??= load();
   const { version, byName } = await files;
-  const asset = /^\/admin\/assets\/([^/]+)\/([^/]+)$/.exec(path);
+  const asset = /^\/\w+\/assets\/([^/]+)\/([^/]+)$/.exec(path);
   if (!asset) {
-    return new Response(html(version, themeOf(request)), {
+    return new Response(html(base, version, themeOf(request)), {
       headers: { ...headers, "content-type": "text/html; charset=utf-8", "cache-control": "no-store" },
     });
   }

@@ -1,20 +1,20 @@
 import { Elysia } from "elysia";
 import { GatewayError } from "../base/errors.ts";
-import { dashboardResponse } from "../dashboard/serve.ts";
+import { type PageBase, pageResponse } from "../dashboard/serve.ts";
 import { pathOf } from "./path.ts";
 import { plainError } from "./plain.ts";
 
-/** The dashboard's page and files. The page fetches everything it shows from the admin API. */
-export function dashboardRoutes(): Elysia {
+/** The dashboard's page and files, or the key holder's. The page fetches everything it shows from the admin API. */
+export function pageRoutes(base: PageBase): Elysia {
   const app = new Elysia();
-  app.get("/admin", ({ request }) => dashboardResponse(request, pathOf(request)));
-  app.get("/admin/*", ({ request }) => pageOrFile(request));
+  app.get(base, ({ request }) => pageResponse(request, pathOf(request), base));
+  app.get(`${base}/*`, ({ request }) => pageOrFile(request, base));
   return app;
 }
 
 /** A program that misspells a path of the admin API must not take the page for its answer. */
-function pageOrFile(request: Request): Promise<Response> | Response {
+function pageOrFile(request: Request, base: PageBase): Promise<Response> | Response {
   const path = pathOf(request);
-  if (!/^\/admin\/api(\/|$)/.test(path)) return dashboardResponse(request, path);
+  if (!/^\/\w+\/api(\/|$)/.test(path)) return pageResponse(request, path, base);
   return plainError(path, new GatewayError("not_found", "There is no such place in the admin API."));
 }

@@ -2,7 +2,7 @@ import type { Clock } from "../base/clock.ts";
 import { GatewayError } from "../base/errors.ts";
 import { AddressLimiter } from "../limits/address-limiter.ts";
 
-/** The routes of documents that need no credential: pages, their files, and descriptions of the APIs. */
+/** The routes of documents that need no credential: pages, their files, descriptions of the APIs, the way to sign in. */
 const documents: ReadonlySet<string> = new Set([
   "/",
   "/openapi.json",
@@ -10,6 +10,10 @@ const documents: ReadonlySet<string> = new Set([
   "/admin",
   "/admin/*",
   "/admin/api/v1/openapi.json",
+  "/admin/oidc/login",
+  "/admin/oidc/callback",
+  "/usage",
+  "/usage/*",
 ]);
 
 /** Plenty for browsers and tools that share an address, and cheap enough to serve. */

@@ -118,7 +118,7 @@ export function createEdge(
     if (response instanceof Response) lastIfDraining(gateway, response);
   });
   if (servesInterface) {
-    app.get("/", () => landingPage(mounted.length > 0));
+    app.get("/", () => landingPage(gateway.configured.settings.admin.listen === null));
     // Claude Code opens its connection with a HEAD of this, on the origin that it was given.
     for (const origin of origins) app.get(`${origin}/api/hello`, () => plainJson({ message: "hello" }));
     app.get("/openapi.json", async () => plainDocument(await openApi()));

@@ -17,7 +17,7 @@ import {
 } from "../../src/dashboard/page/pages/key-form.ts";
 import { pageDialects } from "../../src/dashboard/page/playground/dialects.ts";
 import { dataOf, EventCutter } from "../../src/dashboard/page/playground/sse.ts";
-import { dashboardResponse } from "../../src/dashboard/serve.ts";
+import { pageResponse } from "../../src/dashboard/serve.ts";
 import { clientDialectNames } from "../../src/dialects/registry.ts";
 
 describe("figures", () => {
@@ -140,7 +140,7 @@ describe("what is typed into a form", () => {
 
 describe("the page as it is served", () => {
   const get = (path: string, cookie = "") =>
-    dashboardResponse(new Request(`http://localhost${path}`, { headers: { cookie } }), path);
+    pageResponse(new Request(`http://localhost${path}`, { headers: { cookie } }), path, "/admin");
 
   test("has no inline script or style, and its files are from here", async () => {
     const html = await (await get("/admin/keys")).text();

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, spyOn, test } from "bun:test";
 import { adminBase, adminRoutes } from "../../src/admin/routes/admin.ts";
 import type { Gateway } from "../../src/gateway/gateway.ts";
-import { dashboardRoutes } from "../../src/http/dashboard.ts";
+import { pageRoutes } from "../../src/http/dashboard.ts";
 import { createEdge } from "../../src/http/edge.ts";
 import type { Log } from "../../src/observe/log.ts";
 import { FakeClock } from "../support/clock.ts";
@@ -9,7 +9,7 @@ import { rawExchange } from "../support/raw.ts";
 
 /** The edge in this process, so that its turns of the event loop can be counted. No route is asked that needs a gateway. */
 const clock = new FakeClock();
-const settings = { server: { trustedProxies: ["127.0.0.1"], corsOrigins: [] } };
+const settings = { server: { trustedProxies: ["127.0.0.1"], corsOrigins: [] }, admin: { listen: null } };
 const gateway = {
   configured: { settings },
   clock,
@@ -19,7 +19,7 @@ const gateway = {
 const log = { error: () => undefined } as unknown as Log;
 const edge = createEdge(gateway, log, [
   adminRoutes({} as Parameters<typeof adminRoutes>[0]),
-  dashboardRoutes,
+  () => pageRoutes("/admin"),
 ]);
 let url: string;
 

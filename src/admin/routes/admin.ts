@@ -14,7 +14,7 @@ import { adminOpenApi } from "./openapi.ts";
 import { reconcileRoutes } from "./reconcile.ts";
 import { AdminError, accessError, answerHeaders, refusalResponse } from "./refusal.ts";
 import { reportRoutes } from "./reports.ts";
-import { roleFor } from "./route.ts";
+import { type AdminRoute, roleFor } from "./route.ts";
 import { mountSession } from "./session.ts";
 import { systemRoutes } from "./system.ts";
 
@@ -25,39 +25,54 @@ export const holderBase = "/usage/api/v1";
 /** Called by the edge, which knows where a request comes from. */
 export type AdminMount = (originOf: AdminDeps["originOf"]) => Elysia;
 
+/** What holders of keys see, for whoever shows a key instead of signing in. */
+export function holderRoutes(withoutOrigin: Omit<AdminDeps, "originOf">): AdminMount {
+  return (originOf) => {
+    const app = new Elysia();
+    const deps = { ...withoutOrigin, originOf };
+    for (const route of forHolders(routesOf(deps))) mountRoute(app, holderBase, deps, route, "key");
+    app.all(`${holderBase}/*`, () => refusalResponse(noSuchPlace), { parse: "none" });
+    return app;
+  };
+}
+
 /** The whole admin API, and `/metrics`. */
 export function adminRoutes(withoutOrigin: Omit<AdminDeps, "originOf">): AdminMount {
   return (originOf) => {
     const app = new Elysia();
     const deps = { ...withoutOrigin, originOf };
-    const routes = [
-      ...keyRoutes,
-      ...accountRoutes,
-      ...modelRoutes,
-      ...reconcileRoutes,
-      ...reportRoutes(deps),
-      ...systemRoutes,
-      ...adminTokenRoutes,
-    ];
-    const forHolders = routes.filter((route) => roleFor(route) === "holder");
+    const routes = routesOf(deps);
     for (const route of routes) mountRoute(app, adminBase, deps, route);
-    for (const route of forHolders) mountRoute(app, holderBase, deps, route, "key");
     mountSession(app, adminBase, deps);
     mountOidc(app, deps);
     mountMetrics(app, deps);
     const served = [
       { base: adminBase, routes },
-      { base: holderBase, routes: forHolders },
+      { base: holderBase, routes: forHolders(routes) },
     ];
     const document = once(() => jsonBlob(adminOpenApi(served, deps.version)));
     app.get(`${adminBase}/openapi.json`, () => new Response(document(), { headers: documentHeaders() }));
-    app.all(
-      `${adminBase}/*`,
-      () => refusalResponse(new AdminError(404, "not_found", "There is no such place in the admin API.")),
-      { parse: "none" },
-    );
+    app.all(`${adminBase}/*`, () => refusalResponse(noSuchPlace), { parse: "none" });
     return app;
   };
+}
+
+const noSuchPlace = new AdminError(404, "not_found", "There is no such place in the admin API.");
+
+function routesOf(deps: AdminDeps): readonly AdminRoute[] {
+  return [
+    ...keyRoutes,
+    ...accountRoutes,
+    ...modelRoutes,
+    ...reconcileRoutes,
+    ...reportRoutes(deps),
+    ...systemRoutes,
+    ...adminTokenRoutes,
+  ];
+}
+
+function forHolders(routes: readonly AdminRoute[]): AdminRoute[] {
+  return routes.filter((route) => roleFor(route) === "holder");
 }
 
 function jsonBlob(document: object): Blob {

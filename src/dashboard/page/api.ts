@@ -1,7 +1,11 @@
 import { signal } from "@preact/signals";
 import type { ErrorView, SessionView } from "../../admin/views.ts";
 
-export const apiBase = "/admin/api/v1";
+export const adminBase = "/admin/api/v1";
+const holderBase = "/usage/api/v1";
+
+/** A key that was shown instead of signing in. It lives in this tab's memory: a reload forgets it. */
+export const shownKey = signal<string | null>(null);
 
 /** Who is signed in; null until the server has been asked. Any answer of 401 brings the sign-in page. */
 export const session = signal<SessionView | null>(null);
@@ -50,23 +54,46 @@ async function refusal(response: Response): Promise<ApiError> {
   );
 }
 
-async function call<Answer>(method: string, path: string, body?: unknown): Promise<Answer> {
-  const response = await fetch(apiBase + path, {
+/** Opens the page of a key; the server's refusal is thrown. */
+export async function showKey(secret: string): Promise<void> {
+  await call("GET", "/keys", undefined, secret);
+  shownKey.value = secret;
+}
+
+async function call<Answer>(
+  method: string,
+  path: string,
+  body?: unknown,
+  secret = shownKey.value,
+): Promise<Answer> {
+  const response = await fetch((secret === null ? adminBase : holderBase) + path, {
     method,
-    credentials: "same-origin",
-    ...(body === undefined
-      ? {}
-      : { body: JSON.stringify(body), headers: { "content-type": "application/json" } }),
+    credentials: secret === null ? "same-origin" : "omit",
+    headers: {
+      ...(secret === null ? {} : { authorization: `Bearer ${secret}` }),
+      ...(body === undefined ? {} : { "content-type": "application/json" }),
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   }).catch(() => {
     throw new ApiError(0, "unreachable", "The gateway cannot be reached. Is it running?");
   });
   if (!response.ok) {
-    if (response.status === 401 && session.value?.signed_in) {
-      session.value = { ...nobody, oidc: session.value.oidc };
-    }
+    if (response.status === 401) forgetWhoItWas();
     throw await refusal(response);
   }
   return response.status === 204 ? (undefined as Answer) : await response.json();
+}
+
+function forgetWhoItWas(): void {
+  shownKey.value = null;
+  if (session.value?.signed_in) session.value = { ...nobody, oidc: session.value.oidc };
+}
+
+/** Ends the session, or forgets the key that was shown. */
+export async function signOut(): Promise<void> {
+  if (shownKey.value === null) await call("DELETE", "/session").catch(() => undefined);
+  shownKey.value = null;
+  await askWhoIsSignedIn();
 }
 
 export const api = {

@@ -1,7 +1,8 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { HealthView } from "../../admin/views.ts";
-import { api, askWhoIsSignedIn, session } from "./api.ts";
+import { api, askWhoIsSignedIn, session, signOut } from "./api.ts";
+import { Holder } from "./holder/holder.tsx";
 import { useLoaded } from "./loaded.ts";
 import { Exchanges } from "./pages/exchanges.tsx";
 import { KeyPage } from "./pages/key.tsx";
@@ -16,7 +17,7 @@ import { Button } from "./parts/button.tsx";
 import { Icon, type IconName, Mark } from "./parts/icon.tsx";
 import { Notices } from "./parts/notices.tsx";
 import { PageHead } from "./parts/page-head.tsx";
-import { hrefOf, path } from "./router.ts";
+import { hrefOf, isHoldersPage, path } from "./router.ts";
 import { nextTheme, theme } from "./theme.ts";
 
 interface Place {
@@ -48,11 +49,6 @@ function pageAt(here: string): ComponentChildren {
       </p>
     </>
   );
-}
-
-async function signOut(): Promise<void> {
-  await api.remove("/session").catch(() => undefined);
-  await askWhoIsSignedIn();
 }
 
 function Navigation() {
@@ -113,6 +109,7 @@ export function App() {
   }, [title]);
 
   if (session.value === null) return <div class="waiting" role="status" aria-label="Loading" />;
+  if (isHoldersPage || session.value.role === "holder") return <Holder />;
   if (!session.value.signed_in) return <SignIn />;
   return (
     <>

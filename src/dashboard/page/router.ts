@@ -7,13 +7,19 @@ addEventListener("popstate", () => {
   here.value = new URL(location.href);
 });
 
-/** What follows `/admin`, without a slash at either end; empty for the overview. */
-export const path = computed(() => here.value.pathname.replace(/^\/admin\/?/, "").replace(/\/$/, ""));
+/** The dashboard and the key holder's page are one script. */
+export const isHoldersPage = /^\/usage(\/|$)/.test(location.pathname);
+const base = isHoldersPage ? "/usage" : "/admin";
+
+/** What follows the base, without a slash at either end; empty for the overview. */
+export const path = computed(() =>
+  here.value.pathname.slice(base.length).replace(/^\//, "").replace(/\/$/, ""),
+);
 
 export const query = computed(() => here.value.searchParams);
 
 export function hrefOf(target: string): string {
-  return target === "" ? "/admin" : `/admin/${target}`;
+  return target === "" ? base : `${base}/${target}`;
 }
 
 export function goTo(target: string): void {
@@ -39,7 +45,7 @@ export function followLinks(event: MouseEvent): void {
     return;
   const link = event.target instanceof Element ? event.target.closest("a") : null;
   if (link?.target !== "" || link.origin !== location.origin) return;
-  if (!link.pathname.startsWith("/admin") || link.pathname.startsWith("/admin/api")) return;
+  if (!link.pathname.startsWith(base) || /^\/\w+\/(api|oidc)\//.test(link.pathname)) return;
   event.preventDefault();
   history.pushState(null, "", link.href);
   here.value = new URL(location.href);

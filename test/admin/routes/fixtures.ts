@@ -1,12 +1,13 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Elysia } from "elysia";
 import { AdminToken } from "../../../src/admin/auth/admin-token.ts";
 import { Lockout } from "../../../src/admin/auth/lockout.ts";
 import { OwnSessions } from "../../../src/admin/auth/sessions.ts";
 import type { AdminDeps } from "../../../src/admin/deps.ts";
 import { Live } from "../../../src/admin/live/live.ts";
-import { adminBase, adminRoutes } from "../../../src/admin/routes/admin.ts";
+import { adminBase, adminRoutes, holderRoutes } from "../../../src/admin/routes/admin.ts";
 import { loadSettings } from "../../../src/config/load.ts";
 import { KeyRing } from "../../../src/keys/keyring.ts";
 import { Ledger } from "../../../src/ledger/ledger.ts";
@@ -39,7 +40,7 @@ export async function startAdmin(adminSettings = ""): Promise<AdminServer> {
   const server = Bun.serve({
     port: 0,
     hostname: "127.0.0.1",
-    fetch: adminRoutes(deps)(originOf).fetch,
+    fetch: new Elysia().use(adminRoutes(deps)(originOf)).use(holderRoutes(deps)(originOf)).fetch,
   });
   const url = `http://127.0.0.1:${server.port}`;
   const call = (path: string, init: RequestInit = {}) =>

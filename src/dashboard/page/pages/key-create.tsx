@@ -35,11 +35,7 @@ export function CreateKey({ onClose }: { onClose: () => void }) {
   };
 
   if (issued) {
-    return (
-      <Dialog title="The new key" onClose={onClose}>
-        <Secret issued={issued} onClose={onClose} />
-      </Dialog>
-    );
+    return <Secret title="The new key" issued={issued} onClose={onClose} />;
   }
   return (
     <Dialog title="New key" onClose={onClose}>

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { IssuedKeyView, KeyView } from "../../../admin/views.ts";
-import { type ApiError, api } from "../api.ts";
+import { type ApiError, api, shownKey } from "../api.ts";
 import { balanceWords } from "../parts/balance.tsx";
 import { Button } from "../parts/button.tsx";
 import { Dialog } from "../parts/dialog.tsx";
@@ -131,14 +131,11 @@ export function RotateKey({ of: key, onDone, onClose }: KeyDialogProps) {
     const grace = Math.round(hoursOf(hours) * 3600);
     const made = await api.post<IssuedKeyView>(`/keys/${key.id}/rotate`, { grace_seconds: grace });
     remember(made);
+    if (shownKey.value !== null) shownKey.value = made.key;
     setIssued(made);
   };
   if (issued) {
-    return (
-      <Dialog title="The new secret" onClose={onDone}>
-        <Secret issued={issued} onClose={onDone} />
-      </Dialog>
-    );
+    return <Secret title="The new secret" issued={issued} onClose={onDone} />;
   }
   return (
     <Ask of={key} title="Rotate secret" verb="Rotate" onClose={onClose} submit={submit}>

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { TailView } from "../../../admin/views.ts";
-import { apiBase } from "../api.ts";
+import { adminBase } from "../api.ts";
 import { count, credits, duration, routeName, shortCount, time } from "../format.ts";
 import { Badge, StatusCode } from "../parts/badge.tsx";
 import { Button } from "../parts/button.tsx";
@@ -25,7 +25,7 @@ function useTail(paused: boolean): Tailed & { waiting: number; clear: () => void
   pausedNow.current = paused;
 
   useEffect(() => {
-    const source = new EventSource(`${apiBase}/tail`);
+    const source = new EventSource(`${adminBase}/tail`);
     source.onopen = () => setState((before) => ({ ...before, connected: true }));
     source.onerror = () => setState((before) => ({ ...before, connected: false }));
     source.onmessage = (event) => {

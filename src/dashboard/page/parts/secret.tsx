@@ -1,33 +1,49 @@
 import type { IssuedKeyView } from "../../../admin/views.ts";
+import { session } from "../api.ts";
+import { Snippets } from "../holder/snippets.tsx";
 import { goTo } from "../router.ts";
 import { Button } from "./button.tsx";
 import { CopyButton } from "./copy.tsx";
+import { Dialog } from "./dialog.tsx";
+
+interface SecretProps {
+  readonly title: string;
+  readonly issued: IssuedKeyView;
+  readonly onClose: () => void;
+}
 
 /** The one moment at which a secret is on the page. */
-export function Secret({ issued, onClose }: { issued: IssuedKeyView; onClose: () => void }) {
+export function Secret({ title, issued, onClose }: SecretProps) {
   return (
-    <div class="body">
-      <p>
-        Copy the key now. Only its hash is kept, so <strong>it cannot be shown again</strong>.
-      </p>
-      <output class="secret" data-test="secret">
-        {issued.key}
-      </output>
-      <footer>
-        <CopyButton text={issued.key} label="Copy key" />
-        <Button
-          icon="playground"
-          onClick={() => {
-            onClose();
-            goTo("playground");
-          }}
-        >
-          Try it
-        </Button>
-        <Button kind="primary" onClick={onClose}>
-          Done
-        </Button>
-      </footer>
-    </div>
+    <Dialog title={title} stays onClose={onClose}>
+      <div class="body">
+        <p>
+          Copy the key now. Only its hash is kept, so <strong>it cannot be shown again</strong>.
+        </p>
+        <output class="secret" data-test="secret">
+          {issued.key}
+        </output>
+        <p>
+          <CopyButton text={issued.key} label="Copy key" />
+        </p>
+        <Snippets of={issued} secret={issued.key} />
+        <footer>
+          {session.value?.role === "admin" && (
+            <Button
+              icon="playground"
+              onClick={() => {
+                onClose();
+                goTo("playground");
+              }}
+            >
+              Try it
+            </Button>
+          )}
+          <Button kind="primary" onClick={onClose}>
+            Done
+          </Button>
+        </footer>
+      </div>
+    </Dialog>
   );
 }

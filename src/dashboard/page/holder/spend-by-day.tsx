@@ -1,0 +1,37 @@
+import { useMemo } from "preact/hooks";
+import type { KeyView, UsageView } from "../../../admin/views.ts";
+import { credits, shortCount } from "../format.ts";
+import { Chart } from "../parts/chart.tsx";
+
+const daySeconds = 86_400;
+
+/** A bar for each day (UTC); a day without a call has none. */
+export function SpendByDay(props: { usage: UsageView; mode: KeyView["mode"]; since: string }) {
+  const { usage, mode, since } = props;
+  const at = useMemo(() => {
+    const first = Date.parse(since) / 1000;
+    const count = Math.floor((Date.parse(usage.until) / 1000 - first) / daySeconds) + 1;
+    return Array.from({ length: count }, (_, day) => first + day * daySeconds);
+  }, [since, usage]);
+  const spent = new Map(
+    usage.data.map((row) => [Date.parse(row.group) / 1000, mode === "credit" ? row.spend : row.spend_tokens]),
+  );
+  const format = mode === "credit" ? credits : shortCount;
+  const overall = format(mode === "credit" ? usage.total.spend : usage.total.spend_tokens);
+  return (
+    <Chart
+      title="Spend by day"
+      at={at}
+      format={format}
+      lines={[
+        {
+          label: mode === "credit" ? "credits" : "tokens",
+          values: at.map((day) => spent.get(day) ?? null),
+          colour: 1,
+          shape: "bars",
+          overall,
+        },
+      ]}
+    />
+  );
+}

@@ -1,0 +1,141 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import axe from "axe-core";
+import type { Page } from "playwright-core";
+import { Sluice, type TestKey } from "../support/sluice.ts";
+import { browse, findBrowser } from "./browser.ts";
+
+const browserPath = await findBrowser();
+
+describe.if(browserPath !== null)("the key holder's page", () => {
+  let sluice: Sluice;
+  let key: TestKey;
+
+  beforeAll(async () => {
+    sluice = await Sluice.start();
+    key = await sluice.cliJson(
+      "keys",
+      "create",
+      "--mode",
+      "credit",
+      "--credit",
+      "5",
+      "--cap",
+      "2/day",
+      "--label",
+      "Ada's",
+    );
+    await sluice.createKey({ label: "somebody else's" });
+    const body = { model: "demo-small", messages: [{ role: "user", content: "Hello" }] };
+    await (await sluice.request("/v1/chat/completions", { key, body })).text();
+  });
+  afterAll(() => sluice.dispose());
+
+  async function shown(page: Page): Promise<void> {
+    page.setDefaultTimeout(20_000);
+    await page.goto(`${sluice.url}/usage`);
+    await page.getByLabel("API key").fill(key.key);
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { level: 1, name: "Ada's" }).waitFor();
+    await page.locator(".skeleton").first().waitFor({ state: "detached" });
+  }
+
+  test.each([
+    { scheme: "light", width: 1360, height: 850 },
+    { scheme: "dark", width: 390, height: 844 },
+  ] as const)("passes axe before and after a key was shown, $scheme, $width wide", async (size) => {
+    await using browsing = await browse(browserPath ?? "", size);
+    const page = await browsing.context.newPage();
+    await page.goto(`${sluice.url}/usage`);
+    await page.getByLabel("API key").waitFor();
+    const found = async () => {
+      await page.evaluate(axe.source);
+      const { violations } = (await page.evaluate("axe.run()")) as axe.AxeResults;
+      return violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`);
+    };
+    expect(await found()).toEqual([]);
+    await shown(page);
+    expect(await found()).toEqual([]);
+  });
+
+  test("shows a pasted key's balance, caps, spend and exchanges, and nothing of other keys", async () => {
+    await using browsing = await browse(browserPath ?? "", { scheme: "light", width: 1360, height: 850 });
+    const page = await browsing.context.newPage();
+    const asked: string[] = [];
+    page.on("request", (request) => asked.push(new URL(request.url()).pathname));
+    await shown(page);
+    await page.locator("canvas").first().waitFor();
+    const text = await page.locator("main").textContent();
+    expect(text).toContain("of 5.00 credits");
+    expect(text).toContain("2.00 credits a day");
+    expect(text).toContain("demo-small");
+    expect(text).not.toContain("somebody else");
+    expect(await page.locator("meter").count()).toBe(1);
+    expect(
+      asked.filter((path) => path.startsWith("/admin/api/v1/") && path !== "/admin/api/v1/session"),
+    ).toEqual([]);
+  });
+
+  test("has a snippet for every client, with the key and the address in it", async () => {
+    await using browsing = await browse(browserPath ?? "", { scheme: "light", width: 1360, height: 850 });
+    const page = await browsing.context.newPage();
+    await shown(page);
+    const names = await page.getByLabel("Client").locator("option").allInnerTexts();
+    expect(names).toEqual([
+      "curl",
+      "OpenAI SDK",
+      "Anthropic SDK",
+      "Claude Code",
+      "Codex",
+      "opencode",
+      "Open WebUI",
+      "LangChain",
+    ]);
+    for (const name of names) {
+      await page.getByLabel("Client").selectOption(name);
+      const snippet = (await page.locator(".snippet").textContent()) ?? "";
+      expect(snippet).toContain(key.key);
+      expect(snippet).toContain(sluice.url);
+    }
+    await page.getByLabel("Client").selectOption("curl");
+    const typed = Bun.spawn(["bash", "-c", (await page.locator(".snippet").textContent()) ?? ""], {
+      stderr: "ignore",
+    });
+    expect(await new Response(typed.stdout).text()).toContain('"chat.completion"');
+  });
+
+  test("why an exchange ended as it did opens in place", async () => {
+    await using browsing = await browse(browserPath ?? "", { scheme: "light", width: 1360, height: 850 });
+    const page = await browsing.context.newPage();
+    await shown(page);
+    await page.locator("section", { hasText: "Newest exchanges" }).locator("td.lead a").first().click();
+    await page.getByRole("dialog").getByText("It completed.").waitFor();
+  });
+
+  test("a key is rotated by whoever shows it, its new secret is not lost by Escape, and a reload forgets it", async () => {
+    await using browsing = await browse(browserPath ?? "", { scheme: "light", width: 1360, height: 850 });
+    const page = await browsing.context.newPage();
+    await shown(page);
+    await page.getByRole("button", { name: "Rotate" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Rotate" }).click();
+    const secret = (await page.locator("[data-test=secret]").textContent()) ?? "";
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("Escape");
+    expect(await page.locator("[data-test=secret]").isVisible()).toBe(true);
+    await page.getByRole("dialog").getByRole("button", { name: "Done" }).click();
+    await page.getByRole("heading", { level: 1, name: "Ada's" }).waitFor();
+    expect((await sluice.request("/v1/usage", { key })).status).toBe(401);
+    key = { ...key, key: secret };
+    expect((await sluice.request("/v1/usage", { key })).status).toBe(200);
+    await page.reload();
+    await page.getByLabel("API key").waitFor();
+  });
+
+  test("a wrong key is told so, in the server's words", async () => {
+    await using browsing = await browse(browserPath ?? "", { scheme: "light", width: 1360, height: 850 });
+    const page = await browsing.context.newPage();
+    await page.goto(`${sluice.url}/usage`);
+    await page.getByLabel("API key").fill("slu_wrong");
+    await page.keyboard.press("Enter");
+    await page.getByRole("alert").getByText("There is no such key.").waitFor();
+  });
+});
