@@ -1,11 +1,13 @@
 import { embeddings } from "./embeddings/index.ts";
 import { moderations } from "./moderations/index.ts";
+import { rerank } from "./rerank/index.ts";
 import type { MeteredRoute } from "./route.ts";
 
 /** All metered routes. Their names are those of the bodies that they are validated as. */
 const routes = {
   embeddings,
   moderations,
+  rerank,
 } as const satisfies Readonly<Record<string, MeteredRoute>>;
 
 export type MeteredRouteName = keyof typeof routes;

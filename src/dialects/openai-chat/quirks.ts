@@ -17,6 +17,7 @@ export const quirks = {
   split_choices: "One answer may be split into several choices.",
   output_dimension: "`dimensions` of embeddings is called `output_dimension`.",
   no_float: "`encoding_format` of embeddings may not be `float`, which comes where nothing is asked for.",
+  top_k: "`top_n` of rerank is called `top_k`.",
   cohere_embed: "Embeddings are at `/embed`, in Cohere's own format.",
 } as const;
 

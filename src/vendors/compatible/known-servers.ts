@@ -27,7 +27,7 @@ export const knownServers: readonly KnownServer[] = [
   { name: "OpenRouter", host: /(?:^|\.)openrouter\.ai$/, quirks: ["reasoning_details"] },
   { name: "Fireworks", host: /(?:^|\.)fireworks\.ai$/, quirks: ["no_strict", "no_name"] },
   { name: "Perplexity", host: /(?:^|\.)perplexity\.ai$/, quirks: ["alternate"] },
-  { name: "Voyage", host: /(?:^|\.)voyageai\.com$/, quirks: ["output_dimension", "no_float"] },
+  { name: "Voyage", host: /(?:^|\.)voyageai\.com$/, quirks: ["output_dimension", "no_float", "top_k"] },
   { name: "Cohere", host: /(?:^|\.)cohere\.(?:com|ai)$/, path: /^\/v2\/?$/, quirks: ["cohere_embed"] },
   { name: "GitHub Copilot", host: /(?:^|\.)githubcopilot\.com$/, quirks: ["split_choices"] },
 ];

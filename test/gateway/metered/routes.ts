@@ -37,6 +37,27 @@ export const meteredCases: Readonly<Record<string, MeteredCase>> = {
     units: null,
     price: "{ input = 1.0 }",
   },
+  rerank: {
+    path: "/v1/rerank",
+    body: {
+      query: "which one?",
+      documents: Array.from({ length: 250 }, (_, index) => `document ${index}`),
+      top_n: 2,
+    },
+    answer: json({
+      id: "1",
+      results: [
+        { index: 7, relevance_score: 0.9 },
+        { index: 3, relevance_score: 0.2 },
+      ],
+      meta: { billed_units: { search_units: 3 } },
+    }),
+    cost: 0.006,
+    hold: 0.006,
+    tokens: null,
+    units: "search_units=3",
+    price: "{ search_units = 2.0 }",
+  },
   moderations: {
     path: "/v1/moderations",
     body: { input: "is this harmful?" },

@@ -1,0 +1,96 @@
+import type { Json, JsonObject } from "../../../base/json.ts";
+import { noUsage, type ReportedUsage } from "../../../base/usage.ts";
+import { malformedAnswer } from "../../errors/failure.ts";
+import { objectOf } from "../../json/json-fields.ts";
+import { parseAnswer, readOutline } from "../../json/outline.ts";
+import { isTokenCount } from "../../usage/usage-figures.ts";
+import type { MeteredAnswer, MeteredRoute, ReadMetered } from "../route.ts";
+import { documentsOf, queryOf, rerankRequest, rerankResponse } from "./request.ts";
+import { mostSearchUnits, searchUnits } from "./search-units.ts";
+
+/** Documents by how well they answer a query. */
+export const rerank: MeteredRoute = {
+  paths: ["/v1/rerank", "/rerank", "/v2/rerank"],
+  operation: {
+    operationId: "rerank",
+    summary: "Rank documents by their relevance to a query",
+    request: "RerankRequest",
+    response: "RerankResponse",
+    schemas: { RerankRequest: rerankRequest, RerankResponse: rerankResponse },
+  },
+  switchedBy: "rerank",
+  use: "rerank",
+  tracedAs: "rerank",
+  requestSchema: rerankRequest,
+  prices: ["search_units", "input", "requests"],
+  formats: {
+    openai: {
+      dialect: "chat",
+      method: () => "rerank",
+      changes: ({ top_n: most }, { quirks }) =>
+        quirks.includes("top_k") && most != null ? { top_n: undefined, top_k: most } : {},
+      pass: passRanking,
+    },
+    bedrock: {
+      dialect: "converse",
+      method: () => "invoke",
+      write: ({ query, documents, top_n: most }, { name }) => ({
+        query,
+        documents,
+        ...(most == null ? {} : { top_n: most }),
+        ...(/cohere\./.test(name) ? { api_version: 2 } : {}),
+      }),
+      read: ([answer]) => writeRanking(answer),
+    },
+  },
+  demand(request, priced, estimatedInput) {
+    const { truncated } = request;
+    const count = Array.isArray(truncated["documents"]) ? truncated["documents"].length : 0;
+    const isBySearch = priced.has("search_units");
+    const certain = { requests: 1, search_units: searchUnits(count) };
+    const most = isBySearch ? { ...certain, search_units: mostSearchUnits(request.body) } : certain;
+    // A model that reads the query again with every document may be billed for that.
+    const queryTokens = Math.ceil(Buffer.byteLength(queryOf(truncated)) / 2.5);
+    return {
+      input: estimatedInput + queryTokens * Math.max(0, count - 1),
+      output: 0,
+      isInTokens: priced.has("input") || !(isBySearch || priced.has("requests")),
+      canBeCounted: true,
+      most: { units: most },
+      certain,
+    };
+  },
+  texts: (body) => documentsOf(body).flatMap((document) => [queryOf(body), document]),
+  writeEnd: () => "}",
+};
+
+/** `results`, or `data` as Voyage has it. */
+function passRanking({ bytes }: MeteredAnswer): ReadMetered {
+  const { results, data, usage, meta } = readOutline(bytes, "results");
+  if (!Array.isArray(results) && !Array.isArray(data)) throw malformedAnswer("it has no results");
+  const billed = objectOf(objectOf(meta)?.["billed_units"]);
+  const units = billed?.["search_units"];
+  return {
+    written: null,
+    usage: tokensIn(usage) ?? tokensIn(billed) ?? tokensIn(objectOf(meta)?.["tokens"]),
+    extras: isTokenCount(units) ? { units: { search_units: units } } : {},
+  };
+}
+
+function tokensIn(figures: Json | undefined): ReportedUsage | null {
+  const {
+    total_tokens: total,
+    prompt_tokens: prompt,
+    input_tokens: input,
+  }: JsonObject = objectOf(figures) ?? {};
+  const tokens = [total, prompt, input].find(isTokenCount);
+  return tokens === undefined ? null : { ...noUsage, inputTokens: tokens };
+}
+
+/** Under both names: Continue reads `data`, everybody else `results`. */
+function writeRanking(answer: MeteredAnswer | undefined): ReadMetered {
+  const { results } = answer === undefined ? {} : parseAnswer(answer);
+  if (!Array.isArray(results)) throw malformedAnswer("it has no results");
+  const list = JSON.stringify(results);
+  return { written: `{"results":${list},"data":${list}`, usage: null, extras: {} };
+}

@@ -1,0 +1,34 @@
+import type { JsonObject } from "../../../base/json.ts";
+import { documentsOf, queryOf } from "./request.ts";
+
+/** A search unit is one query over so many documents. */
+const documentsPerUnit = 100;
+
+/** A longer document, with the query beside it, counts as several. https://cohere.com/pricing */
+const tokensPerChunk = 500;
+const usualTokensPerDocument = 4096;
+
+/** High for most texts, as in other estimates. */
+const bytesPerToken = 2.5;
+
+/** Where no document is long. */
+export function searchUnits(documents: number): number {
+  return Math.ceil(documents / documentsPerUnit);
+}
+
+/** The most that a request may be billed, with long documents in chunks. */
+export function mostSearchUnits(body: JsonObject): number {
+  const { max_tokens_per_doc: most } = body;
+  const mostTokens = typeof most === "number" ? most : usualTokensPerDocument;
+  const queryTokens = estimated(queryOf(body));
+  let chunks = 0;
+  for (const document of documentsOf(body)) {
+    const tokens = Math.min(estimated(document), mostTokens) + queryTokens;
+    chunks += Math.max(1, Math.ceil(tokens / tokensPerChunk));
+  }
+  return searchUnits(chunks);
+}
+
+function estimated(text: string): number {
+  return Math.ceil(Buffer.byteLength(text) / bytesPerToken);
+}

@@ -1,0 +1,130 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import type { JsonObject } from "../../../src/base/json.ts";
+import { json } from "../../support/answers.ts";
+import { type Caller, World } from "../world.ts";
+
+const model = (id: string, provider: string, upstream: string, price: string) => `
+[[models]]
+id = "${id}"
+provider = "${provider}"
+upstream_model = "${upstream}"
+serves = ["rerank"]
+price = ${price}
+`;
+
+const tail = `
+[providers.bedrock]
+kind = "bedrock"
+region = "eu-canary-1"
+base_url = "PROVIDER_URL"
+api_key = "env:TEST_BEDROCK_KEY"
+
+[providers.voyage]
+kind = "openai-compatible"
+base_url = "PROVIDER_URL/voyage/v1"
+quirks = ["top_k"]
+
+${model("by-search", "local", "rerank-v4", "{ search_units = 2.0 }")}
+${model("by-token", "local", "jina-reranker", "{ input = 1.0 }")}
+${model("by-request", "local", "bge-reranker", "{ requests = 5.0 }")}
+${model("by-token-voyage", "voyage", "rerank-2.5", "{ input = 1.0 }")}
+${model("by-search-bedrock", "bedrock", "cohere.rerank-v3-5:0", "{ search_units = 2.0 }")}
+`;
+
+let world: World;
+let caller: Caller;
+beforeAll(async () => {
+  world = await World.start({ tail });
+  caller = await world.creditCaller(100);
+});
+afterEach(() => world.provider.reset());
+afterAll(() => world[Symbol.asyncDispose]());
+
+const results = [
+  { index: 1, relevance_score: 0.9 },
+  { index: 0, relevance_score: 0.1 },
+];
+
+function rank(body: JsonObject, path = "/v1/rerank", by = caller): Promise<Response> {
+  return world.ask(by, { path, body: { query: "best?", documents: ["a", "b"], ...body } });
+}
+
+test.each(["/v1/rerank", "/rerank", "/v2/rerank"])(
+  "is at %s, as some clients are configured",
+  async (path) => {
+    world.provider.script(json({ results, meta: { billed_units: { search_units: 1 } } }));
+    const response = await rank({ model: "by-search" }, path);
+    expect(response.status).toBe(200);
+    expect(await response.json()).toMatchObject({ results });
+    expect(world.provider.requests[0]?.path).toBe("/local/v1/rerank");
+  },
+);
+
+test("a long document counts as several in the hold, and as the provider says in the charge", async () => {
+  world.provider.script(json({ results, meta: { billed_units: { search_units: 2 } } }));
+  const documents = Array.from({ length: 100 }, () => "long ".repeat(600));
+  const asking = { path: "/v1/rerank", body: { model: "by-search", query: "best?", documents } };
+  expect(await world.heldFor(asking)).toBeCloseTo(0.006, 9);
+  const response = await rank({ model: "by-search", documents });
+  expect(response.headers.get("x-sluice-cost")).toBe("0.004");
+});
+
+test("search units that nobody reports are one for a hundred documents", async () => {
+  world.provider.script(json({ results }));
+  const documents = Array.from({ length: 101 }, (_, index) => `${index}`);
+  const response = await rank({ model: "by-search", documents });
+  expect(response.headers.get("x-sluice-units")).toBe("search_units=2");
+});
+
+describe("by tokens", () => {
+  test("it is charged what was reported", async () => {
+    world.provider.script(json({ results, usage: { total_tokens: 17 } }));
+    const response = await rank({ model: "by-token" });
+    expect(response.headers.get("x-sluice-cost")).toBe("0.000017");
+  });
+
+  test("it is charged what is counted where nothing was: the query with every document", async () => {
+    const poor = await world.creditCaller(1);
+    world.provider.script(json({ results }));
+    await rank({ model: "by-token" }, "/v1/rerank", poor);
+    // "best?" has two tokens, and each of the documents one.
+    expect(await world.chargesOf(poor)).toEqual([
+      { amount: -6000, basis: "estimated", outcome: "completed" },
+    ]);
+  });
+
+  test("a budget of tokens pays for it", async () => {
+    const budget = await world.tokenCaller(1000);
+    world.provider.script(json({ results, usage: { total_tokens: 17 } }));
+    const response = await rank({ model: "by-token" }, "/v1/rerank", budget);
+    expect(response.headers.get("x-sluice-cost")).toBe("17");
+  });
+});
+
+test("Voyage is asked for top_k, and its answer comes as it wrote it", async () => {
+  world.provider.script(json({ object: "list", data: results, usage: { total_tokens: 4 } }));
+  const response = await rank({ model: "by-token-voyage", top_n: 1 });
+  expect(world.provider.requests[0]?.body).toEqual({
+    model: "rerank-2.5",
+    query: "best?",
+    documents: ["a", "b"],
+    top_k: 1,
+  });
+  expect(await response.json()).toMatchObject({ data: results });
+});
+
+test("a request may have a price of its own", async () => {
+  world.provider.script(json({ results }));
+  const response = await rank({ model: "by-request" });
+  expect(response.headers.get("x-sluice-cost")).toBe("0.005");
+});
+
+test("Bedrock is asked in its own way, and its answer is under both names that clients read", async () => {
+  world.provider.script(json({ results }));
+  const response = await rank({ model: "by-search-bedrock", top_n: 2 });
+  expect(await response.json()).toEqual({ results, data: results });
+  expect(response.headers.get("x-sluice-cost")).toBe("0.002");
+  const [{ path, body } = { path: "", body: {} }] = world.provider.requests;
+  expect(path).toBe("/model/cohere.rerank-v3-5%3A0/invoke");
+  expect(body).toEqual({ query: "best?", documents: ["a", "b"], top_n: 2, api_version: 2 });
+});
