@@ -1,3 +1,4 @@
+import { completions, fimCompletions } from "./completions/index.ts";
 import { embeddings } from "./embeddings/index.ts";
 import { moderations } from "./moderations/index.ts";
 import { rerank } from "./rerank/index.ts";
@@ -8,6 +9,8 @@ const routes = {
   embeddings,
   moderations,
   rerank,
+  completions,
+  fim_completions: fimCompletions,
 } as const satisfies Readonly<Record<string, MeteredRoute>>;
 
 export type MeteredRouteName = keyof typeof routes;

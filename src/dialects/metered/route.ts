@@ -8,7 +8,9 @@ import type { ReportedUsage, Usage } from "../../base/usage.ts";
 import type { ClientOperation } from "../client-dialect.ts";
 import type { MemberChanges } from "../json/patch.ts";
 import type { Quirk } from "../openai-chat/quirks.ts";
+import type { PublishedLimits } from "../output-limit.ts";
 import type { ProviderDialectName } from "../registry.ts";
+import type { StreamScanner } from "../sse/stream-scanner.ts";
 
 /**
  * A route whose answer is metered. One frame (gateway/metered) admits, holds, asks, charges and answers for all of them; what is
@@ -30,17 +32,34 @@ export interface MeteredRoute {
   readonly modelIsOptional?: true;
   /** How providers are asked, by the names that vendors give for it. */
   readonly formats: Readonly<Record<string, MeteredFormat>>;
+  /** How a stream of it is read; absent if it never streams. A stream that a client leaves is charged for what was produced. */
+  readonly streams?: MeteredStreams;
   /** Throws `invalid_request` for what the schema cannot express, or what cannot be charged. */
   check?(body: JsonObject, priced: PricedNames): void;
   /** Ids of tokens that have to become text, because one of the providers would take them for something else. */
   foreignTokens?(body: JsonObject, formats: readonly MeteredFormat[]): ForeignTokens | null;
-  demand(request: RouteBody, priced: PricedNames, estimatedInput: number): MeteredDemand;
+  demand(request: RouteBody, model: MeteredModel): MeteredDemand;
   /** Bodies for several calls, each with no more inputs than one may have. Absent if a request is never split. */
   split?(body: JsonObject, mostInputs: number): readonly JsonObject[];
   /** The texts of the input, for a count of their tokens. Absent if the input is never counted. */
   texts?(body: JsonObject): readonly string[];
   /** The end of an answer that is written here, with the usage that is charged. */
   writeEnd?(usage: Usage): string;
+}
+
+export interface MeteredStreams {
+  /** `hidesUsage`: the client has not asked for the usage that the gateway has asked for. */
+  createScanner(hidesUsage: boolean): StreamScanner;
+  /** Streams only report their usage where `stream_options` asks for it. */
+  readonly takesUsageOption?: true;
+}
+
+/** What a demand depends on beside the request. */
+export interface MeteredModel {
+  readonly priced: PricedNames;
+  /** A cheap estimate of all texts of the request, in tokens. */
+  readonly estimatedInput: number;
+  readonly limits: PublishedLimits;
 }
 
 /** A request's body, read as far as it is needed. */
@@ -137,4 +156,6 @@ export interface ReadMetered {
   /** Null if the provider has reported none. */
   readonly usage: ReportedUsage | null;
   readonly extras: ReportedExtras;
+  /** What the model wrote, for a count where no usage was reported; absent if it writes nothing. */
+  readonly produced?: string;
 }

@@ -102,9 +102,10 @@ export function googleField(name: string): BilledField | null {
 /** Whether a value of the field asks for anything. Where nothing has to be said to turn tools or agents on, `{}` does. */
 export function isAsked({ name, effect, off }: BilledField, value: Json | undefined): boolean {
   if (value === undefined || value === null || value === false || value === "" || value === 0) return false;
+  // The texts or tokens of a completion, not a template.
+  if (name === "prompt" && !isObject(value)) return Array.isArray(value) && value.some(isObject);
   if (Array.isArray(value)) return value.length > 0;
-  // The text of a completion, not a template.
-  if (!isObject(value)) return name !== "prompt";
+  if (!isObject(value)) return true;
   if (off !== undefined && value[off[0]] === off[1]) return false;
   return effect === "tool" || effect === "agents" || Object.keys(value).length > 0;
 }

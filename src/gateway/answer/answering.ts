@@ -1,5 +1,6 @@
 import type { ReportedExtras } from "../../base/extra-usage.ts";
 import { type ReportedUsage, totalTokens } from "../../base/usage.ts";
+import type { InputEstimate } from "../../catalog/estimate.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import type { Opened } from "../../upstream/upstream.ts";
 import type { Attempt } from "../attempt/attempt.ts";
@@ -8,16 +9,26 @@ import type { Bill } from "../charge/bill.ts";
 import { usedExtras } from "../charge/extras.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
+import type { ClientRequest } from "../request/request.ts";
 
-/** A provider that has begun to answer, and all that it takes to deliver the answer. */
-export interface Answering {
+/** A provider that has begun to answer, and all that it takes to deliver a stream of it. */
+export interface Delivery {
   readonly gateway: Gateway;
   readonly exchange: Exchange;
   readonly key: KeyRecord;
-  readonly generation: Generation;
-  readonly attempt: Attempt;
+  readonly generation: {
+    readonly request: Pick<ClientRequest, "bytes" | "mayStore">;
+    readonly estimatedInput: Pick<InputEstimate, "tokens">;
+  };
+  readonly attempt: Pick<Attempt, "translation">;
   readonly opened: Opened;
   readonly bill: Bill;
+}
+
+/** The same of a generation. */
+export interface Answering extends Delivery {
+  readonly generation: Generation;
+  readonly attempt: Attempt;
 }
 
 /** What the gateway learns from an answer beside its content. */
@@ -32,7 +43,7 @@ export interface AnswerFacts {
 }
 
 /** Stores the ids the client knows now, and what is charged beside tokens. Call it before settling. */
-export function recordFacts(answering: Answering, facts: AnswerFacts): void {
+export function recordFacts(answering: Delivery, facts: AnswerFacts): void {
   const { gateway, exchange, key, generation, attempt, opened, bill } = answering;
   const tokens = facts.usage === null ? bill.held.input : totalTokens(facts.usage);
   const giver = { provider: opened.deployment.provider.settings.name, credential: opened.credential };

@@ -22,6 +22,8 @@ export interface PassthroughCall {
   readonly model: string;
   readonly atSeconds: number;
   readonly isThreaded?: boolean;
+  /** Of events that are not the dialect's own. */
+  readonly scanner?: StreamScanner;
 }
 
 const nothing = new Uint8Array(0);
@@ -57,7 +59,7 @@ export class PassthroughRelayer implements StreamRelayer {
     this.#dialect = clientDialect(call.dialect);
     const { passthrough } = providerDialect(call.dialect);
     assert(passthrough !== null, `what is spoken in ${call.dialect} can pass through`);
-    this.#scanner = passthrough.createScanner(call);
+    this.#scanner = call.scanner ?? passthrough.createScanner(call);
   }
 
   push(chunk: Uint8Array): Piece {

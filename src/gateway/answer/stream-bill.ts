@@ -2,7 +2,7 @@ import { noUsage, totalTokens } from "../../base/usage.ts";
 import type { Evidence } from "../charge/bill.ts";
 import { usedExtras } from "../charge/extras.ts";
 import { Produced } from "../charge/produced.ts";
-import { type Answering, recordFacts } from "./answering.ts";
+import { type Delivery, recordFacts } from "./answering.ts";
 import type { StreamRelayer } from "./stream-relayer.ts";
 
 /** How often what was produced is journaled while a stream runs. */
@@ -18,12 +18,12 @@ export function hasCharge({ started, partialUsage }: StreamRelayer): boolean {
 
 /** What a stream costs, as far as it has come. */
 export class StreamBill {
-  readonly #answering: Answering;
+  readonly #answering: Delivery;
   readonly #relayer: StreamRelayer;
   readonly #produced = new Produced();
   #lastProgressMs = Number.NEGATIVE_INFINITY;
 
-  constructor(answering: Answering, relayer: StreamRelayer) {
+  constructor(answering: Delivery, relayer: StreamRelayer) {
     this.#answering = answering;
     this.#relayer = relayer;
   }

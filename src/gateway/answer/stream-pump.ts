@@ -9,7 +9,7 @@ import { endExchange } from "../end-exchange.ts";
 import type { Exchange } from "../exchange.ts";
 import { costComment } from "../headers.ts";
 import { largeTurns } from "../large/large-turns.ts";
-import { type Answering, recordFacts, streamHeaders } from "./answering.ts";
+import { type Delivery, recordFacts, streamHeaders } from "./answering.ts";
 import { ClientStream } from "./client-stream.ts";
 import { LeftStream } from "./left-stream.ts";
 import { MissingEndDetector } from "./missing-end-detector.ts";
@@ -28,7 +28,7 @@ const mostBytesPerTurn = 32 * 1024;
  * leaving (upstream stopped, or read to its usage, and settled for what was produced).
  */
 export class StreamPump implements Guarded, Interruptible {
-  readonly #answering: Answering;
+  readonly #answering: Delivery;
   readonly #relayer: StreamRelayer;
   readonly #opened: Opened;
   readonly #exchange: Exchange;
@@ -54,7 +54,7 @@ export class StreamPump implements Guarded, Interruptible {
   readonly #missingEnd: MissingEndDetector;
   #trailingUntilMs = Number.POSITIVE_INFINITY;
 
-  constructor(answering: Answering, relayer: StreamRelayer) {
+  constructor(answering: Delivery, relayer: StreamRelayer) {
     const { gateway, exchange, opened } = answering;
     this.#answering = answering;
     this.#relayer = relayer;

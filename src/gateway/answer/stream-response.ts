@@ -1,5 +1,5 @@
 import { commonHeaders } from "../headers.ts";
-import { type Answering, streamHeaders } from "./answering.ts";
+import { type Answering, type Delivery, streamHeaders } from "./answering.ts";
 import { PassthroughRelayer } from "./passthrough-relayer.ts";
 import { StreamPump } from "./stream-pump.ts";
 import type { StreamRelayer } from "./stream-relayer.ts";
@@ -7,11 +7,15 @@ import { TranslatedRelayer } from "./translated-relayer.ts";
 
 /** Begins a stream. From here on its pump settles the bill and ends the exchange. */
 export function streamResponse(answering: Answering): Response {
+  return relayStream(answering, relayerOf(answering));
+}
+
+export function relayStream(answering: Delivery, relayer: StreamRelayer): Response {
   const { gateway, exchange, opened } = answering;
   // The gateway is shutting down, and can still say so with a status.
   if (exchange.endedBy !== null) throw exchange.endedBy;
   if (exchange.claim !== null) exchange.recorder = gateway.claims.record(exchange.claim);
-  const pump = new StreamPump(answering, relayerOf(answering));
+  const pump = new StreamPump(answering, relayer);
   const response = new Response(pump.stream(), {
     headers: { ...opened.headers, ...commonHeaders(exchange), ...streamHeaders },
   });

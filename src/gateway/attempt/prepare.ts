@@ -12,6 +12,7 @@ import { type BodyVendor, bodyVendorOf } from "../../vendors/adapt-body.ts";
 import { vendorOf } from "../../vendors/registry.ts";
 import type { JobOwner } from "../large/jobs.ts";
 import type { LargeBodies } from "../large/large-bodies.ts";
+import type { ClientRequest } from "../request/request.ts";
 import {
   type Attempt,
   PassingAttempt,
@@ -107,15 +108,19 @@ function wantedChanges(
   return asking === null ? renamed : { ...renamed, ...asking };
 }
 
+interface AskingRequest {
+  readonly request: Pick<ClientRequest, "stream" | "truncated">;
+}
+
 /** What a client asks of a provider that refuses the question, and reports the usage of its streams anyway. */
-function withoutUsageOption({ request }: PreparableRequest, { provider }: Deployment): BodyChanges | null {
+export function withoutUsageOption({ request }: AskingRequest, { provider }: Deployment): BodyChanges | null {
   const isRefused = !provider.settings.streamUsage && request.truncated["stream_options"] !== undefined;
   return isRefused ? { stream_options: undefined } : null;
 }
 
 /** The change that makes a provider report a stream's usage; null if the client asks for it itself. */
-function askingForUsage(
-  { request }: PreparableRequest,
+export function askingForUsage(
+  { request }: AskingRequest,
   deployment: Deployment,
   dialect: SharedDialectName,
 ): BodyChanges | null {

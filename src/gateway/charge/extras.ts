@@ -10,6 +10,8 @@ import type { Withheld } from "./asked-tools.ts";
 export interface AskedExtras {
   /** What the hold has to cover; audio tokens are 1 where there may be any. */
   readonly most: ExtraUsage;
+  /** What a metered request is charged for, unless the provider reports another amount; missing for nothing. */
+  readonly units?: Quantities;
   /** What is used in any case. */
   readonly least: ToolCalls;
   /** By the field that asks for it. */
@@ -58,7 +60,7 @@ export function usedExtras(
   const believed = believedCalls(reported?.calls ?? noCalls, asked?.most.calls ?? noCalls);
   const calls = withLeast(believed, asked?.least ?? noCalls);
   const { audioInputTokens = 0, audioOutputTokens = 0 } = reported ?? {};
-  const metered = meteredExtras(reported ?? nothingReported, asked?.most.units ?? {});
+  const metered = meteredExtras(reported ?? nothingReported, asked);
   const isNothing = tiers.length === 0 && calls === noCalls && audioInputTokens + audioOutputTokens === 0;
   return isNothing && metered === null
     ? null
@@ -66,13 +68,15 @@ export function usedExtras(
 }
 
 /** What only metered routes report; null for nothing. */
-function meteredExtras(reported: ReportedExtras, held: Quantities): Partial<ExtraUsage> | null {
-  const { imageInputTokens, imageOutputTokens, units } = reported;
+function meteredExtras(reported: ReportedExtras, asked: AskedExtras | null): Partial<ExtraUsage> | null {
+  const { imageInputTokens, imageOutputTokens, units = asked?.units } = reported;
   if (imageInputTokens === undefined && imageOutputTokens === undefined && units === undefined) return null;
   return {
     ...(imageInputTokens === undefined ? {} : { imageInputTokens }),
     ...(imageOutputTokens === undefined ? {} : { imageOutputTokens }),
-    ...(units === undefined ? {} : { units: believedUnits(units, held) }),
+    ...(units === undefined
+      ? {}
+      : { units: believedUnits({ ...asked?.units, ...units }, asked?.most.units ?? {}) }),
   };
 }
 

@@ -1,10 +1,8 @@
 import { GatewayError } from "../../base/errors.ts";
-import type { ReportedExtras } from "../../base/extra-usage.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { releaseBytes } from "../../base/release.ts";
-import { noUsage, type ReportedUsage } from "../../base/usage.ts";
+import { noUsage } from "../../base/usage.ts";
 import { isBilled } from "../../dialects/errors/failure.ts";
-import type { MeteredDemand } from "../../dialects/metered/route.ts";
 import { jsonHeaders } from "../answer/answering.ts";
 import type { Evidence } from "../charge/bill.ts";
 import { usedExtras } from "../charge/extras.ts";
@@ -12,54 +10,57 @@ import { Produced } from "../charge/produced.ts";
 import { addCostHeaders, addHeaders, addMissingHeaders, commonHeaders } from "../headers.ts";
 import { largeBodyBytes } from "../large/is-large.ts";
 import { largeTurns } from "../large/large-turns.ts";
-import { type Answered, askForParts } from "./ask.ts";
+import { type Answered, askForParts, type BegunCall, wholeOf } from "./ask.ts";
 import type { MeteredAsking } from "./asking.ts";
-import { type MeteredBody, readAnswers } from "./read-answers.ts";
+import { type FoundAnswer, type MeteredBody, readAnswers } from "./read-answers.ts";
 
 /** Asks a provider, charges for its answer, and passes it on. */
 export async function answerMetered(asking: MeteredAsking): Promise<Response> {
-  const { exchange } = asking;
+  const { exchange, route, request, mostInputs } = asking;
   if (exchange.endedBy !== null) throw exchange.endedBy;
-  const answered = await askOrChargeFailure(asking);
+  const isSplit = route.split !== undefined && Number.isFinite(mostInputs);
+  const bodies = isSplit ? route.split?.(request.body, mostInputs) : undefined;
+  const asked = askForParts(asking, bodies ?? [request.truncated]);
+  return deliver(asking, await asked.catch((error) => chargeFailure(asking, error)));
+}
+
+/** For a provider that was asked for a stream, and does not stream. */
+export async function answerWhole(asking: MeteredAsking, begun: BegunCall): Promise<Response> {
+  return deliver(asking, await wholeOf(begun, asking.request.truncated));
+}
+
+async function deliver(asking: MeteredAsking, answered: Answered): Promise<Response> {
+  const { exchange } = asking;
   exchange.answeredBy(answered.opened);
   exchange.dropped = answered.dropped;
   if (answered.failure !== null) return chargeParts(asking, answered);
   const found = await readAnswers(asking, answered);
-  exchange.extras = usedExtras(exchange, withCertain(found.extras, asking.demand));
-  const evidence = evidenceOf(asking, found.usage, () => [asking.request.body]);
+  if (exchange.hasClientLeft && !exchange.outlivesClient && exchange.claim === null) throw clientLeft();
+  exchange.extras = usedExtras(exchange, found.extras);
+  const evidence = evidenceOf(asking, found, () => [asking.request.body]);
   const estimated = await asking.bill.estimated(evidence);
   const body = found.bodyWith(estimated ?? found.usage ?? noUsage);
   await settle(asking, evidence, body);
   if (body.length >= largeBodyBytes) await largeTurns.turn();
   // It is charged, and kept for a retry with the same idempotency key.
-  if (exchange.hasClientLeft) {
-    throw new GatewayError("invalid_request", "The client left before its answer came.");
-  }
+  if (exchange.hasClientLeft && exchange.outlivesClient) throw clientLeft();
   return respond(asking, answered, body);
 }
 
-/** A provider that fails and says what it has used is paid for it. */
-async function askOrChargeFailure(asking: MeteredAsking): Promise<Answered> {
-  const { exchange, bill, route, request, mostInputs } = asking;
-  const isSplit = route.split !== undefined && Number.isFinite(mostInputs);
-  try {
-    return await askForParts(
-      asking,
-      (isSplit && route.split?.(request.body, mostInputs)) || [request.truncated],
-    );
-  } catch (error) {
-    if (isBilled(error)) {
-      exchange.brokenBy = error;
-      exchange.extras = usedExtras(exchange, error.extras);
-      await bill.settle(
-        "failed",
-        evidenceOf(asking, error.usage ?? noUsage, () => []),
-        error.status,
-        null,
-      );
-    }
-    throw error;
+function clientLeft(): GatewayError {
+  return new GatewayError("invalid_request", "The client left before its answer came.");
+}
+
+/** A provider that fails and says what it has used is paid for it. Rejects with the failure. */
+export async function chargeFailure(asking: MeteredAsking, error: unknown): Promise<never> {
+  const { exchange, bill } = asking;
+  if (isBilled(error)) {
+    exchange.brokenBy = error;
+    exchange.extras = usedExtras(exchange, error.extras);
+    const evidence = evidenceOf(asking, { usage: error.usage ?? noUsage }, () => []);
+    await bill.settle("failed", evidence, error.status, null);
   }
+  throw error;
 }
 
 /** One part has failed, so the client gets no answer. The others are charged: their providers have been asked, and bill them. */
@@ -68,33 +69,33 @@ async function chargeParts(asking: MeteredAsking, answered: Answered): Promise<n
   const error = new GatewayError("upstream_error", "The provider failed with a part of the request.", {
     cause: answered.failure,
   });
-  const { usage, extras } = await readAnswers(asking, answered);
+  const found = await readAnswers(asking, answered);
   exchange.brokenBy = error;
-  exchange.extras = usedExtras(exchange, extras);
+  exchange.extras = usedExtras(exchange, found.extras);
   await bill.settle(
     "failed",
-    evidenceOf(asking, usage, () => answered.parts),
+    evidenceOf(asking, found, () => answered.parts),
     error.status,
     null,
   );
   throw error;
 }
 
-function withCertain(extras: ReportedExtras, { certain }: MeteredDemand): ReportedExtras {
-  return { ...extras, units: { ...certain, ...extras.units } };
-}
-
 /** `counted`: the bodies whose texts are counted where the provider has not reported their tokens. */
 function evidenceOf(
   { gateway, route, request, demand }: MeteredAsking,
-  usage: ReportedUsage | null,
+  { usage, produced = "" }: Pick<FoundAnswer, "usage" | "produced">,
   counted: () => readonly JsonObject[],
 ): Evidence {
   return {
     // What is not counted in tokens has none.
     usage: usage ?? (demand.isInTokens ? null : noUsage),
     partialUsage: null,
-    produced: () => new Produced(),
+    produced: () => {
+      const text = new Produced();
+      text.add(produced);
+      return text;
+    },
     requestBytes: request.bytes,
     countInput: () => gateway.tokens.text(counted().flatMap((body) => route.texts?.(body) ?? [])),
   };
@@ -108,7 +109,8 @@ async function settle(asking: MeteredAsking, evidence: Evidence, body: MeteredBo
   exchange.recorder = recorder;
   recorder?.append(typeof body === "string" ? Buffer.from(body) : body);
   const stored = recorder?.finish({ status: 200, headers: jsonHeaders }) ?? null;
-  await bill.settle(exchange.hasClientLeft ? "cancelled" : "completed", evidence, 200, stored);
+  const isCancelled = exchange.hasClientLeft && exchange.outlivesClient;
+  await bill.settle(isCancelled ? "cancelled" : "completed", evidence, 200, stored);
 }
 
 function respond(

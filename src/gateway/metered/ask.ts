@@ -24,56 +24,67 @@ export interface Answered {
   readonly failure: unknown;
 }
 
+/** A call that was answered, or has begun to be. */
+export interface BegunCall {
+  readonly call: MeteredCall;
+  readonly opened: Opened;
+}
+
+/** `part` is null for the whole request, and `pinned` for any deployment. */
+export async function openCall(
+  parts: MeteredCallParts,
+  part: JsonObject | null,
+  pinned: Deployment | null,
+): Promise<BegunCall> {
+  const call = new MeteredCall(parts, part, pinned);
+  return { call, opened: await parts.exchange.configured.upstream.open(call) };
+}
+
 /**
  * Asks for all parts of a request. The first one chooses the deployment: vectors of two models cannot be compared. The others follow
  * a few at a time. After a failure none is begun, and those under way run to their end, since they are billed. Rejects if the
  * first one fails.
  */
 export async function askForParts(parts: MeteredCallParts, bodies: readonly JsonObject[]): Promise<Answered> {
-  const isWhole = bodies.length === 1;
-  const first = await ask(parts, isWhole ? null : (bodies[0] ?? null), null);
-  const answers: (MeteredAnswer | undefined)[] = [first.answer];
-  const dropped = new Set(first.call.dropped);
+  const first = await openCall(parts, bodies.length === 1 ? null : (bodies[0] ?? null), null);
+  const answers: (MeteredAnswer | undefined)[] = [await readAnswer(first.opened)];
   let failure: unknown = null;
   let next = 1;
   const work = async () => {
     while (next < bodies.length && failure === null) {
       const place = next++;
       try {
-        const { answer } = await ask(parts, bodies[place] ?? null, first.opened.deployment);
-        answers[place] = answer;
+        const { opened } = await openCall(parts, bodies[place] ?? null, first.opened.deployment);
+        answers[place] = await readAnswer(opened);
       } catch (error) {
         failure ??= error;
       }
     }
   };
   await Promise.all(Array.from({ length: Math.min(mostAtOnce, bodies.length - 1) }, work));
-  const { chosen } = first.call;
-  assert(chosen !== null, "a provider has answered without an attempt");
-  const given = answers.flatMap((answer, place) => (answer === undefined ? [] : [{ answer, place }]));
+  const answered = answers.flatMap((answer, place) =>
+    answer === undefined ? [] : [{ answer, part: bodies[place] ?? {} }],
+  );
   return {
-    opened: first.opened,
-    chosen,
-    dropped: [...dropped],
-    answers: given.map(({ answer }) => answer),
-    parts: given.map(({ place }) => bodies[place] ?? {}),
+    ...factsOf(first),
+    answers: answered.map(({ answer }) => answer),
+    parts: answered.map(({ part }) => part),
     failure,
   };
 }
 
-interface AskedPart {
-  readonly call: MeteredCall;
-  readonly opened: Opened;
-  readonly answer: MeteredAnswer;
+/** A whole answer to one call. */
+export async function wholeOf(begun: BegunCall, body: JsonObject): Promise<Answered> {
+  return { ...factsOf(begun), answers: [await readAnswer(begun.opened)], parts: [body], failure: null };
 }
 
-async function ask(
-  parts: MeteredCallParts,
-  body: JsonObject | null,
-  pinned: Deployment | null,
-): Promise<AskedPart> {
-  const call = new MeteredCall(parts, body, pinned);
-  const opened = await parts.exchange.configured.upstream.open(call);
+function factsOf({ call, opened }: BegunCall): Pick<Answered, "opened" | "chosen" | "dropped"> {
+  const { chosen, dropped } = call;
+  assert(chosen !== null, "a provider has answered without an attempt");
+  return { opened, chosen, dropped: [...dropped] };
+}
+
+async function readAnswer(opened: Opened): Promise<MeteredAnswer> {
   if (opened.streaming) {
     opened.finished("failed");
     throw malformedAnswer("it is a stream");
@@ -81,11 +92,11 @@ async function ask(
   const { whole } = opened;
   const bytes = whole.bytes >= largeBodyBytes ? await joinShared(whole) : opened.bytes();
   opened.finished("completed");
-  return { call, opened, answer: { bytes, countedInput: countedInput(opened) } };
+  return { bytes, countedInput: countedInput(opened) };
 }
 
 /** Bedrock's. */
-function countedInput(opened: Opened): number | null {
-  const text = opened.head?.get("x-amzn-bedrock-input-token-count") ?? null;
+function countedInput({ head }: Opened): number | null {
+  const text = head?.get("x-amzn-bedrock-input-token-count") ?? null;
   return text !== null && /^\d{1,10}$/.test(text) ? Number(text) : null;
 }

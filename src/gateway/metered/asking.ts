@@ -1,3 +1,4 @@
+import type { InputEstimate } from "../../catalog/estimate.ts";
 import type { MeteredRouteName } from "../../dialects/metered/registry.ts";
 import type { MeteredDemand } from "../../dialects/metered/route.ts";
 import type { KeyRecord } from "../../store/store.ts";
@@ -14,4 +15,5 @@ export interface MeteredAsking extends MeteredCallParts {
   /** The most inputs that all deployments take in one call. */
   readonly mostInputs: number;
   readonly demand: MeteredDemand;
+  readonly estimatedInput: InputEstimate;
 }

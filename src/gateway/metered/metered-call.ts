@@ -4,11 +4,12 @@ import { invalidRequest } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { traceHeaders } from "../../base/trace-context.ts";
 import type { ModelSettings } from "../../config/settings.ts";
-import { patchBody, patchMembers } from "../../dialects/json/patch.ts";
+import { type BodyChanges, patchBody, patchMembers } from "../../dialects/json/patch.ts";
 import type { MeteredRoute } from "../../dialects/metered/route.ts";
 import { clientDialect } from "../../dialects/registry.ts";
 import type { Deployment, GenerationPlan } from "../../upstream/upstream.ts";
 import type { Prepared } from "../../vendors/provider.ts";
+import { askingForUsage, withoutUsageOption } from "../attempt/prepare.ts";
 import type { Exchange } from "../exchange.ts";
 import type { ClientRequest } from "../request/request.ts";
 import { type ChosenFormat, formatFor } from "./destination.ts";
@@ -35,12 +36,14 @@ export class MeteredCall implements GenerationPlan {
   readonly keyId: string;
   /** Its errors have OpenAI's form. */
   readonly clientDialect = "chat";
-  readonly stream = false;
+  readonly stream: boolean;
   readonly deadlineMs: number;
   readonly requestId: string;
   /** How the last attempt was made. */
   chosen: ChosenFormat | null = null;
   readonly dropped = new Set<string>();
+  /** The last attempt asked for usage that the client has not asked for. */
+  hidesUsage = false;
   readonly #parts: MeteredCallParts;
   /** The body of this part; null if it is the whole request. */
   readonly #part: JsonObject | null;
@@ -55,6 +58,7 @@ export class MeteredCall implements GenerationPlan {
     this.scope = pinned?.provider.settings.name ?? parts.scope;
     this.credential = parts.credential;
     this.keyId = parts.keyId;
+    this.stream = parts.exchange.stream;
     this.deadlineMs = parts.exchange.deadlineMs;
     this.requestId = parts.exchange.id;
   }
@@ -94,14 +98,14 @@ export class MeteredCall implements GenerationPlan {
       purpose: "metered",
       method: format.method(target),
       model: deployment.upstreamModel,
-      stream: false,
-      body: this.#bodyFor(chosen),
+      stream: this.stream,
+      body: this.#bodyFor(chosen, deployment),
       headers: clientDialect(this.clientDialect).forwardHeaders(exchange.call.request.headers),
       trace: exchange.trace === null ? null : traceHeaders(exchange.trace),
     };
   }
 
-  #bodyFor({ format, target }: ChosenFormat): Uint8Array | string {
+  #bodyFor({ format, target }: ChosenFormat, deployment: Deployment): Uint8Array | string {
     const { request } = this.#parts;
     if (format.write !== undefined) {
       if (request.bytes.length > mostWrittenBytes) {
@@ -112,6 +116,16 @@ export class MeteredCall implements GenerationPlan {
     const { model } = target;
     const changes = format.changes?.(request.truncated, target);
     if (changes !== undefined) return patchMembers(request.bytes, { ...changes, model });
-    return patchBody(request.bytes, request.spans, { ...request.nullRemovals, model });
+    const usageOption = this.#usageOption(deployment);
+    return patchBody(request.bytes, request.spans, { ...request.nullRemovals, model, ...usageOption });
+  }
+
+  /** What makes a stream report its usage, which is hidden from a client that has not asked for it. */
+  #usageOption(deployment: Deployment): BodyChanges | null {
+    const { route } = this.#parts;
+    if (route.streams?.takesUsageOption !== true) return null;
+    const asking = askingForUsage(this.#parts, deployment, "chat");
+    this.hidesUsage = asking !== null;
+    return asking ?? withoutUsageOption(this.#parts, deployment);
   }
 }

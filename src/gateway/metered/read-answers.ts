@@ -10,7 +10,7 @@ import type { MeteredAsking } from "./asking.ts";
 export type MeteredBody = Uint8Array | string;
 
 /** What was used, and the answer once its usage is known. */
-export interface FoundAnswer extends Pick<ReadMetered, "usage" | "extras"> {
+export interface FoundAnswer extends Omit<ReadMetered, "written"> {
   bodyWith(usage: Usage): MeteredBody;
 }
 

@@ -5,7 +5,7 @@ import type { ModelSettings } from "../../config/settings.ts";
 import { type MeteredRouteName, meteredRoute } from "../../dialects/metered/registry.ts";
 import type { MeteredDemand, MeteredFormat, MeteredRoute } from "../../dialects/metered/route.ts";
 import type { KeyRecord } from "../../store/store.ts";
-import { admit } from "../admission/admit.ts";
+import { admit, refuseLeaving } from "../admission/admit.ts";
 import { askedExtras } from "../charge/asked-extras.ts";
 import { nothingWithheld } from "../charge/asked-tools.ts";
 import { charged } from "../charge/charged.ts";
@@ -24,10 +24,11 @@ import {
 } from "../request/request.ts";
 import { answerMetered } from "./answer.ts";
 import { formatsToward, pricesToward } from "./destination.ts";
+import { streamMetered } from "./stream.ts";
 
 /**
- * A metered request, from top to bottom, in the order of a generation. Its answer is whole, so a client that leaves does not end
- * it: the provider bills it anyway, and the client's retry finds it under its idempotency key.
+ * A metered request, from top to bottom, in the order of a generation. Where its answer is always whole, a client that leaves does not
+ * end it: the provider bills it anyway, and the client's retry finds it under its idempotency key.
  */
 export async function serveMetered(
   gateway: Gateway,
@@ -40,8 +41,10 @@ export async function serveMetered(
   const key = await admit(gateway, exchange);
   const sent = await readRequest(gateway, exchange, key, name);
   call.keepWaiting();
-  exchange.outlivesClient = true;
+  exchange.stream = route.streams !== undefined && sent.stream;
+  exchange.outlivesClient = route.streams === undefined;
   const idempotencyKey = idempotencyKeyOf(call);
+  if (!exchange.stream && !exchange.outlivesClient) refuseLeaving(gateway, key);
 
   const model = modelFor(exchange, key, sent, route);
   refuseForbidden(configured, key, model);
@@ -58,7 +61,8 @@ export async function serveMetered(
   const priced = pricesToward(destination);
   route.check?.(sent.truncated, priced);
   const request = await withoutForeignTokens(gateway, exchange, name, sent, formats);
-  const demand = route.demand(request, priced, request.estimateInput().tokens);
+  const estimatedInput = request.estimateInput();
+  const demand = route.demand(request, { priced, limits: model, estimatedInput: estimatedInput.tokens });
   refuseUncounted(key, model, route, demand);
   exchange.askedExtras = askedFor(demand, askedExtras(request, { ...continuing, scope }));
 
@@ -77,9 +81,11 @@ export async function serveMetered(
     canBeCounted: demand.canBeCounted,
     countInput,
   };
-  const keyId = key.id;
-  const asking = { route, name, exchange, model, keyId, scope, credential, request, mostInputs, demand };
-  return charged(gateway, exchange, wanted, (bill) => answerMetered({ gateway, key, bill, ...asking }));
+  const parts = { route, exchange, model, keyId: key.id, scope, credential, request };
+  const asking = { gateway, key, name, mostInputs, demand, estimatedInput, ...parts };
+  return charged(gateway, exchange, wanted, (bill) =>
+    exchange.stream ? streamMetered({ bill, ...asking }) : answerMetered({ bill, ...asking }),
+  );
 }
 
 /** Routes that need no name are served by the first model of the key that serves them. */
@@ -132,10 +138,10 @@ function refuseUncounted(
 }
 
 /** An input of many texts may be above the model's window, as a request of several runs is. */
-function askedFor({ most }: MeteredDemand, extras: AskedExtras | null): AskedExtras {
+function askedFor({ most, certain: units }: MeteredDemand, extras: AskedExtras | null): AskedExtras {
   const asked = extras ?? nothingAsked;
   const { tiers: _, ...metered } = most;
-  return { ...asked, most: { ...asked.most, ...metered }, mayRepeat: true };
+  return { ...asked, most: { ...asked.most, ...metered }, units, mayRepeat: true };
 }
 
 const nothingAsked: AskedExtras = {

@@ -49,7 +49,7 @@ describe.each(Object.entries(meteredCases))("%s", (name, route: MeteredCase) => 
     const response = await ask(await world.creditCaller(1));
     const [step] = route.answer.steps;
     expect(await response.text()).toBe(String(step !== undefined && "write" in step ? step.write : ""));
-    expect(world.provider.requests[0]?.body).toMatchObject({ model: "first-upstream" });
+    expect(world.provider.requests[0]?.body).toMatchObject({ model: `first-${name}` });
   });
 
   test("are charged under the model's id where an alias was asked for", async () => {
@@ -75,16 +75,22 @@ describe.each(Object.entries(meteredCases))("%s", (name, route: MeteredCase) => 
     expect((await ask(caller)).status).toBe(200);
   });
 
-  test("run to their end when the client leaves, are charged without a record, and are kept for its retry", async () => {
-    const caller = await world.creditCaller(1);
+  const leave = async (caller: Caller, headers: object) => {
     const { answer, release } = held(route.answer);
     world.provider.script(answer);
     const leaving = new AbortController();
-    const headers = { "idempotency-key": "left" };
     const asked = ask(caller, headers, undefined, leaving.signal).catch((error: unknown) => error);
     const request = await world.provider.nextRequest();
     leaving.abort();
     await asked;
+    return { request, release };
+  };
+
+  test("run to their end when the client leaves, are charged without a record, and are kept for its retry", async () => {
+    if (route.isCancelled === true) return;
+    const caller = await world.creditCaller(1);
+    const headers = { "idempotency-key": "left" };
+    const { request, release } = await leave(caller, headers);
     await waitFor(() => world.gateway.ongoing.size === 1, "the exchange to be under way");
     release();
     await request.over;
@@ -97,6 +103,15 @@ describe.each(Object.entries(meteredCases))("%s", (name, route: MeteredCase) => 
     expect(again.headers.get("idempotent-replayed")).toBe("true");
     expect(await again.text()).not.toBe("");
     expect(world.provider.requests).toHaveLength(1);
+  });
+
+  test("that are generated end when the client leaves, and cost nothing", async () => {
+    if (route.isCancelled !== true) return;
+    const caller = await world.creditCaller(1);
+    const { request } = await leave(caller, {});
+    await request.over;
+    expect(request.abortedAtMs).not.toBeNull();
+    expect(await world.chargesOf(caller)).toEqual([]);
   });
 
   test("are free when they are repeated, byte by byte", async () => {

@@ -15,6 +15,10 @@ export interface MeteredCase {
   readonly units: string | null;
   /** TOML of the model's price. */
   readonly price: string;
+  /** What the model serves, if that has another name than the case. */
+  readonly use?: string;
+  /** A client that leaves a whole answer ends it, as it does a generation. */
+  readonly isCancelled?: true;
 }
 
 /** A new route adds a line here, and everything that holds for all of them is tested for it. */
@@ -58,6 +62,22 @@ export const meteredCases: Readonly<Record<string, MeteredCase>> = {
     units: "search_units=3",
     price: "{ search_units = 2.0 }",
   },
+  completions: {
+    path: "/v1/completions",
+    body: { prompt: [[1, 2, 3]], max_tokens: 10 },
+    answer: json({
+      id: "cmpl-1",
+      object: "text_completion",
+      choices: [{ index: 0, text: "go on", finish_reason: "stop" }],
+      usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
+    }),
+    cost: 0.000007,
+    hold: 0.000023,
+    tokens: 5,
+    units: null,
+    price: "{ input = 1.0, output = 2.0 }",
+    isCancelled: true,
+  },
   moderations: {
     path: "/v1/moderations",
     body: { input: "is this harmful?" },
@@ -74,15 +94,15 @@ export const meteredCases: Readonly<Record<string, MeteredCase>> = {
 export function meteredModels(): string {
   return Object.entries(meteredCases)
     .map(
-      ([name, { price }]) => `
+      ([name, { price, use = name }]) => `
 [[models]]
 id = "${name}-model"
 aliases = ["${name}-alias"]
-serves = ["${name}"]
+serves = ["${use}"]
 price = ${price}
 deployments = [
-  { provider = "openai", upstream_model = "first-upstream", priority = 1 },
-  { provider = "local", upstream_model = "second-upstream", priority = 2 },
+  { provider = "openai", upstream_model = "first-${name}", priority = 1 },
+  { provider = "local", upstream_model = "second-${name}", priority = 2 },
 ]
 `,
     )

@@ -42,7 +42,7 @@ export const embeddings: MeteredRoute = {
     if (ids.length === 0 || formats.every(({ takesTokenIds }) => takesTokenIds)) return null;
     return { ids, withTexts: (texts) => ({ ...body, input: [...texts] }) };
   },
-  demand(request, priced, estimatedInput) {
+  demand(request, { priced, estimatedInput }) {
     const ids = tokenIdsOf(request.truncated);
     const characters = priced.has("characters") ? countCharacters(textsOf(request.body)) : 0;
     const certain = { requests: 1, characters };

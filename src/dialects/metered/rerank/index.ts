@@ -43,7 +43,7 @@ export const rerank: MeteredRoute = {
       read: ([answer]) => writeRanking(answer),
     },
   },
-  demand(request, priced, estimatedInput) {
+  demand(request, { priced, estimatedInput }) {
     const { truncated } = request;
     const count = Array.isArray(truncated["documents"]) ? truncated["documents"].length : 0;
     const isBySearch = priced.has("search_units");

@@ -1,7 +1,7 @@
 import type { ReportedExtras } from "../../../base/extra-usage.ts";
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import { FailedAnswer, reportedFailure } from "../../errors/failure.ts";
-import { objectOf, objectsOf } from "../../json/json-fields.ts";
+import { objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
 import { writtenText } from "../../produced.ts";
 import type { ScannerOptions } from "../../provider-dialect.ts";
 import { isDoneMark } from "../../sse/data-field.ts";
@@ -88,13 +88,14 @@ export class ChatScanner extends StreamScanner {
     return this.#choices.size > 0 && this.#choices.size === this.#finishedChoices.size;
   }
 
+  /** Completions have no deltas, but texts. */
   protected producedBy(chunk: JsonObject): string {
     let text = "";
     if (!Array.isArray(chunk["choices"])) return text;
     for (const choice of chunk["choices"]) {
       if (!isObject(choice)) continue;
       this.#noteFinish(choice);
-      text += writtenText(choice["delta"]);
+      text += writtenText(choice["delta"]) + (stringOf(choice["text"]) ?? "");
     }
     return text;
   }

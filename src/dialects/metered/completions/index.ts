@@ -1,0 +1,140 @@
+import { Type } from "@sinclair/typebox";
+import type { JsonObject } from "../../../base/json.ts";
+import { malformedAnswer } from "../../errors/failure.ts";
+import { parseAnswer } from "../../json/outline.ts";
+import { ChatScanner } from "../../openai-chat/provider/stream-scanner.ts";
+import { readUsage, usageOf } from "../../openai-chat/provider/usage-in.ts";
+import { choicesOf, refuseOverLimit } from "../../output-limit.ts";
+import { writtenText } from "../../produced.ts";
+import { anyObject, modelName, optional, positiveInteger, streamFlag } from "../../schema/fields.ts";
+import type {
+  MeteredAnswer,
+  MeteredDemand,
+  MeteredFormat,
+  MeteredModel,
+  MeteredRoute,
+  ReadMetered,
+} from "../route.ts";
+
+const tokens = Type.Array(Type.Integer({ minimum: 0 }), { minItems: 1 });
+
+const prompt = Type.Union(
+  [Type.String(), Type.Array(Type.String(), { minItems: 1 }), tokens, Type.Array(tokens, { minItems: 1 })],
+  { description: "A text, a list of texts, or the ids of their tokens." },
+);
+
+const shared = {
+  model: modelName,
+  suffix: optional(Type.String()),
+  stream: optional(streamFlag),
+  stream_options: optional(anyObject),
+};
+
+const completionRequest = Type.Object({
+  ...shared,
+  prompt: optional(prompt),
+  max_tokens: optional(positiveInteger({ description: "The most tokens of each answer.", default: 16 })),
+});
+
+const fimRequest = Type.Object({
+  ...shared,
+  prompt: Type.String(),
+  max_tokens: optional(positiveInteger({ description: "The most tokens of the answer." })),
+});
+
+const completionResponse = Type.Object({ id: Type.String(), choices: Type.Array(anyObject) });
+
+/** What OpenAI's API writes where a request does not say. */
+const usualMaxTokens = 16;
+
+/** The prompts of a valid request: texts, or ids of tokens. Without one the model begins a document. */
+function promptsOf({ prompt: asked }: JsonObject): readonly (string | readonly number[])[] {
+  if (asked == null) return [""];
+  if (!Array.isArray(asked)) return [asked as string];
+  return typeof asked[0] === "number" ? [asked as number[]] : (asked as (string | number[])[]);
+}
+
+/** Every prompt has as many answers as were asked for, and each of them may reach the limit. */
+function demandOf(body: JsonObject, { estimatedInput }: MeteredModel, maxTokens: number): MeteredDemand {
+  const prompts = promptsOf(body);
+  const ids = prompts.filter((one) => typeof one !== "string");
+  const count = ids.reduce((sum, { length }) => sum + length, 0);
+  return {
+    input: ids.length === 0 ? estimatedInput : count,
+    output: maxTokens * choicesOf(body) * prompts.length,
+    isInTokens: true,
+    canBeCounted: ids.length === 0,
+    most: {},
+    certain: {},
+  };
+}
+
+function textsOf(body: JsonObject): readonly string[] {
+  const { suffix } = body;
+  const texts = promptsOf(body).filter((one) => typeof one === "string");
+  return typeof suffix === "string" ? [...texts, suffix] : texts;
+}
+
+function formatAt(method: string): MeteredFormat {
+  return { dialect: "chat", method: () => method, pass: passAnswer };
+}
+
+function passAnswer(answer: MeteredAnswer): ReadMetered {
+  const body = parseAnswer(answer);
+  if (!Array.isArray(body["choices"])) throw malformedAnswer("it has no choices");
+  return {
+    written: null,
+    usage: readUsage(usageOf(body)),
+    extras: {},
+    produced: writtenText(body["choices"]),
+  };
+}
+
+const ofBoth = {
+  switchedBy: "completions",
+  use: "completions",
+  tracedAs: "text_completion",
+  prices: ["input", "output"],
+  streams: {
+    createScanner: (hideUsage: boolean) => new ChatScanner({ hideUsage, readsExtras: false }),
+    takesUsageOption: true,
+  },
+  texts: textsOf,
+} as const;
+
+/** The continuation of a text. Only providers of this very shape can write it. https://platform.openai.com/docs/api-reference/completions */
+export const completions: MeteredRoute = {
+  ...ofBoth,
+  paths: ["/v1/completions"],
+  operation: {
+    operationId: "createCompletion",
+    summary: "Continue a text",
+    request: "CompletionRequest",
+    response: "CompletionResponse",
+    events: "Lines `data: ` with a part of the answer each; the last is `data: [DONE]`.",
+    schemas: { CompletionRequest: completionRequest, CompletionResponse: completionResponse },
+  },
+  requestSchema: completionRequest,
+  formats: { openai: formatAt("completions") },
+  demand({ truncated }, model) {
+    const asked = { ...truncated, max_tokens: truncated["max_tokens"] ?? usualMaxTokens };
+    return demandOf(truncated, model, refuseOverLimit(asked, ["max_tokens"], model.limits));
+  },
+};
+
+/** What stands between a prompt and a suffix, in chat's shape. https://docs.mistral.ai/api/endpoint/fim */
+export const fimCompletions: MeteredRoute = {
+  ...ofBoth,
+  paths: ["/v1/fim/completions"],
+  operation: {
+    operationId: "createFimCompletion",
+    summary: "Fill in the middle of a text",
+    request: "FimCompletionRequest",
+    response: "CompletionResponse",
+    schemas: { FimCompletionRequest: fimRequest, CompletionResponse: completionResponse },
+  },
+  requestSchema: fimRequest,
+  formats: { openai: formatAt("fim/completions") },
+  demand: ({ truncated }, model) =>
+    demandOf(truncated, model, refuseOverLimit(truncated, ["max_tokens"], model.limits)),
+};

@@ -1,0 +1,149 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import type { JsonObject } from "../../../src/base/json.ts";
+import { json, sse } from "../../support/answers.ts";
+import { type Caller, World } from "../world.ts";
+
+const price = "{ input = 1.0, output = 2.0 }";
+const tail = `
+[providers.gemini]
+kind = "gemini"
+base_url = "PROVIDER_URL"
+api_key = "env:TEST_GEMINI_KEY"
+
+[[models]]
+id = "code"
+provider = "local"
+upstream_model = "coder"
+serves = ["completions"]
+max_output_tokens = 1000
+price = ${price}
+
+[[models]]
+id = "gemini-code"
+provider = "gemini"
+serves = ["completions"]
+price = ${price}
+`;
+
+let world: World;
+let caller: Caller;
+beforeAll(async () => {
+  world = await World.start({ tail });
+  caller = await world.creditCaller(100);
+});
+afterEach(() => world.provider.reset());
+afterAll(() => world[Symbol.asyncDispose]());
+
+const path = "/v1/completions";
+const ask = (body: JsonObject, by = caller, headers = {}, at = path) =>
+  world.ask(by, { path: at, body: { model: "code", ...body }, headers });
+
+const chunk = (text: string, finish: string | null = null) =>
+  `data: ${JSON.stringify({ id: "cmpl-1", object: "text_completion", choices: [{ index: 0, text, finish_reason: finish }] })}\n\n`;
+const usage = { prompt_tokens: 5, completion_tokens: 3, total_tokens: 8 };
+const usageChunk = `data: ${JSON.stringify({ id: "cmpl-1", choices: [], usage })}\n\n`;
+const done = "data: [DONE]\n\n";
+
+describe("the hold", () => {
+  const heldFor = (body: JsonObject) =>
+    world.heldFor({ path, body: { model: "code", prompt: [[1, 2]], ...body } });
+
+  test("has sixteen tokens of output where nothing was asked for", async () => {
+    expect(await heldFor({})).toBeCloseTo((2 * 1 + 16 * 2) / 1e6, 12);
+  });
+
+  test("has the limit for every prompt, and for the larger of `n` and `best_of`", async () => {
+    expect(await heldFor({ max_tokens: 100 })).toBeCloseTo((2 + 200) / 1e6, 12);
+    expect(await heldFor({ max_tokens: 100, prompt: [[1], [2], [3]] })).toBeCloseTo((3 + 600) / 1e6, 12);
+    expect(await heldFor({ max_tokens: 100, n: 2, best_of: 3 })).toBeCloseTo((2 + 600) / 1e6, 12);
+  });
+});
+
+test("more than the model produces is refused", async () => {
+  const response = await ask({ prompt: "a", max_tokens: 1001 });
+  expect(response.status).toBe(400);
+  expect(await response.json()).toMatchObject({ error: { param: "max_tokens" } });
+});
+
+test("a stream passes as it is, and the usage that the client did not ask for is hidden", async () => {
+  const stream = chunk("def ") + chunk("f()", "stop");
+  world.provider.script(sse(stream + usageChunk + done));
+  const key = await world.creditCaller(1);
+  const response = await ask({ prompt: "x", stream: true }, key);
+  expect(response.headers.get("content-type")).toContain("text/event-stream");
+  expect(await response.text()).toBe(stream + done);
+  expect(world.provider.requests[0]?.body).toMatchObject({
+    model: "coder",
+    stream_options: { include_usage: true },
+  });
+  expect(await world.chargesOf(key)).toEqual([{ amount: -11_000, basis: "measured", outcome: "completed" }]);
+});
+
+test("usage that was asked for stays", async () => {
+  const stream = chunk("def ", "stop") + usageChunk + done;
+  world.provider.script(sse(stream));
+  const response = await ask({ prompt: "x", stream: true, stream_options: { include_usage: true } });
+  expect(await response.text()).toBe(stream);
+});
+
+test("a client that leaves a stream pays for what was produced", async () => {
+  const key = await world.creditCaller(1);
+  world.provider.script({
+    ...sse(""),
+    steps: [{ write: chunk("one two three four five") }, { stall: true }],
+  });
+  const leaving = new AbortController();
+  const response = await world.ask(key, {
+    path,
+    body: { model: "code", prompt: "hello", stream: true },
+    signal: leaving.signal,
+  });
+  const reader = response.body?.getReader();
+  await reader?.read();
+  leaving.abort();
+  await reader?.cancel().catch(() => {});
+  // One token of input, and five of output.
+  expect(await world.chargesOf(key)).toEqual([{ amount: -11_000, basis: "estimated", outcome: "cancelled" }]);
+  expect(world.provider.aborted).toHaveLength(1);
+});
+
+test("a stream that breaks off is told of in band, and charged for what was produced", async () => {
+  const key = await world.creditCaller(1);
+  world.provider.script({ ...sse(""), steps: [{ write: chunk("one two") }, { reset: true }] });
+  const response = await ask({ prompt: "hello", stream: true }, key);
+  expect(await response.text()).toContain('"error"');
+  expect(await world.chargesOf(key)).toEqual([{ amount: -5000, basis: "estimated", outcome: "failed" }]);
+});
+
+test("without figures the texts are counted", async () => {
+  const key = await world.creditCaller(1);
+  world.provider.script(json({ id: "1", choices: [{ index: 0, text: "one two", finish_reason: "stop" }] }));
+  await ask({ prompt: "hello" }, key);
+  expect(await world.chargesOf(key)).toEqual([{ amount: -5000, basis: "estimated", outcome: "completed" }]);
+});
+
+test("a repeated stream is free, and the same", async () => {
+  world.provider.script(sse(chunk("x", "stop") + usageChunk + done));
+  const headers = { "idempotency-key": "stream" };
+  const first = await (await ask({ prompt: "x", stream: true }, caller, headers)).text();
+  const again = await ask({ prompt: "x", stream: true }, caller, headers);
+  expect(await again.text()).toBe(first);
+  expect(again.headers.get("idempotent-replayed")).toBe("true");
+  expect(world.provider.requests).toHaveLength(1);
+});
+
+test("the middle of a text is filled in at Mistral's address, in chat's shape", async () => {
+  const answer = { id: "1", choices: [{ index: 0, message: { role: "assistant", content: "b" } }], usage };
+  world.provider.script(json(answer));
+  const response = await ask({ prompt: "a", suffix: "c" }, caller, {}, "/v1/fim/completions");
+  expect(await response.json()).toEqual(answer);
+  expect(response.headers.get("x-sluice-cost")).toBe("0.000011");
+  expect(world.provider.requests[0]?.path).toBe("/local/v1/fim/completions");
+});
+
+test("providers of another shape are refused", async () => {
+  const response = await world.ask(caller, { path, body: { model: "gemini-code", prompt: "a" } });
+  expect(response.status).toBe(400);
+  expect(await response.json()).toMatchObject({ error: { param: "model" } });
+  expect(world.provider.requests).toHaveLength(0);
+});
