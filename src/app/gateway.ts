@@ -6,7 +6,6 @@ import { Ongoing } from "../gateway/admission/ongoing.ts";
 import { Watchdog } from "../gateway/answer/watchdog.ts";
 import type { Configured } from "../gateway/configured.ts";
 import type { Gateway } from "../gateway/gateway.ts";
-import { ResponseItemCache } from "../gateway/request/response-item-cache.ts";
 import { AddressLimiter } from "../limits/address-limiter.ts";
 import { BodyBudget } from "../limits/body-budget.ts";
 import { LeaveLimiter } from "../limits/leave-limiter.ts";
@@ -24,7 +23,7 @@ export function createGateway(settings: Settings, services: Services): Gateway {
     accounts: backend.accounts,
     claims: backend.claims,
     idOwners: services.idOwners,
-    responseItems: new ResponseItemCache(clock),
+    turns: services.turns,
     rateLimits: backend.rateLimits,
     addressLimiter: new AddressLimiter(clock, settings.server.anonymousRpm),
     leaveLimiter: new LeaveLimiter(clock),

@@ -6,6 +6,7 @@ import { TokenCounter } from "../catalog/tokens/counter.ts";
 import type { Settings } from "../config/settings.ts";
 import { LargeBodies } from "../gateway/large/large-bodies.ts";
 import { ProviderIdOwners } from "../gateway/request/provider-id-owners.ts";
+import { Turns } from "../gateway/turns/turns.ts";
 import { KeyRing } from "../keys/keyring.ts";
 import type { Log, Logs } from "../observe/log.ts";
 import { CallerIdQueue } from "../store/caller-id-queue.ts";
@@ -21,6 +22,7 @@ export interface Services {
   readonly backend: Backend;
   readonly keys: KeyRing;
   readonly idOwners: ProviderIdOwners;
+  readonly turns: Turns;
   readonly live: Live;
   readonly tracing: CurrentTracing;
   readonly tokenCounter: TokenCounter;
@@ -41,6 +43,7 @@ export async function openServices(
   const { store } = backend;
   const keys = new KeyRing(clock, backend.keys);
   const idOwners = new ProviderIdOwners({ store, clock });
+  const turns = new Turns({ store, clock });
   const live = new Live(clock);
   const tracing = await CurrentTracing.start(settings.tracing, version, (err) =>
     logs.log.warn({ err }, "the last traces could not be sent"),
@@ -70,6 +73,7 @@ export async function openServices(
     backend,
     keys,
     idOwners,
+    turns,
     live,
     tracing,
     tokenCounter,

@@ -30,20 +30,22 @@ export class Upkeep {
   }
 
   start(): void {
-    const { watcher, backend, idOwners } = this.#services;
+    const { watcher, backend, idOwners, turns } = this.#services;
     watcher.start();
     this.#alarms.start();
     backend.claims.startPruning(this.#pruningFailed);
     idOwners.startPruning(this.#pruningFailed);
+    turns.startPruning(this.#pruningFailed);
     this.#retention.start();
     this.#monitor.start();
   }
 
   async stop(): Promise<void> {
-    const { watcher, backend, idOwners } = this.#services;
+    const { watcher, backend, idOwners, turns } = this.#services;
     await watcher.stop();
     backend.claims.stopPruning();
     idOwners.stopPruning();
+    turns.stopPruning();
     this.#alarms.stop();
     await this.#monitor.stop();
     await this.#retention.stop();

@@ -19,6 +19,8 @@ import { modelsImportCommand } from "./commands/models/import.ts";
 import { modelsListCommand } from "./commands/models/list.ts";
 import { nodesCommand } from "./commands/nodes.ts";
 import { reconcileCommand } from "./commands/reconcile.ts";
+import { responsesDeleteCommand } from "./commands/responses/delete.ts";
+import { responsesListCommand } from "./commands/responses/list.ts";
 import { restoreCommand } from "./commands/restore.ts";
 import { serveCommand } from "./commands/serve.ts";
 import { statusCommand } from "./commands/status.ts";
@@ -43,6 +45,10 @@ const commands: readonly CommandMaker[] = [
   groupOf("exchanges", "Find out why a request ended as it did", [
     exchangesListCommand,
     exchangesShowCommand,
+  ]),
+  groupOf("responses", "See and delete the responses that clients continue", [
+    responsesListCommand,
+    responsesDeleteCommand,
   ]),
   groupOf("models", "See the models, and try their providers", [
     modelsListCommand,

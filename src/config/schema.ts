@@ -213,6 +213,21 @@ export const configSchema = Type.Object(
               description: "At most so many of them, the newest. The ledger is kept for ever.",
             }),
           ),
+          response_hours: Type.Optional(
+            Type.Integer({
+              minimum: 0,
+              maximum: 720,
+              default: defaults.responseHours,
+              description: "How long responses are kept for clients that continue them; 0: not at all.",
+            }),
+          ),
+          response_bytes_per_key: Type.Optional(
+            Type.Integer({
+              minimum: 0,
+              default: defaults.responseBytesPerKey,
+              description: "At most so many bytes of them for a key, the newest.",
+            }),
+          ),
         },
         closed,
       ),
@@ -226,6 +241,28 @@ export const configSchema = Type.Object(
           ...closed,
           description: "Routes beyond the interface. One that is off is 404, as if there were none.",
         },
+      ),
+    ),
+    responses: Type.Optional(
+      Type.Object(
+        {
+          state: Type.Optional(
+            Type.Union([Type.Literal("gateway"), Type.Literal("provider")], {
+              default: defaults.responseState,
+              description:
+                "Who keeps responses that clients continue. provider: `store` is sent as it is, and only providers of the Responses API keep any.",
+            }),
+          ),
+          encryption_key: Type.Optional(secret),
+          compaction_max_tokens: Type.Optional(
+            Type.Integer({
+              minimum: 256,
+              default: defaults.compactionMaxTokens,
+              description: "The longest summary of a conversation that is compacted.",
+            }),
+          ),
+        },
+        closed,
       ),
     ),
     admin: Type.Optional(adminSchema),

@@ -2,7 +2,7 @@ import { isIP } from "node:net";
 import { hostname, totalmem } from "node:os";
 import { resolve } from "node:path";
 import { assert } from "../base/assert.ts";
-import { msPerDay } from "../base/clock.ts";
+import { msPerDay, msPerHour } from "../base/clock.ts";
 import type { Environment } from "../base/environment.ts";
 import { mapSwitches } from "../base/route-switches.ts";
 import type { LoadContext } from "./context.ts";
@@ -11,6 +11,7 @@ import { type Duration, parseDuration } from "./duration.ts";
 import { validFields } from "./problems.ts";
 import { resolvePath } from "./resolve-path.ts";
 import type { ConfigFile } from "./schema.ts";
+import { readSecret } from "./secrets.ts";
 import type { ServerSettings, Settings } from "./settings.ts";
 import { didYouMean } from "./suggest.ts";
 
@@ -176,7 +177,32 @@ export function retentionSettings(config: ConfigFile, { problems }: LoadContext)
   return {
     exchangesMs: (retention.exchange_days ?? defaults.exchangeDays) * msPerDay,
     exchangeRows: retention.exchange_rows ?? defaults.exchangeRows,
+    responsesMs: (retention.response_hours ?? defaults.responseHours) * msPerHour,
+    responseBytesPerKey: retention.response_bytes_per_key ?? defaults.responseBytesPerKey,
   };
+}
+
+export function responsesSettings(config: ConfigFile, context: LoadContext): Settings["responses"] {
+  const responses = validFields(config.responses, "responses", context.problems);
+  return {
+    state: responses.state ?? defaults.responseState,
+    encryptionKey:
+      responses.encryption_key === undefined ? null : encryptionKey(responses.encryption_key, context),
+    compactionMaxTokens: responses.compaction_max_tokens ?? defaults.compactionMaxTokens,
+  };
+}
+
+const encryptionKeyBytes = 32;
+
+/** A problem also if it is not set: without it, what should be encrypted would not be. */
+function encryptionKey(reference: string, context: LoadContext): Uint8Array | null {
+  const found = readSecret(reference, context);
+  const key = found.kind === "value" ? Buffer.from(found.value, "base64") : null;
+  if (key?.length === encryptionKeyBytes) return new Uint8Array(key);
+  const wanted = "must be 32 bytes in base64, such as `openssl rand -base64 32` prints";
+  const reason = found.kind === "problem" ? found.message : found.kind === "unset" ? found.reason : wanted;
+  context.problems.add("responses.encryption_key", reason);
+  return null;
 }
 
 export function routeSettings(config: ConfigFile, { problems }: LoadContext): Settings["routes"] {

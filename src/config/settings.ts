@@ -18,7 +18,19 @@ export interface Settings {
   /** `usd_per_credit` times one million, so that it is a whole number. */
   readonly microUsdPerCredit: number;
   /** How long exchanges are kept, and how many at most. The ledger is kept for ever. */
-  readonly retention: { readonly exchangesMs: number; readonly exchangeRows: number };
+  readonly retention: {
+    readonly exchangesMs: number;
+    readonly exchangeRows: number;
+    /** 0 keeps no responses. */
+    readonly responsesMs: number;
+    readonly responseBytesPerKey: number;
+  };
+  readonly responses: {
+    readonly state: "gateway" | "provider";
+    /** 32 bytes; null if stored responses are not encrypted. */
+    readonly encryptionKey: Uint8Array | null;
+    readonly compactionMaxTokens: number;
+  };
   /** Which routes beyond the interface are on. */
   readonly routes: SwitchedRoutes;
   readonly admin: AdminSettings;

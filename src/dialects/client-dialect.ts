@@ -6,6 +6,7 @@ import type { Usage } from "../base/usage.ts";
 import type { ErrorFormat } from "./errors/envelope.ts";
 import type { ForwardedHeaders } from "./headers.ts";
 import type { IrEvent, IrRequest, IrResponse } from "./ir/ir.ts";
+import type { BodyChanges } from "./json/patch.ts";
 import type { OutputLimit, PublishedLimits } from "./output-limit.ts";
 import type { CallIdForm } from "./tools/call-id.ts";
 import type { DroppedFields, FieldNames } from "./translation/dropped-fields.ts";
@@ -43,10 +44,11 @@ export interface ClientDialect {
   limitOutput(body: JsonObject, model: PublishedLimits): OutputLimit;
   readRequest(body: JsonObject, dropped: DroppedFields): IrRequest;
   writeResponse(response: IrResponse, call: WriterContext): JsonObject;
-  /** The items of a written response. Only for a dialect whose clients refer to them by their ids. */
-  itemsOf?(written: JsonObject): readonly JsonObject[];
-  /** A request's body with such items in place of references to them; the same one if `find` has none. */
-  resolveReferences?(body: JsonObject, find: (id: string) => JsonObject | null): JsonObject;
+  /**
+   * What a provider is sent in place of the client's own fields, so that it keeps nothing and the gateway can. Only for a
+   * dialect whose clients continue an answer by its id.
+   */
+  statelessChanges?(body: JsonObject, mayReason: boolean): BodyChanges;
   createStreamWriter(call: WriterContext): StreamWriter;
   /**
    * Removes reasoning of other providers from a body that passes through; returns the same object if there is none.
@@ -109,6 +111,8 @@ export interface Source {
   readonly nowSeconds: number;
   /** An estimate above 0, for `message_start` (a client shows 0 % otherwise). */
   readonly estimatedInputTokens: number;
+  /** That the gateway keeps the answer, and the id of the response that it continues; absent if it does not. */
+  readonly kept?: { readonly parentId: string | null } | undefined;
 }
 
 export type WallClock = Pick<Clock, "wallMs">;
@@ -149,6 +153,4 @@ export interface StreamWriter {
   failure(error: GatewayError, requestId: string, charged: Usage | null): string;
   /** Legal between any two writes. */
   heartbeat(): string;
-  /** The JSON of the items written so far. Only for a dialect whose clients refer to them by their ids. */
-  items?(): readonly string[];
 }

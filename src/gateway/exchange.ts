@@ -14,7 +14,7 @@ import type { Claim } from "../idempotency/claims.ts";
 import type { ResponseRecorder } from "../idempotency/recorder.ts";
 import type { Hold } from "../ledger/accounts.ts";
 import type { ExchangeFacts } from "../observe/exchange.ts";
-import type { Ending, ExchangeEnding, KeyRecord, Outcome, UsageRecord } from "../store/store.ts";
+import type { Ending, ExchangeEnding, KeyRecord, Outcome, TurnRecord, UsageRecord } from "../store/store.ts";
 import type { Deployment, Opened } from "../upstream/upstream.ts";
 import type { Guarded } from "./answer/watchdog.ts";
 import { BillableAttempts } from "./attempt/billable-attempts.ts";
@@ -22,6 +22,7 @@ import type { AskedExtras } from "./charge/extras.ts";
 import type { ClientCall } from "./client-call.ts";
 import type { Configured } from "./configured.ts";
 import { describeCause, errorCode, publicMessage } from "./describe-error.ts";
+import type { TurnInMaking } from "./turns/turn-body.ts";
 import { comparedBytes, withoutRequestText } from "./without-request-text.ts";
 
 /** The key's rate bucket, shown in the headers of every authenticated response. */
@@ -78,6 +79,10 @@ export class Exchange {
   outlivesClient = false;
   /** Of a generation; null if it belongs to no trace. */
   trace: TraceContext | null = null;
+
+  /** What is to be kept of its answer for a client that continues it, and then what the settle keeps. */
+  keeping: TurnInMaking | null = null;
+  turn: TurnRecord | undefined = undefined;
 
   // What the exchange has taken; `endExchange` gives it back. Its place is known to `Ongoing`.
   claim: Claim | null = null;

@@ -14,7 +14,7 @@ import type { LocalCounts } from "./charge/bill.ts";
 import type { Configured } from "./configured.ts";
 import type { LargeBodies } from "./large/large-bodies.ts";
 import type { ProviderIdOwners } from "./request/provider-id-owners.ts";
-import type { ResponseItemCache } from "./request/response-item-cache.ts";
+import type { Turns } from "./turns/turns.ts";
 
 /** Everything that serving a request needs; put together in `src/app`. */
 export interface Gateway {
@@ -32,7 +32,7 @@ export interface Gateway {
   readonly accounts: Accounts;
   readonly claims: Claims;
   readonly idOwners: ProviderIdOwners;
-  readonly responseItems: ResponseItemCache;
+  readonly turns: Turns;
   readonly tokens: LocalCounts;
   readonly watchdog: Watchdog;
   readonly ongoing: Ongoing;

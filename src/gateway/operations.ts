@@ -5,15 +5,17 @@ import { generate } from "./generate.ts";
 import { meteredOperations } from "./metered/operations.ts";
 import { listModelsOperation, showModelOperation } from "./models.ts";
 import { chargedCodes, chargedHeaders, type ServedOperation, type ServedRoute } from "./served-operation.ts";
+import { storedResponseOperations } from "./turns/operations.ts";
 import { usageOperation } from "./usage-summary.ts";
 
-/** All that the interface offers, in the order of its document. */
+/** All that the interface offers, in the order of its document, and then what is beyond it. */
 export const operations: readonly ServedOperation[] = [
   listModelsOperation,
   showModelOperation,
   ...clientDialectNames.map(generation),
   countTokensOperation,
   usageOperation,
+  ...storedResponseOperations,
   ...meteredOperations,
 ];
 

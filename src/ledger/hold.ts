@@ -7,6 +7,7 @@ import type {
   Outcome,
   Served,
   StoredResponse,
+  TurnRecord,
   UsageRecord,
 } from "../store/store.ts";
 
@@ -140,4 +141,6 @@ export interface Settlement extends PricedCharge {
   readonly ending: ExchangeEnding | null;
   /** Every attempt of the exchange that its provider may bill; missing if none was made. */
   readonly attempts?: readonly AttemptCount[] | undefined;
+  /** Absent where the client cannot continue the answer. */
+  readonly turn?: TurnRecord | undefined;
 }

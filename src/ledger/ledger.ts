@@ -112,6 +112,7 @@ export class Ledger implements Accounts {
       },
       record,
       response: settlement.response,
+      turn: settlement.turn,
       ending: settlement.ending && { ...settlement.ending, atMs },
       attempts: settlement.attempts,
     };

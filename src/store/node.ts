@@ -12,6 +12,7 @@ import type {
   Served,
   StoredResponse,
   Totals,
+  TurnRecord,
   UsageRecord,
 } from "./records.ts";
 import type { PostgresLocation } from "./settings.ts";
@@ -184,6 +185,7 @@ export interface ChargeOrder {
   readonly served?: Served | undefined;
   /** Every attempt of the exchange that its provider may bill. */
   readonly attempts?: readonly AttemptCount[] | undefined;
+  readonly turn?: TurnRecord | undefined;
 }
 
 export interface Charged {

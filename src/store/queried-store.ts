@@ -18,18 +18,21 @@ import { StoredAdminRecords } from "./tables/admin-records.ts";
 import { findGivenIds } from "./tables/given-id-table.ts";
 import { findAccount, findKey, listAccounts, listKeys } from "./tables/key-search.ts";
 import { pruneOldest } from "./tables/prune-oldest.ts";
+import { StoredTurns } from "./tables/turn-table.ts";
 import { listUsage } from "./tables/usage-table.ts";
 
 /** What every database does in the same way, each time by one statement. */
 export class QueriedStore {
   readonly reports: StoredReports;
   readonly admin: StoredAdminRecords;
+  readonly turns: StoredTurns;
   readonly #queries: Queries;
 
   constructor(queries: Queries, entriesOf: EntryFinder, sessions: SessionRecords | null) {
     this.#queries = queries;
     this.reports = new StoredReports(queries, entriesOf);
     this.admin = new StoredAdminRecords(queries, sessions);
+    this.turns = new StoredTurns(queries);
   }
 
   findAccount(accountId: string): Promise<AccountRecord | null> {

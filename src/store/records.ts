@@ -4,12 +4,14 @@ import type { KeptRates, Quantities } from "../base/rates.ts";
 import type { Usage, UsageBasis } from "../base/usage.ts";
 import type { AccountRecord, AccountTotals, CapRecord, CapTotals } from "./account-records.ts";
 import type { AttemptCount, AttemptSums, Served } from "./attempt-sums.ts";
+import type { Recording, TurnRecord } from "./turn-records.ts";
 
 /** The store's records: plain data without behaviour. */
 
 export type * from "./account-records.ts";
 export { emptyAccount, emptyKey } from "./account-records.ts";
 export type * from "./attempt-sums.ts";
+export type * from "./turn-records.ts";
 export type StoredKeyStatus = "active" | "disabled" | "suspended" | "revoked";
 export type { BudgetPeriod, KeyAttributes, KeyMode } from "../base/key-attributes.ts";
 
@@ -196,12 +198,6 @@ export interface StoredResponse {
   readonly recording?: Recording;
 }
 
-/** The beginning of a long response, written in parts while it was relayed. */
-interface Recording {
-  readonly id: string;
-  readonly parts: number;
-}
-
 /** Written ahead so that the gateway need not keep a long response in memory until its end. */
 export interface ResponsePart {
   readonly recordingId: string;
@@ -255,6 +251,8 @@ export type JournalItem =
       readonly ending: ExchangeEnding | null;
       /** Every attempt of the exchange that its provider may bill; missing if none was made. */
       readonly attempts?: readonly AttemptCount[] | undefined;
+      /** Absent where the client cannot continue the answer. */
+      readonly turn?: TurnRecord | undefined;
     };
 
 export interface Changes {

@@ -31,6 +31,7 @@ import type {
   UsageRecord,
 } from "./records.ts";
 import type { GroupFigures, Reports } from "./reports.ts";
+import type { TurnRecords } from "./turn-records.ts";
 
 export type * from "./admin-records.ts";
 export type * from "./alert-records.ts";
@@ -139,6 +140,7 @@ export interface Store {
 
   /** Queries of the dashboard and the admin API. */
   readonly reports: Reports;
+  readonly turns: TurnRecords;
   /** The admin API's own records. */
   readonly admin: AdminRecords;
   readonly alerts: AlertRecords;

@@ -144,6 +144,7 @@ test("config schema describes every name, with its default", async () => {
     "money",
     "retention",
     "routes",
+    "responses",
     "admin",
     "tracing",
     "alerts",

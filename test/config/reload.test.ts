@@ -52,6 +52,11 @@ const changed: Readonly<Record<Setting, string>> = {
   "money.usd_per_credit": "[money]\nusd_per_credit = 2",
   "retention.exchange_days": "[retention]\nexchange_days = 1",
   "retention.exchange_rows": "[retention]\nexchange_rows = 5",
+  "retention.response_hours": "[retention]\nresponse_hours = 0",
+  "retention.response_bytes_per_key": "[retention]\nresponse_bytes_per_key = 1000",
+  "responses.state": '[responses]\nstate = "provider"',
+  "responses.encryption_key": '[responses]\nencryption_key = "env:SEAL"',
+  "responses.compaction_max_tokens": "[responses]\ncompaction_max_tokens = 1000",
   "routes.stored_responses": "[routes]\nstored_responses = false",
   "routes.conversations": "[routes]\nconversations = true",
   "routes.compact": "[routes]\ncompact = false",
@@ -83,7 +88,9 @@ const changed: Readonly<Record<Setting, string>> = {
 };
 
 function load(text: string): Settings {
-  return loadFile(text, { env: { ADMIN: "a-token-that-is-long", HOOK: "https://a.example" } }).settings;
+  const seal = Buffer.alloc(32, 7).toString("base64");
+  const env = { ADMIN: "a-token-that-is-long", HOOK: "https://a.example", SEAL: seal };
+  return loadFile(text, { env }).settings;
 }
 
 describe("a reload", () => {

@@ -9,7 +9,7 @@ import { World } from "./world.ts";
 
 let world: World;
 beforeAll(async () => {
-  world = await World.start();
+  world = await World.start({ head: '[responses]\nstate = "provider"' });
 });
 afterEach(() => world.provider.reset());
 afterAll(() => world[Symbol.asyncDispose]());

@@ -64,7 +64,7 @@ price = { input = 1.0, output = 2.0 }
 `;
 
 beforeAll(async () => {
-  world = await World.start({ tail });
+  world = await World.start({ head: '[responses]\nstate = "provider"', tail });
   [alice, bob] = await Promise.all([world.creditCaller(), world.creditCaller()]);
 });
 beforeEach(() => world.provider.reset());

@@ -33,7 +33,7 @@ price = { input = 1.0, output = 2.0 }
 `;
 
 beforeAll(async () => {
-  world = await World.start({ tail });
+  world = await World.start({ head: '[responses]\nstate = "provider"', tail });
   caller = await world.creditCaller(100);
 });
 beforeEach(() => world.provider.reset());

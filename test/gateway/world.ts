@@ -70,6 +70,11 @@ export class World implements AsyncDisposable {
     await this.running.reload(settingsOf(this.#folder, change(this.#config)));
   }
 
+  /** A file beside the configuration, such as a secret. */
+  write(name: string, content: string): void {
+    writeFileSync(join(this.#folder, name), content);
+  }
+
   get gateway(): Gateway {
     return this.running.gateway;
   }

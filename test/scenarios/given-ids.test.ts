@@ -15,7 +15,9 @@ let bob: TestKey;
 
 beforeAll(async () => {
   provider = startProvider();
-  sluice = await startSluice({ config: configFor({ url: provider.url }) });
+  sluice = await startSluice({
+    config: configFor({ url: provider.url, head: '[responses]\nstate = "provider"' }),
+  });
   alice = await sluice.createKey();
   bob = await sluice.createKey();
   for (const key of [alice, bob]) {

@@ -1,4 +1,4 @@
-import { msPerDay } from "../../base/clock.ts";
+import { msPerDay, msPerHour } from "../../base/clock.ts";
 import type { OidcSettings, Settings } from "../../config/settings.ts";
 import type { ProviderSettings } from "../../vendors/settings.ts";
 
@@ -41,6 +41,13 @@ export function configInForce(settings: Settings): object {
     retention: {
       exchange_days: settings.retention.exchangesMs / msPerDay,
       exchange_rows: settings.retention.exchangeRows,
+      response_hours: settings.retention.responsesMs / msPerHour,
+      response_bytes_per_key: settings.retention.responseBytesPerKey,
+    },
+    responses: {
+      state: settings.responses.state,
+      encryption_key: settings.responses.encryptionKey === null ? null : masked,
+      compaction_max_tokens: settings.responses.compactionMaxTokens,
     },
     routes: settings.routes,
     money: { usd_per_credit: settings.microUsdPerCredit / 1_000_000 },

@@ -47,7 +47,9 @@ export interface Member {
 export const governedNames = [
   "n",
   "model",
+  "store",
   "stream",
+  "include",
   "thinking",
   "max_tokens",
   "stream_options",

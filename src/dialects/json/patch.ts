@@ -14,7 +14,7 @@ export type MemberChanges = Readonly<Record<string, Json | undefined>>;
 export interface Edit {
   readonly from: number;
   readonly to: number;
-  readonly text: string;
+  readonly text: string | Uint8Array;
 }
 
 /** The body with some members set or removed. All other bytes stay as they are. */
@@ -94,7 +94,10 @@ export function applyEdits(bytes: Uint8Array, edits: Edit[]): Uint8Array {
   const pieces: Uint8Array[] = [];
   let read = 0;
   for (const edit of edits) {
-    pieces.push(bytes.subarray(read, edit.from), encoder.encode(edit.text));
+    pieces.push(
+      bytes.subarray(read, edit.from),
+      typeof edit.text === "string" ? encoder.encode(edit.text) : edit.text,
+    );
     read = edit.to;
   }
   pieces.push(bytes.subarray(read));

@@ -1,15 +1,14 @@
 import type { ClientDialect } from "../client-dialect.ts";
-import { objectsOf } from "../json/json-fields.ts";
 import { forwardHeaders, requestHeaders } from "../openai/headers.ts";
 import { asIs, refuseOverLimit } from "../output-limit.ts";
 import type { ProviderDialect } from "../provider-dialect.ts";
 import { legalCallId, wordCallIds } from "../tools/call-id.ts";
 import { requestFields } from "./client/fields.ts";
 import { heartbeat, inBandError } from "./client/in-band.ts";
-import { resolveReferences } from "./client/item-references.ts";
 import { readRequest } from "./client/request-in.ts";
 import { writeResponse } from "./client/response-out.ts";
 import { responsesRequest, responsesResponse } from "./client/schema.ts";
+import { statelessChanges } from "./client/stateless.ts";
 import { createStreamWriter } from "./client/stream-out.ts";
 import { stripForeignReasoning, stripProvenReasoning } from "./client/strip-foreign-reasoning.ts";
 import { givenIds } from "./provider/given-ids.ts";
@@ -52,8 +51,7 @@ const client: ClientDialect = {
   limitOutput: (body, model) => asIs(refuseOverLimit(body, ["max_output_tokens"], model)),
   readRequest,
   writeResponse,
-  itemsOf: ({ output }) => objectsOf(output),
-  resolveReferences,
+  statelessChanges,
   createStreamWriter,
   stripForeignReasoning,
   stripProvenReasoning,

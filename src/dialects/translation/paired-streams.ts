@@ -24,8 +24,6 @@ export interface TranslationContext {
 /** After this many shortcuts in a row that matched no frame, no more are made. */
 const maxUnusedShortcuts = 4;
 
-const noItems: readonly string[] = [];
-
 /** Translates a stream: the provider's stream reader feeds the client's stream writer. */
 export class PairedStreams implements StreamTranslator {
   readonly #target: Target;
@@ -109,10 +107,6 @@ export class PairedStreams implements StreamTranslator {
 
   terminal(): string {
     return this.#writer.terminal();
-  }
-
-  items(): readonly string[] {
-    return this.#writer.items?.() ?? noItems;
   }
 
   failure(error: GatewayError, requestId: string, charged: Usage | null): string {

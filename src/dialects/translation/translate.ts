@@ -116,7 +116,6 @@ function writeWhole(client: ClientDialect, call: WriterContext, response: IrResp
     body,
     usage: response.usage,
     produced: producedBy(response),
-    items: () => (client.itemsOf?.(body) ?? []).map((item) => JSON.stringify(item)),
     showing: (usage) => writeWhole(client, call, { ...response, usage }),
   };
 }

@@ -44,8 +44,6 @@ export interface TranslatedResponse {
   readonly usage: ReportedUsage | null;
   /** All text, reasoning and tool arguments, for counting them locally. */
   readonly produced: string;
-  /** The JSON of its items, if the client's dialect has such. */
-  items(): readonly string[];
   /** The same response, with another usage for the client to see. */
   showing(usage: Usage): TranslatedResponse;
 }
@@ -75,8 +73,6 @@ export interface StreamTranslator {
   failure(error: GatewayError, requestId: string, charged: Usage | null): string;
   /** A heartbeat that is legal after the frames written so far. */
   heartbeat(): string;
-  /** The JSON of the items written so far, if the client's dialect has such. */
-  items(): readonly string[];
   readonly usage: ReportedUsage | null;
   /** As far as the provider has reported them; the service tier by OpenAI's names. */
   readonly tiers: Tiers;

@@ -10,6 +10,8 @@ import { usedExtras } from "../charge/extras.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import type { ClientRequest } from "../request/request.ts";
+import { recordTurn } from "../turns/record-turn.ts";
+import type { Piece } from "./stream-relayer.ts";
 
 /** A provider that has begun to answer, and all that it takes to deliver a stream of it. */
 export interface Delivery {
@@ -38,19 +40,18 @@ export interface AnswerFacts {
   /** Null if the provider has not reported it, or not yet. */
   readonly usage: ReportedUsage | null;
   readonly extras: ReportedExtras | null;
-  /** The JSON of its items, where it was translated to a dialect whose clients refer to them. */
-  items(): readonly string[];
 }
 
-/** Stores the ids the client knows now, and what is charged beside tokens. Call it before settling. */
-export function recordFacts(answering: Delivery, facts: AnswerFacts): void {
-  const { gateway, exchange, key, generation, attempt, opened, bill } = answering;
+/**
+ * Stores the ids the client knows now, what is charged beside tokens, and what is kept of the answer: its whole body, or
+ * what ends its stream. Call it before settling.
+ */
+export function recordFacts(answering: Delivery, facts: AnswerFacts, answer: Piece): void {
+  const { gateway, exchange, key, opened, bill } = answering;
   const tokens = facts.usage === null ? bill.held.input : totalTokens(facts.usage);
   const giver = { provider: opened.deployment.provider.settings.name, credential: opened.credential };
   gateway.idOwners.remember(key.id, giver, facts.given, tokens);
-  if (attempt.translation !== null && generation.request.mayStore) {
-    gateway.responseItems.add(key.id, facts.items());
-  }
+  exchange.turn = recordTurn(gateway, exchange, answer);
   exchange.extras = usedExtras(exchange, facts.extras);
 }
 

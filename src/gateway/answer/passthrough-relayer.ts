@@ -195,11 +195,6 @@ export class PassthroughRelayer implements StreamRelayer {
     return this.#scanner.extras;
   }
 
-  /** What passes through, the provider itself keeps. */
-  items(): readonly string[] {
-    return [];
-  }
-
   get started(): boolean {
     // A model may have thought without showing it.
     return this.#scanner.started || isBilled(this.brokenBy) || (this.usage?.outputTokens ?? 0) > 0;

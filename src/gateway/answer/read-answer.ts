@@ -18,8 +18,6 @@ export interface WholeAnswer {
   readonly given: readonly string[];
   /** What the provider reports beside tokens. */
   readonly extras: ReportedExtras | null;
-  /** See `AnswerFacts`. */
-  items(): readonly string[];
   /** The same answer, with another usage for the client to see. Absent where the provider's bytes pass through. */
   showing?(usage: Usage): WholeAnswer | Promise<WholeAnswer>;
 }
@@ -90,10 +88,6 @@ class PassthroughAnswer implements WholeAnswer {
   produced(): string {
     return producedText(this.#passthrough, this.#parsed);
   }
-
-  items(): readonly string[] {
-    return nothingGiven;
-  }
 }
 
 function writtenAsStream(
@@ -111,20 +105,18 @@ function writtenAsStream(
     produced: () => translator.takeProduced(),
     given: nothingGiven,
     extras: providerDialect(form.dialect).readExtras(answer),
-    items: () => translator.items(),
     showing: (usage) => writtenAsStream(answer, form, translation, usage),
   };
 }
 
 export function translated(response: TranslatedResponse, extras: ReportedExtras | null): ReadAnswer {
-  const { body, usage, produced, items } = response;
+  const { body, usage, produced } = response;
   return {
     body: JSON.stringify(body),
     usage,
     produced: () => produced,
     given: nothingGiven,
     extras,
-    items,
     // What the client is shown is no evidence of what the provider has reported.
     showing: (shown) => ({ ...translated(response.showing(shown), extras), usage }),
   };

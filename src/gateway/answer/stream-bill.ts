@@ -62,7 +62,7 @@ export class StreamBill {
   settleBrokenOff(outcome: "failed" | "cancelled"): Promise<unknown> | undefined {
     const { bill, exchange } = this.#answering;
     try {
-      recordFacts(this.#answering, this.#relayer);
+      recordFacts(this.#answering, this.#relayer, "");
       const isCharged = outcome === "cancelled" ? hasCharge(this.#relayer) : this.#relayer.started;
       if (isCharged) return bill.settle(outcome, this.evidence(), 200, null);
       exchange.billable.told = this.#relayer.usage ?? this.#relayer.partialUsage;

@@ -198,11 +198,12 @@ export class StreamPump implements Guarded, Interruptible {
     // Clients are shown what they are charged.
     const estimating = this.#answering.bill.estimated(this.#bill.evidence());
     if (estimating !== null) this.#relayer.showUsage(await estimating);
-    const end: Piece[] = [this.#relayer.terminal()];
+    const terminal = this.#relayer.terminal();
+    const end: Piece[] = [terminal];
     if (recorder !== null) await this.#readTrailing((piece) => void end.push(piece));
     for (const piece of end) recorder?.append(bytesOf(piece));
     const stored = recorder?.finish({ status: 200, headers: streamHeaders }) ?? null;
-    recordFacts(this.#answering, this.#relayer);
+    recordFacts(this.#answering, this.#relayer, terminal);
     await this.#answering.bill.settle("completed", this.#bill.evidence(), 200, stored);
     try {
       await this.#write(costComment(this.#exchange, this.#answering.key));

@@ -54,8 +54,6 @@ export interface StreamRelayer {
   readonly given: readonly string[];
   /** What the provider has reported beside tokens. */
   readonly extras: ReportedExtras | null;
-  /** See `AnswerFacts`. */
-  items(): readonly string[];
   /** True once there is something to charge: content has gone to the client, or the provider reports output for certain. */
   readonly started: boolean;
   /** Text produced since the last call. */

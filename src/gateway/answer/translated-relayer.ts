@@ -149,8 +149,6 @@ export class TranslatedRelayer implements StreamRelayer {
     return { ...extras, tiers: { ...tiers, ...extras.tiers } };
   }
 
-  readonly items = (): readonly string[] => this.#translator.items();
-
   get started(): boolean {
     return this.#translator.started || isBilled(this.brokenBy);
   }

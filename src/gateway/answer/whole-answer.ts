@@ -58,8 +58,8 @@ async function readLarge(
 ): Promise<WholeAnswer> {
   const context = attempt.answerContext();
   const job = { type: "answer", bytes, form, context, shown } as const;
-  const { body, produced, items, ...rest } = await largeBodies.runAnswer(job);
-  const whole = { ...rest, produced: () => produced, items: () => items };
+  const { body, produced, ...rest } = await largeBodies.runAnswer(job);
+  const whole = { ...rest, produced: () => produced };
   if (body === null) return { ...whole, body: bytes };
   return { ...whole, body, showing: (usage) => readLarge(largeBodies, bytes, form, attempt, usage) };
 }

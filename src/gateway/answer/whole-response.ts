@@ -44,7 +44,7 @@ export function settleWhole(answering: Answering, whole: WholeAnswer): Promise<u
   exchange.recorder = recorder;
   recorder?.append(typeof whole.body === "string" ? Buffer.from(whole.body) : whole.body);
   const stored = recorder?.finish({ status: 200, headers: contentHeaders(answering) }) ?? null;
-  recordFacts(answering, whole);
+  recordFacts(answering, whole, whole.body);
   return bill.settle("completed", evidenceOf(answering, whole), 200, stored);
 }
 

@@ -30,6 +30,8 @@ export interface PreparableRequest {
   readonly estimatedInput: InputEstimate;
   readonly atSeconds: number;
   readonly sendsProofs: boolean;
+  /** That the gateway keeps the answer, and the response that it continues; null if it does not. */
+  readonly keeping: { readonly parentId: string | null } | null;
 }
 
 /** A request for one deployment, and how its answer gets back to the client's dialect. */
@@ -149,5 +151,6 @@ export function sourceOf(generation: PreparableRequest, body: JsonObject): Sourc
     model: model.id,
     nowSeconds: generation.atSeconds,
     estimatedInputTokens: generation.estimatedInput.tokens,
+    kept: generation.keeping === null ? undefined : { parentId: generation.keeping.parentId },
   };
 }

@@ -44,6 +44,7 @@ export class Generation implements GenerationPlan {
   readonly limit: OutputLimit;
   readonly estimatedInput: InputEstimate;
   readonly atSeconds: number;
+  readonly keeping: Exchange["keeping"];
   /** Whether reasoning of earlier turns is sent with what proves it. */
   sendsProofs = true;
   /** The last attempt. */
@@ -79,6 +80,7 @@ export class Generation implements GenerationPlan {
     this.estimatedInput = estimatedInput;
     this.atSeconds = Math.floor(exchange.atMs / 1000);
     this.requestId = exchange.id;
+    this.keeping = exchange.keeping;
     this.#exchange = exchange;
     this.#largeBodies = largeBodies;
   }

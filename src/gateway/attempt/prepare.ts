@@ -2,6 +2,7 @@ import { assert } from "../../base/assert.ts";
 import type { BodyChanges } from "../../dialects/json/patch.ts";
 import type { Target } from "../../dialects/provider-dialect.ts";
 import {
+  clientDialect,
   type ProviderDialectName,
   providerDialect,
   type SharedDialectName,
@@ -100,12 +101,24 @@ function wantedChanges(
   const { request, limit } = generation;
   const limited =
     limit.passthrough === undefined ? limit.changes : { ...limit.changes, ...limit.passthrough.changes };
-  const changes = request.nullRemovals === null ? limited : { ...request.nullRemovals, ...limited };
+  const known = request.nullRemovals === null ? limited : { ...request.nullRemovals, ...limited };
+  const changes =
+    generation.keeping === null ? known : { ...known, ...stateless(generation, deployment, dialect) };
   const isRenamed = deployment.upstreamModel !== request.modelId;
   const renamed = isRenamed ? { ...changes, model: deployment.upstreamModel } : changes;
   const asking =
     askingForUsage(generation, deployment, dialect) ?? withoutUsageOption(generation, deployment);
   return asking === null ? renamed : { ...renamed, ...asking };
+}
+
+/** What the gateway keeps, the provider need not. */
+function stateless(
+  { request }: PreparableRequest,
+  { model }: Deployment,
+  dialect: SharedDialectName,
+): BodyChanges {
+  const mayReason = model.capabilities["reasoning"] !== false;
+  return clientDialect(dialect).statelessChanges?.(request.truncated, mayReason) ?? {};
 }
 
 interface AskingRequest {

@@ -137,7 +137,6 @@ export interface AnswerResult {
   readonly produced: string;
   readonly given: readonly string[];
   readonly extras: ReportedExtras | null;
-  readonly items: readonly string[];
 }
 
 /** A `ReadMetered` as data. */

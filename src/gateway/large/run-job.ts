@@ -107,7 +107,6 @@ function answer({ bytes, form, context, shown }: AnswerJob): AnswerResult {
     produced: whole.produced(),
     given,
     extras,
-    items: whole.items(),
   };
 }
 

@@ -17,15 +17,14 @@ export function claimIdempotency(
   exchange: Exchange,
   key: KeyRecord,
   idempotencyKey: string | null,
-  { bytes, large }: Pick<ClientRequest, "bytes" | "large">,
+  request: Pick<ClientRequest, "bodyHash">,
 ): Promise<Claimed> | Claimed {
   if (idempotencyKey === null) return nothingClaimed;
-  const bodyHash = large?.bodyHash ?? Bun.SHA256.hash(bytes, "hex");
   return gateway.claims.claim({
     keyId: key.id,
     route: exchange.call.route.path,
     idempotencyKey,
-    bodyHash,
+    bodyHash: request.bodyHash,
     exchangeId: exchange.id,
   });
 }

@@ -59,9 +59,10 @@ export class ProviderIdOwners {
     let provider: string | null = null;
     let credential: string | null = null;
     let tokens = 0;
-    for (const [index, { path, kind }] of references.entries()) {
+    for (const [index, reference] of references.entries()) {
+      const { path, kind } = reference;
       const found = given[index] ?? null;
-      if (found === null) throw notGiven(path);
+      if (found === null) throw isItem(reference) ? noSuchItem(path, reference.id) : notGiven(path);
       if (kind === "comparison") continue;
       provider ??= found.provider;
       credential ??= found.credential;
@@ -168,6 +169,16 @@ async function continuationAtGiver(
     throw notFound(path, `\`${path}\` is kept in an account that is no longer configured.`);
   }
   return { scope: provider, credential, storedInput: Math.min(tokens, model.contextWindow ?? tokens) };
+}
+
+/** Whether it stands for an item of the conversation. */
+export function isItem({ kind, path }: Reference): boolean {
+  return kind === "conversation" && path.startsWith("input[");
+}
+
+export function noSuchItem(path: string, id: string | null): GatewayError {
+  const advice = "Items are not kept with `store` set to false; send the item itself.";
+  return notFound(path, `\`${path}\` names no item of this key: ${JSON.stringify(id)}. ${advice}`);
 }
 
 function notGiven(path: string): GatewayError {

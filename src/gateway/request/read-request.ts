@@ -1,16 +1,18 @@
 import { GatewayError, invalidRequest } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
+import { sharedCopy } from "../../base/shared-bytes.ts";
 import { removeValues, type ValuePath } from "../../dialects/json/remove-values.ts";
-import { type RequestKind, truncateBody } from "../../dialects/schema/validate.ts";
+import { clientDialect } from "../../dialects/registry.ts";
+import { dialectOf, type RequestKind, truncateBody } from "../../dialects/schema/validate.ts";
 import type { BodyReservation } from "../../limits/body-budget.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import { hasManyValues, largeBodyBytes } from "../large/is-large.ts";
 import type { JobOwner, ReadResult } from "../large/jobs.ts";
+import { continued } from "../turns/continue.ts";
 import { type BodyLimit, readBody } from "./read-body.ts";
 import { ClientRequest, checkRequest, type Expected, expectedOf, parseTruncated } from "./request.ts";
-import { withCachedItems } from "./response-item-cache.ts";
 
 /** Reads and validates a body. Its memory counts against the budget meanwhile. */
 export async function readRequest(
@@ -23,17 +25,39 @@ export async function readRequest(
   const reservation = gateway.bodies.reserve(key.id);
   try {
     const { maxBodyBytes, structure } = exchange.configured.settings.server;
-    const bytes = await readBody(call.request, new ClientBodyLimit(maxBodyBytes, reservation));
-    exchange.rememberBody(bytes);
+    const limit = new ClientBodyLimit(maxBodyBytes, reservation);
+    const bytes = await readBody(call.request, limit);
     const expected = expectedOf(call, kind, structure);
-    if (bytes.length >= largeBodyBytes) return await readLarge(gateway, exchange, key, bytes, expected);
-    const scanned = truncateBody(bytes);
-    if (hasManyValues(bytes, scanned)) return await readLarge(gateway, exchange, key, bytes, expected);
-    const request = new ClientRequest(bytes, checkRequest(bytes, expected, scanned));
-    return withCachedItems(request, expected, gateway.responseItems, key.id);
+    const parsing = parseRequest(gateway, exchange, key, bytes, expected);
+    const request = parsing instanceof Promise ? await parsing : parsing;
+    const continuing = canContinue(kind) ? continued(gateway, exchange, key, request) : null;
+    const whole = continuing === null ? null : await continuing;
+    if (whole === null) return request;
+    limit.takeWhole(whole.length, bytes.length);
+    const joined = whole.length >= largeBodyBytes ? sharedCopy(whole) : whole;
+    return (await parseRequest(gateway, exchange, key, joined, expected)).sentAs(request);
   } finally {
     reservation.release();
   }
+}
+
+/** Whether such a request may continue a response. */
+function canContinue(kind: RequestKind): boolean {
+  return clientDialect(dialectOf(kind)).statelessChanges !== undefined;
+}
+
+function parseRequest(
+  gateway: Gateway,
+  exchange: Exchange,
+  key: KeyRecord,
+  bytes: Uint8Array,
+  expected: Expected,
+): ClientRequest | Promise<ClientRequest> {
+  exchange.rememberBody(bytes);
+  if (bytes.length >= largeBodyBytes) return readLarge(gateway, exchange, key, bytes, expected);
+  const scanned = truncateBody(bytes);
+  if (hasManyValues(bytes, scanned)) return readLarge(gateway, exchange, key, bytes, expected);
+  return new ClientRequest(bytes, checkRequest(bytes, expected, scanned));
 }
 
 /** The same on another thread. A shutdown waits for it like for any other work. */
@@ -104,6 +128,12 @@ class ClientBodyLimit implements BodyLimit {
 
   tooLarge(): Error {
     return invalidRequest(`The request body is too large; at most ${this.maxBytes} bytes are accepted.`);
+  }
+
+  /** For a body that has become longer. */
+  takeWhole(bytes: number, taken: number): void {
+    if (bytes > this.maxBytes) throw this.tooLarge();
+    this.take(Math.max(0, bytes - taken));
   }
 
   take(bytes: number): void {

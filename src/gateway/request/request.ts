@@ -63,6 +63,7 @@ export class ClientRequest {
   readonly #cutBytes: number;
   #truncated: JsonObject | null;
   #body: JsonObject | null;
+  #sentHash: string | null = null;
 
   constructor(bytes: Uint8Array, checked: CheckedBody, large: LargeBody | null = null) {
     const { truncated, cutBytes, spans, mentions, tools } = checked;
@@ -91,6 +92,17 @@ export class ClientRequest {
   get body(): JsonObject {
     this.#body ??= parseWhole(this.bytes);
     return this.#body;
+  }
+
+  /** Of what the client has sent. */
+  get bodyHash(): string {
+    return this.#sentHash ?? this.large?.bodyHash ?? Bun.SHA256.hash(this.bytes, "hex");
+  }
+
+  /** This request has more in it than the client has sent: that decides whether another one is the same. */
+  sentAs({ bodyHash }: ClientRequest): this {
+    this.#sentHash = bodyHash;
+    return this;
   }
 
   /** The estimate of an attachment depends on its text, which truncated JSON lacks. */

@@ -99,6 +99,20 @@ export const copiedTables: readonly CopiedTable[] = [
     { ...texts("recording_id"), ...numbers("sequence"), body: "bytes" },
     large,
   ),
+  table(
+    "turns",
+    ["no"],
+    {
+      ...numbers("no", "key_no", "created_at_ms", "expires_at_ms", "bytes", "parts"),
+      ...texts("id", "parent_id", "model", "provider", "recording_id"),
+      body: "bytes",
+    },
+    large,
+  ),
+  table("turn_items", ["key_no", "digest", "turn_no"], {
+    ...numbers("key_no", "turn_no"),
+    ...texts("digest"),
+  }),
   table("given_ids", ["no"], {
     ...numbers("no", "key_no", "tokens", "given_at_ms"),
     ...texts("digest", "provider", "credential"),

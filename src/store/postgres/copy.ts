@@ -264,6 +264,7 @@ const numberedTables = [
   ["entries", "id"],
   ["exchange_endings", "id"],
   ["given_ids", "no"],
+  ["turns", "no"],
   ["caller_ids", "no"],
   ["audit_log", "id"],
   ["alert_posts", "no"],

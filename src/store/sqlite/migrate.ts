@@ -19,6 +19,7 @@ import eleventh from "./migrations/011.sql" with { type: "text" };
 import twelfth from "./migrations/012.sql" with { type: "text" };
 import thirteenth from "./migrations/013.sql" with { type: "text" };
 import fourteenth from "./migrations/014.sql" with { type: "text" };
+import fifteenth from "./migrations/015.sql" with { type: "text" };
 
 /** The schema's version is the number of migrations that have run; it is kept in `user_version`. */
 export const migrations: readonly string[] = [
@@ -36,6 +37,7 @@ export const migrations: readonly string[] = [
   twelfth,
   thirteenth,
   fourteenth,
+  fifteenth,
 ];
 
 export interface MigrationOptions {

@@ -22,7 +22,7 @@ const differences: readonly (readonly [RegExp, string])[] = [
   [/\bjson_agg\(/g, "json_group_array("],
   [/\bjson_build_object\(/g, "json_object("],
   [/ ILIKE /g, " LIKE "],
-  [/ FOR UPDATE SKIP LOCKED/g, ""],
+  [/ FOR UPDATE(?: SKIP LOCKED)?/g, ""],
   [/\bsluice_uncounted_usage\(\)/g, "uncounted_usage"],
   [
     /\bto_char\(to_timestamp\(([^()]*)\) AT TIME ZONE 'UTC', 'YYYY-MM'\)/g,

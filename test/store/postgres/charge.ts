@@ -1,6 +1,7 @@
 import { assert } from "../../../src/base/assert.ts";
 import { totalInput } from "../../../src/base/usage.ts";
 import type { PostgresClient, Query } from "../../../src/store/postgres/client.ts";
+import { turnOf } from "../../../src/store/postgres/lanes/hold-end.ts";
 import { RatesKeeper } from "../../../src/store/postgres/node/rates-keeper.ts";
 import { keyById } from "../../../src/store/postgres/tables/key-table.ts";
 import type { ExchangeEnding, StoredResponse } from "../../../src/store/store.ts";
@@ -20,7 +21,7 @@ interface BookedEntry {
   readonly month: number;
 }
 
-async function book(query: Query, { charge, record, response, ending }: SettleItem): Promise<void> {
+async function book(query: Query, { charge, record, response, ending, turn }: SettleItem): Promise<void> {
   const found = await keyById(query, charge.keyId);
   assert(found !== null, `there is no key ${charge.keyId}`);
   const common = {
@@ -58,6 +59,9 @@ async function book(query: Query, { charge, record, response, ending }: SettleIt
   ]);
   if (ending !== null) await insertEnding(query, found.no, ending, entry);
   if (response !== null) await insertResponse(query, found.no, response);
+  if (turn !== undefined) {
+    await query("SELECT sluice_keep_turns($1::text::json)", [JSON.stringify([turnOf(turn)])]);
+  }
 }
 
 function columnsOf(

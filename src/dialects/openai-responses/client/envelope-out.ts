@@ -1,6 +1,6 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import { noUsage, totalInput, totalTokens, type Usage } from "../../../base/usage.ts";
-import type { WriterContext } from "../../client-dialect.ts";
+import type { Source, WriterContext } from "../../client-dialect.ts";
 import { booleanOf, listOf, numberOf, objectOf } from "../../json/json-fields.ts";
 
 /** The fields of a response that change during a stream. */
@@ -44,7 +44,7 @@ function usageOf({ status, usage }: ResponseProgress): JsonObject | null {
 }
 
 /** The fields of the request that a response repeats, with their defaults. They do not change during a stream. */
-export function requestEcho(body: JsonObject, model: string): JsonObject {
+export function requestEcho(body: JsonObject, model: string, kept?: Source["kept"]): JsonObject {
   const reasoning = objectOf(body["reasoning"]) ?? {};
   return {
     model,
@@ -57,11 +57,11 @@ export function requestEcho(body: JsonObject, model: string): JsonObject {
     metadata: body["metadata"] ?? {},
     parallel_tool_calls: booleanOf(body["parallel_tool_calls"]) ?? true,
     presence_penalty: numberOf(body["presence_penalty"]) ?? 0,
-    previous_response_id: null,
+    previous_response_id: kept?.parentId ?? null,
     prompt_cache_key: body["prompt_cache_key"] ?? null,
     reasoning: { effort: reasoning["effort"] ?? null, summary: reasoning["summary"] ?? null },
     safety_identifier: body["safety_identifier"] ?? null,
-    store: false,
+    store: kept !== undefined,
     temperature: numberOf(body["temperature"]) ?? 1,
     text: echoText(objectOf(body["text"]) ?? {}),
     tool_choice: echoToolChoice(body["tool_choice"] ?? "auto"),

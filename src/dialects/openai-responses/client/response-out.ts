@@ -14,7 +14,7 @@ import {
 } from "./items-out.ts";
 
 export function writeResponse(response: IrResponse, call: WriterContext): JsonObject {
-  const { nowSeconds, body, model } = call.source;
+  const { nowSeconds, body, model, kept } = call.source;
   const incomplete = incompleteReason(response.finish.reason);
   const head = responseHead(call.mint("resp_"), nowSeconds, {
     status: incomplete === null ? "completed" : "incomplete",
@@ -24,7 +24,7 @@ export function writeResponse(response: IrResponse, call: WriterContext): JsonOb
     usage: response.usage,
     serviceTier: response.serviceTier,
   });
-  return { ...head, output: writeOutput(response, call), ...requestEcho(body, model) };
+  return { ...head, output: writeOutput(response, call), ...requestEcho(body, model, kept) };
 }
 
 /** The explanation of a refusal without any refusal text, which becomes that text. */

@@ -112,7 +112,7 @@ class ResponsesStreamWriter implements StreamWriter {
     );
   }
 
-  items(): readonly string[] {
+  #writtenItems(): readonly string[] {
     return this.#items.map((item) => item.json).filter((json) => json !== "");
   }
 
@@ -205,9 +205,9 @@ class ResponsesStreamWriter implements StreamWriter {
   /** The echo may be long (all tools of the client) and is sent three times, so it is serialized once. */
   #lifecycle(type: string, progress: ResponseProgress): string {
     const head = JSON.stringify(responseHead(this.#id, this.#call.source.nowSeconds, progress));
-    const output = this.items().join(",");
-    const { body, model } = this.#call.source;
-    this.#echo ??= JSON.stringify(requestEcho(body, model)).slice(1);
+    const output = this.#writtenItems().join(",");
+    const { body, model, kept } = this.#call.source;
+    this.#echo ??= JSON.stringify(requestEcho(body, model, kept)).slice(1);
     return this.#frames.write(type, `"response":${head.slice(0, -1)},"output":[${output}],${this.#echo}`);
   }
 }

@@ -2,7 +2,7 @@ import type { KeptRates } from "../../../base/rates.ts";
 import { totalInput } from "../../../base/usage.ts";
 import { type AttemptCount, attemptFigureNames } from "../../attempt-sums.ts";
 import type { Charged, ChargeOrder } from "../../node.ts";
-import type { ExchangeEnding, StoredResponse } from "../../records.ts";
+import type { ExchangeEnding, StoredResponse, TurnRecord } from "../../records.ts";
 import { quantitiesColumn } from "../../stored-quantities.ts";
 import { figureAt } from "./figure-at.ts";
 import { type Field, plainField, textField } from "./row-text.ts";
@@ -17,11 +17,14 @@ export interface HoldEnd {
   readonly response: ResponseColumns | null;
   /** Absent in what an earlier build has kept in its file. */
   readonly attempts?: readonly AttemptCount[] | undefined;
+  readonly turn?: TurnColumns | undefined;
 }
 
 interface Columns {
   readonly [name: string]: Field;
 }
+
+type TurnColumns = Readonly<Record<string, Field | readonly string[]>>;
 
 /** The claim that it ends is found by these. */
 interface ResponseColumns extends Columns {
@@ -140,7 +143,7 @@ export function releaseOf(holdId: string, keyId: string): HoldEnd {
 }
 
 export function endOf(order: ChargeOrder): HoldEnd {
-  const { holdId, record, ending, response } = order;
+  const { holdId, record, ending, response, turn } = order;
   const usage = record?.usage;
   return {
     id: holdId,
@@ -179,6 +182,7 @@ export function endOf(order: ChargeOrder): HoldEnd {
     ending: ending && endingOf(ending),
     response: response && responseOf(holdId, response),
     attempts: order.attempts,
+    turn: turn && turnOf(turn),
   };
 }
 
@@ -217,6 +221,25 @@ function responseOf(exchangeId: string, response: StoredResponse): ResponseColum
     recording_id: response.recording?.id ?? null,
     parts: response.recording?.parts ?? 0,
     body: Buffer.from(response.body).toString("base64"),
+  };
+}
+
+/** An item of what `sluice_keep_turns` takes. */
+export function turnOf(turn: TurnRecord): TurnColumns {
+  return {
+    key: turn.keyId,
+    id: turn.id,
+    parent: turn.parentId,
+    model: turn.model,
+    provider: turn.provider,
+    created: turn.createdAtMs,
+    expires: turn.expiresAtMs,
+    bytes: turn.bytes,
+    items: turn.items,
+    recording_id: turn.recording?.id ?? null,
+    parts: turn.recording?.parts ?? 0,
+    body: Buffer.from(turn.body).toString("base64"),
+    key_bytes: turn.keyBytes,
   };
 }
 

@@ -27,7 +27,7 @@ interface BatchRow {
 }
 
 const statement = `SELECT charges, verdicts FROM sluice_do_batch($1, $2, $3, $4, $5::sluice_hold_end[], $6::sluice_hold_order[],
-  $7::text::json, $8::text::json, $9::sluice_progress[], $10::sluice_attempt[])`;
+  $7::text::json, $8::text::json, $9::sluice_progress[], $10::sluice_attempt[], $11::text::json)`;
 
 const defaultLockMs = 500;
 
@@ -60,6 +60,7 @@ export async function sendMoney(
     responsesOf(ends),
     rowsText(notes, progressRow),
     rowsText(ends.flatMap(attemptsOf), attemptRow),
+    turnsOf(ends),
   ]);
   assert(row !== undefined, "sluice_do_batch returns a row");
   const charges = chargesOf(ends.length, row.charges);
@@ -101,4 +102,9 @@ function endingsOf(ends: readonly HoldEnd[]): string | null {
 function responsesOf(ends: readonly HoldEnd[]): string | null {
   const responses = ends.flatMap(({ response }) => (response === null ? [] : [response]));
   return responses.length === 0 ? null : storableJson(responses);
+}
+
+function turnsOf(ends: readonly HoldEnd[]): string | null {
+  const turns = ends.flatMap(({ turn }) => (turn === undefined ? [] : [turn]));
+  return turns.length === 0 ? null : storableJson(turns);
 }

@@ -306,6 +306,56 @@ CREATE TABLE response_parts (
 CREATE INDEX response_parts_by_time ON response_parts (written_at_ms);
 ALTER TABLE response_parts ALTER COLUMN body SET STORAGE EXTERNAL;
 
+-- Responses that a client may read, continue or refer to. Each has what was new in it; the conversation is the chain of
+-- its parents. `no` grows with time.
+CREATE TABLE turns (
+  no int8 PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
+  key_no int NOT NULL,
+  id text NOT NULL,
+  parent_id text,
+  model text NOT NULL,
+  provider text NOT NULL,
+  created_at_ms int8 NOT NULL,
+  expires_at_ms int8 NOT NULL,
+  bytes int8 NOT NULL,
+  -- Parts of response_parts that come before the body.
+  recording_id text,
+  parts int NOT NULL,
+  body bytea NOT NULL
+);
+CREATE UNIQUE INDEX turns_by_id ON turns (key_no, id);
+CREATE INDEX turns_by_key ON turns (key_no, no);
+CREATE INDEX turns_by_expiry ON turns (expires_at_ms);
+CREATE INDEX turns_by_recording ON turns (recording_id) WHERE recording_id IS NOT NULL;
+
+-- By which turn an item can be found: by a digest of its id.
+CREATE TABLE turn_items (
+  key_no int NOT NULL,
+  digest text NOT NULL,
+  turn_no int8 NOT NULL,
+  PRIMARY KEY (key_no, digest, turn_no)
+);
+CREATE INDEX turn_items_by_turn ON turn_items (turn_no);
+
+CREATE TABLE turn_sums (key_no int PRIMARY KEY, bytes int8 NOT NULL) WITH (fillfactor = 50);
+
+CREATE FUNCTION sluice_turn_inserted() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO turn_sums AS s (key_no, bytes) VALUES (NEW.key_no, NEW.bytes)
+    ON CONFLICT (key_no) DO UPDATE SET bytes = s.bytes + excluded.bytes;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER turn_inserted AFTER INSERT ON turns FOR EACH ROW EXECUTE FUNCTION sluice_turn_inserted();
+
+CREATE FUNCTION sluice_turn_deleted() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  UPDATE turn_sums SET bytes = bytes - OLD.bytes WHERE key_no = OLD.key_no;
+  DELETE FROM turn_items WHERE turn_no = OLD.no;
+  IF OLD.recording_id IS NOT NULL THEN DELETE FROM response_parts WHERE recording_id = OLD.recording_id; END IF;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER turn_deleted AFTER DELETE ON turns FOR EACH ROW EXECUTE FUNCTION sluice_turn_deleted();
+
 -- Which ids of a provider's own objects (responses, files, …) a key was given, and by whom. `no` grows with time: an id
 -- that is given again gets a new one.
 CREATE TABLE given_ids (
@@ -999,6 +1049,30 @@ CREATE FUNCTION sluice_store_responses(p_responses json) RETURNS void LANGUAGE s
     WHERE i.exchange_id = excluded.exchange_id AND i.stored_at_ms IS NULL
 $$;
 
+-- Keeps the turns of a batch, and drops the oldest of a key that has too many bytes of them. The sums are locked first, as by
+-- whoever deletes turns: else the two might wait for each other.
+CREATE FUNCTION sluice_keep_turns(p_turns json) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  t record;
+  v_no int8;
+BEGIN
+  FOR t IN SELECT k.no AS key_no, x.* FROM json_to_recordset(p_turns) AS x(key text, id text, parent text, model text, provider text, created int8,
+      expires int8, bytes int8, items text[], recording_id text, parts int, body text, key_bytes int8),
+    LATERAL (SELECT no FROM keys WHERE keys.id = x.key LIMIT 1) AS k
+    ORDER BY k.no
+  LOOP
+    PERFORM FROM turn_sums WHERE key_no = t.key_no FOR UPDATE;
+    DELETE FROM turns WHERE key_no = t.key_no AND id = t.id;
+    INSERT INTO turns (key_no, id, parent_id, model, provider, created_at_ms, expires_at_ms, bytes, recording_id, parts, body)
+      VALUES (t.key_no, t.id, t.parent, t.model, t.provider, t.created, t.expires, t.bytes, t.recording_id, t.parts, decode(t.body, 'base64'))
+      RETURNING no INTO v_no;
+    INSERT INTO turn_items (key_no, digest, turn_no) SELECT DISTINCT t.key_no, digest, v_no FROM unnest(t.items) AS digest;
+    WHILE (SELECT bytes FROM turn_sums WHERE key_no = t.key_no) > t.key_bytes LOOP
+      DELETE FROM turns WHERE no = (SELECT no FROM turns WHERE key_no = t.key_no ORDER BY no LIMIT 1);
+    END LOOP;
+  END LOOP;
+END $$;
+
 -- A charge whose hold has ended without it, because the node was taken over before the charge was acknowledged: what is
 -- missing of it is charged now, beside what the takeover has charged. Once done, repeating it changes nothing. If another exchange has
 -- claimed its Idempotency-Key meanwhile, that one's charge stands, and nothing more is charged: -1. `counted` are the attempts that are to be
@@ -1111,7 +1185,7 @@ END $$;
 -- `verdicts` twelve for each order. A batch of one item, as of one request at a time, has one account, which is found and locked without the rest. An account that
 -- somebody else keeps locked for longer than `p_lock_ms` fails the batch with 55P03.
 CREATE FUNCTION sluice_do_batch(p_node int, p_lane int, p_seq int8, p_lock_ms int, p_ends sluice_hold_end[], p_orders sluice_hold_order[], p_endings json, p_responses json,
-  p_progress sluice_progress[], p_attempts sluice_attempt[], OUT charges float8[], OUT verdicts float8[]) LANGUAGE plpgsql AS $$
+  p_progress sluice_progress[], p_attempts sluice_attempt[], p_turns json, OUT charges float8[], OUT verdicts float8[]) LANGUAGE plpgsql AS $$
 DECLARE
   is_new bool := sluice_take_number(p_node, p_lane, p_seq);
   v_locked int[]; v_lost record; v_counted sluice_attempt[];
@@ -1140,6 +1214,7 @@ BEGIN
   END IF;
   -- Before anything is charged late: from here on nobody else can claim what it answers.
   IF is_new AND p_responses IS NOT NULL THEN PERFORM sluice_store_responses(p_responses); END IF;
+  IF is_new AND p_turns IS NOT NULL THEN PERFORM sluice_keep_turns(p_turns); END IF;
   IF p_ends IS NOT NULL THEN
     IF is_new THEN charges := sluice_end_holds(p_node, p_ends, p_endings); END IF;
     IF coalesce(cardinality(charges), 0) = 3 * cardinality(p_ends) THEN

@@ -64,6 +64,7 @@ WITH old AS (
   DELETE FROM response_parts WHERE recording_id IN (SELECT recording_id FROM pruned) OR (recording_id, sequence) IN (
     SELECT recording_id, sequence FROM response_parts WHERE written_at_ms < $1::int8
       AND NOT EXISTS (SELECT FROM idempotency i WHERE i.recording_id = response_parts.recording_id)
+      AND NOT EXISTS (SELECT FROM turns t WHERE t.recording_id = response_parts.recording_id)
     ORDER BY written_at_ms LIMIT $2::int FOR UPDATE SKIP LOCKED)
 )
 SELECT count(*)::int AS pruned FROM pruned`;

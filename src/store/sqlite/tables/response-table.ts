@@ -45,7 +45,8 @@ export class ResponseTable {
   deleteOrphans(): void {
     this.#database.run(
       `DELETE FROM response_parts WHERE recording_id NOT IN
-        (SELECT recording_id FROM responses WHERE recording_id IS NOT NULL)`,
+        (SELECT recording_id FROM responses WHERE recording_id IS NOT NULL
+        UNION ALL SELECT recording_id FROM turns WHERE recording_id IS NOT NULL)`,
     );
   }
 

@@ -13,6 +13,7 @@ import { EndingWriter } from "./ending-writer.ts";
 import { EntryWriter } from "./entry-writer.ts";
 import { RatesWriter } from "./rates-writer.ts";
 import { catchUpRollup, UsageRollup } from "./rollup.ts";
+import { TurnWriter } from "./turn-writer.ts";
 import type { WrittenKey } from "./written-key.ts";
 
 /** The ids of a batch's last entry and last ending; 0 where it had none. */
@@ -31,6 +32,7 @@ export class InlineWriter implements TimedWriter {
   readonly #endings: EndingWriter;
   readonly #caps: CapWriter;
   readonly #attempts: AttemptWriter;
+  readonly #turns: TurnWriter;
   readonly #keys = new Map<string, number>();
   readonly #accounts = new Map<string, Omit<WrittenKey, "no">>();
   readonly #findKey: Statement<{ no: number }, [string]>;
@@ -57,6 +59,7 @@ export class InlineWriter implements TimedWriter {
     this.#endings = new EndingWriter(database);
     this.#caps = new CapWriter(database);
     this.#attempts = new AttemptWriter(database);
+    this.#turns = new TurnWriter(database);
     this.#findKey = database.query("SELECT no FROM keys WHERE id = ?");
     this.#findAccount = database.query("SELECT no, mode = 'credit' AS isCredit FROM accounts WHERE id = ?");
     this.#upsertHold = database.query(upsertHold);
@@ -151,7 +154,7 @@ export class InlineWriter implements TimedWriter {
   }
 
   #settle(item: JournalItem & { kind: "settle" }): void {
-    const { charge, record, response, ending, hasProgress, holdId, attempts = [] } = item;
+    const { charge, record, response, ending, turn, hasProgress, holdId, attempts = [] } = item;
     const key = this.#payer(charge);
     if (ending === null) this.#entries.charge(key, charge, record);
     else this.#endings.insert(key.no, ending, this.#entries.chargeNow(key, charge, record));
@@ -160,6 +163,7 @@ export class InlineWriter implements TimedWriter {
     for (const attempt of attempts) this.#attempts.add(utcDay(charge.atMs), attempt);
     if (hasProgress) this.#deleteHold.run(holdId);
     if (response !== null) this.#store(key.no, response);
+    if (turn !== undefined) this.#turns.insert(key.no, turn);
   }
 
   #applyOther(item: Exclude<JournalItem, { kind: "settle" }>): void {

@@ -23,5 +23,7 @@ export function unpack(items: PackedItems): readonly JournalItem[] {
 }
 
 function hasBytes(item: JournalItem): boolean {
-  return item.kind === "part" || (item.kind === "settle" && item.response !== null);
+  return (
+    item.kind === "part" || (item.kind === "settle" && (item.response !== null || item.turn !== undefined))
+  );
 }

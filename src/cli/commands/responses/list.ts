@@ -1,0 +1,35 @@
+import type { Command } from "commander";
+import { type DataOptions, examples, newDataCommand } from "../../help.ts";
+import { withStore } from "../../open-store.ts";
+import { count, second } from "../../terminal/format.ts";
+import { printJson, type Terminal } from "../../terminal/terminal.ts";
+
+interface Options extends DataOptions {
+  readonly key: string;
+}
+
+export function responsesListCommand(terminal: Terminal): Command {
+  return newDataCommand("list", "Show how many responses are kept for a key, and how old they are")
+    .requiredOption("--key <key>", "the key, by id, prefix or label")
+    .addHelpText("after", examples(["sluice responses list --key slu_8fK2mQ0x", "never their content"]))
+    .action(async (options: Options) => {
+      const { findKey } = await import("../../../admin/operations/find-key.ts");
+      await withStore(terminal, options, {}, async (context) => {
+        const { id, prefix } = await findKey(context, options.key);
+        const kept = await context.store.turns.sums(id, Math.floor(context.clock.wallMs()));
+        const [oldest, newest] = [kept.oldestAtMs, kept.newestAtMs];
+        if (options.json) {
+          const iso = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
+          const { count: responses, bytes } = kept;
+          printJson({ key: prefix, responses, bytes, oldest: iso(oldest), newest: iso(newest) }, terminal);
+        } else if (oldest === null || newest === null) {
+          terminal.print(`No responses are kept for ${prefix}.`);
+        } else {
+          terminal.print(
+            `${count(kept.count)} responses are kept for ${prefix}, ${count(kept.bytes)} bytes; ` +
+              `the oldest since ${second(oldest)}, the newest since ${second(newest)}.`,
+          );
+        }
+      });
+    });
+}

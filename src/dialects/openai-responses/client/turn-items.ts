@@ -1,0 +1,139 @@
+import type { Json } from "../../../base/json.ts";
+import { closeBrace, openBracket, skipSpace } from "../../json/json-bytes.ts";
+import { type JsonSpans, type Member, scanObject } from "../../json/json-spans.ts";
+import { applyEdits, patchMembers, removal } from "../../json/patch.ts";
+import { itemsOf } from "../../json/remove-values.ts";
+import { rawEvents } from "../../sse/raw-events.ts";
+
+/** An item of a conversation in the bytes in which it was sent, and what the gateway has to know of it. */
+export interface TurnItem {
+  readonly raw: Uint8Array;
+  readonly id: string | null;
+  readonly type: string;
+  readonly callId: string | null;
+  /** Reasoning that only the provider that keeps it could look up. It is shown, but not sent again. */
+  readonly isLeftOut: boolean;
+}
+
+const decoder = new TextDecoder();
+const encoder = new TextEncoder();
+
+/** The items of a request's `input`. A text is one message of the user. */
+export function inputItems(body: Uint8Array): readonly TurnItem[] {
+  const input = memberOf(scanObject(body, skipSpace(body, 0), ["input"]), "input");
+  if (input === undefined) return [];
+  if (body[input.valueStart] === openBracket) return listedItems(body, input.valueStart);
+  const text = parsedValue(body, input);
+  const message = { type: "message", role: "user", content: [{ type: "input_text", text }] };
+  return [describeItem(encoder.encode(JSON.stringify(message)))];
+}
+
+function listedItems(bytes: Uint8Array, openedAt: number): readonly TurnItem[] {
+  return itemsOf(bytes, openedAt).map(({ start, end }) => describeItem(bytes.subarray(start, end)));
+}
+
+const describing = ["id", "type", "role", "call_id", "encrypted_content"];
+
+function describeItem(raw: Uint8Array): TurnItem {
+  const spans = scanObject(raw, 0, describing);
+  const textOf = (name: string) => {
+    const member = memberOf(spans, name);
+    const value = member === undefined ? null : parsedValue(raw, member);
+    return typeof value === "string" && value !== "" ? value : null;
+  };
+  const type = textOf("type") ?? (textOf("role") === null ? "item_reference" : "message");
+  const isLeftOut = type === "reasoning" && textOf("encrypted_content") === null;
+  return { raw, id: textOf("id"), type, callId: textOf("call_id"), isLeftOut };
+}
+
+/** The request with these items as its whole input, and no response that it continues. All other bytes stay as they are. */
+export function withInput(body: Uint8Array, items: readonly TurnItem[]): Uint8Array {
+  const spans = scanObject(body, skipSpace(body, 0), ["input", "previous_response_id"]);
+  const edits = spans.members.map((member) =>
+    member.name === "input"
+      ? { from: member.valueStart, to: member.end, text: listText(items) }
+      : removal(member, member.position > 0),
+  );
+  return applyEdits(body, edits);
+}
+
+export function listText(items: readonly TurnItem[]): Uint8Array {
+  const pieces: Uint8Array[] = [open];
+  for (const [index, { raw }] of items.entries()) {
+    if (index > 0) pieces.push(between);
+    pieces.push(raw);
+  }
+  pieces.push(close);
+  return Buffer.concat(pieces);
+}
+
+const open = encoder.encode("[");
+const between = encoder.encode(",");
+const close = encoder.encode("]");
+
+/** A response that has ended, apart from its items. */
+export interface EndedResponse {
+  readonly id: string;
+  /** The JSON of all other fields. */
+  readonly head: Uint8Array;
+  readonly output: readonly TurnItem[];
+}
+
+const kept: ReadonlySet<Json> = new Set(["completed", "incomplete"]);
+
+/**
+ * The response in an answer as the client gets it: its whole body, or the events that end its stream. Null if it has
+ * failed, or is none. `parentId` is the response that it continues.
+ */
+export function endedResponse(answer: Uint8Array, parentId: string | null): EndedResponse | null {
+  const bytes = responseIn(answer);
+  if (bytes === null) return null;
+  const spans = scanObject(bytes, 0, ["id", "status", "output"]);
+  const [id, status, output] = ["id", "status", "output"].map((name) => memberOf(spans, name));
+  if (id === undefined || status === undefined || output === undefined) return null;
+  const responseId = parsedValue(bytes, id);
+  if (typeof responseId !== "string" || !kept.has(parsedValue(bytes, status))) return null;
+  if (bytes[output.valueStart] !== openBracket) return null;
+  const changes = { output: undefined, store: true, previous_response_id: parentId };
+  return {
+    id: responseId,
+    head: patchMembers(bytes, changes),
+    output: listedItems(bytes, output.valueStart),
+  };
+}
+
+function responseIn(answer: Uint8Array): Uint8Array | null {
+  const start = skipSpace(answer, 0);
+  if (answer[start] === braceCode) return answer.subarray(start);
+  for (const { data } of rawEvents(answer)) {
+    if (!endingMark.test(data)) continue;
+    const event = encoder.encode(data);
+    const response = memberOf(scanObject(event, skipSpace(event, 0), ["response"]), "response");
+    if (response !== undefined) return event.subarray(response.valueStart, response.end);
+  }
+  return null;
+}
+
+const braceCode = "{".charCodeAt(0);
+
+/** Near its beginning, an event says what it is. */
+const endingMark = /^[^[]{0,200}"response\.(?:completed|incomplete)"/;
+
+/** The whole response again. */
+export function joinResponse(head: Uint8Array, output: readonly TurnItem[]): Uint8Array {
+  const end = head.lastIndexOf(closeBrace);
+  return Buffer.concat([
+    head.subarray(0, end),
+    encoder.encode(',"output":'),
+    listText(output),
+    head.subarray(end),
+  ]);
+}
+
+function memberOf({ members }: JsonSpans, name: string): Member | undefined {
+  return members.find((member) => member.name === name);
+}
+
+function parsedValue(bytes: Uint8Array, { valueStart, end }: Member): Json {
+  return JSON.parse(decoder.decode(bytes.subarray(valueStart, end)));
+}

@@ -1,0 +1,99 @@
+import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
+import type { TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
+
+/** What is kept of a turn. */
+export interface Turn {
+  readonly id: string;
+  readonly parentId: string | null;
+  /** The JSON of the response without its output. */
+  readonly head: Uint8Array;
+  /** What was new in its input. Every item has an id, if only one that was made here. */
+  readonly input: readonly TurnItem[];
+  readonly output: readonly TurnItem[];
+}
+
+/** What is known of a turn before its answer. */
+export interface TurnInMaking {
+  readonly parentId: string | null;
+  /** What is new in its input. */
+  input(): readonly TurnItem[];
+}
+
+type TurnContent = Pick<Turn, "head" | "input" | "output">;
+
+/** The first byte of a body. */
+const plain = 0;
+const sealed = 1;
+
+const lengthBytes = 4;
+const nonceBytes = 12;
+const tagBytes = 16;
+const cipher = "aes-256-gcm";
+
+/** An item but for its bytes: its length stands for them. */
+type IndexEntry = readonly [
+  id: string | null,
+  type: string,
+  callId: string | null,
+  bytes: number,
+  isLeftOut: 0 | 1,
+];
+
+interface Index {
+  readonly head: number;
+  readonly input: readonly IndexEntry[];
+  readonly output: readonly IndexEntry[];
+}
+
+/** An index, so that a long conversation can be put together without parsing it, and behind it the bytes of all parts. */
+export function writeTurn(id: string, content: TurnContent, key: Uint8Array | null): Uint8Array {
+  const { head, input, output } = content;
+  const index: Index = { head: head.length, input: input.map(entryOf), output: output.map(entryOf) };
+  const indexBytes = Buffer.from(JSON.stringify(index));
+  const length = Buffer.alloc(lengthBytes);
+  length.writeUInt32LE(indexBytes.length);
+  const parts = [length, indexBytes, head, ...[...input, ...output].map(({ raw }) => raw)];
+  return key === null ? Buffer.concat([Buffer.of(plain), ...parts]) : seal(id, Buffer.concat(parts), key);
+}
+
+function entryOf({ id, type, callId, raw, isLeftOut }: TurnItem): IndexEntry {
+  return [id, type, callId, raw.length, isLeftOut ? 1 : 0];
+}
+
+/** Null if it was sealed with another key. */
+export function readTurn(id: string, body: Uint8Array, key: Uint8Array | null): TurnContent | null {
+  const content = body[0] === plain ? body.subarray(1) : key && unseal(id, body.subarray(1), key);
+  if (content === null) return null;
+  const bytes = Buffer.from(content.buffer, content.byteOffset, content.length);
+  const indexEnd = lengthBytes + bytes.readUInt32LE(0);
+  const index: Index = JSON.parse(bytes.toString("utf8", lengthBytes, indexEnd));
+  let at = indexEnd;
+  const take = (length: number) => {
+    at += length;
+    return bytes.subarray(at - length, at);
+  };
+  const itemOf = ([itemId, type, callId, length, isLeftOut]: IndexEntry): TurnItem => {
+    return { raw: take(length), id: itemId, type, callId, isLeftOut: isLeftOut === 1 };
+  };
+  const head = take(index.head);
+  const input = index.input.map(itemOf);
+  return { head, input, output: index.output.map(itemOf) };
+}
+
+/** The id is authenticated too: a row's body means nothing in the place of another. */
+function seal(id: string, content: Uint8Array, key: Uint8Array): Uint8Array {
+  const nonce = randomBytes(nonceBytes);
+  const sealing = createCipheriv(cipher, key, nonce).setAAD(Buffer.from(id));
+  const text = [sealing.update(content), sealing.final()];
+  return Buffer.concat([Buffer.of(sealed), nonce, ...text, sealing.getAuthTag()]);
+}
+
+function unseal(id: string, body: Uint8Array, key: Uint8Array): Uint8Array | null {
+  try {
+    const opening = createDecipheriv(cipher, key, body.subarray(0, nonceBytes)).setAAD(Buffer.from(id));
+    opening.setAuthTag(body.subarray(-tagBytes));
+    return Buffer.concat([opening.update(body.subarray(nonceBytes, -tagBytes)), opening.final()]);
+  } catch {
+    return null;
+  }
+}

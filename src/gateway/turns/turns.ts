@@ -1,0 +1,156 @@
+import type { Clock } from "../../base/clock.ts";
+import { invalidRequest } from "../../base/errors.ts";
+import { newId } from "../../base/id.ts";
+import { Repeating } from "../../base/repeating.ts";
+import type { Settings } from "../../config/settings.ts";
+import type { EndedResponse, TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
+import type { Store, StoredTurn, TurnRecord } from "../../store/store.ts";
+import { readTurn, type Turn, writeTurn } from "./turn-body.ts";
+
+const mostTurns = 1000;
+const pruneEveryMs = 10 * 60_000;
+const prunedAtOnce = 500;
+/** Longer bodies are written ahead in parts of this size, so that charges of others need not wait for them. */
+const partBytes = 256 * 1024;
+
+const nothing = { input: [], output: [] };
+
+/** What is to be kept, beside the turn's content. */
+export interface TurnFacts {
+  readonly keyId: string;
+  readonly model: string;
+  readonly provider: string;
+  readonly parentId: string | null;
+  readonly input: readonly TurnItem[];
+  readonly response: EndedResponse;
+}
+
+/** Whether the gateway keeps responses for the clients that continue them. */
+export function keepsResponses({ routes, responses, retention }: Settings): boolean {
+  return routes.stored_responses && responses.state === "gateway" && retention.responsesMs > 0;
+}
+
+/** The responses that the gateway keeps, each for the key that got it. */
+export class Turns {
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #pruning = new Repeating();
+
+  constructor({ store, clock }: { readonly store: Store; readonly clock: Clock }) {
+    this.#store = store;
+    this.#clock = clock;
+  }
+
+  /** A response and all that it continues, oldest first; null if one of them is not there for this key. */
+  async chain(keyId: string, id: string, settings: Settings): Promise<readonly Turn[] | null> {
+    const mostBytes = settings.server.maxBodyBytes;
+    const found = await this.#store.turns.chain({ keyId, id, nowMs: this.#nowMs(), mostTurns, mostBytes });
+    switch (found.kind) {
+      case "missing":
+        return null;
+      case "too_long":
+        throw tooLong(`more than ${mostTurns} responses`);
+      case "too_large":
+        throw tooLong(`more than the ${mostBytes} bytes that a request may have`);
+      case "found": {
+        const turns = found.turns.map((stored) => opened(stored, settings));
+        return turns.every((turn) => turn !== null) ? turns : null;
+      }
+    }
+  }
+
+  async find(keyId: string, id: string, settings: Settings): Promise<Turn | null> {
+    const stored = await this.#store.turns.find(keyId, id, this.#nowMs());
+    return stored === null ? null : opened(stored, settings);
+  }
+
+  /** Those of these items that are there for this key, by their ids; the newest of each id. */
+  async findItems(
+    keyId: string,
+    ids: readonly string[],
+    settings: Settings,
+  ): Promise<ReadonlyMap<string, TurnItem>> {
+    const found = new Map<string, TurnItem>();
+    if (ids.length === 0) return found;
+    const wanted = new Set(ids);
+    // Oldest first, so that the newest of an id stays.
+    for (const stored of await this.#store.turns.withItems(keyId, ids.map(digestOf), this.#nowMs())) {
+      const { input, output } = opened(stored, settings) ?? nothing;
+      for (const item of [...input, ...output]) {
+        if (item.id !== null && wanted.has(item.id)) found.set(item.id, item);
+      }
+    }
+    return found;
+  }
+
+  delete(keyId: string, id: string): Promise<boolean> {
+    return this.#store.turns.delete(keyId, id, this.#nowMs());
+  }
+
+  /** For the settle, which stores it; null if it is too large. Call it before that: a long one is written ahead. */
+  record({ keyId, model, provider, parentId, ...facts }: TurnFacts, settings: Settings): TurnRecord | null {
+    const { retention, responses, server } = settings;
+    const { id, head, output } = facts.response;
+    const input = facts.input.map((item) => (item.id === null ? { ...item, id: newId("item_") } : item));
+    const items = [...input, ...output];
+    const bytes = items.reduce((sum, { raw }) => sum + raw.length, 0);
+    if (bytes > server.maxBodyBytes) return null;
+    const createdAtMs = this.#nowMs();
+    const record = {
+      keyId,
+      id,
+      parentId,
+      model,
+      provider,
+      createdAtMs,
+      expiresAtMs: createdAtMs + retention.responsesMs,
+      bytes,
+      items: [...new Set(items.flatMap((item) => (item.id === null ? [] : digestOf(item.id))))],
+      keyBytes: retention.responseBytesPerKey,
+    };
+    const body = writeTurn(id, { head, input, output }, responses.encryptionKey);
+    if (body.length <= partBytes) return { ...record, body };
+    return { ...record, ...this.#writeAhead(body) };
+  }
+
+  #writeAhead(body: Uint8Array): Pick<TurnRecord, "body" | "recording"> {
+    const id = newId("rec_");
+    const parts = Math.floor(body.length / partBytes);
+    for (let sequence = 0; sequence < parts; sequence += 1) {
+      const part = body.slice(sequence * partBytes, (sequence + 1) * partBytes);
+      // Not awaited: a turn with a missing part is not found.
+      this.#store.recordResponsePart({ recordingId: id, sequence, body: part }).catch(() => {});
+    }
+    return { body: body.slice(parts * partBytes), recording: { id, parts } };
+  }
+
+  startPruning(onError: (error: unknown) => void, everyMs = pruneEveryMs): void {
+    this.#pruning.start(everyMs, () => this.prune().catch(onError));
+  }
+
+  stopPruning(): void {
+    this.#pruning.stop();
+  }
+
+  async prune(): Promise<void> {
+    while ((await this.#store.turns.prune(this.#nowMs(), prunedAtOnce)) === prunedAtOnce);
+  }
+
+  #nowMs(): number {
+    return Math.floor(this.#clock.wallMs());
+  }
+}
+
+function opened({ id, parentId, body }: StoredTurn, { responses }: Settings): Turn | null {
+  const content = readTurn(id, body, responses.encryptionKey);
+  return content === null ? null : { id, parentId, ...content };
+}
+
+function digestOf(id: string): string {
+  return Bun.SHA256.hash(id, "hex").slice(0, 32);
+}
+
+function tooLong(what: string): Error {
+  const advice = "Begin a new conversation, with what matters of this one in `input`.";
+  return invalidRequest(`The conversation has ${what}. ${advice}`, "previous_response_id");
+}

@@ -1,0 +1,139 @@
+import type { Parameter, Queries } from "../query.ts";
+import type { ChainQuery, StoredTurn, TurnChain, TurnRecords, TurnSums } from "../turn-records.ts";
+
+interface TurnRow extends StoredTurn {
+  readonly recordingId: string | null;
+  readonly parts: number;
+}
+
+interface TurnLink {
+  readonly no: number;
+  readonly parentId: string | null;
+  readonly bytes: number;
+}
+
+export class StoredTurns implements TurnRecords {
+  readonly #queries: Queries;
+
+  constructor(queries: Queries) {
+    this.#queries = queries;
+  }
+
+  async chain(query: ChainQuery): Promise<TurnChain> {
+    const { keyId, id, nowMs, mostTurns } = query;
+    const links = await this.#queries.read<TurnLink>(findLinks, [keyId, id, nowMs, mostTurns]);
+    const problem = chainProblem(links, query);
+    if (problem !== null) return { kind: problem };
+    const turns = await this.#turns("no = ANY ($1::int8[])", [links.map(({ no }) => no)]);
+    if (turns.length < links.length) return { kind: "missing" };
+    const byId = new Map(turns.map((turn) => [turn.id, turn]));
+    const chain: StoredTurn[] = [];
+    for (let turn = byId.get(id); turn !== undefined; turn = byId.get(turn.parentId ?? "")) chain.push(turn);
+    return { kind: "found", turns: chain.reverse() };
+  }
+
+  async find(keyId: string, id: string, nowMs: number): Promise<StoredTurn | null> {
+    const where = `key_no = ${keyNo} AND id = $2::text AND expires_at_ms > $3::int8`;
+    const [turn] = await this.#turns(where, [keyId, id, nowMs]);
+    return turn ?? null;
+  }
+
+  withItems(keyId: string, digests: readonly string[], nowMs: number): Promise<readonly StoredTurn[]> {
+    return this.#turns(`no IN (${findWithItems})`, [keyId, digests, nowMs]);
+  }
+
+  async delete(keyId: string, id: string, nowMs: number): Promise<boolean> {
+    const which = "id = $2::text AND expires_at_ms > $3::int8";
+    return (await this.#queries.change(deletion(which), [keyId, id, nowMs])).length > 0;
+  }
+
+  async deleteAll(keyId: string): Promise<number> {
+    return (await this.#queries.change(deletion("no > 0"), [keyId])).length;
+  }
+
+  async sums(keyId: string, nowMs: number): Promise<TurnSums> {
+    const [row] = await this.#queries.read<TurnSums>(sumTurns, [keyId, nowMs]);
+    return row ?? { count: 0, bytes: 0, oldestAtMs: null, newestAtMs: null };
+  }
+
+  async prune(nowMs: number, limit: number): Promise<number> {
+    return (await this.#queries.change(deleteOld, [nowMs, limit])).length;
+  }
+
+  /** Oldest first, without those that lack a part. */
+  async #turns(where: string, parameters: readonly Parameter[]): Promise<readonly StoredTurn[]> {
+    const rows = await this.#queries.read<TurnRow>(
+      `SELECT id, parent_id AS "parentId", recording_id AS "recordingId", parts, body FROM turns WHERE ${where} ORDER BY no`,
+      parameters,
+    );
+    const recordings = rows.flatMap(({ recordingId }) => recordingId ?? []);
+    const parts = recordings.length === 0 ? noParts : await this.#parts(recordings);
+    return rows.flatMap(({ id, parentId, recordingId, parts: expected, body }) => {
+      const ahead = parts.get(recordingId ?? "") ?? [];
+      if (ahead.length !== expected) return [];
+      return { id, parentId, body: expected === 0 ? body : Buffer.concat([...ahead, body]) };
+    });
+  }
+
+  async #parts(recordings: readonly string[]): Promise<ReadonlyMap<string, readonly Uint8Array[]>> {
+    const rows = await this.#queries.read<{ recordingId: string; body: Uint8Array }>(
+      `SELECT recording_id AS "recordingId", body FROM response_parts
+      WHERE recording_id = ANY ($1::text[]) ORDER BY recording_id, sequence`,
+      [recordings],
+    );
+    const byRecording = Map.groupBy(rows, ({ recordingId }) => recordingId);
+    return new Map([...byRecording].map(([id, found]) => [id, found.map(({ body }) => body)]));
+  }
+}
+
+const noParts: ReadonlyMap<string, readonly Uint8Array[]> = new Map();
+
+/** Why a chain, newest first, cannot be used; null if it can. */
+function chainProblem(
+  links: readonly TurnLink[],
+  { mostTurns, mostBytes }: ChainQuery,
+): Exclude<TurnChain["kind"], "found"> | null {
+  if (links.length > mostTurns) return "too_long";
+  const last = links.at(-1);
+  if (last === undefined || last.parentId !== null) return "missing";
+  const bytes = links.reduce((sum, link) => sum + link.bytes, 0);
+  return bytes > mostBytes ? "too_large" : null;
+}
+
+const keyNo = "(SELECT no FROM keys WHERE keys.id = $1::text)";
+
+/** One more than may be used, so that a longer chain is told from one that is cut off. */
+const findLinks = `
+WITH RECURSIVE chain (no, key_no, parent_id, bytes, depth) AS (
+  SELECT no, key_no, parent_id, bytes, 0 FROM turns WHERE key_no = ${keyNo} AND id = $2::text AND expires_at_ms > $3::int8
+  UNION ALL
+  SELECT t.no, t.key_no, t.parent_id, t.bytes, depth + 1
+  FROM chain JOIN turns t ON t.key_no = chain.key_no AND t.id = chain.parent_id AND t.expires_at_ms > $3::int8
+  WHERE depth < $4::int8
+)
+SELECT no::float8 AS no, parent_id AS "parentId", bytes::float8 AS bytes FROM chain ORDER BY depth`;
+
+const findWithItems = `
+SELECT max(i.turn_no) FROM turn_items i JOIN turns t ON t.no = i.turn_no
+WHERE i.key_no = ${keyNo} AND i.digest = ANY ($2::text[]) AND t.expires_at_ms > $3::int8 GROUP BY i.digest`;
+
+/** The sums are locked before any turn of the key, as by whoever inserts one: else the two might wait for each other. */
+function deletion(which: string): string {
+  return `WITH locked AS (SELECT key_no FROM turn_sums WHERE key_no = ${keyNo} FOR UPDATE)
+  DELETE FROM turns WHERE key_no IN (SELECT key_no FROM locked) AND ${which} RETURNING no`;
+}
+
+const sumTurns = `
+SELECT count(*)::float8 AS count, coalesce(sum(bytes), 0)::float8 AS bytes, min(created_at_ms)::float8 AS "oldestAtMs",
+  max(created_at_ms)::float8 AS "newestAtMs"
+FROM turns WHERE key_no = ${keyNo} AND expires_at_ms > $2::int8`;
+
+const deleteOld = `
+WITH old AS (
+  SELECT no, key_no FROM turns WHERE expires_at_ms <= $1::int8
+  UNION ALL SELECT t.no, t.key_no FROM keys k JOIN turns t ON t.key_no = k.no WHERE k.status = 'revoked'
+  LIMIT $2::int8
+), locked AS (
+  SELECT key_no FROM turn_sums WHERE key_no IN (SELECT key_no FROM old) ORDER BY key_no FOR UPDATE SKIP LOCKED
+)
+DELETE FROM turns WHERE no IN (SELECT old.no FROM old JOIN locked ON locked.key_no = old.key_no) RETURNING no`;

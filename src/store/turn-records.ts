@@ -1,0 +1,70 @@
+/**
+ * Turns of conversations: responses that a client may read, continue or refer to. A turn has only what was new in it; the
+ * conversation is the chain of its parents.
+ */
+export interface TurnRecord {
+  readonly keyId: string;
+  /** The response's id, as the client knows it. */
+  readonly id: string;
+  readonly parentId: string | null;
+  readonly model: string;
+  readonly provider: string;
+  readonly createdAtMs: number;
+  readonly expiresAtMs: number;
+  /** The size of its items. */
+  readonly bytes: number;
+  /** Digests of its items' ids. */
+  readonly items: readonly string[];
+  /** What the gateway makes of it, perhaps encrypted; with a `recording`, only what follows the parts written ahead. */
+  readonly body: Uint8Array;
+  readonly recording?: Recording;
+  /** How many bytes the key's turns may have; the oldest go first. */
+  readonly keyBytes: number;
+}
+
+/** The beginning of something long, written in parts before the rest. */
+export interface Recording {
+  readonly id: string;
+  readonly parts: number;
+}
+
+export interface StoredTurn extends Pick<TurnRecord, "id" | "parentId"> {
+  readonly body: Uint8Array;
+}
+
+export interface ChainQuery {
+  readonly keyId: string;
+  readonly id: string;
+  readonly nowMs: number;
+  readonly mostTurns: number;
+  readonly mostBytes: number;
+}
+
+/** `missing`: the turn or one of those before it is not there. */
+export type TurnChain =
+  | { readonly kind: "found"; readonly turns: readonly StoredTurn[] }
+  | { readonly kind: "missing" | "too_long" | "too_large" };
+
+export interface TurnSums {
+  readonly count: number;
+  readonly bytes: number;
+  /** Null if there are none. */
+  readonly oldestAtMs: number | null;
+  readonly newestAtMs: number | null;
+}
+
+/** What has expired is not found, although it may not be pruned yet. Turns are written with their charges. */
+export interface TurnRecords {
+  /** A turn and all before it, oldest first. */
+  chain(query: ChainQuery): Promise<TurnChain>;
+  find(keyId: string, id: string, nowMs: number): Promise<StoredTurn | null>;
+  /** For each digest the newest turn that has such an item, oldest first, each once. */
+  withItems(keyId: string, digests: readonly string[], nowMs: number): Promise<readonly StoredTurn[]>;
+  /** False if there is none. */
+  delete(keyId: string, id: string, nowMs: number): Promise<boolean>;
+  /** Returns how many there were. */
+  deleteAll(keyId: string): Promise<number>;
+  sums(keyId: string, nowMs: number): Promise<TurnSums>;
+  /** Deletes at most `limit` that have expired, or belong to a revoked key. Returns how many. */
+  prune(nowMs: number, limit: number): Promise<number>;
+}

@@ -1,0 +1,183 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { type Item, models, say, TurnWorld } from "./turn-world.ts";
+import type { Caller, World } from "./world.ts";
+
+let turns: TurnWorld;
+let world: World;
+let caller: Caller;
+let other: Caller;
+let create: TurnWorld["create"];
+let call: TurnWorld["call"];
+let lastBody: TurnWorld["lastBody"];
+let lastText: TurnWorld["lastText"];
+
+beforeAll(async () => {
+  turns = await TurnWorld.start();
+  ({ world, caller, other, create, call, lastBody, lastText } = turns);
+});
+beforeEach(() => turns.reset());
+afterAll(() => world[Symbol.asyncDispose]());
+
+describe("a stored response", () => {
+  test.each(models)("is got as it was answered, by its key alone (%s)", async (model) => {
+    const first = await create({ model, input: "One" });
+    const second = await create({ model, input: "Two", previous_response_id: first.id });
+    const { status, body } = await call("GET", second.id);
+    expect(status).toBe(200);
+    expect(body as unknown).toEqual({ ...second, store: true, previous_response_id: first.id });
+    expect((await call("GET", second.id, other)).status).toBe(404);
+    expect((await call("GET", "resp_unknown")).body.error).toMatchObject({ code: "not_found" });
+  });
+
+  test("lists the whole conversation before it, but for reasoning and its own output", async () => {
+    const first = await create({ input: "One" });
+    const second = await create({ input: [say("Two"), say("Three")], previous_response_id: first.id });
+    const texts = (data: readonly Item[]) =>
+      data.map((item) => JSON.stringify(item["content"]).replace(/.*"text":"([^"]*)".*/, "$1"));
+    const all = (await call("GET", `${second.id}/input_items?order=asc`)).body;
+    const answered = first.output[1]?.["content"] as { text: string }[];
+    expect(texts(all.data)).toEqual(["One", answered[0]?.text ?? "", "Two", "Three"]);
+    expect(all).toMatchObject({
+      object: "list",
+      has_more: false,
+      first_id: all.data[0]?.id,
+      last_id: all.data[3]?.id,
+    });
+    for (const { id, type } of all.data) expect([typeof id, type]).toEqual(["string", "message"]);
+    const newest = (await call("GET", `${second.id}/input_items?limit=2`)).body;
+    expect(texts(newest.data)).toEqual(["Three", "Two"]);
+    expect(newest).toMatchObject({ has_more: true });
+    const rest = (await call("GET", `${second.id}/input_items?limit=2&after=${newest.data[1]?.id}`)).body;
+    expect(texts(rest.data)).toEqual([answered[0]?.text ?? "", "One"]);
+    expect(rest).toMatchObject({ has_more: false });
+  });
+
+  test.each(["limit=0", "limit=101", "limit=x", "order=up", "after=msg_none"])(
+    "refuses to list by %s",
+    async (query) => {
+      const { id } = await create({ input: "One" });
+      const { status, body } = await call("GET", `${id}/input_items?${query}`);
+      expect([status, body.error.code, body.error.param]).toEqual([
+        400,
+        "invalid_request",
+        query.split("=")[0] ?? "",
+      ]);
+    },
+  );
+
+  test("is not streamed again, and not cancelled: it was not in the background", async () => {
+    const { id } = await create({ input: "One" });
+    const streaming = await call("GET", `${id}?stream=true`);
+    expect([streaming.status, streaming.body.error.param]).toEqual([400, "stream"]);
+    expect((await call("POST", `${id}/cancel`)).body.error).toMatchObject({ code: "invalid_request" });
+    expect((await call("POST", "resp_unknown/cancel")).status).toBe(404);
+    expect((await create({ input: "One", background: true })).error).toMatchObject({
+      code: "invalid_request",
+    });
+  });
+
+  test("costs nothing to read, but a rate token", async () => {
+    const { id } = await create({ input: "One" });
+    const charges = (await world.chargesOf(caller)).length;
+    const headers = { authorization: `Bearer ${caller.secret}` };
+    const response = await fetch(`${world.running.url}/v1/responses/${id}`, { headers });
+    await response.body?.cancel();
+    expect(response.headers.get("x-request-id")).not.toBeNull();
+    expect(world.observed.at(-1)).toMatchObject({ route: "/v1/responses/:response_id", charged: 0 });
+    expect((await world.chargesOf(caller)).length).toBe(charges);
+    const wrong = await fetch(`${world.running.url}/v1/responses/${id}`, { method: "PATCH", headers });
+    expect([wrong.status, wrong.headers.get("allow")]).toEqual([405, "GET, DELETE"]);
+  });
+
+  test("of another key or a deleted one is deleted by nobody", async () => {
+    const { id } = await create({ input: "One" });
+    expect((await call("DELETE", id, other)).status).toBe(404);
+    expect((await call("DELETE", id)).status).toBe(200);
+    expect((await call("DELETE", id)).status).toBe(404);
+    expect((await call("GET", id)).status).toBe(404);
+  });
+
+  test("is kept for a rotated key, and not beyond its time or the key's bytes", async () => {
+    const { id } = await create({ input: "One" });
+    const { turns } = world.running.store;
+    const later = Date.now() + 25 * 3_600_000;
+    expect(await turns.find(caller.key.id, id, Date.now() + 23 * 3_600_000)).not.toBeNull();
+    expect(await turns.find(caller.key.id, id, later)).toBeNull();
+    await world.reload((config) => `[retention]\nresponse_bytes_per_key = 1000\n${config}`);
+    const bounded = await world.creditCaller();
+    const first = await create({ input: "x".repeat(500) }, bounded);
+    const second = await create({ input: "y".repeat(500) }, bounded);
+    expect((await call("GET", first.id, bounded)).status).toBe(404);
+    expect((await call("GET", second.id, bounded)).status).toBe(200);
+    await world.reload((config) => config);
+  });
+
+  test("of megabytes is kept in parts, and one above the largest body is not", async () => {
+    const long = "long ".repeat(300_000);
+    const first = await create({ model: "chat-test", input: long });
+    const second = await create({ model: "chat-test", input: "Two", previous_response_id: first.id });
+    expect(second.status ?? second.error).toBe("completed");
+    expect(lastText().length).toBeGreaterThan(1_500_000);
+    await world.reload((config) => `[server]\nmax_body_bytes = 3000\n${config}`);
+    const half = await create({ input: "x".repeat(2000) });
+    const { error } = await create({ input: "y".repeat(2000), previous_response_id: half.id });
+    expect(error).toMatchObject({ code: "invalid_request" });
+    await world.reload((config) => config);
+  });
+});
+
+describe("the settings", () => {
+  const keyOf = (byte: number) => Buffer.alloc(32, byte).toString("base64");
+
+  test("encrypt what is kept, and another key finds nothing of it", async () => {
+    const withKey = (byte: number) => (config: string) =>
+      `[responses]\nencryption_key = "file:seal${byte}"\n${config}`;
+    for (const byte of [1, 2]) world.write(`seal${byte}`, keyOf(byte));
+    const plain = await create({ input: "in the clear" });
+    await world.reload(withKey(1));
+    const sealed = await create({ input: "a secret", previous_response_id: plain.id });
+    const stored = await world.running.store.turns.find(caller.key.id, sealed.id, Date.now());
+    expect(Buffer.from(stored?.body ?? []).includes("secret")).toBe(false);
+    expect((await create({ input: "Two", previous_response_id: sealed.id })).status).toBe("completed");
+    expect(lastText()).toContain("a secret");
+    await world.reload(withKey(2));
+    expect((await call("GET", sealed.id)).status).toBe(404);
+    const { error } = await create({ input: "Two", previous_response_id: sealed.id });
+    expect(error.code).toBe("previous_response_not_found");
+    const reference = { type: "item_reference", id: sealed.output[0]?.id ?? "" };
+    expect((await create({ input: [reference] })).error.code).toBe("not_found");
+    await world.reload((config) => config);
+  });
+
+  test.each(["[retention]\nresponse_hours = 0", "[routes]\nstored_responses = false"])(
+    "keep nothing: %s",
+    async (setting) => {
+      const before = await create({ input: "One" });
+      await world.reload((config) => `${setting}\n${config}`);
+      const { error } = await create({ input: "Two", previous_response_id: before.id });
+      expect(error).toMatchObject({ code: "invalid_request", param: "previous_response_id" });
+      expect((await call("GET", before.id)).body.error).toMatchObject({ code: "not_found" });
+      const sums = await world.running.store.turns.sums(caller.key.id, Date.now());
+      const after = await create({ input: "Three" });
+      expect(lastBody()["store"]).toBeUndefined();
+      expect(await world.running.store.turns.sums(caller.key.id, Date.now())).toEqual(sums);
+      await world.reload((config) => config);
+      expect((await call("GET", after.id)).status).toBe(404);
+      expect((await call("GET", before.id)).status).toBe(200);
+    },
+  );
+
+  test("leave it to the provider: store goes up as it was sent, and ids are the provider's", async () => {
+    await world.reload((config) => `[responses]\nstate = "provider"\n${config}`);
+    const first = await create({ input: "One" });
+    expect(lastBody()["store"]).toBeUndefined();
+    await create({ input: "Two", previous_response_id: first.id });
+    expect(lastBody()).toMatchObject({ input: "Two", previous_response_id: first.id });
+    expect((await call("GET", first.id)).status).toBe(404);
+    await world.reload((config) => config);
+    // What a provider has kept before, it is asked for, and pinned to it.
+    await create({ input: "Three", previous_response_id: first.id });
+    expect(lastBody()).toMatchObject({ input: "Three", previous_response_id: first.id });
+    expect(lastBody()["store"]).toBeUndefined();
+  });
+});

@@ -1,0 +1,188 @@
+import { expect } from "bun:test";
+import type { TurnRecord } from "../../../src/store/store.ts";
+import { FakeClock } from "../../support/clock.ts";
+import { testEachStore } from "../each-store.ts";
+import { keyRecord, settleItem } from "../fixtures.ts";
+import type { GatewayStore } from "../kind.ts";
+import { responsePart } from "../responses.ts";
+
+const nowMs = 1_000;
+const bounds = { nowMs, mostTurns: 10, mostBytes: 1_000 };
+
+function turn(
+  keyId: string,
+  id: string,
+  parentId: string | null,
+  more: Partial<TurnRecord> = {},
+): TurnRecord {
+  return {
+    keyId,
+    id,
+    parentId,
+    model: "m",
+    provider: "p",
+    createdAtMs: 500,
+    expiresAtMs: 2_000,
+    bytes: 10,
+    items: [`item of ${id}`, "item of all"],
+    body: new TextEncoder().encode(`body of ${id}`),
+    keyBytes: 1_000,
+    ...more,
+  };
+}
+
+async function keep(store: GatewayStore, ...turns: readonly TurnRecord[]): Promise<void> {
+  for (const each of turns) await store.charge([{ ...settleItem(each.keyId, 1), turn: each }]);
+}
+
+async function twoKeys(store: GatewayStore): Promise<readonly [string, string]> {
+  const [one, other] = [keyRecord(), keyRecord()];
+  await store.insertKey(one, 1_000_000);
+  await store.insertKey(other, 1_000_000);
+  return [one.id, other.id];
+}
+
+const bodies = (turns: readonly { readonly body: Uint8Array }[]) =>
+  turns.map(({ body }) => new TextDecoder().decode(body));
+
+async function chainOf(store: GatewayStore, keyId: string, id: string, more: Partial<typeof bounds> = {}) {
+  const found = await store.turns.chain({ keyId, id, ...bounds, ...more });
+  return found.kind === "found" ? bodies(found.turns) : found.kind;
+}
+
+testEachStore("a turn is written with its charge, and found with all before it", async (database) => {
+  const store = await database.openGateway(new FakeClock());
+  const [one, other] = await twoKeys(store);
+  await keep(store, turn(one, "a", null), turn(one, "b", "a"), turn(one, "c", "b"), turn(one, "fork", "a"));
+  expect(await chainOf(store, one, "c")).toEqual(["body of a", "body of b", "body of c"]);
+  expect(await chainOf(store, one, "fork")).toEqual(["body of a", "body of fork"]);
+  expect(await chainOf(store, other, "c")).toBe("missing");
+  expect(await chainOf(store, one, "unknown")).toBe("missing");
+  expect(await chainOf(store, one, "c", { mostTurns: 2 })).toBe("too_long");
+  expect(await chainOf(store, one, "c", { mostTurns: 3 })).toHaveLength(3);
+  expect(await chainOf(store, one, "c", { mostBytes: 29 })).toBe("too_large");
+  expect(await chainOf(store, one, "c", { nowMs: 2_000 })).toBe("missing");
+  await store.close();
+  const again = await database.openGateway(new FakeClock());
+  expect(await chainOf(again, one, "b")).toEqual(["body of a", "body of b"]);
+  await again.close();
+});
+
+testEachStore("a chain that leads to itself ends", async (database) => {
+  const store = await database.openGateway(new FakeClock());
+  const [one] = await twoKeys(store);
+  await keep(store, turn(one, "a", "b"), turn(one, "b", "a"));
+  expect(await chainOf(store, one, "a")).toBe("too_long");
+  await store.close();
+});
+
+testEachStore("an id that is given twice is that of the newer turn", async (database) => {
+  const store = await database.openGateway(new FakeClock());
+  const [one] = await twoKeys(store);
+  const newer = { body: new TextEncoder().encode("newer"), bytes: 7 };
+  await keep(store, turn(one, "a", null), turn(one, "a", null, newer));
+  expect(await chainOf(store, one, "a")).toEqual(["newer"]);
+  expect(await store.turns.sums(one, nowMs)).toEqual({
+    count: 1,
+    bytes: 7,
+    oldestAtMs: 500,
+    newestAtMs: 500,
+  });
+  await store.close();
+});
+
+testEachStore(
+  "the newest turn of each item is found once, for its key and until it expires",
+  async (database) => {
+    const store = await database.openGateway(new FakeClock());
+    const [one, other] = await twoKeys(store);
+    await keep(store, turn(one, "a", null), turn(one, "b", "a"), turn(other, "x", null));
+    const withItems = async (keyId: string, items: readonly string[], at = nowMs) =>
+      bodies(await store.turns.withItems(keyId, items, at));
+    expect(await withItems(one, ["item of all", "item of b", "item of x"])).toEqual(["body of b"]);
+    expect(await withItems(one, ["item of all", "item of a"])).toEqual(["body of a", "body of b"]);
+    expect(await withItems(other, ["item of a"])).toEqual([]);
+    expect(await withItems(one, ["item of a"], 2_000)).toEqual([]);
+    await store.close();
+  },
+);
+
+testEachStore(
+  "a key's oldest turns make room for new ones, and deleted ones count no more",
+  async (database) => {
+    const store = await database.openGateway(new FakeClock());
+    const [one, other] = await twoKeys(store);
+    const limited = { keyBytes: 35 };
+    const ids = ["a", "b", "c"];
+    await keep(store, turn(other, "x", null), ...ids.map((id) => turn(one, id, null, limited)));
+    expect(await store.turns.delete(one, "b", nowMs)).toBe(true);
+    await keep(store, turn(one, "d", null, limited));
+    expect(await store.turns.find(one, "a", nowMs)).not.toBeNull();
+    await keep(store, turn(one, "e", null, limited));
+    expect(await store.turns.find(one, "a", nowMs)).toBeNull();
+    expect(await store.turns.sums(one, nowMs)).toMatchObject({ count: 3, bytes: 30 });
+    expect(await store.turns.find(other, "x", nowMs)).not.toBeNull();
+    await keep(store, turn(one, "huge", null, { ...limited, bytes: 36 }));
+    expect(await store.turns.sums(one, nowMs)).toMatchObject({ count: 0, bytes: 0, oldestAtMs: null });
+    await store.close();
+  },
+);
+
+testEachStore(
+  "a deleted turn and its items are gone, and what continues it cannot be continued",
+  async (database) => {
+    const store = await database.openGateway(new FakeClock());
+    const [one, other] = await twoKeys(store);
+    await keep(store, turn(one, "a", null), turn(one, "b", "a"));
+    expect(await store.turns.delete(other, "a", nowMs)).toBe(false);
+    expect(await store.turns.delete(one, "a", 2_000)).toBe(false);
+    expect(await store.turns.delete(one, "a", nowMs)).toBe(true);
+    expect(await store.turns.delete(one, "a", nowMs)).toBe(false);
+    expect(await chainOf(store, one, "b")).toBe("missing");
+    expect(await store.turns.find(one, "b", nowMs)).toMatchObject({ id: "b", parentId: "a" });
+    expect(await store.turns.withItems(one, ["item of a"], nowMs)).toEqual([]);
+    expect(await store.turns.deleteAll(one)).toBe(1);
+    expect(await store.turns.deleteAll(one)).toBe(0);
+    await store.close();
+  },
+);
+
+testEachStore(
+  "what has expired is pruned a few at a time, and so is what revoked keys had",
+  async (database) => {
+    const store = await database.openGateway(new FakeClock());
+    const [one, other] = await twoKeys(store);
+    const [early, late] = [{ expiresAtMs: 1_500 }, { expiresAtMs: 9_000 }];
+    await keep(store, turn(one, "a", null, early), turn(one, "b", null, early), turn(one, "c", null, late));
+    await keep(store, turn(other, "x", null, late));
+    expect(await store.turns.prune(1_499, 10)).toBe(0);
+    expect(await store.turns.prune(1_500, 1)).toBe(1);
+    expect(await store.turns.prune(1_500, 10)).toBe(1);
+    await store.updateKey(other, { status: "revoked" });
+    expect(await store.turns.prune(1_500, 10)).toBe(1);
+    expect(await store.turns.sums(one, nowMs)).toMatchObject({ count: 1, bytes: 10 });
+    expect(await store.turns.sums(other, nowMs)).toMatchObject({ count: 0, bytes: 0 });
+    await store.close();
+  },
+);
+
+testEachStore("a long turn is put together from its parts, and its parts go with it", async (database) => {
+  const store = await database.openGateway(new FakeClock());
+  const [one] = await twoKeys(store);
+  await store.recordResponsePart(responsePart("rec_1", 0, "one "));
+  await store.recordResponsePart(responsePart("rec_1", 1, "two "));
+  const [whole, lacking] = [
+    { id: "rec_1", parts: 2 },
+    { id: "rec_2", parts: 1 },
+  ];
+  await keep(store, turn(one, "a", null, { recording: whole }), turn(one, "b", null, { recording: lacking }));
+  await store.close();
+  const again = await database.openGateway(new FakeClock());
+  expect(await chainOf(again, one, "a")).toEqual(["one two body of a"]);
+  expect(await chainOf(again, one, "b")).toBe("missing");
+  expect(await again.turns.find(one, "b", nowMs)).toBeNull();
+  await again.turns.delete(one, "a", nowMs);
+  await keep(again, turn(one, "a", null, { recording: whole }));
+  expect(await chainOf(again, one, "a")).toBe("missing");
+  await again.close();
+});
