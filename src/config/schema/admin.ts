@@ -10,7 +10,7 @@ const oidcSchema = Type.Object(
       pattern: "^https?://",
       description: "The identity provider's address; https, or http on this machine.",
     }),
-    client_id: Type.String({ minLength: 1 }),
+    client_id: Type.String({ minLength: 1, description: "What the issuer knows this gateway as." }),
     client_secret: secret,
     scope: Type.Optional(
       Type.String({ default: defaults.oidc.scope, description: "What is asked for at sign-in." }),

@@ -59,7 +59,11 @@ export const priceSchema = Type.Object(
     audio_output: Type.Optional(usdPerMillion("USD per million tokens of audio output.")),
     image_input: Type.Optional(usdPerMillion("USD per million tokens of image input.")),
     image_output: Type.Optional(usdPerMillion("USD per million tokens of image output.")),
-    images: Type.Optional(Type.Union([usdPer("images"), imagePrices])),
+    images: Type.Optional(
+      Type.Union([usdPer("images"), imagePrices], {
+        description: "USD per image, or a table of them by quality and size.",
+      }),
+    ),
     characters: Type.Optional(usdPer("characters")),
     audio_minutes: Type.Optional(usdPer("audio_minutes")),
     speech_minutes: Type.Optional(usdPer("speech_minutes")),
