@@ -8,7 +8,17 @@ import { fillSample, sampleConfig } from "./sample.ts";
 
 const token = "the-operators-token";
 const browserPath = await findBrowser();
-const pages = ["", "keys", "models", "exchanges", "playground", "tail", "system", "no-such-page"] as const;
+const pages = [
+  "",
+  "keys",
+  "models",
+  "exchanges",
+  "bill",
+  "playground",
+  "tail",
+  "system",
+  "no-such-page",
+] as const;
 const sizes = { desk: { width: 1360, height: 850 }, phone: { width: 390, height: 844 } } as const;
 
 /** What axe finds, each with the first element that it is about. */

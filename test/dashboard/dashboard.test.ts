@@ -153,6 +153,29 @@ describe.if(browserPath !== null)("the dashboard in a browser", () => {
       .waitFor();
   });
 
+  test("holds a provider's bill against the ledger, and says what differs and why", async () => {
+    await openPage("Bill");
+    const today = new Date().toISOString().slice(0, 10);
+    await page.getByLabel("Provider").selectOption("demo");
+    await page.getByLabel("From").fill(today);
+    await page.getByLabel("To", { exact: true }).fill(today);
+    const choose = (text: string) =>
+      page
+        .getByLabel("Files")
+        .setInputFiles({ name: "bill.csv", mimeType: "text/csv", buffer: Buffer.from(text) });
+    await choose("model,requests\nmystery-model,4\n");
+    await page.getByRole("button", { name: "Compare" }).click();
+    await page.getByRole("alert").getByText("date, model, input").waitFor();
+    await choose(`date,model,requests,input\n${today},mystery-model,4,100\n`);
+    await page.getByRole("button", { name: "Compare" }).click();
+    await page.getByRole("heading", { name: /lines differ by more than 1 %/ }).waitFor();
+    const row = page.getByRole("row", { name: /mystery-model/ });
+    expect(await row.textContent()).toContain("4 calls past the gateway");
+    expect(await row.locator("[data-name=Requests]").textContent()).toBe("4+4");
+    await page.locator(".charts canvas").waitFor();
+    await page.getByRole("row", { name: /demo-small.*not on the bill/ }).waitFor();
+  });
+
   test("lists the exchanges before a time", async () => {
     await openPage("Exchanges");
     const rows = page.getByRole("row", { name: /Browser test/ });

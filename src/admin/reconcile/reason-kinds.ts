@@ -7,6 +7,7 @@ export const reasonKinds = [
   "uncharged",
   "past_the_gateway",
   "not_billed",
+  "other_figures",
   "prices",
 ] as const;
 export type ReasonKind = (typeof reasonKinds)[number];

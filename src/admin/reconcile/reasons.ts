@@ -49,8 +49,7 @@ export function reasonsOf(row: Differing): readonly Reason[] {
   }
   const beyond = billed.requests === undefined ? null : billed.requests - ledger.requests - uncharged;
   if (beyond === null ? isMore && reasons.length === 0 : beyond > 0) reasons.push(pastTheGateway(beyond));
-  if (!isMore && reasons.length === 0)
-    reasons.push(notBilled(beyond === null || beyond >= 0 ? null : -beyond));
+  if (reasons.length === 0) reasons.push(beyond === 0 ? otherFigures : notBilled(beyond && -beyond));
   if (!knowsTokens) reasons.push(otherPrices);
   return reasons;
 }
@@ -59,6 +58,12 @@ const otherPrices: Reason = {
   kind: "prices",
   calls: null,
   text: "The tokens do not explain it: the prices of the configuration are not what the provider charges (discounts, tiers, tools, or a margin).",
+};
+
+const otherFigures: Reason = {
+  kind: "other_figures",
+  calls: null,
+  text: "The same number of calls: the provider bills other figures than it has reported with its answers.",
 };
 
 function pastTheGateway(calls: number | null): Reason {

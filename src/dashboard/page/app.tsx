@@ -4,6 +4,7 @@ import type { HealthView } from "../../admin/views.ts";
 import { api, askWhoIsSignedIn, session, signOut } from "./api.ts";
 import { Holder } from "./holder/holder.tsx";
 import { useLoaded } from "./loaded.ts";
+import { Bill } from "./pages/bill.tsx";
 import { Exchanges } from "./pages/exchanges.tsx";
 import { KeyPage } from "./pages/key.tsx";
 import { Keys } from "./pages/keys.tsx";
@@ -32,6 +33,7 @@ const places: readonly Place[] = [
   { path: "keys", title: "Keys", icon: "keys", page: () => <Keys /> },
   { path: "models", title: "Models", icon: "models", page: () => <Models /> },
   { path: "exchanges", title: "Exchanges", icon: "exchanges", page: () => <Exchanges /> },
+  { path: "bill", title: "Bill", icon: "bill", page: () => <Bill /> },
   { path: "playground", title: "Playground", icon: "playground", page: () => <Playground /> },
   { path: "tail", title: "Live tail", icon: "tail", page: () => <Tail /> },
   { path: "system", title: "System", icon: "settings", page: () => <System /> },

@@ -182,6 +182,23 @@ describe("the likely reason", () => {
     expect(reasonsFor({ input: 900 }, asked())).toEqual([["not_billed", null]]);
   });
 
+  test("is other figures where both have the same calls", () => {
+    expect(reasonsFor({ ...agreed, output: 60 }, asked())).toEqual([["other_figures", null]]);
+    expect(reasonsFor({ ...agreed, output: 40 }, asked())).toEqual([["other_figures", null]]);
+  });
+
+  test("is never missing, whatever differs", () => {
+    const endings = [asked({ attempts: 1 }), asked({ ending: "uncharged", attempts: 1 })];
+    for (const requests of [undefined, 0, 1, 2, 3]) {
+      for (const input of [undefined, 0, 5000]) {
+        for (const cost of [undefined, 0, 5000]) {
+          const { differing, reasons } = onlyRow([{ figures: { requests, input, cost } }], endings);
+          expect(reasons.length > 0).toBe(differing.length > 0);
+        }
+      }
+    }
+  });
+
   test("is the prices where only the cost differs", () => {
     expect(reasonsFor({ ...agreed, cost: 1_200 }, asked())).toEqual([["prices", null]]);
     expect(reasonsFor({ cost: 900 }, asked())).toEqual([

@@ -1,0 +1,221 @@
+import { useState } from "preact/hooks";
+import type { ModelView, Page, ReconciledRowView, ReconciliationView } from "../../../admin/views.ts";
+import { ApiError, api } from "../api.ts";
+import { count, price, shortCount } from "../format.ts";
+import { useLoaded } from "../loaded.ts";
+import { Badge } from "../parts/badge.tsx";
+import { Button } from "../parts/button.tsx";
+import { Chart, type Line } from "../parts/chart.tsx";
+import { Field, SelectField, TextField } from "../parts/field.tsx";
+import { PageHead } from "../parts/page-head.tsx";
+import { Segmented } from "../parts/segmented.tsx";
+import { Empty, Failure } from "../parts/states.tsx";
+import { type Column, Table } from "../parts/table.tsx";
+
+/** Dollars of a day or a month; what is below a cent is shown as well. */
+const usd = (value: number) => price(Math.round(value * 10_000) / 10_000);
+
+/** What is compared, and how it is written. */
+const figures = {
+  requests: { name: "Requests", format: count },
+  input: { name: "Input", format: count },
+  cached: { name: "Cached", format: count },
+  cache_writes: { name: "Cache writes", format: count },
+  output: { name: "Output", format: count },
+  cost: { name: "Cost (USD)", format: usd },
+} as const;
+type Figure = keyof typeof figures;
+const figureNames = Object.keys(figures) as Figure[];
+
+function Figures({ row, of: name }: { row: ReconciledRowView; of: Figure }) {
+  const { billed, difference } = row[name];
+  const { format } = figures[name];
+  if (billed === null || difference === null) return <span class="muted">–</span>;
+  const sign = difference > 0 ? "+" : "−";
+  return (
+    <>
+      {format(billed)}
+      {difference !== 0 && (
+        <small class={row.differing.includes(name) ? "bad" : "muted"}>
+          {sign}
+          {format(Math.abs(difference))}
+        </small>
+      )}
+    </>
+  );
+}
+
+function columnsOf(told: readonly Figure[]): readonly Column<ReconciledRowView>[] {
+  return [
+    { name: "Day", class: "lead day", cell: ({ date }) => date },
+    { name: "Model", cell: ({ model }) => (model === null ? "all models" : <code>{model}</code>) },
+    ...told.map((name) => ({
+      name: figures[name].name,
+      class: "number",
+      cell: (row: ReconciledRowView) => <Figures row={row} of={name} />,
+    })),
+    {
+      name: "Likely reasons",
+      cell: ({ differing, reasons }) =>
+        differing.length === 0 ? (
+          <Badge tone="good">agrees</Badge>
+        ) : (
+          reasons.map(({ reason, text }) => <small key={reason}>{text}</small>)
+        ),
+    },
+  ];
+}
+
+/** What was billed and what was charged, day by day: the cost, or the tokens if that is not told. */
+function BillChart({ of: { data, total } }: { of: ReconciliationView }) {
+  const figure = total.cost.billed === null ? "input" : "cost";
+  const format = figure === "cost" ? usd : shortCount;
+  const told = data.filter((row) => row[figure].billed !== null);
+  const days = [...new Set(told.map(({ date }) => date))];
+  const sum = (date: string, side: "billed" | "ledger") =>
+    told.filter((row) => row.date === date).reduce((all, row) => all + (row[figure][side] ?? 0), 0);
+  const line = (label: string, side: "billed" | "ledger", colour: Line["colour"]): Line => {
+    const values = days.map((date) => sum(date, side));
+    return { label, values, colour, overall: format(values.reduce((all, value) => all + value, 0)) };
+  };
+  const lines = [line("billed", "billed", 1), line("charged", "ledger", 3)];
+  const at = days.map((date) => Date.parse(date) / 1000);
+  return (
+    <Chart title={figures[figure].name} at={at} format={format} lines={lines} whole={figure !== "cost"} />
+  );
+}
+
+function Compared({ of: compared }: { of: ReconciliationView }) {
+  const [shown, setShown] = useState("differing");
+  const { data, differing, tolerance, total } = compared;
+  const told = figureNames.filter((name) => total[name].billed !== null);
+  const rows = data.filter((row) => shown === "all" || row.differing.length > 0);
+  return (
+    <>
+      <div class="charts">
+        <BillChart of={compared} />
+      </div>
+      <section class="card flush" aria-live="polite">
+        <h2>
+          {differing === 0
+            ? `Everything agrees within ${tolerance} %`
+            : `${count(differing)} of ${count(data.length)} lines differ by more than ${tolerance} %`}
+        </h2>
+        <Segmented
+          label="Lines"
+          value={shown}
+          choices={[
+            { value: "differing", text: "What differs" },
+            { value: "all", text: "All" },
+          ]}
+          onValue={setShown}
+        />
+        {rows.length > 0 && (
+          <Table rows={rows} columns={columnsOf(told)} keyOf={({ date, model }) => `${date} ${model}`} />
+        )}
+      </section>
+    </>
+  );
+}
+
+const msPerDay = 86_400_000;
+const yesterday = () => new Date(Date.now() - msPerDay).toISOString().slice(0, 10);
+
+interface DateFieldProps {
+  readonly label: string;
+  readonly value: string;
+  readonly onValue: (value: string) => void;
+}
+
+function DateField({ label, value, onValue }: DateFieldProps) {
+  return (
+    <Field label={label}>
+      {(id) => (
+        <input
+          id={id}
+          type="date"
+          required
+          value={value}
+          onChange={(event) => onValue(event.currentTarget.value)}
+        />
+      )}
+    </Field>
+  );
+}
+
+/** What a provider has billed, held against the ledger. */
+export function Bill() {
+  const models = useLoaded("models", () => api.get<Page<ModelView>>("/models"));
+  const known = [
+    ...new Set(models.value?.data.flatMap(({ deployments }) => deployments.map((each) => each.provider))),
+  ];
+  const [chosen, setProvider] = useState("");
+  const [to, setTo] = useState(yesterday);
+  const [from, setFrom] = useState(() => `${yesterday().slice(0, 7)}-01`);
+  const [tolerance, setTolerance] = useState("1");
+  const [files, setFiles] = useState<readonly File[]>([]);
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<ApiError | null>(null);
+  const [compared, setCompared] = useState<ReconciliationView | null>(null);
+  const provider = chosen || (known[0] ?? "");
+
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    setBusy(true);
+    setError(null);
+    try {
+      const texts = await Promise.all(files.map((file) => file.text()));
+      const asked = { provider, from, to, tolerance: Number(tolerance), files: texts };
+      setCompared(await api.post<ReconciliationView>("/reconcile", asked));
+    } catch (cause) {
+      setCompared(null);
+      setError(cause instanceof ApiError ? cause : new ApiError(0, "unknown", String(cause)));
+    }
+    setBusy(false);
+  };
+
+  return (
+    <>
+      <PageHead title="Bill" about="What a provider has billed, held against what was charged" />
+      <form class="card bill" onSubmit={submit}>
+        <SelectField
+          label="Provider"
+          value={provider}
+          choices={known.map((name) => ({ value: name, text: name }))}
+          onValue={setProvider}
+        />
+        <DateField label="From" value={from} onValue={setFrom} />
+        <DateField label="To" value={to} onValue={setTo} />
+        <TextField label="Tolerance (%)" value={tolerance} onValue={setTolerance} inputMode="decimal" />
+        <Field
+          label="Files"
+          hint="Saved reports of OpenAI (usage, costs) or Anthropic (usage and cost report), every page of them, or a CSV table."
+        >
+          {(id) => (
+            <input
+              id={id}
+              type="file"
+              multiple
+              required
+              accept=".json,.jsonl,.csv,application/json,text/csv"
+              onChange={(event) => setFiles([...(event.currentTarget.files ?? [])])}
+            />
+          )}
+        </Field>
+        <Button type="submit" kind="primary" busy={busy}>
+          Compare
+        </Button>
+      </form>
+      {error && <Failure error={error} />}
+      {compared && <Compared of={compared} />}
+      {!compared && !error && (
+        <Empty icon="bill" title="Choose the files of a bill">
+          <p class="muted">
+            They are read and compared here, and not kept. <code>sluice reconcile --fetch</code> asks the
+            provider itself.
+          </p>
+        </Empty>
+      )}
+    </>
+  );
+}
