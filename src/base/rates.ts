@@ -124,3 +124,18 @@ export function outputTokensOf(quantities: Quantities): number {
   for (const name in quantities) if (isToken(name) && name.endsWith("output")) sum += quantities[name] ?? 0;
   return sum;
 }
+
+const cacheNames = /(^|\/)(?:cached_input|cache_write(?:_1h)?)$/;
+
+/** How much more a call would have cost if no input had been read from a cache or written to one; below 0 if less. */
+export function cacheSavingsNano(
+  rates: Pick<Rates, "picoUsd" | "microUsdPerCredit">,
+  quantities: Quantities,
+): number {
+  const uncached: Record<string, number> = {};
+  for (const [name, count] of Object.entries(quantities)) {
+    const plain = name.replace(cacheNames, "$1input");
+    uncached[plain] = (uncached[plain] ?? 0) + count;
+  }
+  return costNano(rates, uncached) - costNano(rates, quantities);
+}

@@ -40,6 +40,8 @@ export interface ClientDialect {
   readonly timeoutCode: "upstream_timeout" | "upstream_error";
   /** The client's headers that are forwarded to the provider; all others are not. */
   forwardHeaders(client: Headers): ForwardedHeaders;
+  /** The client's name for the person that it asks for; null without one. */
+  readUser(body: JsonObject): string | null;
   /** Reads the output limits of a request, and rejects or caps what is above the model's. */
   limitOutput(body: JsonObject, model: PublishedLimits): OutputLimit;
   readRequest(body: JsonObject, dropped: DroppedFields): IrRequest;

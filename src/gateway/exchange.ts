@@ -4,6 +4,7 @@ import type { Clock } from "../base/clock.ts";
 import type { GatewayError } from "../base/errors.ts";
 import type { ExtraUsage } from "../base/extra-usage.ts";
 import { newId } from "../base/id.ts";
+import { labelsText, noTags } from "../base/labels.ts";
 import type { Quantities } from "../base/rates.ts";
 import { shownModel } from "../base/shown-model.ts";
 import type { TraceContext } from "../base/trace-context.ts";
@@ -48,8 +49,10 @@ export class Exchange {
   model: ModelSettings | null = null;
   /** The alias that the client asked for the model by; null if it was the model's id. */
   askedModel: string | null = null;
-  /** The client's own name for the conversation; null if it has none. */
+  /** Whom the client asks for, its own name for the conversation, and its tags. */
+  user: string | null = null;
   session: string | null = null;
+  tags = noTags;
   /** The one that answers or, before that, the one tried last. */
   deployment: Deployment | null = null;
   stream = false;
@@ -121,6 +124,12 @@ export class Exchange {
   /** What it was charged; 0 before. */
   get charged(): number {
     return this.hold === null ? 0 : this.hold.charged;
+  }
+
+  /** What is kept of what the client says about the request. */
+  get labels(): string | null {
+    const { user, session, tags, model } = this;
+    return labelsText({ user, session, tags, affinity: model?.affinity ?? "conversation" });
   }
 
   /** No generation outlives it. */
@@ -262,6 +271,7 @@ export class Exchange {
         attempt.said === null ? attempt : { ...attempt, said: this.keepable(attempt.said) },
       ),
       alike: 0,
+      labels: this.labels,
     };
   }
 

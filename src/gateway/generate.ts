@@ -25,8 +25,8 @@ import type { Gateway } from "./gateway.ts";
 import { largeBodyBytes } from "./large/is-large.ts";
 import { largeTurns } from "./large/large-turns.ts";
 import { refuseOverlongInput } from "./request/context-window.ts";
-import { sessionOf } from "./request/conversation.ts";
 import { claimIdempotency, replay } from "./request/idempotent.ts";
+import { labelExchange } from "./request/labels.ts";
 import { continuationOf } from "./request/provider-id-owners.ts";
 import { readRequest, withoutValues } from "./request/read-request.ts";
 import {
@@ -62,7 +62,7 @@ export async function generate(
   call.keepWaiting();
   const idempotencyKey = idempotencyKeyOf(call);
   exchange.stream = request.stream;
-  exchange.session = sessionOf(call.request.headers, request.truncated);
+  labelExchange(exchange, dialect, request.truncated);
   if (!request.stream) refuseLeaving(gateway, key);
 
   const model = findModel(configured, request.modelId);

@@ -36,7 +36,10 @@ function generation(name: ClientDialectName): ServedOperation {
     tracedAs: "chat",
     codes: [...new Set([...chargedCodes, timeoutCode])],
     headers: chargedHeaders,
-    description: { ...operation, headers: ["Idempotency-Key", ...(operation.headers ?? [])] },
+    description: {
+      ...operation,
+      headers: ["Idempotency-Key", "x-sluice-tags", ...(operation.headers ?? [])],
+    },
     run: (gateway, exchange) => generate(gateway, exchange, name),
   };
 }

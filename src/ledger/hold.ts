@@ -17,6 +17,8 @@ export interface HoldRequest {
   readonly model: string;
   /** The name that the client asked for the model by; null if that is its id. */
   readonly askedModel: string | null;
+  /** What the caller says about the request, as `base/labels.ts` writes it. */
+  readonly labels: string | null;
   /** Nano-credits for credit keys, tokens for token-budget keys. */
   readonly amount: number;
 }
@@ -42,6 +44,7 @@ export class Hold {
   readonly accountId: string;
   readonly model: string;
   readonly askedModel: string | null;
+  readonly labels: string | null;
   readonly amount: number;
   readonly openedAtMs: number;
   /** Start of the budget period it was admitted in, and is charged to. */
@@ -60,6 +63,7 @@ export class Hold {
     this.accountId = accountId;
     this.model = model;
     this.askedModel = askedModel;
+    this.labels = parts.labels;
     this.amount = amount;
     this.openedAtMs = openedAtMs;
     this.periodStartMs = parts.periodStartMs;

@@ -105,6 +105,7 @@ export class Ledger implements Accounts {
         outcome: settlement.outcome,
         model: hold.model,
         askedModel: hold.askedModel,
+        labels: hold.labels,
         provider: settlement.provider,
         rates: settlement.rates,
         quantities: settlement.quantities,
@@ -207,9 +208,20 @@ function progressItem(hold: Hold): JournalItem {
     soFar,
     model,
     askedModel,
+    labels,
   } = hold;
   assert(soFar !== null, "progress is journaled once there is some");
   const { cost: chargeSoFar, rates, quantities, served = null } = soFar;
-  const held = { holdId, keyId, accountId, openedAtMs, periodStartMs, countedAtMs, model, askedModel };
+  const held = {
+    holdId,
+    keyId,
+    accountId,
+    openedAtMs,
+    periodStartMs,
+    countedAtMs,
+    model,
+    askedModel,
+    labels,
+  };
   return { kind: "progress", progress: { ...held, chargeSoFar, rates, quantities, served } };
 }

@@ -54,7 +54,8 @@ function unwritable({ reason, advice }: Trouble, holds: number): StoreRefusal {
 }
 
 function interrupt(hold: HoldProgress, settled: Settled, atMs: number): JournalItem {
-  const { holdId, keyId, accountId, openedAtMs, periodStartMs, countedAtMs, model, askedModel } = hold;
+  const { holdId, keyId, accountId, openedAtMs, periodStartMs, countedAtMs, model, askedModel, labels } =
+    hold;
   return {
     kind: "settle",
     holdId,
@@ -71,6 +72,7 @@ function interrupt(hold: HoldProgress, settled: Settled, atMs: number): JournalI
       outcome: "interrupted",
       model,
       askedModel,
+      labels,
       provider: "",
       rates: hold.rates,
       quantities: hold.quantities,
@@ -97,6 +99,7 @@ function interrupt(hold: HoldProgress, settled: Settled, atMs: number): JournalI
       attempts: 1,
       attemptDetails: [],
       alike: 0,
+      labels,
     },
     attempts: hold.served === null ? [] : [interrupted(hold.served, hold)],
   };

@@ -92,12 +92,12 @@ export class SharedAccounts implements Accounts {
   }
 
   async hold(request: HoldRequest): Promise<Hold> {
-    const { keyId, exchangeId, model, askedModel, amount } = request;
+    const { keyId, exchangeId, model, askedModel, labels, amount } = request;
     assertAmount(amount, "hold");
     if (this.#node.trouble !== null) throw journalUnavailable();
     const key = this.#key(keyId);
     const openedAtMs = this.#clock.wallMs();
-    const order = { holdId: exchangeId, keyId, amount, nowMs: openedAtMs, model, askedModel };
+    const order = { holdId: exchangeId, keyId, amount, nowMs: openedAtMs, model, askedModel, labels };
     const verdict = await this.#node.hold(order).catch(asRefusal);
     if (verdict.decision !== "held") {
       const models = this.#capModels.get(verdict.bound.capNo) ?? null;
@@ -132,6 +132,7 @@ export class SharedAccounts implements Accounts {
         countedAtMs: hold.countedAtMs,
         model: hold.model,
         askedModel: hold.askedModel,
+        labels: hold.labels,
         atMs,
         ending: ending && { ...ending, atMs },
       })

@@ -144,6 +144,6 @@ export class EndingQueue {
 }
 
 /** All fields that reports group or filter by. */
-function kindOf({ keyId, outcome, code, route, model, provider }: ExchangeEnding): string {
-  return `${keyId} ${outcome} ${code} ${route} ${model} ${provider}`;
+function kindOf({ keyId, outcome, code, route, model, provider, labels }: ExchangeEnding): string {
+  return `${keyId} ${outcome} ${code} ${route} ${model} ${provider} ${labels}`;
 }

@@ -28,6 +28,8 @@ export const figureNames = [
   "interruptedSpendTokens",
   /** What the use of token-budget keys would have cost at the price of the deployment that answered. */
   "listCostNano",
+  /** How much more the calls with usage records would have cost without the providers' caches, for keys of both modes. */
+  "cacheSavingsNano",
   /** Sums and counts for averages: exchanges that completed or failed. */
   "firstByteMs",
   "firstByteCount",
@@ -59,6 +61,7 @@ export function noFigures(): MutableFigures {
     cancelledSpendTokens: 0,
     interruptedSpendTokens: 0,
     listCostNano: 0,
+    cacheSavingsNano: 0,
     firstByteMs: 0,
     firstByteCount: 0,
     totalMs: 0,

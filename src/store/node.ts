@@ -123,6 +123,7 @@ export interface HoldOrder {
   readonly nowMs: number;
   readonly model: string;
   readonly askedModel: string | null;
+  readonly labels: string | null;
 }
 
 /** What a hold would be charged if nothing more were produced. */
@@ -176,6 +177,7 @@ export interface ChargeOrder {
   readonly outcome: Outcome;
   readonly model: string;
   readonly askedModel: string | null;
+  readonly labels: string | null;
   readonly provider: string;
   readonly listCostNano: number | null;
   /** Its cost is what the database decides. */

@@ -115,6 +115,7 @@ export interface HoldProgress {
   readonly chargeSoFar: number;
   readonly model: string;
   readonly askedModel: string | null;
+  readonly labels: string | null;
   /** What it follows from; null if an earlier release has journaled it. */
   readonly rates: KeptRates | null;
   readonly quantities: Quantities | null;
@@ -137,6 +138,7 @@ export interface ChargeEntry {
   readonly outcome: Outcome;
   readonly model: string;
   readonly askedModel: string | null;
+  readonly labels: string | null;
   /** What the cost, paid or not, follows from; null if an earlier release has journaled it. */
   readonly rates: KeptRates | null;
   readonly quantities: Quantities | null;
@@ -175,6 +177,8 @@ export interface ExchangeEnding {
   readonly attemptDetails: readonly AttemptRecord[];
   /** How many more of the same kind ended within the same second: counted here, but not kept one by one. */
   readonly alike: number;
+  /** What the caller said about the request, as `base/labels.ts` writes it. */
+  readonly labels: string | null;
 }
 
 /** The id that a client gave its call (`x-request-id`), by which an operator may look for it. */

@@ -1,4 +1,5 @@
 import type { AttemptRecord } from "../base/attempt.ts";
+import type { CallerLabels } from "../base/labels.ts";
 import type { Usage, UsageBasis } from "../base/usage.ts";
 import type { Figures } from "./figures.ts";
 import type { AttemptSums, Ending, Entry, EntryKind } from "./records.ts";
@@ -117,6 +118,7 @@ export interface ListedExchange {
   readonly attempts: number;
   /** How many more like it are counted with it, but not kept one by one. */
   readonly alike: number;
+  readonly labels: CallerLabels;
 }
 
 export interface FiledExchange {
@@ -143,6 +145,8 @@ export interface ExchangeQuery {
   readonly outcome?: Ending | undefined;
   /** The error's code; only those that have one. */
   readonly code?: string | undefined;
+  /** Only those with all of these labels, by the names that they are kept under. */
+  readonly labels?: Readonly<Record<string, string>> | undefined;
   /** Exchanges that ended earlier are not searched. */
   readonly sinceMs?: number | undefined;
   /** Those that ended at this time or later are passed over. */

@@ -1,4 +1,4 @@
-import type { Quantities } from "../base/rates.ts";
+import { cacheSavingsNano, type KeptRates, type Quantities, type Rates, readRates } from "../base/rates.ts";
 import type { Usage } from "../base/usage.ts";
 
 /** The columns of a usage record that most charges rest on alone. */
@@ -35,4 +35,25 @@ function saysTheSame(usage: PlainUsage, quantities: Quantities): boolean {
     cache_write === usage.cacheWriteTokens &&
     output === usage.outputTokens
   );
+}
+
+const maxKnownRates = 1000;
+const knownRates = new Map<number, Rates>();
+
+/** What caching has saved; null where nothing was cached. */
+export function savingsColumn(rates: KeptRates | null, quantities: Quantities | null): number | null {
+  if (rates === null || quantities === null) return null;
+  for (const name in quantities) {
+    if (name.includes("cache")) return cacheSavingsNano(ratesOf(rates), quantities);
+  }
+  return null;
+}
+
+function ratesOf({ id, text }: KeptRates): Rates {
+  const known = knownRates.get(id);
+  if (known !== undefined) return known;
+  const rates = readRates(text);
+  if (knownRates.size >= maxKnownRates) knownRates.clear();
+  knownRates.set(id, rates);
+  return rates;
 }

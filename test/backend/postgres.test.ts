@@ -49,6 +49,7 @@ else
           model: "m",
           amount: 10,
           askedModel: null,
+          labels: null,
         });
       const open1 = await hold();
       expect(open1.state).toBe("open");

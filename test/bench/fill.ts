@@ -97,7 +97,12 @@ function settleOf(key: KeyRecord, atMs: number): JournalItem {
   const where = { model: favourite(models, key), provider: favourite(providers, key) };
   const listCostNano = isCredit ? null : inputTokens * 1_250 + outputTokens * 10_000;
   const periodStartMs = isCredit ? 0 : monthOf(atMs);
-  const priced = { rates, quantities: { input: inputTokens, output: outputTokens }, askedModel: null };
+  const priced = {
+    rates,
+    quantities: { input: inputTokens, output: outputTokens },
+    askedModel: null,
+    labels: null,
+  };
   return {
     kind: "settle",
     holdId: exchangeId,

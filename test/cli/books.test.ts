@@ -33,6 +33,7 @@ async function charge(place: Place, keyId: string, model: string, exchanges: num
           outcome: "completed",
           model,
           askedModel: null,
+          labels: null,
           provider: "demo",
           rates: nanoRates,
           quantities: { output: 250_000_000 },

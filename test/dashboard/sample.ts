@@ -151,6 +151,7 @@ function exchange(keys: readonly KeyRecord[], random: SeededRandom, atMs: number
       countedAtMs: atMs,
       periodStartMs: periodStart(key.period, atMs),
       askedModel: null,
+      labels: null,
       rates: ratesOf(nanoPerToken),
       quantities: {
         input: usage.inputTokens,
@@ -227,6 +228,7 @@ function failure(key: KeyRecord, { exchangeId, atMs, model, provider, route }: W
       },
     ],
     alike: 0,
+    labels: null,
   };
 }
 
@@ -251,6 +253,7 @@ function refusals(key: KeyRecord, atMs: number, alike: number): JournalItem {
     attempts: 0,
     attemptDetails: [],
     alike,
+    labels: null,
   };
   return { kind: "endings", endings: [ending] };
 }

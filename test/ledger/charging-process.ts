@@ -20,6 +20,7 @@ async function chargeForever(keyId: string): Promise<never> {
         exchangeId: newId("req_"),
         model: "house-model",
         askedModel: null,
+        labels: null,
         amount: 10,
       };
       const hold = await accounts.hold(request);

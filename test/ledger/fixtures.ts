@@ -72,6 +72,7 @@ export function holdFor<Answer extends Hold | Promise<Hold>>(
     exchangeId: newId("req_"),
     model: "house-model",
     askedModel: null,
+    labels: null,
     amount,
   });
 }

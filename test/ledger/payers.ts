@@ -117,7 +117,14 @@ export async function tryHold(
 ): Promise<Hold | GatewayError> {
   if (accounts === undefined) throw new Error("there is a gateway");
   try {
-    return await accounts.hold({ keyId, exchangeId: newId("req_"), model, askedModel: null, amount });
+    return await accounts.hold({
+      keyId,
+      exchangeId: newId("req_"),
+      model,
+      askedModel: null,
+      labels: null,
+      amount,
+    });
   } catch (error) {
     if (error instanceof GatewayError) return error;
     throw error;

@@ -122,6 +122,7 @@ describe("after a crash", () => {
           chargeSoFar: 2,
           model: "m",
           askedModel: null,
+          labels: null,
           rates: nanoRates,
           served: null,
           quantities: { output: 2 },

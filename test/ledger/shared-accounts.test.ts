@@ -55,7 +55,14 @@ function accountsOver(
     },
   });
   const hold = (keyId = credit.id, amount = 100) =>
-    accounts.hold({ keyId, exchangeId: newId("req_"), model: "house-model", askedModel: null, amount });
+    accounts.hold({
+      keyId,
+      exchangeId: newId("req_"),
+      model: "house-model",
+      askedModel: null,
+      labels: null,
+      amount,
+    });
   return { accounts, hold, credit, budget, calls };
 }
 

@@ -88,7 +88,7 @@ async function total(): Promise<FiguresView> {
 
 /** Amounts as whole nano-credits, so that sums of fractions are compared exactly. */
 function whole(figures: FiguresView): Record<string, number | null> {
-  const { spend, cancelled_spend, interrupted_spend, list_cost, error_rate } = figures;
+  const { spend, cancelled_spend, interrupted_spend, list_cost, cache_savings, error_rate } = figures;
   const counts: readonly (keyof FiguresView)[] = [
     "requests",
     "completed",
@@ -105,7 +105,7 @@ function whole(figures: FiguresView): Record<string, number | null> {
   return {
     ...Object.fromEntries(counts.map((name) => [name, figures[name]])),
     error_rate,
-    ...nano({ spend, cancelled_spend, interrupted_spend, list_cost }),
+    ...nano({ spend, cancelled_spend, interrupted_spend, list_cost, cache_savings }),
   };
 }
 

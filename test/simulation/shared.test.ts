@@ -79,7 +79,14 @@ class SharedSimulation {
     assert(key !== undefined && model !== undefined);
     const amount = this.#random.between(0, 400);
     const expected = this.#model.ask(key, model, amount, this.#clock.wallMs());
-    const request = { keyId: key.id, exchangeId: newId("req_"), model, askedModel: null, amount };
+    const request = {
+      keyId: key.id,
+      exchangeId: newId("req_"),
+      model,
+      askedModel: null,
+      labels: null,
+      amount,
+    };
     try {
       const hold = await this.#accounts.hold(request);
       assert.equal(null, expected, "admitted what had to be refused");

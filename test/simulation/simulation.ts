@@ -96,7 +96,14 @@ export class Simulation {
     const amount = this.#random.between(0, 400);
     const expected = this.#model.ask(key, model, amount, this.#clock.wallMs());
     try {
-      const request = { keyId: key.id, exchangeId: newId("req_"), model, askedModel: null, amount };
+      const request = {
+        keyId: key.id,
+        exchangeId: newId("req_"),
+        model,
+        askedModel: null,
+        labels: null,
+        amount,
+      };
       const hold = this.#life.ledger.hold(request);
       assert.equal(null, expected, "admitted what had to be refused");
       this.#model.open(hold);

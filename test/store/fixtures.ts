@@ -84,6 +84,7 @@ export function settleItem(
     outcome: "completed",
     model: record.model,
     askedModel: null,
+    labels: null,
     provider: record.provider,
     rates: nanoRates,
     quantities: { output: charged + (overrides.overrun ?? 0) },
@@ -123,6 +124,7 @@ export function exchangeEnding(keyId: string, overrides: Partial<ExchangeEnding>
     attempts: 0,
     attemptDetails: [],
     alike: 0,
+    labels: null,
     ...overrides,
   };
 }

@@ -49,6 +49,7 @@ export function exchangeDocument(exchange: ListedExchange, keyOf: KeyOf): Exchan
     first_byte_ms: exchange.firstByteMs,
     total_ms: exchange.totalMs,
     attempts: exchange.attempts,
+    ...exchange.labels,
   };
 }
 

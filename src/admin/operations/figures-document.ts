@@ -22,6 +22,7 @@ export function figuresDocument(figures: Figures): FiguresView {
     interrupted_spend: creditsFromNano(figures.interruptedSpendNano),
     spend_tokens: figures.spendTokens,
     list_cost: creditsFromNano(figures.listCostNano),
+    cache_savings: creditsFromNano(figures.cacheSavingsNano),
     covered_attempts: figures.coveredAttempts,
     average_first_byte_ms: average(figures.firstByteMs, figures.firstByteCount),
     average_total_ms: average(figures.totalMs, figures.totalCount),

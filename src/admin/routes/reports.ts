@@ -1,4 +1,5 @@
 import { Type } from "@sinclair/typebox";
+import { labelsAsked } from "../../base/labels.ts";
 import { entryPage, exchangeDetail, exchangePage } from "../answers/exchanges.ts";
 import { modelViews } from "../answers/models.ts";
 import { Overview } from "../answers/overview.ts";
@@ -24,6 +25,9 @@ const exchangeQuery = Type.Object({
   route: Type.Optional(Type.String()),
   outcome: Type.Optional(oneOf(endings)),
   code: Type.Optional(Type.String({ description: "The error's code, such as `upstream_error`." })),
+  user: Type.Optional(Type.String()),
+  session: Type.Optional(Type.String()),
+  tag: Type.Optional(Type.String({ description: "A tag and its value, such as `project=atlas`." })),
   since: Type.Optional(when),
   until: Type.Optional(when),
   cursor: Type.Optional(
@@ -86,11 +90,12 @@ export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
         query: exchangeQuery,
         answers: pageOf(exchangeView),
       },
-      async ({ query: { key, since, until, ...filters } }) => {
+      async ({ query: { key, since, until, user, session, tag, ...filters } }) => {
         await deps.flushEndings();
         const nowMs = deps.clock.wallMs();
         const [sinceMs, untilMs] = [momentOf(since, nowMs), momentOf(until, nowMs)];
-        return exchangePage(deps, { ...filters, sinceMs, untilMs, keyId: await keyIdOf(deps, key) });
+        const labels = labelsAsked({ user, session, tag });
+        return exchangePage(deps, { ...filters, labels, sinceMs, untilMs, keyId: await keyIdOf(deps, key) });
       },
     ),
     read(

@@ -48,6 +48,10 @@ export const exchangeView = Type.Object({
   first_byte_ms: nullable(durationMs),
   total_ms: nullable(durationMs),
   attempts: count,
+  user: nullable(Type.String({ description: "Whom the client asked for." })),
+  session: nullable(Type.String({ description: "The client's name for the conversation." })),
+  tags: Type.Record(Type.String(), Type.String(), { description: "Of the header `x-sluice-tags`." }),
+  affinity: oneOf(["conversation", "none"]),
 });
 export type ExchangeView = Static<typeof exchangeView>;
 

@@ -34,6 +34,10 @@ const sums = {
   list_cost: Type.Number({
     description: "Credits that the use of token-budget keys would have cost. It is not part of `spend`.",
   }),
+  cache_savings: Type.Number({
+    description:
+      "Credits that the same use would have cost more without the providers' caches, at list prices for token-budget keys.",
+  }),
   covered_attempts: Type.Integer({
     minimum: 0,
     description:

@@ -155,6 +155,11 @@ function notes(total: Figures): string[] {
     const attempts = plural(total.coveredAttempts, "attempt");
     lines.push(`${attempts} failed and did no harm: a retry or another deployment answered.`);
   }
+  if (total.cacheSavingsNano > 0) {
+    lines.push(
+      `CACHED saved ${credits(total.cacheSavingsNano)} credits of what the same input costs otherwise.`,
+    );
+  }
   if (total.listCostNano > 0) {
     lines.push("LIST COST is what token-budget keys would have paid; it is not charged.");
   }

@@ -5,7 +5,7 @@ import { takesOutputFormat } from "../translation/model-traits.ts";
 import { requestFields } from "./client/fields.ts";
 import { heartbeat, inBandError } from "./client/in-band.ts";
 import { defaultMaxTokens, limitOutput } from "./client/output-limit.ts";
-import { readRequest } from "./client/request-in.ts";
+import { readRequest, readUser } from "./client/request-in.ts";
 import { writeResponse } from "./client/response-out.ts";
 import { inputMessage, messagesRequest, messagesResponse, requestSchema } from "./client/schema.ts";
 import { MessagesStreamWriter } from "./client/stream-out.ts";
@@ -57,6 +57,7 @@ const client: ClientDialect = {
   requestSchema,
   timeoutCode: "upstream_timeout",
   forwardHeaders,
+  readUser,
   limitOutput,
   readRequest,
   writeResponse,

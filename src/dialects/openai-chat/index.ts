@@ -1,6 +1,7 @@
 import { isObject } from "../../base/json.ts";
 import type { ClientDialect } from "../client-dialect.ts";
 import { forwardHeaders, requestHeaders } from "../openai/headers.ts";
+import { readUser } from "../openai/identity.ts";
 import { asIs, choicesOf, refuseOverLimit } from "../output-limit.ts";
 import type { ProviderDialect } from "../provider-dialect.ts";
 import { keepaliveComment } from "../sse/frame.ts";
@@ -55,6 +56,7 @@ const client: ClientDialect = {
   requestSchema: () => chatRequest,
   timeoutCode: "upstream_error",
   forwardHeaders,
+  readUser,
   limitOutput: (body, model) =>
     asIs(refuseOverLimit(body, ["max_completion_tokens", "max_tokens"], model) * choicesOf(body)),
   readRequest,

@@ -1,5 +1,6 @@
 import type { ClientDialect } from "../client-dialect.ts";
 import { forwardHeaders, requestHeaders } from "../openai/headers.ts";
+import { readUser } from "../openai/identity.ts";
 import { asIs, refuseOverLimit } from "../output-limit.ts";
 import type { ProviderDialect } from "../provider-dialect.ts";
 import { legalCallId, wordCallIds } from "../tools/call-id.ts";
@@ -48,6 +49,7 @@ const client: ClientDialect = {
   requestSchema: () => responsesRequest,
   timeoutCode: "upstream_error",
   forwardHeaders,
+  readUser,
   limitOutput: (body, model) => asIs(refuseOverLimit(body, ["max_output_tokens"], model)),
   readRequest,
   writeResponse,

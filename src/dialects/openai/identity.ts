@@ -1,3 +1,4 @@
+import type { JsonObject } from "../../base/json.ts";
 import type { IrIdentity } from "../ir/ir.ts";
 import { parseObject, stringOf } from "../json/json-fields.ts";
 import type { Target } from "../provider-dialect.ts";
@@ -24,6 +25,11 @@ export function openAiIdentity(identity: IrIdentity, target: Target): OpenAiIden
     ...(safetyIdentifier === null ? {} : { safety_identifier: shortened(safetyIdentifier) }),
     ...(cacheKey === null ? {} : { prompt_cache_key: shortened(cacheKey) }),
   };
+}
+
+/** The newer field has the same meaning. */
+export function readUser({ safety_identifier, user }: JsonObject): string | null {
+  return stringOf(safety_identifier) || stringOf(user) || null;
 }
 
 /** Hashed instead of truncated, because two users may have the same prefix. */

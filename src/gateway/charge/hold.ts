@@ -48,6 +48,7 @@ async function take(
     exchangeId: exchange.id,
     model: model.id,
     askedModel: exchange.askedModel,
+    labels: exchange.labels,
     amount: amountOf(exchange, wanted, held),
   });
   exchange.hold = hold;

@@ -13,6 +13,7 @@ import type { AskedExtras } from "../charge/extras.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import { claimIdempotency, replay } from "../request/idempotent.ts";
+import { labelExchange } from "../request/labels.ts";
 import { continuationOf } from "../request/provider-id-owners.ts";
 import { readRequest, rewritten } from "../request/read-request.ts";
 import {
@@ -44,6 +45,7 @@ export async function serveMetered(
   exchange.stream = route.streams !== undefined && sent.stream;
   exchange.outlivesClient = route.streams === undefined;
   const idempotencyKey = idempotencyKeyOf(call);
+  labelExchange(exchange, "chat", sent.truncated);
   if (!exchange.stream && !exchange.outlivesClient) refuseLeaving(gateway, key);
 
   const model = modelFor(exchange, key, sent, route);

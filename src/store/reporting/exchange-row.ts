@@ -1,12 +1,14 @@
+import { readLabels } from "../../base/labels.ts";
 import type { ListedExchange } from "../reports.ts";
 
 /** A usage record or a kept ending as a database returns it, under the same names. */
-export interface ExchangeRow extends Omit<ListedExchange, "usage" | "stream"> {
+export interface ExchangeRow extends Omit<ListedExchange, "usage" | "stream" | "labels"> {
   /** Its id in the table that it was read from. */
   readonly rowId: number;
   /** SQLite has 0 and 1 for false and true. */
   readonly stream: number | boolean;
   readonly hasRecord: number | boolean;
+  readonly labels: string | null;
   readonly inputTokens: number;
   readonly cachedInputTokens: number;
   readonly cacheWriteTokens: number;
@@ -43,6 +45,7 @@ export function listedExchange(row: ExchangeRow): ListedExchange {
     totalMs: row.totalMs,
     attempts: row.attempts,
     alike: row.alike,
+    labels: readLabels(row.labels),
   };
 }
 
@@ -56,7 +59,7 @@ const both = (table: string) => `
   ${table}.exchange_id AS "exchangeId", keys.id AS "keyId", ${table}.at_ms::float8 AS "endedAtMs", ${table}.route,
   ${table}.model, ${table}.provider, ${table}.upstream_model AS "upstreamModel", ${table}.stream, ${table}.outcome,
   ${table}.status, ${table}.first_byte_ms::float8 AS "firstByteMs", ${table}.total_ms::float8 AS "totalMs",
-  ${table}.attempts`;
+  ${table}.attempts, ${table}.labels`;
 
 /** Usage records. */
 export const selectRecord = `

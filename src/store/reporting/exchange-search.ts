@@ -102,7 +102,15 @@ function conditionsOf(asked: ExchangeQuery, table: SearchedTable, parameters: Pa
     const value = asked[name];
     if (value !== undefined) conditions.push(`${table}.${name} = ${parameters.add(value)}`);
   }
+  for (const [name, value] of Object.entries(asked.labels ?? {})) {
+    conditions.push(`${labelOf(table, name, parameters)} = ${parameters.add(value)}`);
+  }
   if (sinceMs !== undefined) conditions.push(`${table}.at_ms >= ${parameters.add(sinceMs)}`);
   if (untilMs !== undefined) conditions.push(`${table}.at_ms < ${parameters.add(untilMs)}`);
   return conditions;
+}
+
+/** What the caller said under this name; NULL for nothing. */
+function labelOf(table: string, name: string, parameters: Parameters): string {
+  return `${table}.labels::json ->> ${parameters.add(name)}`;
 }

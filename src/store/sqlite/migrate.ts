@@ -20,6 +20,7 @@ import twelfth from "./migrations/012.sql" with { type: "text" };
 import thirteenth from "./migrations/013.sql" with { type: "text" };
 import fourteenth from "./migrations/014.sql" with { type: "text" };
 import fifteenth from "./migrations/015.sql" with { type: "text" };
+import sixteenth from "./migrations/016.sql" with { type: "text" };
 
 /** The schema's version is the number of migrations that have run; it is kept in `user_version`. */
 export const migrations: readonly string[] = [
@@ -38,6 +39,7 @@ export const migrations: readonly string[] = [
   thirteenth,
   fourteenth,
   fifteenth,
+  sixteenth,
 ];
 
 export interface MigrationOptions {

@@ -2,6 +2,7 @@ import { expect, test } from "bun:test";
 import { ExchangeFeed } from "../../../src/admin/live/feed.ts";
 import { OtherNodes } from "../../../src/admin/live/other-nodes.ts";
 import type { TailView } from "../../../src/admin/views.ts";
+import { readLabels } from "../../../src/base/labels.ts";
 import { noUsage } from "../../../src/base/usage.ts";
 import type { ListedExchange, Store } from "../../../src/store/store.ts";
 import { keyRecord } from "../../store/fixtures.ts";
@@ -32,6 +33,7 @@ function exchange(id: string): ListedExchange {
     totalMs: 20,
     attempts: 1,
     alike: 0,
+    labels: readLabels(null),
   };
 }
 

@@ -60,7 +60,7 @@ function figures({ id, accountId, keyId, reference, note, ...charge }: Entry) {
 }
 
 function chargeFigures({ charge }: SettleItem): ReturnType<typeof figures> {
-  const { keyId, accountId, countedAtMs, charged, overrun, rates, ...rest } = charge;
+  const { keyId, accountId, countedAtMs, charged, overrun, rates, labels, ...rest } = charge;
   return { kind: "charge", amount: -charged, ...rest, rates: rates?.text ?? null };
 }
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { AttemptRecord } from "../../../src/base/attempt.ts";
+import { readLabels } from "../../../src/base/labels.ts";
 import { unknownModelMessage } from "../../../src/base/unknown-model.ts";
 import { EndingQueue } from "../../../src/store/ending-queue.ts";
 import { EndingRetention } from "../../../src/store/ending-retention.ts";
@@ -102,6 +103,7 @@ describe("endings", () => {
           basis: null,
           charged: 0,
           listCostNano: null,
+          labels: readLabels(null),
         },
         attempts: [attempt],
         entries: [],

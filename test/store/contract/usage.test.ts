@@ -68,6 +68,7 @@ describe("sums of usage", () => {
           cancelledSpendTokens: 0,
           interruptedSpendTokens: 0,
           listCostNano: 0,
+          cacheSavingsNano: 0,
           firstByteMs: 0,
           firstByteCount: 0,
           totalMs: 81,

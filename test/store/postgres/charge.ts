@@ -5,7 +5,7 @@ import { turnOf } from "../../../src/store/postgres/lanes/hold-end.ts";
 import { RatesKeeper } from "../../../src/store/postgres/node/rates-keeper.ts";
 import { keyById } from "../../../src/store/postgres/tables/key-table.ts";
 import type { ExchangeEnding, StoredResponse } from "../../../src/store/store.ts";
-import { quantitiesColumn } from "../../../src/store/stored-quantities.ts";
+import { quantitiesColumn, savingsColumn } from "../../../src/store/stored-quantities.ts";
 import type { SettleItem } from "../fixtures.ts";
 
 /** Books charges as they are told, in one transaction, as if the accounts had decided so. */
@@ -35,7 +35,9 @@ async function book(query: Query, { charge, record, response, ending, turn }: Se
     model: charge.model,
     provider: charge.provider,
   };
-  const recorded = record === null ? {} : { ...columnsOf(record), cost_nano: record.costNano };
+  const saved = savingsColumn(charge.rates, charge.quantities);
+  const recorded =
+    record === null ? {} : { ...columnsOf(record), cost_nano: record.costNano, cache_savings_nano: saved };
   const entry = await insert(query, {
     ...common,
     kind: "charge",
@@ -45,6 +47,7 @@ async function book(query: Query, { charge, record, response, ending, turn }: Se
     rates_id: charge.rates?.id ?? null,
     quantities: quantitiesColumn(charge.quantities, record?.usage ?? null),
     asked_model: charge.askedModel,
+    labels: charge.labels,
   });
   if (charge.overrun > 0) await insert(query, { ...common, kind: "overrun", amount: charge.overrun });
   await query(updateAccount, [found.accountNo, charge.charged, charge.periodStartMs]);
@@ -111,9 +114,9 @@ async function insertEnding(
   await query(
     `INSERT INTO exchange_endings (exchange_id, key_no, at_ms, started_at_ms, route, model, provider, upstream_model,
       stream, outcome, status, code, message, first_byte_ms, total_ms, attempts, attempt_details, alike, entry_id,
-      entry_month)
+      entry_month, labels)
     VALUES ($1, $2::int, $3::int8, $4::int8, $5, $6, $7, $8, $9::bool, $10, $11::int, $12, $13, $14::int8, $15::int8,
-      $16::int, $17, $18::int, $19::int8, $20::int)`,
+      $16::int, $17, $18::int, $19::int8, $20::int, $21)`,
     [
       ending.exchangeId,
       keyNo,
@@ -135,6 +138,7 @@ async function insertEnding(
       ending.alike,
       id,
       month,
+      ending.labels,
     ],
   );
 }

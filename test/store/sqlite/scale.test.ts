@@ -27,7 +27,14 @@ test(
     for (let count = 0; count < 10_000; count += 1) {
       const exchangeId = newId("req_");
       ledger.release(
-        ledger.hold({ keyId: credit.key.id, exchangeId, model: "house-model", askedModel: null, amount: 1 }),
+        ledger.hold({
+          keyId: credit.key.id,
+          exchangeId,
+          model: "house-model",
+          askedModel: null,
+          labels: null,
+          amount: 1,
+        }),
       );
       ledger.summary(credit.key.id);
     }

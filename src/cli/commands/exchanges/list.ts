@@ -1,5 +1,6 @@
 import { type Command, Option } from "commander";
 import type { OperationContext } from "../../../admin/operations/context.ts";
+import { labelsAsked } from "../../../base/labels.ts";
 import { unknownModelIn } from "../../../base/unknown-model.ts";
 import type { Ending, ExchangeQuery, KeyRecord, ListedExchange } from "../../../store/store.ts";
 import { atLeastOne, since } from "../../arguments.ts";
@@ -18,6 +19,9 @@ interface Options extends DataOptions {
   readonly outcome?: Ending;
   readonly code?: string;
   readonly model?: string;
+  readonly user?: string;
+  readonly session?: string;
+  readonly tag?: string;
   readonly limit?: number;
 }
 
@@ -33,6 +37,9 @@ export function exchangesListCommand(terminal: Terminal): Command {
     .addOption(new Option(`--outcome <${outcomes.join("|")}>`, "only those that ended so").choices(outcomes))
     .option("--code <code>", "only this error code, such as upstream_error")
     .option("--model <model>", "only this model")
+    .option("--user <user>", "only this user, as the client names it")
+    .option("--session <session>", "only this conversation")
+    .option("--tag <name=value>", "only what has this tag, such as project=atlas")
     .option("--limit <n>", `at most so many (default: ${defaultLimit})`, atLeastOne)
     .addHelpText(
       "after",
@@ -51,7 +58,8 @@ export function exchangesListCommand(terminal: Terminal): Command {
         const { sinceMs, untilMs } = chosenTime(options, context.clock.wallMs());
         const { outcome, code, model } = options;
         const limit = options.limit ?? defaultLimit;
-        const rows = await collect(context, { keyId, sinceMs, untilMs, outcome, code, model, limit });
+        const labels = labelsAsked(options);
+        const rows = await collect(context, { keyId, sinceMs, untilMs, outcome, code, model, labels, limit });
         const keys = await keysOf(context, rows);
         if (options.json) {
           const keyOf = (id: string) => keys.get(id) ?? null;

@@ -97,6 +97,11 @@ function exchangeFacts(exchange: ExchangeView, { style }: Terminal): (readonly [
     ],
   ];
   if (exchange.list_cost !== null) list.push(["list cost", `${exchange.list_cost} credits`]);
+  if (exchange.user !== null) list.push(["user", printable(exchange.user)]);
+  if (exchange.session !== null) list.push(["session", printable(exchange.session)]);
+  const tags = Object.entries(exchange.tags).map((tag) => tag.join("="));
+  if (tags.length > 0) list.push(["tags", tags.join(", ")]);
+  if (exchange.model !== "") list.push(["affinity", exchange.affinity]);
   return list;
 }
 

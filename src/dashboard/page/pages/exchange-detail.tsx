@@ -36,7 +36,24 @@ function originOf(exchange: ExchangeView): readonly NamedFact[] {
         ? "no provider"
         : `${provider}/${exchange.upstream_model}, attempt ${exchange.attempts}`,
     ],
+    ...saidOf(exchange),
   ];
+}
+
+/** What the client said about the request. */
+function saidOf({ user, session, tags, affinity }: ExchangeView): readonly NamedFact[] {
+  const said = [
+    ["User", user],
+    ["Session", session],
+    [
+      "Tags",
+      Object.entries(tags)
+        .map((tag) => tag.join("="))
+        .join(", "),
+    ],
+    ["Affinity", affinity],
+  ] as const;
+  return said.flatMap(([name, value]) => (value ? [[name, value] as const] : []));
 }
 
 function figuresOf(exchange: ExchangeView): readonly NamedFact[] {

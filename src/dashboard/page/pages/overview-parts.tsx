@@ -35,11 +35,7 @@ export function Tiles({ overview }: { overview: OverviewView }) {
         value={shortCount(totals.requests)}
         note={change(totals.requests, before.requests)}
       />
-      <Tile
-        name="Tokens"
-        value={shortCount(tokens)}
-        note={`${shortCount(totals.input_tokens)} in, ${rate(totals.cached_input_share)} cached · ${shortCount(totals.output_tokens)} out`}
-      />
+      <Tile name="Tokens" value={shortCount(tokens)} note={tokensNote(overview)} />
       <Tile
         name="Failed"
         value={<a href={hrefOf("exchanges?outcome=failed")}>{rate(totals.error_rate)}</a>}
@@ -60,6 +56,12 @@ export function Tiles({ overview }: { overview: OverviewView }) {
       <Tile name="In flight" value={count(overview.in_flight)} note="open right now" />
     </dl>
   );
+}
+
+function tokensNote({ totals }: OverviewView): string {
+  const cached = `${rate(totals.cached_input_share)} cached`;
+  const saved = totals.cache_savings > 0 ? `, which saved ${credits(totals.cache_savings)}` : "";
+  return `${shortCount(totals.input_tokens)} in, ${cached}${saved} · ${shortCount(totals.output_tokens)} out`;
 }
 
 /** What the sum consists of, where that is not plain, else how it changed. */

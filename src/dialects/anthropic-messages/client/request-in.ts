@@ -72,8 +72,11 @@ function readFormat(body: JsonObject): IrFormat | null {
 }
 
 function readIdentity(body: JsonObject): IrIdentity {
-  const user = stringOf(objectOf(body["metadata"])?.["user_id"]);
-  return { user: user === "" ? null : user, safetyIdentifier: null, promptCacheKey: null };
+  return { user: readUser(body), safetyIdentifier: null, promptCacheKey: null };
+}
+
+export function readUser(body: JsonObject): string | null {
+  return stringOf(objectOf(body["metadata"])?.["user_id"]) || null;
 }
 
 function readTier(tier: string | null): string | null {

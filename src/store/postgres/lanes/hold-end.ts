@@ -3,7 +3,7 @@ import { totalInput } from "../../../base/usage.ts";
 import { type AttemptCount, attemptFigureNames } from "../../attempt-sums.ts";
 import type { Charged, ChargeOrder } from "../../node.ts";
 import type { ExchangeEnding, StoredResponse, TurnRecord } from "../../records.ts";
-import { quantitiesColumn } from "../../stored-quantities.ts";
+import { quantitiesColumn, savingsColumn } from "../../stored-quantities.ts";
 import { figureAt } from "./figure-at.ts";
 import { type Field, plainField, textField } from "./row-text.ts";
 
@@ -52,6 +52,8 @@ interface ChargeColumns {
   /** JSON; null where the usage record says the same. */
   readonly quantities: string | null;
   readonly asked: string | null;
+  /** Absent in what an earlier build has kept in its file. */
+  readonly labels?: string | null;
   readonly recorded?: number | undefined;
   readonly route?: string | undefined;
   readonly upstream_model?: string | undefined;
@@ -66,10 +68,11 @@ interface ChargeColumns {
   readonly first_byte?: number | null | undefined;
   readonly total?: number | null | undefined;
   readonly attempts?: number | undefined;
+  readonly saved?: number | null | undefined;
 }
 
-const columnsOfRecord = 14;
-const columnsAfterId = 14 + columnsOfRecord;
+const columnsOfRecord = 15;
+const columnsAfterId = 15 + columnsOfRecord;
 
 /** A row of `sluice_hold_end`. */
 export function endRow({ id, charge }: HoldEnd): string {
@@ -87,11 +90,11 @@ export function endRow({ id, charge }: HoldEnd): string {
     model,
     provider,
   } = charge;
-  const { rates, quantities, asked } = charge;
+  const { rates, quantities, asked, labels = null } = charge;
   const paid =
     `(${textField(id)},${textField(key)},${opened},${period},${counted},${cost},${at},${textField(basis)},${textField(outcome)},` +
     `${plainField(list_cost)},${textField(model)},${textField(provider)},` +
-    `${rates.id},${textField(quantities)},${textField(asked)}`;
+    `${rates.id},${textField(quantities)},${textField(asked)},${textField(labels)}`;
   return charge.recorded === undefined
     ? `${paid}${",".repeat(columnsOfRecord)})`
     : `${paid},${recordFields(charge)})`;
@@ -99,10 +102,10 @@ export function endRow({ id, charge }: HoldEnd): string {
 
 function recordFields(charge: ChargeColumns): string {
   const { recorded, route = "", upstream_model = "", stream, status, uncached, cached, cache_write } = charge;
-  const { input, output, reasoning, first_byte, total, attempts } = charge;
+  const { input, output, reasoning, first_byte, total, attempts, saved } = charge;
   return (
     `${recorded},${textField(route)},${textField(upstream_model)},${stream},${status},${uncached},${cached},${cache_write},` +
-    `${input},${output},${reasoning},${plainField(first_byte)},${plainField(total)},${attempts}`
+    `${input},${output},${reasoning},${plainField(first_byte)},${plainField(total)},${attempts},${plainField(saved)}`
   );
 }
 
@@ -164,6 +167,7 @@ export function endOf(order: ChargeOrder): HoldEnd {
       rates: { id: order.rates.id, text: order.rates.text },
       quantities: quantitiesColumn(order.quantities, usage ?? null),
       asked: order.askedModel,
+      labels: order.labels,
       recorded: record?.atMs,
       route: record?.route,
       upstream_model: record?.upstreamModel,
@@ -178,6 +182,7 @@ export function endOf(order: ChargeOrder): HoldEnd {
       first_byte: record && rounded(record.firstByteMs),
       total: record && rounded(record.totalMs),
       attempts: record?.attempts,
+      saved: record && savingsColumn(order.rates, order.quantities),
     },
     ending: ending && endingOf(ending),
     response: response && responseOf(holdId, response),
@@ -205,6 +210,7 @@ function endingOf(ending: ExchangeEnding): Columns {
     attempts: ending.attempts,
     attempt_details: ending.attemptDetails.length === 0 ? null : JSON.stringify(ending.attemptDetails),
     alike: ending.alike,
+    labels: ending.labels,
   };
 }
 

@@ -5,8 +5,8 @@ import { figureAt } from "./figure-at.ts";
 import { textField } from "./row-text.ts";
 
 /** A row of `sluice_hold_order`. */
-export function orderRow({ holdId, keyId, amount, nowMs, model, askedModel }: HoldOrder): string {
-  return `(${textField(holdId)},${textField(keyId)},${amount},${nowMs},${textField(model)},${textField(askedModel)})`;
+export function orderRow({ holdId, keyId, amount, nowMs, model, askedModel, labels }: HoldOrder): string {
+  return `(${textField(holdId)},${textField(keyId)},${amount},${nowMs},${textField(model)},${textField(askedModel)},${textField(labels)})`;
 }
 
 /** By the numbers that `sluice_open_holds` gives, from 1 on. */

@@ -161,6 +161,7 @@ CREATE TABLE holds (
   opened_at_ms int8 NOT NULL,
   model text NOT NULL,
   asked_model text,
+  labels text,
   -- Who produces what it has to pay, as JSON; NULL before its first progress.
   served text
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_cost_delay = 0);
@@ -202,6 +203,8 @@ CREATE TABLE entries (
   revision int8,
   -- What the use of a token budget would have cost; NULL where there is no price.
   list_cost_nano int8,
+  -- How much more it would have cost without a cache; below 0 where writing to one cost more than reading has saved. NULL for nothing.
+  cache_savings_nano int8,
   recorded_at_ms int8,
   route text,
   model text,
@@ -224,6 +227,8 @@ CREATE TABLE entries (
   quantities text,
   -- The name that the client asked for the model by; NULL where it is the model's id.
   asked_model text,
+  -- What the caller said about the request, as a JSON object (`base/labels.ts`); NULL for nothing.
+  labels text,
   PRIMARY KEY (id, month)
 ) PARTITION BY RANGE (month);
 ALTER SEQUENCE entries_id_seq OWNED BY entries.id;
@@ -411,7 +416,9 @@ CREATE TABLE exchange_endings (
   entry_id int8,
   entry_month int,
   -- How many more of the same kind ended within the same second and are counted here, but not kept one by one.
-  alike int NOT NULL DEFAULT 0
+  alike int NOT NULL DEFAULT 0,
+  -- As in entries.
+  labels text
 );
 CREATE INDEX exchange_endings_by_exchange ON exchange_endings (exchange_id);
 CREATE INDEX exchange_endings_by_key ON exchange_endings (key_no, id);
@@ -546,6 +553,7 @@ CREATE TABLE usage_figures (
   cancelled_spend_tokens int8 NOT NULL DEFAULT 0,
   interrupted_spend_tokens int8 NOT NULL DEFAULT 0,
   list_cost_nano int8 NOT NULL DEFAULT 0,
+  cache_savings_nano int8 NOT NULL DEFAULT 0,
   first_byte_ms int8 NOT NULL DEFAULT 0,
   first_byte_count int8 NOT NULL DEFAULT 0,
   total_ms int8 NOT NULL DEFAULT 0,
@@ -613,7 +621,7 @@ CREATE TABLE latency_all_hours (
 -- The figures of one charge. What a takeover has charged of an exchange that was charged late is no longer an interrupted call.
 CREATE VIEW entry_figures AS
 SELECT entries.id, entries.at_ms, entries.key_no, entries.account_no, coalesce(model, '') AS model, coalesce(provider, '') AS provider,
-  coalesce(route, '') AS route,
+  coalesce(route, '') AS route, labels,
   (recorded_at_ms IS NOT NULL)::int AS requests,
   (outcome = 'completed')::int AS completed,
   (outcome = 'failed')::int AS failed,
@@ -630,6 +638,7 @@ SELECT entries.id, entries.at_ms, entries.key_no, entries.account_no, coalesce(m
   CASE WHEN mode <> 'credit' AND outcome = 'cancelled' THEN -amount ELSE 0 END AS cancelled_spend_tokens,
   CASE WHEN mode <> 'credit' AND outcome = 'interrupted' THEN -amount ELSE 0 END AS interrupted_spend_tokens,
   coalesce(list_cost_nano, 0) AS list_cost_nano,
+  coalesce(cache_savings_nano, 0) AS cache_savings_nano,
   coalesce(first_byte_ms, 0) AS first_byte_ms,
   (first_byte_ms IS NOT NULL)::int AS first_byte_count,
   coalesce(total_ms, 0) AS total_ms,
@@ -638,17 +647,17 @@ SELECT entries.id, entries.at_ms, entries.key_no, entries.account_no, coalesce(m
 FROM entries JOIN accounts ON accounts.no = entries.account_no
 WHERE kind = 'charge'
 UNION ALL
-SELECT late.id, first.at_ms, first.key_no, first.account_no, coalesce(first.model, ''), coalesce(first.provider, ''), coalesce(first.route, ''),
+SELECT late.id, first.at_ms, first.key_no, first.account_no, coalesce(first.model, ''), coalesce(first.provider, ''), coalesce(first.route, ''), first.labels,
   0, 0, 0, 0, 0, -1, 0, 0, 0,
   0, 0, CASE WHEN mode = 'credit' THEN first.amount ELSE 0 END,
   0, 0, CASE WHEN mode = 'credit' THEN 0 ELSE first.amount END,
-  0, 0, 0, 0, 0, 0
+  0, 0, 0, 0, 0, 0, 0
 FROM entries late JOIN entries first ON first.id = late.completes AND first.month = late.month JOIN accounts ON accounts.no = late.account_no
 WHERE late.completes IS NOT NULL;
 
 -- The figures of an ending that was not charged. Nobody paid for it: it is counted for the account that its key draws on now.
 CREATE VIEW ending_figures AS
-SELECT id, at_ms, key_no, (SELECT account_no FROM keys WHERE no = key_no) AS account_no, model, provider, route,
+SELECT id, at_ms, key_no, (SELECT account_no FROM keys WHERE no = key_no) AS account_no, model, provider, route, labels,
   0 AS requests,
   0 AS completed,
   CASE WHEN outcome = 'failed' THEN 1 + alike ELSE 0 END AS failed,
@@ -658,7 +667,7 @@ SELECT id, at_ms, key_no, (SELECT account_no FROM keys WHERE no = key_no) AS acc
   0::int8 AS input_tokens, 0::int8 AS cached_input_tokens, 0::int8 AS output_tokens,
   0::int8 AS spend_nano, 0::int8 AS cancelled_spend_nano, 0::int8 AS interrupted_spend_nano,
   0::int8 AS spend_tokens, 0::int8 AS cancelled_spend_tokens, 0::int8 AS interrupted_spend_tokens,
-  0::int8 AS list_cost_nano, 0::int8 AS first_byte_ms, 0 AS first_byte_count,
+  0::int8 AS list_cost_nano, 0::int8 AS cache_savings_nano, 0::int8 AS first_byte_ms, 0 AS first_byte_count,
   CASE WHEN outcome = 'failed' THEN coalesce(total_ms, 0) ELSE 0 END AS total_ms,
   (outcome = 'failed' AND total_ms IS NOT NULL)::int AS total_count,
   0 AS covered_attempts
@@ -667,12 +676,12 @@ FROM exchange_endings WHERE entry_id IS NULL;
 -- The failed attempts of exchanges that completed all the same, for the provider that failed.
 CREATE VIEW attempt_figures AS
 SELECT exchange_endings.id, at_ms, key_no, (SELECT account_no FROM keys WHERE no = key_no) AS account_no, model,
-  coalesce(attempt ->> 'provider', '') AS provider, route,
+  coalesce(attempt ->> 'provider', '') AS provider, route, labels,
   0 AS requests, 0 AS completed, 0 AS failed, 0 AS refused, 0 AS cancelled, 0 AS interrupted,
   0::int8 AS input_tokens, 0::int8 AS cached_input_tokens, 0::int8 AS output_tokens,
   0::int8 AS spend_nano, 0::int8 AS cancelled_spend_nano, 0::int8 AS interrupted_spend_nano,
   0::int8 AS spend_tokens, 0::int8 AS cancelled_spend_tokens, 0::int8 AS interrupted_spend_tokens,
-  0::int8 AS list_cost_nano, 0::int8 AS first_byte_ms, 0 AS first_byte_count, 0::int8 AS total_ms, 0 AS total_count,
+  0::int8 AS list_cost_nano, 0::int8 AS cache_savings_nano, 0::int8 AS first_byte_ms, 0 AS first_byte_count, 0::int8 AS total_ms, 0 AS total_count,
   1 AS covered_attempts
 FROM exchange_endings CROSS JOIN LATERAL json_array_elements(attempt_details::json) AS attempt
 WHERE outcome = 'completed' AND attempt_details IS NOT NULL AND attempt ->> 'failure' IS NOT NULL;
@@ -779,15 +788,15 @@ BEGIN
 END $$;
 
 -- What a gateway sends, as rows of a type: PostgreSQL reads them in a third of the time that JSON takes.
-CREATE TYPE sluice_hold_order AS (id text, key text, amount int8, now int8, model text, asked text);
+CREATE TYPE sluice_hold_order AS (id text, key text, amount int8, now int8, model text, asked text, labels text);
 CREATE TYPE sluice_progress AS (id text, so_far int8, rates int8, quantities text, served text);
 CREATE TYPE sluice_hold_end AS (
   id text, key text, opened int8, period int8, counted int8,
   -- NULL for a release.
-  cost int8, at int8, basis text, outcome text, list_cost int8, model text, provider text, rates int8, quantities text, asked text,
+  cost int8, at int8, basis text, outcome text, list_cost int8, model text, provider text, rates int8, quantities text, asked text, labels text,
   -- The usage record; NULL where there is none.
   recorded int8, route text, upstream_model text, stream bool, status int, uncached int8, cached int8, cache_write int8, input int8, output int8,
-  reasoning int8, first_byte int8, total int8, attempts int
+  reasoning int8, first_byte int8, total int8, attempts int, saved int8
 );
 
 -- Attempts of one exchange, or of several. `n` is the place of its end in the batch.
@@ -825,7 +834,7 @@ BEGIN
   FOR r IN
     SELECT i.n::int AS n, i.id, i.amount, i.now, i.model, k.no AS key_no, k.status, k.expires_at_ms <= i.now AS is_expired, a.no, a.mode, a.is_open,
       a.closed_at_ms IS NOT NULL AS is_closed, a.budget_tokens, a.period, a.posted, a.held, a.used, a.period_start_ms, a.period_used, a.counted_at_ms
-    FROM unnest(p_orders) WITH ORDINALITY AS i(id, key, amount, now, model, asked, n),
+    FROM unnest(p_orders) WITH ORDINALITY AS i(id, key, amount, now, model, asked, labels, n),
       LATERAL (SELECT no, account_no, status, expires_at_ms FROM keys WHERE id = i.key LIMIT 1) AS k,
       LATERAL (SELECT * FROM accounts WHERE no = k.account_no LIMIT 1) AS a
     ORDER BY a.no, i.n
@@ -885,9 +894,9 @@ BEGIN
     FROM unnest(accounts_held) AS u
     WHERE a.no = ANY (ARRAY(SELECT no FROM unnest(accounts_held))) AND a.no = u.no AND (a.held <> u.held OR a.period_start_ms <> u.period OR a.counted_at_ms <> u.counted);
   IF c IS NOT NULL THEN PERFORM sluice_keep_caps(c); END IF;
-  INSERT INTO holds (id, account_no, key_no, node_no, amount, period_start_ms, counted_at_ms, opened_at_ms, model, asked_model)
-    SELECT i.id, i.account_no, i.key_no, p_node, i.amount, i.period, i.counted, i.now, i.model, i.asked
-    FROM unnest(p_orders, held) AS i(id, key, amount, now, model, asked, account_no, key_no, period, counted) WHERE i.account_no IS NOT NULL;
+  INSERT INTO holds (id, account_no, key_no, node_no, amount, period_start_ms, counted_at_ms, opened_at_ms, model, asked_model, labels)
+    SELECT i.id, i.account_no, i.key_no, p_node, i.amount, i.period, i.counted, i.now, i.model, i.asked, i.labels
+    FROM unnest(p_orders, held) AS i(id, key, amount, now, model, asked, labels, account_no, key_no, period, counted) WHERE i.account_no IS NOT NULL;
   RETURN answers;
 END $$;
 
@@ -930,8 +939,8 @@ BEGIN
   FOR r IN
     SELECT i.n::int AS n, i.cost, h.key_no, h.amount, h.model, h.period_start_ms AS period, h.counted_at_ms AS counted, sluice_month(h.opened_at_ms) AS month,
       a.no, a.mode, a.is_open, a.budget_tokens, a.posted, a.held, a.period_start_ms, a.period_used
-    FROM unnest(p_ends) WITH ORDINALITY AS i(id, key, opened, period, counted, cost, at, basis, outcome, list_cost, model, provider, rates, quantities, asked, recorded, route, upstream_model,
-        stream, status, uncached, cached, cache_write, input, output, reasoning, first_byte, total, attempts, n),
+    FROM unnest(p_ends) WITH ORDINALITY AS i(id, key, opened, period, counted, cost, at, basis, outcome, list_cost, model, provider, rates, quantities, asked, labels, recorded, route, upstream_model,
+        stream, status, uncached, cached, cache_write, input, output, reasoning, first_byte, total, attempts, saved, n),
       LATERAL (SELECT account_no, key_no, amount, model, period_start_ms, counted_at_ms, opened_at_ms FROM holds WHERE id = i.id LIMIT 1) AS h,
       LATERAL (SELECT * FROM accounts WHERE no = h.account_no LIMIT 1) AS a
     ORDER BY a.no, i.n
@@ -978,21 +987,21 @@ BEGIN
   PERFORM sluice_count_keys(p_ends, ended);
   INSERT INTO entries (month, account_no, key_no, node_no, kind, amount, at_ms, period_start_ms, counted_at_ms, exchange_id, basis, outcome, list_cost_nano,
       recorded_at_ms, route, model, provider, upstream_model, stream, status, input_tokens, cached_input_tokens, cache_write_tokens,
-      output_tokens, reasoning_tokens, cost_nano, first_byte_ms, total_ms, attempts, rates_id, quantities, asked_model)
+      output_tokens, reasoning_tokens, cost_nano, first_byte_ms, total_ms, attempts, rates_id, quantities, asked_model, labels, cache_savings_nano)
     SELECT i.month, i.account_no, i.key_no, p_node, 'charge', -i.charge, i.at, i.held_period, i.held_counted, i.id, i.basis, i.outcome, i.list_cost,
       i.recorded, i.route, i.model, i.provider, i.upstream_model, i.stream, i.status, i.uncached, i.cached, i.cache_write,
       CASE WHEN i.recorded IS NOT NULL THEN i.output END, i.reasoning,
       CASE WHEN i.recorded IS NOT NULL THEN CASE WHEN i.is_credit THEN i.charge ELSE 0 END END, i.first_byte, i.total, i.attempts,
-      i.rates, i.quantities, i.asked
-    FROM unnest(p_ends, ended) AS i(id, key, opened, period, counted, cost, at, basis, outcome, list_cost, model, provider, rates, quantities, asked, recorded, route, upstream_model,
-        stream, status, uncached, cached, cache_write, input, output, reasoning, first_byte, total, attempts,
+      i.rates, i.quantities, i.asked, i.labels, i.saved
+    FROM unnest(p_ends, ended) AS i(id, key, opened, period, counted, cost, at, basis, outcome, list_cost, model, provider, rates, quantities, asked, labels, recorded, route, upstream_model,
+        stream, status, uncached, cached, cache_write, input, output, reasoning, first_byte, total, attempts, saved,
         account_no, key_no, held_period, held_counted, month, charge, overrun, is_credit)
     WHERE i.account_no IS NOT NULL AND i.cost IS NOT NULL;
   IF is_overrun THEN
     INSERT INTO entries (month, account_no, key_no, node_no, kind, amount, at_ms, period_start_ms, counted_at_ms, exchange_id, basis, outcome, model, provider)
       SELECT i.month, i.account_no, i.key_no, p_node, 'overrun', i.overrun, i.at, i.held_period, i.held_counted, i.id, i.basis, i.outcome, i.model, i.provider
-      FROM unnest(p_ends, ended) AS i(id, key, opened, period, counted, cost, at, basis, outcome, list_cost, model, provider, rates, quantities, asked, recorded, route, upstream_model,
-          stream, status, uncached, cached, cache_write, input, output, reasoning, first_byte, total, attempts,
+      FROM unnest(p_ends, ended) AS i(id, key, opened, period, counted, cost, at, basis, outcome, list_cost, model, provider, rates, quantities, asked, labels, recorded, route, upstream_model,
+          stream, status, uncached, cached, cache_write, input, output, reasoning, first_byte, total, attempts, saved,
           account_no, key_no, held_period, held_counted, month, charge, overrun, is_credit)
       WHERE i.overrun > 0;
   END IF;
@@ -1028,11 +1037,11 @@ $$;
 -- How charged exchanges ended. `n` is the item's place in its batch.
 CREATE FUNCTION sluice_keep_endings(p_node int, p_endings json, p_states int[], p_keys int[], p_months int[]) RETURNS void LANGUAGE sql AS $$
   INSERT INTO exchange_endings (exchange_id, key_no, node_no, at_ms, started_at_ms, route, model, provider, upstream_model, stream, outcome, status,
-      code, message, first_byte_ms, total_ms, attempts, attempt_details, entry_id, entry_month, alike)
+      code, message, first_byte_ms, total_ms, attempts, attempt_details, entry_id, entry_month, alike, labels)
     SELECT x.id, p_keys[x.n], p_node, x.at, x.started, x.route, x.model, x.provider, x.upstream_model, x.stream, x.outcome, x.status,
-      x.code, x.message, x.first_byte, x.total, x.attempts, x.attempt_details, e.id, e.month, x.alike
+      x.code, x.message, x.first_byte, x.total, x.attempts, x.attempt_details, e.id, e.month, x.alike, x.labels
     FROM json_to_recordset(p_endings) AS x(n int, id text, at int8, started int8, route text, model text, provider text, upstream_model text, stream bool,
-        outcome text, status int, code text, message text, first_byte int8, total int8, attempts int, attempt_details text, alike int),
+        outcome text, status int, code text, message text, first_byte int8, total int8, attempts int, attempt_details text, alike int, labels text),
       LATERAL (SELECT id, month FROM entries WHERE exchange_id = x.id AND month = p_months[x.n] AND kind = 'charge' AND outcome = x.outcome LIMIT 1) AS e
     WHERE p_states[x.n] = 1 ORDER BY x.n
 $$;
@@ -1118,12 +1127,12 @@ BEGIN
     WHERE key_no = k.no;
   INSERT INTO entries (month, account_no, key_no, node_no, kind, amount, at_ms, period_start_ms, counted_at_ms, exchange_id, basis, outcome, note, completes, list_cost_nano,
       recorded_at_ms, route, model, provider, upstream_model, stream, status, input_tokens, cached_input_tokens, cache_write_tokens,
-      output_tokens, reasoning_tokens, cost_nano, first_byte_ms, total_ms, attempts, rates_id, quantities, asked_model)
+      output_tokens, reasoning_tokens, cost_nano, first_byte_ms, total_ms, attempts, rates_id, quantities, asked_model, labels, cache_savings_nano)
     VALUES (v_month, a.no, k.no, p_node, 'charge', -v_now, i.at, i.period, v_counted, i.id, i.basis, i.outcome, 'charged late: the node had been taken over', v_first, i.list_cost,
       i.recorded, i.route, i.model, i.provider, i.upstream_model, i.stream, i.status, i.uncached, i.cached, i.cache_write,
       CASE WHEN i.recorded IS NOT NULL THEN i.output END, i.reasoning,
       CASE WHEN i.recorded IS NOT NULL THEN CASE WHEN a.mode = 'credit' THEN v_paid + v_now ELSE 0 END END, i.first_byte, i.total, i.attempts,
-      i.rates, i.quantities, i.asked);
+      i.rates, i.quantities, i.asked, i.labels, i.saved);
   IF v_rest > v_now THEN
     INSERT INTO entries (month, account_no, key_no, node_no, kind, amount, at_ms, period_start_ms, counted_at_ms, exchange_id, basis, outcome, model, provider)
       VALUES (v_month, a.no, k.no, p_node, 'overrun', v_rest - v_now, i.at, i.period, v_counted, i.id, i.basis, i.outcome, i.model, i.provider);
@@ -1380,9 +1389,9 @@ BEGIN
   v_accounts := ARRAY(SELECT no FROM accounts WHERE no = ANY (v_accounts) ORDER BY no LIMIT p_most FOR NO KEY UPDATE SKIP LOCKED);
   SELECT array_agg(json_populate_record(NULL::sluice_hold_end, json_build_object('id', h.id, 'cost', nullif(h.charge_so_far, 0), 'at', now_ms,
       'basis', 'estimated', 'outcome', 'interrupted', 'model', h.model, 'provider', '', 'rates', h.rates_id, 'quantities', h.quantities,
-      'asked', h.asked_model)) ORDER BY h.n),
+      'asked', h.asked_model, 'labels', h.labels)) ORDER BY h.n),
     json_agg(json_build_object('n', h.n, 'id', h.id, 'at', now_ms, 'started', h.opened_at_ms, 'route', '', 'model', h.model, 'provider', '', 'upstream_model', '',
-      'stream', true, 'outcome', 'interrupted', 'attempts', 1, 'alike', 0) ORDER BY h.n) FILTER (WHERE h.charge_so_far > 0),
+      'stream', true, 'outcome', 'interrupted', 'attempts', 1, 'alike', 0, 'labels', h.labels) ORDER BY h.n) FILTER (WHERE h.charge_so_far > 0),
     array_agg(sluice_interrupted(now_ms, h.served::json, h.quantities, h.rates_id, 1)) FILTER (WHERE h.charge_so_far > 0)
     INTO v_ends, v_endings, v_attempts
     FROM (SELECT *, row_number() OVER (ORDER BY id)::int AS n FROM holds

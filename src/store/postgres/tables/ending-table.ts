@@ -32,6 +32,7 @@ export async function insertEndings(
       attemptDetails.length === 0 ? null : JSON.stringify(attemptDetails),
     ),
     endings.map(({ alike }) => alike),
+    endings.map(({ labels }) => labels),
     rowsText(
       attempts.map((sums) => [0, sums.day, sums] as const),
       attemptRow,
@@ -52,17 +53,17 @@ function rounded(ms: number | null): number | null {
 const insertAll = `
 WITH written AS (
   INSERT INTO exchange_endings (exchange_id, key_no, at_ms, started_at_ms, route, model, provider, upstream_model,
-    stream, outcome, status, code, message, first_byte_ms, total_ms, attempts, attempt_details, alike)
+    stream, outcome, status, code, message, first_byte_ms, total_ms, attempts, attempt_details, alike, labels)
   SELECT u.exchange_id, keys.no, u.at_ms, u.started_at_ms, u.route, u.model, u.provider, u.upstream_model,
-    u.stream, u.outcome, u.status, u.code, u.message, u.first_byte_ms, u.total_ms, u.attempts, u.attempt_details, u.alike
+    u.stream, u.outcome, u.status, u.code, u.message, u.first_byte_ms, u.total_ms, u.attempts, u.attempt_details, u.alike, u.labels
   FROM unnest($1::text[], $2::text[], $3::int8[], $4::int8[], $5::text[], $6::text[], $7::text[], $8::text[], $9::bool[],
-    $10::text[], $11::int[], $12::text[], $13::text[], $14::int8[], $15::int8[], $16::int[], $17::text[], $18::int[])
+    $10::text[], $11::int[], $12::text[], $13::text[], $14::int8[], $15::int8[], $16::int[], $17::text[], $18::int[], $19::text[])
     WITH ORDINALITY u (exchange_id, key_id, at_ms, started_at_ms, route, model, provider, upstream_model, stream, outcome,
-    status, code, message, first_byte_ms, total_ms, attempts, attempt_details, alike, place)
+    status, code, message, first_byte_ms, total_ms, attempts, attempt_details, alike, labels, place)
   JOIN keys ON keys.id = u.key_id ORDER BY u.place
   RETURNING id
 )
-SELECT (SELECT count(*)::int FROM written) AS written, sluice_count_attempts(0, $19::sluice_attempt[])`;
+SELECT (SELECT count(*)::int FROM written) AS written, sluice_count_attempts(0, $20::sluice_attempt[])`;
 
 const deleteOldest = `
 DELETE FROM exchange_endings

@@ -77,7 +77,7 @@ export async function openHolds(query: Query): Promise<readonly HoldProgress[]> 
     `SELECT holds.id AS "holdId", keys.id AS "keyId", (SELECT id FROM accounts WHERE no = holds.account_no) AS "accountId",
       opened_at_ms::float8 AS "openedAtMs", counted_at_ms::float8 AS "countedAtMs",
       period_start_ms::float8 AS "periodStartMs", charge_so_far::float8 AS "chargeSoFar", model,
-      asked_model AS "askedModel", rates_id::float8 AS "ratesId", rates, quantities, served
+      asked_model AS "askedModel", labels, rates_id::float8 AS "ratesId", rates, quantities, served
     FROM holds JOIN keys ON keys.no = holds.key_no LEFT JOIN rates ON rates.id = holds.rates_id ORDER BY holds.id`,
   );
   return rows.map(holdOf);

@@ -107,6 +107,6 @@ LIMIT 1`;
 
 const selectHolds = `
 SELECT holds.id AS holdId, keys.id AS keyId, accounts.id AS accountId, opened_at_ms AS openedAtMs,
-  holds.period_start_ms AS periodStartMs, coalesce(holds.counted_at_ms, opened_at_ms) AS countedAtMs, charge_so_far AS chargeSoFar, model, asked_model AS askedModel, rates_id AS ratesId, rates, quantities, served
+  holds.period_start_ms AS periodStartMs, coalesce(holds.counted_at_ms, opened_at_ms) AS countedAtMs, charge_so_far AS chargeSoFar, model, asked_model AS askedModel, labels, rates_id AS ratesId, rates, quantities, served
 FROM holds JOIN keys ON keys.no = holds.key_no
   JOIN accounts ON accounts.no = coalesce(holds.account_no, holds.key_no) LEFT JOIN rates ON rates.id = holds.rates_id`;

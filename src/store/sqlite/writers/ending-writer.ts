@@ -34,6 +34,7 @@ export class EndingWriter {
       ending.attemptDetails.length === 0 ? null : JSON.stringify(ending.attemptDetails),
       entryId,
       ending.alike,
+      ending.labels,
     );
     this.#lastId = Number(lastInsertRowid);
   }
@@ -56,8 +57,8 @@ function rounded(ms: number | null): number | null {
 
 const insertEnding = `
 INSERT INTO exchange_endings (exchange_id, key_no, at_ms, started_at_ms, route, model, provider, upstream_model, stream,
-  outcome, status, code, message, first_byte_ms, total_ms, attempts, attempt_details, entry_id, alike)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+  outcome, status, code, message, first_byte_ms, total_ms, attempts, attempt_details, entry_id, alike, labels)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
 /**
  * Ids have no gaps, so the newest ones are found without counting. Endings that are not part of the sums yet are kept,

@@ -1,7 +1,7 @@
 import type { Database, SQLQueryBindings, Statement } from "bun:sqlite";
 import { assert } from "../../../base/assert.ts";
 import type { ChargeEntry, UsageRecord } from "../../records.ts";
-import { quantitiesColumn } from "../../stored-quantities.ts";
+import { quantitiesColumn, savingsColumn } from "../../stored-quantities.ts";
 import { otherAccount } from "../tables/account-number.ts";
 import type { RatesWriter } from "./rates-writer.ts";
 import type { WrittenKey } from "./written-key.ts";
@@ -10,10 +10,10 @@ import type { WrittenKey } from "./written-key.ts";
 const recordedColumns = `key_no, account_no, amount, at_ms, period_start_ms, counted_at_ms, exchange_id, basis, outcome,
   recorded_at_ms, route, model, provider, upstream_model, stream, status,
   input_tokens, cached_input_tokens, cache_write_tokens, output_tokens, reasoning_tokens,
-  cost_nano, first_byte_ms, total_ms, attempts, list_cost_nano, asked_model, rates_id, quantities`;
+  cost_nano, first_byte_ms, total_ms, attempts, list_cost_nano, asked_model, rates_id, quantities, labels, cache_savings_nano`;
 const valuesPerRow = recordedColumns.split(",").length;
 /** An overrun is explained by the charge beside it. */
-const unexplained: readonly SQLQueryBindings[] = [null, null, null, null];
+const unexplained: readonly SQLQueryBindings[] = [null, null, null, null, null];
 /** Most batches fit into one such statement; longer ones gain almost nothing. */
 const mostRowsPerStatement = 32;
 
@@ -88,8 +88,8 @@ export class EntryWriter {
     this.#lastId = Number(lastInsertRowid);
   }
 
-  #explained({ listCostNano, askedModel, rates, quantities }: ChargeEntry): SQLQueryBindings[] {
-    return [listCostNano, askedModel, this.#rates.idOf(rates), quantitiesColumn(quantities, null)];
+  #explained({ listCostNano, askedModel, rates, quantities, labels }: ChargeEntry): SQLQueryBindings[] {
+    return [listCostNano, askedModel, this.#rates.idOf(rates), quantitiesColumn(quantities, null), labels];
   }
 
   #recorded(key: WrittenKey, charge: ChargeEntry, record: UsageRecord): void {
@@ -160,6 +160,8 @@ function fillRow(
   values[next++] = charge.askedModel;
   values[next++] = ratesId;
   values[next++] = quantitiesColumn(charge.quantities, usage);
+  values[next++] = charge.labels;
+  values[next++] = savingsColumn(charge.rates, charge.quantities);
   return next;
 }
 
@@ -172,5 +174,5 @@ VALUES ${Array.from({ length: rows }, () => row).join(", ")}`;
 
 const insertPlain = `
 INSERT INTO entries (key_no, account_no, kind, amount, at_ms, period_start_ms, counted_at_ms, exchange_id, basis, outcome,
-  model, provider, list_cost_nano, asked_model, rates_id, quantities)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+  model, provider, list_cost_nano, asked_model, rates_id, quantities, labels)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;

@@ -266,8 +266,8 @@ export class InlineWriter implements TimedWriter {
 
 const upsertHold = `
 INSERT INTO holds (id, key_no, account_no, opened_at_ms, period_start_ms, counted_at_ms, charge_so_far, model,
-  asked_model, rates_id, quantities, served)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+  asked_model, rates_id, quantities, served, labels)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT DO UPDATE SET charge_so_far = excluded.charge_so_far, rates_id = excluded.rates_id,
   quantities = excluded.quantities, served = excluded.served WHERE excluded.charge_so_far > charge_so_far`;
 

@@ -6,6 +6,7 @@ import type { ChargeEntry, ExchangeEnding, UsageRecord } from "../../records.ts"
 import { namedFigures, upsertFigures } from "../../reporting/figure-columns.ts";
 import { oldestKeptMinute } from "../../reporting/kept-minutes.ts";
 import { bandCount, bandOf, upperBoundMs } from "../../reporting/latency-bands.ts";
+import { savingsColumn } from "../../stored-quantities.ts";
 import type { WrittenKey } from "./written-key.ts";
 
 export const msPerMinute = 60_000;
@@ -103,6 +104,7 @@ export class UsageRollup {
     figures.inputTokens += totalInput(usage);
     figures.cachedInputTokens += usage.cachedInputTokens;
     figures.outputTokens += usage.outputTokens;
+    figures.cacheSavingsNano += savingsColumn(charge.rates, charge.quantities) ?? 0;
     addTotal(figures, latencies, record.totalMs);
     if (record.firstByteMs === null) return;
     const firstByteMs = Math.round(record.firstByteMs);

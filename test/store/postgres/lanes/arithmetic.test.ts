@@ -132,6 +132,7 @@ class History {
       nowMs: this.nowMs,
       model: this.random.pick(models) ?? "",
       askedModel: null,
+      labels: null,
     }));
   }
 
@@ -240,6 +241,7 @@ function orderOf({ id, payer, model, openedAtMs, periodStartMs, countedAtMs }: O
     basis: "measured",
     model,
     askedModel: null,
+    labels: null,
     provider: "openai",
     response: null,
     ending: null,

@@ -11,13 +11,15 @@ import { unbalanced } from "./node-load.ts";
 import { chargeOrder, claimOrder, holdOrder, NodeWorld, storedResponse } from "./world.ts";
 
 const waitMs = 60_000;
+/** What the caller said about the request that is taken over. */
+const labels = '{"user":"ada \\\\ \\"b\\""}';
 
 /** A node in the middle of an exchange with an Idempotency-Key is cut off, and another takes over. */
 async function takenOver(world: NodeWorld, { producedSoFar = 0 } = {}) {
   const keyId = await world.addKey(1_000);
   const { node: other } = await world.join();
   const { node, proxy } = await world.join();
-  const order = holdOrder(keyId, 100);
+  const order = holdOrder(keyId, 100, { labels });
   const claim = claimOrder(keyId, order.holdId);
   await Promise.all([node.hold(order), node.claim(claim)]);
   if (producedSoFar > 0) {
@@ -36,7 +38,7 @@ async function takenOver(world: NodeWorld, { producedSoFar = 0 } = {}) {
 
 async function chargesOf(world: NodeWorld): Promise<unknown[]> {
   return world.client.query(
-    "SELECT exchange_id AS id, amount::float8, outcome FROM entries WHERE kind = 'charge' ORDER BY entries.id",
+    "SELECT exchange_id AS id, amount::float8, outcome, labels FROM entries WHERE kind = 'charge' ORDER BY entries.id",
   );
 }
 
@@ -55,7 +57,9 @@ else
       expect(node.describeLosses()).toEqual([]);
       const settled = await other.settle(chargeOrder(again, 65, { response: storedResponse(secondClaim) }));
       expect(settled).toEqual({ charged: 65, overrun: 0 });
-      expect(await chargesOf(world)).toEqual([{ id: again.holdId, amount: -65, outcome: "completed" }]);
+      expect(await chargesOf(world)).toEqual([
+        { id: again.holdId, amount: -65, outcome: "completed", labels: null },
+      ]);
       expect(await node.claim({ ...claim, exchangeId: newId("req_") })).toBe("replay");
       expect(await unbalanced(world.client)).toEqual([]);
     }, 120_000);
@@ -66,7 +70,9 @@ else
       proxy.mode = "pass";
       expect(await settling).toEqual({ charged: 70, overrun: 0 });
       expect(await other.claim({ ...claim, exchangeId: newId("req_") })).toBe("replay");
-      expect(await chargesOf(world)).toEqual([{ id: order.holdId, amount: -70, outcome: "completed" }]);
+      expect(await chargesOf(world)).toEqual([
+        { id: order.holdId, amount: -70, outcome: "completed", labels },
+      ]);
     }, 120_000);
 
     test("counts once in reports, as what it was in the end", async () => {
@@ -86,8 +92,8 @@ else
         await rollUp(world.client);
       }
       expect(await chargesOf(world)).toEqual([
-        { id: order.holdId, amount: -40, outcome: "interrupted" },
-        { id: order.holdId, amount: -30, outcome: "completed" },
+        { id: order.holdId, amount: -40, outcome: "interrupted", labels },
+        { id: order.holdId, amount: -30, outcome: "completed", labels },
       ]);
       await store.close();
     }, 120_000);

@@ -127,12 +127,13 @@ export function holdOrder(keyId: string, amount: number, overrides: Partial<Hold
     nowMs: Date.now(),
     model: "house-model",
     askedModel: null,
+    labels: null,
     ...overrides,
   };
 }
 
 export function chargeOrder(
-  { holdId, keyId, nowMs, model, askedModel }: HoldOrder,
+  { holdId, keyId, nowMs, model, askedModel, labels }: HoldOrder,
   cost: number,
   overrides: Partial<ChargeOrder> = {},
 ): ChargeOrder {
@@ -148,6 +149,7 @@ export function chargeOrder(
     outcome: "completed",
     model,
     askedModel,
+    labels,
     provider: "openai",
     record: usageRecord(keyId, { exchangeId: holdId, atMs: nowMs }),
     response: null,

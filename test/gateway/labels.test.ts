@@ -1,0 +1,98 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { ClientDialectName } from "../../src/dialects/registry.ts";
+import { waitFor } from "../support/wait.ts";
+import { hello, paths } from "./wire-answers.ts";
+import { type Caller, World } from "./world.ts";
+
+let world: World;
+let caller: Caller;
+beforeAll(async () => {
+  world = await World.start();
+  caller = await world.creditCaller();
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+async function asked(
+  dialect: ClientDialectName,
+  more: object,
+  headers: Readonly<Record<string, string>> = {},
+  model = "gpt-test",
+): Promise<Response> {
+  const body = hello(dialect, model, dialect === "messages" ? { max_tokens: 10, ...more } : more);
+  const response = await world.ask(caller, { path: paths[dialect], body, headers });
+  await world.settled();
+  return response;
+}
+
+async function labelsOf(response: Response) {
+  const id = response.headers.get("x-request-id") ?? "";
+  return (await world.running.store.reports.exchange(id, null))?.exchange?.labels;
+}
+
+describe("spend is told apart by", () => {
+  const users: readonly [string, ClientDialectName, object][] = [
+    ["`user` of a chat", "chat", { user: "ada" }],
+    ["`user` of a response", "responses", { user: "ada" }],
+    ["`safety_identifier`, which beats `user`", "responses", { safety_identifier: "ada", user: "bob" }],
+    ["`metadata.user_id` of a message", "messages", { metadata: { user_id: "ada" } }],
+  ];
+  for (const [what, dialect, more] of users) {
+    test(what, async () => {
+      expect(await labelsOf(await asked(dialect, more))).toMatchObject({ user: "ada", tags: {} });
+    });
+  }
+
+  test("the session, the tags, and nothing that goes up", async () => {
+    const headers = { "x-session-id": "s1", "x-sluice-tags": "project=atlas, env=prod:1@a.b-c_d" };
+    world.provider.reset();
+    expect(await labelsOf(await asked("chat", {}, headers))).toEqual({
+      user: null,
+      session: "s1",
+      tags: { project: "atlas", env: "prod:1@a.b-c_d" },
+      affinity: "conversation",
+    });
+    expect(JSON.stringify(world.provider.requests[0]?.headers)).not.toContain("atlas");
+  });
+
+  test("what a request says that is refused", async () => {
+    const headers = { "x-sluice-tags": "project=atlas" };
+    const response = await asked("chat", { user: "ada" }, headers, "no-such-model");
+    expect(response.status).toBe(404);
+    await waitFor(async () => (await labelsOf(response)) !== undefined, "the ending");
+    expect(await labelsOf(response)).toMatchObject({ user: "ada", tags: { project: "atlas" } });
+  });
+});
+
+describe("tags that are refused:", () => {
+  const long = "x".repeat(65);
+  const nine = Array.from({ length: 9 }, (_, index) => `t${index}=1`).join(",");
+  for (const tags of [
+    "",
+    "project",
+    "=atlas",
+    "project=",
+    "a=b,,c=d",
+    "a=b=c",
+    "a=b,a=c",
+    "a b=c",
+    "a=\u00e9",
+    `${long}=a`,
+    `a=${long}`,
+    nine,
+  ]) {
+    for (const dialect of ["chat", "messages"] as const) {
+      test(`${JSON.stringify(tags.slice(0, 40))} in ${dialect}`, async () => {
+        world.provider.reset();
+        const response = await asked(dialect, {}, { "x-sluice-tags": tags });
+        const { error } = (await response.json()) as { error: { message: string } };
+        expect([response.status, error.message]).toEqual([400, expect.stringContaining("x-sluice-tags")]);
+        expect(world.provider.requests).toHaveLength(0);
+      });
+    }
+  }
+
+  test("eight of them pass", async () => {
+    const tags = Array.from({ length: 8 }, (_, index) => `t${index}=${"v".repeat(64)}`).join(",");
+    expect((await asked("chat", {}, { "x-sluice-tags": tags })).status).toBe(200);
+  });
+});
