@@ -77,7 +77,7 @@ function Navigation() {
         ))}
       </ul>
       <div class="side-end">
-        <small class="muted">{session.value?.name}</small>
+        <small class="muted who">{session.value?.name}</small>
         <small class="muted">Times are UTC</small>
         <Button kind="quiet" icon={theme.value} label={`Theme: ${theme.value}`} onClick={nextTheme} />
         <Button kind="quiet" icon="leave" label="Sign out" onClick={signOut} />

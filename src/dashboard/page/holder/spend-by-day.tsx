@@ -22,6 +22,7 @@ export function SpendByDay(props: { usage: UsageView; mode: KeyView["mode"]; sin
     <Chart
       title="Spend by day"
       at={at}
+      isRunning
       format={format}
       lines={[
         {

@@ -2,14 +2,15 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import { axisTime, zonedMinute } from "../format.ts";
 import { isDark } from "../theme.ts";
+import { loneIndices, type Shape, splitRunning, type Values } from "./chart-values.ts";
 import { colourOf } from "./colour.ts";
 
 export interface Line {
   readonly label: string;
-  readonly values: readonly (number | null)[];
+  readonly values: Values;
   /** The number of a chart colour in tokens.css. */
   readonly colour: 1 | 2 | 3 | 4;
-  readonly shape?: "bars" | "area" | "line";
+  readonly shape?: Shape;
   /** What the legend says while no moment is pointed at: the figure of the whole time. */
   readonly overall: string;
 }
@@ -20,6 +21,8 @@ interface ChartProps {
   readonly at: readonly number[];
   readonly lines: readonly Line[];
   readonly format: (value: number) => string;
+  /** The last value is of a step that is not over: it is drawn as unfinished. */
+  readonly isRunning?: boolean;
   /** The figures are whole numbers, so the axis has no fractions, which the format would round to the same text. */
   readonly whole?: boolean;
 }
@@ -30,22 +33,37 @@ const wholeSteps = Array.from({ length: 13 }, (_, power) => [1, 2, 2.5, 5].map((
   .flat()
   .filter(Number.isInteger);
 
-/** A single value is no line, and would not be seen. */
-function isLone(values: Line["values"]): boolean {
-  return values.filter((value) => value !== null).length === 1;
+const barPaths = uPlot.paths.bars?.({ size: [0.72, 28], radius: 0.18 });
+const bars = barPaths === undefined ? {} : { paths: barPaths };
+
+/** Straight from value to value; a step without any is a gap. The step that is not over is a paler bar, or a dashed line to it. */
+function seriesOf(line: Line, values: Values, isRunning: boolean): uPlot.Series {
+  const stroke = colourOf(`--chart-${line.colour}`);
+  if (line.shape === "bars") {
+    const fill = isRunning ? colourOf(`--chart-${line.colour}`, 0.4) : stroke;
+    return { label: line.label, stroke: fill, fill, width: 0, points: { show: false }, ...bars };
+  }
+  const lone = loneIndices(values);
+  const points = { show: lone.length > 0, size: 6, fill: stroke, filter: () => lone };
+  const plain = { label: line.label, stroke, width: 1.75, points };
+  if (isRunning) return { ...plain, dash: [3, 4] };
+  return line.shape === "area" ? { ...plain, fill: colourOf(`--chart-${line.colour}`, 0.12) } : plain;
 }
 
-function seriesOf(line: Line): uPlot.Series {
-  const stroke = colourOf(`--chart-${line.colour}`);
-  const points = { show: isLone(line.values), size: 6, fill: stroke };
-  const shared = { label: line.label, stroke, points, spanGaps: true };
-  if (line.shape === "bars" && uPlot.paths.bars) {
-    const paths = uPlot.paths.bars({ size: [0.72, 28], radius: 0.18 });
-    return { ...shared, width: 0, fill: stroke, paths };
-  }
-  const paths = uPlot.paths.spline?.();
-  const curve = { ...shared, width: 1.75, ...(paths ? { paths } : {}) };
-  return line.shape === "area" ? { ...curve, fill: colourOf(`--chart-${line.colour}`, 0.12) } : curve;
+interface Drawn {
+  readonly line: Line;
+  readonly values: Values;
+  readonly isRunning: boolean;
+}
+
+/** What is drawn: each line, and what of it is not over by itself. */
+function drawn({ lines, isRunning = false }: ChartProps): readonly Drawn[] {
+  if (!isRunning) return lines.map((line) => ({ line, values: line.values, isRunning: false }));
+  const split = lines.map((line) => ({ line, ...splitRunning(line.values, line.shape) }));
+  return [
+    ...split.map(({ line, over }) => ({ line, values: over, isRunning: false })),
+    ...split.map(({ line, running }) => ({ line, values: running, isRunning: true })),
+  ];
 }
 
 function halfStep(chart: uPlot): number {
@@ -63,7 +81,7 @@ function optionsOf(props: ChartProps, width: number, onPoint: (index: number | n
     font: `11px ${getComputedStyle(document.body).fontFamily}`,
     ticks: { show: false },
   };
-  const bars = props.lines.some((line) => line.shape === "bars");
+  const hasBars = props.lines.some((line) => line.shape === "bars");
   const grid = { stroke: colourOf("--line"), width: 1 };
   return {
     width,
@@ -80,11 +98,12 @@ function optionsOf(props: ChartProps, width: number, onPoint: (index: number | n
     scales: {
       // Half a step of room on both sides, or the first and the last bar would be cut in two.
       x: {
-        range: (chart, low, high) => (bars ? [low - halfStep(chart), high + halfStep(chart)] : [low, high]),
+        range: (chart, low, high) =>
+          hasBars ? [low - halfStep(chart), high + halfStep(chart)] : [low, high],
       },
       y: { range: (_chart, _low, high) => [0, high > 0 ? high * 1.12 : 1] },
     },
-    series: [{}, ...props.lines.map(seriesOf)],
+    series: [{}, ...drawn(props).map(({ line, values, isRunning }) => seriesOf(line, values, isRunning))],
     axes: [
       { ...axis, grid: { show: false }, space: 64, size: 30, values: timeLabels },
       {
@@ -109,7 +128,7 @@ export function Chart(props: ChartProps) {
   useEffect(() => {
     const element = place.current;
     if (!element) return;
-    const data: uPlot.AlignedData = [[...props.at], ...props.lines.map((line) => [...line.values])];
+    const data: uPlot.AlignedData = [[...props.at], ...drawn(props).map(({ values }) => [...values])];
     const chart = new uPlot(optionsOf(props, element.clientWidth, setIndex), data, element);
     const observer = new ResizeObserver(() => chart.setSize({ width: element.clientWidth, height }));
     observer.observe(element);
