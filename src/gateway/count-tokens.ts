@@ -2,8 +2,11 @@ import { assert } from "../base/assert.ts";
 import { GatewayError } from "../base/errors.ts";
 import { countTokensRequest, countTokensResponse } from "../dialects/anthropic-messages/client/schema.ts";
 import { patchBody } from "../dialects/json/patch.ts";
+import { inputTokensRequest, inputTokensResponse } from "../dialects/openai-responses/client/schema.ts";
 import { clientDialect, type ProviderDialectName, providerDialect } from "../dialects/registry.ts";
+import type { RequestKind } from "../dialects/schema/validate.ts";
 import { translate } from "../dialects/translation/translate.ts";
+import type { KeyRecord } from "../store/store.ts";
 import type { CountingPlan, Deployment } from "../upstream/upstream.ts";
 import { adaptBytes, type BodyVendor, bodyVendorOf } from "../vendors/adapt-body.ts";
 import type { Prepared } from "../vendors/provider.ts";
@@ -22,43 +25,105 @@ import { askingCodes, freeOfCharge, rateHeaders, type ServedOperation } from "./
 /** A count only helps the client decide: better an estimate soon than the exact figure late. */
 const providersCountMs = 5000;
 
-/** The only client dialect that has such a request. */
-const client = "messages";
+/** A request that only counts. */
+interface TokenCount {
+  readonly client: "messages" | "responses";
+  readonly kind: RequestKind;
+  write(tokens: number): object;
+}
 
-export const countTokensOperation: ServedOperation = {
+const ofMessages: TokenCount = {
+  client: "messages",
+  kind: "count_tokens",
+  write: (tokens) => ({ input_tokens: tokens }),
+};
+
+const ofResponses: TokenCount = {
+  client: "responses",
+  kind: "input_tokens",
+  write: (tokens) => ({ object: "response.input_tokens", input_tokens: tokens }),
+};
+
+const counting = {
   method: "POST",
-  path: "/v1/messages/count_tokens",
-  errors: clientDialect(client).errorFormat,
-  acceptsApiKeyHeader: true,
   ...freeOfCharge,
   needsKey: true,
   codes: askingCodes,
   headers: [...rateHeaders, "x-sluice-count"],
+} as const;
+
+const summary = "Count input tokens";
+const description = "Creates no model response and deducts no generation usage.";
+
+export const countTokensOperation: ServedOperation = {
+  ...counting,
+  path: "/v1/messages/count_tokens",
+  errors: "anthropic",
+  acceptsApiKeyHeader: true,
   description: {
     operationId: "countTokens",
-    summary: "Count input tokens",
-    description: "Creates no model response and deducts no generation usage.",
-    headers: clientDialect(client).operation.headers ?? [],
+    summary,
+    description,
+    headers: clientDialect("messages").operation.headers ?? [],
     request: "TokenCountRequest",
     response: "TokenCountResponse",
     schemas: { TokenCountRequest: countTokensRequest, TokenCountResponse: countTokensResponse },
   },
-  run: countTokens,
+  run: (gateway, exchange) => countTokens(gateway, exchange, ofMessages),
+};
+
+export const inputTokensOperation: ServedOperation = {
+  ...counting,
+  path: "/v1/responses/input_tokens",
+  switchedBy: "input_tokens",
+  errors: "openai",
+  acceptsApiKeyHeader: false,
+  description: {
+    operationId: "countInputTokens",
+    summary,
+    description,
+    request: "InputTokensRequest",
+    response: "InputTokensResponse",
+    schemas: { InputTokensRequest: inputTokensRequest, InputTokensResponse: inputTokensResponse },
+  },
+  run: (gateway, exchange) => countTokens(gateway, exchange, ofResponses),
 };
 
 /** The provider's own count if it offers one, else a local one. A provider's failure is not the client's. */
-async function countTokens(gateway: Gateway, exchange: Exchange): Promise<Response> {
-  const { configured } = exchange;
+async function countTokens(
+  gateway: Gateway,
+  exchange: Exchange,
+  { client, kind, write }: TokenCount,
+): Promise<Response> {
   const key = await admit(gateway, exchange);
-  const request = await readRequest(gateway, exchange, key, "count_tokens");
+  const request = await readRequest(gateway, exchange, key, kind);
+  // Only a request that names its model can be counted by a provider.
+  const plan = request.modelId == null ? null : await planFor(gateway, exchange, key, request, client);
+  // A shutdown waits for the local count too, which may have to load its tokenizer first.
+  const { tokens, basis } = await gateway.ongoing.withoutPlace(exchange, async () => {
+    const exact = plan === null ? null : await countUpstream(exchange.configured, plan);
+    if (exact !== null) return { tokens: exact, basis: "exact" };
+    return { tokens: await gateway.tokens.request(request.bytes), basis: "estimate" };
+  });
+  return Response.json(write(tokens), { headers: { ...commonHeaders(exchange), "x-sluice-count": basis } });
+}
+
+async function planFor(
+  gateway: Gateway,
+  exchange: Exchange,
+  key: KeyRecord,
+  request: ClientRequest,
+  client: TokenCount["client"],
+): Promise<CountingPlan> {
+  const { configured } = exchange;
   const model = findModel(configured, request.modelId);
   exchange.model = model;
   refuseForbidden(configured, key, model);
   const { mentions } = request;
   const continuing = { configured, key, model, dialect: client, mentions } as const;
   const { scope, credential } = await continuationOf(gateway.idOwners, continuing);
-  const counting = new Counting(exchange, request);
-  const plan: CountingPlan = {
+  const counting = new Counting(exchange, request, client);
+  return {
     model,
     scope,
     credential,
@@ -76,16 +141,6 @@ async function countTokens(gateway: Gateway, exchange: Exchange): Promise<Respon
     mayCount: (deployment) => counting.dialectToward(deployment) !== null,
     prepare: (deployment) => counting.prepare(deployment),
   };
-  // A shutdown waits for the local count too, which may have to load its tokenizer first.
-  const { tokens, basis } = await gateway.ongoing.withoutPlace(exchange, async () => {
-    const exact = await countUpstream(configured, plan);
-    if (exact !== null) return { tokens: exact, basis: "exact" };
-    return { tokens: await gateway.tokens.request(request.bytes), basis: "estimate" };
-  });
-  return Response.json(
-    { input_tokens: tokens },
-    { headers: { ...commonHeaders(exchange), "x-sluice-count": basis } },
-  );
 }
 
 /** What cannot be said in the provider's dialect is counted here. */
@@ -102,18 +157,29 @@ async function countUpstream({ upstream }: Configured, plan: CountingPlan): Prom
 class Counting {
   readonly #exchange: Exchange;
   readonly #request: ClientRequest;
+  readonly #client: TokenCount["client"];
 
-  constructor(exchange: Exchange, request: ClientRequest) {
+  constructor(exchange: Exchange, request: ClientRequest, client: TokenCount["client"]) {
     this.#exchange = exchange;
     this.#request = request;
+    this.#client = client;
+  }
+
+  get #isResponses(): boolean {
+    return this.#client === "responses";
   }
 
   /** Null if the provider cannot count. A large body takes too long to translate for a mere count. */
   dialectToward({ provider, dialects }: Deployment): ProviderDialectName | null {
     const { countTokens, kind, options } = provider.settings;
+    if (this.#isResponses && dialects.includes("responses")) {
+      // Compatible servers seldom have such a request.
+      const isOwn = vendorOf(kind).strictDialects.includes("responses");
+      return isOwn && this.#request.large === null ? "responses" : null;
+    }
     if (!countTokens) return null;
     const fixed = vendorOf(kind).countingDialect?.(options) ?? null;
-    if (fixed === null && dialects.includes(client)) return client;
+    if (fixed === null && dialects.includes(this.#client)) return this.#client;
     if (this.#request.large !== null) return null;
     if (fixed !== null) return fixed;
     return dialects.find((name) => providerDialect(name).countTokens !== undefined) ?? null;
@@ -123,31 +189,32 @@ class Counting {
     const { upstreamModel: model } = deployment;
     const dialect = this.dialectToward(deployment);
     assert(dialect !== null, "only a provider that counts is asked to");
-    const headers = clientDialect(client).forwardHeaders(this.#exchange.call.request.headers);
+    const headers = clientDialect(this.#client).forwardHeaders(this.#exchange.call.request.headers);
     const body = this.#bodyFor(dialect, deployment);
     return { dialect, purpose: "countTokens", model, stream: false, body, headers };
   }
 
   #vendorOf({ provider, family, upstreamModel }: Deployment): BodyVendor | null {
-    const headers = clientDialect(client).forwardHeaders(this.#exchange.call.request.headers);
-    return bodyVendorOf(provider.settings, client, family ?? upstreamModel, headers, "countTokens");
+    const headers = clientDialect(this.#client).forwardHeaders(this.#exchange.call.request.headers);
+    return bodyVendorOf(provider.settings, this.#client, family ?? upstreamModel, headers, "countTokens");
   }
 
   #bodyFor(dialect: ProviderDialectName, deployment: Deployment): Uint8Array | string {
     const { bytes, spans, body, modelId } = this.#request;
-    if (dialect === client) {
+    if (dialect === this.#client && !this.#isResponses) {
       const renamed = patchBody(bytes, spans, { model: deployment.upstreamModel });
       return adaptBytes(renamed, this.#vendorOf(deployment), []).body;
     }
     const source = {
-      dialect: clientDialect(client),
+      dialect: clientDialect(this.#client),
       body,
       model: modelId,
       nowSeconds: 0,
       estimatedInputTokens: 0,
     };
     const target = targetOf(deployment, dialect);
-    const written = target.dialect.countTokens?.writeRequest(translate(source, target).body, target);
-    return JSON.stringify(written);
+    const isSame = dialect === this.#client;
+    const asked = isSame ? { ...body, model: target.upstreamModel } : translate(source, target).body;
+    return JSON.stringify(target.dialect.countTokens?.writeRequest(asked, target));
   }
 }

@@ -1,6 +1,6 @@
 import { keyModes, modeOrigins } from "../base/key-attributes.ts";
 import { type ClientDialectName, clientDialect, clientDialectNames } from "../dialects/registry.ts";
-import { countTokensOperation } from "./count-tokens.ts";
+import { countTokensOperation, inputTokensOperation } from "./count-tokens.ts";
 import { generate } from "./generate.ts";
 import { meteredOperations } from "./metered/operations.ts";
 import { listModelsOperation, showModelOperation } from "./models.ts";
@@ -16,6 +16,7 @@ export const operations: readonly ServedOperation[] = [
   countTokensOperation,
   usageOperation,
   ...storedResponseOperations,
+  inputTokensOperation,
   ...meteredOperations,
 ];
 

@@ -1,3 +1,4 @@
+import type { JsonObject } from "../../base/json.ts";
 import type { ClientDialect } from "../client-dialect.ts";
 import { forwardHeaders, requestHeaders } from "../openai/headers.ts";
 import { readUser } from "../openai/identity.ts";
@@ -61,11 +62,22 @@ const client: ClientDialect = {
   heartbeat,
 };
 
+/** Fields that a request for a count has; OpenAI refuses any other. */
+const counted: ReadonlySet<string> = new Set([
+  ...["model", "input", "instructions", "tools", "tool_choice", "parallel_tool_calls", "text", "reasoning"],
+  ...["truncation", "previous_response_id", "conversation"],
+]);
+
+function countedFields(body: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(body).filter(([name]) => counted.has(name)));
+}
+
 const provider: ProviderDialect = {
   name: "responses",
   richness: 3,
   takesStopSequences: false,
-  paths: { generate: "/responses", countTokens: null },
+  paths: { generate: "/responses", countTokens: "/responses/input_tokens" },
+  countTokens: { writeRequest: countedFields, countField: "input_tokens" },
   requestHeaders,
   ...figures,
   smallRequest: (question, { upstreamModel: model, maxOutputTokens }) => ({

@@ -8,6 +8,7 @@ import { hasMoreValues } from "../json/count-values.ts";
 import { brokenJson, type JsonSpans, maxDepth, scanTopLevel } from "../json/json-spans.ts";
 import { type TruncatedJson, truncateJson } from "../json/truncated-json.ts";
 import { type MeteredRouteName, meteredRoute, meteredRouteNames } from "../metered/registry.ts";
+import { inputTokensRequest } from "../openai-responses/client/schema.ts";
 import { type ClientDialectName, clientDialect, clientDialectNames } from "../registry.ts";
 import { compiled } from "./compiled.ts";
 import { explain } from "./explain.ts";
@@ -15,6 +16,7 @@ import { explain } from "./explain.ts";
 /** Requests beside those of the dialects themselves, each with the dialect that it is written in. */
 const otherRequests = {
   count_tokens: { dialect: "messages", requestSchema: countTokensSchema },
+  input_tokens: { dialect: "responses", requestSchema: () => inputTokensRequest },
 } as const satisfies Readonly<Record<string, RequestForm>>;
 
 /** What a body is validated as. A string, so that it can be sent to a worker. */

@@ -7,7 +7,7 @@ import { type RequestKind, requestSchemaOf, validateRequest } from "../../../src
 const options = { anthropicBeta: false };
 
 /** Wherever a field stands, what is around it in a valid body. */
-const bodies: Readonly<Record<Exclude<RequestKind, MeteredRouteName>, JsonObject>> = {
+const bodies: Readonly<Record<Exclude<RequestKind, MeteredRouteName | "input_tokens">, JsonObject>> = {
   chat: {
     model: "m",
     messages: [

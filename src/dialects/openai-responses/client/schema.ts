@@ -23,6 +23,20 @@ export const responsesRequest = Type.Object({
   tool_choice: optional(stringOrObject),
 });
 
+/** Every field of a request may be missing from one that only counts. */
+export const inputTokensRequest = Type.Object({
+  model: optional(modelName),
+  input: optional(responsesRequest.properties.input),
+  instructions: responsesRequest.properties.instructions,
+  tools: responsesRequest.properties.tools,
+  tool_choice: responsesRequest.properties.tool_choice,
+});
+
+export const inputTokensResponse = Type.Object({
+  object: Type.Literal("response.input_tokens"),
+  input_tokens: Type.Integer({ minimum: 0 }),
+});
+
 export const responsesResponse = Type.Object({
   id: Type.String(),
   object: Type.String(),
