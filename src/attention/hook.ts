@@ -13,12 +13,18 @@ const direct = new Bun.FetchSession({ proxy: false });
  * Posts a body to the operator's hook. Returns null once it was accepted, else why not, in words that do not have the
  * hook's address: who knows it may post there.
  */
-export async function postToHook({ url, secret }: Hook, body: string, nowMs: number): Promise<string | null> {
+export async function postToHook(
+  { url, secret }: Hook,
+  body: string,
+  nowMs: number,
+  signal?: AbortSignal,
+): Promise<string | null> {
   const headers = {
     "content-type": "application/json",
     "user-agent": "sluice",
     ...(secret === null ? {} : { "x-sluice-signature": signature(secret, body, nowMs) }),
   };
+  const signals = [abortAfter(timeoutMs), ...(signal === undefined ? [] : [signal])];
   const session = isBehindProxy(new URL(url)) ? {} : { session: direct };
   try {
     const answer = await fetch(url, {
@@ -26,7 +32,7 @@ export async function postToHook({ url, secret }: Hook, body: string, nowMs: num
       headers,
       body,
       redirect: "manual",
-      signal: abortAfter(timeoutMs),
+      signal: AbortSignal.any(signals),
       ...session,
     });
     await answer.body?.cancel();

@@ -22,7 +22,9 @@ const lookEveryMs = 5_000;
 const usualLeadMs = 15_000;
 /** What a gateway has found is believed for a minute after its last look, and written again in time. */
 const believedForMs = 60_000;
-const postsAtOnce = 100;
+const postsAtOnce = 500;
+/** A slow hook does not keep the list from being looked at. */
+const sendForMs = 15_000;
 const shortestPauseMs = 5_000;
 const longestPauseMs = 5 * 60_000;
 
@@ -40,6 +42,8 @@ export class AttentionMonitor {
   readonly #options: MonitorOptions;
   readonly #gateway = newId("gw_");
   readonly #looking = new Repeating();
+  /** A stop does not wait for the hook: what is not accepted by then is sent after the next start. */
+  readonly #stopping = new AbortController();
   #look: Promise<void> | null = null;
   #list: readonly Finding[] = [];
   #published = "[]";
@@ -67,6 +71,7 @@ export class AttentionMonitor {
 
   async stop(): Promise<void> {
     this.#looking.stop();
+    this.#stopping.abort();
     await this.#look;
   }
 
@@ -129,7 +134,9 @@ export class AttentionMonitor {
   async #sendDue(hook: Hook): Promise<void> {
     const { alerts } = this.#options.store;
     const { clock } = this.#options;
+    const untilMs = clock.monotonicMs() + sendForMs;
     for (const { no, body, madeAtMs } of await alerts.duePosts(clock.wallMs(), postsAtOnce)) {
+      if (clock.monotonicMs() >= untilMs) return;
       // Sending may take as long as the lead lasts.
       if (!(await this.#lead())) return;
       if (this.#settled.has(no) || (await this.#send(hook, body, madeAtMs))) {
@@ -148,8 +155,11 @@ export class AttentionMonitor {
   /** True if there is no more to do: it was accepted, or a day has passed. */
   async #send(hook: Hook, body: string, madeAtMs: number): Promise<boolean> {
     const { clock, log } = this.#options;
-    const problem = await postToHook(hook, body, clock.wallMs());
+    const { signal } = this.#stopping;
+    if (signal.aborted) return false;
+    const problem = await postToHook(hook, body, clock.wallMs(), signal);
     if (problem === null) return true;
+    if (signal.aborted) return false;
     const isTooOld = clock.wallMs() - madeAtMs >= msPerDay;
     if (isTooOld)
       log.error(`an alert was not delivered for a day and is given up: the hook fails, ${problem}`);

@@ -274,3 +274,28 @@ testEachStore("an audit that failed is told until one finds no difference", asyn
   expect(hook.told("audit_failed")).toEqual(["begin", "end"]);
   await store.close();
 });
+
+testEachStore(
+  "a stop does not wait for the hook, and what it had not accepted is sent after the next start",
+  async (database) => {
+    const clock = new FakeClock();
+    using hook = new HookServer();
+    hook.answer = () => new Promise(() => {});
+    const store = await database.openGateway(clock);
+    await store.insertKey(keyRecord({ expiresAtMs: clock.wallMs() + msPerDay }), 0);
+    const { monitor, logged } = monitorOf(store, clock, hook, { leadForMs: 1 });
+    const looking = monitor.look();
+    await waitFor(() => hook.posts.length === 1, "the post");
+    await monitor.stop();
+    await looking;
+    expect(logged).toEqual([]);
+    hook.answer = () => new Response("ok");
+    clock.advance(5_000);
+    const next = monitorOf(store, clock, hook).monitor;
+    await waitFor(async () => {
+      await next.look();
+      return hook.posts.length === 2;
+    }, "the post after the next start");
+    await store.close();
+  },
+);
