@@ -32,4 +32,15 @@ describe("times on the page, read west of Greenwich,", () => {
       "15 Nov, 13:28 to 16 Nov, 13:28 UTC",
     );
   });
+
+  test("are the person's own if they choose so, and days stay those of UTC", async () => {
+    const { otherZone } = await import("../../src/dashboard/page/zone.ts");
+    otherZone();
+    expect(format.time("2026-11-15T06:07:08Z")).toBe("22:07:08");
+    expect(format.moment("2020-11-15T06:07:08Z")).toBe("14 Nov, 22:07:08");
+    expect(format.zonedMinute(Date.UTC(2026, 10, 15, 6, 30))).toBe("14 Nov, 22:30 GMT-8");
+    expect(format.date("2026-11-15")).toBe("15 Nov 2026");
+    otherZone();
+    expect(format.time("2026-11-15T06:07:08Z")).toBe("06:07:08");
+  });
 });

@@ -2,6 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { HealthView } from "../../admin/views.ts";
 import { api, askWhoIsSignedIn, session, signOut } from "./api.ts";
+import { zoneWord } from "./format.ts";
 import { Holder } from "./holder/holder.tsx";
 import { useLoaded } from "./loaded.ts";
 import { Bill } from "./pages/bill.tsx";
@@ -20,6 +21,7 @@ import { Notices } from "./parts/notices.tsx";
 import { PageHead } from "./parts/page-head.tsx";
 import { hrefOf, isHoldersPage, path } from "./router.ts";
 import { nextTheme, theme } from "./theme.ts";
+import { otherZone } from "./zone.ts";
 
 interface Place {
   readonly path: string;
@@ -78,7 +80,9 @@ function Navigation() {
       </ul>
       <div class="side-end">
         <small class="muted who">{session.value?.name}</small>
-        <small class="muted">Times are UTC</small>
+        <Button kind="quiet" label="Read times in UTC, or in your own zone" onClick={otherZone}>
+          Times: {zoneWord(Date.now())}
+        </Button>
         <Button kind="quiet" icon={theme.value} label={`Theme: ${theme.value}`} onClick={nextTheme} />
         <Button kind="quiet" icon="leave" label="Sign out" onClick={signOut} />
       </div>

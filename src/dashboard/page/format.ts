@@ -1,3 +1,5 @@
+import { type Zone, zone } from "./zone.ts";
+
 /** How figures are written on the page: short, aligned, and the same everywhere. */
 
 const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
@@ -63,46 +65,64 @@ export function change(now: number, before: number): string | null {
   return `${share > 0 ? "+" : "−"}${whole.format(Math.abs(share))} % vs. before`;
 }
 
-/** Days, budgets and reports are those of UTC, and so is every time on the page, wherever it is read. */
-const zone = { timeZone: "UTC" } as const;
 const hourAndMinute = { hour: "2-digit", minute: "2-digit" } as const;
 const dayAndMonth = { day: "numeric", month: "short" } as const;
 
-const clock = new Intl.DateTimeFormat("en-GB", { ...zone, ...hourAndMinute, second: "2-digit" });
-const minutes = new Intl.DateTimeFormat("en-GB", { ...zone, ...hourAndMinute });
-const dayOnly = new Intl.DateTimeFormat("en-GB", { ...zone, ...dayAndMonth });
-const dayWithYear = new Intl.DateTimeFormat("en-GB", { ...zone, ...dayAndMonth, year: "numeric" });
-const dayAndMinute = new Intl.DateTimeFormat("en-GB", { ...zone, ...dayAndMonth, ...hourAndMinute });
-const dayAndTime = new Intl.DateTimeFormat("en-GB", {
-  ...{ ...zone, ...dayAndMonth, ...hourAndMinute, second: "2-digit" },
-});
+function formatsIn(timeZone: "UTC" | undefined) {
+  const format = (options: Intl.DateTimeFormatOptions) =>
+    new Intl.DateTimeFormat("en-GB", { ...options, ...(timeZone === undefined ? {} : { timeZone }) });
+  return {
+    clock: format({ ...hourAndMinute, second: "2-digit" }),
+    minutes: format(hourAndMinute),
+    dayOnly: format(dayAndMonth),
+    dayWithYear: format({ ...dayAndMonth, year: "numeric" }),
+    dayAndMinute: format({ ...dayAndMonth, ...hourAndMinute }),
+    dayAndTime: format({ ...dayAndMonth, ...hourAndMinute, second: "2-digit" }),
+  };
+}
+
+const formatsByZone = { UTC: formatsIn("UTC"), local: formatsIn(undefined) };
+
+function formats() {
+  return formatsByZone[zone.value];
+}
 
 /** On an axis: the hour, and the date where a day begins; the same on a chart of an hour and on one of a month. */
-export function axisTime(ms: number): string {
+export function axisTime(ms: number, inZone: Zone = zone.value): string {
+  const { minutes, dayOnly } = formatsByZone[inZone];
   const text = minutes.format(ms);
   return text === "00:00" ? dayOnly.format(ms) : text;
 }
 
 /** A day and a time of it, with the zone. */
 export function zonedMinute(ms: number): string {
-  return `${dayAndMinute.format(ms)} UTC`;
+  return `${formats().dayAndMinute.format(ms)} ${zoneWord(ms)}`;
+}
+
+/** `UTC`, or what the person's own zone is called on that day, such as `GMT-8`. */
+export function zoneWord(ms: number): string {
+  if (zone.value === "UTC") return "UTC";
+  const parts = new Intl.DateTimeFormat("en-GB", { timeZoneName: "short" }).formatToParts(ms);
+  return parts.find(({ type }) => type === "timeZoneName")?.value ?? "local";
 }
 
 /** `15 Nov, 13:28 to 16 Nov, 13:28 UTC`. */
 export function timeRange(since: string, until: string): string {
-  return `${dayAndMinute.format(new Date(since))} to ${zonedMinute(Date.parse(until))}`;
+  return `${formats().dayAndMinute.format(new Date(since))} to ${zonedMinute(Date.parse(until))}`;
 }
 
 export function time(iso: string): string {
-  return clock.format(new Date(iso));
+  return formats().clock.format(new Date(iso));
 }
 
+/** A day as reports and budgets have it, which is one of UTC in every zone. */
 export function date(iso: string): string {
-  return dayWithYear.format(new Date(iso));
+  return formatsByZone.UTC.dayWithYear.format(new Date(iso));
 }
 
 /** The time of day today, with the date before that. */
 export function moment(iso: string): string {
+  const { clock, dayWithYear, dayAndTime } = formats();
   const at = new Date(iso);
   const isToday = dayWithYear.format(new Date()) === dayWithYear.format(at);
   return (isToday ? clock : dayAndTime).format(at);

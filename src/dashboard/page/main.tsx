@@ -9,10 +9,12 @@ import "./style/pages.css";
 import { App } from "./app.tsx";
 import { followLinks } from "./router.ts";
 import { keepThemeStamped } from "./theme.ts";
+import { keepZone } from "./zone.ts";
 
 const place = document.getElementById("app");
 if (place) {
   keepThemeStamped();
+  keepZone();
   document.addEventListener("click", followLinks);
   render(<App />, place);
 }

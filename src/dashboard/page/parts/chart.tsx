@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import { axisTime, zonedMinute } from "../format.ts";
 import { isDark } from "../theme.ts";
+import { type Zone, zone } from "../zone.ts";
 import { loneIndices, type Shape, splitRunning, type Values } from "./chart-values.ts";
 import { colourOf } from "./colour.ts";
 
@@ -71,8 +72,11 @@ function halfStep(chart: uPlot): number {
   return first === undefined || second === undefined ? 1 : (second - first) / 2;
 }
 
-function timeLabels(_chart: uPlot, splits: number[]): string[] {
-  return splits.map((seconds) => axisTime(seconds * 1000));
+const daySeconds = 86_400;
+
+/** Whole days are those of UTC, whatever zone a person reads times in. */
+function zoneOf({ at: [first = 0, second = 0] }: ChartProps): Zone {
+  return second - first >= daySeconds ? "UTC" : zone.value;
 }
 
 function optionsOf(props: ChartProps, width: number, onPoint: (index: number | null) => void): uPlot.Options {
@@ -81,6 +85,7 @@ function optionsOf(props: ChartProps, width: number, onPoint: (index: number | n
     font: `11px ${getComputedStyle(document.body).fontFamily}`,
     ticks: { show: false },
   };
+  const inZone = zoneOf(props);
   const hasBars = props.lines.some((line) => line.shape === "bars");
   const grid = { stroke: colourOf("--line"), width: 1 };
   return {
@@ -88,7 +93,8 @@ function optionsOf(props: ChartProps, width: number, onPoint: (index: number | n
     height,
     padding: [4, 24, 0, 0],
     legend: { show: false },
-    tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), "Etc/UTC"),
+    tzDate: (seconds) =>
+      inZone === "UTC" ? uPlot.tzDate(new Date(seconds * 1000), "Etc/UTC") : new Date(seconds * 1000),
     cursor: {
       sync: { key: "overview" },
       drag: { x: false, y: false },
@@ -105,7 +111,13 @@ function optionsOf(props: ChartProps, width: number, onPoint: (index: number | n
     },
     series: [{}, ...drawn(props).map(({ line, values, isRunning }) => seriesOf(line, values, isRunning))],
     axes: [
-      { ...axis, grid: { show: false }, space: 64, size: 30, values: timeLabels },
+      {
+        ...axis,
+        grid: { show: false },
+        space: 64,
+        size: 30,
+        values: (_chart, splits) => splits.map((seconds) => axisTime(seconds * 1000, inZone)),
+      },
       {
         ...axis,
         grid,
@@ -136,7 +148,7 @@ export function Chart(props: ChartProps) {
       observer.disconnect();
       chart.destroy();
     };
-  }, [props.at, dark]);
+  }, [props.at, dark, zone.value]);
 
   const at = index === null ? undefined : props.at[index];
   return (

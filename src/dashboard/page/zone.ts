@@ -1,0 +1,32 @@
+import { effect, signal } from "@preact/signals";
+
+/** Days, budgets and reports are those of UTC; a person may read times in their own zone nevertheless. */
+export type Zone = "UTC" | "local";
+
+const name = "sluice_zone";
+
+/** Reading throws where the browser keeps nothing for a page, and where there is no browser. */
+function kept(): Zone {
+  try {
+    return localStorage.getItem(name) === "local" ? "local" : "UTC";
+  } catch {
+    return "UTC";
+  }
+}
+
+export const zone = signal<Zone>(kept());
+
+export function keepZone(): void {
+  effect(() => {
+    const chosen = zone.value;
+    try {
+      localStorage.setItem(name, chosen);
+    } catch {
+      // It holds for this tab only.
+    }
+  });
+}
+
+export function otherZone(): void {
+  zone.value = zone.value === "UTC" ? "local" : "UTC";
+}
