@@ -6,6 +6,7 @@ import { Ongoing } from "../gateway/admission/ongoing.ts";
 import { Watchdog } from "../gateway/answer/watchdog.ts";
 import type { Configured } from "../gateway/configured.ts";
 import type { Gateway } from "../gateway/gateway.ts";
+import { LabelValues } from "../gateway/request/label-values.ts";
 import { AddressLimiter } from "../limits/address-limiter.ts";
 import { BodyBudget } from "../limits/body-budget.ts";
 import { LeaveLimiter } from "../limits/leave-limiter.ts";
@@ -23,6 +24,7 @@ export function createGateway(settings: Settings, services: Services): Gateway {
     accounts: backend.accounts,
     claims: backend.claims,
     idOwners: services.idOwners,
+    labelValues: new LabelValues(),
     turns: services.turns,
     rateLimits: backend.rateLimits,
     addressLimiter: new AddressLimiter(clock, settings.server.anonymousRpm),

@@ -4,28 +4,43 @@ export interface CallerLabels {
   /** The caller's name for the conversation. */
   readonly session: string | null;
   readonly tags: Tags;
-  /** Whether the conversation decides where the request is sent. */
+}
+
+/** The same as it is read again. */
+export interface KeptLabels extends CallerLabels {
+  /** Whether the conversation decided where the request was sent. */
   readonly affinity: "conversation" | "none";
 }
 
 export type Tags = Readonly<Record<string, string>>;
-export const noTags: Tags = {};
+
+/**
+ * Labels as they are kept, in a JSON object: by the names that reports are grouped by (`user`, `session`, `tag:project`).
+ * A value that reports count among the `other` ones has a plus before its name.
+ */
+export type LabelColumn = Readonly<Record<string, string>>;
 
 /** More of a string is not kept. */
 const maxChars = 256;
 const tagPrefix = "tag:";
+/** Before the name of a value that reports count among the `other` ones. */
+export const uncounted = "+";
 
-/**
- * CallerLabels as they are kept: a flat JSON object with the names that reports are grouped by (`user`, `session`,
- * `tag:project`). Null where there is nothing to keep.
- */
-export function labelsText({ user, session, tags, affinity }: CallerLabels): string | null {
-  if (user === null && session === null && tags === noTags && affinity === "conversation") return null;
-  const kept: Record<string, string> = affinity === "none" ? { affinity } : {};
-  if (user !== null) kept["user"] = keptText(user);
-  if (session !== null) kept["session"] = keptText(session);
-  for (const name in tags) kept[tagPrefix + name] = tags[name] ?? "";
-  return JSON.stringify(kept);
+/** Null if the caller says nothing. `isCounted` says whether reports tell the value apart. */
+export function keptLabels(
+  { user, session, tags }: CallerLabels,
+  isCounted: (name: string, value: string) => boolean,
+): LabelColumn | null {
+  let kept: Record<string, string> | null = null;
+  const keep = (name: string, text: string) => {
+    const value = keptText(text);
+    kept ??= {};
+    kept[isCounted(name, value) ? name : uncounted + name] = value;
+  };
+  if (user !== null) keep("user", user);
+  if (session !== null) keep("session", session);
+  for (const name in tags) keep(tagPrefix + name, tags[name] ?? "");
+  return kept;
 }
 
 /** PostgreSQL reads neither NUL nor half a character. */
@@ -33,32 +48,23 @@ function keptText(text: string): string {
   return text.slice(0, maxChars).replaceAll("\0", "").toWellFormed();
 }
 
-/** Reads what `labelsText` wrote. */
-export function readLabels(text: string | null): CallerLabels {
-  const { user = null, session = null, affinity, ...tags } = text === null ? {} : JSON.parse(text);
+export function readLabels(text: string | null): KeptLabels {
+  const kept: LabelColumn = text === null ? {} : JSON.parse(text);
+  const { user, session, affinity, ...tags } = Object.fromEntries(
+    Object.entries(kept).map(([name, value]) => [name.replace(uncounted, ""), value]),
+  );
   return {
-    user,
-    session,
+    user: user ?? null,
+    session: session ?? null,
     tags: Object.fromEntries(
-      Object.entries<string>(tags).map(([name, value]) => [name.slice(tagPrefix.length), value]),
+      Object.entries(tags).map(([name, value]) => [name.slice(tagPrefix.length), value]),
     ),
-    affinity: affinity ?? "conversation",
+    affinity: affinity === "none" ? "none" : "conversation",
   };
 }
 
-export interface AskedLabels {
-  readonly user?: string | undefined;
-  readonly session?: string | undefined;
-  /** `project=atlas` */
-  readonly tag?: string | undefined;
-}
+const labelName = /^(?:user|session|tag:[\w.:@-]{1,64})$/;
 
-/** What an operator looks for, by the names that labels are kept under. */
-export function labelsAsked({ user, session, tag }: AskedLabels): Readonly<Record<string, string>> {
-  const [, name, value] = /^([^=]*)=(.*)$/.exec(tag ?? "") ?? [];
-  return {
-    ...(user === undefined ? {} : { user }),
-    ...(session === undefined ? {} : { session }),
-    ...(tag === undefined ? {} : { [tagPrefix + (name ?? tag)]: value ?? "" }),
-  };
+export function isLabelName(name: string): boolean {
+  return labelName.test(name);
 }

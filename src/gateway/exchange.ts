@@ -4,7 +4,7 @@ import type { Clock } from "../base/clock.ts";
 import type { GatewayError } from "../base/errors.ts";
 import type { ExtraUsage } from "../base/extra-usage.ts";
 import { newId } from "../base/id.ts";
-import { labelsText, noTags } from "../base/labels.ts";
+import type { LabelColumn } from "../base/labels.ts";
 import type { Quantities } from "../base/rates.ts";
 import { shownModel } from "../base/shown-model.ts";
 import type { TraceContext } from "../base/trace-context.ts";
@@ -49,10 +49,10 @@ export class Exchange {
   model: ModelSettings | null = null;
   /** The alias that the client asked for the model by; null if it was the model's id. */
   askedModel: string | null = null;
-  /** Whom the client asks for, its own name for the conversation, and its tags. */
-  user: string | null = null;
+  /** The client's own name for the conversation; null if it has none. */
   session: string | null = null;
-  tags = noTags;
+  /** What is kept of what the client says about the request. */
+  callerLabels: LabelColumn | null = null;
   /** The one that answers or, before that, the one tried last. */
   deployment: Deployment | null = null;
   stream = false;
@@ -126,10 +126,12 @@ export class Exchange {
     return this.hold === null ? 0 : this.hold.charged;
   }
 
-  /** What is kept of what the client says about the request. */
+  /** The same as JSON, with how it was sent if that is unusual. */
   get labels(): string | null {
-    const { user, session, tags, model } = this;
-    return labelsText({ user, session, tags, affinity: model?.affinity ?? "conversation" });
+    const { callerLabels, model } = this;
+    const affinity = model?.affinity === "none" ? "none" : null;
+    if (affinity === null) return callerLabels && JSON.stringify(callerLabels);
+    return JSON.stringify({ ...callerLabels, affinity });
   }
 
   /** No generation outlives it. */

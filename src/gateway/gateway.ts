@@ -13,6 +13,7 @@ import type { Watchdog } from "./answer/watchdog.ts";
 import type { LocalCounts } from "./charge/bill.ts";
 import type { Configured } from "./configured.ts";
 import type { LargeBodies } from "./large/large-bodies.ts";
+import type { LabelValues } from "./request/label-values.ts";
 import type { ProviderIdOwners } from "./request/provider-id-owners.ts";
 import type { Turns } from "./turns/turns.ts";
 
@@ -32,6 +33,7 @@ export interface Gateway {
   readonly accounts: Accounts;
   readonly claims: Claims;
   readonly idOwners: ProviderIdOwners;
+  readonly labelValues: LabelValues;
   readonly turns: Turns;
   readonly tokens: LocalCounts;
   readonly watchdog: Watchdog;

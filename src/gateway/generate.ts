@@ -62,7 +62,7 @@ export async function generate(
   call.keepWaiting();
   const idempotencyKey = idempotencyKeyOf(call);
   exchange.stream = request.stream;
-  labelExchange(exchange, dialect, request.truncated);
+  labelExchange(gateway, exchange, key, dialect, request.truncated);
   if (!request.stream) refuseLeaving(gateway, key);
 
   const model = findModel(configured, request.modelId);

@@ -1,5 +1,5 @@
 import type { AttemptRecord } from "../base/attempt.ts";
-import type { CallerLabels } from "../base/labels.ts";
+import type { KeptLabels } from "../base/labels.ts";
 import type { Usage, UsageBasis } from "../base/usage.ts";
 import type { Figures } from "./figures.ts";
 import type { AttemptSums, Ending, Entry, EntryKind } from "./records.ts";
@@ -118,7 +118,7 @@ export interface ListedExchange {
   readonly attempts: number;
   /** How many more like it are counted with it, but not kept one by one. */
   readonly alike: number;
-  readonly labels: CallerLabels;
+  readonly labels: KeptLabels;
 }
 
 export interface FiledExchange {

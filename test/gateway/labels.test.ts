@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { ClientDialectName } from "../../src/dialects/registry.ts";
+import { LabelValues } from "../../src/gateway/request/label-values.ts";
 import { waitFor } from "../support/wait.ts";
 import { hello, paths } from "./wire-answers.ts";
 import { type Caller, World } from "./world.ts";
@@ -95,4 +96,36 @@ describe("tags that are refused:", () => {
     const tags = Array.from({ length: 8 }, (_, index) => `t${index}=${"v".repeat(64)}`).join(",");
     expect((await asked("chat", {}, { "x-sluice-tags": tags })).status).toBe(200);
   });
+});
+
+test("of a key's users so many are told apart on a day, and the others are counted together", async () => {
+  await using small = await World.start();
+  Object.assign(small.gateway, { labelValues: new LabelValues(2) });
+  const asking = await small.creditCaller();
+  for (const user of ["a", "b", "c", "d", "a", "c"]) {
+    const body = hello("chat", "gpt-test", { user });
+    expect((await small.ask(asking, { path: paths.chat, body })).status).toBe(200);
+  }
+  await small.settled();
+  const { reports } = small.running.store;
+  const rows = await reports.usageByAll(["user"], { sinceMs: 0, untilMs: Date.now() + 60_000 });
+  expect(rows.map(({ groups, requests }) => [groups[0], requests])).toEqual([
+    ["a", 2],
+    ["b", 1],
+    ["other", 3],
+  ]);
+  expect((await reports.exchanges({ limit: 10, labels: { user: "c" } })).rows).toHaveLength(2);
+});
+
+test("each key, day and kind of label has values of its own", () => {
+  const values = new LabelValues(1);
+  const day = 86_400_000;
+  expect(values.isCounted("k", "user", "a", 0)).toBe(true);
+  expect(values.isCounted("k", "user", "b", 0)).toBe(false);
+  expect(values.isCounted("k", "session", "b", 0)).toBe(true);
+  expect(values.isCounted("other", "user", "b", 0)).toBe(true);
+  expect(values.isCounted("k", "tag:x", "a", 0)).toBe(true);
+  expect(values.isCounted("k", "tag:y", "a", 0)).toBe(false);
+  expect(values.isCounted("k", "user", "b", day)).toBe(true);
+  expect(values.isCounted("k", "user", "a", day)).toBe(false);
 });

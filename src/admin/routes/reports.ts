@@ -1,10 +1,10 @@
 import { Type } from "@sinclair/typebox";
-import { labelsAsked } from "../../base/labels.ts";
 import { entryPage, exchangeDetail, exchangePage } from "../answers/exchanges.ts";
 import { modelViews } from "../answers/models.ts";
 import { Overview } from "../answers/overview.ts";
 import { usage } from "../answers/usage.ts";
 import type { AdminDeps } from "../deps.ts";
+import { askedLabels } from "../operations/asked-labels.ts";
 import { findKey } from "../operations/find-key.ts";
 import { chosenRange, pastMoment } from "../operations/moments.ts";
 import { endings, entryKinds, entryView, exchangeDetailView, exchangeView } from "../views/exchanges.ts";
@@ -94,7 +94,7 @@ export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
         await deps.flushEndings();
         const nowMs = deps.clock.wallMs();
         const [sinceMs, untilMs] = [momentOf(since, nowMs), momentOf(until, nowMs)];
-        const labels = labelsAsked({ user, session, tag });
+        const labels = askedLabels({ user, session, tag });
         return exchangePage(deps, { ...filters, labels, sinceMs, untilMs, keyId: await keyIdOf(deps, key) });
       },
     ),

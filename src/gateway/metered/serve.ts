@@ -45,7 +45,7 @@ export async function serveMetered(
   exchange.stream = route.streams !== undefined && sent.stream;
   exchange.outlivesClient = route.streams === undefined;
   const idempotencyKey = idempotencyKeyOf(call);
-  labelExchange(exchange, "chat", sent.truncated);
+  labelExchange(gateway, exchange, key, "chat", sent.truncated);
   if (!exchange.stream && !exchange.outlivesClient) refuseLeaving(gateway, key);
 
   const model = modelFor(exchange, key, sent, route);

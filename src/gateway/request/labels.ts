@@ -1,20 +1,35 @@
 import { invalidRequest } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
-import { noTags, type Tags } from "../../base/labels.ts";
+import { keptLabels, type Tags } from "../../base/labels.ts";
 import { type ClientDialectName, clientDialect } from "../../dialects/registry.ts";
+import type { KeyRecord } from "../../store/store.ts";
 import type { Exchange } from "../exchange.ts";
+import type { Gateway } from "../gateway.ts";
 import { sessionOf } from "./conversation.ts";
 
 const header = "x-sluice-tags";
 const maxTags = 8;
+const noTags: Tags = {};
 const tag = /^\s*([\w.:@-]{1,64})=([\w.:@-]{1,64})\s*$/;
 
-/** Notes by what the operator's reports tell the request apart. Throws `invalid_request` for malformed tags. */
-export function labelExchange(exchange: Exchange, dialect: ClientDialectName, body: JsonObject): void {
+/** Notes what the client says about the request. Throws `invalid_request` for malformed tags. */
+export function labelExchange(
+  { labelValues }: Gateway,
+  exchange: Exchange,
+  { id: keyId }: KeyRecord,
+  dialect: ClientDialectName,
+  body: JsonObject,
+): void {
   const { headers } = exchange.call.request;
-  exchange.user = clientDialect(dialect).readUser(body);
   exchange.session = sessionOf(headers, body);
-  exchange.tags = tagsOf(headers);
+  const said = {
+    user: clientDialect(dialect).readUser(body),
+    session: exchange.session,
+    tags: tagsOf(headers),
+  };
+  exchange.callerLabels = keptLabels(said, (name, value) =>
+    labelValues.isCounted(keyId, name, value, exchange.atMs),
+  );
 }
 
 /** `x-sluice-tags: project=atlas,env=prod` */

@@ -1,4 +1,6 @@
 import { msPerDay, msPerHour } from "../../base/clock.ts";
+import { isLabelName } from "../../base/labels.ts";
+import { countedLabel } from "./label-column.ts";
 
 /** Where the time of a row of figures is, and of how many milliseconds its unit is. */
 export interface TimeColumn {
@@ -55,14 +57,21 @@ const dimensions = {
   model: { needs: ["model"], of: () => "model" },
   provider: { needs: ["model"], of: () => "provider" },
   route: { needs: ["row"], of: () => "route" },
+  user: { needs: ["row"], of: () => countedLabel("user") },
+  session: { needs: ["row"], of: () => countedLabel("session") },
+  tag: { needs: ["row"], hasArgument: true, of: (_, name = "") => countedLabel(`tag:${name}`) },
 } satisfies Readonly<Record<string, Dimension>>;
 
-export const dimensionNames = Object.keys(dimensions);
+/** Those that need an argument are shown with one. */
+export const dimensionNames = Object.entries<Dimension>(dimensions).map(([name, { hasArgument }]) =>
+  hasArgument === true ? `${name}:NAME` : name,
+);
 
 /** Null if there is none of that name. */
 export function dimensionOf(name: string): Dimension | null {
   const [base = "", ...rest] = name.split(":");
   const found = Object.entries<Dimension>(dimensions).find(([known]) => known === base)?.[1];
   if (found === undefined || rest.length > 0 !== (found.hasArgument === true)) return null;
+  if (found.hasArgument === true && !isLabelName(name)) return null;
   return { ...found, of: (time) => found.of(time, rest.join(":")) };
 }

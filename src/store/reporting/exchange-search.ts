@@ -10,6 +10,7 @@ import {
   selectEndingWithAttempts,
   selectRecord,
 } from "./exchange-row.ts";
+import { sentLabel } from "./label-column.ts";
 import { mergePages } from "./merge-pages.ts";
 import { ofKey, type SearchedTable, searchRows, timeAt } from "./row-search.ts";
 
@@ -103,14 +104,9 @@ function conditionsOf(asked: ExchangeQuery, table: SearchedTable, parameters: Pa
     if (value !== undefined) conditions.push(`${table}.${name} = ${parameters.add(value)}`);
   }
   for (const [name, value] of Object.entries(asked.labels ?? {})) {
-    conditions.push(`${labelOf(table, name, parameters)} = ${parameters.add(value)}`);
+    conditions.push(`${sentLabel(table, name)} = ${parameters.add(value)}`);
   }
   if (sinceMs !== undefined) conditions.push(`${table}.at_ms >= ${parameters.add(sinceMs)}`);
   if (untilMs !== undefined) conditions.push(`${table}.at_ms < ${parameters.add(untilMs)}`);
   return conditions;
-}
-
-/** What the caller said under this name; NULL for nothing. */
-function labelOf(table: string, name: string, parameters: Parameters): string {
-  return `${table}.labels::json ->> ${parameters.add(name)}`;
 }

@@ -1,38 +1,40 @@
-import { describe, expect } from "bun:test";
-import { labelsText, readLabels } from "../../../src/base/labels.ts";
+import { describe, expect, test } from "bun:test";
+import { type CallerLabels, keptLabels, readLabels } from "../../../src/base/labels.ts";
 import { makeRates } from "../../../src/base/rates.ts";
+import { dimensionOf } from "../../../src/store/reporting/dimensions.ts";
 import type { ExchangeQuery } from "../../../src/store/store.ts";
 import { FakeClock } from "../../support/clock.ts";
 import { testEachStore } from "../each-store.ts";
 import { exchangeEnding, keyRecord, settleItem } from "../fixtures.ts";
 
-const ada = {
-  user: "ada",
-  session: 's \u{1f600} "1"',
-  tags: { project: "atlas", "a.b": "c:d@e" },
-  affinity: "none",
-} as const;
-const bob = { user: "bob", session: null, tags: {}, affinity: "conversation" } as const;
+const ada = { user: "ada", session: 's \u{1f600} "1"', tags: { project: "atlas", "a.b::c": "c:d@e" } };
+const bob = { user: "bob", session: null, tags: {} };
+const affinity = "conversation";
+
+/** As the gateway writes them; of these values reports tell `uncounted` not apart. */
+function textOf(labels: CallerLabels, uncounted?: string): string {
+  return JSON.stringify(keptLabels(labels, (_, value) => value !== uncounted));
+}
 
 describe("what a caller says about a request", () => {
   testEachStore("is kept with its charge and with its ending, and can be searched for", async (database) => {
     const store = await database.openGateway(new FakeClock());
     const key = keyRecord();
     await store.insertKey(key, 10_000);
-    const charged = settleItem(key.id, 10, { labels: labelsText(ada) });
+    const charged = settleItem(key.id, 10, { labels: textOf(ada) });
     const nameless = settleItem(key.id, 10);
-    const refused = exchangeEnding(key.id, { labels: labelsText(bob) });
-    const failed = settleItem(key.id, 10, { labels: labelsText(ada), outcome: "failed" });
+    const refused = exchangeEnding(key.id, { labels: textOf(bob) });
+    const failed = settleItem(key.id, 10, { labels: textOf(ada), outcome: "failed" });
     const { exchangeId } = failed.charge;
-    const ending = exchangeEnding(key.id, { exchangeId, outcome: "failed", labels: labelsText(ada) });
+    const ending = exchangeEnding(key.id, { exchangeId, outcome: "failed", labels: textOf(ada) });
     await store.charge([charged, nameless, { ...failed, ending }]);
     await store.recordEndings([refused]);
 
     const labelsOf = async (id: string) => (await store.reports.exchange(id, null))?.exchange?.labels;
-    expect(await labelsOf(charged.charge.exchangeId)).toEqual(ada);
+    expect(await labelsOf(charged.charge.exchangeId)).toEqual({ ...ada, affinity });
     expect(await labelsOf(nameless.charge.exchangeId)).toEqual(readLabels(null));
-    expect(await labelsOf(refused.exchangeId)).toEqual(bob);
-    expect(await labelsOf(exchangeId)).toEqual(ada);
+    expect(await labelsOf(refused.exchangeId)).toEqual({ ...bob, affinity });
+    expect(await labelsOf(exchangeId)).toEqual({ ...ada, affinity });
 
     const found = async (labels: ExchangeQuery["labels"]) => {
       const { rows } = await store.reports.exchanges({ limit: 10, labels });
@@ -40,9 +42,10 @@ describe("what a caller says about a request", () => {
     };
     const adas = [charged.charge.exchangeId, exchangeId].sort();
     expect(await found({ user: "ada" })).toEqual(adas);
-    expect(await found({ session: ada.session, "tag:a.b": "c:d@e" })).toEqual(adas);
+    expect(await found({ session: ada.session, "tag:a.b::c": "c:d@e" })).toEqual(adas);
     expect(await found({ "tag:project": "atlas", user: "bob" })).toEqual([]);
     expect(await found({ user: "bob" })).toEqual([refused.exchangeId]);
+    expect(await found({ "tag:it's": "a" })).toEqual([]);
     await store.close();
   });
 
@@ -54,14 +57,73 @@ describe("what a caller says about a request", () => {
       user: "a\0b\ud800",
       session: "\u{1f600}".repeat(200),
       tags: {},
-      affinity: "conversation",
-    } as const;
-    const item = settleItem(key.id, 10, { labels: labelsText(odd) });
+    };
+    const item = settleItem(key.id, 10, { labels: textOf(odd) });
     await store.charge([item]);
     const { rows } = await store.reports.exchanges({ limit: 10, labels: { user: "ab\ufffd" } });
     expect(rows.map(({ labels }) => labels.session)).toEqual(["\u{1f600}".repeat(128)]);
     await store.close();
   });
+});
+
+testEachStore(
+  "usage is grouped by what callers say, alone and with others, and adds up",
+  async (database) => {
+    const clock = new FakeClock();
+    const store = await database.openGateway(clock);
+    const key = keyRecord();
+    await store.insertKey(key, 10_000);
+    const eve = { ...bob, user: "eve" };
+    const spent: readonly [number, string | null][] = [
+      [1, textOf(ada)],
+      [2, textOf(bob)],
+      [4, textOf(eve, "eve")],
+      [8, null],
+      [16, JSON.stringify({ affinity: "none" })],
+    ];
+    await store.charge(spent.map(([nano, labels]) => settleItem(key.id, nano, { labels })));
+    await store.recordEndings([exchangeEnding(key.id, { labels: textOf(bob) })]);
+    const check = async (reader: typeof store) => {
+      const by = async (...names: string[]) => {
+        const rows = await reader.reports.usageByAll(names, { sinceMs: 0, untilMs: Date.UTC(2027, 0) });
+        return rows.map(({ groups, spendNano, refused }) => [...groups, spendNano + refused * 100]);
+      };
+      expect(await by("user")).toEqual([
+        [null, 24],
+        ["ada", 1],
+        ["bob", 102],
+        ["other", 4],
+      ]);
+      expect(await by("session")).toEqual([
+        [null, 130],
+        [ada.session, 1],
+      ]);
+      expect(await by("tag:project")).toEqual([
+        [null, 130],
+        ["atlas", 1],
+      ]);
+      expect(await by("tag:a.b::c", "user")).toEqual([
+        [null, null, 24],
+        [null, "bob", 102],
+        [null, "other", 4],
+        ["c:d@e", "ada", 1],
+      ]);
+      expect(await by("day", "user")).toHaveLength(4);
+    };
+    await check(store);
+    await store.close();
+    const reopened = await database.openGateway(clock);
+    await check(reopened);
+    expect((await reopened.reports.exchanges({ limit: 10, labels: { user: "eve" } })).rows).toHaveLength(1);
+    await reopened.close();
+  },
+);
+
+test("usage is grouped by no tag whose name could mean something to a database", () => {
+  for (const name of ["tag", "tag:", "tag:a'b", "tag:a b", `tag:${"x".repeat(65)}`, "user:ada", "affinity"]) {
+    expect(dimensionOf(name)).toBeNull();
+  }
+  expect(dimensionOf("tag:a.b:c@d-e_f")).not.toBeNull();
 });
 
 testEachStore("what caching has saved is summed up, before and after it is rolled up", async (database) => {

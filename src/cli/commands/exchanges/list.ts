@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
+import { askedLabels } from "../../../admin/operations/asked-labels.ts";
 import type { OperationContext } from "../../../admin/operations/context.ts";
-import { labelsAsked } from "../../../base/labels.ts";
 import { unknownModelIn } from "../../../base/unknown-model.ts";
 import type { Ending, ExchangeQuery, KeyRecord, ListedExchange } from "../../../store/store.ts";
 import { atLeastOne, since } from "../../arguments.ts";
@@ -58,7 +58,7 @@ export function exchangesListCommand(terminal: Terminal): Command {
         const { sinceMs, untilMs } = chosenTime(options, context.clock.wallMs());
         const { outcome, code, model } = options;
         const limit = options.limit ?? defaultLimit;
-        const labels = labelsAsked(options);
+        const labels = askedLabels(options);
         const rows = await collect(context, { keyId, sinceMs, untilMs, outcome, code, model, labels, limit });
         const keys = await keysOf(context, rows);
         if (options.json) {

@@ -1,0 +1,33 @@
+import { msPerDay } from "../../base/clock.ts";
+
+/** Per key, day and kind of label: what a report can show, and a client cannot fill the memory with. */
+const defaultMost = 10_000;
+
+/** Which values of a key's labels are told apart in reports: the first so many of each UTC day. */
+export class LabelValues {
+  readonly #most: number;
+  /** Hashes of the values of this day, by key and kind; tags are one kind, whatever their names. */
+  readonly #seen = new Map<string, Set<number>>();
+  #day = 0;
+
+  constructor(most = defaultMost) {
+    this.#most = most;
+  }
+
+  /** False for a value beyond those. */
+  isCounted(keyId: string, name: string, value: string, atMs: number): boolean {
+    const day = Math.floor(atMs / msPerDay);
+    if (day !== this.#day) this.#seen.clear();
+    this.#day = day;
+    const kind = `${keyId} ${name.startsWith("tag:") ? "tag" : name}`;
+    let values = this.#seen.get(kind);
+    if (values === undefined) {
+      values = new Set();
+      this.#seen.set(kind, values);
+    }
+    const hash = Bun.hash.xxHash32(value, Bun.hash.xxHash32(name));
+    if (!values.has(hash) && values.size >= this.#most) return false;
+    values.add(hash);
+    return true;
+  }
+}
