@@ -1,6 +1,7 @@
 import { systemClock } from "../../src/base/clock.ts";
 import { GatewayError } from "../../src/base/errors.ts";
 import { newId } from "../../src/base/id.ts";
+import { attempt, served } from "../store/attempts.ts";
 import { costing } from "../support/rates.ts";
 import { settlement } from "./fixtures.ts";
 import { openAccounts } from "./real-accounts.ts";
@@ -24,9 +25,12 @@ async function chargeForever(keyId: string): Promise<never> {
         amount: 10,
       };
       const hold = await accounts.hold(request);
-      accounts.progress(hold, costing(3));
+      accounts.progress(hold, { ...costing(3), served });
       accounts.journalProgress();
-      await accounts.settle(hold, settlement(hold, 7, {}, { atMs: systemClock.wallMs() }));
+      await accounts.settle(
+        hold,
+        settlement(hold, 7, { attempts: [attempt()] }, { atMs: systemClock.wallMs() }),
+      );
       process.stdout.write(`${hold.id}\n`);
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;

@@ -2,7 +2,8 @@ import { describe, expect, test } from "bun:test";
 import { systemClock } from "../../src/base/clock.ts";
 import { audit } from "../../src/ledger/audit.ts";
 import { openStore } from "../../src/store/open.ts";
-import type { KeyRecord } from "../../src/store/store.ts";
+import type { KeyRecord, Store } from "../../src/store/store.ts";
+import { served } from "../store/attempts.ts";
 import { keyRecord, temporaryFolder } from "../store/fixtures.ts";
 import { hasPostgres, sharedPostgres, withoutPostgres } from "../support/postgres.ts";
 import { seededRandom } from "../support/random.ts";
@@ -58,7 +59,16 @@ async function addCappedKeys(dir: string, where: string, limit: number): Promise
   return keys;
 }
 
-/** What was acknowledged is charged, nothing twice; no cap has more than its limit, and nothing is held for ever. */
+/** How many attempts were counted of each ending. */
+async function attemptsByEnding(store: Store): Promise<Readonly<Record<string, number>>> {
+  const byEnding: Record<string, number> = {};
+  for (const { ending, attempts } of await store.reports.attemptSums(served.provider, 0, 1_000_000)) {
+    byEnding[ending] = (byEnding[ending] ?? 0) + attempts;
+  }
+  return byEnding;
+}
+
+/** What was acknowledged is charged, nothing twice; attempts are counted as often as they are charged; no cap has more than its limit, and nothing is held for ever. */
 async function check({ store, accounts }: RealAccounts, keys: readonly KeyRecord[], acknowledged: string[]) {
   const entries = await store.listEntries({ afterId: 0, limit: 10_000_000 });
   const charges = entries.filter(({ kind }) => kind === "charge");
@@ -67,6 +77,10 @@ async function check({ store, accounts }: RealAccounts, keys: readonly KeyRecord
   );
   expect(acknowledged.filter((id) => !completed.has(id))).toEqual([]);
   expect(new Set(charges.map(({ exchangeId }) => exchangeId)).size).toBe(charges.length);
+  const charged = Object.entries(Object.groupBy(charges, ({ outcome }) => outcome ?? ""));
+  expect(await attemptsByEnding(store)).toEqual(
+    Object.fromEntries(charged.map(([ending, of]) => [ending, of?.length ?? 0])),
+  );
   expect((await store.load()).openHolds).toEqual([]);
   expect((await audit(store)).differences).toEqual([]);
   const summaries = await accounts.summaries(keys.map(({ id }) => id));
