@@ -1,11 +1,18 @@
 import { dateOfDay, msPerDay } from "../../base/clock.ts";
 import type { Settings } from "../../config/settings.ts";
-import { type BillFigure, type BillFigures, billFigures, UnreadableBill } from "../../vendors/bill.ts";
+import {
+  type BillFigure,
+  type BillFigures,
+  type BillLine,
+  billFigures,
+  nanoUsd,
+  UnreadableBill,
+} from "../../vendors/bill.ts";
 import type { ProviderSettings } from "../../vendors/settings.ts";
 import { type Comparison, compare, type LedgerFigures } from "../reconcile/compare.ts";
 import { type FetchedDays, fetchBill } from "../reconcile/fetch-bill.ts";
 import { type BillFile, type ProviderBill, readBill } from "../reconcile/read-bill.ts";
-import type { ComparedFigureView, ReconciliationView } from "../views.ts";
+import type { BilledFiguresView, ComparedFigureView, ReconciliationView } from "../views.ts";
 import type { OperationContext } from "./context.ts";
 import { isoMs } from "./moments.ts";
 import { OperationRefusal } from "./refusal.ts";
@@ -26,13 +33,18 @@ export function comparedDays(from: string, to: string): FetchedDays {
   return { fromDay, throughDay };
 }
 
-/** Saved reports and tables, each recognised by its content. */
-export function billIn(files: readonly BillFile[]): ProviderBill {
+/** Saved reports and tables, each recognised by its content, and figures as they are. */
+export function billIn(files: readonly BillFile[], figures: readonly BilledFiguresView[] = []): ProviderBill {
   try {
-    return readBill(files);
+    return readBill(files, figures.map(lineOf));
   } catch (error) {
     throw asRefusal(error);
   }
+}
+
+function lineOf({ date, model, cost, ...counts }: BilledFiguresView): BillLine {
+  const { fromDay: day } = comparedDays(date, date);
+  return { day, model: model ?? null, figures: { ...counts, cost: cost === undefined ? undefined : nanoUsd(cost) } };
 }
 
 /** What the provider answers, asked with an admin key. */

@@ -1,5 +1,11 @@
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
-import { type BillFigure, type BillLine, type BillReport, UnreadableBill } from "../../vendors/bill.ts";
+import {
+  type BillFigure,
+  type BillLine,
+  type BillReport,
+  billFigures,
+  UnreadableBill,
+} from "../../vendors/bill.ts";
 import { billReports } from "../../vendors/registry.ts";
 import { readCsvBill } from "./csv-bill.ts";
 
@@ -16,12 +22,15 @@ export interface BillFile {
   readonly text: string;
 }
 
-/** Reads saved answers and tables, each recognised by its content. One that is given twice counts once. */
-export function readBill(files: readonly BillFile[]): ProviderBill {
+/**
+ * Reads saved answers and tables, each recognised by its content, and adds lines that were read elsewhere. A file that is given
+ * twice counts once.
+ */
+export function readBill(files: readonly BillFile[], lines: readonly BillLine[] = []): ProviderBill {
   const once = new Map(files.map((file) => [file.text, file]));
   const pages = [...once.values()].flatMap(readFile);
   refuseMissingPages(pages);
-  return billOf(pages);
+  return billOf([...pages, pageOf(lines)]);
 }
 
 export function billOf(pages: readonly BillPage[]): ProviderBill {
@@ -41,12 +50,16 @@ function readFile({ name, text }: BillFile): readonly BillPage[] {
   try {
     const documents = documentsIn(text);
     if (documents !== null) return documents.map((document) => readPage(document, null));
-    const lines = readCsvBill(text);
-    const tells = lines.flatMap(({ figures }) => Object.keys(figures) as BillFigure[]);
-    return [{ report: null, lines, tells, next: null }];
+    return [pageOf(readCsvBill(text))];
   } catch (error) {
     throw error instanceof UnreadableBill ? new UnreadableBill(`${name}: ${error.message}`) : error;
   }
+}
+
+/** It tells what any of its lines does. */
+function pageOf(lines: readonly BillLine[]): BillPage {
+  const tells = billFigures.filter((name) => lines.some(({ figures }) => figures[name] !== undefined));
+  return { report: null, lines, tells, next: null };
 }
 
 /** A page, a list of pages, or a page a line; null if it is no JSON. */
@@ -104,7 +117,8 @@ function unknownResult(): UnreadableBill {
 /** A report whose last page was not saved would look like calls that were not billed. */
 function refuseMissingPages(pages: readonly BillPage[]): void {
   for (const report of new Set(pages.map((page) => page.report))) {
-    if (pages.some((page) => [report, null].includes(page.report) && page.next === null)) continue;
+    const ofReport = pages.filter((page) => page.report === report || page.lines.length === 0);
+    if (ofReport.some((page) => page.next === null)) continue;
     throw new UnreadableBill(
       `The last page of ${report?.name} is missing: every page that was given says that there are more (has_more).`,
     );

@@ -23,8 +23,11 @@ export const reconcileRoutes: readonly AdminRoute[] = [
       answers: reconciliationView,
       maxBytes,
     },
-    async ({ deps, body: { provider, from, to, files, tolerance = defaultTolerance } }) => {
-      const bill = billIn(files.map((text, index) => ({ name: `files[${index}]`, text })));
+    async ({ deps, body: { provider, from, to, files = [], figures, tolerance = defaultTolerance } }) => {
+      const bill = billIn(
+        files.map((text, index) => ({ name: `files[${index}]`, text })),
+        figures,
+      );
       await deps.flushEndings();
       const request = { provider, tolerance, ...comparedDays(from, to) };
       const comparison = await reconcile(deps, { ...request, bill, settings: deps.settings() });

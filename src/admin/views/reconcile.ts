@@ -4,6 +4,23 @@ import { count, nullable, oneOf } from "./shapes.ts";
 
 const date = Type.String({ pattern: "^\\d{4}-\\d{2}-\\d{2}$", description: "A day (UTC)." });
 
+const billed = Type.Optional(count);
+
+const billedFigures = Type.Object(
+  {
+    date,
+    model: Type.Optional(Type.String({ minLength: 1, description: "Missing: all models of the day." })),
+    requests: billed,
+    input: billed,
+    cached: billed,
+    cache_writes: billed,
+    output: billed,
+    cost: Type.Optional(Type.Number({ description: "USD." })),
+  },
+  { additionalProperties: false },
+);
+export type BilledFiguresView = Static<typeof billedFigures>;
+
 export const reconcileBody = Type.Object(
   {
     provider: Type.String({ minLength: 1, description: "The provider's name in the configuration." }),
@@ -12,11 +29,13 @@ export const reconcileBody = Type.Object(
     tolerance: Type.Optional(
       Type.Number({ minimum: 0, maximum: 100, description: "Percent; by default 1." }),
     ),
-    files: Type.Array(Type.String(), {
-      minItems: 1,
-      maxItems: 100,
-      description: "The texts of saved reports of OpenAI or Anthropic, page by page, and of CSV tables.",
-    }),
+    files: Type.Optional(
+      Type.Array(Type.String(), {
+        maxItems: 100,
+        description: "The texts of saved reports of OpenAI or Anthropic, page by page, and of CSV tables.",
+      }),
+    ),
+    figures: Type.Optional(Type.Array(billedFigures, { description: "What was billed, in place of files." })),
   },
   { additionalProperties: false },
 );

@@ -89,6 +89,10 @@ describe("a bill is read", () => {
 describe("a bill is refused, and told why", () => {
   const cases: Readonly<Record<string, readonly [text: string, message: RegExp]>> = {
     "if its last page is missing": [firstPage, /last page of OpenAI's usage is missing/],
+    "if it is one of several that is not whole": [
+      `[${firstPage}, ${openAiCostsPage}]`,
+      /last page of OpenAI's usage/,
+    ],
     "if its buckets are longer than a day": [
       openAiPageOf([[openAiUsage("m")]], 0, null).replace('"end_time":', '"end_time":9'),
       /longer than a day/,

@@ -34,16 +34,27 @@ test("a bill is held against the ledger, and that is in the audit log", async ()
     ["2026-10-01", "gpt-5.6-mini", 1000, 4],
     ["2026-10-02", "gpt-5.6", 1000, 3],
   ]);
-  const { data } = await admin.json<Page<AuditView>>("/audit");
-  expect(data[0]).toMatchObject({ action: "reconcile", target: "openai" });
-  expect(data[0]?.detail).toBe("2026-10-01 to 2026-10-31: 2 of 3 differ");
+  const figures = [{ date: "2026-10-01", model: "gpt-5.6", requests: 5, input: 1000, cost: 0.5 }];
+  const again = await admin.post<ReconciliationView>("/reconcile", {
+    provider: "openai",
+    ...october,
+    figures,
+  });
+  expect(again.data).toMatchObject([
+    { model: "gpt-5.6", differing: ["cost"], cost: { billed: 0.5, ledger: 0 } },
+  ]);
+  const { data } = await admin.json<Page<AuditView>>("/audit?limit=2");
+  expect(data[1]).toMatchObject({ action: "reconcile", target: "openai" });
+  expect(data[1]?.detail).toBe("2026-10-01 to 2026-10-31: 2 of 3 differ");
 });
 
 test("what cannot be read, or is not asked for well, is refused with a sentence", async () => {
   await using admin = await startAdmin();
   const cases = [
     [{ files: ["{}"] }, /^Files\[0\]: it has no list of buckets/],
-    [{ files: [] }, /`files`/],
+    [{}, /nothing to compare/],
+    [{ figures: [{ date: "2026-10-01", tokens: 5 }] }, /figures\.0\.tokens` is not known/],
+    [{ figures: [{ date: "2026-02-30", input: 5 }] }, /days such as/],
     [{ files: [anthropicUsagePage], to: "2026-09-30" }, /2026-09-30 is before 2026-10-01/],
     [{ files: [anthropicUsagePage], to: "2026-13-01" }, /days such as/],
     [{ files: [anthropicUsagePage], provider: "nobody" }, /no provider "nobody"/],
