@@ -44,7 +44,11 @@ export function billIn(files: readonly BillFile[], figures: readonly BilledFigur
 
 function lineOf({ date, model, cost, ...counts }: BilledFiguresView): BillLine {
   const { fromDay: day } = comparedDays(date, date);
-  return { day, model: model ?? null, figures: { ...counts, cost: cost === undefined ? undefined : nanoUsd(cost) } };
+  return {
+    day,
+    model: model ?? null,
+    figures: { ...counts, cost: cost === undefined ? undefined : nanoUsd(cost) },
+  };
 }
 
 /** What the provider answers, asked with an admin key. */

@@ -216,6 +216,7 @@ export class InlineWriter implements TimedWriter {
       this.#rates.idOf(progress.rates),
       quantities && JSON.stringify(quantities),
       served && JSON.stringify(served),
+      progress.labels,
     );
   }
 
