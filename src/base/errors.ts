@@ -22,6 +22,7 @@ const kinds = {
   invalid_request: { status: 400, type: "invalid_request_error" },
   model_not_found: { status: 404, type: "invalid_request_error" },
   previous_response_not_found: { status: 400, type: "invalid_request_error" },
+  invalid_encrypted_content: { status: 400, type: "invalid_request_error" },
   context_length_exceeded: { status: 400, type: "invalid_request_error" },
   idempotency_conflict: { status: 409, type: "invalid_request_error", shouldRetry: false },
   idempotency_in_flight: { status: 409, type: "invalid_request_error" },

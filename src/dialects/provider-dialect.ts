@@ -77,6 +77,8 @@ export interface DialectPaths {
   readonly generate: RequestTarget;
   /** Null if the dialect has no such request. */
   readonly countTokens: RequestTarget | null;
+  /** To compact a conversation; absent if the dialect has no such request. */
+  readonly compact?: RequestTarget;
   /** Of all others, which have a method each; absent if the dialect has none. */
   readonly metered?: RequestTarget;
 }

@@ -23,6 +23,7 @@ import type { AskedExtras } from "./charge/extras.ts";
 import type { ClientCall } from "./client-call.ts";
 import type { Configured } from "./configured.ts";
 import { describeCause, errorCode, publicMessage } from "./describe-error.ts";
+import type { Compaction } from "./turns/compacting.ts";
 import type { TurnInMaking } from "./turns/turn-body.ts";
 import { comparedBytes, withoutRequestText } from "./without-request-text.ts";
 
@@ -86,6 +87,10 @@ export class Exchange {
   /** What is to be kept of its answer for a client that continues it, and then what the settle keeps. */
   keeping: TurnInMaking | null = null;
   turn: TurnRecord | undefined = undefined;
+  /** Its answer is the summary of a conversation; null for all others. */
+  compaction: Compaction | null = null;
+  /** The provider itself is asked to compact the conversation, by a request of its own. */
+  isCompactedUpstream = false;
 
   // What the exchange has taken; `endExchange` gives it back. Its place is known to `Ongoing`.
   claim: Claim | null = null;

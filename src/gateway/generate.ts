@@ -3,6 +3,7 @@ import { traceContextOf } from "../base/trace-context.ts";
 import { TurnBatch } from "../base/turn-batch.ts";
 import { mostInput } from "../catalog/estimate.ts";
 import { type ClientDialectName, clientDialect } from "../dialects/registry.ts";
+import type { RequestKind } from "../dialects/schema/validate.ts";
 import type { KeyRecord } from "../store/store.ts";
 import type { Opened } from "../upstream/upstream.ts";
 import { admit, refuseLeaving } from "./admission/admit.ts";
@@ -52,12 +53,13 @@ export async function generate(
   gateway: Gateway,
   exchange: Exchange,
   dialect: ClientDialectName,
+  kind: RequestKind = dialect,
 ): Promise<Response> {
   if (arrivals.shouldAdd()) await new Promise<void>((resume) => arrivals.add(resume));
   const { call, configured } = exchange;
   exchange.trace = traceContextOf(call.request.headers, configured.settings.tracing !== null);
   const key = await admit(gateway, exchange);
-  const request = await readRequest(gateway, exchange, key, dialect);
+  const request = await readRequest(gateway, exchange, key, kind);
   // Only now: the server should cut off a client that is slow to send its body, but not one that waits for a provider.
   call.keepWaiting();
   const idempotencyKey = idempotencyKeyOf(call);

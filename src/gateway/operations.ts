@@ -1,5 +1,6 @@
 import { keyModes, modeOrigins } from "../base/key-attributes.ts";
 import { type ClientDialectName, clientDialect, clientDialectNames } from "../dialects/registry.ts";
+import { compactOperation } from "./compact.ts";
 import { countTokensOperation, inputTokensOperation } from "./count-tokens.ts";
 import { generate } from "./generate.ts";
 import { meteredOperations } from "./metered/operations.ts";
@@ -16,6 +17,7 @@ export const operations: readonly ServedOperation[] = [
   countTokensOperation,
   usageOperation,
   ...storedResponseOperations,
+  compactOperation,
   inputTokensOperation,
   ...meteredOperations,
 ];

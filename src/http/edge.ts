@@ -106,7 +106,10 @@ export function createEdge(
   const answer = (request: Request, route: ServedRoute) => {
     const { server } = app;
     assert(server, "a request came before the server was there");
-    if (!isOn(route, gateway.configured.settings)) return unrouted(request, served(), cors);
+    if (!isOn(route, gateway.configured.settings)) {
+      const response = notFound(request, served());
+      return cors.isOn ? cors.mark(request, response) : response;
+    }
     const responding = respond(gateway, new HttpCall(request, route, server, trusted()), route);
     return cors.isOn ? cors.markLater(request, responding) : responding;
   };

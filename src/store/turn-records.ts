@@ -65,6 +65,8 @@ export interface TurnRecords {
   /** Returns how many there were. */
   deleteAll(keyId: string): Promise<number>;
   sums(keyId: string, nowMs: number): Promise<TurnSums>;
+  /** The secret that summaries are sealed with, the same for all gateways of a store: this one if there was none yet. */
+  sealingSecret(candidate: Uint8Array): Promise<Uint8Array>;
   /** Deletes at most `limit` that have expired, or belong to a revoked key. Returns how many. */
   prune(nowMs: number, limit: number): Promise<number>;
 }

@@ -39,6 +39,8 @@ export interface Vendor {
   readonly strictDialects: readonly ProviderDialectName[];
   /** It has a web search of its own in these dialects, which agents offer by default. */
   readonly searchesIn?: readonly ProviderDialectName[];
+  /** It compacts conversations of the Responses API itself. */
+  readonly compactsResponses?: true;
   /** Defaults for the models' `capabilities`, if they cannot be inferred from the models' names. */
   readonly capabilities: Readonly<Record<string, unknown>>;
   /** What the provider's settings add to every translated request. */

@@ -76,7 +76,11 @@ const provider: ProviderDialect = {
   name: "responses",
   richness: 3,
   takesStopSequences: false,
-  paths: { generate: "/responses", countTokens: "/responses/input_tokens" },
+  paths: {
+    generate: "/responses",
+    countTokens: "/responses/input_tokens",
+    compact: "/responses/compact",
+  },
   countTokens: { writeRequest: countedFields, countField: "input_tokens" },
   requestHeaders,
   ...figures,

@@ -8,7 +8,7 @@ import { hasMoreValues } from "../json/count-values.ts";
 import { brokenJson, type JsonSpans, maxDepth, scanTopLevel } from "../json/json-spans.ts";
 import { type TruncatedJson, truncateJson } from "../json/truncated-json.ts";
 import { type MeteredRouteName, meteredRoute, meteredRouteNames } from "../metered/registry.ts";
-import { inputTokensRequest } from "../openai-responses/client/schema.ts";
+import { compactRequest, inputTokensRequest } from "../openai-responses/client/schema.ts";
 import { type ClientDialectName, clientDialect, clientDialectNames } from "../registry.ts";
 import { compiled } from "./compiled.ts";
 import { explain } from "./explain.ts";
@@ -17,6 +17,7 @@ import { explain } from "./explain.ts";
 const otherRequests = {
   count_tokens: { dialect: "messages", requestSchema: countTokensSchema },
   input_tokens: { dialect: "responses", requestSchema: () => inputTokensRequest },
+  compact: { dialect: "responses", requestSchema: () => compactRequest },
 } as const satisfies Readonly<Record<string, RequestForm>>;
 
 /** What a body is validated as. A string, so that it can be sent to a worker. */

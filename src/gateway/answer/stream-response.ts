@@ -1,4 +1,5 @@
 import { commonHeaders } from "../headers.ts";
+import { CompactionRelayer } from "../turns/compacted-answer.ts";
 import { type Answering, type Delivery, streamHeaders } from "./answering.ts";
 import { PassthroughRelayer } from "./passthrough-relayer.ts";
 import { StreamPump } from "./stream-pump.ts";
@@ -7,7 +8,12 @@ import { TranslatedRelayer } from "./translated-relayer.ts";
 
 /** Begins a stream. From here on its pump settles the bill and ends the exchange. */
 export function streamResponse(answering: Answering): Response {
-  return relayStream(answering, relayerOf(answering));
+  const relayer = relayerOf(answering);
+  const { compaction, id } = answering.exchange;
+  return relayStream(
+    answering,
+    compaction === null ? relayer : new CompactionRelayer(compaction, relayer, id),
+  );
 }
 
 export function relayStream(answering: Delivery, relayer: StreamRelayer): Response {

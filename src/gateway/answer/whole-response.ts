@@ -4,6 +4,7 @@ import type { ReportedUsage } from "../../base/usage.ts";
 import type { Evidence } from "../charge/bill.ts";
 import { Produced } from "../charge/produced.ts";
 import { addCostHeaders, addHeaders, addMissingHeaders, commonHeaders } from "../headers.ts";
+import { compactedWhole } from "../turns/compacted-answer.ts";
 import { type Answering, jsonHeaders, recordFacts, streamHeaders } from "./answering.ts";
 import { chargeFailure } from "./charge-failure.ts";
 import type { WholeAnswer } from "./read-answer.ts";
@@ -23,7 +24,9 @@ export function refuseUnreadable({ exchange }: Answering): void {
 export async function readOrChargeFailure(answering: Answering): Promise<WholeAnswer> {
   let whole: WholeAnswer;
   try {
-    whole = await readWhole(answering);
+    const read = await readWhole(answering);
+    const { compaction } = answering.exchange;
+    whole = compaction === null ? read : compactedWhole(compaction, read, answering.generation.stream);
   } catch (error) {
     return chargeFailure(answering, error);
   }

@@ -32,6 +32,7 @@ export interface PreparableRequest {
   readonly sendsProofs: boolean;
   /** That the gateway keeps the answer, and the response that it continues; null if it does not. */
   readonly keeping: { readonly parentId: string | null } | null;
+  readonly isCompactedUpstream: boolean;
 }
 
 /** A request for one deployment, and how its answer gets back to the client's dialect. */
@@ -61,7 +62,7 @@ abstract class PreparedAttempt<Dialect extends ProviderDialectName> {
     this.dialect = dialect;
     this.prepared = {
       dialect,
-      purpose: "generate",
+      purpose: generation.isCompactedUpstream ? "compact" : "generate",
       model: deployment.upstreamModel,
       stream,
       body,

@@ -45,6 +45,7 @@ export class Generation implements GenerationPlan {
   readonly estimatedInput: InputEstimate;
   readonly atSeconds: number;
   readonly keeping: Exchange["keeping"];
+  readonly isCompactedUpstream: boolean;
   /** Whether reasoning of earlier turns is sent with what proves it. */
   sendsProofs = true;
   /** The last attempt. */
@@ -81,6 +82,7 @@ export class Generation implements GenerationPlan {
     this.atSeconds = Math.floor(exchange.atMs / 1000);
     this.requestId = exchange.id;
     this.keeping = exchange.keeping;
+    this.isCompactedUpstream = exchange.isCompactedUpstream;
     this.#exchange = exchange;
     this.#largeBodies = largeBodies;
   }

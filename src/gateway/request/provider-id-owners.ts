@@ -181,6 +181,10 @@ export function noSuchItem(path: string, id: string | null): GatewayError {
   return notFound(path, `\`${path}\` names no item of this key: ${JSON.stringify(id)}. ${advice}`);
 }
 
+export function noSuchResponse(): GatewayError {
+  return notGiven("previous_response_id");
+}
+
 function notGiven(path: string): GatewayError {
   return notFound(
     path,

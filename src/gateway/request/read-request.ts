@@ -30,12 +30,13 @@ export async function readRequest(
     const expected = expectedOf(call, kind, structure);
     const parsing = parseRequest(gateway, exchange, key, bytes, expected);
     const request = parsing instanceof Promise ? await parsing : parsing;
-    const continuing = canContinue(kind) ? continued(gateway, exchange, key, request) : null;
+    const continuing = canContinue(kind) ? continued(gateway, exchange, key, request, kind) : null;
     const whole = continuing === null ? null : await continuing;
     if (whole === null) return request;
-    limit.takeWhole(whole.length, bytes.length);
-    const joined = whole.length >= largeBodyBytes ? sharedCopy(whole) : whole;
-    return (await parseRequest(gateway, exchange, key, joined, expected)).sentAs(request);
+    limit.takeWhole(whole.bytes.length, bytes.length);
+    const joined = whole.bytes.length >= largeBodyBytes ? sharedCopy(whole.bytes) : whole.bytes;
+    const asked = { ...expected, kind: whole.kind };
+    return (await parseRequest(gateway, exchange, key, joined, asked)).sentAs(request);
   } finally {
     reservation.release();
   }

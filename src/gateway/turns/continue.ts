@@ -1,62 +1,100 @@
 import { type GatewayError, invalidRequest } from "../../base/errors.ts";
-import type { JsonObject } from "../../base/json.ts";
+import { keptMessages, mayHaveSeal } from "../../dialects/openai-responses/client/compaction.ts";
 import { inputItems, type TurnItem, withInput } from "../../dialects/openai-responses/client/turn-items.ts";
+import type { RequestKind } from "../../dialects/schema/validate.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
-import { isItem, noSuchItem } from "../request/provider-id-owners.ts";
+import { isItem, noSuchItem, noSuchResponse } from "../request/provider-id-owners.ts";
 import type { ClientRequest } from "../request/request.ts";
+import {
+  compactsItself,
+  hasTrigger,
+  parentOf,
+  summarise,
+  withoutTrigger,
+  withSummaries,
+} from "./compaction.ts";
 import type { Turn } from "./turn-body.ts";
 import { keepsResponses } from "./turns.ts";
 
+/** A request's bytes as they go on, and as what they are to be read. */
+export interface ContinuedBody {
+  readonly bytes: Uint8Array;
+  readonly kind: RequestKind;
+}
+
 /**
- * The request's bytes with the whole conversation that it continues, and with items in place of references to them; null if
- * nothing is missing. Notes in the exchange what is to be kept of its answer. What the gateway does not have is left as it
- * is: a provider may have it.
+ * The request with the whole conversation that it continues, with items in place of references to them and summaries in place
+ * of those that were sealed here, or a request for a summary of all that; null if it goes on as it is. Notes in the exchange what
+ * is to be kept of its answer, and what its answer is. What the gateway does not have is left as it is: a provider may have it.
  */
 export function continued(
   gateway: Gateway,
   exchange: Exchange,
   key: KeyRecord,
   request: ClientRequest,
-): Promise<Uint8Array | null> | null {
+  kind: RequestKind,
+): Promise<ContinuedBody | null> | null {
   const { settings } = exchange.configured;
   const { bytes, truncated, mayStore } = request;
   const parentId = parentOf(truncated);
-  if (!keepsResponses(settings)) {
-    if (parentId !== null && settings.responses.state === "gateway") throw keepsNone();
-    return null;
-  }
+  const isCompacted = kind === "compact" || (kind === "responses" && hasTrigger(truncated));
+  if (isCompacted && !settings.routes.compact) throw compactsNone();
+  const canKeep = keepsResponses(settings);
+  if (!canKeep && parentId !== null && settings.responses.state === "gateway") throw keepsNone();
   // A conversation is kept by the provider.
-  if (truncated["conversation"] != null) return null;
-  const references = referencedItems(request);
-  if (parentId !== null || references.length > 0) {
-    return withStored(gateway, exchange, key, request, parentId, references);
-  }
-  if (mayStore) exchange.keeping = { parentId, input: () => inputItems(bytes) };
+  const isKept = canKeep && truncated["conversation"] == null;
+  const asked = { kind, isCompacted, isKept, parentId, references: isKept ? referencedItems(request) : [] };
+  const isContinued = isKept && (parentId !== null || asked.references.length > 0);
+  if (isContinued || isCompacted || mayHaveSeal(bytes))
+    return rewritten(gateway, exchange, key, request, asked);
+  if (isKept && mayStore) exchange.keeping = { parentId, input: () => inputItems(bytes) };
   return null;
 }
 
-async function withStored(
-  { turns }: Gateway,
-  exchange: Exchange,
-  { id: keyId }: KeyRecord,
-  { bytes, mayStore }: ClientRequest,
-  parentId: string | null,
-  references: readonly string[],
-): Promise<Uint8Array | null> {
-  const { settings } = exchange.configured;
-  const chain = parentId === null ? [] : await turns.chain(keyId, parentId, settings);
-  if (chain === null) return null;
-  const found = await turns.findItems(keyId, references, settings);
-  if (chain.length === 0 && found.size === 0) return null;
-  const input = newItems(inputItems(bytes), chain, found);
-  if (mayStore && !input.some(isReference)) exchange.keeping = { parentId, input: () => input };
-  return withInput(bytes, [...chain.flatMap(replayed), ...input]);
+interface Asked {
+  readonly kind: RequestKind;
+  readonly isCompacted: boolean;
+  readonly isKept: boolean;
+  readonly parentId: string | null;
+  readonly references: readonly string[];
 }
 
-function parentOf({ previous_response_id: id }: JsonObject): string | null {
-  return typeof id === "string" && id !== "" ? id : null;
+async function rewritten(
+  { turns }: Gateway,
+  exchange: Exchange,
+  key: KeyRecord,
+  request: ClientRequest,
+  { kind, isCompacted, isKept, parentId, references }: Asked,
+): Promise<ContinuedBody | null> {
+  const { configured } = exchange;
+  const { settings } = configured;
+  const { bytes, mayStore, modelId } = request;
+  const chain = parentId === null || !isKept ? [] : await turns.chain(key.id, parentId, settings);
+  const isNative = isCompacted && compactsItself(configured, key, modelId);
+  exchange.isCompactedUpstream = isNative && kind === "compact";
+  if (chain === null && isCompacted && !isNative) throw noSuchResponse();
+  if (chain === null) return null;
+  const sent = inputItems(bytes);
+  const input = newItems(sent, chain, await turns.findItems(key.id, references, settings));
+  const before = chain.flatMap(replayed);
+  const secret = await turns.sealingSecret();
+  const conversation = withSummaries([...before, ...input], before.length, secret, key.id);
+  if (conversation.length === 0) throw invalidRequest("There is nothing to continue.", "input");
+  const isTriggered = isCompacted && kind !== "compact";
+  const said = isTriggered ? withoutTrigger(conversation, before.length) : conversation;
+  if (isKept && mayStore && kind !== "compact" && !input.some(isReference)) {
+    const keptAfter = isTriggered ? keptMessages(said) : input;
+    exchange.keeping = { parentId: isTriggered ? null : parentId, input: () => keptAfter };
+  }
+  if (isCompacted && !isNative) {
+    const form = isTriggered ? "response" : "route";
+    const asking = summarise(exchange, key, request, form, said, keptMessages(said), secret);
+    return { bytes: asking, kind: "responses" };
+  }
+  const isWhole = conversation.length === sent.length && conversation.every((item, at) => item === sent[at]);
+  return isWhole ? null : { bytes: withInput(bytes, conversation), kind };
 }
 
 function referencedItems({ mentions: { references } }: ClientRequest): readonly string[] {
@@ -120,4 +158,8 @@ function answersNoCall(index: number, callId: string | null): GatewayError {
 function keepsNone(): GatewayError {
   const message = "No responses are kept here to continue from. Send the whole conversation in `input`.";
   return invalidRequest(message, "previous_response_id");
+}
+
+function compactsNone(): GatewayError {
+  return invalidRequest("Conversations are not compacted here. Leave the `compaction_trigger` out.", "input");
 }

@@ -1,5 +1,5 @@
-import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 import type { TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
+import { seal, unseal } from "./seal.ts";
 
 /** What is kept of a turn. */
 export interface Turn {
@@ -26,9 +26,6 @@ const plain = 0;
 const sealed = 1;
 
 const lengthBytes = 4;
-const nonceBytes = 12;
-const tagBytes = 16;
-const cipher = "aes-256-gcm";
 
 /** An item but for its bytes: its length stands for them. */
 type IndexEntry = readonly [
@@ -53,7 +50,9 @@ export function writeTurn(id: string, content: TurnContent, key: Uint8Array | nu
   const length = Buffer.alloc(lengthBytes);
   length.writeUInt32LE(indexBytes.length);
   const parts = [length, indexBytes, head, ...[...input, ...output].map(({ raw }) => raw)];
-  return key === null ? Buffer.concat([Buffer.of(plain), ...parts]) : seal(id, Buffer.concat(parts), key);
+  if (key === null) return Buffer.concat([Buffer.of(plain), ...parts]);
+  // With its id: a row's body means nothing in the place of another.
+  return seal(Buffer.concat(parts), key, id, sealed);
 }
 
 function entryOf({ id, type, callId, raw, isLeftOut }: TurnItem): IndexEntry {
@@ -62,7 +61,7 @@ function entryOf({ id, type, callId, raw, isLeftOut }: TurnItem): IndexEntry {
 
 /** Null if it was sealed with another key. */
 export function readTurn(id: string, body: Uint8Array, key: Uint8Array | null): TurnContent | null {
-  const content = body[0] === plain ? body.subarray(1) : key && unseal(id, body.subarray(1), key);
+  const content = body[0] === plain ? body.subarray(1) : key && unseal(body, key, id);
   if (content === null) return null;
   const bytes = Buffer.from(content.buffer, content.byteOffset, content.length);
   const indexEnd = lengthBytes + bytes.readUInt32LE(0);
@@ -78,22 +77,4 @@ export function readTurn(id: string, body: Uint8Array, key: Uint8Array | null): 
   const head = take(index.head);
   const input = index.input.map(itemOf);
   return { head, input, output: index.output.map(itemOf) };
-}
-
-/** The id is authenticated too: a row's body means nothing in the place of another. */
-function seal(id: string, content: Uint8Array, key: Uint8Array): Uint8Array {
-  const nonce = randomBytes(nonceBytes);
-  const sealing = createCipheriv(cipher, key, nonce).setAAD(Buffer.from(id));
-  const text = [sealing.update(content), sealing.final()];
-  return Buffer.concat([Buffer.of(sealed), nonce, ...text, sealing.getAuthTag()]);
-}
-
-function unseal(id: string, body: Uint8Array, key: Uint8Array): Uint8Array | null {
-  try {
-    const opening = createDecipheriv(cipher, key, body.subarray(0, nonceBytes)).setAAD(Buffer.from(id));
-    opening.setAuthTag(body.subarray(-tagBytes));
-    return Buffer.concat([opening.update(body.subarray(nonceBytes, -tagBytes)), opening.final()]);
-  } catch {
-    return null;
-  }
 }

@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import type { Clock } from "../../base/clock.ts";
 import { invalidRequest } from "../../base/errors.ts";
 import { newId } from "../../base/id.ts";
@@ -10,6 +11,7 @@ import { readTurn, type Turn, writeTurn } from "./turn-body.ts";
 const mostTurns = 1000;
 const pruneEveryMs = 10 * 60_000;
 const prunedAtOnce = 500;
+const secretBytes = 32;
 /** Longer bodies are written ahead in parts of this size, so that charges of others need not wait for them. */
 const partBytes = 256 * 1024;
 
@@ -35,6 +37,7 @@ export class Turns {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #pruning = new Repeating();
+  #secret: Promise<Uint8Array> | null = null;
 
   constructor({ store, clock }: { readonly store: Store; readonly clock: Clock }) {
     this.#store = store;
@@ -122,6 +125,15 @@ export class Turns {
       this.#store.recordResponsePart({ recordingId: id, sequence, body: part }).catch(() => {});
     }
     return { body: body.slice(parts * partBytes), recording: { id, parts } };
+  }
+
+  /** What summaries are sealed with. */
+  sealingSecret(): Promise<Uint8Array> {
+    this.#secret ??= this.#store.turns.sealingSecret(randomBytes(secretBytes)).catch((error) => {
+      this.#secret = null;
+      throw error;
+    });
+    return this.#secret;
   }
 
   startPruning(onError: (error: unknown) => void, everyMs = pruneEveryMs): void {

@@ -16,6 +16,8 @@ const conditions: Readonly<Record<ErrorCode, string>> = {
   invalid_request: "Body failed schema validation; `param` names the field.",
   model_not_found: "Model id is not in the catalog.",
   previous_response_not_found: "`previous_response_id` names no response that the key was given.",
+  invalid_encrypted_content:
+    "A summary that the gateway has sealed was not sealed for this key, or was changed.",
   context_length_exceeded: "Combined input exceeds the model's context window.",
   idempotency_conflict: "The idempotency key was used with another request.",
   idempotency_in_flight: "The idempotency key duplicates a request that is still in flight.",

@@ -120,6 +120,7 @@ export const copiedTables: readonly CopiedTable[] = [
     ...numbers("key_no", "turn_no"),
     ...texts("digest"),
   }),
+  table("sealing_secret", ["id"], { ...numbers("id"), secret: "bytes" }),
   table("given_ids", ["no"], {
     ...numbers("no", "key_no", "tokens", "given_at_ms"),
     ...texts("digest", "provider", "credential"),

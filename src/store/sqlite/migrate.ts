@@ -21,6 +21,7 @@ import thirteenth from "./migrations/013.sql" with { type: "text" };
 import fourteenth from "./migrations/014.sql" with { type: "text" };
 import fifteenth from "./migrations/015.sql" with { type: "text" };
 import sixteenth from "./migrations/016.sql" with { type: "text" };
+import seventeenth from "./migrations/017.sql" with { type: "text" };
 
 /** The schema's version is the number of migrations that have run; it is kept in `user_version`. */
 export const migrations: readonly string[] = [
@@ -40,6 +41,7 @@ export const migrations: readonly string[] = [
   fourteenth,
   fifteenth,
   sixteenth,
+  seventeenth,
 ];
 
 export interface MigrationOptions {

@@ -56,6 +56,17 @@ export class StoredTurns implements TurnRecords {
     return row ?? { count: 0, bytes: 0, oldestAtMs: null, newestAtMs: null };
   }
 
+  async sealingSecret(candidate: Uint8Array): Promise<Uint8Array> {
+    const { read, change } = this.#queries;
+    const find = () => read<{ secret: Uint8Array }>("SELECT secret FROM sealing_secret");
+    const [known] = await find();
+    if (known !== undefined) return known.secret;
+    await change("INSERT INTO sealing_secret (id, secret) VALUES (1, $1) ON CONFLICT (id) DO NOTHING", [
+      candidate,
+    ]);
+    return (await find())[0]?.secret ?? candidate;
+  }
+
   async prune(nowMs: number, limit: number): Promise<number> {
     return (await this.#queries.change(deleteOld, [nowMs, limit])).length;
   }

@@ -66,6 +66,7 @@ export const azure: Vendor = {
   checkOptions: checkAzureOptions,
   strictDialects: ["chat", "responses", "messages"],
   searchesIn: ["responses", "messages"],
+  compactsResponses: true,
   capabilities: {},
   meteredFormats: () => ["openai"],
   leftOut: (dialect, headers) => (dialect === "messages" ? leftOutBetas(foundryBetas(headers)) : []),

@@ -19,6 +19,7 @@ export const openAi: Vendor = {
   options: ["auth"],
   strictDialects: ["chat", "responses"],
   searchesIn: ["responses"],
+  compactsResponses: true,
   capabilities: {},
   meteredFormats: () => ["openai"],
   baseUrl: {

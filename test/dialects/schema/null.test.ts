@@ -17,6 +17,7 @@ const bodies: Readonly<Record<Exclude<RequestKind, MeteredRouteName | "input_tok
       },
     ],
   },
+  compact: { model: "m", input: [{ role: "user", content: "Hi" }] },
   responses: { model: "m", input: [{ role: "user", content: "hi" }] },
   messages: { model: "m", messages: [{ role: "user", content: [{ type: "text", text: "hi" }] }] },
   count_tokens: { model: "m", messages: [{ role: "user", content: [{ type: "text", text: "hi" }] }] },

@@ -102,7 +102,7 @@ function withDefaults(object: JsonObject, defaults: JsonObject): JsonObject {
 }
 
 /** The details are always complete, because Codex and the AI SDK fail on partial ones. */
-function writeUsage(usage: Usage): JsonObject {
+export function writeUsage(usage: Usage): JsonObject {
   return {
     input_tokens: totalInput(usage),
     input_tokens_details: {

@@ -47,6 +47,7 @@ const responsesErrorCodes: Readonly<Record<ErrorCode, string>> = {
   invalid_request: "invalid_prompt",
   model_not_found: "server_error",
   previous_response_not_found: "previous_response_not_found",
+  invalid_encrypted_content: "invalid_encrypted_content",
   context_length_exceeded: "context_length_exceeded",
   idempotency_conflict: "server_error",
   idempotency_in_flight: "server_error",

@@ -37,6 +37,21 @@ export const inputTokensResponse = Type.Object({
   input_tokens: Type.Integer({ minimum: 0 }),
 });
 
+export const compactRequest = Type.Object({
+  model: modelName,
+  input: optional(Type.Union([Type.String(), arrayOfObjects])),
+  previous_response_id: optional(Type.String()),
+  instructions: optional(Type.String()),
+});
+
+export const compactResponse = Type.Object({
+  id: Type.String(),
+  object: Type.Literal("response.compaction"),
+  created_at: Type.Integer(),
+  output: arrayOfObjects,
+  usage: anyObject,
+});
+
 export const responsesResponse = Type.Object({
   id: Type.String(),
   object: Type.String(),

@@ -1,7 +1,7 @@
 import type { Json } from "../../../base/json.ts";
 import { closeBrace, openBracket, skipSpace } from "../../json/json-bytes.ts";
 import { type JsonSpans, type Member, scanObject } from "../../json/json-spans.ts";
-import { applyEdits, patchMembers, removal } from "../../json/patch.ts";
+import { applyEdits, type Edit, patchMembers, removal } from "../../json/patch.ts";
 import { itemsOf } from "../../json/remove-values.ts";
 import { rawEvents } from "../../sse/raw-events.ts";
 
@@ -34,7 +34,7 @@ function listedItems(bytes: Uint8Array, openedAt: number): readonly TurnItem[] {
 
 const describing = ["id", "type", "role", "call_id", "encrypted_content"];
 
-function describeItem(raw: Uint8Array): TurnItem {
+export function describeItem(raw: Uint8Array): TurnItem {
   const spans = scanObject(raw, 0, describing);
   const textOf = (name: string) => {
     const member = memberOf(spans, name);
@@ -48,12 +48,18 @@ function describeItem(raw: Uint8Array): TurnItem {
 
 /** The request with these items as its whole input, and no response that it continues. All other bytes stay as they are. */
 export function withInput(body: Uint8Array, items: readonly TurnItem[]): Uint8Array {
-  const spans = scanObject(body, skipSpace(body, 0), ["input", "previous_response_id"]);
-  const edits = spans.members.map((member) =>
+  const { members } = scanObject(body, skipSpace(body, 0), ["input", "previous_response_id"]);
+  const list = listText(items);
+  const edits: Edit[] = members.map((member) =>
     member.name === "input"
-      ? { from: member.valueStart, to: member.end, text: listText(items) }
+      ? { from: member.valueStart, to: member.end, text: list }
       : removal(member, member.position > 0),
   );
+  if (memberOf({ members }, "input") === undefined) {
+    const first = skipSpace(body, 0) + 1;
+    // A request has a model, so that a member follows.
+    edits.push({ from: first, to: first, text: Buffer.concat([inputName, list, between]) });
+  }
   return applyEdits(body, edits);
 }
 
@@ -67,6 +73,7 @@ export function listText(items: readonly TurnItem[]): Uint8Array {
   return Buffer.concat(pieces);
 }
 
+const inputName = encoder.encode('"input":');
 const open = encoder.encode("[");
 const between = encoder.encode(",");
 const close = encoder.encode("]");
@@ -130,7 +137,7 @@ export function joinResponse(head: Uint8Array, output: readonly TurnItem[]): Uin
   ]);
 }
 
-function memberOf({ members }: JsonSpans, name: string): Member | undefined {
+function memberOf({ members }: Pick<JsonSpans, "members">, name: string): Member | undefined {
   return members.find((member) => member.name === name);
 }
 

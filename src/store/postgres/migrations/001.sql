@@ -344,6 +344,9 @@ CREATE INDEX turn_items_by_turn ON turn_items (turn_no);
 
 CREATE TABLE turn_sums (key_no int PRIMARY KEY, bytes int8 NOT NULL) WITH (fillfactor = 50);
 
+-- What summaries of conversations are sealed with, which clients keep.
+CREATE TABLE sealing_secret (id int PRIMARY KEY CHECK (id = 1), secret bytea NOT NULL);
+
 CREATE FUNCTION sluice_turn_inserted() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO turn_sums AS s (key_no, bytes) VALUES (NEW.key_no, NEW.bytes)

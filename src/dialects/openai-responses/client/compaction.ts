@@ -1,0 +1,215 @@
+import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
+import type { Source } from "../../client-dialect.ts";
+import { listOf, stringOf } from "../../json/json-fields.ts";
+import { patchMembers } from "../../json/patch.ts";
+import { completedAt, requestEcho, responseHead } from "./envelope-out.ts";
+import { describeItem, type EndedResponse, type TurnItem, withInput } from "./turn-items.ts";
+
+export const compactionTrigger = "compaction_trigger";
+
+/** What a conversation is replaced by: the vendor's own form of it, or one that was sealed here. */
+export function isCompaction({ type }: TurnItem): boolean {
+  return type === "compaction" || type === "compaction_summary";
+}
+
+const sealMark = "slu1.";
+
+/** The sealed part of a compaction that was made here; null if it was not. */
+export function sealIn(item: TurnItem): string | null {
+  if (!isCompaction(item)) return null;
+  const content = stringOf(parsed(item)["encrypted_content"]);
+  return content?.startsWith(sealMark) === true ? content.slice(sealMark.length) : null;
+}
+
+/** Whether a request may have such an item; spares nearly all requests a closer look. */
+export function mayHaveSeal(body: Uint8Array): boolean {
+  return Buffer.from(body.buffer, body.byteOffset, body.length).includes(sealMark);
+}
+
+const summaryLine = "Earlier turns of this conversation were summarised. The summary:";
+
+/** A summary as a part of the conversation, for any provider. */
+export function summaryMessage(summary: string): TurnItem {
+  return userMessage(`${summaryLine}\n\n${summary}`);
+}
+
+const instruction =
+  "Summarise the conversation so far, so that an assistant who has not seen it can go on from your summary alone. Keep what was asked " +
+  "for, what was decided and why, names, figures, paths, identifiers and code that still matter, what the tools have told, what is " +
+  "unfinished, and what should happen next. Do not answer the conversation, and call no tools. Write the summary and nothing else.";
+
+/** Without tools and forms of an answer: only the summary is wanted. */
+const leftOut = [
+  ...["tools", "tool_choice", "parallel_tool_calls", "max_tool_calls", "text", "include", "top_logprobs"],
+  ...["context_management", "truncation", "background", "moderation"],
+];
+
+/** A request for a summary of these items. Calls of tools and what they returned become text, because no tools are offered. */
+export function summaryRequest(
+  body: Uint8Array,
+  items: readonly TurnItem[],
+  changes: { readonly maxOutputTokens: number; readonly stream: boolean },
+): Uint8Array {
+  const said = items.filter(({ type }) => type !== "reasoning" && type !== "additional_tools").map(inWords);
+  return patchMembers(withInput(body, [...said, userMessage(instruction)]), {
+    ...Object.fromEntries(leftOut.map((name) => [name, undefined])),
+    max_output_tokens: changes.maxOutputTokens,
+    stream: changes.stream,
+    store: false,
+  });
+}
+
+function inWords(item: TurnItem): TurnItem {
+  if (item.type === "message") return item;
+  const { type, name, arguments: input, input: text, output, ...others } = parsed(item);
+  if (item.type.endsWith("_output")) return userMessage(`A tool returned: ${textOf(output ?? others)}`);
+  return assistantMessage(
+    `Called the tool ${textOf(name ?? type ?? null)}: ${textOf(input ?? text ?? others)}`,
+  );
+}
+
+/** The words of a value: those of its text parts, or all of it. */
+function textOf(value: Json): string {
+  if (typeof value === "string") return value;
+  const parts = listOf(value).map((part) => (isObject(part) ? stringOf(part["text"]) : null));
+  return parts.length > 0 && parts.every((part) => part !== null) ? parts.join("\n") : JSON.stringify(value);
+}
+
+function userMessage(text: string): TurnItem {
+  return message("user", "input_text", text);
+}
+
+function assistantMessage(text: string): TurnItem {
+  return message("assistant", "output_text", text);
+}
+
+function message(role: string, type: string, text: string): TurnItem {
+  return itemOf({ type: "message", role, content: [{ type, text }] });
+}
+
+export function itemOf(item: JsonObject): TurnItem {
+  return describeItem(Buffer.from(JSON.stringify(item)));
+}
+
+function parsed({ raw }: TurnItem): JsonObject {
+  return JSON.parse(Buffer.from(raw).toString());
+}
+
+/** Of what a conversation was, these stay beside its summary. About four bytes are a token. */
+const mostKeptBytes = 64_000 * 4;
+
+/** The newest messages of the user, in their order. */
+export function keptMessages(items: readonly TurnItem[]): readonly TurnItem[] {
+  const messages = items.filter((item) => item.type === "message" && parsed(item)["role"] === "user");
+  let bytes = 0;
+  const dropped = messages.findLastIndex(({ raw }) => {
+    bytes += raw.length;
+    return bytes > mostKeptBytes;
+  });
+  return messages.slice(dropped + 1);
+}
+
+/** All text that a response says; "" if it says none. */
+export function summaryOf({ output }: EndedResponse): string {
+  const texts = output
+    .filter(({ type }) => type === "message")
+    .flatMap((item) => listOf(parsed(item)["content"]))
+    .map((part) => (isObject(part) && part["type"] === "output_text" ? stringOf(part["text"]) : null));
+  return texts
+    .filter((text) => text !== null)
+    .join("\n")
+    .trim();
+}
+
+export function compactionItem(id: string, sealed: string): TurnItem {
+  return itemOf({ id, type: "compaction", encrypted_content: sealMark + sealed });
+}
+
+/** What the compaction of a conversation is written from. */
+export interface CompactionContext {
+  /** The request as the client sent it, and the model's id. */
+  readonly source: Source;
+  readonly id: string;
+  readonly itemId: string;
+}
+
+/** The answer of the route that only compacts. */
+export function writeCompaction(
+  { source, id }: CompactionContext,
+  output: readonly TurnItem[],
+  usage: Json,
+): string {
+  const created = source.nowSeconds;
+  const items = output.map(parsed);
+  return JSON.stringify({ id, object: "response.compaction", created_at: created, output: items, usage });
+}
+
+/** A response whose output is the compaction alone. */
+export function compactedResponse(context: CompactionContext, item: TurnItem, usage: Json): JsonObject {
+  return { ...envelope(context, "completed"), usage, output: [parsed(item)] };
+}
+
+/** What a response says that it has used. */
+export function usageOf({ head }: EndedResponse): Json {
+  const { usage = null }: JsonObject = JSON.parse(Buffer.from(head).toString());
+  return usage;
+}
+
+function envelope({ source, id }: CompactionContext, status: "in_progress" | "completed"): JsonObject {
+  const { nowSeconds, body, model, kept } = source;
+  const clock = { wallMs: Date.now };
+  const head = responseHead(id, nowSeconds, {
+    status,
+    completedAtSeconds: status === "completed" ? completedAt({ source, clock, mint: () => "" }) : null,
+    incomplete: null,
+    error: null,
+    usage: null,
+    serviceTier: null,
+  });
+  return { ...head, output: [], ...requestEcho(body, model, kept) };
+}
+
+/** Writes the events of a response whose output is a compaction. */
+export class CompactionStream {
+  readonly #context: CompactionContext;
+  #sequence = 0;
+
+  constructor(context: CompactionContext) {
+    this.#context = context;
+  }
+
+  get sequenceNumber(): number {
+    return this.#sequence;
+  }
+
+  takeNumber(): number {
+    this.#sequence += 1;
+    return this.#sequence - 1;
+  }
+
+  begin(): string {
+    const { itemId } = this.#context;
+    const response = envelope(this.#context, "in_progress");
+    const item = { id: itemId, type: "compaction", encrypted_content: "" };
+    return (
+      this.#event("response.created", { response }) +
+      this.#event("response.in_progress", { response }) +
+      this.#event("response.output_item.added", { output_index: 0, item }) +
+      this.#event("response.compaction.compacting", { output_index: 0, item_id: itemId })
+    );
+  }
+
+  end(item: TurnItem, usage: Json): string {
+    const response = compactedResponse(this.#context, item, usage);
+    return (
+      this.#event("response.output_item.done", { output_index: 0, item: parsed(item) }) +
+      this.#event("response.completed", { response }) +
+      "data: [DONE]\n\n"
+    );
+  }
+
+  #event(type: string, fields: JsonObject): string {
+    const event = { type, sequence_number: this.takeNumber(), ...fields };
+    return `event: ${type}\ndata: ${JSON.stringify(event)}\n\n`;
+  }
+}

@@ -1,0 +1,206 @@
+import { GatewayError } from "../../base/errors.ts";
+import { nothingReported, type ReportedExtras } from "../../base/extra-usage.ts";
+import type { Json } from "../../base/json.ts";
+import type { ReportedUsage, Usage } from "../../base/usage.ts";
+import { FailedAnswer } from "../../dialects/errors/failure.ts";
+import {
+  CompactionStream,
+  compactedResponse,
+  compactionItem,
+  summaryOf,
+  usageOf,
+  writeCompaction,
+} from "../../dialects/openai-responses/client/compaction.ts";
+import { writeUsage } from "../../dialects/openai-responses/client/envelope-out.ts";
+import { endedResponse, type TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
+import { clientDialect } from "../../dialects/registry.ts";
+import type { ParsedEvent } from "../../dialects/sse/frame.ts";
+import type { WholeAnswer } from "../answer/read-answer.ts";
+import { bytesOf, type Piece, type StreamRelayer } from "../answer/stream-relayer.ts";
+import type { Compaction } from "./compacting.ts";
+
+/** The conversation's summary in an answer, sealed as an item. Throws if there is none. */
+function compactedBy(
+  { context, seal }: Compaction,
+  answer: Piece,
+): { readonly item: TurnItem; readonly usage: Json } {
+  const summarised = endedResponse(bytesOf(answer), null);
+  const summary = summarised === null ? "" : summaryOf(summarised);
+  if (summarised === null || summary === "") {
+    throw new GatewayError("upstream_error", "The provider has not summarised the conversation.");
+  }
+  return { item: compactionItem(context.itemId, seal(summary)), usage: usageOf(summarised) };
+}
+
+/** The answer that a client gets for a whole answer with a summary. */
+export function compactedWhole(compaction: Compaction, whole: WholeAnswer, asStream: boolean): WholeAnswer {
+  try {
+    const { item, usage } = compactedBy(compaction, whole.body);
+    const answer = (shown: Json): WholeAnswer => ({
+      body: written(compaction, item, shown, asStream),
+      usage: whole.usage,
+      given: [],
+      extras: whole.extras,
+      produced: () => whole.produced(),
+      showing: (charged) => answer(writeUsage(charged)),
+    });
+    return answer(usage);
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    // The provider is paid for what it has reported.
+    throw new FailedAnswer(error, whole.usage, whole.extras ?? nothingReported);
+  }
+}
+
+function written(
+  { form, kept, context }: Compaction,
+  item: TurnItem,
+  usage: Json,
+  asStream: boolean,
+): string {
+  if (form === "route") return writeCompaction(context, [...kept, item], usage);
+  if (!asStream) return JSON.stringify(compactedResponse(context, item, usage));
+  const stream = new CompactionStream(context);
+  return stream.begin() + stream.end(item, usage);
+}
+
+/**
+ * A stream whose answer is a summary. Nothing of it goes to the client before its end, but for the events that say that one is
+ * being made; what is charged is that of the summary's own stream.
+ */
+export class CompactionRelayer implements StreamRelayer {
+  readonly #compaction: Compaction;
+  readonly #summary: StreamRelayer;
+  readonly #stream: CompactionStream;
+  readonly #requestId: string;
+  #begun = false;
+  #isRead = false;
+  #made: ReturnType<typeof compactedBy> | null = null;
+  #failure: GatewayError | null = null;
+  #shown: Usage | null = null;
+
+  constructor(compaction: Compaction, summary: StreamRelayer, requestId: string) {
+    this.#compaction = compaction;
+    this.#summary = summary;
+    this.#stream = new CompactionStream(compaction.context);
+    this.#requestId = requestId;
+  }
+
+  push(chunk: Uint8Array): Piece {
+    this.#summary.push(chunk);
+    return this.#begin();
+  }
+
+  end(): Piece {
+    this.#summary.end();
+    return this.#begin();
+  }
+
+  resume(parsed: ParsedEvent): Piece {
+    this.#summary.resume(parsed);
+    return this.#begin();
+  }
+
+  #begin(): string {
+    if (this.#summary.ended && !this.#isRead) this.#read();
+    if (this.#begun || this.brokenBy !== null) return "";
+    this.#begun = true;
+    return this.#stream.begin();
+  }
+
+  #read(): void {
+    this.#isRead = true;
+    try {
+      this.#made = compactedBy(this.#compaction, this.#summary.terminal());
+    } catch (error) {
+      if (!(error instanceof GatewayError)) throw error;
+      this.#failure = new FailedAnswer(error, this.#summary.usage, this.#summary.extras ?? nothingReported);
+    }
+  }
+
+  terminal(): Piece {
+    if (this.#made === null) return "";
+    return this.#stream.end(
+      this.#made.item,
+      this.#shown === null ? this.#made.usage : writeUsage(this.#shown),
+    );
+  }
+
+  failure(error: GatewayError, charged: Usage | null): string {
+    const { context } = this.#compaction;
+    const { source, id } = context;
+    return clientDialect("responses").inBandError(error, this.#requestId, {
+      sequenceNumber: this.#stream.sequenceNumber,
+      responseId: id,
+      model: source.model,
+      createdAtSeconds: source.nowSeconds,
+      hasBegun: this.#begun,
+      usage: charged,
+    });
+  }
+
+  heartbeat(): string {
+    const number = this.#begun ? this.#stream.takeNumber() : 0;
+    return clientDialect("responses").heartbeat(this.#begun, number);
+  }
+
+  get brokenBy(): GatewayError | null {
+    return this.#failure ?? this.#summary.brokenBy;
+  }
+
+  get ended(): boolean {
+    return this.#made !== null;
+  }
+
+  isComplete(): boolean {
+    return this.#summary.isComplete();
+  }
+
+  showUsage(usage: Usage): void {
+    this.#shown = usage;
+  }
+
+  get isCollecting(): boolean {
+    return this.#summary.isCollecting;
+  }
+
+  get largeEvent(): string | Uint8Array | null {
+    return this.#summary.largeEvent;
+  }
+
+  get usage(): ReportedUsage | null {
+    return this.#summary.usage;
+  }
+
+  get partialUsage(): ReportedUsage | null {
+    return this.#summary.partialUsage;
+  }
+
+  get given(): readonly string[] {
+    return [];
+  }
+
+  get extras(): ReportedExtras | null {
+    return this.#summary.extras;
+  }
+
+  get started(): boolean {
+    return this.#summary.started;
+  }
+
+  takeProduced(): string {
+    return this.#summary.takeProduced();
+  }
+
+  get producedChars(): number {
+    return this.#summary.producedChars;
+  }
+
+  get sealedChars(): number {
+    return this.#summary.sealedChars;
+  }
+
+  hasEndedText(): boolean {
+    return this.#summary.hasEndedText();
+  }
+}

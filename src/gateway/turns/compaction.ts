@@ -1,0 +1,103 @@
+import { GatewayError, invalidRequest } from "../../base/errors.ts";
+import { newId } from "../../base/id.ts";
+import { isObject, type JsonObject } from "../../base/json.ts";
+import { inScope } from "../../catalog/catalog.ts";
+import {
+  compactionTrigger,
+  isCompaction,
+  sealIn,
+  summaryMessage,
+  summaryRequest,
+} from "../../dialects/openai-responses/client/compaction.ts";
+import type { TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
+import { clientDialect } from "../../dialects/registry.ts";
+import type { KeyRecord } from "../../store/store.ts";
+import { vendorOf } from "../../vendors/registry.ts";
+import type { Configured } from "../configured.ts";
+import type { Exchange } from "../exchange.ts";
+import type { ClientRequest } from "../request/request.ts";
+import type { Compaction } from "./compacting.ts";
+import { seal, unseal } from "./seal.ts";
+
+const sealVersion = 1;
+
+export function hasTrigger({ input }: JsonObject): boolean {
+  return Array.isArray(input) && input.some((item) => isObject(item) && item["type"] === compactionTrigger);
+}
+
+/** Without the trigger, which must be the last item; `offset` is the place of the first one that the client has sent. */
+export function withoutTrigger(items: readonly TurnItem[], offset: number): readonly TurnItem[] {
+  const place = items.findIndex(({ type }) => type === compactionTrigger);
+  if (place === items.length - 1) return items.slice(0, -1);
+  const index = place - offset;
+  throw invalidRequest("A `compaction_trigger` must be the last item of `input`.", `input[${index}]`);
+}
+
+/** The items with summaries in place of those that were sealed here; the same ones if there are none. */
+export function withSummaries(
+  items: readonly TurnItem[],
+  offset: number,
+  secret: Uint8Array,
+  keyId: string,
+): readonly TurnItem[] {
+  return items.map((item, place) => {
+    const sealed = sealIn(item);
+    if (sealed === null) return item;
+    const summary = unseal(Buffer.from(sealed, "base64url"), secret, keyId);
+    if (summary !== null) return summaryMessage(Buffer.from(summary).toString());
+    const message = "The compaction was not made for this key, or was changed. Send the conversation itself.";
+    throw new GatewayError("invalid_encrypted_content", message, { param: `input[${place - offset}]` });
+  });
+}
+
+/** Whether every provider that may be asked compacts conversations itself. */
+export function compactsItself({ catalog, settings }: Configured, key: KeyRecord, modelId: string): boolean {
+  const model = catalog.find(modelId);
+  if (model === undefined) return false;
+  const reached = catalog.deploymentsOf(model).filter((deployment) => inScope(key.scope, deployment));
+  return reached.every(({ provider, dialects }) => {
+    const kind = settings.providers.get(provider)?.kind;
+    return dialects.includes("responses") && kind !== undefined && vendorOf(kind).compactsResponses === true;
+  });
+}
+
+/** Notes in the exchange that its answer is a summary, and returns the request for one. */
+export function summarise(
+  exchange: Exchange,
+  key: KeyRecord,
+  { body, truncated, bytes, large, modelId, stream }: ClientRequest,
+  form: Compaction["form"],
+  items: readonly TurnItem[],
+  kept: readonly TurnItem[],
+  secret: Uint8Array,
+): Uint8Array {
+  const foreign = items.findIndex(isCompaction);
+  if (foreign !== -1) {
+    const message = `Item ${JSON.stringify(items[foreign]?.id)} is another provider's compaction, which this model's provider cannot read.`;
+    throw invalidRequest(message, `input[${foreign}]`);
+  }
+  const { settings, catalog } = exchange.configured;
+  const model = catalog.find(modelId);
+  const source = {
+    dialect: clientDialect("responses"),
+    body: large === null ? body : truncated,
+    model: model?.id ?? modelId,
+    nowSeconds: Math.floor(exchange.atMs / 1000),
+    estimatedInputTokens: 0,
+    kept: exchange.keeping === null ? undefined : { parentId: parentOf(truncated) },
+  };
+  exchange.compaction = {
+    form,
+    kept,
+    context: { source, id: newId("resp_"), itemId: newId("cmp_") },
+    seal: (summary) =>
+      Buffer.from(seal(Buffer.from(summary), secret, key.id, sealVersion)).toString("base64url"),
+  };
+  const { compactionMaxTokens } = settings.responses;
+  const maxOutputTokens = Math.min(compactionMaxTokens, model?.maxOutputTokens ?? compactionMaxTokens);
+  return summaryRequest(bytes, items, { maxOutputTokens, stream: form === "response" && stream });
+}
+
+export function parentOf({ previous_response_id: id }: JsonObject): string | null {
+  return typeof id === "string" && id !== "" ? id : null;
+}
