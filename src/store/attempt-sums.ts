@@ -43,7 +43,7 @@ export interface AttemptSums extends AttemptCount {
 export const noAttemptCounts: readonly AttemptCount[] = [];
 
 export interface ChargedAttempt {
-  readonly ending: Exclude<AttemptEnding, "uncharged">;
+  readonly ending: AttemptEnding;
   readonly isEstimated: boolean;
   /** What the provider has reported; null if nothing. */
   readonly told: Usage | null;
@@ -53,28 +53,27 @@ export interface ChargedAttempt {
 }
 
 export function chargedAttempt(served: Served, charge: ChargedAttempt): AttemptCount {
-  const { told, inputTokens, outputTokens } = charge;
+  const told = charge.told ?? noUsage;
   return {
-    ...served,
+    provider: served.provider,
+    credential: served.credential,
+    upstreamModel: served.upstreamModel,
     ending: charge.ending,
     attempts: 1,
     estimated: charge.isEstimated ? 1 : 0,
-    ...tokensOf(told),
-    countedInputTokens: Math.max(0, inputTokens - totalInput(told ?? noUsage)),
-    countedOutputTokens: Math.max(0, outputTokens - (told?.outputTokens ?? 0)),
+    inputTokens: told.inputTokens,
+    cachedInputTokens: told.cachedInputTokens,
+    cacheWriteTokens: told.cacheWriteTokens,
+    outputTokens: told.outputTokens,
+    countedInputTokens: Math.max(0, charge.inputTokens - totalInput(told)),
+    countedOutputTokens: Math.max(0, charge.outputTokens - told.outputTokens),
     costNano: charge.costNano,
   };
 }
 
 export function unchargedAttempt(served: Served, told: Usage | null): AttemptCount {
-  const tokens = tokensOf(told);
-  const nothing = { countedInputTokens: 0, countedOutputTokens: 0, costNano: 0 };
-  return { ...served, ending: "uncharged", attempts: 1, estimated: 0, ...tokens, ...nothing };
-}
-
-function tokensOf(told: Usage | null) {
-  const { inputTokens, cachedInputTokens, cacheWriteTokens, outputTokens } = told ?? noUsage;
-  return { inputTokens, cachedInputTokens, cacheWriteTokens, outputTokens };
+  const nothing = { isEstimated: false, told, inputTokens: 0, outputTokens: 0, costNano: 0 };
+  return chargedAttempt(served, { ending: "uncharged", ...nothing });
 }
 
 const noFigures: AttemptFigures = {
