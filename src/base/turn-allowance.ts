@@ -1,28 +1,37 @@
+import { TurnShare } from "./turn-share.ts";
+
 /** Counts what is done within one turn of the event loop, and says when it is enough for that turn. */
 export class TurnAllowance {
   readonly #perTurn: number;
-  #taken = 0;
+  readonly #share: TurnShare;
   readonly #waiting: (() => void)[] = [];
+  #allowed: number;
+  #taken = 0;
 
   constructor(perTurn: number) {
     this.#perTurn = perTurn;
+    this.#share = new TurnShare(perTurn);
+    this.#allowed = perTurn;
   }
 
   /** Whether one more fits into this turn. */
   take(): boolean {
-    if (this.#taken === this.#perTurn) return false;
+    if (this.#taken === this.#allowed) return false;
     if (this.#taken === 0) setImmediate(this.#renew);
     this.#taken += 1;
     return true;
   }
 
-  /** After `take` has said no: resolves in the turn in which it says yes, in the order of asking. */
+  /** After `take` has said no: resolves in a later turn, in the order of asking. */
   wait(): Promise<void> {
-    return new Promise((resolve) => this.#waiting.push(resolve));
+    const { promise, resolve } = Promise.withResolvers<void>();
+    if (this.#waiting.push(resolve) === 1) this.#share.begin();
+    return promise;
   }
 
   readonly #renew = () => {
     this.#taken = 0;
-    for (const resume of this.#waiting.splice(0, this.#perTurn)) resume();
+    this.#allowed = this.#waiting.length === 0 ? this.#perTurn : this.#share.take();
+    for (const resume of this.#waiting.splice(0, this.#allowed)) resume();
   };
 }

@@ -1,3 +1,5 @@
+import type { TurnShare } from "./turn-share.ts";
+
 /** With fewer items per turn, the extra turn costs about as much as batching saves. */
 const crowdItems = 2;
 /** Turns in the moving average, so that a single small one does not end batching. */
@@ -26,17 +28,17 @@ export function whenBatchesAreHandled(callback: () => void): void {
  */
 export class TurnBatch<Item> {
   readonly #handle: (item: Item) => void;
-  readonly #mostPerTurn: number;
+  readonly #share: TurnShare | null;
   #waiting: Item[] = [];
   /** Moving average of items per batched turn. */
   #itemsPerTurn = 0;
   #itemsUntilLook = itemsBetweenLooks;
   #addedCount = 0;
 
-  /** A larger batch than `mostPerTurn` is split, so that other work gets its turn in between. */
-  constructor(handle: (item: Item) => void, mostPerTurn = Number.POSITIVE_INFINITY) {
+  /** A batch of more than its share is split, so that other work gets its turn in between. */
+  constructor(handle: (item: Item) => void, share: TurnShare | null = null) {
     this.#handle = handle;
-    this.#mostPerTurn = mostPerTurn;
+    this.#share = share;
     batches.push(this);
   }
 
@@ -66,7 +68,9 @@ export class TurnBatch<Item> {
   /** Handled at the end of this turn, in order of arrival. */
   add(item: Item): void {
     this.#addedCount += 1;
-    if (this.#waiting.push(item) === 1) setImmediate(this.#endTurn);
+    if (this.#waiting.push(item) > 1) return;
+    this.#share?.begin();
+    setImmediate(this.#endTurn);
   }
 
   readonly #endTurn = (): void => {
@@ -84,9 +88,10 @@ export class TurnBatch<Item> {
 
   #take(): Item[] {
     const all = this.#waiting;
-    if (all.length > this.#mostPerTurn) {
+    const most = this.#share?.take() ?? all.length;
+    if (all.length > most) {
       setImmediate(this.#endTurn);
-      return all.splice(0, this.#mostPerTurn);
+      return all.splice(0, most);
     }
     this.#waiting = [];
     return all;

@@ -1,6 +1,7 @@
 import { assert } from "../base/assert.ts";
 import { traceContextOf } from "../base/trace-context.ts";
 import { TurnBatch } from "../base/turn-batch.ts";
+import { TurnShare } from "../base/turn-share.ts";
 import { mostInput } from "../catalog/estimate.ts";
 import { type ClientDialectName, clientDialect } from "../dialects/registry.ts";
 import type { RequestKind } from "../dialects/schema/validate.ts";
@@ -38,11 +39,11 @@ import {
   refuseUnusableTools,
 } from "./request/request.ts";
 
-/** A stream that has begun is served before requests that have not: only so many of them go their way in one turn. */
-const mostBegunPerTurn = 64;
+/** A stream that has begun is served before requests that have not: only so many of them go their way in a short turn. */
+const begunPerTurn = 64;
 
 /** Requests that come in one turn of the event loop go their way together. */
-const arrivals = new TurnBatch<() => void>((resume) => resume(), mostBegunPerTurn);
+const arrivals = new TurnBatch<() => void>((resume) => resume(), new TurnShare(begunPerTurn));
 
 /**
  * A generation request, from top to bottom. Every step may refuse it by throwing a GatewayError, and then no later step

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { nextTurn } from "../../src/base/next-turn.ts";
 import { TurnBatch } from "../../src/base/turn-batch.ts";
+import { TurnShare } from "../../src/base/turn-share.ts";
 
 /** A batch of numbers, and which of them it handled in which turn. */
 class Watched {
@@ -8,8 +9,8 @@ class Watched {
   readonly #batch: TurnBatch<number>;
   #next = 0;
 
-  constructor(mostPerTurn?: number) {
-    this.#batch = new TurnBatch<number>((item) => void this.turns.at(-1)?.push(item), mostPerTurn);
+  constructor(share?: TurnShare) {
+    this.#batch = new TurnBatch<number>((item) => void this.turns.at(-1)?.push(item), share);
   }
 
   /** Offers so many items in one turn, and returns how many of them were batched. */
@@ -68,8 +69,8 @@ describe("what arrives in one turn of the event loop", () => {
     expect(watched.turns.at(-1)).toHaveLength(1500);
   });
 
-  test("is split over several turns if there is more than is wanted in one", async () => {
-    const watched = new Watched(64);
+  test("is split over several turns if there is more than its share", async () => {
+    const watched = new Watched(new TurnShare(64, () => 0));
     await watched.manyTurns(63, 1);
     expect(await watched.turn(150)).toBe(150);
     const handled = () => watched.turns.slice(63).flat().length;
