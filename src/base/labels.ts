@@ -26,15 +26,14 @@ const tagPrefix = "tag:";
 /** Before the name of a value that reports count among the `other` ones. */
 export const uncounted = "+";
 
-/** Null if the caller says nothing. `isCounted` says whether reports tell the value apart. */
+/** `isCounted` says whether reports tell the value apart. */
 export function keptLabels(
   { user, session, tags }: CallerLabels,
   isCounted: (name: string, value: string) => boolean,
-): LabelColumn | null {
-  let kept: Record<string, string> | null = null;
+): LabelColumn {
+  const kept: Record<string, string> = {};
   const keep = (name: string, text: string) => {
     const value = keptText(text);
-    kept ??= {};
     kept[isCounted(name, value) ? name : uncounted + name] = value;
   };
   if (user !== null) keep("user", user);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { JsonObject } from "../../src/base/json.ts";
 import type { ClientDialectName } from "../../src/dialects/registry.ts";
-import type { Answer } from "../support/answers.ts";
+import { type Answer, json } from "../support/answers.ts";
 import type { SeenRequest } from "../support/provider.ts";
 import { paths, wholeAnswer } from "./wire-answers.ts";
 import { type Caller, World } from "./world.ts";
@@ -158,6 +158,35 @@ describe("ten turns are cached as well with three deployments as with one", () =
       expect(placesAsked().size).toBe(1);
       expect(alone).toBeGreaterThan(0.8);
     });
+  }
+});
+
+test("a conversation that is continued by the id of its last response stays where it began", async () => {
+  let answers = 0;
+  const content = [{ type: "output_text", text: "Yes.", annotations: [] }];
+  world.provider.script(() => {
+    answers += 1;
+    const head = {
+      id: `resp_${answers}`,
+      object: "response",
+      created_at: 1,
+      model: "up",
+      status: "completed",
+    };
+    const item = { type: "message", id: `msg_${answers}`, role: "assistant", status: "completed", content };
+    return json({ ...head, output: [item], usage: { input_tokens: 1, output_tokens: 1 } });
+  });
+  for (let conversation = 0; conversation < 5; conversation += 1) {
+    world.provider.requests.length = 0;
+    let previous: string | null = null;
+    for (let turn = 0; turn < 4; turn += 1) {
+      const input = turn === 0 ? `Who is ${conversation}?` : "And then?";
+      const body = { model: "several", instructions: "Be brief.", input, previous_response_id: previous };
+      const response = await world.ask(caller, { path: paths.responses, body });
+      previous = ((await response.json()) as { id: string }).id;
+    }
+    expect(world.provider.requests).toHaveLength(4);
+    expect(placesAsked().size).toBe(1);
   }
 });
 

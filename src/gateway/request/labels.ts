@@ -21,13 +21,12 @@ export function labelExchange(
   body: JsonObject,
 ): void {
   const { headers } = exchange.call.request;
-  exchange.session = sessionOf(headers, body);
-  const said = {
-    user: clientDialect(dialect).readUser(body),
-    session: exchange.session,
-    tags: tagsOf(headers),
-  };
-  exchange.callerLabels = keptLabels(said, (name, value) =>
+  const user = clientDialect(dialect).readUser(body);
+  const session = sessionOf(headers, body);
+  const tags = tagsOf(headers);
+  exchange.session = session;
+  if (user === null && session === null && tags === noTags) return;
+  exchange.callerLabels = keptLabels({ user, session, tags }, (name, value) =>
     labelValues.isCounted(keyId, name, value, exchange.atMs),
   );
 }
