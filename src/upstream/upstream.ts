@@ -32,6 +32,8 @@ export interface Plan {
   readonly keyId: string;
   readonly clientDialect: ClientDialectName;
   readonly stream: boolean;
+  /** Whole answers may be of any type, and are not looked into unless they are JSON. */
+  readonly takesAnyType?: boolean;
   /**
    * The request to send, which depends on the deployment's dialect and upstream name. May throw a GatewayError, e.g.
    * if it cannot be translated, which ends the exchange. A promise only for large bodies.

@@ -6,6 +6,11 @@ import type { Head, Receiver, Transfer } from "../wire/transfer.ts";
 import type { Credential, CredentialUse } from "./credentials/credential.ts";
 import type { ProviderSettings } from "./settings.ts";
 
+export interface FileBody {
+  readonly path: string;
+  readonly contentType: string;
+}
+
 /** A request in a provider's dialect. The vendor adds its target and the credential. */
 export interface Prepared {
   readonly dialect: ProviderDialectName;
@@ -17,6 +22,8 @@ export interface Prepared {
   readonly model: string;
   readonly stream: boolean;
   readonly body: Uint8Array | string;
+  /** A body that is on disk, sent in place of `body`. */
+  readonly file?: FileBody;
   readonly headers: ForwardedHeaders;
   /** Headers that differ with each request; absent if it belongs to no trace. */
   readonly trace?: ForwardedHeaders | null;

@@ -30,6 +30,18 @@ export function parseAnswer({ bytes }: { readonly bytes: Uint8Array }): JsonObje
   throw malformedAnswer("it is not an object");
 }
 
+/** How often a member has one of these names, whose values are texts without quotes. */
+export function countMembers(bytes: Uint8Array, names: readonly string[]): number {
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  for (const name of names) {
+    const mark = Buffer.from(`"${name}"`);
+    let count = 0;
+    for (let at = text.indexOf(mark); at !== -1; at = text.indexOf(mark, at + mark.length)) count += 1;
+    if (count > 0) return count;
+  }
+  return 0;
+}
+
 function withoutList(text: Buffer, name: string): JsonObject | null {
   const member = text.indexOf(`"${name}"`);
   const start = member === -1 ? -1 : text.indexOf(openBracket, member);

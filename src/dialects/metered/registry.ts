@@ -1,8 +1,11 @@
 import { completions, fimCompletions } from "./completions/index.ts";
 import { embeddings } from "./embeddings/index.ts";
+import { imageEdits, imageGenerations } from "./images/index.ts";
 import { moderations } from "./moderations/index.ts";
 import { rerank } from "./rerank/index.ts";
 import type { MeteredRoute } from "./route.ts";
+import { speech } from "./speech/index.ts";
+import { transcriptions, translations } from "./transcriptions/index.ts";
 
 /** All metered routes. Their names are those of the bodies that they are validated as. */
 const routes = {
@@ -11,6 +14,11 @@ const routes = {
   rerank,
   completions,
   fim_completions: fimCompletions,
+  image_generations: imageGenerations,
+  image_edits: imageEdits,
+  speech,
+  transcriptions,
+  translations,
 } as const satisfies Readonly<Record<string, MeteredRoute>>;
 
 export type MeteredRouteName = keyof typeof routes;

@@ -34,8 +34,16 @@ export interface MeteredRoute {
   readonly formats: Readonly<Record<string, MeteredFormat>>;
   /** How a stream of it is read; absent if it never streams. A stream that a client leaves is charged for what was produced. */
   readonly streams?: MeteredStreams;
+  /** Whether a request asks for a stream, if not by `stream`. */
+  isStreamed?(body: JsonObject): boolean;
+  /** Its provider finishes and bills what it has begun, so a client that leaves a stream does not end that either. */
+  readonly outlivesClient?: true;
+  /** Answers may be sound or plain text, too. */
+  readonly answersAnyType?: true;
+  /** Requests may be forms with files, whose fields are those of the schema. Absent if they are always JSON. */
+  readonly takesForms?: FormFields;
   /** Throws `invalid_request` for what the schema cannot express, or what cannot be charged. */
-  check?(body: JsonObject, priced: PricedNames): void;
+  check?(body: JsonObject, priced: PricedNames, files: readonly FormFile[]): void;
   /** Ids of tokens that have to become text, because one of the providers would take them for something else. */
   foreignTokens?(body: JsonObject, formats: readonly MeteredFormat[]): ForeignTokens | null;
   demand(request: RouteBody, model: MeteredModel): MeteredDemand;
@@ -47,9 +55,22 @@ export interface MeteredRoute {
   writeEnd?(usage: Usage): string;
 }
 
+/** Fields of a form that are no texts. */
+export interface FormFields {
+  readonly numbers: readonly string[];
+}
+
+/** A file of a form, as far as it is looked at. */
+export interface FormFile {
+  readonly field: string;
+  readonly bytes: number;
+  /** The first bytes of it. */
+  readonly start: Uint8Array;
+}
+
 export interface MeteredStreams {
   /** `hidesUsage`: the client has not asked for the usage that the gateway has asked for. */
-  createScanner(hidesUsage: boolean): StreamScanner;
+  createScanner(hidesUsage: boolean, asked: AskedForm): StreamScanner;
   /** Streams only report their usage where `stream_options` asks for it. */
   readonly takesUsageOption?: true;
 }
@@ -60,17 +81,21 @@ export interface MeteredModel {
   /** A cheap estimate of all texts of the request, in tokens. */
   readonly estimatedInput: number;
   readonly limits: PublishedLimits;
+  /** The most tokens of one image; null if that is not known. */
+  readonly imageTokensMax: number | null;
+  readonly files: readonly FormFile[];
 }
 
 /** A request's body, read as far as it is needed. */
 export interface RouteBody {
+  readonly bytes: Uint8Array;
   /** Without the rest of its long texts. */
   readonly truncated: JsonObject;
   /** The whole of it, parsed when it is asked for. */
   readonly body: JsonObject;
 }
 
-/** The names that a model's price has. */
+/** The names that a model's price has; those of images also by quality and size, and `images.*` for any. */
 export interface PricedNames {
   has(name: string): boolean;
 }
@@ -139,6 +164,8 @@ export interface MeteredAnswer {
   readonly bytes: Uint8Array;
   /** The tokens of input that some vendors report in a header; null without one. */
   readonly countedInput: number | null;
+  /** Null if the provider has not said it. */
+  readonly contentType: string | null;
 }
 
 /** What the form of the client's answer depends on. Plain data. */
@@ -147,6 +174,11 @@ export interface AskedForm {
   readonly model: string;
   /** The client's body; its long texts may be missing. */
   readonly body: JsonObject;
+  readonly files: readonly FormFile[];
+  /** What the hold was made for. */
+  readonly held: { readonly input: number; readonly output: number };
+  /** The names of prices that it is charged by. */
+  readonly priced: readonly string[];
 }
 
 /** An answer for the client, and what was used. */

@@ -28,11 +28,14 @@ export class LeftStream {
   readonly #opened: Opened;
   readonly #relayer: StreamRelayer;
   readonly #actions: LeftStreamActions;
+  readonly #runsToEnd: boolean;
   readonly #sinceMs = performance.now();
   #timer: ReturnType<typeof setTimeout> | null = null;
   #isOver = false;
 
-  constructor(opened: Opened, relayer: StreamRelayer, actions: LeftStreamActions) {
+  /** `runsToEnd`: the provider bills all of it anyway, so it is read to its end. */
+  constructor(opened: Opened, relayer: StreamRelayer, actions: LeftStreamActions, runsToEnd = false) {
+    this.#runsToEnd = runsToEnd;
     this.#opened = opened;
     this.#relayer = relayer;
     this.#actions = actions;
@@ -41,6 +44,7 @@ export class LeftStream {
   /** Leaves the provider now, or as soon as nothing that counts has come for too long. */
   begin(): void {
     const relayer = this.#relayer;
+    if (this.#runsToEnd) return;
     if (!hasCharge(relayer) || isUsageKnown(relayer)) this.leave();
     else this.#leaveAfter(relayer.hasEndedText() ? restMs : silenceMs);
   }
@@ -62,7 +66,7 @@ export class LeftStream {
       if (chunk.length > 0) await this.#actions.push(chunk);
       if (relayer.ended || relayer.brokenBy !== null || isUsageKnown(relayer)) return;
       const next = this.#opened.read();
-      if (next instanceof Promise) this.#decideToWait();
+      if (next instanceof Promise && !this.#runsToEnd) this.#decideToWait();
       chunk = next instanceof Promise ? await next : next;
     }
     if (!this.#isOver) relayer.end();

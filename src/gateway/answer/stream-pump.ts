@@ -288,13 +288,14 @@ export class StreamPump implements Guarded, Interruptible {
       return;
     }
     this.#state = "left";
-    this.#left = new LeftStream(this.#opened, this.#relayer, {
-      push: async (chunk) => {
+    const actions = {
+      push: async (chunk: Uint8Array) => {
         this.#relayer.push(chunk);
         await this.#relayLarge();
       },
       settle: () => void this.#endLeft(),
-    });
+    };
+    this.#left = new LeftStream(this.#opened, this.#relayer, actions, this.#exchange.outlivesClient);
     this.#client.giveUpWaiting();
     // The exchange is under way until it is charged, and a crash meanwhile costs the same.
     if (hasCharge(this.#relayer)) this.#bill.journal();

@@ -40,7 +40,7 @@ async function deliver(asking: MeteredAsking, answered: Answered): Promise<Respo
   const evidence = evidenceOf(asking, found, () => [asking.request.body]);
   const estimated = await asking.bill.estimated(evidence);
   const body = found.bodyWith(estimated ?? found.usage ?? noUsage);
-  await settle(asking, evidence, body);
+  await settle(asking, evidence, body, contentHeaders(asking, answered));
   if (body.length >= largeBodyBytes) await largeTurns.turn();
   // It is charged, and kept for a retry with the same idempotency key.
   if (exchange.hasClientLeft && exchange.outlivesClient) throw clientLeft();
@@ -102,25 +102,33 @@ function evidenceOf(
 }
 
 /** Resolves when the charge is durable. A client that has left is charged without a usage record. */
-async function settle(asking: MeteredAsking, evidence: Evidence, body: MeteredBody): Promise<void> {
+async function settle(
+  asking: MeteredAsking,
+  evidence: Evidence,
+  body: MeteredBody,
+  headers: Readonly<Record<string, string>>,
+): Promise<void> {
   const { gateway, exchange, bill } = asking;
   exchange.sawFirstByte();
   const recorder = exchange.claim === null ? null : gateway.claims.record(exchange.claim);
   exchange.recorder = recorder;
   recorder?.append(typeof body === "string" ? Buffer.from(body) : body);
-  const stored = recorder?.finish({ status: 200, headers: jsonHeaders }) ?? null;
+  const stored = recorder?.finish({ status: 200, headers }) ?? null;
   const isCancelled = exchange.hasClientLeft && exchange.outlivesClient;
   await bill.settle(isCancelled ? "cancelled" : "completed", evidence, 200, stored);
 }
 
-function respond(
-  { gateway, exchange, key, request }: MeteredAsking,
-  answered: Answered,
-  body: MeteredBody,
-): Response {
+/** Sound and plain text are of the type that the provider says. */
+function contentHeaders({ route }: MeteredAsking, { answers }: Answered): Readonly<Record<string, string>> {
+  const type = route.answersAnyType === true ? (answers[0]?.contentType ?? null) : null;
+  return type === null ? jsonHeaders : { "content-type": type };
+}
+
+function respond(asking: MeteredAsking, answered: Answered, body: MeteredBody): Response {
+  const { gateway, exchange, key, request } = asking;
   const headers = commonHeaders(exchange);
   addMissingHeaders(headers, answered.opened.headers);
-  addHeaders(headers, jsonHeaders);
+  addHeaders(headers, contentHeaders(asking, answered));
   addCostHeaders(headers, gateway, exchange, key);
   const response = new Response(body, { headers });
   if (typeof body !== "string") releaseBytes(body);

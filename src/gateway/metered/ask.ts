@@ -92,7 +92,7 @@ async function readAnswer(opened: Opened): Promise<MeteredAnswer> {
   const { whole } = opened;
   const bytes = whole.bytes >= largeBodyBytes ? await joinShared(whole) : opened.bytes();
   opened.finished("completed");
-  return { bytes, countedInput: countedInput(opened) };
+  return { bytes, countedInput: countedInput(opened), contentType: opened.head?.get("content-type") ?? null };
 }
 
 /** Bedrock's. */

@@ -1,6 +1,6 @@
 import type { InputEstimate } from "../../catalog/estimate.ts";
 import type { MeteredRouteName } from "../../dialects/metered/registry.ts";
-import type { MeteredDemand } from "../../dialects/metered/route.ts";
+import type { AskedForm, MeteredDemand } from "../../dialects/metered/route.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import type { Bill } from "../charge/bill.ts";
 import type { Gateway } from "../gateway.ts";
@@ -16,4 +16,6 @@ export interface MeteredAsking extends MeteredCallParts {
   readonly mostInputs: number;
   readonly demand: MeteredDemand;
   readonly estimatedInput: InputEstimate;
+  /** What the answer's form and its figures depend on. */
+  readonly asked: AskedForm;
 }

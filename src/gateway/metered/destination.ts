@@ -2,7 +2,7 @@ import { invalidRequest } from "../../base/errors.ts";
 import { inScope } from "../../catalog/catalog.ts";
 import { pricedNames } from "../../catalog/priced-names.ts";
 import type { DeploymentSettings, ModelSettings } from "../../config/settings.ts";
-import type { FormatTarget, MeteredFormat, MeteredRoute, PricedNames } from "../../dialects/metered/route.ts";
+import type { FormatTarget, MeteredFormat, MeteredRoute } from "../../dialects/metered/route.ts";
 import { vendorOf } from "../../vendors/registry.ts";
 import type { ProviderSettings } from "../../vendors/settings.ts";
 import type { Configured } from "../configured.ts";
@@ -59,20 +59,23 @@ export function formatsToward({
  * The names of the prices that the route is charged by. Throws where a deployment has a price and none of its names is one that the
  * route can count: the request would be free by mistake.
  */
-export function pricesToward({ route, configured, model, scope }: MeteredDestination): PricedNames {
+export function pricesToward({ route, configured, model, scope }: MeteredDestination): ReadonlySet<string> {
   const found = new Set<string>();
   for (const { price } of reached(configured, model, scope)) {
     if (price === null) continue;
     const names = pricedNames(price);
     const counted = route.prices.filter((name) => names.has(name));
     if (counted.length === 0 && route.prices.length > 0) throw unpriced(route, model, names);
-    for (const name of counted) found.add(name);
+    for (const name of names) if (counted.includes(name.split(".", 1)[0] ?? name)) found.add(name);
   }
   return found;
 }
 
 function unpriced({ prices, use }: MeteredRoute, { id }: ModelSettings, names: ReadonlySet<string>): Error {
-  const has = [...names].map((name) => `\`price.${name}\``).join(", ");
+  const has = [...names]
+    .filter((name) => !name.includes("."))
+    .map((name) => `\`price.${name}\``)
+    .join(", ");
   const needs = prices.map((name) => `\`price.${name}\``).join(", ");
   return invalidRequest(
     `${id} has no price for ${use}: it has ${has}, and can be charged by ${needs}. Ask the operator for one.`,

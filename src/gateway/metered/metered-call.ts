@@ -13,6 +13,7 @@ import { askingForUsage, withoutUsageOption } from "../attempt/prepare.ts";
 import type { Exchange } from "../exchange.ts";
 import type { ClientRequest } from "../request/request.ts";
 import { type ChosenFormat, formatFor } from "./destination.ts";
+import type { SpooledForm } from "./form/spooled-form.ts";
 
 /** A body of more bytes takes too long to be written anew. */
 const mostWrittenBytes = 8 * 1024 * 1024;
@@ -25,6 +26,8 @@ export interface MeteredCallParts {
   readonly scope: string;
   readonly credential: string | null;
   readonly request: ClientRequest;
+  /** The request's form; null if it is JSON. */
+  readonly form: SpooledForm | null;
 }
 
 /** One call to a provider for a metered request: the whole of it, or a part. */
@@ -37,6 +40,7 @@ export class MeteredCall implements GenerationPlan {
   /** Its errors have OpenAI's form. */
   readonly clientDialect = "chat";
   readonly stream: boolean;
+  readonly takesAnyType: boolean;
   readonly deadlineMs: number;
   readonly requestId: string;
   /** How the last attempt was made. */
@@ -59,6 +63,7 @@ export class MeteredCall implements GenerationPlan {
     this.credential = parts.credential;
     this.keyId = parts.keyId;
     this.stream = parts.exchange.stream;
+    this.takesAnyType = parts.route.answersAnyType === true;
     this.deadlineMs = parts.exchange.deadlineMs;
     this.requestId = parts.exchange.id;
   }
@@ -83,7 +88,17 @@ export class MeteredCall implements GenerationPlan {
     return this.#parts.exchange.keepable(message);
   }
 
-  prepare(deployment: Deployment): Prepared {
+  prepare(deployment: Deployment): Prepared | Promise<Prepared> {
+    const { form } = this.#parts;
+    return form === null ? this.#prepared(deployment) : this.#preparedForm(deployment, form);
+  }
+
+  async #preparedForm(deployment: Deployment, form: SpooledForm): Promise<Prepared> {
+    const prepared = this.#prepared(deployment);
+    return { ...prepared, body: "", file: await form.bodyFor(deployment.upstreamModel) };
+  }
+
+  #prepared(deployment: Deployment): Prepared {
     const { route, exchange } = this.#parts;
     assert(
       this.#pinned === null || this.#pinned.price === deployment.price,

@@ -16,10 +16,9 @@ export interface FoundAnswer extends Omit<ReadMetered, "written"> {
 
 /** Answers that have to be parsed and written anew are so on another thread if they are large. */
 export async function readAnswers(
-  { gateway, name, route, model, request }: MeteredAsking,
+  { gateway, name, route, asked }: MeteredAsking,
   { answers, chosen }: Answered,
 ): Promise<FoundAnswer> {
-  const asked = { model: model.id, body: request.truncated };
   const [answer] = answers;
   assert(answer !== undefined, "a provider has answered");
   const passed = answers.length === 1 ? (chosen.format.pass?.(answer, asked) ?? null) : null;

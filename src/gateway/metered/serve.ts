@@ -3,7 +3,7 @@ import { noCalls } from "../../base/extra-usage.ts";
 import { traceContextOf } from "../../base/trace-context.ts";
 import type { ModelSettings } from "../../config/settings.ts";
 import { type MeteredRouteName, meteredRoute } from "../../dialects/metered/registry.ts";
-import type { MeteredDemand, MeteredFormat, MeteredRoute } from "../../dialects/metered/route.ts";
+import type { FormFields, MeteredDemand, MeteredFormat, MeteredRoute } from "../../dialects/metered/route.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import { admit, refuseLeaving } from "../admission/admit.ts";
 import { askedExtras } from "../charge/asked-extras.ts";
@@ -25,6 +25,8 @@ import {
 } from "../request/request.ts";
 import { answerMetered } from "./answer.ts";
 import { formatsToward, pricesToward } from "./destination.ts";
+import { boundaryOf } from "./form/form-parser.ts";
+import { bodyOfForm, readForm } from "./form/read-form.ts";
 import { streamMetered } from "./stream.ts";
 
 /**
@@ -40,10 +42,16 @@ export async function serveMetered(
   const { call, configured } = exchange;
   exchange.trace = traceContextOf(call.request.headers, configured.settings.tracing !== null);
   const key = await admit(gateway, exchange);
-  const sent = await readRequest(gateway, exchange, key, name);
+  const boundary =
+    route.takesForms === undefined ? null : boundaryOf(call.request.headers.get("content-type"));
+  await using form = boundary === null ? null : await readForm(call.request, boundary);
+  const sent =
+    form === null
+      ? await readRequest(gateway, exchange, key, name)
+      : rewritten(exchange, bodyOfForm(form, route.takesForms ?? noFields), name);
   call.keepWaiting();
-  exchange.stream = route.streams !== undefined && sent.stream;
-  exchange.outlivesClient = route.streams === undefined;
+  exchange.stream = route.streams !== undefined && (route.isStreamed?.(sent.truncated) ?? sent.stream);
+  exchange.outlivesClient = route.streams === undefined || route.outlivesClient === true;
   const idempotencyKey = idempotencyKeyOf(call);
   labelExchange(gateway, exchange, key, "chat", sent.truncated);
   if (!exchange.stream && !exchange.outlivesClient) refuseLeaving(gateway, key);
@@ -61,34 +69,42 @@ export async function serveMetered(
     ...chosen.map(({ format, target }) => format.mostInputs?.(target) ?? Number.POSITIVE_INFINITY),
   );
   const priced = pricesToward(destination);
-  route.check?.(sent.truncated, priced);
+  const files = form?.files ?? [];
+  route.check?.(sent.truncated, priced, files);
   const request = await withoutForeignTokens(gateway, exchange, name, sent, formats);
   const estimatedInput = request.estimateInput();
-  const demand = route.demand(request, { priced, limits: model, estimatedInput: estimatedInput.tokens });
+  const { imageTokensMax } = model;
+  const estimated = { estimatedInput: estimatedInput.tokens, limits: model, imageTokensMax };
+  const demand = route.demand(request, { priced, files, ...estimated });
   refuseUncounted(key, model, route, demand);
   exchange.askedExtras = askedFor(demand, askedExtras(request, { ...continuing, scope }));
 
-  const claimed = await claimIdempotency(gateway, exchange, key, idempotencyKey, sent);
+  const claimed = await claimIdempotency(gateway, exchange, key, idempotencyKey, form ?? sent);
   if (claimed.kind === "replay") return replay(exchange, claimed.response);
   exchange.claim = claimed.claim;
   await gateway.ongoing.enter(exchange, key.id);
 
   const countInput = () => gateway.tokens.text(route.texts?.(request.body) ?? []);
+  const held = { input: demand.input, output: demand.output };
   const wanted = {
     key,
     model,
-    atMost: { input: demand.input, output: demand.output },
+    atMost: held,
     storedInput: 0,
     requestBytes: request.bytes,
     canBeCounted: demand.canBeCounted,
     countInput,
   };
-  const parts = { route, exchange, model, keyId: key.id, scope, credential, request };
-  const asking = { gateway, key, name, mostInputs, demand, estimatedInput, ...parts };
-  return charged(gateway, exchange, wanted, (bill) =>
+  const asked = { model: model.id, body: request.truncated, files, held, priced: [...priced] };
+  const parts = { route, exchange, model, keyId: key.id, scope, credential, request, form };
+  const asking = { gateway, key, name, mostInputs, demand, estimatedInput, asked, ...parts };
+  // Awaited, because the form is needed until the provider has it.
+  return await charged(gateway, exchange, wanted, (bill) =>
     exchange.stream ? streamMetered({ bill, ...asking }) : answerMetered({ bill, ...asking }),
   );
 }
+
+const noFields: FormFields = { numbers: [] };
 
 /** Routes that need no name are served by the first model of the key that serves them. */
 function modelFor(

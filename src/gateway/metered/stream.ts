@@ -22,7 +22,7 @@ export async function streamMetered(asking: MeteredAsking): Promise<Response> {
     requestId: exchange.id,
     model: model.id,
     atSeconds: Math.floor(exchange.atMs / 1000),
-    scanner: streams.createScanner(call.hidesUsage),
+    scanner: streams.createScanner(call.hidesUsage, asking.asked),
   });
   const generation = { request, estimatedInput };
   const attempt = { translation: null };

@@ -31,7 +31,6 @@ export class UpstreamCall implements Opened, Receiver, DeadlineOwner {
   attempts = 1;
   credential: string | null = null;
   answeredAfterMs = 0;
-  /** The provider's; null before its head has come. */
   status: number | null = null;
   streaming = false;
   outlivesClient = false;
@@ -95,7 +94,8 @@ export class UpstreamCall implements Opened, Receiver, DeadlineOwner {
       return;
     }
     const kind = inspectHead(head);
-    if (typeof kind === "object" || (kind === "other" && !this.#plan.stream)) {
+    const { stream, takesAnyType } = this.#plan;
+    if (typeof kind === "object" || (kind === "other" && !stream && takesAnyType !== true)) {
       this.#fail(unusable(typeof kind === "object" ? kind.problem : unknownType));
       return;
     }
@@ -103,7 +103,7 @@ export class UpstreamCall implements Opened, Receiver, DeadlineOwner {
     if (kind === "stream") this.#beginStream();
     else {
       this.#isNamedJson = kind === "json";
-      this.#state = this.#plan.stream ? "unnamed" : "whole";
+      this.#state = stream ? "unnamed" : "whole";
       if (this.#isNamedJson) this.#deadlines.expectOnlyEnd();
     }
   }
@@ -286,6 +286,7 @@ export class UpstreamCall implements Opened, Receiver, DeadlineOwner {
   }
 
   #inspectWhole(): void {
+    if (this.#plan.takesAnyType === true && !this.#isNamedJson) return;
     const found = inspectBody(this.#queue);
     if (found !== "fine") this.#fail(failureWithin(found, this.#spoken));
   }

@@ -130,15 +130,20 @@ export class HttpProvider implements Provider {
   }
 
   #send(prepared: Prepared, credential: CredentialUse | null, receiver: Receiver, caller: string): Transfer {
-    if (this.#client === null) return this.#sendByProxy(prepared, credential, receiver);
+    if (this.#client === null || prepared.file !== undefined) {
+      return this.#sendByFetch(prepared, credential, receiver);
+    }
     // A signature does not cover the trace.
     const head = this.#head(prepared, credential) + linesOf(prepared.trace ?? {});
     return this.#client.send(head, prepared.body, receiver, caller);
   }
 
-  #sendByProxy(prepared: Prepared, credential: CredentialUse | null, receiver: Receiver): Transfer {
-    const { body, trace } = prepared;
-    const headers = { ...this.headers(prepared, credential), ...trace };
+  /** Through a proxy, or from a file, which it reads as the server takes it. */
+  #sendByFetch(prepared: Prepared, credential: CredentialUse | null, receiver: Receiver): Transfer {
+    const { file, trace } = prepared;
+    const type = file === undefined ? {} : { "content-type": file.contentType };
+    const headers = { ...this.headers(prepared, credential), ...trace, ...type };
+    const body = file === undefined ? prepared.body : Bun.file(file.path);
     const init = { method: "POST", headers, body, ...fetchOptions };
     return new FetchTransfer((signal) => fetch(this.url(prepared), { ...init, signal }), receiver);
   }

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../../src/base/json.ts";
-import { type Answer, json } from "../../support/answers.ts";
+import { type Answer, json, text } from "../../support/answers.ts";
 
 /** One request of a metered route, and all that its money follows from. */
 export interface MeteredCase {
@@ -77,6 +77,36 @@ export const meteredCases: Readonly<Record<string, MeteredCase>> = {
     units: null,
     price: "{ input = 1.0, output = 2.0 }",
     isCancelled: true,
+  },
+  images: {
+    path: "/v1/images/generations",
+    body: { prompt: "a lock on a canal", n: 2 },
+    answer: json({ created: 1, data: [{ b64_json: "AAAA" }, { b64_json: "BBBB" }] }),
+    cost: 0.08,
+    hold: 0.08,
+    tokens: null,
+    units: "images=2",
+    price: "{ images = 0.04 }",
+  },
+  speech: {
+    path: "/v1/audio/speech",
+    body: { input: "hello", voice: "alloy" },
+    answer: text("mp3", "audio/mpeg"),
+    cost: 0.000075,
+    hold: 0.000075,
+    tokens: null,
+    units: "characters=5",
+    price: "{ characters = 15.0 }",
+  },
+  transcriptions: {
+    path: "/v1/audio/transcriptions",
+    body: { input_audio: { data: "AAAA", format: "mp3" } },
+    answer: json({ text: "hello", usage: { type: "duration", seconds: 3 } }),
+    cost: 0.0003,
+    hold: 0.0000029,
+    tokens: null,
+    units: "minutes=0.05",
+    price: "{ audio_minutes = 0.006 }",
   },
   moderations: {
     path: "/v1/moderations",

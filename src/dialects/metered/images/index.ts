@@ -1,0 +1,149 @@
+import type { JsonObject } from "../../../base/json.ts";
+import { noUsage, type ReportedUsage } from "../../../base/usage.ts";
+import { malformedAnswer } from "../../errors/failure.ts";
+import { objectOf } from "../../json/json-fields.ts";
+import { countMembers, readOutline } from "../../json/outline.ts";
+import { inclusiveUsage, isTokenCount } from "../../usage/usage-figures.ts";
+import { DoneScanner } from "../done-scanner.ts";
+import type {
+  AskedForm,
+  MeteredAnswer,
+  MeteredDemand,
+  MeteredFormat,
+  MeteredModel,
+  MeteredRoute,
+  ReadMetered,
+  RouteBody,
+} from "../route.ts";
+import {
+  checkImages,
+  countOf,
+  imageEditRequest,
+  imageRequest,
+  imageResponse,
+  imageUnit,
+  partialsOf,
+} from "./request.ts";
+
+/** Of an image at its highest quality and size, where the model does not say. */
+const usualImageTokens = 6240;
+/** https://platform.openai.com/docs/guides/image-generation#streaming */
+const partialImageTokens = 100;
+/** Of an image that is sent, at most. */
+const sentImageTokens = 4800;
+
+function demand(
+  { truncated }: RouteBody,
+  { priced, estimatedInput, imageTokensMax, files }: MeteredModel,
+): MeteredDemand {
+  const count = countOf(truncated);
+  const perImage = (imageTokensMax ?? usualImageTokens) + partialsOf(truncated) * partialImageTokens;
+  const isInTokens = !priced.has("images") && !priced.has("requests");
+  const certain = { requests: 1 };
+  return {
+    input: isInTokens ? estimatedInput + files.length * sentImageTokens : 0,
+    output: isInTokens ? count * perImage : 0,
+    isInTokens,
+    canBeCounted: false,
+    most: {
+      units: priced.has("images") ? { ...certain, [imageUnit(truncated, priced)]: count } : certain,
+      imageInputTokens: 1,
+      imageOutputTokens: 1,
+    },
+    certain,
+  };
+}
+
+function formatAt(method: string): MeteredFormat {
+  return { dialect: "chat", method: () => method, pass: passImages };
+}
+
+/** The images themselves are not parsed: they take megabytes. */
+function passImages({ bytes }: MeteredAnswer, asked: AskedForm): ReadMetered {
+  const { data, usage } = readOutline(bytes, "data");
+  if (!Array.isArray(data)) throw malformedAnswer("it has no images");
+  const images = data.length > 0 ? data.length : countMembers(bytes, ["b64_json", "url"]);
+  return { written: null, ...figuresOf(objectOf(usage), images, asked) };
+}
+
+/** Without figures, an image that is charged in tokens costs what it was held for. */
+function figuresOf(
+  usage: JsonObject | null,
+  images: number,
+  { body, held, priced }: AskedForm,
+): Pick<ReadMetered, "usage" | "extras"> {
+  const isPriced = { has: (name: string) => priced.includes(name) };
+  const units = isPriced.has("images") ? { units: { [imageUnit(body, isPriced)]: images } } : {};
+  const reported = usage === null ? null : readImageUsage(usage);
+  if (reported !== null || isPriced.has("images")) {
+    return { usage: reported ?? noUsage, extras: { ...units, ...imageTokensOf(usage ?? {}) } };
+  }
+  const most = { ...noUsage, inputTokens: held.input, outputTokens: held.output };
+  return {
+    usage: { ...most, isInputDoubtful: true, isOutputDoubtful: true },
+    extras: { imageOutputTokens: held.output },
+  };
+}
+
+function readImageUsage({ input_tokens: input, output_tokens: output }: JsonObject): ReportedUsage | null {
+  return inclusiveUsage(input, output, undefined, undefined, undefined);
+}
+
+/** All output is images, unless the provider tells its parts. */
+function imageTokensOf(usage: JsonObject) {
+  const sent = objectOf(usage["input_tokens_details"])?.["image_tokens"];
+  const made = objectOf(usage["output_tokens_details"])?.["image_tokens"] ?? usage["output_tokens"];
+  return {
+    ...(isTokenCount(sent) ? { imageInputTokens: sent } : {}),
+    ...(isTokenCount(made) ? { imageOutputTokens: made } : {}),
+  };
+}
+
+const ofBoth = {
+  switchedBy: "images",
+  use: "images",
+  tracedAs: "image_generation",
+  prices: ["images", "input", "image_input", "image_output", "output", "requests"],
+  check: checkImages,
+  demand,
+  outlivesClient: true,
+  streams: {
+    createScanner: (_: boolean, asked: AskedForm) =>
+      new DoneScanner(["image_generation.completed", "image_edit.completed"], (event) =>
+        figuresOf(objectOf(event["usage"]), 1, asked),
+      ),
+  },
+} as const;
+
+/** Images from a text. https://platform.openai.com/docs/api-reference/images */
+export const imageGenerations: MeteredRoute = {
+  ...ofBoth,
+  paths: ["/v1/images/generations"],
+  operation: {
+    operationId: "createImage",
+    summary: "Create images",
+    request: "ImageRequest",
+    response: "ImageResponse",
+    events: "`image_generation.partial_image` and `image_generation.completed`.",
+    schemas: { ImageRequest: imageRequest, ImageResponse: imageResponse },
+  },
+  requestSchema: imageRequest,
+  formats: { openai: formatAt("images/generations") },
+};
+
+/** Images from images and a text: a form, or JSON with addresses. */
+export const imageEdits: MeteredRoute = {
+  ...ofBoth,
+  paths: ["/v1/images/edits"],
+  operation: {
+    operationId: "editImage",
+    summary: "Edit images",
+    request: "ImageEditRequest",
+    response: "ImageResponse",
+    events: "`image_edit.partial_image` and `image_edit.completed`.",
+    schemas: { ImageEditRequest: imageEditRequest, ImageResponse: imageResponse },
+  },
+  requestSchema: imageEditRequest,
+  takesForms: { numbers: ["n", "partial_images"] },
+  formats: { openai: formatAt("images/edits") },
+};

@@ -1,0 +1,58 @@
+import { Type } from "@sinclair/typebox";
+import { invalidRequest } from "../../../base/errors.ts";
+import type { JsonObject } from "../../../base/json.ts";
+import { objectOf } from "../../json/json-fields.ts";
+import { anyObject, modelName, optional, streamFlag } from "../../schema/fields.ts";
+import type { PricedNames } from "../route.ts";
+
+const fields = {
+  model: modelName,
+  prompt: Type.String(),
+  n: optional(Type.Integer({ minimum: 1, maximum: 10 })),
+  size: optional(Type.String()),
+  quality: optional(Type.String()),
+  stream: optional(streamFlag),
+  partial_images: optional(Type.Integer({ minimum: 0, maximum: 3 })),
+};
+
+export const imageRequest = Type.Object(fields);
+
+/** As JSON with the images' addresses; as a form with the images themselves. */
+export const imageEditRequest = Type.Object({ ...fields, images: optional(Type.Array(anyObject)) });
+
+export const imageResponse = Type.Object({
+  created: Type.Integer(),
+  data: Type.Array(anyObject),
+  usage: Type.Optional(anyObject),
+});
+
+export function countOf({ n }: JsonObject): number {
+  return typeof n === "number" ? n : 1;
+}
+
+/** Each costs output beside the image itself. */
+export function partialsOf({ partial_images: partials }: JsonObject): number {
+  return typeof partials === "number" ? partials : 0;
+}
+
+/** The unit that an image of this quality and size is charged as: its own, or that of all others. */
+export function imageUnit({ quality, size }: JsonObject, priced: PricedNames): string {
+  const variant = `images.${String(quality ?? "auto")}/${String(size ?? "auto")}`;
+  return priced.has(variant) ? variant : "images";
+}
+
+/** Throws for a drawing by a second model, and for a quality and size without a price. */
+export function checkImages(body: JsonObject, priced: PricedNames): void {
+  if (objectOf(body["svg"])?.["model"] != null) {
+    throw invalidRequest(
+      "`svg.model` runs another model, which has no price here; leave it out.",
+      "svg.model",
+    );
+  }
+  if (!priced.has("images") || priced.has("images.*") || imageUnit(body, priced) !== "images") return;
+  const { quality = "auto", size = "auto" } = body;
+  throw invalidRequest(
+    `An image of this quality and size has no price here (\`price.images."${quality}/${size}"\`); ask for another, or ask the operator for one.`,
+    "size",
+  );
+}

@@ -1,0 +1,90 @@
+import { Type } from "@sinclair/typebox";
+import { invalidRequest } from "../../../base/errors.ts";
+import type { JsonObject } from "../../../base/json.ts";
+import { noUsage } from "../../../base/usage.ts";
+import { objectOf } from "../../json/json-fields.ts";
+import { anyObject, modelName, optional, stringOrObject } from "../../schema/fields.ts";
+import { inclusiveUsage } from "../../usage/usage-figures.ts";
+import { DoneScanner } from "../done-scanner.ts";
+import type { MeteredRoute, PricedNames } from "../route.ts";
+
+const speechRequest = Type.Object({
+  model: modelName,
+  input: Type.String(),
+  voice: stringOrObject,
+  response_format: optional(Type.String()),
+  speed: optional(Type.Number()),
+  instructions: optional(Type.String()),
+  stream_format: optional(Type.Union([Type.Literal("audio"), Type.Literal("sse")])),
+});
+
+/** Speech has this many tokens for a character at most. */
+const tokensPerCharacter = 4;
+
+function isInTokens(priced: PricedNames): boolean {
+  return !priced.has("characters") && !priced.has("requests");
+}
+
+/** Speech for a text: sound, or events that end with its usage. https://platform.openai.com/docs/api-reference/audio/createSpeech */
+export const speech: MeteredRoute = {
+  paths: ["/v1/audio/speech"],
+  operation: {
+    operationId: "createSpeech",
+    summary: "Speak a text",
+    request: "SpeechRequest",
+    response: "Speech",
+    events: "`speech.audio.delta`, and `speech.audio.done` with the usage.",
+    schemas: { SpeechRequest: speechRequest, Speech: anyObject },
+  },
+  switchedBy: "audio",
+  use: "speech",
+  tracedAs: "speech",
+  requestSchema: speechRequest,
+  prices: ["characters", "audio_output", "requests"],
+  outlivesClient: true,
+  answersAnyType: true,
+  check({ stream_format: format }, priced) {
+    if (!isInTokens(priced) || format === "sse") return;
+    throw invalidRequest(
+      'Sound reports no usage, and this model has no `price.characters`; send `stream_format: "sse"`, whose last event does.',
+      "stream_format",
+    );
+  },
+  isStreamed: ({ stream_format: format }) => format === "sse",
+  streams: {
+    createScanner: () =>
+      new DoneScanner(["speech.audio.done"], (event) => {
+        const usage = objectOf(event["usage"]) ?? {};
+        const { input_tokens: input, output_tokens: output } = usage;
+        return {
+          usage: inclusiveUsage(input, output, undefined, undefined, undefined),
+          extras: typeof output === "number" ? { audioOutputTokens: output } : {},
+        };
+      }),
+  },
+  formats: {
+    openai: {
+      dialect: "chat",
+      method: () => "audio/speech",
+      pass: () => ({ written: null, usage: noUsage, extras: {} }),
+    },
+  },
+  demand(request, { priced, estimatedInput }) {
+    const characters = countCharacters(request.body);
+    const certain = { requests: 1, characters };
+    const counted = isInTokens(priced);
+    return {
+      input: counted ? estimatedInput : 0,
+      output: counted ? characters * tokensPerCharacter : 0,
+      isInTokens: counted,
+      canBeCounted: false,
+      most: { units: certain, audioOutputTokens: 1 },
+      certain,
+    };
+  },
+};
+
+/** Code points. */
+function countCharacters({ input }: JsonObject): number {
+  return typeof input === "string" ? [...input].length : 0;
+}

@@ -1,0 +1,198 @@
+import { Type } from "@sinclair/typebox";
+import { invalidRequest } from "../../../base/errors.ts";
+import type { Json, JsonObject } from "../../../base/json.ts";
+import { noUsage } from "../../../base/usage.ts";
+import { objectOf } from "../../json/json-fields.ts";
+import { parseAnswer } from "../../json/outline.ts";
+import { anyObject, modelName, optional, streamFlag } from "../../schema/fields.ts";
+import { inclusiveUsage, isTokenCount } from "../../usage/usage-figures.ts";
+import { DoneScanner } from "../done-scanner.ts";
+import type {
+  AskedForm,
+  FormFile,
+  MeteredAnswer,
+  MeteredDemand,
+  MeteredFormat,
+  MeteredModel,
+  MeteredRoute,
+  PricedNames,
+  ReadMetered,
+  RouteBody,
+} from "../route.ts";
+import { wavSeconds } from "./wav.ts";
+
+/** A form with a `file`; some clients send JSON with `input_audio` instead. */
+const transcriptionRequest = Type.Object({
+  model: modelName,
+  response_format: optional(Type.String()),
+  language: optional(Type.String()),
+  prompt: optional(Type.String()),
+  stream: optional(streamFlag),
+  input_audio: optional(anyObject),
+});
+
+const transcriptionResponse = Type.Object({ text: Type.String() });
+
+/** No sound has fewer bytes for a second, and none of OpenAI's files more bytes. */
+const leastBytesPerSecond = 2000;
+const mostBytes = 25 * 1024 * 1024;
+/** Where nobody says how long a file is. */
+const usualBytesPerSecond = 16_000;
+/** https://platform.openai.com/docs/pricing: an hour of audio has a few ten thousand tokens. */
+const tokensPerSecond = 32;
+/** A fast speaker's. */
+const writtenPerSecond = 8;
+
+/** Formats that say nothing of their usage. */
+const silent: ReadonlySet<Json | undefined> = new Set(["text", "srt", "vtt"]);
+
+function isByMinute(priced: PricedNames): boolean {
+  return priced.has("audio_minutes");
+}
+
+function isInTokens(priced: PricedNames): boolean {
+  return !isByMinute(priced) && !priced.has("requests");
+}
+
+/** The length of the sound: exactly for WAV, else at most or about. */
+function secondsOf(files: readonly FormFile[], bytesPerSecond: number): number {
+  return files.reduce((sum, { start, bytes }) => {
+    return sum + (wavSeconds(start, bytes) ?? Math.min(bytes, mostBytes) / bytesPerSecond);
+  }, 0);
+}
+
+function isWav(files: readonly FormFile[]): boolean {
+  return files.length > 0 && files.every(({ start, bytes }) => wavSeconds(start, bytes) !== null);
+}
+
+/** JSON has the sound as base64. */
+function soundsOf({ input_audio: audio }: JsonObject, files: readonly FormFile[], bodyBytes: number) {
+  if (files.length > 0 || audio == null) return files;
+  return [{ field: "input_audio", bytes: Math.ceil(bodyBytes * 0.75), start: new Uint8Array() }];
+}
+
+function check(body: JsonObject, priced: PricedNames, files: readonly FormFile[]): void {
+  if (files.length === 0 && body["input_audio"] == null) {
+    throw invalidRequest("`file` is missing; send the sound as a file of a form.", "file");
+  }
+  const { response_format: format } = body;
+  if (!silent.has(format) || body["stream"] === true || priced.has("requests")) return;
+  if (isByMinute(priced) && isWav(files)) return;
+  const name = isByMinute(priced) ? "audio_minutes" : "audio_input";
+  throw invalidRequest(
+    `An answer as ${format} does not say what it has used, and this model is charged for that (\`price.${name}\`). Ask for json or verbose_json.`,
+    "response_format",
+  );
+}
+
+/** What the provider reports: seconds or tokens; the length of the whole in `duration` of verbose_json. */
+function figuresIn(answer: JsonObject, { priced, files }: AskedForm): Pick<ReadMetered, "usage" | "extras"> {
+  const usage = objectOf(answer["usage"]) ?? {};
+  const seconds = numberIn(usage["seconds"]) ?? numberIn(answer["duration"]);
+  if (priced.includes("audio_minutes")) return minutesOf(seconds, files);
+  const { input_tokens: input, output_tokens: output } = usage;
+  const audio = objectOf(usage["input_token_details"])?.["audio_tokens"];
+  return {
+    usage: inclusiveUsage(input, output, undefined, undefined, undefined),
+    extras: isTokenCount(audio) ? { audioInputTokens: audio } : {},
+  };
+}
+
+/** A length that the provider does not tell is the file's own, and an estimate unless it is a WAV. */
+function minutesOf(
+  reported: number | null,
+  files: readonly FormFile[],
+): Pick<ReadMetered, "usage" | "extras"> {
+  const seconds = reported ?? secondsOf(files, usualBytesPerSecond);
+  const isExact = reported !== null || isWav(files);
+  return {
+    usage: isExact ? noUsage : { ...noUsage, isInputDoubtful: true },
+    extras: { units: { audio_minutes: seconds / 60 } },
+  };
+}
+
+/** Some servers write numbers as text. */
+function numberIn(value: Json | undefined): number | null {
+  const number = typeof value === "string" && value !== "" ? Number(value) : value;
+  return typeof number === "number" && Number.isFinite(number) && number >= 0 ? number : null;
+}
+
+function passTranscript(answer: MeteredAnswer, asked: AskedForm): ReadMetered {
+  if (answer.contentType?.includes("json") !== true) {
+    const { priced, files } = asked;
+    const found = priced.includes("audio_minutes") ? minutesOf(null, files) : { usage: null, extras: {} };
+    return { written: null, ...found, produced: Buffer.from(answer.bytes).toString() };
+  }
+  const body = parseAnswer(answer);
+  const { text } = body;
+  return {
+    written: null,
+    ...figuresIn(body, asked),
+    ...(typeof text === "string" ? { produced: text } : {}),
+  };
+}
+
+function formatAt(method: string): MeteredFormat {
+  return { dialect: "chat", method: () => method, pass: passTranscript };
+}
+
+const ofBoth = {
+  switchedBy: "audio",
+  use: "transcriptions",
+  tracedAs: "transcription",
+  requestSchema: transcriptionRequest,
+  prices: ["audio_minutes", "audio_input", "input", "output", "requests"],
+  takesForms: { numbers: [] },
+  answersAnyType: true,
+  outlivesClient: true,
+  check,
+  streams: {
+    createScanner: (_: boolean, asked: AskedForm) =>
+      new DoneScanner(["transcript.text.done"], (event) => figuresIn(event, asked)),
+  },
+} as const satisfies Partial<MeteredRoute>;
+
+function demandOf(request: RouteBody, { priced, files }: MeteredModel): MeteredDemand {
+  const sounds = soundsOf(request.truncated, files, request.bytes.length);
+  const seconds = secondsOf(sounds, leastBytesPerSecond);
+  const isTokens = isInTokens(priced);
+  return {
+    input: isTokens ? Math.ceil(seconds * tokensPerSecond) : 0,
+    output: isTokens ? Math.ceil(seconds * writtenPerSecond) : 0,
+    isInTokens: isTokens,
+    canBeCounted: false,
+    most: { units: { requests: 1, audio_minutes: seconds / 60 }, audioInputTokens: 1 },
+    certain: { requests: 1 },
+  };
+}
+
+/** The text of speech. https://platform.openai.com/docs/api-reference/audio/createTranscription */
+export const transcriptions: MeteredRoute = {
+  ...ofBoth,
+  paths: ["/v1/audio/transcriptions"],
+  operation: {
+    operationId: "createTranscription",
+    summary: "Write down what is said",
+    request: "TranscriptionRequest",
+    response: "TranscriptionResponse",
+    events: "`transcript.text.delta`, and `transcript.text.done` with the usage.",
+    schemas: { TranscriptionRequest: transcriptionRequest, TranscriptionResponse: transcriptionResponse },
+  },
+  formats: { openai: formatAt("audio/transcriptions") },
+  demand: demandOf,
+};
+
+/** The same in English. */
+export const translations: MeteredRoute = {
+  ...ofBoth,
+  paths: ["/v1/audio/translations"],
+  operation: {
+    operationId: "createTranslation",
+    summary: "Write down in English what is said",
+    request: "TranscriptionRequest",
+    response: "TranscriptionResponse",
+    schemas: { TranscriptionRequest: transcriptionRequest, TranscriptionResponse: transcriptionResponse },
+  },
+  formats: { openai: formatAt("audio/translations") },
+  demand: demandOf,
+};

@@ -1,0 +1,134 @@
+import { invalidRequest } from "../../../base/errors.ts";
+
+/** A part of a form, before its content. */
+export interface PartHead {
+  readonly name: string;
+  /** Null for a plain field. */
+  readonly fileName: string | null;
+  readonly contentType: string | null;
+}
+
+/** Takes the parts of a form as they come. */
+export interface PartTaker {
+  begin(head: PartHead): Promise<void>;
+  take(bytes: Uint8Array): Promise<void>;
+  end(): Promise<void>;
+}
+
+const lineEnd = Buffer.from("\r\n");
+const headEnd = Buffer.from("\r\n\r\n");
+const closing = Buffer.from("--");
+/** No part has a longer head. */
+const mostHeadBytes = 16 * 1024;
+
+/**
+ * Reads a form of the type `multipart/form-data` piece by piece, and keeps no more of it than a boundary is long. Throws
+ * `invalid_request` for what is none.
+ */
+export class FormParser {
+  readonly #delimiter: Buffer;
+  readonly #taker: PartTaker;
+  #state: "before" | "boundary" | "head" | "content" | "done" = "before";
+  // So that the first boundary is found like any other, at the beginning of a line.
+  #rest: Buffer = lineEnd;
+
+  constructor(boundary: string, taker: PartTaker) {
+    this.#delimiter = Buffer.from(`\r\n--${boundary}`);
+    this.#taker = taker;
+  }
+
+  async push(chunk: Uint8Array): Promise<void> {
+    this.#rest = Buffer.concat([this.#rest, chunk]);
+    while (await this.#advance());
+  }
+
+  end(): void {
+    if (this.#state !== "done") throw invalidRequest("The form ends before its last boundary.");
+  }
+
+  /** False if more bytes are needed. */
+  async #advance(): Promise<boolean> {
+    switch (this.#state) {
+      case "before":
+      case "content":
+        return this.#readContent();
+      case "boundary":
+        return this.#readBoundary();
+      case "head":
+        return this.#readHead();
+      case "done":
+        return false;
+    }
+  }
+
+  async #readContent(): Promise<boolean> {
+    const rest = this.#rest;
+    const end = rest.indexOf(this.#delimiter);
+    const isPart = this.#state === "content";
+    // A delimiter may have begun.
+    const sure = end === -1 ? Math.max(0, rest.length - this.#delimiter.length + 1) : end;
+    if (isPart && sure > 0) await this.#taker.take(rest.subarray(0, sure));
+    this.#rest = rest.subarray(end === -1 ? sure : end + this.#delimiter.length);
+    if (end === -1) return false;
+    if (isPart) await this.#taker.end();
+    this.#state = "boundary";
+    return true;
+  }
+
+  #readBoundary(): boolean {
+    const rest = this.#rest;
+    if (rest.length < closing.length) return false;
+    if (rest.subarray(0, closing.length).equals(closing)) {
+      this.#state = "done";
+      return false;
+    }
+    const end = rest.indexOf(lineEnd);
+    if (end === -1) return this.#more();
+    this.#rest = rest.subarray(end + lineEnd.length);
+    this.#state = "head";
+    return true;
+  }
+
+  async #readHead(): Promise<boolean> {
+    const end = this.#rest.indexOf(headEnd);
+    if (end === -1) return this.#more();
+    const head = readPartHead(this.#rest.toString("utf8", 0, end));
+    // The line end stays, because an empty content is followed by the delimiter at once.
+    this.#rest = this.#rest.subarray(end + headEnd.length);
+    this.#state = "content";
+    await this.#taker.begin(head);
+    return true;
+  }
+
+  #more(): false {
+    if (this.#rest.length > mostHeadBytes) throw invalidRequest("A part of the form has too long a head.");
+    return false;
+  }
+}
+
+function readPartHead(text: string): PartHead {
+  const headers = new Map<string, string>();
+  for (const line of text.split("\r\n")) {
+    const colon = line.indexOf(":");
+    if (colon > 0) headers.set(line.slice(0, colon).trim().toLowerCase(), line.slice(colon + 1).trim());
+  }
+  const disposition = headers.get("content-disposition") ?? "";
+  const name = parameterIn(disposition, "name");
+  if (name === null) throw invalidRequest("A part of the form has no name.");
+  return {
+    name,
+    fileName: parameterIn(disposition, "filename"),
+    contentType: headers.get("content-type") ?? null,
+  };
+}
+
+function parameterIn(disposition: string, name: string): string | null {
+  const found = new RegExp(`;\\s*${name}=(?:"((?:[^"\\\\]|\\\\.)*)"|([^;\\s]+))`, "i").exec(disposition);
+  return found === null ? null : (found[1] ?? found[2] ?? "");
+}
+
+/** The boundary of a form; null if the body is none. */
+export function boundaryOf(contentType: string | null): string | null {
+  if (contentType === null || !/^multipart\/form-data\b/i.test(contentType)) return null;
+  return /;\s*boundary=(?:"([^"]+)"|([^;\s]+))/i.exec(contentType)?.slice(1).find(Boolean) ?? null;
+}

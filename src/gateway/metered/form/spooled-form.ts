@@ -1,0 +1,144 @@
+import { type FileHandle, open, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { invalidRequest } from "../../../base/errors.ts";
+import { newId } from "../../../base/id.ts";
+import type { Json } from "../../../base/json.ts";
+import type { FormFile } from "../../../dialects/metered/route.ts";
+import type { FileBody } from "../../../vendors/provider.ts";
+import type { PartHead, PartTaker } from "./form-parser.ts";
+
+const mostFields = 128;
+const mostFieldBytes = 1024 * 1024;
+const mostFiles = 32;
+/** As much as a header has that tells how long a sound is. */
+const mostStartBytes = 4096;
+
+interface OpenFile {
+  readonly head: PartHead;
+  readonly hash: Bun.CryptoHasher;
+  readonly start: Uint8Array[];
+  bytes: number;
+}
+
+/**
+ * A form that was read from a client: its fields in memory, its files on disk, laid out as the form that providers are sent. The
+ * model is its last part, so that each deployment gets its own name for it.
+ */
+export class SpooledForm implements PartTaker, AsyncDisposable {
+  readonly fields: Record<string, Json> = {};
+  readonly files: FormFile[] = [];
+  readonly #path: string;
+  readonly #boundary = newId("sluice-");
+  readonly #handle: FileHandle;
+  /** Digests of all parts but the boundary: the same parts are the same request. */
+  readonly #digests: string[] = [];
+  #length = 0;
+  #fieldBytes = 0;
+  #field: { readonly name: string; readonly pieces: Uint8Array[] } | null = null;
+  #file: OpenFile | null = null;
+
+  private constructor(path: string, handle: FileHandle) {
+    this.#path = path;
+    this.#handle = handle;
+  }
+
+  static async create(): Promise<SpooledForm> {
+    const path = join(tmpdir(), newId("sluice-form-"));
+    return new SpooledForm(path, await open(path, "wx+", 0o600));
+  }
+
+  async begin(head: PartHead): Promise<void> {
+    if (head.fileName === null) {
+      this.#field = { name: head.name, pieces: [] };
+      return;
+    }
+    if (this.files.length >= mostFiles) throw invalidRequest(`A form has ${mostFiles} files at most.`);
+    this.#file = { head, hash: new Bun.CryptoHasher("sha256"), start: [], bytes: 0 };
+    const type = head.contentType ?? "application/octet-stream";
+    await this.#write(
+      this.#headOf(head.name, `; filename="${quoted(head.fileName)}"`, `content-type: ${type}\r\n`),
+    );
+  }
+
+  async take(bytes: Uint8Array): Promise<void> {
+    const file = this.#file;
+    if (file === null) {
+      this.#fieldBytes += bytes.length;
+      if (this.#fieldBytes > mostFieldBytes) throw invalidRequest("The form's fields are too long.");
+      this.#field?.pieces.push(bytes.slice());
+      return;
+    }
+    const missing = mostStartBytes - Math.min(file.bytes, mostStartBytes);
+    if (missing > 0) file.start.push(bytes.slice(0, missing));
+    file.bytes += bytes.length;
+    file.hash.update(bytes);
+    await this.#write(bytes);
+  }
+
+  async end(): Promise<void> {
+    if (this.#file !== null) return this.#endFile(this.#file);
+    const { name, pieces } = this.#field ?? { name: "", pieces: [] };
+    this.#addField(name, Buffer.concat(pieces).toString());
+    this.#field = null;
+  }
+
+  async #endFile({ head, hash, start, bytes }: OpenFile): Promise<void> {
+    this.#file = null;
+    await this.#write("\r\n");
+    this.files.push({ field: head.name, bytes, start: Buffer.concat(start) });
+    this.#digests.push(`${head.name} ${head.fileName} ${hash.digest("hex")}`);
+  }
+
+  /** Repeated fields, such as `include[]`, are lists. */
+  #addField(name: string, value: string): void {
+    const before = this.fields[name];
+    if (before === undefined) this.fields[name] = value;
+    else this.fields[name] = Array.isArray(before) ? [...before, value] : [before, value];
+    this.#digests.push(`${name} ${value}`);
+    if (this.#digests.length > mostFields) throw invalidRequest(`A form has ${mostFields} parts at most.`);
+  }
+
+  /** Of all parts, for a repeated request. */
+  get bodyHash(): string {
+    return Bun.SHA256.hash(JSON.stringify(this.#digests), "hex");
+  }
+
+  /** Writes the fields behind the files. */
+  async finish(): Promise<void> {
+    for (const [name, value] of Object.entries(this.fields)) {
+      if (name === "model") continue;
+      for (const each of Array.isArray(value) ? value : [value]) {
+        await this.#write(`${this.#headOf(name, "", "")}${String(each)}\r\n`);
+      }
+    }
+  }
+
+  /** The form for a provider, with its name for the model. */
+  async bodyFor(model: string): Promise<FileBody> {
+    const end = Buffer.from(`${this.#headOf("model", "", "")}${model}\r\n--${this.#boundary}--\r\n`);
+    await this.#handle.truncate(this.#length);
+    await this.#handle.write(end, 0, end.length, this.#length);
+    return { path: this.#path, contentType: `multipart/form-data; boundary=${this.#boundary}` };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#handle.close();
+    await rm(this.#path, { force: true });
+  }
+
+  #headOf(name: string, more: string, type: string): string {
+    return `--${this.#boundary}\r\ncontent-disposition: form-data; name="${quoted(name)}"${more}\r\n${type}\r\n`;
+  }
+
+  async #write(piece: Uint8Array | string): Promise<void> {
+    const bytes = typeof piece === "string" ? Buffer.from(piece) : piece;
+    await this.#handle.write(bytes, 0, bytes.length, this.#length);
+    this.#length += bytes.length;
+  }
+}
+
+/** Browsers write a quote as `%22`, and line ends likewise. */
+function quoted(name: string): string {
+  return name.replaceAll('"', "%22").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
+}

@@ -1,0 +1,280 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import type { JsonObject } from "../../../src/base/json.ts";
+import { json, openAiError, sse, text } from "../../support/answers.ts";
+import { type Caller, World } from "../world.ts";
+
+const model = (id: string, use: string, price: string) => `
+[[models]]
+id = "${id}"
+serves = ["${use}"]
+price = ${price}
+deployments = [
+  { provider = "openai", upstream_model = "audio-upstream", priority = 1 },
+  { provider = "local", upstream_model = "other-upstream", priority = 2 },
+]
+`;
+
+const tail = `
+${model("say", "speech", "{ characters = 15.0 }")}
+${model("say-tokens", "speech", "{ input = 1.0, audio_output = 12.0 }")}
+${model("say-minutes", "speech", "{ speech_minutes = 0.015 }")}
+${model("hear", "transcriptions", "{ audio_minutes = 0.006 }")}
+${model("hear-tokens", "transcriptions", "{ input = 1.0, audio_input = 6.0, output = 10.0 }")}
+`;
+
+let world: World;
+let caller: Caller;
+beforeAll(async () => {
+  world = await World.start({ tail });
+  caller = await world.creditCaller(100);
+});
+afterEach(() => world.provider.reset());
+afterAll(() => world[Symbol.asyncDispose]());
+
+const event = (value: JsonObject) => `data: ${JSON.stringify(value)}\n\n`;
+
+describe("speech", () => {
+  const path = "/v1/audio/speech";
+  const say = (body: JsonObject, by = caller, headers = {}) =>
+    world.ask(by, { path, body: { input: "né 😀", voice: "alloy", ...body }, headers });
+  const sound = () => text("\u0001\u0002mp3", "audio/mpeg");
+
+  test("is charged by the character, and passes as the sound it is", async () => {
+    world.provider.script(sound());
+    const response = await say({ model: "say" });
+    expect(response.headers.get("content-type")).toBe("audio/mpeg");
+    expect(await response.text()).toBe("\u0001\u0002mp3");
+    expect(response.headers.get("x-sluice-cost")).toBe("0.00006");
+    expect(response.headers.get("x-sluice-units")).toBe("characters=4");
+    expect(await world.heldFor({ path, body: { model: "say", input: "né 😀", voice: "a" } })).toBeCloseTo(
+      0.00006,
+      9,
+    );
+  });
+
+  test("is the same sound when it is repeated", async () => {
+    world.provider.script(sound());
+    const headers = { "idempotency-key": "say" };
+    await (await say({ model: "say" }, caller, headers)).text();
+    const again = await say({ model: "say" }, caller, headers);
+    expect(again.headers.get("content-type")).toBe("audio/mpeg");
+    expect(again.headers.get("idempotent-replayed")).toBe("true");
+  });
+
+  test("by the token is refused where nothing reports tokens, and charged where events do", async () => {
+    const refused = await say({ model: "say-tokens" });
+    expect(refused.status).toBe(400);
+    expect(((await refused.json()) as { error: { message: string } }).error.message).toContain(
+      "price.characters",
+    );
+    const key = await world.creditCaller(1);
+    const stream =
+      event({ type: "speech.audio.delta", audio: "AAAA" }) +
+      event({ type: "speech.audio.done", usage: { input_tokens: 4, output_tokens: 10, total_tokens: 14 } });
+    world.provider.script(sse(stream));
+    const response = await say({ model: "say-tokens", stream_format: "sse" }, key);
+    expect(await response.text()).toBe(stream);
+    expect(await world.chargesOf(key)).toEqual([
+      { amount: -124_000, basis: "measured", outcome: "completed" },
+    ]);
+  });
+
+  test("by the minute is refused: nobody says how long it is", async () => {
+    const response = await say({ model: "say-minutes" });
+    expect(response.status).toBe(400);
+    expect(((await response.json()) as { error: { message: string } }).error.message).toContain(
+      "price.speech_minutes",
+    );
+    expect(world.provider.requests).toHaveLength(0);
+  });
+});
+
+/** So many seconds of silence, in 8,000 bytes each. */
+function wav(seconds: number): Uint8Array {
+  const data = Buffer.alloc(seconds * 8000);
+  const head = Buffer.alloc(44);
+  head.write("RIFF", 0);
+  head.writeUInt32LE(36 + data.length, 4);
+  head.write("WAVEfmt ", 8);
+  head.writeUInt32LE(16, 16);
+  head.writeUInt16LE(1, 20);
+  head.writeUInt16LE(1, 22);
+  head.writeUInt32LE(8000, 24);
+  head.writeUInt32LE(8000, 28);
+  head.writeUInt16LE(1, 32);
+  head.writeUInt16LE(8, 34);
+  head.write("data", 36);
+  head.writeUInt32LE(data.length, 40);
+  return Buffer.concat([head, data]);
+}
+
+interface Heard {
+  readonly fields?: Readonly<Record<string, string>>;
+  readonly file?: Uint8Array;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly by?: Caller;
+  readonly path?: string;
+}
+
+function hear({
+  fields = {},
+  file = wav(10),
+  headers = {},
+  by = caller,
+  path = "/v1/audio/transcriptions",
+}: Heard) {
+  const form = new FormData();
+  form.set("file", new File([new Uint8Array(file)], "talk.wav", { type: "audio/wav" }));
+  for (const [name, value] of Object.entries({ model: "hear", ...fields })) form.set(name, value);
+  return fetch(`${world.running.url}${by.key.mode === "credit" ? "" : "/token"}${path}`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${by.secret}`, ...headers },
+    body: form,
+  });
+}
+
+async function sentForm(place: number) {
+  const seen = world.provider.requests.at(place);
+  return await new Response(seen?.bytes, {
+    headers: { "content-type": seen?.headers["content-type"] ?? "" },
+  }).formData();
+}
+
+describe("transcriptions", () => {
+  test("are charged by the provider's seconds, to the nano-credit", async () => {
+    world.provider.script(json({ text: "hello", usage: { type: "duration", seconds: 10 } }));
+    const response = await hear({});
+    expect(await response.json()).toMatchObject({ text: "hello" });
+    // A sixth of 0.006, which no decimal fraction of a minute gives exactly.
+    expect(response.headers.get("x-sluice-cost")).toBe("0.001");
+    expect(response.headers.get("x-sluice-units")).toBe("minutes=0.166667");
+    world.provider.script(json({ text: "hello", duration: "81.0" }));
+    const verbose = await hear({ fields: { response_format: "verbose_json" } });
+    expect(verbose.headers.get("x-sluice-cost")).toBe("0.0081");
+    expect(verbose.headers.get("x-sluice-units")).toBe("minutes=1.35");
+  });
+
+  test("pass the file as it is, under the provider's name for the model, wherever that stood in the form", async () => {
+    world.provider.script(json({ text: "hello", usage: { type: "duration", seconds: 10 } }));
+    await hear({ fields: { language: "de", "include[]": "logprobs" } });
+    const sent = await sentForm(-1);
+    expect(sent.get("model")).toBe("audio-upstream");
+    expect(sent.get("language")).toBe("de");
+    expect(sent.get("include[]")).toBe("logprobs");
+    const file = sent.get("file") as File;
+    expect(file.name).toBe("talk.wav");
+    expect(Buffer.from(await file.arrayBuffer()).equals(wav(10))).toBe(true);
+  });
+
+  test("fail over with the whole form", async () => {
+    world.provider.script([
+      openAiError(500, "down"),
+      json({ text: "hi", usage: { type: "duration", seconds: 6 } }),
+    ]);
+    const response = await hear({});
+    expect(response.headers.get("x-sluice-cost")).toBe("0.0006");
+    expect((await sentForm(-1)).get("model")).toBe("other-upstream");
+    expect((await sentForm(-1)).get("file")).toBeInstanceOf(File);
+  });
+
+  test("are held for what a WAV plays, and for the lowest rate of other files", async () => {
+    const poor = await world.creditCaller(0.000999);
+    expect((await hear({ by: poor })).status).toBe(402);
+    world.provider.script(json({ text: "hello", usage: { type: "duration", seconds: 10 } }));
+    expect((await hear({ by: await world.creditCaller(0.001) })).status).toBe(200);
+    const mp3 = new Uint8Array(120_000);
+    expect((await hear({ by: await world.creditCaller(0.0059), file: mp3 })).status).toBe(402);
+    expect((await hear({ by: await world.creditCaller(0.006), file: mp3 })).status).toBe(200);
+  });
+
+  test("without figures are refused by name, unless the file tells its length", async () => {
+    const mp3 = new Uint8Array(1000);
+    for (const [fields, file, name] of [
+      [{ response_format: "srt" }, mp3, "price.audio_minutes"],
+      [{ response_format: "vtt", model: "hear-tokens" }, wav(1), "price.audio_input"],
+    ] as const) {
+      const response = await hear({ fields, file });
+      expect(response.status).toBe(400);
+      const { error } = (await response.json()) as { error: { message: string; param: string } };
+      expect(error.param).toBe("response_format");
+      expect(error.message).toContain(name);
+    }
+    expect(world.provider.requests).toHaveLength(0);
+    world.provider.script(text("1\n00:00 hello", "text/plain"));
+    const response = await hear({ fields: { response_format: "srt" }, file: wav(10) });
+    expect(response.headers.get("x-sluice-cost")).toBe("0.001");
+    expect(response.headers.get("content-type")).toBe("text/plain");
+    expect(await response.text()).toBe("1\n00:00 hello");
+  });
+
+  test("by the token are charged sound and text each at its rate", async () => {
+    const usage = {
+      type: "tokens",
+      input_tokens: 14,
+      input_token_details: { audio_tokens: 10, text_tokens: 4 },
+      output_tokens: 5,
+    };
+    world.provider.script(json({ text: "hello", usage }));
+    const response = await hear({ fields: { model: "hear-tokens" } });
+    // 4 × 1 + 10 × 6 + 5 × 10, in millionths.
+    expect(response.headers.get("x-sluice-cost")).toBe("0.000114");
+    const budget = await hear({ fields: { model: "hear-tokens" }, by: await world.tokenCaller(10_000) });
+    expect(budget.headers.get("x-sluice-cost")).toBe("19");
+    expect((await hear({ by: await world.tokenCaller(10_000) })).status).toBe(400);
+  });
+
+  test("are streamed as they come", async () => {
+    const key = await world.creditCaller(1);
+    const usage = { type: "tokens", input_tokens: 10, output_tokens: 5 };
+    const stream =
+      event({ type: "transcript.text.delta", delta: "hel" }) +
+      event({ type: "transcript.text.done", text: "hello", usage });
+    world.provider.script(sse(stream));
+    const response = await hear({ fields: { model: "hear-tokens", stream: "true" }, by: key });
+    expect(await response.text()).toBe(stream);
+    expect(await world.chargesOf(key)).toEqual([
+      { amount: -60_000, basis: "measured", outcome: "completed" },
+    ]);
+  });
+
+  test("are the same request if their parts are, whatever the boundary", async () => {
+    world.provider.script(json({ text: "hello", usage: { type: "duration", seconds: 10 } }));
+    const headers = { "idempotency-key": "hear" };
+    await (await hear({ headers })).text();
+    const again = await hear({ headers });
+    expect(again.headers.get("idempotent-replayed")).toBe("true");
+    expect((await hear({ headers, file: wav(11) })).status).toBe(409);
+    expect(world.provider.requests).toHaveLength(1);
+  });
+
+  test("come as JSON from some clients", async () => {
+    world.provider.script(json({ text: "hello", usage: { type: "duration", seconds: 10 } }));
+    const body = { model: "hear", input_audio: { data: "AAAA", format: "wav" } };
+    const response = await world.ask(caller, { path: "/v1/audio/transcriptions", body });
+    expect(response.headers.get("x-sluice-cost")).toBe("0.001");
+    expect(world.provider.requests[0]?.body).toMatchObject({ model: "audio-upstream" });
+  });
+
+  test("need a file, and forms that end", async () => {
+    expect(
+      (await world.ask(caller, { path: "/v1/audio/transcriptions", body: { model: "hear" } })).status,
+    ).toBe(400);
+    const cut = await fetch(`${world.running.url}/v1/audio/transcriptions`, {
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${caller.secret}`,
+        "content-type": "multipart/form-data; boundary=b",
+      },
+      body: '--b\r\ncontent-disposition: form-data; name="model"\r\n\r\nhear',
+    });
+    expect(cut.status).toBe(400);
+    expect(world.provider.requests).toHaveLength(0);
+  });
+
+  test("have a sister that writes English", async () => {
+    world.provider.script(json({ text: "hello", usage: { type: "duration", seconds: 10 } }));
+    const response = await hear({ path: "/v1/audio/translations" });
+    expect(response.headers.get("x-sluice-cost")).toBe("0.001");
+    expect(world.provider.requests[0]?.path).toBe("/openai/v1/audio/translations");
+  });
+});

@@ -1,0 +1,184 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import type { JsonObject } from "../../../src/base/json.ts";
+import { json, sse } from "../../support/answers.ts";
+import { waitFor } from "../../support/wait.ts";
+import { type Caller, World } from "../world.ts";
+
+const model = (id: string, price: string, more = "") => `
+[[models]]
+id = "${id}"
+provider = "openai"
+upstream_model = "image-upstream"
+serves = ["images"]
+price = ${price}
+${more}
+`;
+
+const tail = `
+${model("each", "{ images = 0.04 }")}
+${model("by-size", '{ images = { "high/1024x1024" = 0.167, "*" = 0.04 } }')}
+${model("only-high", '{ images = { "high/1024x1024" = 0.167 } }')}
+${model("tokens", "{ input = 5.0, image_input = 8.0, image_output = 30.0 }", "image_tokens_max = 1000")}
+`;
+
+let world: World;
+let caller: Caller;
+beforeAll(async () => {
+  world = await World.start({ tail });
+  caller = await world.creditCaller(100);
+});
+afterEach(() => world.provider.reset());
+afterAll(() => world[Symbol.asyncDispose]());
+
+const path = "/v1/images/generations";
+const draw = (body: JsonObject, by = caller) =>
+  world.ask(by, { path, body: { prompt: "a lock on a canal", ...body } });
+
+const images = (count: number, bytes = 8) =>
+  Array.from({ length: count }, () => ({ b64_json: "A".repeat(bytes) }));
+const usage = {
+  input_tokens: 30,
+  input_tokens_details: { text_tokens: 10, image_tokens: 20 },
+  output_tokens: 500,
+  total_tokens: 530,
+};
+
+describe("by the image", () => {
+  test("those are charged that came, of megabytes too", async () => {
+    for (const bytes of [8, 3_000_000]) {
+      world.provider.script(json({ created: 1, data: images(2, bytes) }));
+      const response = await draw({ model: "each", n: 2 });
+      expect(response.status).toBe(200);
+      expect(response.headers.get("x-sluice-cost")).toBe("0.08");
+      expect(response.headers.get("x-sluice-units")).toBe("images=2");
+      expect(((await response.json()) as { data: object[] }).data).toHaveLength(2);
+    }
+  });
+
+  test("the hold is for as many as were asked for", async () => {
+    expect(await world.heldFor({ path, body: { model: "each", prompt: "x", n: 3 } })).toBeCloseTo(0.12, 9);
+  });
+
+  test("a quality and size may have a price of its own", async () => {
+    world.provider.script(json({ created: 1, data: images(1) }));
+    const high = await draw({ model: "by-size", quality: "high", size: "1024x1024" });
+    expect(high.headers.get("x-sluice-cost")).toBe("0.167");
+    expect(high.headers.get("x-sluice-units")).toBe("images=1");
+    const low = await draw({ model: "by-size", quality: "low", size: "1024x1024" });
+    expect(low.headers.get("x-sluice-cost")).toBe("0.04");
+  });
+
+  test("one without a price is refused by its name", async () => {
+    const response = await draw({ model: "only-high", quality: "low", size: "512x512" });
+    expect(response.status).toBe(400);
+    const { error } = (await response.json()) as { error: { message: string } };
+    expect(error.message).toContain('`price.images."low/512x512"`');
+    expect(world.provider.requests).toHaveLength(0);
+  });
+
+  test("a budget of tokens cannot pay for it", async () => {
+    expect((await draw({ model: "each" }, await world.tokenCaller(1_000_000))).status).toBe(400);
+  });
+});
+
+describe("by the token", () => {
+  test("text, images in and images out are charged each at its rate", async () => {
+    world.provider.script(json({ created: 1, data: images(1), usage }));
+    const response = await draw({ model: "tokens" });
+    // 10 × 5 + 20 × 8 + 500 × 30, in millionths.
+    expect(response.headers.get("x-sluice-cost")).toBe("0.01521");
+  });
+
+  test("the hold is for the most that each image may take", async () => {
+    const held = await world.heldFor({
+      path,
+      body: { model: "tokens", prompt: "x", n: 2, partial_images: 1 },
+    });
+    expect(held).toBeWithin(0.066, 0.068);
+  });
+
+  test("what reports nothing costs what it was held for, as an estimate", async () => {
+    const key = await world.creditCaller(1);
+    world.provider.script(json({ created: 1, data: images(1) }));
+    const held = await world.heldFor({ path, body: { prompt: "a lock on a canal", model: "tokens" } });
+    const response = await draw({ model: "tokens" }, key);
+    expect(Number(response.headers.get("x-sluice-cost"))).toBeCloseTo(held, 3);
+    expect(await world.chargesOf(key)).toMatchObject([{ basis: "estimated" }]);
+  });
+});
+
+const event = (value: JsonObject) => `event: ${value["type"]}\ndata: ${JSON.stringify(value)}\n\n`;
+
+test("a stream passes as it is, and is charged before its last image leaves", async () => {
+  const key = await world.creditCaller(1);
+  const stream =
+    event({ type: "image_generation.partial_image", b64_json: "AAAA", partial_image_index: 0 }) +
+    event({ type: "image_generation.completed", b64_json: "BBBB", usage });
+  world.provider.script(sse(stream));
+  const response = await draw({ model: "tokens", stream: true, partial_images: 1 }, key);
+  expect(await response.text()).toBe(stream);
+  expect(await world.chargesOf(key)).toEqual([
+    { amount: -15_210_000, basis: "measured", outcome: "completed" },
+  ]);
+});
+
+test("a stream that the client leaves runs to its end, since the provider bills all of it", async () => {
+  const key = await world.creditCaller(1);
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const first = event({ type: "image_generation.partial_image", b64_json: "AAAA" });
+  const last = event({ type: "image_generation.completed", b64_json: "BBBB", usage });
+  world.provider.script({ ...sse(""), steps: [{ write: first }, { until: promise }, { write: last }] });
+  const leaving = new AbortController();
+  const response = await world.ask(key, {
+    path,
+    body: { model: "tokens", prompt: "x", stream: true },
+    signal: leaving.signal,
+  });
+  const reader = response.body?.getReader();
+  await reader?.read();
+  leaving.abort();
+  await reader?.cancel().catch(() => {});
+  const underWay = () => [...world.gateway.ongoing.exchanges()];
+  await waitFor(() => underWay().every(({ hasClientLeft }) => hasClientLeft), "the client to have left");
+  resolve();
+  expect(await world.chargesOf(key)).toEqual([
+    { amount: -15_210_000, basis: "measured", outcome: "cancelled" },
+  ]);
+});
+
+test("a second model for drawings is refused by its name", async () => {
+  const response = await draw({ model: "each", svg: { model: "other" } });
+  expect(response.status).toBe(400);
+  expect(await response.json()).toMatchObject({ error: { param: "svg.model" } });
+});
+
+test("edits come as JSON with addresses, or as a form", async () => {
+  world.provider.script(json({ created: 1, data: images(1) }));
+  const asJson = await world.ask(caller, {
+    path: "/v1/images/edits",
+    body: { model: "each", prompt: "x", images: [{ image_url: "https://example.com/a.png" }] },
+  });
+  expect(asJson.headers.get("x-sluice-cost")).toBe("0.04");
+  const form = new FormData();
+  form.set("model", "each");
+  form.set("prompt", "brighter");
+  form.set("n", "1");
+  form.append("image[]", new File(["PNG1"], "a.png", { type: "image/png" }));
+  form.append("image[]", new File(["PNG2"], "b.png", { type: "image/png" }));
+  const response = await fetch(`${world.running.url}/v1/images/edits`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${caller.secret}` },
+    body: form,
+  });
+  expect(response.status).toBe(200);
+  const seen = world.provider.requests.at(-1);
+  const sent = await new Response(seen?.bytes, {
+    headers: { "content-type": seen?.headers["content-type"] ?? "" },
+  }).formData();
+  expect(sent.get("model")).toBe("image-upstream");
+  expect(sent.get("prompt")).toBe("brighter");
+  expect(await Promise.all(sent.getAll("image[]").map((file) => (file as File).text()))).toEqual([
+    "PNG1",
+    "PNG2",
+  ]);
+});
