@@ -1,6 +1,6 @@
 import { assert } from "../base/assert.ts";
 import { creditsFromNano } from "../base/money.ts";
-import { ownAccountId } from "../keys/issue.ts";
+import { ownAccountId } from "../base/own-account.ts";
 import { effectiveStatus } from "../keys/status.ts";
 import type { AccountSummary, BoundState } from "../ledger/accounts.ts";
 import type { KeyRecord } from "../store/store.ts";

@@ -1,6 +1,7 @@
 import type { Clock } from "../base/clock.ts";
 import { newId } from "../base/id.ts";
 import { attributesOf, type KeyUpdate, unsetAttributes } from "../base/key-attributes.ts";
+import { ownAccountId } from "../base/own-account.ts";
 import type { CapLimit, KeyMode, KeyRecord, Store } from "../store/store.ts";
 import { newSecret, prefixLength } from "./form.ts";
 import { hashSecret } from "./hash.ts";
@@ -44,11 +45,6 @@ export async function issueKey(store: Store, clock: Clock, spec: KeySpec): Promi
   };
   await store.insertKey(key, spec.creditNano ?? 0);
   return { key: (await store.findKey(id)) ?? key, secret };
-}
-
-/** Of the account that is made with a key, for that key alone. */
-export function ownAccountId(keyId: string): string {
-  return `acc_${keyId.replace(/^key_/, "")}`;
 }
 
 /**

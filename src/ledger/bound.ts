@@ -16,6 +16,8 @@ export interface BoundState {
   readonly models: string | null;
   /** Null for a balance. */
   readonly limit: number | null;
+  /** The part of a cap's limit that is for its running period alone. */
+  readonly extra?: number;
   readonly used: number;
   readonly held: number;
   /** Including what is held. */

@@ -81,6 +81,7 @@ export class Cap {
       period,
       models,
       limit,
+      extra: limit - this.record.limit,
       used,
       held: isCurrent ? this.#held : 0,
       left: Math.max(0, limit - used),

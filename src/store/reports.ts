@@ -157,6 +157,7 @@ export interface EntrySearch {
   readonly beforeId?: number | undefined;
   readonly limit: number;
   readonly keyId?: string | undefined;
+  readonly accountId?: string | undefined;
   readonly kind?: EntryKind | undefined;
 }
 

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { systemClock } from "../../src/base/clock.ts";
-import { ownAccountId } from "../../src/keys/issue.ts";
+import { ownAccountId } from "../../src/base/own-account.ts";
 import { openStore } from "../../src/store/open.ts";
 import { nanoRates } from "../support/rates.ts";
 import { type KeyJson, newPlace, type Place, sluice, sluiceJson } from "./fixtures.ts";

@@ -11,6 +11,7 @@ const browserPath = await findBrowser();
 const pages = [
   "",
   "keys",
+  "accounts",
   "models",
   "exchanges",
   "bill",
@@ -31,6 +32,7 @@ async function violations(page: Page): Promise<string[]> {
 describe.if(browserPath !== null)("axe finds nothing to complain about", () => {
   let sluice: Sluice;
   let key: TestKey;
+  let account: { readonly id: string };
 
   beforeAll(async () => {
     sluice = await Sluice.start({ config: sampleConfig, env: { SLUICE_ADMIN_TOKEN: token } });
@@ -38,6 +40,7 @@ describe.if(browserPath !== null)("axe finds nothing to complain about", () => {
     await fillSample(join(sluice.folder, "data"));
     await sluice.restart();
     key = await sluice.createKey({ label: "Accessible" });
+    account = await sluice.cliJson<{ readonly id: string }>("accounts", "show", "Product teams");
     const body = { model: "gpt-5.6", messages: [{ role: "user", content: "Hello" }] };
     await (await sluice.request("/v1/chat/completions", { key, body })).text();
   }, 300_000);
@@ -67,7 +70,7 @@ describe.if(browserPath !== null)("axe finds nothing to complain about", () => {
       test(`on any page, ${scheme}, on a ${size}`, async () => {
         await using browsing = await browse(browserPath ?? "", { scheme, ...sizes[size] });
         const page = await signedIn(browsing);
-        for (const path of [...pages, `keys/${key.id}`]) {
+        for (const path of [...pages, `keys/${key.id}`, `accounts/${account.id}`]) {
           await open(page, path);
           expect(await violations(page), path).toEqual([]);
         }
@@ -82,6 +85,11 @@ describe.if(browserPath !== null)("axe finds nothing to complain about", () => {
     await page.getByRole("button", { name: "New key" }).click();
     await page.getByRole("dialog").waitFor();
     expect(await violations(page), "a new key").toEqual([]);
+    await open(page, `accounts/${account.id}`);
+    await page.locator("summary").click();
+    await page.getByRole("menuitem", { name: "Edit…", exact: true }).click();
+    await page.getByRole("dialog").getByText("Caps of each new key").waitFor();
+    expect(await violations(page), "an account's form").toEqual([]);
     await open(page, "exchanges?outcome=failed");
     await page.locator("tbody a").first().click();
     await page.getByRole("dialog").getByText("Ledger").waitFor();

@@ -276,6 +276,65 @@ describe.if(browserPath !== null)("the dashboard in a browser", () => {
     await page.getByRole("button", { name: "Close" }).click();
   });
 
+  test("makes an account with caps, a key on it, raises its cap once, moves a key to it and closes it", async () => {
+    const dialog = page.getByRole("dialog");
+    const choose = async (place: Locator, name: string) => {
+      await place.locator("summary").first().click();
+      await place.getByRole("menuitem", { name, exact: true }).click();
+    };
+    await openPage("Accounts");
+    await page.getByRole("button", { name: "New account" }).click();
+    await dialog.getByLabel("Name").fill("Atlas");
+    await dialog.getByRole("radio", { name: "Billed afterwards" }).check();
+    const ofNewKeys = dialog.getByRole("group", { name: "Caps of each new key" });
+    await ofNewKeys.getByRole("button", { name: "Add a cap" }).click();
+    await ofNewKeys.getByLabel("Credits").fill("5");
+    await dialog.getByRole("button", { name: "Create account" }).click();
+    const row = page.getByRole("row", { name: /Atlas/ });
+    await row.getByText("credits owed").waitFor();
+
+    await choose(row, "New key…");
+    await dialog.getByLabel("Owner").fill("ada@example.com");
+    await dialog.getByLabel("Label").fill("Ada's laptop");
+    await dialog.getByRole("button", { name: "Create key" }).click();
+    await dialog.getByRole("button", { name: "Done" }).click();
+    await row.getByText("ada@example.com").waitFor();
+
+    await row.getByRole("link", { name: "Atlas" }).click();
+    await page.getByRole("link", { name: "Ada's laptop" }).click();
+    await page.getByText("credit key of ada@example.com, paid by").waitFor();
+    await page.getByText("0.00 of 5.00 credits a day").waitFor();
+    await choose(page.locator(".page-head"), "Raise a cap once…");
+    await dialog.getByLabel("Credits more").fill("2.5");
+    await dialog.getByLabel("Why").fill("release week");
+    await dialog.getByRole("button", { name: "Raise" }).click();
+    await page.getByText("0.00 of 7.50 credits a day").waitFor();
+    // Saving the form again does not make that the cap for good.
+    await choose(page.locator(".page-head"), "Edit…");
+    expect(await dialog.getByLabel("Credits").inputValue()).toBe("5");
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await page.getByText("0.00 of 7.50 credits a day").waitFor();
+
+    await sluice.createKey({ label: "Wanderer" });
+    await openPage("Keys");
+    await choose(page.getByRole("row", { name: /Wanderer/ }), "Move to an account…");
+    await dialog.getByLabel("Account").selectOption({ label: "Atlas" });
+    await dialog.getByRole("button", { name: "Move" }).click();
+    await dialog.waitFor({ state: "detached" });
+    await openPage("Accounts");
+    await row.locator("[data-name=Keys]", { hasText: /^2/ }).waitFor();
+
+    await row.getByRole("link", { name: "Atlas" }).click();
+    await choose(page.locator(".page-head"), "Top up…");
+    await dialog.getByLabel("Amount in credits").fill("3");
+    await dialog.getByRole("button", { name: "Top up" }).click();
+    await page.locator("[data-name=Entry]").getByText("topup").waitFor();
+    await choose(page.locator(".page-head"), "Close…");
+    await dialog.getByRole("button", { name: "Close for good" }).click();
+    await page.locator(".page-head").getByText("closed").waitFor();
+    expect((await sluice.cliJson<{ status: string }>("keys", "show", "Wanderer")).status).toBe("disabled");
+  });
+
   test("keeps a provider that nobody pays in sight until it answers", async () => {
     const key = await sluice.createKey({ label: "unpaid" });
     const ask = async (content: string) => {

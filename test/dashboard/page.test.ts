@@ -107,6 +107,7 @@ describe("a key's form", () => {
     const request = requestOf(
       { ...emptyKeyForm, label: " ", models: "a, b,", rpm: "1 000", period: "day" },
       "token_budget",
+      false,
     );
     expect(request).toMatchObject({
       label: null,
@@ -128,7 +129,7 @@ describe("what is typed into a form", () => {
     expect(["5", "0.25", " -2.5 ", "+1"].map(creditsOf)).toEqual([5, 0.25, -2.5, 1]);
     for (const text of ["2,5", "1,000", "", "five", "1e3"])
       expect(() => creditsOf(text)).toThrow("such as 2.5");
-    const rpm = (text: string) => requestOf({ ...emptyKeyForm, rpm: text }, "credit")["rpm_limit"];
+    const rpm = (text: string) => requestOf({ ...emptyKeyForm, rpm: text }, "credit", false)["rpm_limit"];
     expect(["60", "1,000", "1_000", "1 000", ""].map(rpm)).toEqual([60, 1000, 1000, 1000, null]);
     for (const text of ["2,5", "1,00", "1.5", "many"]) {
       expect(() => rpm(text)).toThrow("Requests a minute must be a whole number");

@@ -1,10 +1,11 @@
+import { createAccount } from "../../src/admin/operations/accounts.ts";
 import { systemClock } from "../../src/base/clock.ts";
 import { newId } from "../../src/base/id.ts";
 import { nanoPerCredit } from "../../src/base/money.ts";
 import { periodStart } from "../../src/base/period.ts";
 import { makeRates, type Rates } from "../../src/base/rates.ts";
 import { noUsage } from "../../src/base/usage.ts";
-import { type IssuedKey, issueKey } from "../../src/keys/issue.ts";
+import { type IssuedKey, issueKey, type KeySpec } from "../../src/keys/issue.ts";
 import { openStore } from "../../src/store/open.ts";
 import type { ExchangeEnding, JournalItem, KeyRecord } from "../../src/store/store.ts";
 import { type SeededRandom, seededRandom } from "../support/random.ts";
@@ -67,6 +68,7 @@ const people = [
   "Search",
   "Sandbox",
 ];
+const owners = ["ada@example.com", "Search team"];
 const models = [
   { model: "gpt-5.6", provider: "openai", route: "/v1/responses", nanoPerToken: 4000 },
   { model: "claude-opus-5", provider: "anthropic", route: "/v1/messages", nanoPerToken: 9000 },
@@ -80,16 +82,32 @@ const minutesBetween = 6;
 export async function fillSample(dir: string): Promise<void> {
   const store = await openStore({ dir, clock: systemClock, role: "gateway", journal: "inline" });
   try {
+    const context = { store, clock: systemClock };
+    const { account } = await createAccount(context, {
+      mode: "credit",
+      label: "Product teams",
+      isOpen: true,
+      caps: [
+        { amount: 400, period: "month", models: null },
+        { amount: 4, period: "day", models: "claude-*" },
+      ],
+      keyCaps: [{ amount: 12, period: "day", models: null }],
+    });
+    await createAccount(context, {
+      mode: "token_budget",
+      label: "Biology 101",
+      budgetTokens: 20_000_000,
+      keyCaps: [{ amount: 200_000, period: "day", models: null }],
+    });
     const issued: IssuedKey[] = [];
     for (const [place, label] of people.entries()) {
-      issued.push(
-        await issueKey(store, systemClock, {
-          label,
-          ...(place === 2
-            ? { mode: "token_budget", budgetTokens: 20_000_000, period: "month" }
-            : { mode: "credit", creditNano: 500 * nanoPerCredit, rpmLimit: place === 0 ? 600 : null }),
-        }),
-      );
+      const payer =
+        place === 2
+          ? { mode: "token_budget", budgetTokens: 20_000_000, period: "month" }
+          : place === 3 || place === 4
+            ? { mode: "credit", accountId: account.id, caps: account.keyCaps, owner: owners[place - 3] }
+            : { mode: "credit", creditNano: 500 * nanoPerCredit, rpmLimit: place === 0 ? 600 : null };
+      issued.push(await issueKey(store, systemClock, { label, ...(payer as Omit<KeySpec, "label">) }));
     }
     await store.updateKey(issued[5]?.key.id ?? "", { status: "suspended" });
     await store.commit(history(issued.map(({ key }) => key)));

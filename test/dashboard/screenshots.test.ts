@@ -14,6 +14,8 @@ const pages = [
   "overview",
   "keys",
   "key",
+  "accounts",
+  "account",
   "models",
   "exchanges",
   "exchange",
@@ -26,6 +28,7 @@ const sizes = { desk: { width: 1360, height: 850 }, phone: { width: 390, height:
 describe.if(browserPath !== null)("pictures of every page", () => {
   let sluice: Sluice;
   let key: { readonly id: string; readonly key: string };
+  let account: { readonly id: string };
 
   beforeAll(async () => {
     mkdirSync(folder, { recursive: true });
@@ -34,6 +37,7 @@ describe.if(browserPath !== null)("pictures of every page", () => {
     await fillSample(join(sluice.folder, "data"));
     await sluice.restart();
     key = await sluice.createKey({ label: "Documentation", credit: 20 });
+    account = await sluice.cliJson<{ readonly id: string }>("accounts", "show", "Product teams");
     for (const model of ["gpt-5.6", "claude-opus-5", "nobody's"]) await ask(model);
   }, 300_000);
 
@@ -57,6 +61,7 @@ describe.if(browserPath !== null)("pictures of every page", () => {
     const paths = {
       overview: "",
       key: `/keys/${key.id}`,
+      account: `/accounts/${account.id}`,
       exchange: "/exchanges?outcome=failed",
     } as Record<string, string>;
     await page.goto(`${sluice.url}/admin${paths[name] ?? `/${name}`}`);
@@ -79,7 +84,7 @@ describe.if(browserPath !== null)("pictures of every page", () => {
     await using browsing = await browse(browserPath ?? "", { scheme: "light", ...sizes.desk });
     const page = await browsing.context.newPage();
     await signIn(page);
-    const tables = ["keys", "key", "models", "exchanges", "tail", "system"] as const;
+    const tables = ["keys", "key", "accounts", "account", "models", "exchanges", "tail", "system"] as const;
     for (const name of tables) {
       await show(page, name);
       if (name === "tail") {

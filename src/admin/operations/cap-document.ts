@@ -6,10 +6,12 @@ import { isoOrNull } from "../iso-time.ts";
 import type { CapView } from "../views.ts";
 
 /** A cap as JSON, in credits or tokens. */
-export function capDocument({ limit, period, models, used, resetsAtMs }: BoundState, mode: KeyMode): CapView {
+export function capDocument(cap: BoundState, mode: KeyMode): CapView {
+  const { limit, extra, period, models, used, resetsAtMs } = cap;
   const shown = (amount: number) => (mode === "credit" ? creditsFromNano(amount) : amount);
   return {
     limit: shown(limit ?? 0),
+    raised_by: shown(extra ?? 0),
     period: period ?? "month",
     models,
     used: shown(used),

@@ -1,6 +1,6 @@
 import { type KeyAttribute, keyAttributeList } from "../../base/key-attributes.ts";
 import { creditsFromNano } from "../../base/money.ts";
-import { ownAccountId } from "../../keys/issue.ts";
+import { ownAccountId } from "../../base/own-account.ts";
 import type { AccountRecord, KeyRecord } from "../../store/store.ts";
 import { capsText } from "./cap-text.ts";
 

@@ -1,5 +1,5 @@
 import { attributesOf, type KeyUpdate } from "../../base/key-attributes.ts";
-import { ownAccountId } from "../../keys/issue.ts";
+import { ownAccountId } from "../../base/own-account.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import { capLimits, type WrittenCap } from "./cap-text.ts";
 import type { OperationContext } from "./context.ts";

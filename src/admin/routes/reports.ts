@@ -4,6 +4,7 @@ import { modelViews } from "../answers/models.ts";
 import { Overview } from "../answers/overview.ts";
 import { usage } from "../answers/usage.ts";
 import type { AdminDeps } from "../deps.ts";
+import { findAccount } from "../operations/accounts.ts";
 import { askedLabels } from "../operations/asked-labels.ts";
 import { findKey } from "../operations/find-key.ts";
 import { chosenRange, pastMoment } from "../operations/moments.ts";
@@ -36,7 +37,9 @@ const exchangeQuery = Type.Object({
   limit,
 });
 
-const entryQuery = Type.Object({ key, kind: Type.Optional(oneOf(entryKinds)), cursor, limit });
+const account = Type.Optional(Type.String({ description: "An account's id or unique label." }));
+
+const entryQuery = Type.Object({ key, account, kind: Type.Optional(oneOf(entryKinds)), cursor, limit });
 
 const usageQuery = Type.Object({
   by: oneOf(usageGroupings, "day"),
@@ -123,8 +126,15 @@ export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
         query: entryQuery,
         answers: pageOf(entryView),
       },
-      async ({ query: { key, cursor, ...filters } }) =>
-        entryPage(deps, { ...filters, keyId: await keyIdOf(deps, key), beforeId: cursor }),
+      async ({ query: { key, account, cursor, ...filters } }) => {
+        const accountId = account === undefined ? undefined : (await findAccount(deps, account)).id;
+        return entryPage(deps, {
+          ...filters,
+          accountId,
+          keyId: await keyIdOf(deps, key),
+          beforeId: cursor,
+        });
+      },
     ),
     read(
       {

@@ -45,6 +45,7 @@ export const budgetStanding = Type.Object({
 
 export const capView = Type.Object({
   limit: Type.Number({ description: "Credits or tokens; with what it is raised by in this period." }),
+  raised_by: Type.Number({ description: "The part of the limit that is for the running period alone." }),
   period: oneOf(capPeriods),
   models: nullable(Type.String({ description: "A pattern, in which * stands for anything." })),
   used: Type.Number(),

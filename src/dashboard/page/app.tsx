@@ -5,6 +5,8 @@ import { api, askWhoIsSignedIn, session, signOut } from "./api.ts";
 import { zoneWord } from "./format.ts";
 import { Holder } from "./holder/holder.tsx";
 import { useLoaded } from "./loaded.ts";
+import { AccountPage } from "./pages/account.tsx";
+import { Accounts } from "./pages/accounts.tsx";
 import { Bill } from "./pages/bill.tsx";
 import { Exchanges } from "./pages/exchanges.tsx";
 import { KeyPage } from "./pages/key.tsx";
@@ -33,6 +35,7 @@ interface Place {
 const places: readonly Place[] = [
   { path: "", title: "Overview", icon: "overview", page: () => <Overview /> },
   { path: "keys", title: "Keys", icon: "keys", page: () => <Keys /> },
+  { path: "accounts", title: "Accounts", icon: "accounts", page: () => <Accounts /> },
   { path: "models", title: "Models", icon: "models", page: () => <Models /> },
   { path: "exchanges", title: "Exchanges", icon: "exchanges", page: () => <Exchanges /> },
   { path: "bill", title: "Bill", icon: "bill", page: () => <Bill /> },
@@ -45,6 +48,7 @@ function pageAt(here: string): ComponentChildren {
   const place = places.find((candidate) => candidate.path === here);
   if (place) return place.page();
   if (here.startsWith("keys/")) return <KeyPage key={here} id={here.slice("keys/".length)} />;
+  if (here.startsWith("accounts/")) return <AccountPage key={here} id={here.slice("accounts/".length)} />;
   return (
     <>
       <PageHead title="There is no such page" />

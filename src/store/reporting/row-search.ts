@@ -27,10 +27,11 @@ const firstLookBackMs = msPerMinute;
 
 /** Entries, newest first. */
 export async function searchEntries(queries: Queries, asked: EntrySearch): Promise<Cut<Entry, number>> {
-  const { beforeId, limit, keyId, kind } = asked;
+  const { beforeId, limit, keyId, accountId, kind } = asked;
   const parameters = new Parameters();
   const conditions: string[] = [];
   if (keyId !== undefined) conditions.push(`entries.${ofKey(keyId, parameters)}`);
+  if (accountId !== undefined) conditions.push(ofAccount(accountId, parameters));
   if (kind !== undefined) conditions.push(`kind = ${parameters.add(kind)}`);
   const { rows, next } = await searchRows<EntryRow>(
     queries,
@@ -117,4 +118,10 @@ export async function newestId(read: Query, table: SearchedTable): Promise<numbe
 
 export function ofKey(keyId: string, parameters: Parameters): string {
   return `key_no = (SELECT no FROM keys WHERE id = ${parameters.add(keyId)})`;
+}
+
+/** In SQLite an entry of a key's own account does not name it: it has the key's number. */
+function ofAccount(accountId: string, parameters: Parameters): string {
+  const no = `(SELECT no FROM accounts WHERE id = ${parameters.add(accountId)})`;
+  return `coalesce(entries.account_no, entries.key_no) = ${no}`;
 }

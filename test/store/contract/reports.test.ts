@@ -320,6 +320,11 @@ describe("a search", () => {
         [other.accountId, -5],
         [key.accountId, -7],
       ]);
+      const paid = await store.reports.entries({ limit: 9, accountId, kind: "charge" });
+      expect(paid.rows.map((entry) => [entry.keyId, entry.amount])).toEqual([
+        [other.id, -1],
+        [key.id, -5],
+      ]);
       const records = await store.listUsage({ limit: 9, keyId: key.id });
       expect(records.map(({ costNano }) => costNano)).toEqual([5, 7]);
     });

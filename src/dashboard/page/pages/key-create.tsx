@@ -1,45 +1,68 @@
 import { useState } from "preact/hooks";
-import type { IssuedKeyView, KeyView } from "../../../admin/views.ts";
-import { type ApiError, api } from "../api.ts";
-import { Button } from "../parts/button.tsx";
-import { Dialog } from "../parts/dialog.tsx";
-import { TextField } from "../parts/field.tsx";
+import type { AccountList, AccountView, IssuedKeyView, KeyView } from "../../../admin/views.ts";
+import { api } from "../api.ts";
+import { useLoaded } from "../loaded.ts";
+import { Ask } from "../parts/ask.tsx";
+import { SelectField, TextField } from "../parts/field.tsx";
 import { Secret } from "../parts/secret.tsx";
 import { Segmented } from "../parts/segmented.tsx";
-import { Failure } from "../parts/states.tsx";
 import { remember } from "../secrets.ts";
+import { BilledField } from "./account-fields.tsx";
+import { KeyCaps } from "./cap-fields.tsx";
+import { type CapForm, capForms, capsOf } from "./cap-form.ts";
 import { KeyFields } from "./key-fields.tsx";
 import { creditsOf, emptyKeyForm, requestOf } from "./key-form.ts";
 
-export function CreateKey({ onClose }: { onClose: () => void }) {
-  const [mode, setMode] = useState<KeyView["mode"]>("credit");
+const noAccounts: readonly AccountView[] = [];
+
+export function CreateKey({ account: given, onClose }: { account?: AccountView; onClose: () => void }) {
+  const accounts = useLoaded("accounts", () => api.get<AccountList>("/accounts")).value?.data ?? noAccounts;
+  const [account, setAccount] = useState<AccountView | null>(given ?? null);
+  const [ownMode, setMode] = useState<KeyView["mode"]>("credit");
+  const [isOpen, setOpen] = useState(false);
   const [credit, setCredit] = useState("5");
   const [form, setForm] = useState(emptyKeyForm);
-  const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<ApiError | null>(null);
+  const [caps, setCaps] = useState<readonly CapForm[]>(() => capForms(given?.key_caps ?? []));
   const [issued, setIssued] = useState<IssuedKeyView | null>(null);
+  const mode = account?.mode ?? ownMode;
 
-  const submit = async (event: Event) => {
-    event.preventDefault();
-    setBusy(true);
-    setError(null);
-    try {
-      const start = mode === "credit" && credit.trim() !== "" ? { credit: creditsOf(credit) } : {};
-      const made = await api.post<IssuedKeyView>("/keys", { mode, ...start, ...requestOf(form, mode) });
-      remember(made);
-      setIssued(made);
-    } catch (cause) {
-      setError(cause as ApiError);
-    }
-    setBusy(false);
+  const choose = (id: string) => {
+    const chosen = accounts.find((one) => one.id === id) ?? null;
+    setAccount(chosen);
+    setCaps(capForms(chosen?.key_caps ?? []));
+  };
+  const submit = async () => {
+    const start = !isOpen && credit.trim() !== "" ? { credit: creditsOf(credit) } : {};
+    const payer = account
+      ? { account: account.id }
+      : { mode, ...(mode === "credit" ? { open: isOpen, ...start } : {}) };
+    const attributes = requestOf(form, mode, account !== null);
+    const made = await api.post<IssuedKeyView>("/keys", {
+      ...payer,
+      ...attributes,
+      caps: capsOf(caps, mode),
+    });
+    remember(made);
+    setIssued(made);
   };
 
   if (issued) {
     return <Secret title="The new key" issued={issued} onClose={onClose} />;
   }
+  const choices = accounts
+    .filter(({ status }) => status === "active")
+    .map(({ id, label }) => ({ value: id, text: label ?? id }));
   return (
-    <Dialog title="New key" onClose={onClose}>
-      <form class="body" onSubmit={submit}>
+    <Ask title="New key" verb="Create key" onClose={onClose} submit={submit}>
+      {choices.length > 0 && (
+        <SelectField
+          label="Paid by"
+          value={account?.id ?? ""}
+          choices={[{ value: "", text: "an account of its own" }, ...choices]}
+          onValue={choose}
+        />
+      )}
+      {account === null && (
         <Segmented
           label="Billing mode"
           value={mode}
@@ -49,18 +72,13 @@ export function CreateKey({ onClose }: { onClose: () => void }) {
           ]}
           onValue={(value) => setMode(value === "credit" ? "credit" : "token_budget")}
         />
-        {mode === "credit" && (
-          <TextField label="Starting credit" value={credit} onValue={setCredit} inputMode="decimal" />
-        )}
-        <KeyFields form={form} mode={mode} onForm={setForm} />
-        {error && <Failure error={error} />}
-        <footer>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" kind="primary" busy={busy}>
-            Create key
-          </Button>
-        </footer>
-      </form>
-    </Dialog>
+      )}
+      {account === null && mode === "credit" && <BilledField isOpen={isOpen} onOpen={setOpen} />}
+      {account === null && mode === "credit" && !isOpen && (
+        <TextField label="Starting credit" value={credit} onValue={setCredit} inputMode="decimal" />
+      )}
+      <KeyFields form={form} mode={mode} isShared={account !== null} onForm={setForm} />
+      <KeyCaps caps={caps} mode={mode} onCaps={setCaps} />
+    </Ask>
   );
 }

@@ -1,17 +1,17 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { IssuedKeyView, KeyView } from "../../../admin/views.ts";
-import { type ApiError, api, shownKey } from "../api.ts";
+import { api, shownKey } from "../api.ts";
+import { Ask } from "../parts/ask.tsx";
 import { balanceWords } from "../parts/balance.tsx";
-import { Button } from "../parts/button.tsx";
-import { Dialog } from "../parts/dialog.tsx";
 import { TextField } from "../parts/field.tsx";
 import { tell } from "../parts/notices.tsx";
 import { Secret } from "../parts/secret.tsx";
-import { Failure } from "../parts/states.tsx";
 import { remember } from "../secrets.ts";
+import { KeyCaps } from "./cap-fields.tsx";
+import { type CapForm, capForms, capsOf } from "./cap-form.ts";
 import { KeyFields } from "./key-fields.tsx";
-import { creditsOf, formOf, hoursOf, requestOf } from "./key-form.ts";
+import { creditsOf, formOf, hoursOf, isShared, requestOf } from "./key-form.ts";
 
 export interface KeyDialogProps {
   readonly of: KeyView;
@@ -19,49 +19,13 @@ export interface KeyDialogProps {
   readonly onClose: () => void;
 }
 
-interface AskProps {
-  /** Whose key it is about stands below the title: its menu is one of many alike. */
-  readonly of: KeyView;
-  readonly title: string;
-  readonly verb: string;
-  readonly danger?: boolean;
-  readonly children: ComponentChildren;
-  readonly onClose: () => void;
-  readonly submit: () => Promise<void>;
-}
-
-/** A form in a dialog that stays open, with the server's words, when the server refuses. */
-function Ask(props: AskProps) {
-  const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<ApiError | null>(null);
-  const { main, side } = balanceWords(props.of);
-  const onSubmit = async (event: Event) => {
-    event.preventDefault();
-    setBusy(true);
-    setError(null);
-    try {
-      await props.submit();
-    } catch (cause) {
-      setError(cause as ApiError);
-      setBusy(false);
-    }
-  };
+/** Whose key it is. */
+export function aboutKey(key: KeyView): ComponentChildren {
+  const { main, side } = balanceWords(key);
   return (
-    <Dialog title={props.title} onClose={props.onClose}>
-      <form class="body" onSubmit={onSubmit}>
-        <p class="muted" data-test="whose">
-          {props.of.label ?? "No label"} · <code>{props.of.prefix}…</code> · {main} {side}
-        </p>
-        {props.children}
-        {error && <Failure error={error} />}
-        <footer>
-          <Button onClick={props.onClose}>Cancel</Button>
-          <Button type="submit" kind={props.danger ? "danger" : "primary"} busy={busy}>
-            {props.verb}
-          </Button>
-        </footer>
-      </form>
-    </Dialog>
+    <>
+      {key.label ?? "No label"} · <code>{key.prefix}…</code> · {main} {side}
+    </>
   );
 }
 
@@ -74,7 +38,7 @@ export function TopUpKey({ of: key, onDone, onClose }: KeyDialogProps) {
     onDone();
   };
   return (
-    <Ask of={key} title="Top up" verb="Top up" onClose={onClose} submit={submit}>
+    <Ask about={aboutKey(key)} title="Top up" verb="Top up" onClose={onClose} submit={submit}>
       <TextField label="Amount in credits" value={amount} onValue={setAmount} inputMode="decimal" required />
       <TextField label="Note" value={note} onValue={setNote} placeholder="Kept with the ledger entry" />
     </Ask>
@@ -90,7 +54,7 @@ export function AdjustKey({ of: key, onDone, onClose }: KeyDialogProps) {
     onDone();
   };
   return (
-    <Ask of={key} title="Adjust credit" verb="Adjust" onClose={onClose} submit={submit}>
+    <Ask about={aboutKey(key)} title="Adjust credit" verb="Adjust" onClose={onClose} submit={submit}>
       <TextField
         label="Credits to add, or with a minus to take away"
         value={amount}
@@ -112,14 +76,18 @@ export function AdjustKey({ of: key, onDone, onClose }: KeyDialogProps) {
 
 export function EditKey({ of: key, onDone, onClose }: KeyDialogProps) {
   const [form, setForm] = useState(() => formOf(key));
+  const [caps, setCaps] = useState<readonly CapForm[]>(() => capForms(key.caps));
+  const shared = isShared(key);
   const submit = async () => {
-    await api.patch(`/keys/${key.id}`, requestOf(form, key.mode));
+    const changes = requestOf(form, key.mode, shared);
+    await api.patch(`/keys/${key.id}`, { ...changes, caps: capsOf(caps, key.mode) });
     tell("The key was changed.");
     onDone();
   };
   return (
-    <Ask of={key} title="Edit key" verb="Save" onClose={onClose} submit={submit}>
-      <KeyFields form={form} mode={key.mode} onForm={setForm} />
+    <Ask about={aboutKey(key)} title="Edit key" verb="Save" onClose={onClose} submit={submit}>
+      <KeyFields form={form} mode={key.mode} isShared={shared} onForm={setForm} />
+      <KeyCaps caps={caps} mode={key.mode} onCaps={setCaps} />
     </Ask>
   );
 }
@@ -138,7 +106,7 @@ export function RotateKey({ of: key, onDone, onClose }: KeyDialogProps) {
     return <Secret title="The new secret" issued={issued} onClose={onDone} />;
   }
   return (
-    <Ask of={key} title="Rotate secret" verb="Rotate" onClose={onClose} submit={submit}>
+    <Ask about={aboutKey(key)} title="Rotate secret" verb="Rotate" onClose={onClose} submit={submit}>
       <p>The key keeps its balance, label and limits, and gets a new secret.</p>
       <TextField
         label="Hours that the old secret still works"
@@ -157,7 +125,14 @@ export function RevokeKey({ of: key, onDone, onClose }: KeyDialogProps) {
     onDone();
   };
   return (
-    <Ask of={key} title="Revoke key" verb="Revoke for good" danger onClose={onClose} submit={submit}>
+    <Ask
+      about={aboutKey(key)}
+      title="Revoke key"
+      verb="Revoke for good"
+      danger
+      onClose={onClose}
+      submit={submit}
+    >
       <p>
         Every further call with <code>{key.prefix}…</code> is refused. <strong>This cannot be undone.</strong>{" "}
         To stop a key for a while, disable it instead.

@@ -2,22 +2,25 @@ import type { KeyView, ModelView, Page } from "../../../admin/views.ts";
 import { api } from "../api.ts";
 import { useLoaded } from "../loaded.ts";
 import { type Choice, Field, SelectField, TextField } from "../parts/field.tsx";
-import { fieldRows, fieldTexts, hasField, type KeyField, type KeyForm, kindOf } from "./key-form.ts";
+import {
+  budgetPeriods,
+  fieldRows,
+  fieldTexts,
+  hasField,
+  type KeyField,
+  type KeyForm,
+  kindOf,
+} from "./key-form.ts";
 
 interface KeyFieldsProps {
   readonly form: KeyForm;
   readonly mode: KeyView["mode"];
+  /** Its account is not its own, and has the budget. */
+  readonly isShared: boolean;
   readonly onForm: (form: KeyForm) => void;
 }
 
-const periods = [
-  { value: "day", text: "a day" },
-  { value: "week", text: "a week" },
-  { value: "month", text: "a month" },
-  { value: "none", text: "in all" },
-];
-
-export function KeyFields({ form, mode, onForm }: KeyFieldsProps) {
+export function KeyFields({ form, mode, isShared, onForm }: KeyFieldsProps) {
   const models = useLoaded("models", () => api.get<Page<ModelView>>("/models"));
   const providers = [...new Set(models.value?.data.map((model) => model.provider))];
   const scopes = [...new Set(["all", ...providers, form.scope])];
@@ -28,14 +31,14 @@ export function KeyFields({ form, mode, onForm }: KeyFieldsProps) {
         key={field}
         field={field}
         value={form[field]}
-        choices={field === "period" ? periods : scopeChoices}
+        choices={field === "period" ? budgetPeriods : scopeChoices}
         onValue={(value) => onForm({ ...form, [field]: value })}
       />
     ));
   return (
     <>
       {fieldRows
-        .filter((row) => row.every((field) => hasField(field, mode)))
+        .filter((row) => row.every((field) => hasField(field, mode, isShared)))
         .map((row) =>
           row.length === 1 ? (
             inputs(row)

@@ -6,6 +6,7 @@ import {
   keyAttributeNames,
   keyAttributes,
 } from "../../../base/key-attributes.ts";
+import { ownAccountId } from "../../../base/own-account.ts";
 import { commaInCredits, creditsFromText, wholeFromText } from "../../../base/typed-number.ts";
 
 /** An attribute of a key, by the name of its option. */
@@ -33,6 +34,14 @@ export const fieldTexts: Readonly<Record<KeyField, FieldText>> = {
   expires: { label: "Expires", hint: "At the end of that day, UTC; empty means never." },
 };
 
+/** How often a budget is renewed, in words. */
+export const budgetPeriods = [
+  { value: "day", text: "a day" },
+  { value: "week", text: "a week" },
+  { value: "month", text: "a month" },
+  { value: "none", text: "in all" },
+];
+
 /** The form, row by row. */
 export const fieldRows: readonly (readonly KeyField[])[] = [
   ["label"],
@@ -47,10 +56,15 @@ export function kindOf(field: KeyField): AttributeKind | undefined {
   return keyAttributeList.find(({ option }) => option === field)?.kind;
 }
 
-/** Whether a key of this mode has the attribute: a budget is only a token-budget key's. */
-export function hasField(field: KeyField, mode: KeyView["mode"]): boolean {
+/** Whether a key of this mode has the attribute: a budget is only that of a token-budget key with an account of its own. */
+export function hasField(field: KeyField, mode: KeyView["mode"], isShared: boolean): boolean {
   const attribute = keyAttributeList.find(({ option }) => option === field);
-  return attribute?.table === "keys" || mode === "token_budget";
+  return attribute?.table === "keys" || (mode === "token_budget" && !isShared);
+}
+
+/** Whether it draws on an account that is not its own. */
+export function isShared({ id, account }: KeyView): boolean {
+  return account !== ownAccountId(id);
 }
 
 export const emptyKeyForm: KeyForm = formWith((name) => keyAttributes[name].unset, "month");
@@ -76,7 +90,7 @@ function textOf(kind: AttributeKind, value: unknown): string {
 }
 
 /** Text that is no such number is reported before anything is sent. */
-function wholeOrNull(text: string, field: string): number | null {
+export function wholeOrNull(text: string, field: string): number | null {
   if (text.trim() === "") return null;
   const value = wholeFromText(text);
   if (value === null) throw new Error(`${field} must be a whole number, such as 60 or 1,000,000.`);
@@ -95,8 +109,8 @@ export function hoursOf(text: string): number {
   return value;
 }
 
-export function requestOf(form: KeyForm, mode: KeyView["mode"]): Record<string, unknown> {
-  const had = keyAttributeNames.filter((name) => hasField(keyAttributes[name].option, mode));
+export function requestOf(form: KeyForm, mode: KeyView["mode"], isShared: boolean): Record<string, unknown> {
+  const had = keyAttributeNames.filter((name) => hasField(keyAttributes[name].option, mode, isShared));
   return Object.fromEntries(had.map((name) => [name, requested(keyAttributes[name].option, form)]));
 }
 

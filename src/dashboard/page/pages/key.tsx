@@ -4,12 +4,14 @@ import { count, credits, date, shortCount } from "../format.ts";
 import { useLoaded } from "../loaded.ts";
 import { KeyStatus } from "../parts/badge.tsx";
 import { balanceWords, spentWords } from "../parts/balance.tsx";
+import { CapBars } from "../parts/cap-bars.tsx";
 import { type Fact, FactTiles } from "../parts/fact-tiles.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Shown } from "../parts/states.tsx";
 import { hrefOf } from "../router.ts";
 import { EntryTable } from "./entry-table.tsx";
 import { ExchangeTable } from "./exchange-table.tsx";
+import { isShared } from "./key-form.ts";
 import { KeyMenu } from "./key-menu.tsx";
 
 /** What the spend consists of; the figures are those since the key was made. */
@@ -71,6 +73,12 @@ export function KeyPage({ id }: { id: string }) {
                 <>
                   <code>{value.prefix}…</code> <KeyStatus status={value.status} />{" "}
                   {value.mode === "credit" ? "credit key" : "token-budget key"}
+                  {value.owner !== null && ` of ${value.owner}`}
+                  {isShared(value) && (
+                    <>
+                      , paid by <a href={hrefOf(`accounts/${value.account}`)}>another account</a>
+                    </>
+                  )}
                 </>
               }
             >
@@ -83,6 +91,12 @@ export function KeyPage({ id }: { id: string }) {
               />
             </PageHead>
             <Facts of={value} figures={usage.value?.total ?? null} />
+            {value.caps.length > 0 && (
+              <section class="card">
+                <h2>Caps</h2>
+                <CapBars caps={value.caps} mode={value.mode} />
+              </section>
+            )}
             <section class="card flush">
               <h2>
                 Newest exchanges <a href={hrefOf(`exchanges?key=${value.id}`)}>all</a>

@@ -1,5 +1,5 @@
-import type { KeyView } from "../../../admin/views.ts";
-import { exactCredits, shortCount } from "../format.ts";
+import type { AccountView, KeyView } from "../../../admin/views.ts";
+import { credits, exactCredits, shortCount } from "../format.ts";
 
 interface Words {
   readonly main: string;
@@ -7,7 +7,7 @@ interface Words {
 }
 
 /** What a key has left, in its own unit. */
-export function balanceWords({ credit, budget, held }: KeyView): Words {
+export function balanceWords({ credit, budget, held }: Pick<KeyView, "credit" | "budget" | "held">): Words {
   if (credit) {
     const holding = held > 0 ? ` · ${exactCredits(held)} held` : "";
     return {
@@ -22,8 +22,17 @@ export function balanceWords({ credit, budget, held }: KeyView): Words {
   return { main: shortCount(budget.remaining), side: `of ${shortCount(budget.tokens)} tokens ${per}` };
 }
 
+/** What an account has left, or what it owes. */
+export function accountWords(account: AccountView): Words {
+  const { credit, open } = account;
+  if (credit === null) return balanceWords({ ...account, held: 0 });
+  const { balance, purchased } = credit;
+  if (!open) return { main: credits(balance), side: `of ${credits(purchased)} credits` };
+  return { main: credits(Math.abs(balance)), side: balance > 0 ? "credits in advance" : "credits owed" };
+}
+
 /** What a key has spent: credits for good, or tokens of the running period. */
-export function spentWords({ credit, budget }: KeyView): string {
+export function spentWords({ credit, budget }: Pick<KeyView, "credit" | "budget">): string {
   return credit ? exactCredits(credit.used) : shortCount(budget?.used ?? 0);
 }
 

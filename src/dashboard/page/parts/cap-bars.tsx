@@ -1,10 +1,10 @@
 import type { CapView, KeyView } from "../../../admin/views.ts";
-import { exactCredits, shortCount, zonedMinute } from "../format.ts";
+import { credits, shortCount, zonedMinute } from "../format.ts";
 
 type Unit = KeyView["mode"];
 
 function amountOf(value: number, mode: Unit): string {
-  return mode === "credit" ? exactCredits(value) : shortCount(value);
+  return mode === "credit" ? credits(value) : shortCount(value);
 }
 
 /** `5.00 credits a day for claude-*`. */

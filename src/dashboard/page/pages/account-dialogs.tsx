@@ -1,0 +1,142 @@
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import type { AccountView, KeyView } from "../../../admin/views.ts";
+import { api } from "../api.ts";
+import { Ask } from "../parts/ask.tsx";
+import { accountWords } from "../parts/balance.tsx";
+import { TextField } from "../parts/field.tsx";
+import { tell } from "../parts/notices.tsx";
+import { Segmented } from "../parts/segmented.tsx";
+import { AccountFields, accountFormOf, accountRequest, emptyAccountForm } from "./account-fields.tsx";
+import { creditsOf } from "./key-form.ts";
+
+export interface AccountDialogProps {
+  readonly of: AccountView;
+  readonly onDone: () => void;
+  readonly onClose: () => void;
+}
+
+function about(account: AccountView): ComponentChildren {
+  const { main, side } = accountWords(account);
+  return `${account.label ?? account.id} · ${main} ${side}`;
+}
+
+export function CreateAccount({ onDone, onClose }: Omit<AccountDialogProps, "of">) {
+  const [mode, setMode] = useState<KeyView["mode"]>("credit");
+  const [credit, setCredit] = useState("");
+  const [form, setForm] = useState(emptyAccountForm);
+  const isPrepaid = mode === "credit" && !form.isOpen;
+  const submit = async () => {
+    const start = isPrepaid && credit.trim() !== "" ? { credit: creditsOf(credit) } : {};
+    await api.post("/accounts", { mode, ...start, ...accountRequest(form, mode) });
+    tell(`The account ${form.label.trim()} was made.`);
+    onDone();
+  };
+  return (
+    <Ask title="New account" verb="Create account" onClose={onClose} submit={submit}>
+      <Segmented
+        label="What its keys spend"
+        value={mode}
+        choices={[
+          { value: "credit", text: "Credit" },
+          { value: "token_budget", text: "Token budget" },
+        ]}
+        onValue={(value) => setMode(value === "credit" ? "credit" : "token_budget")}
+      />
+      <AccountFields form={form} mode={mode} onForm={setForm} />
+      {isPrepaid && (
+        <TextField label="Starting credit" value={credit} onValue={setCredit} inputMode="decimal" />
+      )}
+    </Ask>
+  );
+}
+
+export function EditAccount({ of: account, onDone, onClose }: AccountDialogProps) {
+  const [form, setForm] = useState(() => accountFormOf(account));
+  const submit = async () => {
+    await api.patch(`/accounts/${account.id}`, accountRequest(form, account.mode));
+    tell("The account was changed.");
+    onDone();
+  };
+  return (
+    <Ask about={about(account)} title="Edit account" verb="Save" onClose={onClose} submit={submit}>
+      <AccountFields form={form} mode={account.mode} onForm={setForm} />
+    </Ask>
+  );
+}
+
+export function TopUpAccount({ of: account, onDone, onClose }: AccountDialogProps) {
+  const [amount, setAmount] = useState("");
+  const [reference, setReference] = useState("");
+  const submit = async () => {
+    const entry = { amount: creditsOf(amount), reference: reference === "" ? null : reference };
+    await api.post(`/accounts/${account.id}/topup`, entry);
+    tell(`${amount} credits added to ${account.label ?? account.id}.`);
+    onDone();
+  };
+  return (
+    <Ask about={about(account)} title="Top up" verb="Top up" onClose={onClose} submit={submit}>
+      {account.open && <p>It lowers what is owed.</p>}
+      <TextField label="Amount in credits" value={amount} onValue={setAmount} inputMode="decimal" required />
+      <TextField
+        label="Reference"
+        value={reference}
+        onValue={setReference}
+        placeholder="An invoice, for example"
+        hint="The same one again adds nothing."
+      />
+    </Ask>
+  );
+}
+
+export function AdjustAccount({ of: account, onDone, onClose }: AccountDialogProps) {
+  const [amount, setAmount] = useState("");
+  const [note, setNote] = useState("");
+  const submit = async () => {
+    await api.post(`/accounts/${account.id}/adjust`, { amount: creditsOf(amount), note });
+    tell("The balance was corrected.");
+    onDone();
+  };
+  return (
+    <Ask about={about(account)} title="Adjust credit" verb="Adjust" onClose={onClose} submit={submit}>
+      <TextField
+        label="Credits to add, or with a minus to take away"
+        value={amount}
+        onValue={setAmount}
+        inputMode="decimal"
+        placeholder="-5"
+        required
+      />
+      <TextField
+        label="Why"
+        value={note}
+        onValue={setNote}
+        placeholder="Kept with the ledger entry"
+        required
+      />
+    </Ask>
+  );
+}
+
+export function CloseAccount({ of: account, onDone, onClose }: AccountDialogProps) {
+  const submit = async () => {
+    await api.post(`/accounts/${account.id}/close`);
+    tell("The account was closed.");
+    onDone();
+  };
+  return (
+    <Ask
+      about={about(account)}
+      title="Close account"
+      verb="Close for good"
+      danger
+      onClose={onClose}
+      submit={submit}
+    >
+      <p>
+        Its keys are refused from now on, and it takes no new ones. <strong>This cannot be undone.</strong>{" "}
+        Its entries stay, and it can still be topped up.
+      </p>
+    </Ask>
+  );
+}

@@ -1,0 +1,115 @@
+import type { AccountView, KeyView } from "../../../admin/views.ts";
+import { SelectField, TextField } from "../parts/field.tsx";
+import { Segmented } from "../parts/segmented.tsx";
+import { CapFields } from "./cap-fields.tsx";
+import { type CapForm, capForms, capsOf } from "./cap-form.ts";
+import { budgetPeriods, wholeOrNull } from "./key-form.ts";
+
+/** What an operator decides about an account, as typed. */
+export interface AccountForm {
+  readonly label: string;
+  readonly isOpen: boolean;
+  readonly budget: string;
+  readonly period: string;
+  readonly caps: readonly CapForm[];
+  readonly keyCaps: readonly CapForm[];
+}
+
+export const emptyAccountForm: AccountForm = {
+  label: "",
+  isOpen: false,
+  budget: "",
+  period: "month",
+  caps: [],
+  keyCaps: [],
+};
+
+export function accountFormOf(account: AccountView): AccountForm {
+  return {
+    label: account.label ?? "",
+    isOpen: account.open,
+    budget: String(account.budget?.tokens ?? ""),
+    period: account.budget?.period ?? "month",
+    caps: capForms(account.caps),
+    keyCaps: capForms(account.key_caps),
+  };
+}
+
+/** The body of a request that makes or changes one. */
+export function accountRequest(form: AccountForm, mode: KeyView["mode"]): Record<string, unknown> {
+  const terms =
+    mode === "credit"
+      ? { open: form.isOpen }
+      : { budget_tokens: wholeOrNull(form.budget, "The token budget"), period: form.period };
+  const caps = { caps: capsOf(form.caps, mode), key_caps: capsOf(form.keyCaps, mode) };
+  return { label: form.label.trim(), ...terms, ...caps };
+}
+
+/** Whether a balance is needed. */
+export function BilledField({ isOpen, onOpen }: { isOpen: boolean; onOpen: (isOpen: boolean) => void }) {
+  return (
+    <Segmented
+      label="When it is paid"
+      value={isOpen ? "afterwards" : "before"}
+      choices={[
+        { value: "before", text: "Prepaid" },
+        { value: "afterwards", text: "Billed afterwards" },
+      ]}
+      onValue={(value) => onOpen(value === "afterwards")}
+    />
+  );
+}
+
+interface AccountFieldsProps {
+  readonly form: AccountForm;
+  readonly mode: KeyView["mode"];
+  readonly onForm: (form: AccountForm) => void;
+}
+
+export function AccountFields({ form, mode, onForm }: AccountFieldsProps) {
+  const set = (changes: Partial<AccountForm>) => onForm({ ...form, ...changes });
+  return (
+    <>
+      <TextField
+        label="Name"
+        value={form.label}
+        onValue={(label) => set({ label })}
+        placeholder="A team, a customer, a class"
+        required
+      />
+      {mode === "credit" ? (
+        <BilledField isOpen={form.isOpen} onOpen={(isOpen) => set({ isOpen })} />
+      ) : (
+        <div class="pair">
+          <TextField
+            label="Token budget"
+            value={form.budget}
+            onValue={(budget) => set({ budget })}
+            placeholder="no limit"
+            inputMode="numeric"
+          />
+          <SelectField
+            label="Renewed"
+            value={form.period}
+            choices={budgetPeriods}
+            onValue={(period) => set({ period })}
+          />
+        </div>
+      )}
+      <CapFields
+        title="Caps of the account"
+        hint="The most that all its keys together may take. All of them hold at once."
+        caps={form.caps}
+        mode={mode}
+        onCaps={(caps) => set({ caps })}
+      />
+      <CapFields
+        title="Caps of each new key"
+        hint="What a key gets when it is made on this account. Keys that are there keep theirs."
+        caps={form.keyCaps}
+        mode={mode}
+        onCaps={(keyCaps) => set({ keyCaps })}
+      />
+    </>
+  );
+}

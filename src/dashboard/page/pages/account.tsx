@@ -1,0 +1,119 @@
+import type { AccountView, EntryView, Page } from "../../../admin/views.ts";
+import { api } from "../api.ts";
+import { count, credits, date } from "../format.ts";
+import { useLoaded } from "../loaded.ts";
+import { KeyStatus } from "../parts/badge.tsx";
+import { accountWords, spentWords } from "../parts/balance.tsx";
+import { CapBars, capWords } from "../parts/cap-bars.tsx";
+import { type Fact, FactTiles } from "../parts/fact-tiles.tsx";
+import { PageHead } from "../parts/page-head.tsx";
+import { Shown } from "../parts/states.tsx";
+import { type Column, Table } from "../parts/table.tsx";
+import { hrefOf } from "../router.ts";
+import { AccountMenu } from "./account-menu.tsx";
+import { EntryTable } from "./entry-table.tsx";
+
+type AccountKey = AccountView["keys"][number];
+
+function Facts({ of: account }: { of: AccountView }) {
+  const { credit, open, keys, key_caps: given, mode } = account;
+  const { main, side } = accountWords(account);
+  const owners = new Set(keys.map(({ owner }) => owner).filter((owner) => owner !== null));
+  const facts: readonly Fact[] = [
+    [credit === null ? "Tokens left" : open ? "Owed" : "Balance", main, side],
+    [
+      "Spent",
+      credit ? credits(credit.used) : spentWords(account),
+      credit === null ? "tokens in this period" : "credits in all",
+    ],
+    ["Keys", count(keys.length), `${count(owners.size)} ${owners.size === 1 ? "owner" : "owners"}`],
+    [
+      "New keys get",
+      given.length === 0 ? "no cap" : given.length === 1 ? "a cap" : `${given.length} caps`,
+      given.map((cap) => capWords(cap, mode)).join(", "),
+    ],
+    [
+      "Paid",
+      open ? "afterwards" : credit === null ? "by budget" : "before",
+      `made ${date(account.created_at)}`,
+    ],
+  ];
+  return <FactTiles facts={facts} />;
+}
+
+function keyColumns(mode: AccountView["mode"]): readonly Column<AccountKey>[] {
+  return [
+    {
+      name: "Key",
+      class: "lead",
+      cell: ({ id, label, prefix }) => (
+        <>
+          <a href={hrefOf(`keys/${id}`)}>{label ?? "No label"}</a>
+          <code>{prefix}…</code>
+        </>
+      ),
+    },
+    { name: "Owner", cell: ({ owner }) => owner ?? "–" },
+    { name: "Status", cell: ({ status }) => <KeyStatus status={status} /> },
+    { name: "Caps", class: "wide", cell: ({ caps }) => <CapBars caps={caps} mode={mode} /> },
+  ];
+}
+
+export function AccountPage({ id }: { id: string }) {
+  const account = useLoaded(id, () => api.get<AccountView>(`/accounts/${id}`), 5000);
+  const entries = useLoaded(
+    `${id}/e`,
+    () => api.get<Page<EntryView>>("/entries", { account: id, limit: 10 }),
+    5000,
+  );
+  return (
+    <>
+      {account.value === null && <PageHead title="Account" />}
+      <Shown loaded={account}>
+        {(value) => (
+          <>
+            <PageHead
+              title={value.label ?? "No name"}
+              about={
+                <>
+                  <code>{value.id}</code> <KeyStatus status={value.status} />{" "}
+                  {value.open ? "billed afterwards" : value.mode === "credit" ? "prepaid" : "token budget"}
+                </>
+              }
+            >
+              <AccountMenu
+                of={value}
+                onChange={() => {
+                  account.reload();
+                  entries.reload();
+                }}
+              />
+            </PageHead>
+            <Facts of={value} />
+            <section class="card">
+              <h2>Caps</h2>
+              <CapBars caps={value.caps} mode={value.mode} />
+            </section>
+            <section class="card flush">
+              <h2>Keys</h2>
+              {value.keys.length === 0 ? (
+                <p class="muted pad">No key draws on it.</p>
+              ) : (
+                <Table
+                  class="rows accounts"
+                  rows={value.keys}
+                  columns={keyColumns(value.mode)}
+                  keyOf={({ id: keyId }) => keyId}
+                />
+              )}
+            </section>
+            <section class="card flush">
+              <h2>Newest ledger entries</h2>
+              <Shown loaded={entries}>{(page) => <EntryTable entries={page.data} />}</Shown>
+            </section>
+          </>
+        )}
+      </Shown>
+    </>
+  );
+}
