@@ -914,8 +914,8 @@ $$;
 CREATE FUNCTION sluice_interrupted(p_at int8, p_served json, p_quantities text, p_rates int8, p_sign int) RETURNS sluice_attempt LANGUAGE sql STABLE AS $$
   SELECT ROW(0, coalesce(p_served ->> 'provider', ''), p_at / 86400000, coalesce(p_served ->> 'credential', ''),
     coalesce(p_served ->> 'upstream_model', p_served ->> 'upstreamModel', ''), 'interrupted', p_sign, p_sign, 0, 0, 0, 0,
-    p_sign * coalesce(sum(q.value::int8) FILTER (WHERE q.key ~ '(^|/)((audio_|cached_)?input|cache_write|cache_write_1h)$'), 0),
-    p_sign * coalesce(sum(q.value::int8) FILTER (WHERE q.key ~ '(^|/)(audio_)?output$'), 0),
+    p_sign * coalesce(sum(q.value::int8) FILTER (WHERE q.key ~ '(^|/)((audio_|image_|cached_)?input|cache_write|cache_write_1h)$'), 0),
+    p_sign * coalesce(sum(q.value::int8) FILTER (WHERE q.key ~ '(^|/)(audio_|image_)?output$'), 0),
     p_sign * coalesce(least(4000000000000001, ceil(sum(q.value::numeric * (r.rates -> 'pico_usd' ->> q.key)::numeric) * 1000
       / max((r.rates ->> 'micro_usd_per_credit')::numeric))), 0))::sluice_attempt
   FROM json_each_text(coalesce(p_quantities, '{}')::json) AS q LEFT JOIN (SELECT rates.rates::json FROM rates WHERE id = p_rates) AS r ON true

@@ -32,7 +32,11 @@ function figuresOf({ ending, ...one }: AttemptCount): Counted {
   return { ending, figures: [...figures, ...counts] };
 }
 
-const soFar = { ...costing(40), quantities: { input: 7, "claude-5/cached_input": 2, output: 40 }, served };
+const soFar = {
+  ...costing(40),
+  quantities: { input: 7, "claude-5/cached_input": 2, output: 38, image_output: 2, minutes: 0.5 },
+  served,
+};
 const interrupted = {
   ...times(0, attempt()),
   ending: "interrupted",
@@ -40,7 +44,7 @@ const interrupted = {
   estimated: 1,
   countedInputTokens: 9,
   countedOutputTokens: 40,
-  costNano: 40,
+  costNano: 38,
 } satisfies AttemptCount;
 
 if (!hasPostgres) test.skipIf(true)(withoutPostgres, () => {});
