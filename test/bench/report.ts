@@ -76,7 +76,7 @@ function times(ours: Measured, theirs: Measured, pick: (figures: Figures) => num
   return ratio(ours, theirs, pick).toFixed(2);
 }
 
-function facts({ memory, journal, paced, growth, skipped }: Results): string[] {
+function facts({ memory, journal, paced, growth, notes }: Results): string[] {
   const lines = [
     `memory: ${megabytes(memory.idleMegabytes)} idle, ${megabytes(memory.loadedMegabytes)} loaded, ` +
       `${megabytes(memory.afterwardsMegabytes)} afterwards`,
@@ -95,7 +95,7 @@ function facts({ memory, journal, paced, growth, skipped }: Results): string[] {
         `started in ${whole(emptyStartMs)} → ${whole(filledStartMs)} ms`,
     );
   }
-  return [...lines, ...skipped.map((reason) => `skipped: ${reason}`)];
+  return [...lines, ...notes];
 }
 
 function pacedLine(name: string, ours: PacedFigures, bare: PacedFigures): string {

@@ -16,8 +16,8 @@ export interface Results {
   readonly memory: MemoryFigures;
   readonly journal: JournalFigures;
   readonly growth: GrowthFigures | null;
-  /** What was left out, and why. */
-  readonly skipped: readonly string[];
+  /** What was left out and why, and what makes a figure doubtful. */
+  readonly notes: readonly string[];
 }
 
 export interface PacedResult {

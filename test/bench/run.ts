@@ -10,7 +10,7 @@ import { type LoadProcess, startLoad } from "./load-process.ts";
 import { measurePaced } from "./paced.ts";
 import { type Pacing, pacings } from "./payloads.ts";
 import { providePortkey } from "./portkey.ts";
-import { processorName, residentMegabytes } from "./proc.ts";
+import { journalsOnThread, processorName, residentMegabytes } from "./proc.ts";
 import type { CellResult, PacedResult, Results } from "./results.ts";
 import { type Measured, measureInTurns, type Pace } from "./rounds.ts";
 
@@ -26,6 +26,9 @@ export interface RunOptions {
 /** In the checkout, because a temporary folder may live in memory, where a fsync costs nothing. */
 const cache = join(import.meta.dir, "../../node_modules/.cache/sluice-bench");
 
+/** Two builds of which one does are not to be compared. */
+const onThread = "wrote its journal on a thread, which takes some 15 µs of a request";
+
 const fullPace: Pace = { rounds: 9, windowMs: 600, mostWarmupMs: 10_000 };
 /** For cells that a bar is about, in a run that one waits for; the others get less. */
 const shortPace: Pace = { rounds: 9, windowMs: 300, mostWarmupMs: 8000 };
@@ -35,7 +38,7 @@ export async function runBench({ full, only, other: program, progress }: RunOpti
   const startedAt = new Date();
   mkdirSync(cache, { recursive: true });
   const folder = mkdtempSync(join(cache, "run-"));
-  const skipped: string[] = [];
+  const notes: string[] = [];
   const load = startLoad();
   const provider = await startProvider(folder);
   const providerUrl = provider.target(growthCell).url;
@@ -46,7 +49,7 @@ export async function runBench({ full, only, other: program, progress }: RunOpti
       program === null
         ? null
         : await startSluice(join(folder, "other"), providerUrl, { name: "other", program });
-    const portkey = await startPeer(folder, providerUrl, skipped);
+    const portkey = await startPeer(folder, providerUrl, notes);
     await Bun.sleep(1000);
     const idleMegabytes = residentMegabytes(sluice.pid);
 
@@ -58,6 +61,10 @@ export async function runBench({ full, only, other: program, progress }: RunOpti
       const its = full || isJudged(cell) ? pace : briefPace;
       const result = await measureCell(load, cell, { provider, bare, sluice, other, portkey }, its);
       cells.push(result);
+      for (const { name, pid } of [sluice, ...(other === null ? [] : [other])]) {
+        if (journalsOnThread(pid))
+          notes.push(`${cellName(cell)}: the disk was slow, and ${name} ${onThread}`);
+      }
     }
     const loadedMegabytes = residentMegabytes(sluice.pid);
     const journal = await readJournal(sluice.target(growthCell).url, join(folder, "sluice/data"));
@@ -81,7 +88,7 @@ export async function runBench({ full, only, other: program, progress }: RunOpti
       memory: { idleMegabytes, loadedMegabytes, afterwardsMegabytes },
       journal,
       growth,
-      skipped,
+      notes,
     };
   } finally {
     load.stop();
@@ -90,10 +97,10 @@ export async function runBench({ full, only, other: program, progress }: RunOpti
   }
 }
 
-async function startPeer(folder: string, providerUrl: string, skipped: string[]): Promise<Gateway | null> {
+async function startPeer(folder: string, providerUrl: string, notes: string[]): Promise<Gateway | null> {
   const portkey = await providePortkey(cache);
   if ("script" in portkey) return startPortkey(folder, portkey.script, providerUrl);
-  skipped.push(`Portkey: ${portkey.reason}`);
+  notes.push(`skipped Portkey: ${portkey.reason}`);
   return null;
 }
 
