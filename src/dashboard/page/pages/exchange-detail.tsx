@@ -40,20 +40,19 @@ function originOf(exchange: ExchangeView): readonly NamedFact[] {
   ];
 }
 
-/** What the client said about the request. */
+/** What the client said about the request, each as a link to all that say the same. */
 function saidOf({ user, session, tags, affinity }: ExchangeView): readonly NamedFact[] {
   const said = [
-    ["User", user],
-    ["Session", session],
-    [
-      "Tags",
-      Object.entries(tags)
-        .map((tag) => tag.join("="))
-        .join(", "),
-    ],
-    ["Affinity", affinity],
+    ["User", "user", user],
+    ["Session", "session", session],
+    ...Object.entries(tags).map(([name, value]) => [`Tag ${name}`, "tag", `${name}=${value}`] as const),
   ] as const;
-  return said.flatMap(([name, value]) => (value ? [[name, value] as const] : []));
+  const links = said.flatMap(([name, filter, value]) => {
+    if (value === null) return [];
+    const href = hrefOf(`exchanges?${new URLSearchParams({ [filter]: value })}`);
+    return [[name, <a href={href}>{value}</a>] as const];
+  });
+  return [...links, ["Affinity", affinity]];
 }
 
 function figuresOf(exchange: ExchangeView): readonly NamedFact[] {

@@ -9,7 +9,9 @@ import { query, setQuery } from "../router.ts";
 import { ExchangeDetail } from "./exchange-detail.tsx";
 import { ExchangeTable } from "./exchange-table.tsx";
 
-const filterNames = ["key", "model", "provider", "outcome", "code", "route", "until"] as const;
+/** What callers say; chosen by a link of an exchange. */
+const saidNames = ["user", "session", "tag"] as const;
+const filterNames = ["key", "model", "provider", "outcome", "code", "route", "until", ...saidNames] as const;
 
 function Filter(props: { name: string; label: string; choices: readonly string[] }) {
   const value = query.value.get(props.name) ?? "";
@@ -95,6 +97,16 @@ function Filters({ codes }: { codes: readonly string[] }) {
       />
       <Filter name="code" label="Code" choices={codes} />
       <Filter name="route" label="Route" choices={routes.value?.data.map(({ path }) => path) ?? []} />
+      {saidNames
+        .filter((name) => query.value.has(name))
+        .map((name) => (
+          <Filter
+            key={name}
+            name={name}
+            label={`${name.charAt(0).toUpperCase()}${name.slice(1)}`}
+            choices={[]}
+          />
+        ))}
       <Before />
     </div>
   );
