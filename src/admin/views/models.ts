@@ -21,10 +21,22 @@ const tokenPrices = { ...tokenRates, long_context: Type.Optional(longContext) };
 
 const usdPerThousandCalls = Type.Optional(Type.Number({ minimum: 0, description: "USD per 1,000 calls." }));
 
+/** By a unit's name; images may differ by quality and size. */
+const usdPerUnit = Type.Optional(
+  Type.Union([Type.Number({ minimum: 0 }), Type.Record(Type.String(), Type.Number({ minimum: 0 }))]),
+);
 export const priceView = Type.Object({
   ...tokenPrices,
   audio_input: Type.Optional(usdPerMillion),
   audio_output: Type.Optional(usdPerMillion),
+  image_input: Type.Optional(usdPerMillion),
+  image_output: Type.Optional(usdPerMillion),
+  images: usdPerUnit,
+  characters: usdPerUnit,
+  audio_minutes: usdPerUnit,
+  speech_minutes: usdPerUnit,
+  search_units: usdPerUnit,
+  requests: usdPerUnit,
   ...forEachTool(usdPerThousandCalls),
   tiers: Type.Optional(Type.Record(Type.String(), Type.Object(tokenPrices))),
 });

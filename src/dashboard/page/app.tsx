@@ -84,7 +84,7 @@ function Navigation() {
       </ul>
       <div class="side-end">
         <small class="muted who">{session.value?.name}</small>
-        <Button kind="quiet" label="Read times in UTC, or in your own zone" onClick={otherZone}>
+        <Button kind="quiet" onClick={otherZone}>
           Times: {zoneWord(Date.now())}
         </Button>
         <Button kind="quiet" icon={theme.value} label={`Theme: ${theme.value}`} onClick={nextTheme} />

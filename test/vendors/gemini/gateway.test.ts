@@ -37,7 +37,11 @@ capabilities = { tools = true }
 const tail = [
   provider("gemini", 'api_key = "env:TEST_GEMINI_KEY"\nsafety = "high"'),
   provider("elsewhere", 'api_key = "env:TEST_OTHER_GEMINI_KEY"\napi_version = "v1"'),
-  provider("pool", 'api_key = ["env:TEST_GEMINI_KEY", "env:TEST_OTHER_GEMINI_KEY"]'),
+  // Without affinity the keys of a pool take turns.
+  provider("pool", 'api_key = ["env:TEST_GEMINI_KEY", "env:TEST_OTHER_GEMINI_KEY"]').replace(
+    "upstream_model",
+    'affinity = "none"\nupstream_model',
+  ),
   provider("long", 'api_key = "env:TEST_GEMINI_KEY"')
     .replace("context_window = 100000", "context_window = 1000000")
     .replace(
