@@ -142,7 +142,8 @@ async function listInputItems(gateway: Gateway, exchange: Exchange): Promise<Res
   // What it continues may be gone.
   const chain = (await gateway.turns.chain(keyId, turn.id, exchange.configured.settings)) ?? [turn];
   const given = chain.flatMap((each) => (each.id === turn.id ? each.input : [...each.input, ...each.output]));
-  const shown = given.filter(({ type }) => type !== "reasoning");
+  // By their ids, because a page begins after one: some servers give all their items the same.
+  const shown = [...new Map(given.filter(isListed).map((item) => [item.id, item])).values()];
   const ordered = isAscending ? shown : shown.toReversed();
   const start = after === null ? 0 : ordered.findIndex(({ id }) => id === after) + 1;
   if (after !== null && start === 0) throw invalidRequest("`after` names no item of this response.", "after");
@@ -193,6 +194,10 @@ function listing(query: URLSearchParams) {
   const order = query.get("order") ?? "desc";
   if (order !== "asc" && order !== "desc") throw invalidRequest("`order` must be asc or desc.", "order");
   return { limit, isAscending: order === "asc", after: query.get("after") };
+}
+
+function isListed({ type }: TurnItem): boolean {
+  return type !== "reasoning";
 }
 
 /** As it was sent, with what clients may leave out. */

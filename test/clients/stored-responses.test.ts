@@ -1,0 +1,121 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import {
+  Agent,
+  MemorySession,
+  OpenAIResponsesCompactionSession,
+  OpenAIResponsesModel,
+  Runner,
+  setTracingDisabled,
+  tool,
+} from "@openai/agents";
+import OpenAI from "openai";
+import { type ProviderDialectName, providerDialectNames } from "../../src/dialects/registry.ts";
+import { frameworkErrand } from "./agents/framework-errand.ts";
+import { type AgentProvider, startAgentProvider } from "./agents/provider.ts";
+import { expectedCalls, instructions, place, question, toolsOf } from "./frameworks/framework.ts";
+import { startWorld, type World } from "./world.ts";
+
+setTracingDisabled(true);
+
+/** Clients that leave the conversation to the server, on a provider of every dialect. */
+let world: World<AgentProvider>;
+
+/** The Agents SDK compacts only for models whose names look like OpenAI's. */
+const aliases = Object.fromEntries(
+  providerDialectNames.map((dialect) => [dialect, `gpt-on-${dialect}`]),
+) as Record<ProviderDialectName, string>;
+
+beforeAll(async () => {
+  world = await startWorld(startAgentProvider(), { aliases });
+}, 30_000);
+beforeEach(() => world.provider.send(frameworkErrand));
+afterAll(() => world.dispose());
+
+function clientFor(dialect: ProviderDialectName) {
+  const { url, key, model } = world.access(dialect);
+  return { client: new OpenAI({ baseURL: `${url}/v1`, apiKey: key, maxRetries: 0 }), model };
+}
+
+describe.each(providerDialectNames)("on a provider of %s", (dialect) => {
+  test("the official SDK continues, reads, lists and deletes responses", async () => {
+    const { client, model } = clientFor(dialect);
+    const first = await client.responses.create({ model, input: "My name is Ada." });
+    const second = await client.responses.create({ model, input: "And?", previous_response_id: first.id });
+    const stream = client.responses.stream({ model, input: "Once more", previous_response_id: second.id });
+    const third = await stream.finalResponse();
+    expect((await client.responses.retrieve(third.id)).output_text).toBe(third.output_text);
+    const listed: string[] = [];
+    for await (const item of client.responses.inputItems.list(third.id, { order: "asc", limit: 2 })) {
+      listed.push(item.type ?? "");
+    }
+    // This provider of responses gives all its items one id.
+    expect(listed).toEqual(Array(dialect === "responses" ? 4 : 5).fill("message"));
+    await client.responses.delete(first.id);
+    const gone = client.responses.create({ model, input: "And?", previous_response_id: third.id });
+    expect(await gone.catch((error) => [error.status, error.code])).toEqual([
+      400,
+      "previous_response_not_found",
+    ]);
+    const missing = client.responses.retrieve(first.id);
+    expect(await missing.catch((error) => error instanceof OpenAI.NotFoundError)).toBe(true);
+  });
+
+  test.each(["whole", "streamed"])(
+    "the Agents SDK runs its tools with previousResponseId, %s",
+    async (way) => {
+      const { client, model } = clientFor(dialect);
+      const calls: string[] = [];
+      const errand = {
+        access: world.access(dialect),
+        dialect: "responses" as const,
+        stream: way === "streamed",
+        calls,
+      };
+      const agent = new Agent({
+        name: "Errands",
+        instructions,
+        model: new OpenAIResponsesModel(client, model),
+        tools: toolsOf(errand).map(({ name, description, execute }) =>
+          tool({ name, description, parameters: place, execute: async (input) => execute(input) }),
+        ),
+      });
+      const { id: previousResponseId } = await client.responses.create({ model, input: "Hello" });
+      if (way === "whole") {
+        const run = await new Runner().run(agent, question, { previousResponseId });
+        expect(String(run.finalOutput)).toBe(frameworkErrand.farewell);
+      } else {
+        const run = await new Runner().run(agent, question, { previousResponseId, stream: true });
+        for await (const _ of run);
+        expect(String(run.finalOutput)).toBe(frameworkErrand.farewell);
+      }
+      expect(world.provider.complaints).toEqual([]);
+      expect(calls).toEqual(expectedCalls);
+      expect(world.provider.steps).toEqual([0, 1, 2]);
+    },
+  );
+
+  // OpenAI's own way is in the gateway's tests: this provider has no such route.
+  if (dialect !== "responses") {
+    test("the Agents SDK's compaction session compacts what it has, and goes on from it", async () => {
+      const { client } = clientFor(dialect);
+      const model = aliases[dialect];
+      const session = new OpenAIResponsesCompactionSession({
+        client,
+        model,
+        underlyingSession: new MemorySession(),
+        shouldTriggerCompaction: () => true,
+      });
+      const agent = new Agent({
+        name: "Errands",
+        instructions,
+        model: new OpenAIResponsesModel(client, model),
+      });
+      await new Runner().run(agent, "Hello", { session });
+      const items = await session.getItems();
+      expect(items.map((item) => item.type)).toContain("compaction");
+      const again = await new Runner().run(agent, "Go on", { session });
+      expect(typeof again.finalOutput).toBe("string");
+      expect(world.provider.complaints).toEqual([]);
+    });
+  }
+});
