@@ -42,6 +42,7 @@ export function judge(results: Results): Bar[] {
     below("memory when idle", 130, results.memory.idleMegabytes, "MB"),
     below("memory 3 s after all cells", 150, results.memory.afterwardsMegabytes, "MB"),
     growthBar(results),
+    continuedBar(results),
   ];
 }
 
@@ -103,6 +104,11 @@ function pacedBars({ pacing, bare, sluice }: PacedResult): Bar[] {
 function growthBar({ growth }: Results): Bar {
   const what = "1,000,000 records, 10,000 keys: CPU per request of empty";
   return atMost(what, 1.1, growth === null ? null : ratio(growth.filled, growth.empty, cpu));
+}
+
+function continuedBar({ continued }: Results): Bar {
+  const added = continued === null ? null : continued.continuedMs - continued.aloneMs;
+  return below("a response that continues 100 turns, 400 KB: added to the first byte", 10, added, "ms");
 }
 
 export function atLeast(what: string, bar: number, value: number | null): Bar {

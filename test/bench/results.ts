@@ -1,4 +1,5 @@
 import type { Cell } from "./cells.ts";
+import type { ContinuedFigures } from "./continued.ts";
 import type { GatewayName } from "./gateways.ts";
 import type { GrowthFigures } from "./growth.ts";
 import type { JournalFigures } from "./journal.ts";
@@ -16,6 +17,7 @@ export interface Results {
   readonly memory: MemoryFigures;
   readonly journal: JournalFigures;
   readonly growth: GrowthFigures | null;
+  readonly continued: ContinuedFigures | null;
   /** What was left out and why, and what makes a figure doubtful. */
   readonly notes: readonly string[];
 }

@@ -3,6 +3,7 @@ import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { isJudged } from "./bars.ts";
 import { type Cell, cellName, fullGrid, shortList } from "./cells.ts";
+import { continuedName, measureContinued } from "./continued.ts";
 import { type Gateway, startBare, startPortkey, startProvider, startSluice } from "./gateways.ts";
 import { growthCell, measureGrowth } from "./growth.ts";
 import { readJournal } from "./journal.ts";
@@ -67,6 +68,9 @@ export async function runBench({ full, only, other: program, progress }: RunOpti
       }
     }
     const loadedMegabytes = residentMegabytes(sluice.pid);
+    const isContinued = only === null || continuedName.includes(only);
+    if (isContinued) progress(continuedName);
+    const continued = isContinued ? await measureContinued(sluice.target(growthCell)) : null;
     const journal = await readJournal(sluice.target(growthCell).url, join(folder, "sluice/data"));
     await Bun.sleep(3000);
     const afterwardsMegabytes = residentMegabytes(sluice.pid);
@@ -88,6 +92,7 @@ export async function runBench({ full, only, other: program, progress }: RunOpti
       memory: { idleMegabytes, loadedMegabytes, afterwardsMegabytes },
       journal,
       growth,
+      continued,
       notes,
     };
   } finally {

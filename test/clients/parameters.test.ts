@@ -104,8 +104,8 @@ function isFine(fate: string): boolean {
 /** Parameters whose value in the table asks for what the provider does anyway, or that never get into the body. */
 const harmless: Readonly<Record<ClientDialectName, readonly string[]>> = {
   chat: ["modalities"],
-  // Reasoning always comes back sealed, also where it is not asked for.
-  responses: ["include"],
+  // Reasoning always comes back sealed, also where it is not asked for, and the gateway stores responses itself.
+  responses: ["include", "store"],
   // The package sends the last two as headers. They name things of the operator's account and are not forwarded.
   messages: ["thinking", "user_profile_id", "workspace_id"],
 };
