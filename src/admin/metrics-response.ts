@@ -1,6 +1,8 @@
 import { type Finding, findingKindNames } from "../attention/finding.ts";
 import { newId } from "../base/id.ts";
 import { creditsFromNano } from "../base/money.ts";
+import type { AccountGauges } from "../observe/metrics-gauges.ts";
+import { accountGauges } from "./account-gauges.ts";
 import type { AdminDeps } from "./deps.ts";
 
 export type MetricsSource = Pick<
@@ -14,10 +16,12 @@ export type MetricsSource = Pick<
   | "attention"
   | "isDraining"
   | "trouble"
+  | "store"
+  | "clock"
 >;
 
-export function metricsResponse(deps: MetricsSource): Response {
-  return new Response(renderMetrics(deps), {
+export async function metricsResponse(deps: MetricsSource): Promise<Response> {
+  return new Response(renderMetrics(deps, await accountGauges(deps)), {
     headers: {
       "content-type": "text/plain; version=0.0.4; charset=utf-8",
       "cache-control": "no-store",
@@ -26,7 +30,7 @@ export function metricsResponse(deps: MetricsSource): Response {
   });
 }
 
-function renderMetrics(deps: MetricsSource): string {
+function renderMetrics(deps: MetricsSource, accounts: readonly AccountGauges[]): string {
   const held = deps.accounts.held();
   return deps.live.metrics.render({
     ready: !deps.isDraining() && deps.trouble() === null,
@@ -38,6 +42,7 @@ function renderMetrics(deps: MetricsSource): string {
     residentBytes: process.memoryUsage.rss(),
     journal: deps.journalStats(),
     attention: attentionCounts(deps.attention()),
+    accounts,
     breakers: deps
       .deploymentHealth()
       .map(({ name, state, inFlight }) => ({ deployment: name, state, inFlight })),

@@ -13,10 +13,28 @@ export interface Gauges {
   readonly journal: JournalGauges;
   /** How much needs the operator's attention, by kind. */
   readonly attention: readonly { readonly kind: string; readonly findings: number }[];
+  readonly accounts: readonly AccountGauges[];
   readonly breakers: readonly {
     readonly deployment: string;
     readonly state: string;
     readonly inFlight: number;
+  }[];
+}
+
+/** Of an account that keys share, in credits or tokens. */
+export interface AccountGauges {
+  readonly account: string;
+  /** What the operator calls it. */
+  readonly label: string;
+  readonly unit: "credits" | "tokens";
+  /** Below 0 is owed; null for a budget without a limit. */
+  readonly balance: number | null;
+  readonly caps: readonly {
+    readonly period: string;
+    /** A pattern; empty for all models. */
+    readonly models: string;
+    readonly limit: number;
+    readonly used: number;
   }[];
 }
 
@@ -56,6 +74,7 @@ export function renderGauges(out: Exposition, gauges: Gauges): void {
   for (const { kind, findings } of gauges.attention) {
     out.sample("sluice_needs_attention", [["kind", kind]], findings);
   }
+  renderAccounts(out, gauges.accounts);
   out.family("sluice_breaker_state", "gauge", "1 for the state that a deployment's breaker is in.");
   for (const { deployment, state } of gauges.breakers) {
     out.sample(
@@ -71,6 +90,30 @@ export function renderGauges(out: Exposition, gauges: Gauges): void {
   for (const { deployment, inFlight } of gauges.breakers) {
     out.sample("sluice_deployment_in_flight", [["deployment", deployment]], inFlight);
   }
+}
+
+function renderAccounts(out: Exposition, accounts: readonly AccountGauges[]): void {
+  type Labels = [string, string][];
+  const named = ({ account, label, unit }: AccountGauges): Labels => [
+    ["account", account],
+    ["label", label],
+    ["unit", unit],
+  ];
+  out.family("sluice_account_balance", "gauge", "What an account has left; below 0 it is owed.");
+  for (const one of accounts) {
+    if (one.balance !== null) out.sample("sluice_account_balance", named(one), one.balance);
+  }
+  const caps = (name: string, help: string, figure: "limit" | "used") => {
+    out.family(name, "gauge", help);
+    for (const one of accounts) {
+      for (const { period, models, ...figures } of one.caps) {
+        const labels: Labels = [...named(one), ["period", period], ["models", models]];
+        out.sample(name, labels, figures[figure]);
+      }
+    }
+  };
+  caps("sluice_account_cap_limit", "The most that an account may take in the running period.", "limit");
+  caps("sluice_account_cap_used", "What an account has taken in the running period.", "used");
 }
 
 function renderJournal(out: Exposition, journal: JournalGauges): void {

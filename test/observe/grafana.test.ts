@@ -21,6 +21,15 @@ function rendered(): string {
     residentBytes: 0,
     journal: { batches: 0, items: 0, failedBatches: 0, lastBatchItems: 0, lastBatchMs: 0, pendingItems: 0 },
     attention: findingKindNames.map((kind) => ({ kind, findings: 0 })),
+    accounts: [
+      {
+        account: "acc_1",
+        label: "atlas",
+        unit: "credits",
+        balance: 1,
+        caps: [{ period: "day", models: "", limit: 1, used: 1 }],
+      },
+    ],
     breakers: [{ deployment: "a/b", state: "closed", inFlight: 0 }],
   });
 }

@@ -21,7 +21,13 @@ export async function readAccountView(
 }
 
 export async function listAccountViews(context: OperationContext): Promise<AccountView[]> {
-  const accounts = await allAccounts(context.store);
+  return viewAccounts(context, await allAccounts(context.store));
+}
+
+export async function viewAccounts(
+  context: OperationContext,
+  accounts: readonly AccountRecord[],
+): Promise<AccountView[]> {
   const standings = await context.store.readAccounts(accounts.map(({ id }) => id));
   return standings.map((standing, index) =>
     accountView(accounts[index] as AccountRecord, standing, context.clock),

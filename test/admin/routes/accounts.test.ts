@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { createAccount } from "../../../src/admin/operations/accounts.ts";
 import type {
   AccountList,
   AccountView,
@@ -7,7 +8,7 @@ import type {
   KeyView,
 } from "../../../src/admin/views.ts";
 import { holdFor } from "../../ledger/fixtures.ts";
-import { type AdminServer, startAdmin } from "./fixtures.ts";
+import { type AdminServer, startAdmin, token } from "./fixtures.ts";
 
 const patch = <Shape>(admin: AdminServer, path: string, body: unknown) =>
   admin.json<Shape>(path, { method: "PATCH", body: JSON.stringify(body) });
@@ -105,6 +106,28 @@ describe("accounts", () => {
       "key.extend +3/month:gpt-*: release week",
       `key.move ${atlas.id} → ${zephyr.id}`,
     ]);
+  });
+
+  test("and their caps are metrics, at most a hundred of them", async () => {
+    await using admin = await startAdmin();
+    const caps = [{ limit: 20, period: "week", models: "gpt-*" }];
+    const { id } = await admin.post<AccountView>("/accounts", {
+      mode: "credit",
+      label: "atlas",
+      credit: 7,
+      caps,
+    });
+    for (let n = 0; n < 105; n += 1) {
+      const spec = { mode: "credit", label: `team ${n}` } as const;
+      await createAccount(admin.deps, spec);
+    }
+    const response = await fetch(`${admin.url}/metrics`, { headers: { authorization: `Bearer ${token}` } });
+    const lines = (await response.text()).split("\n");
+    const labels = `account="${id}",label="atlas",unit="credits"`;
+    expect(lines).toContain(`sluice_account_balance{${labels}} 7`);
+    expect(lines).toContain(`sluice_account_cap_limit{${labels},period="week",models="gpt-*"} 20`);
+    expect(lines).toContain(`sluice_account_cap_used{${labels},period="week",models="gpt-*"} 0`);
+    expect(lines.filter((line) => line.startsWith("sluice_account_balance{"))).toHaveLength(100);
   });
 
   test("are not corrected below what open requests hold", async () => {
