@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
 import type { AccountView } from "../../../admin/views.ts";
+import { ForAdmins } from "../parts/for-admins.tsx";
 import { Menu, MenuItem } from "../parts/menu.tsx";
 import {
   type AccountDialogProps,
@@ -28,7 +29,7 @@ export function AccountMenu({ of: account, onChange }: { of: AccountView; onChan
   const Shown = open === null ? null : dialogs[open];
   const isActive = account.status === "active";
   return (
-    <>
+    <ForAdmins>
       <Menu label={`Actions for ${account.label ?? account.id}`}>
         {isActive && <MenuItem onClick={() => setOpen("key")}>New key…</MenuItem>}
         {account.mode === "credit" && <MenuItem onClick={() => setOpen("topup")}>Top up…</MenuItem>}
@@ -51,6 +52,6 @@ export function AccountMenu({ of: account, onChange }: { of: AccountView; onChan
           }}
         />
       )}
-    </>
+    </ForAdmins>
   );
 }

@@ -7,6 +7,7 @@ import { KeyStatus } from "../parts/badge.tsx";
 import { accountWords } from "../parts/balance.tsx";
 import { Button } from "../parts/button.tsx";
 import { CapBars } from "../parts/cap-bars.tsx";
+import { ForAdmins } from "../parts/for-admins.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Empty, Shown } from "../parts/states.tsx";
 import { type Column, Table } from "../parts/table.tsx";
@@ -74,9 +75,11 @@ export function Accounts() {
   return (
     <>
       <PageHead title="Accounts" about="Who pays: a balance or a budget that several keys share">
-        <Button kind="primary" icon="plus" onClick={() => setCreating(true)}>
-          New account
-        </Button>
+        <ForAdmins>
+          <Button kind="primary" icon="plus" onClick={() => setCreating(true)}>
+            New account
+          </Button>
+        </ForAdmins>
       </PageHead>
       <div class="card flush">
         <Shown loaded={accounts}>

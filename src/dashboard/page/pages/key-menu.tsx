@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import type { KeyView } from "../../../admin/views.ts";
 import { type ApiError, api } from "../api.ts";
+import { ForAdmins } from "../parts/for-admins.tsx";
 import { Menu, MenuItem } from "../parts/menu.tsx";
 import { tell } from "../parts/notices.tsx";
 import { ExtendKey, MoveKey } from "./key-account-dialogs.tsx";
@@ -36,7 +37,7 @@ export function KeyMenu({ of: key, onChange }: { of: KeyView; onChange: () => vo
   const held = key.status === "disabled" || key.status === "suspended";
   if (key.status === "revoked") return null;
   return (
-    <>
+    <ForAdmins>
       <Menu label={`Actions for ${key.label ?? key.prefix}`}>
         {key.mode === "credit" && <MenuItem onClick={ask("topup")}>Top up…</MenuItem>}
         {key.mode === "credit" && <MenuItem onClick={ask("adjust")}>Adjust credit…</MenuItem>}
@@ -63,6 +64,6 @@ export function KeyMenu({ of: key, onChange }: { of: KeyView; onChange: () => vo
           }}
         />
       )}
-    </>
+    </ForAdmins>
   );
 }

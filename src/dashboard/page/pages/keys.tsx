@@ -6,6 +6,7 @@ import { useLoaded } from "../loaded.ts";
 import { KeyStatus } from "../parts/badge.tsx";
 import { Balance, spentWords } from "../parts/balance.tsx";
 import { Button } from "../parts/button.tsx";
+import { ForAdmins } from "../parts/for-admins.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Pager } from "../parts/pager.tsx";
 import { SearchBox } from "../parts/search-box.tsx";
@@ -74,9 +75,11 @@ export function Keys() {
         title="Keys"
         about={keys.value ? `${count(keys.value.total)} ${filtered ? "found" : "in all"}` : "…"}
       >
-        <Button kind="primary" icon="plus" onClick={() => setCreating(true)}>
-          New key
-        </Button>
+        <ForAdmins>
+          <Button kind="primary" icon="plus" onClick={() => setCreating(true)}>
+            New key
+          </Button>
+        </ForAdmins>
       </PageHead>
       <div class="filters">
         <SearchBox

@@ -6,6 +6,7 @@ import { healthWords } from "../health.ts";
 import { useLoaded } from "../loaded.ts";
 import { Badge } from "../parts/badge.tsx";
 import { Button } from "../parts/button.tsx";
+import { ForAdmins } from "../parts/for-admins.tsx";
 import { tell } from "../parts/notices.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Empty, Shown } from "../parts/states.tsx";
@@ -145,9 +146,11 @@ function ModelCard({ of: model }: { of: ModelView }) {
           {model.max_output_tokens !== null && ` · ${shortCount(model.max_output_tokens)} output`}
         </span>
         <a href={hrefOf(`playground?model=${encodeURIComponent(model.id)}`)}>try</a>
-        <Button kind="quiet" busy={busy} onClick={() => void check()}>
-          check
-        </Button>
+        <ForAdmins>
+          <Button kind="quiet" busy={busy} onClick={() => void check()}>
+            check
+          </Button>
+        </ForAdmins>
       </header>
       <Table rows={model.deployments} columns={columns} keyOf={({ name }) => name} unseenHead />
       {checks.length > 0 && <Checks of={checks} />}

@@ -1,10 +1,10 @@
 import type { IssuedKeyView } from "../../../admin/views.ts";
-import { session } from "../api.ts";
 import { Snippets } from "../holder/snippets.tsx";
 import { goTo } from "../router.ts";
 import { Button } from "./button.tsx";
 import { CopyButton } from "./copy.tsx";
 import { Dialog } from "./dialog.tsx";
+import { ForAdmins } from "./for-admins.tsx";
 
 interface SecretProps {
   readonly title: string;
@@ -28,7 +28,7 @@ export function Secret({ title, issued, onClose }: SecretProps) {
         </p>
         <Snippets of={issued} secret={issued.key} />
         <footer>
-          {session.value?.role === "admin" && (
+          <ForAdmins>
             <Button
               icon="playground"
               onClick={() => {
@@ -38,7 +38,7 @@ export function Secret({ title, issued, onClose }: SecretProps) {
             >
               Try it
             </Button>
-          )}
+          </ForAdmins>
           <Button kind="primary" onClick={onClose}>
             Done
           </Button>

@@ -1,0 +1,65 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import type { Page } from "playwright-core";
+import { Sluice, type TestKey } from "../support/sluice.ts";
+import { type Browsing, browse, findBrowser } from "./browser.ts";
+import { fillSample, sampleConfig } from "./sample.ts";
+
+const token = "the-operators-token";
+const browserPath = await findBrowser();
+
+describe.if(browserPath !== null)("a month of a company's traffic in the dashboard", () => {
+  let sluice: Sluice;
+  let key: TestKey;
+  let browsing: Browsing;
+  let page: Page;
+
+  beforeAll(async () => {
+    sluice = await Sluice.start({ config: sampleConfig, env: { SLUICE_ADMIN_TOKEN: token } });
+    await sluice.stop();
+    await fillSample(join(sluice.folder, "data"));
+    await sluice.restart();
+    key = await sluice.createKey({ label: "Ours" });
+    browsing = await browse(browserPath ?? "", { scheme: "light", width: 1360, height: 850 });
+    page = await browsing.context.newPage();
+    page.setDefaultTimeout(20_000);
+    await signIn(page, token);
+  }, 300_000);
+
+  afterAll(async () => {
+    await browsing[Symbol.asyncDispose]();
+    await sluice.dispose();
+  });
+
+  async function signIn(on: Page, secret: string): Promise<void> {
+    await on.goto(`${sluice.url}/admin`);
+    await on.getByLabel("Admin token").fill(secret);
+    await on.keyboard.press("Enter");
+    await on.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
+  }
+
+  async function open(on: Page, path: string): Promise<void> {
+    await on.goto(`${sluice.url}/admin/${path}`);
+    await on.getByRole("heading", { level: 1 }).waitFor();
+    await on.locator(".skeleton").first().waitFor({ state: "detached" });
+  }
+
+  test("a viewer is offered no change on any page, and an admin is", async () => {
+    const viewer = await sluice.cliJson<{ token: string }>(
+      ..."admin-tokens create --label auditor --role viewer".split(" "),
+    );
+    await using other = await browse(browserPath ?? "", { scheme: "light", width: 1360, height: 850 });
+    const theirs = await other.context.newPage();
+    theirs.setDefaultTimeout(20_000);
+    await signIn(theirs, viewer.token);
+    const changes = /^(New key|New account|check|Top up|Rotate|Edit|Reload)$|^Actions for/;
+    const offered = async (on: Page) =>
+      (await on.getByRole("button", { name: changes }).count()) + (await on.locator("summary").count());
+    for (const path of ["keys", `keys/${key.id}`, "accounts", "models"]) {
+      await open(page, path);
+      expect(await offered(page), `an admin, ${path}`).toBeGreaterThan(0);
+      await open(theirs, path);
+      expect(await offered(theirs), `a viewer, ${path}`).toBe(0);
+    }
+  }, 60_000);
+});
