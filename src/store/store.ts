@@ -270,7 +270,7 @@ export interface NumberedUsage extends UsageRecord {
 }
 
 export interface UsageSummaryQuery {
-  readonly by: "day" | "hour" | "model" | "provider" | "key";
+  readonly by: "day" | "hour" | "model" | "provider" | "key" | "route";
   /** A `TimeRange`; without an end it has none. */
   readonly sinceMs: number;
   readonly untilMs?: number | undefined;

@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { projectRoot } from "../architecture/imports.ts";
 
 /**
- * Follows docs/adding-a-dialect.md and docs/adding-a-vendor.md word by word, in a copy of the source: every block that names
+ * Follows docs/adding-a-dialect.md, docs/adding-a-vendor.md and docs/adding-a-route.md word by word, in a copy of the source: every block that names
  * a file becomes that file, every block that names a line of a registry is put there. Then the gateway runs from the copy.
  */
 const copy = mkdtempSync(join(tmpdir(), "sluice-adding-"));
@@ -68,6 +68,7 @@ const acme = Bun.serve({
   port: 0,
   async fetch(request) {
     const { pathname } = new URL(request.url);
+    if (pathname === "/v1/similarity") return Response.json({ score: 0.7, usage: { total_tokens: 9 } });
     const body = (await request.json()) as { turns: { by: string; text: string }[]; model: string };
     if (request.headers.get("x-acme-key") !== "acme-secret" || body.model !== "large-2") {
       return new Response("refused", { status: 401 });
@@ -94,6 +95,17 @@ provider = "acme"
 upstream_model = "large-2"
 max_output_tokens = 100
 price = { input = 1.0, output = 2.0 }
+
+[providers.comparing]
+kind = "openai-compatible"
+base_url = "http://127.0.0.1:${acme.port}/v1"
+
+[[models]]
+id = "compare"
+provider = "comparing"
+upstream_model = "compare-1"
+serves = ["rerank"]
+price = { input = 0.1 }
 `;
 
 const env = { PATH: process.env["PATH"] ?? "", HOME: copy, ACME_API_KEY: "acme-secret" };
@@ -118,6 +130,7 @@ beforeAll(async () => {
   symlinkSync(join(projectRoot, "node_modules"), join(copy, "node_modules"));
   expect(follow("adding-a-dialect.md")).toHaveLength(6);
   expect(follow("adding-a-vendor.md")).toHaveLength(3);
+  expect(follow("adding-a-route.md")).toHaveLength(3);
   addClientSide();
   writeFileSync(join(copy, "sluice.toml"), config);
   const made = sluice("keys", "create", "--mode", "credit", "--credit", "1", "--json");
@@ -179,6 +192,21 @@ describe("a dialect and a vendor, added as the pages say", () => {
     expect(usage.tokens).toMatchObject({ input: 30 * calls, output: 20 * calls });
     expect(usage.credits.used).toBeCloseTo((calls * (30 * 1 + 20 * 2)) / 1e6, 9);
   });
+});
+
+test("a metered route, added as the page says, is charged, described and refused like all others", async () => {
+  const compare = (body: object) =>
+    fetch(`${url}/v1/similarity`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      body: JSON.stringify(body),
+    });
+  const response = await compare({ model: "compare", texts: ["one", "another"] });
+  expect(await response.json()).toEqual({ score: 0.7, usage: { total_tokens: 9 } });
+  expect(response.headers.get("x-sluice-cost")).toBe("0.0000009");
+  expect((await compare({ model: "compare", texts: ["one"] })).status).toBe(400);
+  expect((await compare({ model: "acme-large", texts: ["one", "another"] })).status).toBe(400);
+  expect(await (await fetch(`${url}/openapi-extensions.json`)).text()).toContain('"/v1/similarity"');
 });
 
 /** All deltas of a stream put together, whichever dialect they are in. */

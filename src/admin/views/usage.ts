@@ -67,7 +67,7 @@ const usageRowView = Type.Object({
 });
 export type UsageRowView = Static<typeof usageRowView>;
 
-export const usageGroupings = ["hour", "day", "key", "model", "provider"] as const;
+export const usageGroupings = ["hour", "day", "key", "model", "provider", "route"] as const;
 
 export const usageView = Type.Object({
   by: oneOf(usageGroupings),

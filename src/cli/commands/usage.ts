@@ -11,7 +11,7 @@ import { count, credits, plural, span } from "../terminal/format.ts";
 import { type Column, table } from "../terminal/table.ts";
 import { printJson, type Terminal } from "../terminal/terminal.ts";
 
-type Grouping = "day" | "hour" | "model" | "provider" | "key";
+type Grouping = "day" | "hour" | "model" | "provider" | "key" | "route";
 
 interface Options extends DataOptions {
   readonly key?: string;
@@ -26,8 +26,8 @@ export function usageCommand(terminal: Terminal): Command {
     .option("--since <when>", sinceHelp, (text) => since(text))
     .option("--until <when>", untilHelp, (text) => since(text))
     .addOption(
-      new Option("--by <day|hour|model|provider|key>", "one line for each (default: day)")
-        .choices(["day", "hour", "model", "provider", "key"])
+      new Option("--by <day|hour|model|provider|key|route>", "one line for each (default: day)")
+        .choices(["day", "hour", "model", "provider", "key", "route"])
         .default("day"),
     )
     .addHelpText(

@@ -1,4 +1,5 @@
 import { invalidRequest } from "../../../base/errors.ts";
+import { releaseBytes } from "../../../base/release.ts";
 
 /** A part of a form, before its content. */
 export interface PartHead {
@@ -37,9 +38,15 @@ export class FormParser {
     this.#taker = taker;
   }
 
+  /** Takes what it is given: the bytes are released. */
   async push(chunk: Uint8Array): Promise<void> {
-    this.#rest = Buffer.concat([this.#rest, chunk]);
+    const joined = Buffer.concat([this.#rest, chunk]);
+    releaseBytes(chunk);
+    this.#rest = joined;
     while (await this.#advance());
+    // The rest is short, and must not keep the whole.
+    this.#rest = Buffer.from(this.#rest);
+    releaseBytes(joined);
   }
 
   end(): void {

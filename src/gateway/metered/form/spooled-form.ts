@@ -66,11 +66,11 @@ export class SpooledForm implements PartTaker, AsyncDisposable {
     if (file === null) {
       this.#fieldBytes += bytes.length;
       if (this.#fieldBytes > mostFieldBytes) throw invalidRequest("The form's fields are too long.");
-      this.#field?.pieces.push(bytes.slice());
+      this.#field?.pieces.push(Buffer.from(bytes));
       return;
     }
     const missing = mostStartBytes - Math.min(file.bytes, mostStartBytes);
-    if (missing > 0) file.start.push(bytes.slice(0, missing));
+    if (missing > 0) file.start.push(Buffer.from(bytes.subarray(0, missing)));
     file.bytes += bytes.length;
     file.hash.update(bytes);
     await this.#write(bytes);
