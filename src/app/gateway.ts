@@ -7,6 +7,7 @@ import { Watchdog } from "../gateway/answer/watchdog.ts";
 import type { Configured } from "../gateway/configured.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import { LabelValues } from "../gateway/request/label-values.ts";
+import { OpenSockets } from "../gateway/socket/open-sockets.ts";
 import { AddressLimiter } from "../limits/address-limiter.ts";
 import { BodyBudget } from "../limits/body-budget.ts";
 import { LeaveLimiter } from "../limits/leave-limiter.ts";
@@ -41,6 +42,7 @@ export function createGateway(settings: Settings, services: Services): Gateway {
       maxPerKey: () => serverSettings().maxConcurrentPerKey,
       lagMs: () => live.lag.overloadMs,
     }),
+    sockets: new OpenSockets(),
     endings: services.endings,
     callerIds: services.callerIds,
     observe: (facts) => {

@@ -38,6 +38,7 @@ export async function stopGateway(running: Running): Promise<readonly string[]> 
   gateway.ongoing.isDraining = true;
   if (gateway.ongoing.isBehindProxy) await takeLastCalls(servers);
   await drain(gateway, graceEndsMs - clock.monotonicMs());
+  gateway.sockets.closeAll();
   try {
     // Ends the dashboards' live feeds, for which the servers would wait.
     await admin.close();

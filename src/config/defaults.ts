@@ -27,6 +27,7 @@ export const defaults = {
   responseBytesPerKey: 256 * 1024 * 1024,
   responseState: "gateway",
   compactionMaxTokens: 8192,
+  webSocket: { maxPerKey: 32, maxMinutes: 60, maxActive: 16, maxLanes: 32, maxQueued: 32 },
   priority: 1,
   weight: 1,
   cache: "auto",

@@ -19,6 +19,7 @@ import {
   responsesSettings,
   retentionSettings,
   routeSettings,
+  webSocketSettings,
   serverSettings,
 } from "./server.ts";
 import type { ModelSettings, Settings } from "./settings.ts";
@@ -81,6 +82,7 @@ function settingsFrom(
     microUsdPerCredit: microUsdPerCredit(config, context),
     retention: retentionSettings(config, context),
     responses: responsesSettings(config, context),
+    webSocket: webSocketSettings(config, context),
     routes: routeSettings(config, context),
     admin: adminSettings(config, context),
     tracing: tracingSettings(config, context),

@@ -265,6 +265,49 @@ export const configSchema = Type.Object(
         closed,
       ),
     ),
+    websocket: Type.Optional(
+      Type.Object(
+        {
+          max_per_key: Type.Optional(
+            Type.Integer({
+              minimum: 1,
+              default: defaults.webSocket.maxPerKey,
+              description: "WebSockets that a key may have open at once.",
+            }),
+          ),
+          max_minutes: Type.Optional(
+            Type.Integer({
+              minimum: 1,
+              maximum: 10_080,
+              default: defaults.webSocket.maxMinutes,
+              description: "How long one may be open.",
+            }),
+          ),
+          max_active: Type.Optional(
+            Type.Integer({
+              minimum: 1,
+              default: defaults.webSocket.maxActive,
+              description: "Responses at once on one of them.",
+            }),
+          ),
+          max_lanes: Type.Optional(
+            Type.Integer({
+              minimum: 0,
+              default: defaults.webSocket.maxLanes,
+              description: "Names for `stream_id` on one of them.",
+            }),
+          ),
+          max_queued: Type.Optional(
+            Type.Integer({
+              minimum: 0,
+              default: defaults.webSocket.maxQueued,
+              description: "Responses that wait on one of them until others have ended.",
+            }),
+          ),
+        },
+        closed,
+      ),
+    ),
     admin: Type.Optional(adminSchema),
     tracing: Type.Optional(
       Type.Object(

@@ -2,7 +2,7 @@ import { isIP } from "node:net";
 import { hostname, totalmem } from "node:os";
 import { resolve } from "node:path";
 import { assert } from "../base/assert.ts";
-import { msPerDay, msPerHour } from "../base/clock.ts";
+import { msPerDay, msPerHour, msPerMinute } from "../base/clock.ts";
 import type { Environment } from "../base/environment.ts";
 import { mapSwitches } from "../base/route-switches.ts";
 import type { LoadContext } from "./context.ts";
@@ -203,6 +203,17 @@ function encryptionKey(reference: string, context: LoadContext): Uint8Array | nu
   const reason = found.kind === "problem" ? found.message : found.kind === "unset" ? found.reason : wanted;
   context.problems.add("responses.encryption_key", reason);
   return null;
+}
+
+export function webSocketSettings(config: ConfigFile, { problems }: LoadContext): Settings["webSocket"] {
+  const given = validFields(config.websocket, "websocket", problems);
+  return {
+    maxPerKey: given.max_per_key ?? defaults.webSocket.maxPerKey,
+    maxMs: (given.max_minutes ?? defaults.webSocket.maxMinutes) * msPerMinute,
+    maxActive: given.max_active ?? defaults.webSocket.maxActive,
+    maxLanes: given.max_lanes ?? defaults.webSocket.maxLanes,
+    maxQueued: given.max_queued ?? defaults.webSocket.maxQueued,
+  };
 }
 
 export function routeSettings(config: ConfigFile, { problems }: LoadContext): Settings["routes"] {

@@ -31,6 +31,7 @@ export interface Settings {
     readonly encryptionKey: Uint8Array | null;
     readonly compactionMaxTokens: number;
   };
+  readonly webSocket: WebSocketSettings;
   /** Which routes beyond the interface are on. */
   readonly routes: SwitchedRoutes;
   readonly admin: AdminSettings;
@@ -53,6 +54,17 @@ export interface Settings {
   readonly isDemo: boolean;
   /** For the operator, but not errors, e.g. a provider that is left out. */
   readonly warnings: readonly string[];
+}
+
+/** The limits of WebSockets. */
+export interface WebSocketSettings {
+  /** Open at once. */
+  readonly maxPerKey: number;
+  readonly maxMs: number;
+  /** Responses at once on one of them; more of them wait. */
+  readonly maxActive: number;
+  readonly maxLanes: number;
+  readonly maxQueued: number;
 }
 
 export interface AdminSettings {

@@ -72,7 +72,7 @@ export interface ClientDialect {
 export interface ClientRoute {
   readonly path: string;
   readonly acceptsApiKeyHeader: boolean;
-  /** Some clients try a WebSocket here first, and fall back to POST once it is refused. */
+  /** Some clients try a WebSocket here first, and fall back to POST once it is refused with 426. */
   readonly isTriedByWebSocket?: true;
 }
 
@@ -113,8 +113,8 @@ export interface Source {
   readonly nowSeconds: number;
   /** An estimate above 0, for `message_start` (a client shows 0 % otherwise). */
   readonly estimatedInputTokens: number;
-  /** That the gateway keeps the answer, and the id of the response that it continues; absent if it does not. */
-  readonly kept?: { readonly parentId: string | null } | undefined;
+  /** Whether the gateway stores the answer, and the id of the response that it continues; absent if it keeps nothing of it. */
+  readonly kept?: { readonly parentId: string | null; readonly isStored: boolean } | undefined;
 }
 
 export type WallClock = Pick<Clock, "wallMs">;

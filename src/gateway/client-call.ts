@@ -4,6 +4,8 @@ import type { ClientOperation, ClientRoute } from "../dialects/client-dialect.ts
 import type { ErrorFormat } from "../dialects/errors/envelope.ts";
 import type { ClientDialectName } from "../dialects/registry.ts";
 import type { KeyMode } from "../store/store.ts";
+import type { StreamSource } from "./answer/client-stream.ts";
+import type { RememberedTurns } from "./turns/turn-body.ts";
 
 /**
  * One of the interface's operations as data, before it is mounted on an origin. Whatever differs between operations is
@@ -27,6 +29,8 @@ export interface Operation extends ClientRoute {
   /** The headers of its answers, beside those of all answers. */
   readonly headers: readonly string[];
   readonly description: ClientOperation;
+  /** It is asked for by the handshake of a WebSocket alone. */
+  readonly isUpgrade?: true;
 }
 
 /** An operation on one of the two origins; `path` includes the origin, such as `/token/v1/messages`. */
@@ -47,4 +51,10 @@ export interface ClientCall {
   keepWaiting(): void;
   /** Closes a connection whose reader has stalled. */
   disconnect(): void;
+  /** Turns the connection into a WebSocket of this key; false if the request is no valid handshake. */
+  upgrade?(keyId: string): boolean;
+  /** Takes a stream that would else be the body of the response. */
+  takeStream?(source: StreamSource): void;
+  /** What the connection remembers; absent if it is not a WebSocket. */
+  readonly remembered?: RememberedTurns;
 }

@@ -15,6 +15,7 @@ import type { Configured } from "./configured.ts";
 import type { LargeBodies } from "./large/large-bodies.ts";
 import type { LabelValues } from "./request/label-values.ts";
 import type { ProviderIdOwners } from "./request/provider-id-owners.ts";
+import type { OpenSockets } from "./socket/open-sockets.ts";
 import type { Turns } from "./turns/turns.ts";
 
 /** Everything that serving a request needs; put together in `src/app`. */
@@ -38,6 +39,7 @@ export interface Gateway {
   readonly tokens: LocalCounts;
   readonly watchdog: Watchdog;
   readonly ongoing: Ongoing;
+  readonly sockets: OpenSockets;
   readonly observe: ExchangeObserver;
   /** Stores endings of exchanges that were not charged. */
   readonly endings: { take(ending: ExchangeEnding, attempts: readonly AttemptCount[]): void };

@@ -9,18 +9,18 @@ const disconnectAfterSeconds = 1;
 export class HttpCall implements ClientCall {
   readonly request: Request;
   readonly route: Route;
-  readonly #server: Server<unknown>;
+  protected readonly server: Server<unknown>;
   readonly #trusted: TrustedProxies;
 
   constructor(request: Request, route: Route, server: Server<unknown>, trusted: TrustedProxies) {
     this.request = request;
     this.route = route;
-    this.#server = server;
+    this.server = server;
     this.#trusted = trusted;
   }
 
   get address(): string {
-    return addressOn(this.#server, this.request, this.#trusted);
+    return addressOn(this.server, this.request, this.#trusted);
   }
 
   get isForwarded(): boolean {
@@ -28,11 +28,11 @@ export class HttpCall implements ClientCall {
   }
 
   keepWaiting(): void {
-    this.#server.timeout(this.request, 0);
+    this.server.timeout(this.request, 0);
   }
 
   disconnect(): void {
-    this.#server.timeout(this.request, disconnectAfterSeconds);
+    this.server.timeout(this.request, disconnectAfterSeconds);
   }
 }
 

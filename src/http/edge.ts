@@ -17,6 +17,7 @@ import { pathOf } from "./path.ts";
 import { formatAt, plainDocument, plainError, plainJson } from "./plain.ts";
 import { lastIfDraining, respond } from "./respond.ts";
 import { isAt, isOfInterface, isOn, meantPath, origins } from "./routes.ts";
+import { UpgradeCall, webSocketOptions } from "./socket/upgrade.ts";
 import { guardPatterns, hostProblem, targetProblem } from "./target.ts";
 
 /** Routes of another room, such as the admin API. `addressOf` gives the address a request comes from. */
@@ -66,7 +67,8 @@ export function createEdge(
   servesInterface = true,
 ): Elysia {
   const mountedRoutes = servesInterface ? routes : routes.filter(({ dialect }) => dialect !== null);
-  const served = () => mountedRoutes.filter((route) => isOn(route, gateway.configured.settings));
+  const served = () =>
+    mountedRoutes.filter((route) => route.isUpgrade !== true && isOn(route, gateway.configured.settings));
   const trusted = currentProxies(() => gateway.configured.settings.server.trustedProxies);
   const cors = new Cors(() => (servesInterface ? gateway.configured.settings.server.corsOrigins : []));
   const documents = new DocumentLimit(gateway.clock);
@@ -81,6 +83,7 @@ export function createEdge(
     precompile: true,
     // Elysia would otherwise expect a host of at least four characters.
     handler: { standardHostname: false },
+    websocket: webSocketOptions(gateway.configured.settings.server),
     serve: {
       routes: guardPatterns(
         (request) => app.fetch(request),
@@ -106,11 +109,17 @@ export function createEdge(
   const answer = (request: Request, route: ServedRoute) => {
     const { server } = app;
     assert(server, "a request came before the server was there");
+    const isSocket = route.isUpgrade === true;
+    if (isSocket && !asksForWebSocket(request)) return unrouted(request, served(), cors);
     if (!isOn(route, gateway.configured.settings)) {
+      if (isSocket) return unrouted(request, served(), cors);
       const response = notFound(request, served());
       return cors.isOn ? cors.mark(request, response) : response;
     }
-    const responding = respond(gateway, new HttpCall(request, route, server, trusted()), route);
+    const call = isSocket
+      ? new UpgradeCall(gateway, request, route, server, trusted())
+      : new HttpCall(request, route, server, trusted());
+    const responding = respond(gateway, call, route);
     return cors.isOn ? cors.markLater(request, responding) : responding;
   };
   for (const route of mountedRoutes) {
@@ -181,7 +190,7 @@ function asksForWebSocket(request: Request): boolean {
   return request.method === "GET" && /\bwebsocket\b/i.test(request.headers.get("upgrade") ?? "");
 }
 
-/** Codex tries a WebSocket first. On 426 it switches to HTTP at once; any other error is retried five times. */
+/** `routes.websocket = false`. On 426 Codex switches to HTTP at once; any other error is retried five times. */
 function noWebSocket(path: string): Response {
   const message = "There are no WebSockets here; send the request as POST, and stream by server-sent events.";
   return plainError(path, new GatewayError("upgrade_required", message), { upgrade: "HTTP/1.1" });

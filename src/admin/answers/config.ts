@@ -1,4 +1,4 @@
-import { msPerDay, msPerHour } from "../../base/clock.ts";
+import { msPerDay, msPerHour, msPerMinute } from "../../base/clock.ts";
 import type { OidcSettings, Settings } from "../../config/settings.ts";
 import type { ProviderSettings } from "../../vendors/settings.ts";
 
@@ -48,6 +48,13 @@ export function configInForce(settings: Settings): object {
       state: settings.responses.state,
       encryption_key: settings.responses.encryptionKey === null ? null : masked,
       compaction_max_tokens: settings.responses.compactionMaxTokens,
+    },
+    websocket: {
+      max_per_key: settings.webSocket.maxPerKey,
+      max_minutes: settings.webSocket.maxMs / msPerMinute,
+      max_active: settings.webSocket.maxActive,
+      max_lanes: settings.webSocket.maxLanes,
+      max_queued: settings.webSocket.maxQueued,
     },
     routes: settings.routes,
     money: { usd_per_credit: settings.microUsdPerCredit / 1_000_000 },

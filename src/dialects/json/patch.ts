@@ -33,9 +33,13 @@ function isNothing(changes: BodyChanges): boolean {
   return true;
 }
 
-/** The same for any members of the top-level object, which is scanned for them. Throws if it is malformed. */
-export function patchMembers(bytes: Uint8Array, changes: MemberChanges): Uint8Array {
-  const edits = editMembers(scanObject(bytes, skipSpace(bytes, 0), Object.keys(changes)), changes);
+/** The same for any members of the top-level object, which is scanned for them if it was not. Throws if it is malformed. */
+export function patchMembers(
+  bytes: Uint8Array,
+  changes: MemberChanges,
+  spans = scanObject(bytes, skipSpace(bytes, 0), Object.keys(changes)),
+): Uint8Array {
+  const edits = editMembers(spans, changes);
   return edits.length === 0 ? bytes : applyEdits(bytes, edits);
 }
 

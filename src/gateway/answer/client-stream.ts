@@ -6,6 +6,14 @@ export interface DirectController {
   end(): void;
 }
 
+/** What writes a stream, to whoever wants to have it. */
+export interface StreamSource {
+  /** Resolves when all of it is written. */
+  pull(controller: DirectController): Promise<void>;
+  /** The client has left. */
+  cancel(): void;
+}
+
 /** The client's side of a stream: what is written to it, and since when it does not read. */
 export class ClientStream {
   readonly #monotonicMs: () => number;

@@ -10,7 +10,7 @@ import type { Exchange } from "../exchange.ts";
 import { costComment } from "../headers.ts";
 import { largeTurns } from "../large/large-turns.ts";
 import { type Delivery, recordFacts, streamHeaders } from "./answering.ts";
-import { ClientStream } from "./client-stream.ts";
+import { ClientStream, type DirectController, type StreamSource } from "./client-stream.ts";
 import { LeftStream } from "./left-stream.ts";
 import { MissingEndDetector } from "./missing-end-detector.ts";
 import { readTrailing, trailingMs } from "./read-trailing.ts";
@@ -27,7 +27,7 @@ const mostBytesPerTurn = 32 * 1024;
  * then the last bytes leave), a failure (settled for what was produced, then the in-band error), or the client's
  * leaving (upstream stopped, or read to its usage, and settled for what was produced).
  */
-export class StreamPump implements Guarded, Interruptible {
+export class StreamPump implements Guarded, Interruptible, StreamSource {
   readonly #answering: Delivery;
   readonly #relayer: StreamRelayer;
   readonly #opened: Opened;
@@ -68,16 +68,13 @@ export class StreamPump implements Guarded, Interruptible {
     opened.outlivesClient = true;
   }
 
-  /** The body of the client's response. */
-  stream(): ReadableStream {
-    return new ReadableStream({
-      type: "direct",
-      pull: (controller) => {
-        this.#client.open(controller);
-        return this.#run();
-      },
-      cancel: () => this.#clientLeft(),
-    });
+  pull(controller: DirectController): Promise<void> {
+    this.#client.open(controller);
+    return this.#run();
+  }
+
+  cancel(): void {
+    this.#clientLeft();
   }
 
   async #run(): Promise<void> {

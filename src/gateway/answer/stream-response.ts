@@ -1,3 +1,4 @@
+import type { ClientCall } from "../client-call.ts";
 import { commonHeaders } from "../headers.ts";
 import { CompactionRelayer } from "../turns/compacted-answer.ts";
 import { type Answering, type Delivery, streamHeaders } from "./answering.ts";
@@ -22,13 +23,25 @@ export function relayStream(answering: Delivery, relayer: StreamRelayer): Respon
   if (exchange.endedBy !== null) throw exchange.endedBy;
   if (exchange.claim !== null) exchange.recorder = gateway.claims.record(exchange.claim);
   const pump = new StreamPump(answering, relayer);
-  const response = new Response(pump.stream(), {
-    headers: { ...opened.headers, ...commonHeaders(exchange), ...streamHeaders },
-  });
+  const headers = { ...opened.headers, ...commonHeaders(exchange), ...streamHeaders };
+  const response = new Response(bodyOf(pump, exchange.call), { headers });
   exchange.pump = pump;
   gateway.ongoing.canInterrupt(exchange, pump);
   gateway.watchdog.watch(pump);
   return response;
+}
+
+/** Null if the connection takes the stream in another way. */
+function bodyOf(pump: StreamPump, { takeStream }: ClientCall): ReadableStream | null {
+  if (takeStream !== undefined) {
+    takeStream(pump);
+    return null;
+  }
+  return new ReadableStream({
+    type: "direct",
+    pull: (controller) => pump.pull(controller),
+    cancel: () => pump.cancel(),
+  });
 }
 
 function relayerOf({ exchange, generation, attempt }: Answering): StreamRelayer {

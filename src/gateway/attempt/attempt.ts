@@ -30,8 +30,8 @@ export interface PreparableRequest {
   readonly estimatedInput: InputEstimate;
   readonly atSeconds: number;
   readonly sendsProofs: boolean;
-  /** That the gateway keeps the answer, and the response that it continues; null if it does not. */
-  readonly keeping: { readonly parentId: string | null } | null;
+  /** Whether the gateway stores the answer, and the response that it continues; null if it keeps nothing of it. */
+  readonly keeping: { readonly parentId: string | null; readonly isStored: boolean } | null;
   readonly isCompactedUpstream: boolean;
 }
 
@@ -144,7 +144,7 @@ function readableBody(request: ClientRequest): JsonObject {
 }
 
 export function sourceOf(generation: PreparableRequest, body: JsonObject): Source {
-  const { model, clientDialect: dialect, limit } = generation;
+  const { model, clientDialect: dialect, limit, keeping } = generation;
   const { changes } = limit;
   return {
     dialect: clientDialect(dialect),
@@ -152,6 +152,6 @@ export function sourceOf(generation: PreparableRequest, body: JsonObject): Sourc
     model: model.id,
     nowSeconds: generation.atSeconds,
     estimatedInputTokens: generation.estimatedInput.tokens,
-    kept: generation.keeping === null ? undefined : { parentId: generation.keeping.parentId },
+    kept: keeping === null ? undefined : { parentId: keeping.parentId, isStored: keeping.isStored },
   };
 }

@@ -52,6 +52,7 @@ export function withSummaries(
 
 /** Whether every provider that may be asked compacts conversations itself. */
 export function compactsItself({ catalog, settings }: Configured, key: KeyRecord, modelId: string): boolean {
+  const { keeping } = exchange;
   const model = catalog.find(modelId);
   if (model === undefined) return false;
   const reached = catalog.deploymentsOf(model).filter((deployment) => inScope(key.scope, deployment));
@@ -84,7 +85,7 @@ export function summarise(
     model: model?.id ?? modelId,
     nowSeconds: Math.floor(exchange.atMs / 1000),
     estimatedInputTokens: 0,
-    kept: exchange.keeping === null ? undefined : { parentId: parentOf(truncated) },
+    kept: keeping === null ? undefined : { parentId: parentOf(truncated), isStored: keeping.isStored },
   };
   exchange.compaction = {
     form,

@@ -15,7 +15,7 @@ import {
   withoutTrigger,
   withSummaries,
 } from "./compaction.ts";
-import type { Turn } from "./turn-body.ts";
+import type { Turn, TurnInMaking } from "./turn-body.ts";
 import { keepsResponses } from "./turns.ts";
 
 /** A request's bytes as they go on, and as what they are to be read. */
@@ -37,20 +37,32 @@ export function continued(
   kind: RequestKind,
 ): Promise<ContinuedBody | null> | null {
   const { settings } = exchange.configured;
-  const { bytes, truncated, mayStore } = request;
+  const { bytes, truncated } = request;
   const parentId = parentOf(truncated);
   const isCompacted = kind === "compact" || (kind === "responses" && hasTrigger(truncated));
   if (isCompacted && !settings.routes.compact) throw compactsNone();
-  const canKeep = keepsResponses(settings);
+  const canKeep = keepsResponses(settings) || exchange.call.remembered !== undefined;
   if (!canKeep && parentId !== null && settings.responses.state === "gateway") throw keepsNone();
   // A conversation is kept by the provider.
   const isKept = canKeep && truncated["conversation"] == null;
-  const asked = { kind, isCompacted, isKept, parentId, references: isKept ? referencedItems(request) : [] };
-  const isContinued = isKept && (parentId !== null || asked.references.length > 0);
+  const references = isKept && keepsResponses(settings) ? referencedItems(request) : [];
+  const asked = { kind, isCompacted, isKept, parentId, references };
+  const isContinued = isKept && (parentId !== null || references.length > 0);
   if (isContinued || isCompacted || mayHaveSeal(bytes))
     return rewritten(gateway, exchange, key, request, asked);
-  if (isKept && mayStore) exchange.keeping = { parentId, input: () => inputItems(bytes) };
+  if (isKept) noteTurn(exchange, request, { parentId, before: [], input: () => inputItems(bytes) });
   return null;
+}
+
+/** What is to be kept of the answer, if it is stored or if its connection remembers it. */
+function noteTurn(
+  exchange: Exchange,
+  { mayStore }: ClientRequest,
+  turn: Pick<TurnInMaking, "parentId" | "before" | "input">,
+): void {
+  const { configured, call } = exchange;
+  const isStored = mayStore && keepsResponses(configured.settings);
+  if (isStored || call.remembered !== undefined) exchange.keeping = { ...turn, isStored };
 }
 
 interface Asked {
@@ -62,16 +74,17 @@ interface Asked {
 }
 
 async function rewritten(
-  { turns }: Gateway,
+  gateway: Gateway,
   exchange: Exchange,
   key: KeyRecord,
   request: ClientRequest,
   { kind, isCompacted, isKept, parentId, references }: Asked,
 ): Promise<ContinuedBody | null> {
+  const { turns } = gateway;
   const { configured } = exchange;
   const { settings } = configured;
-  const { bytes, mayStore, modelId } = request;
-  const chain = parentId === null || !isKept ? [] : await turns.chain(key.id, parentId, settings);
+  const { bytes, modelId } = request;
+  const chain = parentId === null || !isKept ? [] : await chainOf(gateway, exchange, key, parentId);
   const isNative = isCompacted && compactsItself(configured, key, modelId);
   exchange.isCompactedUpstream = isNative && kind === "compact";
   if (chain === null && isCompacted && !isNative) throw noSuchResponse();
@@ -84,9 +97,10 @@ async function rewritten(
   if (conversation.length === 0) throw invalidRequest("There is nothing to continue.", "input");
   const isTriggered = isCompacted && kind !== "compact";
   const said = isTriggered ? withoutTrigger(conversation, before.length) : conversation;
-  if (isKept && mayStore && kind !== "compact" && !input.some(isReference)) {
+  if (isKept && kind !== "compact" && !input.some(isReference)) {
     const keptAfter = isTriggered ? keptMessages(said) : input;
-    exchange.keeping = { parentId: isTriggered ? null : parentId, input: () => keptAfter };
+    const continuing = isTriggered ? { parentId: null, before: [] } : { parentId, before: chain };
+    noteTurn(exchange, request, { ...continuing, input: () => keptAfter });
   }
   if (isCompacted && !isNative) {
     const form = isTriggered ? "response" : "route";
@@ -95,6 +109,22 @@ async function rewritten(
   }
   const isWhole = conversation.length === sent.length && conversation.every((item, at) => item === sent[at]);
   return isWhole ? null : { bytes: withInput(bytes, conversation), kind };
+}
+
+/** Null if a provider may have it. On a WebSocket that cannot be: what was answered there is kept by no provider. */
+async function chainOf(
+  { turns }: Gateway,
+  { call: { remembered }, configured: { settings } }: Exchange,
+  { id: keyId }: KeyRecord,
+  parentId: string,
+): Promise<readonly Turn[] | null> {
+  const own = remembered?.chain(parentId) ?? null;
+  if (own !== null) return own;
+  const stored = keepsResponses(settings) ? await turns.chain(keyId, parentId, settings) : null;
+  if (stored === null && remembered !== undefined && settings.responses.state === "gateway") {
+    throw noSuchResponse();
+  }
+  return stored;
 }
 
 function referencedItems({ mentions: { references } }: ClientRequest): readonly string[] {

@@ -4,20 +4,24 @@ import type { TurnRecord } from "../../store/store.ts";
 import { bytesOf, type Piece } from "../answer/stream-relayer.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
+import { copyTurn } from "./turn-body.ts";
 
 /**
  * What the settle keeps of an answer: its whole body, or the piece that ends its stream. Undefined if nothing is to be kept,
  * or if the answer is none that can be continued.
  */
 export function recordTurn({ turns }: Gateway, exchange: Exchange, answer: Piece): TurnRecord | undefined {
-  const { keeping, key, model, deployment, configured } = exchange;
+  const { call, keeping, key, model, deployment, configured } = exchange;
   if (keeping === null || key === null || model === null) return undefined;
   const { parentId } = keeping;
   try {
     const response = endedResponse(bytesOf(answer), parentId);
     if (response === null) return undefined;
+    const input = keeping.input();
+    call.remembered?.remember([...keeping.before, copyTurn({ parentId, input, ...response })]);
+    if (!keeping.isStored) return undefined;
     const provider = deployment?.provider.settings.name ?? "";
-    const facts = { keyId: key.id, model: model.id, provider, parentId, input: keeping.input(), response };
+    const facts = { keyId: key.id, model: model.id, provider, parentId, input, response };
     return turns.record(facts, configured.settings) ?? undefined;
   } catch (error) {
     // A provider's JSON is scanned as strictly as a client's. The client gets what it was answered nevertheless.

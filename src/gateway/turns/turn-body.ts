@@ -15,8 +15,20 @@ export interface Turn {
 /** What is known of a turn before its answer. */
 export interface TurnInMaking {
   readonly parentId: string | null;
+  /** Whether it is stored; else only its connection remembers it. */
+  readonly isStored: boolean;
+  /** The conversation that it continues. */
+  readonly before: readonly Turn[];
   /** What is new in its input. */
   input(): readonly TurnItem[];
+}
+
+/** What a connection remembers of the conversations on it, whether or not they are stored. */
+export interface RememberedTurns {
+  /** A response and all that it continues, oldest first; null if it is none of those that are remembered. */
+  chain(id: string): readonly Turn[] | null;
+  /** Takes the conversation up to a response that is about to end. */
+  remember(chain: readonly Turn[]): void;
 }
 
 type TurnContent = Pick<Turn, "head" | "input" | "output">;
@@ -57,6 +69,12 @@ export function writeTurn(id: string, content: TurnContent, key: Uint8Array | nu
 
 function entryOf({ id, type, callId, raw, isLeftOut }: TurnItem): IndexEntry {
   return [id, type, callId, raw.length, isLeftOut ? 1 : 0];
+}
+
+/** The turn in memory of its own: the bytes that it was read from are released once they are sent. */
+export function copyTurn(turn: Turn): Turn {
+  const copy = readTurn(turn.id, writeTurn(turn.id, turn, null), null);
+  return { ...turn, ...copy };
 }
 
 /** Null if it was sealed with another key. */

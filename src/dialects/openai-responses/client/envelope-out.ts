@@ -61,7 +61,7 @@ export function requestEcho(body: JsonObject, model: string, kept?: Source["kept
     prompt_cache_key: body["prompt_cache_key"] ?? null,
     reasoning: { effort: reasoning["effort"] ?? null, summary: reasoning["summary"] ?? null },
     safety_identifier: body["safety_identifier"] ?? null,
-    store: kept !== undefined,
+    store: kept?.isStored ?? false,
     temperature: numberOf(body["temperature"]) ?? 1,
     text: echoText(objectOf(body["text"]) ?? {}),
     tool_choice: echoToolChoice(body["tool_choice"] ?? "auto"),

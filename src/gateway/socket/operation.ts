@@ -1,0 +1,63 @@
+import { assert } from "../../base/assert.ts";
+import { GatewayError, invalidRequest } from "../../base/errors.ts";
+import { clientDialect } from "../../dialects/registry.ts";
+import { authenticate } from "../admission/authenticate.ts";
+import type { Exchange } from "../exchange.ts";
+import type { Gateway } from "../gateway.ts";
+import { freeOfCharge, readingCodes, type ServedOperation } from "../served-operation.ts";
+
+const { route, errorFormat, operation } = clientDialect("responses");
+
+/** The handshake alone. Each response on the socket is an exchange of its own. */
+export const webSocketOperation: ServedOperation = {
+  method: "GET",
+  path: route.path,
+  acceptsApiKeyHeader: route.acceptsApiKeyHeader,
+  switchedBy: "websocket",
+  isUpgrade: true,
+  errors: errorFormat,
+  ...freeOfCharge,
+  needsKey: true,
+  codes: [...readingCodes, "key_expired", "key_disabled", "invalid_request", "upgrade_required"],
+  headers: [],
+  description: {
+    operationId: "openResponsesSocket",
+    summary: "Responses over WebSocket",
+    description:
+      "With `Upgrade: websocket`. A text frame `{type: \"response.create\", stream_id?, generate?, …}` has the fields of `createResponse`; its events come as one text frame each, with its `stream_id`. Errors are frames `{type: \"error\", status, error, headers, stream_id?}`.",
+    response: operation.response,
+    schemas: operation.schemas,
+  },
+  run: openSocket,
+};
+
+async function openSocket(gateway: Gateway, exchange: Exchange): Promise<Response> {
+  const { call, configured } = exchange;
+  const { server, webSocket } = configured.settings;
+  const { headers } = call.request;
+  const key = await authenticate(gateway, exchange);
+  assert(key !== null, "a socket needs a key");
+  refuseForeignOrigin(headers.get("origin"), server.corsOrigins);
+  if (headers.has("idempotency-key")) {
+    throw invalidRequest("An Idempotency-Key would cover all requests of a WebSocket.", "Idempotency-Key");
+  }
+  if (gateway.ongoing.isDraining) {
+    throw new GatewayError("service_unavailable", "The gateway is shutting down; try again shortly.");
+  }
+  if (gateway.sockets.countOf(key.id) >= webSocket.maxPerKey) {
+    throw new GatewayError(
+      "rate_limit_exceeded",
+      `This key has ${webSocket.maxPerKey} WebSockets open, which is its limit. Close one, or use lanes (\`stream_id\`).`,
+    );
+  }
+  if (call.upgrade?.(key.id) === true) return new Response(null, { status: 101 });
+  throw invalidRequest("This is not a valid WebSocket handshake.");
+}
+
+/** Browsers let any page open a WebSocket, and say which page it was. */
+function refuseForeignOrigin(origin: string | null, allowed: readonly string[]): void {
+  if (origin === null || allowed.includes(origin) || allowed.includes("*")) return;
+  throw new GatewayError("key_disabled", "Pages of this origin may not open WebSockets here.", {
+    vendor: { code: "origin_not_allowed" },
+  });
+}

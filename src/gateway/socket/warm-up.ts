@@ -1,0 +1,43 @@
+import { newId } from "../../base/id.ts";
+import { noUsage } from "../../base/usage.ts";
+import { clientDialect } from "../../dialects/registry.ts";
+import { admit } from "../admission/admit.ts";
+import { streamHeaders } from "../answer/answering.ts";
+import type { Exchange } from "../exchange.ts";
+import type { Gateway } from "../gateway.ts";
+import { commonHeaders } from "../headers.ts";
+import { readRequest } from "../request/read-request.ts";
+import { findModel, refuseForbidden, refuseUnpriced } from "../request/request.ts";
+import { recordTurn } from "../turns/record-turn.ts";
+
+/**
+ * `generate: false`: the request is checked and remembered for the one that continues it. No provider is asked, so there is
+ * nothing to charge, and nothing is stored.
+ */
+export async function warmUp(gateway: Gateway, exchange: Exchange): Promise<Response> {
+  const { configured } = exchange;
+  const key = await admit(gateway, exchange);
+  const request = await readRequest(gateway, exchange, key, "responses");
+  const model = findModel(configured, request.modelId);
+  exchange.model = model;
+  refuseForbidden(configured, key, model);
+  refuseUnpriced(key, model);
+  const { keeping } = exchange;
+  if (keeping !== null) exchange.keeping = { ...keeping, isStored: false };
+  const writer = clientDialect("responses").createStreamWriter({
+    source: {
+      dialect: clientDialect("responses"),
+      body: request.large === null ? request.body : request.truncated,
+      model: model.id,
+      nowSeconds: Math.floor(exchange.atMs / 1000),
+      estimatedInputTokens: 0,
+      kept: { parentId: keeping?.parentId ?? null, isStored: false },
+    },
+    mint: newId,
+    clock: gateway.clock,
+  });
+  const begun = writer.write({ type: "start", usage: noUsage });
+  const ended = writer.terminal();
+  recordTurn(gateway, exchange, ended);
+  return new Response(begun + ended, { headers: { ...commonHeaders(exchange), ...streamHeaders } });
+}

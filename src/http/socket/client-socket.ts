@@ -1,0 +1,178 @@
+import type { ServerWebSocket } from "bun";
+import { assert } from "../../base/assert.ts";
+import { GatewayError } from "../../base/errors.ts";
+import { newId } from "../../base/id.ts";
+import { renderError } from "../../dialects/errors/envelope.ts";
+import type { Route } from "../../gateway/client-call.ts";
+import type { Gateway } from "../../gateway/gateway.ts";
+import { routes } from "../../gateway/operations.ts";
+import type { ServedRoute } from "../../gateway/served-operation.ts";
+import { closeCodes, type OpenSocket } from "../../gateway/socket/open-sockets.ts";
+import { warmUp } from "../../gateway/socket/warm-up.ts";
+import type { Turn } from "../../gateway/turns/turn-body.ts";
+import { respond } from "../respond.ts";
+import { type Carrier, CreateCall } from "./create-call.ts";
+import { type CreateFrame, FrameProblem, OtherEvent, readFrame } from "./create-frame.ts";
+import { errorFrame } from "./event-frames.ts";
+import { Lanes } from "./lanes.ts";
+
+/** With more than this unread, providers are not read either. */
+const pauseBytes = 256 * 1024;
+
+export interface Handshake {
+  readonly request: Request;
+  readonly route: Route;
+  readonly address: string;
+  readonly keyId: string;
+}
+
+/** Headers of the handshake that are none of a request on the socket. */
+const handshakeOnly = ["connection", "upgrade", "transfer-encoding", "x-request-id"];
+
+/**
+ * A client's WebSocket. Frames are taken synchronously, because the runtime hands over the next one while the last is
+ * awaited; each request among them is an exchange of its own, and begins when its lane is free (lanes.ts).
+ */
+export class ClientSocket implements OpenSocket, Carrier {
+  readonly url: string;
+  readonly headers: Headers;
+  readonly address: string;
+  readonly route: ServedRoute;
+  readonly #gateway: Gateway;
+  readonly #keyId: string;
+  readonly #lanes: Lanes;
+  readonly #running = new Set<CreateCall>();
+  #connection: ServerWebSocket<unknown> | null = null;
+  #lifetime: ReturnType<typeof setTimeout> | null = null;
+  #unread: (() => void)[] = [];
+  #closing: { readonly code: number; readonly reason: string } | null = null;
+  #isExpired = false;
+
+  constructor(gateway: Gateway, { request, route, address, keyId }: Handshake) {
+    this.#gateway = gateway;
+    this.#keyId = keyId;
+    this.url = request.url;
+    this.address = address;
+    this.headers = new Headers(request.headers);
+    for (const name of handshakeOnly) this.headers.delete(name);
+    this.route = createRoute(route);
+    this.#lanes = new Lanes({
+      settings: () => gateway.configured.settings,
+      reserve: () => gateway.bodies.reserve(`${keyId} sockets`),
+      begin: (create) => void this.#run(create),
+    });
+    gateway.sockets.add(keyId, this);
+  }
+
+  open(connection: ServerWebSocket<unknown>): void {
+    this.#connection = connection;
+    const { maxMs } = this.#gateway.configured.settings.webSocket;
+    this.#lifetime = setTimeout(() => this.#expire(), maxMs);
+    this.#lifetime.unref();
+  }
+
+  message(_: unknown, frame: string | Uint8Array): void {
+    const event = readFrame(frame);
+    if (event instanceof FrameProblem) this.#refuse(event.error, event.streamId);
+    else if (event instanceof OtherEvent) this.#reply(JSON.stringify(event.answer));
+    else if (this.#isExpired) this.#refuse(connectionLimit(), event.streamId);
+    else {
+      const problem = this.#lanes.take(event);
+      if (problem !== null) this.#refuse(problem, event.streamId);
+    }
+  }
+
+  drain(connection: ServerWebSocket<unknown>): void {
+    if (connection.getBufferedAmount() <= pauseBytes) this.#resume();
+  }
+
+  close(): void {
+    this.#connection = null;
+    this.#gateway.sockets.remove(this.#keyId, this);
+    if (this.#lifetime !== null) clearTimeout(this.#lifetime);
+    this.#lanes.clear();
+    for (const call of this.#running) call.leave();
+    this.#resume();
+  }
+
+  closeWhenIdle(code: number, reason: string): void {
+    this.#closing ??= { code, reason };
+    this.#closeIfIdle();
+  }
+
+  send(frames: Iterable<string>): number | Promise<number> {
+    const connection = this.#connection;
+    if (connection === null) return 0;
+    connection.cork(() => {
+      for (const frame of frames) {
+        // 0: it was dropped, and what follows would make no sense.
+        if (connection.sendText(frame) === 0) return connection.terminate();
+      }
+    });
+    const buffered = connection.getBufferedAmount();
+    if (buffered <= pauseBytes) return buffered;
+    return new Promise((resolve) => this.#unread.push(() => resolve(buffered)));
+  }
+
+  terminate(): void {
+    this.#connection?.terminate();
+  }
+
+  chain(id: string): readonly Turn[] | null {
+    return this.#lanes.chain(id);
+  }
+
+  async #run(create: CreateFrame): Promise<void> {
+    const call = new CreateCall(this, create);
+    this.#running.add(call);
+    try {
+      const run = create.isWarmUp ? warmUp : this.route.run;
+      await call.deliver(await respond(this.#gateway, call, { run }));
+      if (call.isKeyRefused) this.closeWhenIdle(closeCodes.keyInvalid, "The key is no longer valid.");
+    } finally {
+      this.#running.delete(call);
+      if (this.#connection !== null) this.#lanes.ended(create, call.answered);
+      this.#closeIfIdle();
+    }
+  }
+
+  /** An answer to a frame that began nothing. Whoever sends such frames and does not read must not fill the memory. */
+  #reply(frame: string): void {
+    if (this.send([frame]) instanceof Promise) this.terminate();
+  }
+
+  #refuse(error: GatewayError, streamId: string | null): void {
+    this.#reply(errorFrame(renderError("openai", error, newId("req_")), streamId));
+  }
+
+  /** What runs may end, as an error without a lane would end it for its client. */
+  #expire(): void {
+    this.#isExpired = true;
+    this.closeWhenIdle(closeCodes.goingAway, "The WebSocket has been open for as long as it may be.");
+  }
+
+  #closeIfIdle(): void {
+    const connection = this.#connection;
+    if (this.#closing === null || connection === null || !this.#lanes.isIdle) return;
+    if (this.#isExpired) this.#refuse(connectionLimit(), null);
+    connection.close(this.#closing.code, this.#closing.reason);
+  }
+
+  #resume(): void {
+    const waiting = this.#unread;
+    this.#unread = [];
+    for (const resume of waiting) resume();
+  }
+}
+
+/** Where the same request would go by HTTP. */
+function createRoute({ path, mode }: Route): ServedRoute {
+  const found = routes.find((it) => it.path === path && it.mode === mode && it.dialect !== null);
+  assert(found !== undefined, "a socket is where responses are created");
+  return found;
+}
+
+function connectionLimit(): GatewayError {
+  const message = "The WebSocket has been open for as long as it may be. Open another one.";
+  return new GatewayError("websocket_connection_limit_reached", message);
+}

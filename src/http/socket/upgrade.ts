@@ -1,0 +1,48 @@
+import type { Server } from "bun";
+import type { ServerSettings } from "../../config/settings.ts";
+import type { Route } from "../../gateway/client-call.ts";
+import type { Gateway } from "../../gateway/gateway.ts";
+import type { TrustedProxies } from "../../limits/address.ts";
+import { HttpCall } from "../call.ts";
+import { ClientSocket } from "./client-socket.ts";
+
+/** A peer that answers no ping within this is gone. Bun sends the pings. */
+const idleTimeoutSeconds = 120;
+
+/** Far above what is ever buffered for a client that reads: the pause begins at `pauseBytes` (client-socket.ts). */
+const backpressureLimit = 64 * 1024 * 1024;
+
+/** For all sockets of a server. The size of a frame is that of a body, and is counted after decompression. */
+export function webSocketOptions({ maxBodyBytes }: ServerSettings) {
+  return {
+    maxPayloadLength: maxBodyBytes,
+    idleTimeout: idleTimeoutSeconds,
+    backpressureLimit,
+    closeOnBackpressureLimit: true,
+    // Clients send megabytes of conversation. To compress deltas would take more CPU than it saves.
+    perMessageDeflate: { compress: false, decompress: true },
+  };
+}
+
+/** The handshake of a WebSocket. */
+export class UpgradeCall extends HttpCall {
+  readonly #gateway: Gateway;
+
+  constructor(
+    gateway: Gateway,
+    request: Request,
+    route: Route,
+    server: Server<unknown>,
+    trusted: TrustedProxies,
+  ) {
+    super(request, route, server, trusted);
+    this.#gateway = gateway;
+  }
+
+  /** Elysia hands a connection's events to the handlers in its data. Its own `ws` would parse the frames. */
+  upgrade(keyId: string): boolean {
+    const { request, route, address } = this;
+    const socket = new ClientSocket(this.#gateway, { request, route, address, keyId });
+    return this.server.upgrade(request, { data: socket });
+  }
+}
