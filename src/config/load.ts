@@ -19,8 +19,8 @@ import {
   responsesSettings,
   retentionSettings,
   routeSettings,
-  webSocketSettings,
   serverSettings,
+  webSocketSettings,
 } from "./server.ts";
 import type { ModelSettings, Settings } from "./settings.ts";
 import { type ConfigSource, findConfig, type SourceOptions, sourceDigest } from "./source.ts";

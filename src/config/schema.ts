@@ -7,6 +7,7 @@ import { type deploymentSchema, modelSchema } from "./schema/model.ts";
 import { closed, exchangeLimit, secret, type timeoutsSchema } from "./schema/parts.ts";
 import type { priceSchema, tokenPrices } from "./schema/price.ts";
 import { providerSchema } from "./schema/provider.ts";
+import { webSocketSchema } from "./schema/websocket.ts";
 
 const providerNamePattern = "^[a-z0-9][a-z0-9_-]*$";
 
@@ -265,49 +266,7 @@ export const configSchema = Type.Object(
         closed,
       ),
     ),
-    websocket: Type.Optional(
-      Type.Object(
-        {
-          max_per_key: Type.Optional(
-            Type.Integer({
-              minimum: 1,
-              default: defaults.webSocket.maxPerKey,
-              description: "WebSockets that a key may have open at once.",
-            }),
-          ),
-          max_minutes: Type.Optional(
-            Type.Integer({
-              minimum: 1,
-              maximum: 10_080,
-              default: defaults.webSocket.maxMinutes,
-              description: "How long one may be open.",
-            }),
-          ),
-          max_active: Type.Optional(
-            Type.Integer({
-              minimum: 1,
-              default: defaults.webSocket.maxActive,
-              description: "Responses at once on one of them.",
-            }),
-          ),
-          max_lanes: Type.Optional(
-            Type.Integer({
-              minimum: 0,
-              default: defaults.webSocket.maxLanes,
-              description: "Names for `stream_id` on one of them.",
-            }),
-          ),
-          max_queued: Type.Optional(
-            Type.Integer({
-              minimum: 0,
-              default: defaults.webSocket.maxQueued,
-              description: "Responses that wait on one of them until others have ended.",
-            }),
-          ),
-        },
-        closed,
-      ),
-    ),
+    websocket: Type.Optional(webSocketSchema),
     admin: Type.Optional(adminSchema),
     tracing: Type.Optional(
       Type.Object(

@@ -13,7 +13,10 @@ let key: TestKey;
 beforeAll(async () => {
   provider = startProvider();
   sluice = await startSluice({
-    config: configFor({ url: provider.url, head: "[server]\nanonymous_rpm = 100000" }),
+    config: configFor({
+      url: provider.url,
+      head: "[server]\nanonymous_rpm = 100000\n[routes]\nwebsocket = false",
+    }),
     env: { SLUICE_ADMIN_TOKEN: adminToken },
   });
   key = await sluice.createKey();
@@ -156,7 +159,7 @@ describe("the Host header", () => {
   );
 });
 
-describe("a WebSocket", () => {
+describe("a WebSocket where there are none", () => {
   const upgrade = [
     "Connection: Upgrade",
     "Upgrade: websocket",

@@ -33,7 +33,8 @@ export class OpenSockets {
   /** For a shutdown. */
   closeAll(): void {
     for (const sockets of this.#byKey.values()) {
-      for (const socket of sockets) socket.closeWhenIdle(closeCodes.goingAway, "The gateway is shutting down.");
+      for (const socket of sockets)
+        socket.closeWhenIdle(closeCodes.goingAway, "The gateway is shutting down.");
     }
   }
 }

@@ -24,7 +24,7 @@ export const webSocketOperation: ServedOperation = {
     operationId: "openResponsesSocket",
     summary: "Responses over WebSocket",
     description:
-      "With `Upgrade: websocket`. A text frame `{type: \"response.create\", stream_id?, generate?, …}` has the fields of `createResponse`; its events come as one text frame each, with its `stream_id`. Errors are frames `{type: \"error\", status, error, headers, stream_id?}`.",
+      'With `Upgrade: websocket`. A text frame `{type: "response.create", stream_id?, generate?, …}` has the fields of `createResponse`; its events come as one text frame each, with its `stream_id`. Errors are frames `{type: "error", status, error, headers, stream_id?}`.',
     response: operation.response,
     schemas: operation.schemas,
   },

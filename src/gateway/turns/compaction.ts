@@ -52,7 +52,6 @@ export function withSummaries(
 
 /** Whether every provider that may be asked compacts conversations itself. */
 export function compactsItself({ catalog, settings }: Configured, key: KeyRecord, modelId: string): boolean {
-  const { keeping } = exchange;
   const model = catalog.find(modelId);
   if (model === undefined) return false;
   const reached = catalog.deploymentsOf(model).filter((deployment) => inScope(key.scope, deployment));
@@ -77,7 +76,8 @@ export function summarise(
     const message = `Item ${JSON.stringify(items[foreign]?.id)} is another provider's compaction, which this model's provider cannot read.`;
     throw invalidRequest(message, `input[${foreign}]`);
   }
-  const { settings, catalog } = exchange.configured;
+  const { keeping, configured } = exchange;
+  const { settings, catalog } = configured;
   const model = catalog.find(modelId);
   const source = {
     dialect: clientDialect("responses"),

@@ -47,22 +47,22 @@ export function readFrame(frame: string | Uint8Array): CreateFrame | OtherEvent 
   try {
     const bytes = Buffer.from(frame);
     const spans = scanObject(bytes, skipSpace(bytes, 0), readNames);
-    const valueOf = (name: string): Json | undefined => {
+    const read = (name: string): Json | undefined => {
       const member = spans.members.find((each) => each.name === name);
       return member && JSON.parse(bytes.toString("utf8", member.valueStart, member.end));
     };
-    const lane = valueOf("stream_id") ?? null;
+    const lane = read("stream_id") ?? null;
     if (typeof lane === "string") streamId = lane;
-    const type = valueOf("type");
+    const type = read("type");
     if (type === "response.steer") return new OtherEvent(steerFailed(JSON.parse(frame)));
     if (type !== "response.create") throw unknownType(type);
     if (lane !== null && !(typeof lane === "string" && laneNames.test(lane))) throw invalidStreamId();
-    const parentId = valueOf("previous_response_id");
+    const parentId = read("previous_response_id");
     const body = patchMembers(bytes, socketChanges, spans);
     return {
       streamId,
       parentId: typeof parentId === "string" ? parentId : null,
-      isWarmUp: valueOf("generate") === false,
+      isWarmUp: read("generate") === false,
       body,
     };
   } catch (error) {
@@ -101,7 +101,8 @@ function steerFailed(event: Json): JsonObject {
     sequence_number: 0,
     error: {
       code: "steering_not_supported",
-      message: "Responses cannot be steered here. Send the input with `response.create` once this one has ended.",
+      message:
+        "Responses cannot be steered here. Send the input with `response.create` once this one has ended.",
     },
     steer: { previous_response_id: parentId ?? null, input: input ?? null },
   };

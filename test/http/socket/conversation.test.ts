@@ -1,0 +1,127 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import type { JsonObject } from "../../../src/base/json.ts";
+import { lacksOfEvent } from "../../dialects/openai-responses/published-schema.ts";
+import { models, say } from "../../gateway/turn-world.ts";
+import type { World } from "../../gateway/world.ts";
+import { SocketWorld, typesOf } from "./socket-world.ts";
+
+let sockets: SocketWorld;
+let world: World;
+let open: SocketWorld["open"];
+
+beforeAll(async () => {
+  sockets = await SocketWorld.start();
+  ({ world, open } = sockets);
+});
+beforeEach(() => sockets.turns.reset());
+afterAll(() => world[Symbol.asyncDispose]());
+
+describe("a conversation on a socket", () => {
+  const continuing = (id: string, fields: JsonObject) => ({
+    previous_response_id: id,
+    store: false,
+    ...fields,
+  });
+
+  test.each(models)("goes on with %s although nothing is stored", async (model) => {
+    using socket = await open();
+    const first = await socket.ask({ model, input: "My name is Ada.", store: false });
+    const second = await socket.ask({
+      model,
+      ...continuing(first.response.id, { input: [say("What is it?")] }),
+    });
+    expect(second.type).toBe("response.completed");
+    const third = await socket.ask({ model, ...continuing(second.response.id, { input: "And now?" }) });
+    expect(third.type).toBe("response.completed");
+    for (const text of ["My name is Ada.", "What is it?", "And now?"])
+      expect(sockets.turns.lastText()).toContain(text);
+    expect(await sockets.turns.call("GET", third.response.id)).toMatchObject({ status: 404 });
+  });
+
+  test("is unknown to another socket, which then serves a clean one", async () => {
+    using socket = await open();
+    const { response } = await socket.ask({ input: "One", store: false });
+    using other = await open();
+    const { status, error } = await other.ask(continuing(response.id, { input: "Two" }));
+    expect([status, error.code]).toEqual([400, "previous_response_not_found"]);
+    expect((await other.ask({ input: "One, two", store: false })).type).toBe("response.completed");
+  });
+
+  test("remembers the latest response of a lane alone, and stored ones by their ids", async () => {
+    using socket = await open();
+    const first = await socket.ask({ input: "One", store: false });
+    const stored = await socket.ask({ input: "Other", store: true });
+    const last = await socket.ask({ input: "Third", store: false });
+    const gone = await socket.ask(continuing(first.response.id, { input: "Two" }));
+    expect(gone.error.code).toBe("previous_response_not_found");
+    for (const { response } of [stored, last]) {
+      const next = await socket.ask({ ...continuing(response.id, { input: "Two" }), stream_id: "fork" });
+      expect(next.type).toBe("response.completed");
+    }
+  });
+
+  test("that fails to go on on its own lane forgets what it would have continued; a fork does not", async () => {
+    using socket = await open();
+    const { response } = await socket.ask({ input: "One", store: false });
+    const orphan = { type: "function_call_output", call_id: "call_none", output: "{}" };
+    const fork = await socket.ask({ ...continuing(response.id, { input: [orphan] }), stream_id: "fork" });
+    expect([fork.status, fork.error.param]).toEqual([400, "input[0].call_id"]);
+    const failed = await socket.ask(continuing(response.id, { input: [orphan] }));
+    expect([failed.status, failed.error.param]).toEqual([400, "input[0].call_id"]);
+    const gone = await socket.ask(continuing(response.id, { input: "Two" }));
+    expect(gone.error.code).toBe("previous_response_not_found");
+  });
+
+  test("goes on where the gateway stores nothing at all", async () => {
+    await world.reload((config) => `[retention]\nresponse_hours = 0\n${config}`);
+    using socket = await open();
+    const first = await socket.ask({ input: "One" });
+    const second = await socket.ask({ previous_response_id: first.response.id, input: "Two" });
+    expect(second.type).toBe("response.completed");
+    expect(sockets.turns.lastText()).toContain("One");
+    await world.reload((config) => config);
+  });
+
+  test("has the hold of all that it consists of", async () => {
+    const caller = await world.creditCaller(0.01);
+    using socket = await open(caller);
+    const long = "word ".repeat(4000);
+    const first = await socket.ask({ input: long, store: false, max_output_tokens: 16 });
+    expect(first.type).toBe("response.completed");
+    const next = await socket.ask(
+      continuing(first.response.id, { input: long.repeat(2), max_output_tokens: 16 }),
+    );
+    expect(next).toMatchObject({ status: 402 });
+  });
+
+  test("begins with a request that generates nothing, and costs nothing", async () => {
+    const caller = await world.creditCaller();
+    using socket = await open(caller);
+    const warm = await socket.ask({ input: [say("Be brief.")], store: false, generate: false });
+    expect(typesOf(socket.frames)).toEqual([
+      "response.created",
+      "response.in_progress",
+      "response.completed",
+    ]);
+    expect(warm.response).toMatchObject({ status: "completed", output: [] });
+    expect(socket.frames.flatMap((frame) => lacksOfEvent(frame))).toEqual([]);
+    expect(world.provider.requests).toEqual([]);
+    expect(await world.chargesOf(caller)).toEqual([]);
+    const next = await socket.ask(continuing(warm.response.id, { input: [say("Who are you?")] }));
+    expect(next.type).toBe("response.completed");
+    for (const text of ["Be brief.", "Who are you?"]) expect(sockets.turns.lastText()).toContain(text);
+    expect(await world.chargesOf(caller)).toHaveLength(1);
+  });
+
+  test("is compacted by a trigger, and goes on with the summary", async () => {
+    using socket = await open();
+    const model = "claude-test";
+    const first = await socket.ask({ model, input: "My name is Ada.", store: false });
+    const trigger = { type: "compaction_trigger" };
+    const compacted = await socket.ask({ model, ...continuing(first.response.id, { input: [trigger] }) });
+    expect(compacted.type).toBe("response.completed");
+    const next = await socket.ask({ model, ...continuing(compacted.response.id, { input: "And now?" }) });
+    expect(next.type).toBe("response.completed");
+    expect(sockets.turns.lastText()).toContain("My name is Ada.");
+  });
+});

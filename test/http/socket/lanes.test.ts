@@ -1,0 +1,88 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import type { World } from "../../gateway/world.ts";
+import { waitFor } from "../../support/wait.ts";
+import { SocketWorld } from "./socket-world.ts";
+
+let sockets: SocketWorld;
+let world: World;
+let open: SocketWorld["open"];
+let halt: SocketWorld["halt"];
+
+beforeAll(async () => {
+  sockets = await SocketWorld.start();
+  ({ world, open, halt } = sockets);
+});
+beforeEach(() => sockets.turns.reset());
+afterAll(() => world[Symbol.asyncDispose]());
+
+describe("lanes", () => {
+  test("run side by side, each in its order, with their name on every event", async () => {
+    const { release } = halt();
+    using socket = await open();
+    socket.create({ input: "One", stream_id: "a" });
+    socket.create({ input: "Two", stream_id: "a" });
+    socket.create({ input: "Three", stream_id: "b.1-_" });
+    socket.create({ input: "Four" });
+    await waitFor(() => world.provider.requests.length === 3, "three providers to be asked");
+    const asked = world.provider.requests.map(({ text }) => /One|Two|Three|Four/.exec(text)?.[0]);
+    expect(asked.toSorted()).toEqual(["Four", "One", "Three"]);
+    release();
+    await waitFor(
+      () => socket.frames.filter(({ type }) => type === "response.completed").length === 4,
+      "four responses to end",
+    );
+    expect(sockets.turns.lastText()).toContain("Two");
+    const lanes = Map.groupBy(socket.frames, ({ stream_id }) => stream_id);
+    expect([...lanes.keys()].toSorted()).toEqual(["a", "b.1-_", undefined]);
+    expect(lanes.get("a")?.map(({ sequence_number }) => sequence_number)).toEqual([0, 1, 2, 0, 1, 2]);
+  });
+
+  test("have names of letters, digits, _ - and .", async () => {
+    using socket = await open();
+    for (const streamId of ["", "a b", "é", "x".repeat(257)]) {
+      const { status, error, stream_id } = await socket.ask({ input: "Hi", stream_id: streamId });
+      expect([status, error.code, error.param]).toEqual([400, "invalid_stream_id", "stream_id"]);
+      expect(stream_id).toBe(streamId);
+    }
+    expect((await socket.ask({ input: "Hi", stream_id: 1 })).error.code).toBe("invalid_stream_id");
+    expect((await socket.ask({ input: "Hi", stream_id: null })).type).toBe("response.completed");
+    expect((await socket.ask({ input: "Hi", stream_id: "x".repeat(256) })).type).toBe("response.completed");
+  });
+
+  test("are as many as the settings say, the default one not counted", async () => {
+    await world.reload((config) => `[websocket]\nmax_lanes = 2\n${config}`);
+    using socket = await open();
+    for (const fields of [{ stream_id: "a" }, {}, { stream_id: "b" }, { stream_id: "a" }]) {
+      expect((await socket.ask({ input: "Hi", ...fields })).type).toBe("response.completed");
+    }
+    const { status, error } = await socket.ask({ input: "Hi", stream_id: "c" });
+    expect([status, error.code]).toEqual([400, "websocket_stream_limit_reached"]);
+    await world.reload((config) => config);
+  });
+
+  test("wait beyond the active ones, and are refused with 429 beyond those that may wait", async () => {
+    await world.reload((config) => `[websocket]\nmax_active = 2\nmax_queued = 1\n${config}`);
+    const { release } = halt();
+    using socket = await open();
+    for (const lane of ["a", "b", "c", "d"]) socket.create({ input: "Hi", stream_id: lane });
+    expect(await socket.end("d")).toMatchObject({ status: 429, error: { code: "rate_limit_exceeded" } });
+    await waitFor(() => world.provider.requests.length === 2, "two providers to be asked");
+    release();
+    for (const lane of ["a", "b", "c"]) expect((await socket.end(lane)).type).toBe("response.completed");
+    expect(world.provider.requests).toHaveLength(3);
+    await world.reload((config) => config);
+  });
+
+  test("share the memory for what waits and what they remember", async () => {
+    const { release } = halt();
+    using socket = await open();
+    const large = "x".repeat(12 * 1024 * 1024);
+    socket.create({ input: "Hi" });
+    for (let index = 0; index < 3; index += 1) socket.create({ input: large });
+    expect(await socket.end()).toMatchObject({ status: 429 });
+    socket.close();
+    release();
+    await world.settled();
+    await waitFor(() => world.gateway.bodies.takenBytes === 0, "the memory to be given back");
+  });
+});

@@ -1,0 +1,53 @@
+import { answer, TurnWorld } from "../../gateway/turn-world.ts";
+import type { Caller, World } from "../../gateway/world.ts";
+import { type Answer, sse } from "../../support/answers.ts";
+import type { SeenRequest } from "../../support/provider.ts";
+import { type Frame, SocketClient } from "../../support/socket.ts";
+
+/** A gateway in the test's own process, and clients that open WebSockets to it. */
+export class SocketWorld {
+  readonly turns: TurnWorld;
+
+  private constructor(turns: TurnWorld) {
+    this.turns = turns;
+  }
+
+  static async start(): Promise<SocketWorld> {
+    return new SocketWorld(await TurnWorld.start());
+  }
+
+  get world(): World {
+    return this.turns.world;
+  }
+
+  get url(): string {
+    return this.world.running.url;
+  }
+
+  readonly open = (as: Caller = this.turns.caller, headers: Record<string, string> = {}) => {
+    const origin = as.key.mode === "credit" ? "" : "/token";
+    return SocketClient.open(this.url, as.secret, { path: `${origin}/v1/responses`, headers });
+  };
+
+  /** From now on the provider says some events of its answers, and the rest once it is let go on. */
+  readonly halt = (afterEvents = 1) => {
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    this.world.provider.script((request) => {
+      const events = eventsOf(request);
+      const [head, rest] = [events.slice(0, afterEvents).join(""), events.slice(afterEvents).join("")];
+      return { ...sse(""), steps: [{ write: head }, { until: released }, { write: rest }] };
+    });
+    return { release };
+  };
+}
+
+/** The events of the usual answer. */
+export function eventsOf(request: SeenRequest): readonly string[] {
+  const { steps }: Answer = answer(request);
+  const text = steps.map((step) => ("write" in step ? String(step.write) : "")).join("");
+  return text.split(/(?<=\n\n)/);
+}
+
+export const bearer = ({ secret }: Caller) => ({ authorization: `Bearer ${secret}` });
+
+export const typesOf = (frames: readonly Frame[]) => frames.map(({ type }) => type);
