@@ -30,6 +30,9 @@ export function serverSettings(
   context: LoadContext,
 ): ServerSettings {
   const server = validFields(config.server, "server", context.problems);
+  if (server.reuse_port && process.platform !== "linux") {
+    context.problems.add("server.reuse_port", "works on Linux alone; give each process a port of its own");
+  }
   checkProxies(config, context);
   checkOrigins(config, context);
   const hostFromEnvironment = context.env["SLUICE_HOST"] || undefined;

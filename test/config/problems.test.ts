@@ -241,3 +241,17 @@ describe("single rules", () => {
     ]);
   });
 });
+
+test("what one system alone can do is refused on the others, in words", () => {
+  const { platform } = process;
+  const toml = `${demoModel}\n[server]\nreuse_port = true`;
+  expect(load(toml).settings.server.reusePort).toBe(true);
+  try {
+    Object.defineProperty(process, "platform", { value: "win32" });
+    expect(problemsOf(toml)).toEqual([
+      "server.reuse_port: works on Linux alone; give each process a port of its own",
+    ]);
+  } finally {
+    Object.defineProperty(process, "platform", { value: platform });
+  }
+});
