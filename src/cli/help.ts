@@ -62,6 +62,11 @@ export function newDataCommand(name: string, summary: string): Command {
     .addOption(sharedOption("--config <file>", "the configuration that names them (SLUICE_CONFIG)"));
 }
 
+/** Adds what every list and report has beside `--json`. */
+export function withCsv(command: Command): Command {
+  return command.addOption(sharedOption("--csv", "print comma-separated values").conflicts("json"));
+}
+
 /** A command that needs only the configuration. */
 export function newConfigCommand(name: string, summary: string): Command {
   const config = "the configuration (SLUICE_CONFIG; default: ./sluice.toml, else the built-in one)";
@@ -70,6 +75,10 @@ export function newConfigCommand(name: string, summary: string): Command {
 
 export interface JsonOption {
   readonly json?: true;
+}
+
+export interface CsvOption {
+  readonly csv?: true;
 }
 
 export interface ConfigOptions extends JsonOption {

@@ -23,6 +23,7 @@ import { responsesDeleteCommand } from "./commands/responses/delete.ts";
 import { responsesListCommand } from "./commands/responses/list.ts";
 import { restoreCommand } from "./commands/restore.ts";
 import { serveCommand } from "./commands/serve.ts";
+import { statementCommand } from "./commands/statement.ts";
 import { statusCommand } from "./commands/status.ts";
 import { storeCheckCommand } from "./commands/store/check.ts";
 import { storeCopyCommand } from "./commands/store/copy.ts";
@@ -41,6 +42,7 @@ const commands: readonly CommandMaker[] = [
   keysCommands,
   accountsCommands,
   usageCommand,
+  statementCommand,
   reconcileCommand,
   groupOf("exchanges", "Find out why a request ended as it did", [
     exchangesListCommand,

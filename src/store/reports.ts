@@ -3,6 +3,9 @@ import type { KeptLabels } from "../base/labels.ts";
 import type { Usage, UsageBasis } from "../base/usage.ts";
 import type { Figures } from "./figures.ts";
 import type { AttemptSums, Ending, Entry, EntryKind } from "./records.ts";
+import type { AccountStatement, StatementQuery } from "./reporting/statement.ts";
+
+export type { AccountStatement, StatementLine, StatementQuery } from "./reporting/statement.ts";
 
 /**
  * Read-only queries for operators. They run on the thread that relays streams, so each blocks it for a few milliseconds
@@ -30,6 +33,8 @@ export interface Reports {
   exchangesCalled(callerId: string, limit: number): Promise<readonly string[]>;
   /** The time of the oldest ending and their number, which may be off by a few. */
   endingsKept(): Promise<EndingsKept>;
+  /** What each account is charged and credited with in a time. Reads all entries before: for commands, not for the gateway. */
+  statements(query: StatementQuery): Promise<readonly AccountStatement[]>;
   /** Newest first. */
   entries(query: EntrySearch): Promise<Cut<Entry, number>>;
   /** What a provider was asked for on these days (UTC, since 1970), the last included; in their order. */

@@ -42,6 +42,7 @@ export type { StoreStats, Trouble } from "./health.ts";
 export type { NodeRecord, NodeRecords } from "./node-records.ts";
 export type * from "./records.ts";
 export { emptyAccount, emptyKey } from "./records.ts";
+export { dimensionNames, dimensionOf } from "./reporting/dimensions.ts";
 export type * from "./reports.ts";
 
 /**

@@ -144,7 +144,35 @@ describe("usage", () => {
     expect((await sluiceJson<Report>(place, "usage", "--key", other.prefix)).total.requests).toBe(0);
     const { stdout } = await sluice(place, "usage", "--by", "key");
     expect(stdout).toContain(`${key.prefix} =alice, once`);
-    expect(stdout).toMatch(/total\s+3\s+0\s+\d+\s+15\s+60\s+0\.75\s+40 ms/);
+    expect(stdout).toMatch(/total\s+3\s+0\s+\d+\s+15 \(33 %\)\s+60\s+0\.75\s+40 ms/);
+  });
+
+  test("tells two things apart at once, as JSON and as CSV", async () => {
+    interface Pairs {
+      readonly by: string;
+      readonly groups: readonly { readonly key: string; readonly model: string; readonly spend: number }[];
+      readonly total: { readonly spend: number };
+    }
+    const pairs = await sluiceJson<Pairs>(place, "usage", "--by", "key,model");
+    expect(pairs.by).toBe("key,model");
+    expect(pairs.groups.map(({ key: id, model, spend }) => [id, model, spend])).toEqual([
+      [key.id, "demo-small", 0.5],
+      [key.id, "demo-large", 0.25],
+    ]);
+    const csv = (await sluice(place, "usage", "--by", "owner,model", "--csv")).stdout.trimEnd().split("\n");
+    const columns = csv[0]?.split(",") ?? [];
+    expect(columns.slice(0, 3)).toEqual(["owner", "model", "name"]);
+    const spend = csv
+      .slice(1)
+      .map((line) => Number(line.replace(/"[^"]*"/, "").split(",")[columns.indexOf("spend")]));
+    expect(spend).toEqual([0.5, 0.25]);
+    for (const by of ["account", "owner", "route", "month", "hour,provider", "day,account,route"]) {
+      const { total } = await sluiceJson<Pairs>(place, "usage", "--by", by);
+      expect({ by, spend: total.spend }).toEqual({ by, spend: 0.75 });
+    }
+    for (const by of ["key,key", "key,week", "model:x", ""])
+      expect((await sluice(place, "usage", "--by", by)).code).toBe(2);
+    expect((await sluice(place, "usage", "--csv", "--json")).code).toBe(2);
   });
 
   test("says so when nothing was used, and refuses what it does not understand", async () => {
@@ -155,6 +183,63 @@ describe("usage", () => {
     expect((await sluice(place, "usage", "--by", "week")).code).toBe(2);
     expect((await sluice(place, "usage", "--key", "nobody")).code).toBe(1);
   });
+});
+
+test("every list is CSV too, and no label is run as a formula", async () => {
+  const keys = (await sluice(place, "keys", "list", "--csv")).stdout;
+  expect(keys).toStartWith("id,prefix,label,owner,account,mode,status,left,");
+  expect(keys).toContain(`"'=alice, once"`);
+  const exchanges = (await sluice(place, "exchanges", "list", "--csv")).stdout.trimEnd().split("\n");
+  expect(exchanges).toHaveLength(4);
+  expect(exchanges[0]).toStartWith("ended_at,at,id,key_id,key_prefix,key_label,route,model,");
+  expect((await sluice(place, "accounts", "list", "--csv")).stdout).toBe(
+    "id,label,mode,status,open,balance,purchased,used,budget_tokens,keys\n",
+  );
+  expect((await sluice(place, "models", "list", "--csv")).stdout).toMatch(/^id,aliases,.*\ndemo-/);
+  expect((await sluice(place, "ledger", "audit", "--csv")).stdout).toBe(
+    "key_id,where,field,kept,recomputed\n",
+  );
+});
+
+test("a statement adds up to the ledger's entries of its month", async () => {
+  interface Statement {
+    readonly accounts: readonly {
+      readonly account: string;
+      readonly opening: number;
+      readonly closing: number;
+      readonly total_nano: number;
+      readonly lines: readonly {
+        readonly kind: string;
+        readonly model: string;
+        readonly amount_nano: number;
+      }[];
+    }[];
+  }
+  const month = new Date().toISOString().slice(0, 7);
+  const exported = (await sluice(place, "ledger", "export", "--format", "jsonl", "--since", month)).stdout;
+  const entries = exported
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+  const { accounts } = await sluiceJson<Statement>(place, "statement", "--month", month);
+  for (const { account, opening, closing, total_nano: total, lines } of accounts) {
+    const own = entries.filter((entry) => entry["account_id"] === account && entry["kind"] !== "overrun");
+    const sum = own.reduce((nano, entry) => nano + Number(entry["amount"]), 0);
+    expect(lines.reduce((nano, line) => nano + line.amount_nano, 0)).toBe(sum);
+    expect(total).toBe(sum);
+    expect(Math.round((closing - opening) * 1e9)).toBe(sum);
+  }
+  const ofKey = accounts.find(({ lines }) => lines.some(({ model }) => model === "demo-small"));
+  expect(ofKey?.lines.map(({ kind }) => kind)).toContain("topup");
+  const csv = (await sluice(place, "statement", "--month", month, "--account", ofKey?.account ?? "", "--csv"))
+    .stdout;
+  expect(csv.trimEnd().split("\n")).toHaveLength(1 + (ofKey?.lines.length ?? 0));
+  const text = (await sluice(place, "statement", "--month", month)).stdout;
+  expect(text).toContain("credits at the end");
+  expect((await sluice(place, "statement", "--month", "2020-01")).stdout).toBe(
+    "No account had an entry in 2020-01.\n",
+  );
+  expect((await sluice(place, "statement", "--month", "2020-13")).code).toBe(1);
 });
 
 test("keys show tells what is left after the charges", async () => {

@@ -30,7 +30,7 @@ describe("bash", () => {
 
   test("offers the values that an option takes", async () => {
     expect(await offered("keys", "create", "--mode", "")).toEqual(["credit", "token_budget"]);
-    expect(await offered("usage", "--by", "m")).toEqual(["model"]);
+    expect(await offered("usage", "--by", "m")).toEqual(["month", "model"]);
   });
 });
 

@@ -35,6 +35,19 @@ test("every command that does something takes --json", async () => {
   }
 });
 
+test("every list and report takes --csv", async () => {
+  const reports = ["usage", "statement", "export", "nodes", "status", "reconcile", "audit", "check"];
+  const lists = commandLines().filter(
+    ([group, name]) =>
+      name === "list" || (group !== "config" && group !== "store" && reports.includes(name ?? group ?? "")),
+  );
+  expect(lists.length).toBeGreaterThan(11);
+  for (const words of lists) {
+    const { stdout } = await sluice(newPlace(), ...words, "--help");
+    expect({ words, csv: stdout.includes("--csv") }).toEqual({ words, csv: true });
+  }
+});
+
 test("help has colours on a terminal and fits it", async () => {
   const { stdout } = await sluice(newPlace({ columns: 72 }), "keys", "create", "--help");
   expect(stdout).toContain("\u001b[1mUsage:");

@@ -1,15 +1,13 @@
 import type { AdminDeps } from "../deps.ts";
 import { usageDocument } from "../operations/usage-document.ts";
-import { type UsageReportRequest, usageReport } from "../operations/usage-report.ts";
+import { readNames, type UsageReportRequest, usageReport } from "../operations/usage-report.ts";
 import type { UsageView } from "../views.ts";
 
 const maxRows = 10_000;
 
 export async function usage(deps: AdminDeps, request: UsageReportRequest): Promise<UsageView> {
-  const { by } = request;
-  const isByTime = by === "day" || by === "hour";
-  const report = await usageReport(deps, { ...request, largest: isByTime ? undefined : maxRows });
-  return usageDocument(report, by, (id) => keyName(deps, id));
+  const report = await usageReport(deps, { ...request, largest: maxRows });
+  return usageDocument(report, await readNames(deps, request.by));
 }
 
 /** Keys are grouped by id and shown by label. */

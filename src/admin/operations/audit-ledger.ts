@@ -15,6 +15,6 @@ export async function auditLedger({ store, clock }: OperationContext, deep: bool
 }
 
 /** A difference under the names that JSON has. */
-export function differenceDocument({ keyId, ...rest }: AuditReport["differences"][number]): object {
+export function differenceDocument({ keyId, ...rest }: AuditReport["differences"][number]) {
   return { key_id: keyId, ...rest };
 }

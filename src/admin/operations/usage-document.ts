@@ -1,28 +1,37 @@
-import type { Figures } from "../../store/store.ts";
+import type { Figures, GroupedFigures } from "../../store/store.ts";
 import { iso } from "../iso-time.ts";
 import type { UsageRowView, UsageView } from "../views.ts";
 import { figuresDocument } from "./figures-document.ts";
-import type { UsageReport } from "./usage-report.ts";
+import type { Names, UsageReport } from "./usage-report.ts";
 
-/** A report as the admin API answers it and `sluice usage --json` prints it. Keys are grouped by id and shown by name. */
-export function usageDocument(
-  report: UsageReport,
-  by: UsageView["by"],
-  keyName: (id: string) => string,
-): UsageView {
-  const isByTime = by === "day" || by === "hour";
+/** A report as the admin API answers it and `sluice usage --json` prints it. */
+export function usageDocument({ by, sinceMs, untilMs, groups, total }: UsageReport, names: Names): UsageView {
   return {
-    by,
-    since: iso(report.sinceMs),
-    until: iso(report.untilMs),
-    data: report.groups.map(({ group, ...figures }) => {
-      const name = by === "key" ? keyName(group) : group;
-      return usageRow(isByTime ? iso(Date.parse(group)) : group, name, figures);
-    }),
-    total: figuresDocument(report.total),
+    by: by.join(","),
+    since: iso(sinceMs),
+    until: iso(untilMs),
+    data: groups.map((row) => rowDocument(by, row, names)),
+    total: figuresDocument(total),
   };
 }
 
-export function usageRow(group: string, name: string, figures: Figures): UsageRowView {
+function rowDocument(by: readonly string[], { groups: values, ...figures }: GroupedFigures, names: Names) {
+  const [first = null] = values;
+  const isMoment = by[0] === "day" || by[0] === "hour";
+  return {
+    ...usageRow(
+      by.length > 1 ? null : isMoment && first !== null ? iso(Date.parse(first)) : first,
+      values.map((value) => nameOf(value, names.short)).join(", "),
+      figures,
+    ),
+    groups: Object.fromEntries(by.map((dimension, place) => [dimension, values[place] ?? null])),
+  };
+}
+
+export function nameOf(value: string | null, name: (value: string) => string): string {
+  return value === null ? "none" : name(value);
+}
+
+export function usageRow(group: string | null, name: string, figures: Figures): UsageRowView {
   return { group, name, ...figuresDocument(figures) };
 }

@@ -1,27 +1,89 @@
-import { type Figures, type GroupFigures, sumFigures, type UsageSummaryQuery } from "../../store/store.ts";
+import {
+  dimensionNames,
+  dimensionOf,
+  type Figures,
+  type GroupedFigures,
+  sumFigures,
+} from "../../store/store.ts";
+import { allAccounts, findAccount } from "./accounts.ts";
 import type { OperationContext } from "./context.ts";
 import { findKey } from "./find-key.ts";
 import type { ChosenRange } from "./moments.ts";
 
 export interface UsageReportRequest extends ChosenRange {
-  readonly by: UsageSummaryQuery["by"];
+  /** Names of dimensions. */
+  readonly by: readonly string[];
   /** An id, prefix or label; absent means all keys. */
   readonly key?: string | undefined;
+  /** An account's id; absent means all accounts. */
+  readonly account?: string | undefined;
+  /** How many groups to return at most; all of them are in the total. */
   readonly largest?: number | undefined;
 }
 
 export interface UsageReport extends ChosenRange {
-  readonly groups: readonly GroupFigures[];
+  readonly by: readonly string[];
+  readonly groups: readonly GroupedFigures[];
   readonly total: Figures;
 }
 
 /** The only source of usage figures: `sluice usage`, the admin API and the dashboard all call this. */
 export async function usageReport(
   context: OperationContext,
-  { by, key, sinceMs, untilMs, largest }: UsageReportRequest,
+  { by, key, account, sinceMs, untilMs, largest }: UsageReportRequest,
 ): Promise<UsageReport> {
   const keyId = key === undefined ? undefined : (await findKey(context, key)).id;
-  const nowMs = context.clock.wallMs();
-  const groups = await context.store.summarizeUsage({ by, sinceMs, untilMs, nowMs, keyId, largest });
-  return { sinceMs, untilMs, groups, total: sumFigures(groups) };
+  const accountId = account === undefined ? undefined : (await findAccount(context, account)).id;
+  const range = { sinceMs, untilMs, nowMs: context.clock.wallMs() };
+  const groups = await context.store.reports.usageByAll(by, { ...range, keyId, accountId });
+  return { by, sinceMs, untilMs, groups: ranked(groups, by).slice(0, largest), total: sumFigures(groups) };
+}
+
+/** Times stay in order; everything else is sorted by cost plus list cost. */
+function ranked(
+  groups: readonly GroupedFigures[],
+  [first = ""]: readonly string[],
+): readonly GroupedFigures[] {
+  if (["hour", "day", "month"].includes(first)) return groups;
+  const worth = ({ spendNano, listCostNano }: Figures) => spendNano + listCostNano;
+  return groups.toSorted((a, b) => worth(b) - worth(a) || b.requests - a.requests);
+}
+
+const mostDimensions = 3;
+const keysPerPage = 1_000;
+
+/** What may be written for what usage is grouped by. */
+export const dimensionWords = `one of ${dimensionNames.join(", ")}, or up to ${mostDimensions} of them with commas between`;
+
+/** `key,model`; null if it is none of these. */
+export function readDimensions(text: string): readonly string[] | null {
+  const names = text.split(",").map((name) => name.trim());
+  const isValid = new Set(names).size === names.length && names.length <= mostDimensions;
+  return isValid && names.every((name) => dimensionOf(name) !== null) ? names : null;
+}
+
+/** What people call keys and accounts; everything else is called what it is. */
+export interface Names {
+  short(value: string): string;
+  /** With the prefix of a key that has a label. */
+  full(value: string): string;
+}
+
+/** Reads the names that a report needs. */
+export async function readNames({ store }: OperationContext, by: readonly string[]): Promise<Names> {
+  const [short, full] = [new Map<string, string>(), new Map<string, string>()];
+  if (by.includes("account")) {
+    for (const { id, label } of await allAccounts(store)) if (label !== null) short.set(id, label);
+  }
+  for (let cursor: string | undefined; by.includes("key"); ) {
+    const page = await store.listKeys({ limit: keysPerPage, cursor });
+    for (const { id, label, prefix } of page.keys) {
+      short.set(id, label ?? prefix);
+      full.set(id, label === null ? prefix : `${prefix} ${label}`);
+    }
+    if (page.nextCursor === null) break;
+    cursor = page.nextCursor;
+  }
+  const shortName = (value: string) => short.get(value) ?? value;
+  return { short: shortName, full: (value) => full.get(value) ?? shortName(value) };
 }

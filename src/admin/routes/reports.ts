@@ -1,4 +1,5 @@
 import { Type } from "@sinclair/typebox";
+import { dimensionNames } from "../../store/store.ts";
 import { entryPage, exchangeDetail, exchangePage } from "../answers/exchanges.ts";
 import { modelViews } from "../answers/models.ts";
 import { Overview } from "../answers/overview.ts";
@@ -8,10 +9,11 @@ import { findAccount } from "../operations/accounts.ts";
 import { askedLabels } from "../operations/asked-labels.ts";
 import { findKey } from "../operations/find-key.ts";
 import { chosenRange, pastMoment } from "../operations/moments.ts";
+import { dimensionWords, readDimensions } from "../operations/usage-report.ts";
 import { endings, entryKinds, entryView, exchangeDetailView, exchangeView } from "../views/exchanges.ts";
 import { modelView } from "../views/models.ts";
 import { oneOf, pageOf, when } from "../views/shapes.ts";
-import { overviewRanges, overviewView, usageGroupings, usageView } from "../views/usage.ts";
+import { overviewRanges, overviewView, usageView } from "../views/usage.ts";
 import { AdminError, notFound } from "./refusal.ts";
 import { type AdminRoute, read } from "./route.ts";
 
@@ -42,10 +44,14 @@ const account = Type.Optional(Type.String({ description: "An account's id or uni
 const entryQuery = Type.Object({ key, account, kind: Type.Optional(oneOf(entryKinds)), cursor, limit });
 
 const usageQuery = Type.Object({
-  by: oneOf(usageGroupings, "day"),
+  by: Type.String({
+    default: "day",
+    description: `One of ${dimensionNames.join(", ")}; or several of them with commas between, such as \`key,model\`.`,
+  }),
   since: Type.Optional(when),
   until: Type.Optional(when),
   key,
+  account: Type.Optional(Type.String({ description: "Only what this account paid for, by its id." })),
 });
 
 const overviewQuery = Type.Object({
@@ -77,12 +83,15 @@ export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
         query: usageQuery,
         answers: usageView,
       },
-      async ({ query: { by, since, until, key } }) => {
+      async ({ query: { by, since, until, key, account } }) => {
         await deps.flushEndings();
         const nowMs = deps.clock.wallMs();
         const range = chosenRange(momentOf(since, nowMs), momentOf(until, nowMs), nowMs);
         if (range === null) throw endsBeforeItBegins();
-        return usage(deps, { by, ...range, key });
+        const dimensions = readDimensions(by);
+        if (dimensions === null)
+          throw new AdminError(400, "invalid_request", `\`by\` is ${dimensionWords}.`, { param: "by" });
+        return usage(deps, { by: dimensions, ...range, key, account });
       },
     ),
     read(

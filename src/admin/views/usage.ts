@@ -59,18 +59,22 @@ const sumsView = Type.Object({ ...sums, ...percentiles });
 export type SumsView = Static<typeof sumsView>;
 
 const usageRowView = Type.Object({
-  group: Type.String({
-    description: "A time, a key's id, a model or a provider; empty where a call ended before it was known.",
-  }),
-  name: Type.String({ description: "What people call it: for keys the label." }),
+  group: nullable(
+    Type.String({
+      description:
+        "A time, an id, a model or whatever it is grouped by; null where there is none, or for several at once.",
+    }),
+  ),
+  name: Type.String({ description: "What people call it: for keys and accounts the label." }),
+  groups: Type.Optional(
+    Type.Record(Type.String(), nullable(Type.String()), { description: "The value of each dimension." }),
+  ),
   ...sums,
 });
 export type UsageRowView = Static<typeof usageRowView>;
 
-export const usageGroupings = ["hour", "day", "key", "model", "provider", "route"] as const;
-
 export const usageView = Type.Object({
-  by: oneOf(usageGroupings),
+  by: Type.String({ description: "The dimensions, with commas between them." }),
   since: moment,
   until: moment,
   data: Type.Array(usageRowView),

@@ -1,14 +1,14 @@
 import type { Command } from "commander";
 import type { NodeView } from "../../admin/views.ts";
 import { Refused } from "../failure.ts";
-import { type DataOptions, examples, newDataCommand } from "../help.ts";
+import { type CsvOption, type DataOptions, examples, newDataCommand, withCsv } from "../help.ts";
 import { withStore } from "../open-store.ts";
 import { count, fromNow, moment, span } from "../terminal/format.ts";
-import { table } from "../terminal/table.ts";
-import { printJson, type Terminal } from "../terminal/terminal.ts";
+import { type ListColumn, printList } from "../terminal/list.ts";
+import type { Terminal } from "../terminal/terminal.ts";
 
 export function nodesCommand(terminal: Terminal): Command {
-  return newDataCommand("nodes", "List the gateways that share the database")
+  return withCsv(newDataCommand("nodes", "List the gateways that share the database"))
     .addHelpText(
       "after",
       examples(
@@ -16,14 +16,13 @@ export function nodesCommand(terminal: Terminal): Command {
         ["sluice nodes --json", "the same for programs"],
       ),
     )
-    .action(async (options: DataOptions) => {
+    .action(async (options: DataOptions & CsvOption) => {
       const { listNodes } = await import("../../admin/operations/list-nodes.ts");
       await withStore(terminal, options, {}, async ({ store, clock }) => {
         if (store.nodes === null) throw new Refused(inAFolder);
         const nodes = await listNodes(store);
-        if (options.json) printJson(nodes, terminal);
-        else if (nodes.length === 0) terminal.print("No gateway has joined.");
-        else terminal.print(asTable(nodes, clock.wallMs(), terminal));
+        const columns = columnsOf(clock.wallMs(), terminal);
+        printList({ rows: nodes, columns, nothing: "No gateway has joined." }, options, terminal);
       });
     });
 }
@@ -31,34 +30,19 @@ export function nodesCommand(terminal: Terminal): Command {
 const inAFolder =
   "the data is in a folder, which one gateway uses at a time; nodes are the gateways of a PostgreSQL database (--store)";
 
-function asTable(nodes: readonly NodeView[], nowMs: number, terminal: Terminal): string {
-  const { style } = terminal;
+function columnsOf(nowMs: number, { style }: Terminal): readonly ListColumn<NodeView>[] {
   const states = { live: style.good, late: style.warn, dead: style.bad };
-  const rows = nodes.map((node) => [
-    String(node.node),
-    node.name,
-    states[node.state](node.state),
-    node.version,
-    moment(Date.parse(node.since)),
-    count(node.in_flight),
-    count(node.holds),
-    ago(Date.parse(node.last_beat), nowMs),
-  ]);
   const right = { align: "right" } as const;
-  return table(
-    [
-      { title: "NODE", ...right },
-      { title: "NAME", elastic: true },
-      { title: "STATE" },
-      { title: "VERSION" },
-      { title: "SINCE (UTC)" },
-      { title: "IN FLIGHT", ...right },
-      { title: "HOLDS", ...right },
-      { title: "LAST BEAT" },
-    ],
-    rows,
-    terminal,
-  );
+  return [
+    { name: "node", title: "NODE", ...right },
+    { name: "name", title: "NAME", elastic: true },
+    { name: "state", title: "STATE", cell: ({ state }) => states[state](state) },
+    { name: "version", title: "VERSION" },
+    { name: "since", title: "SINCE (UTC)", cell: ({ since }) => moment(Date.parse(since)) },
+    { name: "in_flight", title: "IN FLIGHT", ...right, cell: (node) => count(node.in_flight) },
+    { name: "holds", title: "HOLDS", ...right, cell: ({ holds }) => count(holds) },
+    { name: "last_beat", title: "LAST BEAT", cell: (node) => ago(Date.parse(node.last_beat), nowMs) },
+  ];
 }
 
 const aMinuteMs = 60_000;

@@ -1,13 +1,13 @@
 import type { Command } from "commander";
 import type { FindingView } from "../../admin/views.ts";
-import { type DataOptions, examples, newDataCommand } from "../help.ts";
+import { type CsvOption, type DataOptions, examples, newDataCommand, withCsv } from "../help.ts";
 import { withStore } from "../open-store.ts";
 import { moment } from "../terminal/format.ts";
-import { table } from "../terminal/table.ts";
-import { printJson, type Terminal } from "../terminal/terminal.ts";
+import { type ListColumn, printList } from "../terminal/list.ts";
+import type { Terminal } from "../terminal/terminal.ts";
 
 export function statusCommand(terminal: Terminal): Command {
-  return newDataCommand("status", "List what needs attention, the most urgent first")
+  return withCsv(newDataCommand("status", "List what needs attention, the most urgent first"))
     .addHelpText(
       "after",
       examples(
@@ -15,27 +15,30 @@ export function statusCommand(terminal: Terminal): Command {
         ["sluice status --json", "the same for programs"],
       ),
     )
-    .action(async (options: DataOptions) => {
+    .action(async (options: DataOptions & CsvOption) => {
       const { readAttention } = await import("../../admin/operations/attention.ts");
       await withStore(terminal, options, {}, async (context) => {
         const findings = await readAttention(context);
-        if (options.json) printJson(findings, terminal);
-        else if (findings.length === 0) {
-          terminal.print(`${terminal.style.good("✓")} nothing needs attention`);
-        } else terminal.print(asTable(findings, terminal));
+        const nothing = `${terminal.style.good("✓")} nothing needs attention`;
+        printList({ rows: findings, columns: columnsOf(terminal), nothing }, options, terminal);
       });
     });
 }
 
-function asTable(findings: readonly FindingView[], terminal: Terminal): string {
-  const rows = findings.map(({ kind, since, text, last_words: words }) => [
-    terminal.style.warn(kind),
-    words === null ? text : `${text} It said: ${words}`,
-    since === null ? terminal.style.dim("–") : moment(Date.parse(since)),
-  ]);
-  return table(
-    [{ title: "KIND" }, { title: "WHAT", elastic: true }, { title: "SINCE (UTC)" }],
-    rows,
-    terminal,
-  );
+function columnsOf({ style }: Terminal): readonly ListColumn<FindingView>[] {
+  return [
+    { name: "kind", title: "KIND", cell: ({ kind }) => style.warn(kind) },
+    {
+      name: "text",
+      title: "WHAT",
+      elastic: true,
+      cell: ({ text, last_words: words }) => (words === null ? text : `${text} It said: ${words}`),
+    },
+    { name: "last_words" },
+    {
+      name: "since",
+      title: "SINCE (UTC)",
+      cell: ({ since }) => (since === null ? style.dim("–") : moment(Date.parse(since))),
+    },
+  ];
 }

@@ -1,137 +1,169 @@
-import { type Command, Option } from "commander";
-import type { OperationContext } from "../../admin/operations/context.ts";
-import type { UsageReport } from "../../admin/operations/usage-report.ts";
-import type { FiguresView, UsageView } from "../../admin/views.ts";
-import { cachedInputShare, type Figures } from "../../store/store.ts";
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { dimensionWords, readDimensions, type UsageReport } from "../../admin/operations/usage-report.ts";
+import type { FiguresView, UsageRowView, UsageView } from "../../admin/views.ts";
+import { cachedInputShare, dimensionNames, type Figures } from "../../store/store.ts";
 import { since } from "../arguments.ts";
 import { chosenTime, sinceHelp, timeInWords, untilHelp } from "../chosen-time.ts";
-import { type DataOptions, examples, newDataCommand } from "../help.ts";
+import { type CsvOption, type DataOptions, examples, newDataCommand, withCsv } from "../help.ts";
 import { withStore } from "../open-store.ts";
 import { count, credits, plural, span } from "../terminal/format.ts";
-import { type Column, table } from "../terminal/table.ts";
+import { cellOf, csvOf, type ListColumn } from "../terminal/list.ts";
+import { table } from "../terminal/table.ts";
 import { printJson, type Terminal } from "../terminal/terminal.ts";
 
-type Grouping = "day" | "hour" | "model" | "provider" | "key" | "route";
-
-interface Options extends DataOptions {
+interface Options extends DataOptions, CsvOption {
   readonly key?: string;
+  readonly account?: string;
   readonly since?: number;
   readonly until?: number;
-  readonly by: Grouping;
+  readonly by: readonly string[];
 }
 
 export function usageCommand(terminal: Terminal): Command {
-  return newDataCommand("usage", "Report requests, tokens and cost")
+  return withCsv(newDataCommand("usage", "Report requests, tokens and cost"))
     .option("--key <key>", "only this key, by id, prefix or label")
+    .option("--account <account>", "only what this account paid for")
     .option("--since <when>", sinceHelp, (text) => since(text))
     .option("--until <when>", untilHelp, (text) => since(text))
     .addOption(
-      new Option("--by <day|hour|model|provider|key|route>", "one line for each (default: day)")
-        .choices(["day", "hour", "model", "provider", "key", "route"])
-        .default("day"),
+      new Option(
+        "--by <what>",
+        `one line for each: ${dimensionNames.join(", ")}; several with commas (default: day)`,
+      )
+        .choices(dimensionNames)
+        .argParser(dimensions)
+        .default(["day"]),
     )
     .addHelpText(
       "after",
       examples(
         ["sluice usage", "the last week, day by day"],
         ["sluice usage --by model --since 30d", "the last month, model by model"],
-        ["sluice usage --by key --since 2026-10-01 --until 2026-11-01", "what each key used in October"],
+        ["sluice usage --by key,model --since 2026-10 --until 2026-11", "what each key used in October"],
+        ["sluice usage --by month,owner --since 2026-01 --csv", "who spent what, for a spreadsheet"],
         ["sluice usage --by hour --since 24h --key slu_8fK2mQ0x", "one key's last day"],
       ),
     )
     .action(async (options: Options) => {
-      const { usageReport } = await import("../../admin/operations/usage-report.ts");
+      const { readNames, usageReport } = await import("../../admin/operations/usage-report.ts");
+      const { nameOf, usageDocument } = await import("../../admin/operations/usage-document.ts");
       await withStore(terminal, options, {}, async (context) => {
+        const { by, key, account } = options;
         const range = chosenTime(options, context.clock.wallMs());
-        const report = ranked(
-          await usageReport(context, { by: options.by, ...range, key: options.key }),
-          options.by,
-        );
-        const names = await keyNames(context, options.by);
-        if (options.json) {
-          const { usageDocument } = await import("../../admin/operations/usage-document.ts");
-          const document = usageDocument(report, options.by, (id) => names.get(id)?.short ?? id);
-          printJson(withFormerNames(document, report), terminal);
-        } else if (report.groups.length === 0) terminal.print(`Nothing was used ${timeInWords(range)}.`);
-        else terminal.print(asTable(report, options.by, names, terminal));
+        const report = await usageReport(context, { by, ...range, key, account });
+        const names = await readNames(context, by);
+        const document = usageDocument(report, names);
+        const columns = columnsOf(report, terminal, (value) => nameOf(value, names.full));
+        if (options.json) printJson(withFormerNames(document, report), terminal);
+        else if (options.csv) terminal.print(csvOf(columns, rowsOf(document, report)));
+        else if (report.groups.length === 0) terminal.print(`Nothing was used ${timeInWords(range)}.`);
+        else terminal.print(asTable(document, report, columns, terminal));
       });
     });
 }
 
+function dimensions(text: string): readonly string[] {
+  const names = readDimensions(text);
+  if (names === null) throw new InvalidArgumentError(`It is ${dimensionWords}.`);
+  return names;
+}
+
 /** Names kept for compatibility, from before those of the admin API. */
-function withFormerNames({ data, total, ...rest }: UsageView, { groups }: UsageReport): object {
+function withFormerNames({ data, total, ...rest }: UsageView, { by, groups }: UsageReport): object {
   const former = (figures: FiguresView) => ({ failures: figures.failed, cost: figures.spend });
+  const valuesOf = (place: number) =>
+    Object.fromEntries(by.map((dimension, index) => [dimension, groups[place]?.groups[index] ?? null]));
   return {
     ...rest,
     data,
     total: { ...total, ...former(total) },
-    groups: data.map((row, place) => ({ [rest.by]: groups[place]?.group, ...row, ...former(row) })),
+    groups: data.map((row, place) => ({ ...valuesOf(place), ...row, ...former(row) })),
   };
 }
 
-/** Days and hours stay in order; everything else is sorted by cost plus list cost, as in the dashboard. */
-function ranked(report: UsageReport, by: Grouping): UsageReport {
-  if (by === "day" || by === "hour") return report;
-  const worth = ({ spendNano, listCostNano }: Figures) => spendNano + listCostNano;
-  const groups = report.groups.toSorted((a, b) => worth(b) - worth(a) || b.requests - a.requests);
-  return { ...report, groups };
+/** A line: its figures as programs and as people read them. */
+interface Line {
+  readonly view: Pick<UsageRowView, "name"> & FiguresView;
+  readonly values: readonly (string | null)[];
+  readonly figures: Figures;
 }
 
-interface KeyName {
-  /** As the admin API names it. */
-  readonly short: string;
-  readonly full: string;
+function rowsOf({ data }: UsageView, { groups }: UsageReport): readonly Line[] {
+  return groups.flatMap((figures, place) => {
+    const view = data[place];
+    return view === undefined ? [] : [{ view, values: figures.groups, figures }];
+  });
 }
 
-/** Keys are grouped by id and shown by prefix and label. */
-async function keyNames(context: OperationContext, by: Grouping): Promise<ReadonlyMap<string, KeyName>> {
-  if (by !== "key") return new Map();
-  const { listKeys } = await import("../../admin/operations/list-keys.ts");
-  const keys = await listKeys(context);
-  return new Map(
-    keys.map(({ id, prefix, label }) => {
-      return [id, { short: label ?? prefix, full: label === null ? prefix : `${prefix} ${label}` }];
-    }),
-  );
+/** CSV has all of them; the table leaves out what is empty on most gateways, unless it has a value. */
+function columnsOf(
+  { by, total }: UsageReport,
+  { style }: Terminal,
+  nameOf: (value: string | null) => string,
+): readonly ListColumn<Line>[] {
+  const warned = (value: number) => (value === 0 ? style.dim("0") : style.warn(count(value)));
+  const figure = (
+    name: keyof FiguresView,
+    title?: string,
+    cell?: (figures: Figures) => string,
+  ): ListColumn<Line> => ({
+    name,
+    align: "right",
+    value: ({ view }) => view[name],
+    ...(title === undefined ? {} : { title }),
+    ...(cell === undefined ? {} : { cell: ({ figures }) => cell(figures) }),
+  });
+  return [
+    ...by.map(
+      (dimension, place): ListColumn<Line> => ({ name: dimension, value: ({ values }) => values[place] }),
+    ),
+    {
+      name: "name",
+      title: by.join(", ").toUpperCase(),
+      elastic: true,
+      value: ({ view }) => view.name,
+      cell: ({ view, values }) => (values.length === 0 ? view.name : values.map(nameOf).join(", ")),
+    },
+    figure("requests", "REQUESTS", ({ requests }) => count(requests)),
+    figure("completed"),
+    figure("failed", "FAILED", ({ failed }) => warned(failed)),
+    figure("refused", total.refused > 0 ? "REFUSED" : undefined, ({ refused }) => warned(refused)),
+    figure("cancelled"),
+    figure("interrupted"),
+    figure("input_tokens", "INPUT", ({ inputTokens }) => count(inputTokens)),
+    figure("cached_input_tokens", "CACHED", cached),
+    figure("cached_input_share"),
+    figure("output_tokens", "OUTPUT", ({ outputTokens }) => count(outputTokens)),
+    figure("spend", "SPEND", ({ spendNano }) => credits(spendNano)),
+    figure("cancelled_spend"),
+    figure("interrupted_spend"),
+    figure("spend_tokens"),
+    figure("list_cost", total.listCostNano > 0 ? "LIST COST" : undefined, ({ listCostNano }) =>
+      credits(listCostNano),
+    ),
+    figure("covered_attempts"),
+    figure("average_first_byte_ms", "AVG FIRST BYTE", ({ firstByteMs, firstByteCount }) =>
+      firstByteCount === 0 ? "–" : span(firstByteMs / firstByteCount),
+    ),
+    figure("average_total_ms"),
+  ];
 }
 
 function asTable(
+  document: UsageView,
   report: UsageReport,
-  by: Grouping,
-  names: ReadonlyMap<string, KeyName>,
+  all: readonly ListColumn<Line>[],
   terminal: Terminal,
 ): string {
   const { style } = terminal;
-  // Columns that are empty on most gateways appear only if they have a value.
-  const hasRefused = report.total.refused > 0;
-  const hasListCost = report.total.listCostNano > 0;
-  const warned = (value: number) => (value === 0 ? style.dim("0") : style.warn(count(value)));
-  const row = (name: string, figures: Figures) => [
-    name,
-    count(figures.requests),
-    warned(figures.failed),
-    ...(hasRefused ? [warned(figures.refused)] : []),
-    count(figures.inputTokens),
-    cached(figures),
-    count(figures.outputTokens),
-    credits(figures.spendNano),
-    ...(hasListCost ? [credits(figures.listCostNano)] : []),
-    figures.firstByteCount === 0 ? "–" : span(figures.firstByteMs / figures.firstByteCount),
-  ];
-  const rows = report.groups.map((group) =>
-    row(names.get(group.group)?.full ?? (group.group || "none"), group),
+  const columns = all.flatMap((column) =>
+    column.title === undefined ? [] : [{ ...column, title: column.title }],
   );
-  const total = row("total", report.total).map(style.bold);
-  const refused = hasRefused ? ["REFUSED"] : [];
-  const numbers = ["REQUESTS", "FAILED", ...refused, "INPUT", "CACHED", "OUTPUT", "CREDITS"];
-  if (hasListCost) numbers.push("LIST COST");
-  const columns: Column[] = [
-    { title: by.toUpperCase(), elastic: true },
-    ...[...numbers, "AVG FIRST BYTE"].map((title) => ({ title, align: "right" as const })),
-  ];
+  const total: Line = { view: { name: "total", ...document.total }, values: [], figures: report.total };
+  const cells = (line: Line) => columns.map((column) => cellOf(column, line));
+  const rows = [...rowsOf(document, report).map(cells), cells(total).map(style.bold)];
   const range = `${timeInWords(report).replace("from", "From")}.`;
-  const lines = [range, ...notes(report.total)];
-  return [table(columns, [...rows, total], terminal), ...lines.map(style.dim)].join("\n");
+  return [table(columns, rows, terminal), ...[range, ...notes(report.total)].map(style.dim)].join("\n");
 }
 
 /** How many tokens came from a cache, and their share of the input. */
@@ -145,11 +177,11 @@ function notes(total: Figures): string[] {
   const lines: string[] = [];
   if (total.cancelled > 0) {
     const calls = plural(total.cancelled, "cancelled call");
-    lines.push(`CREDITS has ${credits(total.cancelledSpendNano)} of ${calls}, which are no requests.`);
+    lines.push(`SPEND has ${credits(total.cancelledSpendNano)} of ${calls}, which are no requests.`);
   }
   if (total.interrupted > 0) {
     const calls = plural(total.interrupted, "interrupted call");
-    lines.push(`CREDITS has ${credits(total.interruptedSpendNano)} of ${calls}, which are no requests.`);
+    lines.push(`SPEND has ${credits(total.interruptedSpendNano)} of ${calls}, which are no requests.`);
   }
   if (total.coveredAttempts > 0) {
     const attempts = plural(total.coveredAttempts, "attempt");

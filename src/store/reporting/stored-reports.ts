@@ -24,6 +24,7 @@ import { dimensionOf } from "./dimensions.ts";
 import { ExactUsage } from "./exact-usage.ts";
 import { type EntryFinder, findExchange, listExchanges } from "./exchange-search.ts";
 import { searchEntries } from "./row-search.ts";
+import { type AccountStatement, readStatements, type StatementQuery } from "./statement.ts";
 
 /** Operators' questions, answered from the sums and, one by one, from the rows. */
 export class StoredReports implements Reports {
@@ -108,6 +109,10 @@ export class StoredReports implements Reports {
         (SELECT at_ms::float8 FROM exchange_endings ORDER BY id LIMIT 1) AS "oldestAtMs" FROM exchange_endings`,
     );
     return kept ?? { oldestAtMs: null, count: 0 };
+  }
+
+  statements(query: StatementQuery): Promise<readonly AccountStatement[]> {
+    return readStatements(this.#queries.read, query);
   }
 
   entries(query: EntrySearch): Promise<Cut<Entry, number>> {

@@ -1,41 +1,40 @@
 import type { Command } from "commander";
+import type { AccountView } from "../../../admin/views.ts";
 import { standing } from "../../account-output.ts";
-import { type DataOptions, examples, newDataCommand } from "../../help.ts";
+import { type CsvOption, type DataOptions, examples, newDataCommand, withCsv } from "../../help.ts";
 import { withStore } from "../../open-store.ts";
-import { table } from "../../terminal/table.ts";
-import { printJson, type Terminal } from "../../terminal/terminal.ts";
+import { type ListColumn, printList } from "../../terminal/list.ts";
+import type { Terminal } from "../../terminal/terminal.ts";
 
 export function accountsListCommand(terminal: Terminal): Command {
-  return newDataCommand("list", "List the accounts that are more than one key's own")
+  return withCsv(newDataCommand("list", "List the accounts that are more than one key's own"))
     .addHelpText("after", examples(["sluice accounts list", ""]))
-    .action(async (options: DataOptions) => {
+    .action(async (options: DataOptions & CsvOption) => {
       const { listAccountViews } = await import("../../../admin/operations/account-view.ts");
       await withStore(terminal, options, {}, async (context) => {
         const views = await listAccountViews(context);
-        if (options.json) printJson(views, terminal);
-        else if (views.length === 0) {
-          terminal.print(
-            "No accounts yet. Create one with `sluice accounts create --mode credit --label team`.",
-          );
-        } else {
-          const columns = [
-            { title: "ACCOUNT" },
-            { title: "LABEL", elastic: true },
-            { title: "MODE" },
-            { title: "STATUS" },
-            { title: "LEFT OR OWED", align: "right" },
-            { title: "KEYS", align: "right" },
-          ] as const;
-          const rows = views.map((view) => [
-            view.id,
-            view.label ?? "–",
-            view.mode,
-            view.status,
-            `${standing(view)}${view.open ? " owed" : ""}`,
-            String(view.keys.length),
-          ]);
-          terminal.print(table(columns, rows, terminal));
-        }
+        const nothing =
+          "No accounts yet. Create one with `sluice accounts create --mode credit --label team`.";
+        printList({ rows: views, columns, nothing }, options, terminal);
       });
     });
 }
+
+const columns: readonly ListColumn<AccountView>[] = [
+  { name: "id", title: "ACCOUNT" },
+  { name: "label", title: "LABEL", elastic: true },
+  { name: "mode", title: "MODE" },
+  { name: "status", title: "STATUS" },
+  { name: "open" },
+  {
+    name: "balance",
+    title: "LEFT OR OWED",
+    align: "right",
+    value: ({ credit, budget }) => credit?.balance ?? budget?.remaining,
+    cell: (view) => `${standing(view)}${view.open ? " owed" : ""}`,
+  },
+  { name: "purchased", value: ({ credit }) => credit?.purchased },
+  { name: "used", value: ({ credit, budget }) => credit?.used ?? budget?.used },
+  { name: "budget_tokens", value: ({ budget }) => budget?.tokens },
+  { name: "keys", title: "KEYS", align: "right", value: ({ keys }) => keys.length },
+];

@@ -2,10 +2,10 @@ import { type Command, Option } from "commander";
 import type { AdminTokenView } from "../../../admin/views/system.ts";
 import type { AdminTokenRecord } from "../../../store/store.ts";
 import { auditChange } from "../../audit.ts";
-import { type DataOptions, examples, group, newDataCommand } from "../../help.ts";
+import { type CsvOption, type DataOptions, examples, group, newDataCommand, withCsv } from "../../help.ts";
 import { withStore } from "../../open-store.ts";
 import { moment } from "../../terminal/format.ts";
-import { table } from "../../terminal/table.ts";
+import { type ListColumn, printList } from "../../terminal/list.ts";
 import { printJson, type Terminal } from "../../terminal/terminal.ts";
 
 /** The admin API's tokens, one for each person or program, so that the audit log tells them apart. */
@@ -45,33 +45,26 @@ function createCommand(terminal: Terminal): Command {
 }
 
 function listCommand(terminal: Terminal): Command {
-  return newDataCommand("list", "List the tokens, without their secrets").action(
-    async (options: DataOptions) => {
+  return withCsv(newDataCommand("list", "List the tokens, without their secrets")).action(
+    async (options: DataOptions & CsvOption) => {
       const { listAdminTokens } = await import("../../../admin/operations/admin-tokens.ts");
       await withStore(terminal, options, {}, async (context) => {
-        const tokens = await listAdminTokens(context);
-        if (options.json) printJson(tokens, terminal);
-        else terminal.print(asTable(tokens, terminal));
+        const rows = await listAdminTokens(context);
+        printList({ rows, columns, nothing: "No tokens." }, options, terminal);
       });
     },
   );
 }
 
-function asTable(tokens: readonly AdminTokenView[], terminal: Terminal): string {
-  const rows = tokens.map(({ id, label, role, created_at, revoked_at }) => [
-    id,
-    label,
-    role,
-    created_at === null ? "" : moment(Date.parse(created_at)),
-    revoked_at === null ? "" : moment(Date.parse(revoked_at)),
-  ]);
-  const columns = ["ID", "LABEL", "ROLE", "CREATED (UTC)", "REVOKED (UTC)"];
-  return table(
-    columns.map((title) => ({ title })),
-    rows,
-    terminal,
-  );
-}
+const shortly = (iso: string | null) => (iso === null ? "" : moment(Date.parse(iso)));
+
+const columns: readonly ListColumn<AdminTokenView>[] = [
+  { name: "id", title: "ID" },
+  { name: "label", title: "LABEL" },
+  { name: "role", title: "ROLE" },
+  { name: "created_at", title: "CREATED (UTC)", cell: (token) => shortly(token.created_at) },
+  { name: "revoked_at", title: "REVOKED (UTC)", cell: (token) => shortly(token.revoked_at) },
+];
 
 function revokeCommand(terminal: Terminal): Command {
   return newDataCommand("revoke", "Revoke a token for good; who signed in with it is signed out")

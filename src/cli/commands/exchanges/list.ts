@@ -1,18 +1,18 @@
 import { type Command, Option } from "commander";
 import { askedLabels } from "../../../admin/operations/asked-labels.ts";
 import type { OperationContext } from "../../../admin/operations/context.ts";
-import { unknownModelIn } from "../../../base/unknown-model.ts";
+import type { ExchangeView } from "../../../admin/views.ts";
 import type { Ending, ExchangeQuery, KeyRecord, ListedExchange } from "../../../store/store.ts";
 import { atLeastOne, since } from "../../arguments.ts";
 import { chosenTime, sinceHelp, timeInWords, untilHelp } from "../../chosen-time.ts";
-import { type DataOptions, examples, newDataCommand } from "../../help.ts";
+import { type CsvOption, type DataOptions, examples, newDataCommand, withCsv } from "../../help.ts";
 import { withStore } from "../../open-store.ts";
-import { count, credits, printable, second, span } from "../../terminal/format.ts";
+import { count, creditsShown, printable, second, span } from "../../terminal/format.ts";
+import { type ListColumn, printList } from "../../terminal/list.ts";
 import type { Style } from "../../terminal/style.ts";
-import { table } from "../../terminal/table.ts";
-import { printJson, type Terminal } from "../../terminal/terminal.ts";
+import type { Terminal } from "../../terminal/terminal.ts";
 
-interface Options extends DataOptions {
+interface Options extends DataOptions, CsvOption {
   readonly key?: string;
   readonly since?: number;
   readonly until?: number;
@@ -30,7 +30,7 @@ const rowsPerPage = 500;
 const outcomes = ["completed", "failed", "refused", "cancelled", "interrupted"] as const;
 
 export function exchangesListCommand(terminal: Terminal): Command {
-  return newDataCommand("list", "List exchanges, newest first, with how they ended")
+  return withCsv(newDataCommand("list", "List exchanges, newest first, with how they ended"))
     .option("--key <key>", "only this key, by id, prefix or label")
     .option("--since <when>", sinceHelp, (text) => since(text))
     .option("--until <when>", untilHelp, (text) => since(text))
@@ -61,18 +61,11 @@ export function exchangesListCommand(terminal: Terminal): Command {
         const labels = askedLabels(options);
         const rows = await collect(context, { keyId, sinceMs, untilMs, outcome, code, model, labels, limit });
         const keys = await keysOf(context, rows);
-        if (options.json) {
-          const keyOf = (id: string) => keys.get(id) ?? null;
-          printJson(
-            rows.map((row) => exchangeDocument(row, keyOf)),
-            terminal,
-          );
-        } else if (rows.length === 0)
-          terminal.print(`No such exchange ${timeInWords({ sinceMs, untilMs })}.`);
-        else {
-          terminal.print(asTable(rows, keys, terminal));
-          if (rows.length === limit) terminal.note(terminal.noteStyle.dim(more(limit)));
-        }
+        const views = rows.map((row) => exchangeDocument(row, (id) => keys.get(id) ?? null));
+        const nothing = `No such exchange ${timeInWords({ sinceMs, untilMs })}.`;
+        printList({ rows: views, columns: columnsOf(terminal), nothing }, options, terminal);
+        const isTable = options.json !== true && options.csv !== true;
+        if (isTable && rows.length === limit) terminal.note(terminal.noteStyle.dim(more(limit)));
       });
     });
 }
@@ -106,49 +99,63 @@ async function keysOf(
   return keys;
 }
 
-function asTable(
-  rows: readonly ListedExchange[],
-  keys: ReadonlyMap<string, KeyRecord>,
-  terminal: Terminal,
-): string {
-  const { style } = terminal;
+function columnsOf({ style }: Terminal): readonly ListColumn<ExchangeView>[] {
   const none = style.dim("–");
-  const cells = rows.map((row) => [
-    second(row.endedAtMs),
-    row.exchangeId,
-    keys.get(row.keyId)?.label ?? keys.get(row.keyId)?.prefix ?? row.keyId,
-    row.model === "" ? unknownModel(row, style) : row.model,
-    row.provider === "" ? none : row.provider,
-    paintOutcome(row.outcome, style) + (row.alike === 0 ? "" : style.dim(` ×${count(row.alike + 1)}`)),
-    row.status === null ? none : String(row.status),
-    row.code ?? none,
-    row.charged === 0 ? none : charged(row, keys),
-    row.totalMs === null ? none : span(row.totalMs),
-  ]);
-  const columns = [
-    { title: "ENDED" },
-    { title: "EXCHANGE" },
-    { title: "KEY", elastic: true },
-    { title: "MODEL", elastic: true },
-    { title: "PROVIDER", elastic: true },
-    { title: "OUTCOME" },
-    { title: "STATUS", align: "right" },
-    { title: "CODE" },
-    { title: "CHARGED", align: "right" },
-    { title: "TOOK", align: "right" },
-  ] as const;
-  return table(columns, cells, terminal);
+  const right = { align: "right" } as const;
+  return [
+    { name: "ended_at", title: "ENDED", cell: ({ ended_at: at }) => second(Date.parse(at)) },
+    { name: "at" },
+    { name: "id", title: "EXCHANGE" },
+    { name: "key_id" },
+    { name: "key_prefix" },
+    { name: "key_label", title: "KEY", elastic: true, cell: (row) => row.key_label ?? row.key_prefix },
+    { name: "route" },
+    { name: "model", title: "MODEL", elastic: true, cell: (row) => row.model || unknownModel(row, style) },
+    { name: "provider", title: "PROVIDER", elastic: true, cell: ({ provider }) => provider || none },
+    { name: "upstream_model" },
+    { name: "stream" },
+    {
+      name: "outcome",
+      title: "OUTCOME",
+      cell: ({ outcome, alike }) =>
+        paintOutcome(outcome, style) + (alike === 0 ? "" : style.dim(` ×${count(alike + 1)}`)),
+    },
+    { name: "alike" },
+    {
+      name: "status",
+      title: "STATUS",
+      ...right,
+      cell: ({ status }) => (status === null ? none : String(status)),
+    },
+    { name: "code", title: "CODE", cell: ({ code }) => code ?? none },
+    { name: "message" },
+    { name: "input_tokens" },
+    { name: "cached_input_tokens" },
+    { name: "cache_write_tokens" },
+    { name: "output_tokens" },
+    { name: "reasoning_tokens" },
+    { name: "charged", title: "CHARGED", ...right, cell: (row) => (row.charged === 0 ? none : charged(row)) },
+    { name: "unit" },
+    { name: "basis" },
+    { name: "list_cost" },
+    { name: "first_byte_ms" },
+    {
+      name: "total_ms",
+      title: "TOOK",
+      ...right,
+      cell: ({ total_ms: ms }) => (ms === null ? none : span(ms)),
+    },
+    { name: "attempts" },
+  ];
 }
 
 /** In quotation marks, since nobody here has that model. */
-function unknownModel({ message }: ListedExchange, style: Style): string {
-  const name = unknownModelIn(message);
+function unknownModel({ unknown_model: name }: ExchangeView, style: Style): string {
   return style.dim(name === null ? "–" : `"${printable(name)}"`);
 }
 
-function charged(row: ListedExchange, keys: ReadonlyMap<string, KeyRecord>): string {
-  const isCredit = keys.get(row.keyId)?.mode !== "token_budget";
-  return isCredit ? `${credits(row.charged)} cr` : `${count(row.charged)} tok`;
+function charged({ charged: amount, unit }: ExchangeView): string {
+  return unit === "credits" ? `${creditsShown(amount)} cr` : `${count(amount)} tok`;
 }
 
 export function paintOutcome(outcome: Ending, style: Style): string {

@@ -1,19 +1,19 @@
 import type { Command } from "commander";
 import type { KeySummary } from "../../../admin/operations/key-summary.ts";
 import { utcDay } from "../../../base/clock.ts";
-import { type DataOptions, examples, newDataCommand } from "../../help.ts";
+import { type CsvOption, type DataOptions, examples, newDataCommand, withCsv } from "../../help.ts";
 import { colorStatus } from "../../key-output.ts";
 import { withStore } from "../../open-store.ts";
 import { count, creditsShown, fromNow } from "../../terminal/format.ts";
-import { table } from "../../terminal/table.ts";
-import { printJson, type Terminal } from "../../terminal/terminal.ts";
+import { type ListColumn, printList } from "../../terminal/list.ts";
+import type { Terminal } from "../../terminal/terminal.ts";
 
-interface Options extends DataOptions {
+interface Options extends DataOptions, CsvOption {
   readonly search?: string;
 }
 
 export function keysListCommand(terminal: Terminal): Command {
-  return newDataCommand("list", "List all keys with what they have left")
+  return withCsv(newDataCommand("list", "List all keys with what they have left"))
     .option("--search <text>", "only keys whose label contains it, or whose id or prefix begins with it")
     .addHelpText(
       "after",
@@ -27,11 +27,8 @@ export function keysListCommand(terminal: Terminal): Command {
       const { listKeys } = await import("../../../admin/operations/list-keys.ts");
       await withStore(terminal, options, {}, async (context) => {
         const views = await listKeys(context, options.search);
-        if (options.json) printJson(views, terminal);
-        else
-          terminal.print(
-            views.length === 0 ? nothing(options) : asTable(views, context.clock.wallMs(), terminal),
-          );
+        const columns = columnsOf(views, context.clock.wallMs(), terminal);
+        printList({ rows: views, columns, nothing: nothing(options) }, options, terminal);
       });
     });
 }
@@ -42,38 +39,62 @@ function nothing(options: Options): string {
     : `No key fits "${options.search}".`;
 }
 
-function asTable(views: readonly KeySummary[], nowMs: number, terminal: Terminal): string {
-  const { style } = terminal;
+function columnsOf(
+  views: readonly KeySummary[],
+  nowMs: number,
+  { style }: Terminal,
+): readonly ListColumn<KeySummary>[] {
+  const none = style.dim("–");
+  const right = { align: "right" } as const;
   const hasOwners = views.some(({ owner }) => owner !== null);
-  const rows = views.map((view) => [
-    style.bold(view.prefix),
-    view.label ?? style.dim("–"),
-    ...(hasOwners ? [view.owner ?? style.dim("–")] : []),
-    view.mode,
-    colorStatus(view.status, style),
-    left(view),
-    view.rpm_limit === null ? style.dim("–") : count(view.rpm_limit),
-    mayUse(view) ?? style.dim("all"),
-    count(view.requests),
-    view.last_used_on === null
-      ? style.dim("never")
-      : daysAgo(utcDay(nowMs) - utcDay(Date.parse(view.last_used_on))),
-    view.expires_at === null ? style.dim("never") : fromNow(Date.parse(view.expires_at), nowMs),
-  ]);
-  const columns = [
-    { title: "KEY" },
-    { title: "LABEL", elastic: true },
-    ...(hasOwners ? ([{ title: "OWNER", elastic: true }] as const) : []),
-    { title: "MODE" },
-    { title: "STATUS" },
-    { title: "LEFT", align: "right" },
-    { title: "RPM", align: "right" },
-    { title: "USES", elastic: true },
-    { title: "REQUESTS", align: "right" },
-    { title: "LAST USE" },
-    { title: "EXPIRES" },
-  ] as const;
-  return table(columns, rows, terminal);
+  return [
+    { name: "id" },
+    { name: "prefix", title: "KEY", cell: ({ prefix }) => style.bold(prefix) },
+    { name: "label", title: "LABEL", elastic: true, cell: ({ label }) => label ?? none },
+    {
+      name: "owner",
+      ...(hasOwners ? { title: "OWNER" } : {}),
+      elastic: true,
+      cell: ({ owner }) => owner ?? none,
+    },
+    { name: "account" },
+    { name: "mode", title: "MODE" },
+    { name: "status", title: "STATUS", cell: ({ status }) => colorStatus(status, style) },
+    { name: "left", title: "LEFT", ...right, value: leftOf, cell: left },
+    { name: "balance", value: ({ credit }) => credit?.balance },
+    { name: "purchased", value: ({ credit }) => credit?.purchased },
+    { name: "used", value: ({ credit, budget }) => credit?.used ?? budget?.used },
+    { name: "budget_tokens", value: ({ budget }) => budget?.tokens },
+    { name: "period", value: ({ budget }) => budget?.period },
+    {
+      name: "rpm_limit",
+      title: "RPM",
+      ...right,
+      cell: ({ rpm_limit: rpm }) => (rpm === null ? none : count(rpm)),
+    },
+    { name: "scope", title: "USES", elastic: true, cell: (view) => mayUse(view) ?? style.dim("all") },
+    { name: "models", value: ({ models }) => models?.join(" ") },
+    { name: "requests", title: "REQUESTS", ...right, cell: ({ requests }) => count(requests) },
+    { name: "input_tokens" },
+    { name: "output_tokens" },
+    {
+      name: "last_used_on",
+      title: "LAST USE",
+      cell: ({ last_used_on: on }) =>
+        on === null ? style.dim("never") : daysAgo(utcDay(nowMs) - utcDay(Date.parse(on))),
+    },
+    {
+      name: "expires_at",
+      title: "EXPIRES",
+      cell: ({ expires_at: at }) => (at === null ? style.dim("never") : fromNow(Date.parse(at), nowMs)),
+    },
+    { name: "created_at" },
+  ];
+}
+
+/** Credits or tokens; null without a limit. */
+function leftOf({ credit, budget }: KeySummary): number | null {
+  return credit === null ? (budget?.remaining ?? null) : credit.balance;
 }
 
 /** The provider and the models that the key is bound to; null if it may use everything. */

@@ -1,17 +1,17 @@
 import type { Command } from "commander";
-import type { ProviderCheck } from "../../../admin/operations/check-providers.ts";
+import type { ModelCheckView } from "../../../admin/views.ts";
 import type { ModelSettings, Settings } from "../../../config/settings.ts";
 import { didYouMean } from "../../../config/suggest.ts";
 import { CommandFailed, Refused } from "../../failure.ts";
-import { type ConfigOptions, examples, newConfigCommand } from "../../help.ts";
+import { type ConfigOptions, type CsvOption, examples, newConfigCommand, withCsv } from "../../help.ts";
 import { loadAndWarn } from "../../load-settings.ts";
 import { plural, span } from "../../terminal/format.ts";
+import { type ListColumn, printList } from "../../terminal/list.ts";
 import { withProgress } from "../../terminal/progress.ts";
-import { table } from "../../terminal/table.ts";
-import { printJson, type Terminal } from "../../terminal/terminal.ts";
+import type { Terminal } from "../../terminal/terminal.ts";
 
 export function modelsCheckCommand(terminal: Terminal): Command {
-  return newConfigCommand("check", "Send one small request to each provider, or for one model")
+  return withCsv(newConfigCommand("check", "Send one small request to each provider, or for one model"))
     .argument("[model]", "ask every deployment of this model instead")
     .addHelpText(
       "after",
@@ -21,7 +21,7 @@ export function modelsCheckCommand(terminal: Terminal): Command {
       ),
     )
     .addHelpText("after", "\nA provider with several keys is asked with each of them.")
-    .action(async (id: string | undefined, options: ConfigOptions) => {
+    .action(async (id: string | undefined, options: ConfigOptions & CsvOption) => {
       const { checkDocument, checkProviders } = await import("../../../admin/operations/check-providers.ts");
       const settings = await loadAndWarn(options, terminal);
       const model = id === undefined ? undefined : modelNamed(id, settings);
@@ -30,8 +30,12 @@ export function modelsCheckCommand(terminal: Terminal): Command {
           ? plural(settings.providers.size, "provider")
           : plural(model.deployments.length, "deployment");
       const checks = await withProgress(`asking ${asked}`, checkProviders(settings, model), terminal);
-      if (options.json) printJson(checks.map(checkDocument), terminal);
-      else terminal.print(asTable(checks, terminal));
+      const list = {
+        rows: checks.map(checkDocument),
+        columns: columnsOf(terminal),
+        nothing: "No providers.",
+      };
+      printList(list, options, terminal);
       if (checks.some((check) => !check.ok)) throw new CommandFailed();
     });
 }
@@ -45,23 +49,20 @@ function modelNamed(id: string, { models }: Settings): ModelSettings {
   );
 }
 
-function asTable(checks: readonly ProviderCheck[], terminal: Terminal): string {
-  const { style } = terminal;
-  const rows = checks.map((check) => [
-    check.ok ? style.good("✓") : style.bad("✗"),
-    style.bold(check.provider) + (check.key === null ? "" : ` key ${check.key}`),
-    check.upstreamModel ?? style.dim("–"),
-    check.dialect ?? style.dim("–"),
-    span(check.tookMs),
-    check.problem ?? style.good("answers"),
-  ]);
-  const columns = [
-    { title: "" },
-    { title: "PROVIDER" },
-    { title: "MODEL", elastic: true },
-    { title: "DIALECT" },
-    { title: "TOOK", align: "right" },
-    { title: "RESULT" },
-  ] as const;
-  return table(columns, rows, terminal);
+function columnsOf({ style }: Terminal): readonly ListColumn<ModelCheckView>[] {
+  const none = style.dim("–");
+  return [
+    { name: "ok", title: "", cell: ({ ok }) => (ok ? style.good("✓") : style.bad("✗")) },
+    {
+      name: "provider",
+      title: "PROVIDER",
+      cell: ({ provider, key }) => style.bold(provider) + (key === null ? "" : ` key ${key}`),
+    },
+    { name: "key" },
+    { name: "upstream_model", title: "MODEL", elastic: true, cell: (check) => check.upstream_model ?? none },
+    { name: "dialect", title: "DIALECT", cell: ({ dialect }) => dialect ?? none },
+    { name: "status" },
+    { name: "took_ms", title: "TOOK", align: "right", cell: (check) => span(check.took_ms) },
+    { name: "problem", title: "RESULT", cell: ({ problem }) => problem ?? style.good("answers") },
+  ];
 }

@@ -2,50 +2,93 @@ import type { Command } from "commander";
 import { publishedPrice } from "../../../catalog/price.ts";
 import { describeExtras, priceInUsd } from "../../../catalog/price-view.ts";
 import type { ModelSettings } from "../../../config/settings.ts";
-import { type ConfigOptions, examples, newConfigCommand } from "../../help.ts";
+import { type ConfigOptions, type CsvOption, examples, newConfigCommand, withCsv } from "../../help.ts";
 import { loadAndWarn } from "../../load-settings.ts";
 import { count, usdPerMillion } from "../../terminal/format.ts";
-import { table } from "../../terminal/table.ts";
-import { printJson, type Terminal } from "../../terminal/terminal.ts";
+import { type ListColumn, printList } from "../../terminal/list.ts";
+import type { Terminal } from "../../terminal/terminal.ts";
 
 export function modelsListCommand(terminal: Terminal): Command {
-  return newConfigCommand("list", "List the models of the configuration with their prices")
+  return withCsv(newConfigCommand("list", "List the models of the configuration with their prices"))
     .addHelpText(
       "after",
       examples(["sluice models list", ""], ["sluice models list --json | jq '.[].id'", ""]),
     )
-    .action(async (options: ConfigOptions) => {
-      const settings = await loadAndWarn(options, terminal);
-      if (options.json) printJson(settings.models.map(asJson), terminal);
-      else terminal.print(asTable(settings.models, terminal));
+    .action(async (options: ConfigOptions & CsvOption) => {
+      const { models } = await loadAndWarn(options, terminal);
+      const columns = columnsOf(models, terminal);
+      printList(
+        { rows: models, columns, document: models.map(asJson), nothing: "No models." },
+        options,
+        terminal,
+      );
+      const isTable = options.json !== true && options.csv !== true;
+      if (isTable) terminal.print(`\n${terminal.style.dim(legend)}`);
     });
 }
 
-function asTable(models: readonly ModelSettings[], terminal: Terminal): string {
+const legend = "Tokens; prices in USD per million tokens, those of tools per 1,000 calls.";
+
+function columnsOf(
+  models: readonly ModelSettings[],
+  { style }: Terminal,
+): readonly ListColumn<ModelSettings>[] {
+  const right = { align: "right" } as const;
   const hasExtras = models.some((model) => extras(model).length > 0);
-  const rows = models.map((model) => [
-    terminal.style.bold(model.id),
-    providersOf(model).join(", "),
-    model.contextWindow === null ? "–" : count(model.contextWindow),
-    model.maxOutputTokens === null ? "–" : count(model.maxOutputTokens),
-    ...prices(model),
-    abilities(model).join(" "),
-    ...(hasExtras ? [extras(model).join(", ")] : []),
-  ]);
-  const columns = [
-    { title: "MODEL", elastic: true },
-    { title: "PROVIDER", elastic: true },
-    { title: "CONTEXT", align: "right" },
-    { title: "OUTPUT", align: "right" },
-    { title: "$ IN", align: "right" },
-    { title: "$ OUT", align: "right" },
-    { title: "CAN" },
-    ...(hasExtras ? [{ title: "$ EXTRA", elastic: true } as const] : []),
-  ] as const;
-  const legend = terminal.style.dim(
-    "Tokens; prices in USD per million tokens, those of tools per 1,000 calls.",
-  );
-  return `${table(columns, rows, terminal)}\n\n${legend}`;
+  const tokens = (limit: number | null) => (limit === null ? "–" : count(limit));
+  const usd = (model: ModelSettings, side: "input" | "output") => {
+    const price = publishedPrice(model);
+    return price === null ? null : priceInUsd(price)[side];
+  };
+  return [
+    { name: "id", title: "MODEL", elastic: true, cell: ({ id }) => style.bold(id) },
+    { name: "aliases", value: ({ aliases }) => aliases.join(" ") },
+    { name: "display_name", value: ({ displayName }) => displayName },
+    {
+      name: "providers",
+      title: "PROVIDER",
+      elastic: true,
+      value: (model) => providersOf(model).join(" "),
+      cell: (model) => providersOf(model).join(", "),
+    },
+    {
+      name: "context_window",
+      title: "CONTEXT",
+      ...right,
+      value: ({ contextWindow }) => contextWindow,
+      cell: ({ contextWindow }) => tokens(contextWindow),
+    },
+    {
+      name: "max_output_tokens",
+      title: "OUTPUT",
+      ...right,
+      value: ({ maxOutputTokens }) => maxOutputTokens,
+      cell: ({ maxOutputTokens }) => tokens(maxOutputTokens),
+    },
+    { name: "free", value: ({ free }) => free },
+    {
+      name: "price_input",
+      title: "$ IN",
+      ...right,
+      value: (model) => usd(model, "input"),
+      cell: (model) => prices(model)[0],
+    },
+    {
+      name: "price_output",
+      title: "$ OUT",
+      ...right,
+      value: (model) => usd(model, "output"),
+      cell: (model) => prices(model)[1],
+    },
+    { name: "capabilities", title: "CAN", value: (model) => abilities(model).join(" ") },
+    {
+      name: "price_extra",
+      ...(hasExtras ? { title: "$ EXTRA" } : {}),
+      elastic: true,
+      value: (model) => extras(model).join("; "),
+      cell: (model) => extras(model).join(", "),
+    },
+  ];
 }
 
 function providersOf(model: ModelSettings): string[] {

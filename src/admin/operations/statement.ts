@@ -1,0 +1,85 @@
+import { assert } from "../../base/assert.ts";
+import { creditsFromNano } from "../../base/money.ts";
+import type { AccountStatement, StatementLine } from "../../store/store.ts";
+import { iso } from "../iso-time.ts";
+import { findAccount } from "./accounts.ts";
+import type { OperationContext } from "./context.ts";
+import { OperationRefusal } from "./refusal.ts";
+
+export interface StatementRequest {
+  /** Such as `2026-10`, UTC. */
+  readonly month: string;
+  /** An id or label; absent means all that had an entry. */
+  readonly account?: string | undefined;
+}
+
+/** What customers are sent: an account's lines add up, with what it had before, to what it has at the end. */
+export async function statementOf(context: OperationContext, { month, account }: StatementRequest) {
+  const range = rangeOf(month);
+  const accountId = account === undefined ? undefined : (await findAccount(context, account)).id;
+  const statements = await context.store.reports.statements({ ...range, accountId });
+  return {
+    month,
+    since: iso(range.sinceMs),
+    until: iso(range.untilMs),
+    accounts: statements.map(accountDocument),
+  };
+}
+
+export type StatementDocument = Awaited<ReturnType<typeof statementOf>>;
+export type AccountStatementDocument = StatementDocument["accounts"][number];
+export type StatementLineDocument = AccountStatementDocument["lines"][number];
+
+/** The first moment of the month, and of the next. */
+function rangeOf(month: string) {
+  const [, year, ofYear] = /^(\d{4})-(0[1-9]|1[0-2])$/.exec(month) ?? [];
+  if (year === undefined) throw new OperationRefusal("invalid_input", "a month is written as 2026-10");
+  const at = (offset: number) => Date.UTC(Number(year), Number(ofYear) - 1 + offset);
+  return { sinceMs: at(0), untilMs: at(1) };
+}
+
+function accountDocument({ accountId, label, mode, isOpen, opening, lines }: AccountStatement) {
+  const isCredit = mode === "credit";
+  const amount = (value: bigint) => (isCredit ? creditsFromNano(value) : whole(value));
+  const sumOf = (kind: StatementLine["kind"]) =>
+    lines.reduce((sum, line) => (line.kind === kind ? sum + line.amount : sum), 0n);
+  const total = lines.reduce((sum, line) => sum + line.amount, 0n);
+  return {
+    account: accountId,
+    label,
+    mode,
+    open: isOpen,
+    unit: isCredit ? ("credits" as const) : ("tokens" as const),
+    opening: isCredit ? amount(opening) : null,
+    charged: amount(sumOf("charge")),
+    topped_up: amount(sumOf("topup")),
+    adjusted: amount(sumOf("adjustment")),
+    total: amount(total),
+    total_nano: isCredit ? whole(total) : null,
+    closing: isCredit ? amount(opening + total) : null,
+    lines: lines.map((line) => ({
+      kind: line.kind,
+      at: line.atMs === null ? null : iso(line.atMs),
+      key_id: line.keyId,
+      key_prefix: line.keyPrefix,
+      key_label: line.keyLabel,
+      owner: line.owner,
+      model: line.model,
+      requests: line.requests,
+      input_tokens: line.inputTokens,
+      cached_input_tokens: line.cachedInputTokens,
+      output_tokens: line.outputTokens,
+      amount: amount(line.amount),
+      amount_nano: isCredit ? whole(line.amount) : null,
+      reference: line.reference,
+      note: line.note,
+    })),
+  };
+}
+
+/** No balance, and so nothing that is charged to it in a month, is more than a double holds exactly. */
+function whole(value: bigint): number {
+  const number = Number(value);
+  assert(Number.isSafeInteger(number), `${value} is too much for a month`);
+  return number;
+}

@@ -1,0 +1,118 @@
+import type { Command } from "commander";
+import type {
+  AccountStatementDocument,
+  StatementDocument,
+  StatementLineDocument,
+} from "../../admin/operations/statement.ts";
+import { type CsvOption, type DataOptions, examples, newDataCommand, withCsv } from "../help.ts";
+import { withStore } from "../open-store.ts";
+import { count, creditsShown, moment } from "../terminal/format.ts";
+import { csvOf, type ListColumn, listTable } from "../terminal/list.ts";
+import { printJson, type Terminal } from "../terminal/terminal.ts";
+
+interface Options extends DataOptions, CsvOption {
+  readonly month?: string;
+  readonly account?: string;
+}
+
+export function statementCommand(terminal: Terminal): Command {
+  return withCsv(
+    newDataCommand("statement", "Tell customers what a month was charged and paid, to the last digit"),
+  )
+    .option("--month <month>", "such as 2026-10, UTC (default: the last one that is over)")
+    .option("--account <account>", "only this account, by id or label (default: all that had an entry)")
+    .addHelpText(
+      "after",
+      `${examples(
+        ["sluice statement --month 2026-10 --account acme", "what Acme is sent for October"],
+        ["sluice statement --month 2026-10 --csv > october.csv", "all accounts, for a spreadsheet"],
+      )}\n\nThe lines of an account add up to its entries of that month in the ledger. What a call cost beyond the balance was\nnot paid, and is no line.`,
+    )
+    .action(async ({ month, account, ...options }: Options) => {
+      const { statementOf } = await import("../../admin/operations/statement.ts");
+      await withStore(terminal, options, {}, async (context) => {
+        const chosen = month ?? lastMonth(context.clock.wallMs());
+        const document = await statementOf(context, { month: chosen, account });
+        if (options.json) printJson(document, terminal);
+        else if (options.csv) terminal.print(csvOf(columns, linesOf(document)));
+        else terminal.print(asText(document, terminal));
+      });
+    });
+}
+
+function lastMonth(nowMs: number): string {
+  const now = new Date(nowMs);
+  return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - 1)).toISOString().slice(0, 7);
+}
+
+/** A line with the account that it is of. */
+type Line = StatementLineDocument & { readonly month: string; readonly of: AccountStatementDocument };
+
+function linesOf({ month, accounts }: StatementDocument): readonly Line[] {
+  return accounts.flatMap((account) => account.lines.map((line) => ({ month, of: account, ...line })));
+}
+
+const right = { align: "right" } as const;
+const kinds = { topup: "top-up", adjustment: "adjustment" } as const;
+
+const columns: readonly ListColumn<Line>[] = [
+  { name: "month" },
+  { name: "account", value: ({ of }) => of.account },
+  { name: "account_label", value: ({ of }) => of.label },
+  { name: "kind" },
+  { name: "at" },
+  { name: "key_id" },
+  { name: "key_prefix" },
+  { name: "key_label" },
+  { name: "owner" },
+  { name: "model", title: "WHAT", elastic: true, cell: whatOf },
+  { name: "requests", title: "REQUESTS", ...right, cell: (line) => figure(line, line.requests) },
+  { name: "input_tokens", title: "INPUT", ...right, cell: (line) => figure(line, line.input_tokens) },
+  {
+    name: "cached_input_tokens",
+    title: "CACHED",
+    ...right,
+    cell: (line) => figure(line, line.cached_input_tokens),
+  },
+  { name: "output_tokens", title: "OUTPUT", ...right, cell: (line) => figure(line, line.output_tokens) },
+  { name: "unit", value: ({ of }) => of.unit },
+  { name: "amount", title: "AMOUNT", ...right, cell: ({ amount, of }) => shown(amount, of) },
+  { name: "amount_nano" },
+  { name: "reference" },
+  { name: "note" },
+];
+
+function whatOf({ kind, at, model, key_label, key_prefix, owner, reference, note }: Line): string {
+  if (kind === "charge") return [model ?? "–", key_label ?? key_prefix, owner].filter(Boolean).join("  ");
+  const day = at === null ? "" : moment(Date.parse(at)).slice(0, 10);
+  return [kinds[kind], day, reference, note].filter(Boolean).join("  ");
+}
+
+function figure({ kind }: Line, value: number): string {
+  return kind === "charge" ? count(value) : "";
+}
+
+function shown(amount: number, { unit }: AccountStatementDocument): string {
+  return unit === "credits" ? creditsShown(amount) : count(amount);
+}
+
+function asText(document: StatementDocument, terminal: Terminal): string {
+  const { month, accounts } = document;
+  if (accounts.length === 0) return `No account had an entry in ${month}.`;
+  const lines = linesOf(document);
+  const { style } = terminal;
+  const parts = accounts.map((account) => {
+    const title = style.bold(`${account.label ?? account.account}  ${month}`);
+    const own = lines.filter(({ of }) => of === account);
+    const body = own.length === 0 ? ["Nothing was charged or paid."] : [listTable(columns, own, terminal)];
+    return [title, ...body, ...sumsOf(account)].join("\n");
+  });
+  return parts.join("\n\n");
+}
+
+function sumsOf(account: AccountStatementDocument): readonly string[] {
+  const { opening, closing, total, unit } = account;
+  if (opening === null || closing === null) return [`total ${shown(total, account)} ${unit}`];
+  const sum = `${shown(opening, account)} before, ${shown(total, account)} this month, ${shown(closing, account)} ${unit} at the end`;
+  return [account.open && closing < 0 ? `${sum}: ${shown(-closing, account)} to be paid` : sum];
+}
