@@ -111,6 +111,24 @@ describe("usage", () => {
       }
     }
   });
+
+  test("comes by several at once, as the command groups it, and null is a group", async () => {
+    await using admin = await startAdmin();
+    const { id } = await withSpender(admin);
+    await spend(admin, id, 3_000_000_000, hourMs);
+    const { by, data, total } = await admin.json<UsageView>("/usage?by=key,owner");
+    expect(by).toBe("key,owner");
+    expect(data).toMatchObject([{ group: null, groups: { key: id, owner: null }, spend: 3 }]);
+    expect(total.spend).toBe(3);
+    const account = (await admin.json<UsageView>("/usage?by=account")).data[0]?.group ?? "";
+    expect((await admin.json<UsageView>(`/usage?by=day,model&account=${account}`)).total.spend).toBe(3);
+    expect((await admin.json<UsageView>("/usage?by=owner")).data).toMatchObject([
+      { group: null, name: "none" },
+    ]);
+    for (const wrong of ["week", "key,key", "model:x"]) {
+      expect((await admin.call(`/usage?by=${wrong}`)).status).toBe(400);
+    }
+  });
 });
 
 describe("times", () => {
