@@ -1,15 +1,16 @@
 import type { Command } from "commander";
-import { type DataOptions, examples, newDataCommand } from "../../help.ts";
+import { type CsvOption, type DataOptions, examples, newDataCommand, withCsv } from "../../help.ts";
 import { withStore } from "../../open-store.ts";
 import { count, second } from "../../terminal/format.ts";
+import { csvOf } from "../../terminal/list.ts";
 import { printJson, type Terminal } from "../../terminal/terminal.ts";
 
-interface Options extends DataOptions {
+interface Options extends DataOptions, CsvOption {
   readonly key: string;
 }
 
 export function responsesListCommand(terminal: Terminal): Command {
-  return newDataCommand("list", "Show how many responses are kept for a key, and how old they are")
+  return withCsv(newDataCommand("list", "Show how many responses are kept for a key, and how old they are"))
     .requiredOption("--key <key>", "the key, by id, prefix or label")
     .addHelpText("after", examples(["sluice responses list --key slu_8fK2mQ0x", "never their content"]))
     .action(async (options: Options) => {
@@ -18,11 +19,12 @@ export function responsesListCommand(terminal: Terminal): Command {
         const { id, prefix } = await findKey(context, options.key);
         const kept = await context.store.turns.sums(id, Math.floor(context.clock.wallMs()));
         const [oldest, newest] = [kept.oldestAtMs, kept.newestAtMs];
-        if (options.json) {
-          const iso = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
-          const { count: responses, bytes } = kept;
-          printJson({ key: prefix, responses, bytes, oldest: iso(oldest), newest: iso(newest) }, terminal);
-        } else if (oldest === null || newest === null) {
+        const iso = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
+        const { count: responses, bytes } = kept;
+        const document = { key: prefix, responses, bytes, oldest: iso(oldest), newest: iso(newest) };
+        if (options.json) printJson(document, terminal);
+        else if (options.csv) terminal.print(csvOf(columns, [document]));
+        else if (oldest === null || newest === null) {
           terminal.print(`No responses are kept for ${prefix}.`);
         } else {
           terminal.print(
@@ -33,3 +35,5 @@ export function responsesListCommand(terminal: Terminal): Command {
       });
     });
 }
+
+const columns = ["key", "responses", "bytes", "oldest", "newest"].map((name) => ({ name }));
