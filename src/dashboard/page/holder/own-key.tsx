@@ -129,5 +129,5 @@ function ByModel({ rows, mode }: { rows: readonly UsageRowView[]; mode: KeyView[
         mode === "credit" ? credits(spend) : `${count(spend_tokens)} tokens`,
     },
   ];
-  return <Table rows={rows} columns={columns} keyOf={({ group }) => group} />;
+  return <Table rows={rows} columns={columns} keyOf={({ group }) => group ?? ""} />;
 }

@@ -14,7 +14,10 @@ export function SpendByDay(props: { usage: UsageView; mode: KeyView["mode"]; sin
     return Array.from({ length: count }, (_, day) => first + day * daySeconds);
   }, [since, usage]);
   const spent = new Map(
-    usage.data.map((row) => [Date.parse(row.group) / 1000, mode === "credit" ? row.spend : row.spend_tokens]),
+    usage.data.map((row) => [
+      Date.parse(row.group ?? "") / 1000,
+      mode === "credit" ? row.spend : row.spend_tokens,
+    ]),
   );
   const format = mode === "credit" ? credits : shortCount;
   const overall = format(mode === "credit" ? usage.total.spend : usage.total.spend_tokens);
