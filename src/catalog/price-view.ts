@@ -12,7 +12,9 @@ export interface PriceInUsd extends TokenPriceInUsd, ToolPricesInUsd, UnitPrices
 }
 
 /** Images may have a price for each quality and size. */
-type UnitPricesInUsd = { readonly [Name in UnitName]?: number | Readonly<Record<string, number>> };
+type UnitPricesInUsd = { readonly [Name in Exclude<UnitName, "images">]?: number } & {
+  readonly images?: number | Record<string, number>;
+};
 
 type ToolPricesInUsd = { readonly [Name in HostedToolName]?: number };
 
@@ -69,7 +71,7 @@ function toolPricesInUsd(calls: NonNullable<Price["calls"]>): ToolPricesInUsd {
 }
 
 function unitPricesInUsd(units: NonNullable<Price["units"]>): UnitPricesInUsd {
-  const prices: { [Name in UnitName]?: number | Record<string, number> } = {};
+  const prices: Record<string, number | Record<string, number>> = {};
   for (const name of unitNames) {
     const usd = (picoUsd: number) => (picoUsd * meteredUnits[name].per) / picoPerUsd;
     const variants = Object.entries(units).filter(([unit]) => unit.startsWith(`${name}.`));
@@ -79,7 +81,8 @@ function unitPricesInUsd(units: NonNullable<Price["units"]>): UnitPricesInUsd {
       prices[name] = { ...Object.fromEntries(bySize), ...(usual === undefined ? {} : { "*": usd(usual) }) };
     } else if (usual !== undefined) prices[name] = usd(usual);
   }
-  return prices;
+  // Only images have prices by quality and size.
+  return prices as UnitPricesInUsd;
 }
 
 function tierPricesInUsd(tiers: NonNullable<Price["tiers"]>): Record<string, TokenPriceInUsd> {

@@ -50,8 +50,8 @@ export function buildModels(
 }
 
 /** Whether the missing price disables a web search that the operator may expect to work. */
-function lacksSearchPrice({ deployments, allow }: ModelSettings, { usable }: Providers): boolean {
-  if (allow.includes("tools.web_search")) return false;
+function lacksSearchPrice({ deployments, allow, serves }: ModelSettings, { usable }: Providers): boolean {
+  if (allow.includes("tools.web_search") || !serves.includes("generation")) return false;
   return deployments.some(({ provider, price, dialects }) => {
     const { searchesIn = [] } = vendorOf(usable.get(provider)?.kind ?? "");
     const isOffered = dialects.some((dialect) => searchesIn.includes(dialect));

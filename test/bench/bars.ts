@@ -17,7 +17,8 @@ const stream: Cell = { ...json, stream: true };
 const alone: Cell = { ...json, concurrency: 1 };
 const translated: Cell = { ...json, route: "messages → chat" };
 const translatedStream: Cell = { ...translated, stream: true };
-const judged = [json, large, stream, alone, translated, translatedStream];
+const embeddings: Cell = { ...json, route: "embeddings" };
+const judged = [json, large, stream, alone, translated, translatedStream, embeddings];
 
 /** Whether a bar is about this cell. */
 export function isJudged(cell: Cell): boolean {
@@ -29,6 +30,7 @@ export function judge(results: Results): Bar[] {
     atLeast("chat JSON 1 KB c=32: requests per second of bare", 0.6, speedRatio(results, json)),
     atMost("chat JSON 1 KB c=32: CPU per request of bare", 1.6, cpuRatio(results, json)),
     atMost("chat JSON 100 KB c=32: CPU per request of bare", 1.5, cpuRatio(results, large)),
+    atMost("embeddings of 100 inputs c=32: CPU per request of bare", 1.6, cpuRatio(results, embeddings)),
     atLeast("chat stream c=32: streams per second of bare", 0.9, speedRatio(results, stream)),
     addedLatency(results),
     atLeast("messages → chat JSON: requests per second of bare", 0.5, speedRatio(results, translated)),

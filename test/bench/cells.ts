@@ -1,8 +1,7 @@
-import type { ClientDialectName } from "../../src/dialects/registry.ts";
-import { type BodySize, eventsPerStream, paths, requestBody } from "./payloads.ts";
+import { type Asked, type BodySize, eventsPerStream, paths, requestBody } from "./payloads.ts";
 
 /** What a client speaks, and what the provider of its model speaks. */
-export type Route = "chat" | "responses" | "messages" | "messages → chat" | "chat → messages";
+export type Route = "chat" | "responses" | "messages" | "messages → chat" | "chat → messages" | "embeddings";
 
 export interface Cell {
   readonly route: Route;
@@ -12,7 +11,7 @@ export interface Cell {
 }
 
 interface RouteFacts {
-  readonly dialect: ClientDialectName;
+  readonly dialect: Asked;
   /** A model of the config that the gateway under test is given. */
   readonly model: string;
 }
@@ -23,9 +22,11 @@ export const routes: Readonly<Record<Route, RouteFacts>> = {
   messages: { dialect: "messages", model: "bench-anthropic" },
   "messages → chat": { dialect: "messages", model: "bench-local" },
   "chat → messages": { dialect: "chat", model: "bench-anthropic" },
+  embeddings: { dialect: "embeddings", model: "bench-embeddings" },
 };
 
-const everyRoute = Object.keys(routes) as Route[];
+/** All that generate. */
+const everyRoute = (Object.keys(routes) as Route[]).filter((route) => route !== "embeddings");
 
 export function cellName({ route, size, stream, concurrency }: Cell): string {
   return `${route}, ${stream ? "stream" : "JSON"}, ${size}, c=${concurrency}`;
@@ -53,6 +54,7 @@ export function shortList(): Cell[] {
     { ...small, route: "chat", concurrency: 256 },
     { ...small, route: "chat", size: "100 KB", concurrency: 32 },
     { ...small, route: "chat", stream: true, concurrency: 1 },
+    { ...small, route: "embeddings", concurrency: 32 },
     ...everyRoute.flatMap((route) => [
       ...(route === "chat" ? [] : [{ ...small, route, concurrency: 32 }]),
       { ...small, route, stream: true, concurrency: 32 },

@@ -187,6 +187,7 @@ function sluiceConfig(providerUrl: string): string {
     model("bench-openai", "openai"),
     model("bench-anthropic", "anthropic"),
     model("bench-local", "local"),
+    `${model("bench-embeddings", "openai")}serves = ["embeddings"]\n`,
     ...pacings.map(({ provider: name }) => model(`bench-${name}`, name)),
   ].join("\n");
 }

@@ -41,7 +41,11 @@ export const turnover: Pacing = {
 
 export const pacings = [steady, turnover];
 
-export const paths: Readonly<Record<ClientDialectName, string>> = {
+/** What a request asks for: an answer in a dialect, or vectors. */
+export type Asked = ClientDialectName | "embeddings";
+
+export const paths: Readonly<Record<Asked, string>> = {
+  embeddings: "/v1/embeddings",
   chat: "/v1/chat/completions",
   responses: "/v1/responses",
   messages: "/v1/messages",
@@ -50,16 +54,20 @@ export const paths: Readonly<Record<ClientDialectName, string>> = {
 export type BodySize = "1 KB" | "100 KB";
 
 /** A client's request: a conversation of short turns, as long as asked. */
-export function requestBody(
-  dialect: ClientDialectName,
-  model: string,
-  size: BodySize,
-  stream: boolean,
-): string {
+export function requestBody(dialect: Asked, model: string, size: BodySize, stream: boolean): string {
+  if (dialect === "embeddings") return embeddingsBody(model);
   const turns = conversation(size === "1 KB" ? 4 : 480);
   const head = { model, ...(stream ? { stream } : {}) };
   if (dialect === "responses") return JSON.stringify({ ...head, max_output_tokens: 512, input: turns });
   return JSON.stringify({ ...head, max_tokens: 512, messages: turns });
+}
+
+const embeddedTexts = 100;
+
+/** As the SDKs ask: in base64. */
+function embeddingsBody(model: string): string {
+  const input = conversation(embeddedTexts).map(({ content }) => content);
+  return JSON.stringify({ model, input, encoding_format: "base64" });
 }
 
 function conversation(turns: number): { role: string; content: string }[] {
@@ -75,7 +83,18 @@ function conversation(turns: number): { role: string; content: string }[] {
 const words = "The tide turns twice a day and nobody has to ask it to. ".repeat(10);
 
 /** Whole answers of about 1 KB. */
-export const answers: Readonly<Record<ClientDialectName, string>> = {
+export const answers: Readonly<Record<Asked, string>> = {
+  /** A hundred vectors of 1,536 numbers. */
+  embeddings: JSON.stringify({
+    object: "list",
+    data: Array.from({ length: embeddedTexts }, (_, index) => ({
+      object: "embedding",
+      index,
+      embedding: Buffer.alloc(1536 * 4, index).toString("base64"),
+    })),
+    model: "bench-upstream",
+    usage: { prompt_tokens: 5000, total_tokens: 5000 },
+  }),
   chat: JSON.stringify({
     id: "chatcmpl-bench",
     object: "chat.completion",

@@ -1,7 +1,15 @@
 import type { Socket } from "bun";
 import type { ClientDialectName } from "../../src/dialects/registry.ts";
 
-import { answers, eventsPerStream, type Pacing, pacings, paths, streamEvents } from "./payloads.ts";
+import {
+  type Asked,
+  answers,
+  eventsPerStream,
+  type Pacing,
+  pacings,
+  paths,
+  streamEvents,
+} from "./payloads.ts";
 import { RequestReader } from "./request-reader.ts";
 
 /**
@@ -25,11 +33,7 @@ interface Stream {
   dueAtMs: number;
 }
 
-const wholeAnswers = byDialect((dialect) => {
-  const body = Buffer.from(answers[dialect]);
-  const head = `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
-  return Buffer.concat([Buffer.from(head), body]);
-});
+const wholeAnswers = { ...byDialect(wholeAnswer), embeddings: wholeAnswer("embeddings") };
 const fastStreams = byDialect((dialect) => streamWrites(dialect, eventsPerStream, 4));
 const pacedStreams = new Map<Pacing, Readonly<Record<ClientDialectName, readonly Buffer[]>>>(
   pacings.map((pacing) => [pacing, byDialect((dialect) => streamWrites(dialect, pacing.events, 1))]),
@@ -62,6 +66,10 @@ setInterval(sendDueEvents, 5);
 console.log(`listening on http://127.0.0.1:${server.port}`);
 
 function answer(socket: Socket<Connection>, path: string, body: Buffer): void {
+  if (path.endsWith(paths.embeddings)) {
+    send(socket, wholeAnswers.embeddings);
+    return;
+  }
   const dialect = dialectOf(path);
   if (!body.includes('"stream":true')) {
     send(socket, wholeAnswers[dialect]);
@@ -116,6 +124,12 @@ function forget(socket: Socket<Connection>): void {
   for (const streams of [running, paced]) {
     for (const stream of streams) if (stream.socket === socket) streams.delete(stream);
   }
+}
+
+function wholeAnswer(asked: Asked): Buffer {
+  const body = Buffer.from(answers[asked]);
+  const head = `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
+  return Buffer.concat([Buffer.from(head), body]);
 }
 
 function dialectOf(path: string): ClientDialectName {

@@ -19,6 +19,7 @@ function modelView(model: ModelSettings, health: ReadonlyMap<string, DeploymentH
     provider: model.deployments[0]?.provider ?? "",
     public: model.public,
     free: model.free,
+    serves: [...model.serves],
     context_window: model.contextWindow,
     max_output_tokens: model.maxOutputTokens,
     price: priceView(model.price),

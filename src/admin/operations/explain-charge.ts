@@ -1,3 +1,4 @@
+import { meteredUnits, unitNames, unitsOf } from "../../base/metered-units.ts";
 import { nanoPerCredit } from "../../base/money.ts";
 import { costNano, isToken, type Quantities, type Rates, readRates, tokensOf } from "../../base/rates.ts";
 import type { Entry } from "../../store/store.ts";
@@ -5,18 +6,22 @@ import type { EntryView } from "../views.ts";
 
 const picoPerMillionth = 1_000_000;
 const picoPerThousandth = 1_000_000_000;
+const picoPerUsd = 1_000_000_000_000;
 
 /** What a charge rests on, under the names that prices have in the configuration; nothing for other entries and old charges. */
 export function explainCharge(
   entry: Entry,
   isCredit: boolean,
-): Pick<EntryView, "rates" | "quantities" | "sum"> {
+): Pick<EntryView, "rates" | "quantities" | "units" | "sum"> {
   const { quantities } = entry;
-  if (entry.rates === null || quantities === null) return { rates: null, quantities: null, sum: null };
+  if (entry.rates === null || quantities === null) {
+    return { rates: null, quantities: null, units: null, sum: null };
+  }
   const rates = readRates(entry.rates);
   return {
     rates: ratesDocument(rates),
     quantities: { ...quantities },
+    units: unitsOf(quantities),
     sum: isCredit ? sumInCredits(rates, quantities) : sumOfBudget(rates, quantities),
   };
 }
@@ -28,7 +33,7 @@ function sumOfBudget(rates: Rates, quantities: Quantities): string {
   return isPriced ? `${tokens}; at the list price ${sumInCredits(rates, quantities)}` : tokens;
 }
 
-/** USD per million tokens, and per thousand calls. */
+/** USD per million tokens, per thousand calls, and per as many of a unit as its price is for. */
 function ratesDocument({
   picoUsd,
   microUsdPerCredit,
@@ -70,7 +75,12 @@ function isPlain(name: string): boolean {
   return name === "input" || name === "output";
 }
 
-function unitOf(name: string): { readonly pico: number; readonly suffix: "M" | "K" } {
+function unitOf(name: string): { readonly pico: number; readonly suffix: "M" | "K" | "1" } {
+  const unit = unitNames.find((each) => name === each || name.startsWith(`${each}.`));
+  if (unit !== undefined) {
+    const { per } = meteredUnits[unit];
+    return { pico: picoPerUsd / per, suffix: per === 1 ? "1" : per === 1000 ? "K" : "M" };
+  }
   return isToken(name) ? { pico: picoPerMillionth, suffix: "M" } : { pico: picoPerThousandth, suffix: "K" };
 }
 

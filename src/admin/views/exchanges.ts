@@ -95,9 +95,17 @@ export const entryView = Type.Object({
   ),
   rates: nullable(ratesView),
   quantities: nullable(
-    Type.Record(Type.String(), Type.Integer(), {
+    Type.Record(Type.String(), Type.Number(), {
       description: "What was charged for, under the same names.",
     }),
+  ),
+  units: nullable(
+    Type.Object(
+      { kind: Type.String(), amount: Type.Number() },
+      {
+        description: "What was charged beside tokens: images, minutes, characters, search units or requests.",
+      },
+    ),
   ),
   sum: nullable(
     Type.String({ description: "How it comes to its cost, such as `120 × 5.00/M + 40 × 30.00/M = 0.0018`." }),

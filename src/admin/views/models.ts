@@ -1,5 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { forEachTool } from "../../base/hosted-tools.ts";
+import { modelUses } from "../../base/model-uses.ts";
 import { count, nullable, oneOf } from "./shapes.ts";
 
 const usdPerMillion = Type.Number({ minimum: 0, description: "USD per million tokens." });
@@ -77,6 +78,7 @@ export const modelView = Type.Object({
   provider: Type.String(),
   public: Type.Boolean(),
   free: Type.Boolean(),
+  serves: Type.Array(oneOf(modelUses), { description: "What it may be asked for." }),
   context_window: nullable(count),
   max_output_tokens: nullable(count),
   price: nullable(priceView),

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import { explainCharge } from "../../../src/admin/operations/explain-charge.ts";
 import type { JsonObject } from "../../../src/base/json.ts";
 import { json, openAiError, sse, text } from "../../support/answers.ts";
 import { type Caller, World } from "../world.ts";
@@ -276,5 +277,17 @@ describe("transcriptions", () => {
     const response = await hear({ path: "/v1/audio/translations" });
     expect(response.headers.get("x-sluice-cost")).toBe("0.001");
     expect(world.provider.requests[0]?.path).toBe("/openai/v1/audio/translations");
+  });
+});
+
+test("what was charged beside tokens is in the record, and its sum is explained", async () => {
+  const key = await world.creditCaller(1);
+  world.provider.script(json({ text: "hello", usage: { type: "duration", seconds: 81 } }));
+  await (await hear({ by: key })).text();
+  const entries = await world.running.store.listEntries({ afterId: 0, limit: 10, keyId: key.key.id });
+  const charge = entries.find(({ kind }) => kind === "charge");
+  expect(charge === undefined ? null : explainCharge(charge, true)).toMatchObject({
+    units: { kind: "minutes", amount: 1.35 },
+    sum: "1.35 audio_minutes × 0.006/1 = 0.0081",
   });
 });

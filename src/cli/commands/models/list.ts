@@ -107,6 +107,7 @@ function prices(model: ModelSettings): [string, string] {
 }
 
 function abilities(model: ModelSettings): string[] {
+  if (!model.serves.includes("generation")) return [...model.serves];
   return Object.entries(model.capabilities).flatMap(([name, value]) => (value === true ? [name] : []));
 }
 
@@ -118,6 +119,7 @@ function asJson(model: ModelSettings): object {
     owned_by: model.ownedBy,
     public: model.public,
     free: model.free,
+    serves: model.serves,
     context_window: model.contextWindow,
     max_output_tokens: model.maxOutputTokens,
     price: model.price === null ? null : priceInUsd(model.price),
