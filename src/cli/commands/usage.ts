@@ -141,6 +141,7 @@ function columnsOf(
     figure("list_cost", total.listCostNano > 0 ? "LIST COST" : undefined, ({ listCostNano }) =>
       credits(listCostNano),
     ),
+    figure("cache_savings"),
     figure("covered_attempts"),
     figure("average_first_byte_ms", "AVG FIRST BYTE", ({ firstByteMs, firstByteCount }) =>
       firstByteCount === 0 ? "–" : span(firstByteMs / firstByteCount),
