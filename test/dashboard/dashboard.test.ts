@@ -325,6 +325,9 @@ describe.if(browserPath !== null)("the dashboard in a browser", () => {
     await row.locator("[data-name=Keys]", { hasText: /^2/ }).waitFor();
 
     await row.getByRole("link", { name: "Atlas" }).click();
+    // Nothing was paid by this account, whatever others have spent.
+    await page.locator(".legend", { hasText: "0.00" }).waitFor();
+    await page.getByText("Nothing in this time.").waitFor();
     await choose(page.locator(".page-head"), "Top up…");
     await dialog.getByLabel("Amount in credits").fill("3");
     await dialog.getByRole("button", { name: "Top up" }).click();

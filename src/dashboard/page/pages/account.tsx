@@ -1,6 +1,7 @@
-import type { AccountView, EntryView, Page } from "../../../admin/views.ts";
+import type { AccountView, EntryView, Page, UsageView } from "../../../admin/views.ts";
 import { api } from "../api.ts";
 import { count, credits, date } from "../format.ts";
+import { SpendByDay } from "../holder/spend-by-day.tsx";
 import { useLoaded } from "../loaded.ts";
 import { KeyStatus } from "../parts/badge.tsx";
 import { accountWords, spentWords } from "../parts/balance.tsx";
@@ -12,6 +13,7 @@ import { type Column, Table } from "../parts/table.tsx";
 import { hrefOf } from "../router.ts";
 import { AccountMenu } from "./account-menu.tsx";
 import { EntryTable } from "./entry-table.tsx";
+import { TopRows } from "./overview-parts.tsx";
 
 type AccountKey = AccountView["keys"][number];
 
@@ -59,6 +61,31 @@ function keyColumns(mode: AccountView["mode"]): readonly Column<AccountKey>[] {
   ];
 }
 
+const days = 30;
+const msPerDay = 86_400_000;
+
+/** What the account paid for in the last thirty days, whichever of its keys asked. */
+function Spend({ of: { id, mode } }: { of: AccountView }) {
+  const since = new Date(Math.floor(Date.now() / msPerDay - days + 1) * msPerDay).toISOString();
+  const usage = (by: "day" | "model") => api.get<UsageView>("/usage", { account: id, by, since });
+  const byDay = useLoaded(`${id}/days`, () => usage("day"), 30_000);
+  const byModel = useLoaded(`${id}/models`, () => usage("model"), 30_000);
+  return (
+    <div class="columns spend">
+      <Shown loaded={byDay}>{(value) => <SpendByDay usage={value} mode={mode} since={since} />}</Shown>
+      <Shown loaded={byModel}>
+        {({ data }) => (
+          <TopRows
+            title="Models by spend"
+            rows={data.filter(({ group }) => group).slice(0, 6)}
+            href={({ group }) => hrefOf(`exchanges?model=${encodeURIComponent(group ?? "")}`)}
+          />
+        )}
+      </Shown>
+    </div>
+  );
+}
+
 export function AccountPage({ id }: { id: string }) {
   const account = useLoaded(id, () => api.get<AccountView>(`/accounts/${id}`), 5000);
   const entries = useLoaded(
@@ -94,6 +121,7 @@ export function AccountPage({ id }: { id: string }) {
               <h2>Caps</h2>
               <CapBars caps={value.caps} mode={value.mode} />
             </section>
+            <Spend of={value} />
             <section class="card flush">
               <h2>Keys</h2>
               {value.keys.length === 0 ? (
