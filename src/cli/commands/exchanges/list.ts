@@ -146,6 +146,15 @@ function columnsOf({ style }: Terminal): readonly ListColumn<ExchangeView>[] {
       cell: ({ total_ms: ms }) => (ms === null ? none : span(ms)),
     },
     { name: "attempts" },
+    { name: "user" },
+    { name: "session" },
+    {
+      name: "tags",
+      value: ({ tags }) =>
+        Object.entries(tags)
+          .map((tag) => tag.join("="))
+          .join(" "),
+    },
   ];
 }
 
