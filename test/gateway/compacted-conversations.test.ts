@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { Json, JsonObject } from "../../src/base/json.ts";
+import { CompactionStream, compactionItem } from "../../src/dialects/openai-responses/client/compaction.ts";
+import { clientDialect } from "../../src/dialects/registry.ts";
 import { lacksOfEvent } from "../dialects/openai-responses/published-schema.ts";
 import { json, sse } from "../support/answers.ts";
-import { fixtureText } from "../support/fixtures.ts";
+import { answerFrom, fixtureText } from "../support/fixtures.ts";
 import { dataOf, readStream } from "../support/sse.ts";
 import { type Answered, answer, type Item, models, responseFrom, say, TurnWorld } from "./turn-world.ts";
 import type { Caller, World } from "./world.ts";
@@ -258,6 +260,39 @@ describe("a compaction trigger", () => {
     const events = dataOf(await readStream(response)) as { type: string }[];
     expect(events.at(-1)?.type).toBe("response.failed");
     expect(await world.chargesOf(payer)).toEqual([{ amount: -54_000, basis: "measured", outcome: "failed" }]);
+  });
+
+  test("shows what is charged where the provider tells nothing", async () => {
+    const payer = await world.creditCaller(1);
+    world.provider.script(() => answerFrom("chat/text-without-usage.sse"));
+    const body = { model: "chat-test", stream: true, input: [say("One"), trigger] };
+    const response = await world.ask(payer, { path: "/v1/responses", body });
+    const events = dataOf(await readStream(response)) as { type: string; response: Compacted }[];
+    const { input_tokens, output_tokens } = events.at(-1)?.response.usage ?? {
+      input_tokens: 0,
+      output_tokens: 0,
+    };
+    expect(output_tokens).toBeGreaterThan(0);
+    const charges = await world.chargesOf(payer);
+    expect(charges).toEqual([
+      { amount: -(input_tokens * 1000 + output_tokens * 2000), basis: "estimated", outcome: "completed" },
+    ]);
+  });
+
+  test("is numbered on through the heartbeats of a long silence", () => {
+    const source = {
+      dialect: clientDialect("responses"),
+      body: {},
+      model: "m",
+      nowSeconds: 1,
+      estimatedInputTokens: 0,
+    };
+    const stream = new CompactionStream({ source, id: "resp_1", itemId: "cmp_1" });
+    const numbers = (text: string) =>
+      [...text.matchAll(/"sequence_number":(\d+)/g)].map(([, number]) => Number(number));
+    expect(numbers(stream.begin())).toEqual([0, 1, 2, 3]);
+    expect([stream.takeNumber(), stream.takeNumber()]).toEqual([4, 5]);
+    expect(numbers(stream.end(compactionItem("cmp_1", "x"), null))).toEqual([6, 7]);
   });
 
   test("of a client that leaves is charged by what was produced", async () => {
