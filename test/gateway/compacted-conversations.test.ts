@@ -360,6 +360,19 @@ test("a gateway that compacts nothing has no such route, and refuses a trigger",
   await world.reload((config) => config);
 });
 
+test("what a provider keeps of a conversation is not lost: it goes on there, or is refused", async () => {
+  await world.reload((config) => `[responses]\nstate = "provider"\n${config}`);
+  const first = await create({ input: "One" });
+  const summary = (await compact({ model: "claude-test", input: [say("Zero")] })).body.output.at(-1);
+  const input = [summary, say("Two")] as unknown as Json;
+  await create({ input, previous_response_id: first.id });
+  expect(lastBody()).toMatchObject({ previous_response_id: first.id });
+  expect(lastText()).toContain("Earlier turns");
+  const { error } = (await compact({ model: "claude-test", previous_response_id: first.id })).body;
+  expect(error).toMatchObject({ code: "previous_response_not_found" });
+  await world.reload((config) => config);
+});
+
 test("context_management is left out and named where a provider lacks it", async () => {
   const context = [{ type: "compaction", compact_threshold: 100_000 }];
   const body = { model: "claude-test", input: "One", context_management: context };

@@ -19,10 +19,9 @@ export interface Delivery {
   readonly exchange: Exchange;
   readonly key: KeyRecord;
   readonly generation: {
-    readonly request: Pick<ClientRequest, "bytes" | "mayStore">;
+    readonly request: Pick<ClientRequest, "bytes">;
     readonly estimatedInput: Pick<InputEstimate, "tokens">;
   };
-  readonly attempt: Pick<Attempt, "translation">;
   readonly opened: Opened;
   readonly bill: Bill;
 }

@@ -25,6 +25,5 @@ export async function streamMetered(asking: MeteredAsking): Promise<Response> {
     scanner: streams.createScanner(call.hidesUsage, asking.asked),
   });
   const generation = { request, estimatedInput };
-  const attempt = { translation: null };
-  return relayStream({ gateway, exchange, key, bill, opened, generation, attempt }, relayer);
+  return relayStream({ gateway, exchange, key, bill, opened, generation }, relayer);
 }

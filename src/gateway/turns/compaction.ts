@@ -5,18 +5,18 @@ import { inScope } from "../../catalog/catalog.ts";
 import {
   compactionTrigger,
   isCompaction,
+  keptMessages,
   sealIn,
   summaryMessage,
   summaryRequest,
 } from "../../dialects/openai-responses/client/compaction.ts";
-import type { TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
 import { clientDialect } from "../../dialects/registry.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import { vendorOf } from "../../vendors/registry.ts";
 import type { Configured } from "../configured.ts";
 import type { Exchange } from "../exchange.ts";
 import type { ClientRequest } from "../request/request.ts";
-import type { Compaction } from "./compacting.ts";
+import { type Compaction, type Conversation, pathOfItem } from "./compacting.ts";
 import { seal, unseal } from "./seal.ts";
 
 const sealVersion = 1;
@@ -25,29 +25,27 @@ export function hasTrigger({ input }: JsonObject): boolean {
   return Array.isArray(input) && input.some((item) => isObject(item) && item["type"] === compactionTrigger);
 }
 
-/** Without the trigger, which must be the last item; `offset` is the place of the first one that the client has sent. */
-export function withoutTrigger(items: readonly TurnItem[], offset: number): readonly TurnItem[] {
+/** Without the trigger, which must be the last item. */
+export function withoutTrigger(conversation: Conversation): Conversation {
+  const { items } = conversation;
   const place = items.findIndex(({ type }) => type === compactionTrigger);
-  if (place === items.length - 1) return items.slice(0, -1);
-  const index = place - offset;
-  throw invalidRequest("A `compaction_trigger` must be the last item of `input`.", `input[${index}]`);
+  if (place === items.length - 1) return { ...conversation, items: items.slice(0, -1) };
+  const path = pathOfItem(conversation, place);
+  throw invalidRequest("A `compaction_trigger` must be the last item of `input`.", path);
 }
 
-/** The items with summaries in place of those that were sealed here; the same ones if there are none. */
-export function withSummaries(
-  items: readonly TurnItem[],
-  offset: number,
-  secret: Uint8Array,
-  keyId: string,
-): readonly TurnItem[] {
-  return items.map((item, place) => {
+/** With summaries in place of the items that were sealed here. */
+export function withSummaries(conversation: Conversation, secret: Uint8Array, keyId: string): Conversation {
+  const items = conversation.items.map((item, place) => {
     const sealed = sealIn(item);
     if (sealed === null) return item;
     const summary = unseal(Buffer.from(sealed, "base64url"), secret, keyId);
     if (summary !== null) return summaryMessage(Buffer.from(summary).toString());
     const message = "The compaction was not made for this key, or was changed. Send the conversation itself.";
-    throw new GatewayError("invalid_encrypted_content", message, { param: `input[${place - offset}]` });
+    const param = pathOfItem(conversation, place);
+    throw new GatewayError("invalid_encrypted_content", message, { param });
   });
+  return { ...conversation, items };
 }
 
 /** Whether every provider that may be asked compacts conversations itself. */
@@ -67,14 +65,14 @@ export function summarise(
   key: KeyRecord,
   { body, truncated, bytes, large, modelId, stream }: ClientRequest,
   form: Compaction["form"],
-  items: readonly TurnItem[],
-  kept: readonly TurnItem[],
+  conversation: Conversation,
   secret: Uint8Array,
 ): Uint8Array {
+  const { items } = conversation;
   const foreign = items.findIndex(isCompaction);
   if (foreign !== -1) {
     const message = `Item ${JSON.stringify(items[foreign]?.id)} is another provider's compaction, which this model's provider cannot read.`;
-    throw invalidRequest(message, `input[${foreign}]`);
+    throw invalidRequest(message, pathOfItem(conversation, foreign));
   }
   const { keeping, configured } = exchange;
   const { settings, catalog } = configured;
@@ -89,7 +87,7 @@ export function summarise(
   };
   exchange.compaction = {
     form,
-    kept,
+    kept: keptMessages(items),
     context: { source, id: newId("resp_"), itemId: newId("cmp_") },
     seal: (summary) =>
       Buffer.from(seal(Buffer.from(summary), secret, key.id, sealVersion)).toString("base64url"),

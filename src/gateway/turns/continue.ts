@@ -1,5 +1,9 @@
 import { type GatewayError, invalidRequest } from "../../base/errors.ts";
-import { keptMessages, mayHaveSeal } from "../../dialects/openai-responses/client/compaction.ts";
+import {
+  isCompaction,
+  keptMessages,
+  mayHaveSeal,
+} from "../../dialects/openai-responses/client/compaction.ts";
 import { inputItems, type TurnItem, withInput } from "../../dialects/openai-responses/client/turn-items.ts";
 import type { RequestKind } from "../../dialects/schema/validate.ts";
 import type { KeyRecord } from "../../store/store.ts";
@@ -78,37 +82,34 @@ async function rewritten(
   exchange: Exchange,
   key: KeyRecord,
   request: ClientRequest,
-  { kind, isCompacted, isKept, parentId, references }: Asked,
+  asked: Asked,
 ): Promise<ContinuedBody | null> {
-  const { turns } = gateway;
-  const { configured } = exchange;
-  const { settings } = configured;
   const { bytes, modelId } = request;
-  const chain = parentId === null || !isKept ? [] : await chainOf(gateway, exchange, key, parentId);
-  const isNative = isCompacted && compactsItself(configured, key, modelId);
+  const { kind, isCompacted, isKept, parentId } = asked;
+  const isNative = isCompacted && compactsItself(exchange.configured, key, modelId);
   exchange.isCompactedUpstream = isNative && kind === "compact";
-  if (chain === null && isCompacted && !isNative) throw noSuchResponse();
-  if (chain === null) return null;
-  const sent = inputItems(bytes);
-  const input = newItems(sent, chain, await turns.findItems(key.id, references, settings));
-  const before = chain.flatMap(replayed);
-  const secret = await turns.sealingSecret();
-  const conversation = withSummaries([...before, ...input], before.length, secret, key.id);
-  if (conversation.length === 0) throw invalidRequest("There is nothing to continue.", "input");
-  const isTriggered = isCompacted && kind !== "compact";
-  const said = isTriggered ? withoutTrigger(conversation, before.length) : conversation;
-  if (isKept && kind !== "compact" && !input.some(isReference)) {
-    const keptAfter = isTriggered ? keptMessages(said) : input;
-    const continuing = isTriggered ? { parentId: null, before: [] } : { parentId, before: chain };
+  const { chain, sent, input, conversation, secret } = await conversationOf(
+    gateway,
+    exchange,
+    key,
+    bytes,
+    asked,
+  );
+  if (!conversation.isWhole && isCompacted && !isNative) throw noSuchResponse();
+  const said = isCompacted && kind !== "compact" ? withoutTrigger(conversation) : conversation;
+  if (isKept && conversation.isWhole && kind !== "compact" && !input.some(isReference)) {
+    const keptAfter = isCompacted ? keptMessages(said.items) : input;
+    const continuing = isCompacted ? { parentId: null, before: [] } : { parentId, before: chain };
     noteTurn(exchange, request, { ...continuing, input: () => keptAfter });
   }
   if (isCompacted && !isNative) {
-    const form = isTriggered ? "response" : "route";
-    const asking = summarise(exchange, key, request, form, said, keptMessages(said), secret);
-    return { bytes: asking, kind: "responses" };
+    const form = kind === "compact" ? "route" : "response";
+    return { bytes: summarise(exchange, key, request, form, said, secret), kind: "responses" };
   }
-  const isWhole = conversation.length === sent.length && conversation.every((item, at) => item === sent[at]);
-  return isWhole ? null : { bytes: withInput(bytes, conversation), kind };
+  const { items, isWhole } = conversation;
+  const namesParent = parentId !== null && isWhole;
+  const isSame = !namesParent && items.length === sent.length && items.every((item, at) => item === sent[at]);
+  return isSame ? null : { bytes: withInput(bytes, items, isWhole), kind };
 }
 
 /** Null if a provider may have it. On a WebSocket that cannot be: what was answered there is kept by no provider. */
@@ -126,6 +127,31 @@ async function chainOf(
   }
   return stored;
 }
+
+async function conversationOf(
+  gateway: Gateway,
+  exchange: Exchange,
+  key: KeyRecord,
+  bytes: Uint8Array,
+  { isCompacted, isKept, parentId, references }: Asked,
+) {
+  const { turns } = gateway;
+  const { settings } = exchange.configured;
+  const found = parentId === null || !isKept ? null : await chainOf(gateway, exchange, key, parentId);
+  const chain = found ?? [];
+  const sent = inputItems(bytes);
+  const input = newItems(sent, chain, await turns.findItems(key.id, references, settings));
+  const before = chain.flatMap(replayed);
+  const items = [...before, ...input];
+  const isSealed = isCompacted || items.some(isCompaction);
+  const secret = isSealed ? await turns.sealingSecret() : noSecret;
+  const isWhole = parentId === null || found !== null;
+  if (isWhole && items.length === 0) throw invalidRequest("There is nothing to continue.", "input");
+  const conversation = withSummaries({ items, stored: before.length, isWhole }, secret, key.id);
+  return { chain, sent, input, conversation, secret };
+}
+
+const noSecret = new Uint8Array();
 
 function referencedItems({ mentions: { references } }: ClientRequest): readonly string[] {
   return references.filter(isItem).map(({ id }) => id);

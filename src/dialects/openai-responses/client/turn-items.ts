@@ -46,9 +46,14 @@ export function describeItem(raw: Uint8Array): TurnItem {
   return { raw, id: textOf("id"), type, callId: textOf("call_id"), isLeftOut };
 }
 
-/** The request with these items as its whole input, and no response that it continues. All other bytes stay as they are. */
-export function withInput(body: Uint8Array, items: readonly TurnItem[]): Uint8Array {
-  const { members } = scanObject(body, skipSpace(body, 0), ["input", "previous_response_id"]);
+const continuing = ["input", "previous_response_id"];
+
+/**
+ * The request with these items as its input and, if they are the whole conversation, no response that it continues. All other
+ * bytes stay as they are.
+ */
+export function withInput(body: Uint8Array, items: readonly TurnItem[], isWhole = true): Uint8Array {
+  const { members } = scanObject(body, skipSpace(body, 0), isWhole ? continuing : ["input"]);
   const list = listText(items);
   const edits: Edit[] = members.map((member) =>
     member.name === "input"
