@@ -66,8 +66,8 @@ export class TurnWorld {
     this.other = other;
   }
 
-  static async start(): Promise<TurnWorld> {
-    const world = await World.start({ tail });
+  static async start(head = ""): Promise<TurnWorld> {
+    const world = await World.start({ head, tail });
     return new TurnWorld(world, await world.creditCaller(), await world.creditCaller());
   }
 

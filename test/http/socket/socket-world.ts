@@ -12,8 +12,8 @@ export class SocketWorld {
     this.turns = turns;
   }
 
-  static async start(): Promise<SocketWorld> {
-    return new SocketWorld(await TurnWorld.start());
+  static async start(head = ""): Promise<SocketWorld> {
+    return new SocketWorld(await TurnWorld.start(head));
   }
 
   get world(): World {

@@ -1,0 +1,164 @@
+import { describe, expect, test } from "bun:test";
+import type { JsonObject } from "../../../src/base/json.ts";
+import type { answer } from "../../gateway/turn-world.ts";
+import { World } from "../../gateway/world.ts";
+import { sse } from "../../support/answers.ts";
+import { RawSocket } from "../../support/raw-socket.ts";
+import { waitFor } from "../../support/wait.ts";
+import { eventsOf, SocketWorld } from "./socket-world.ts";
+
+/** How a socket carries much, little and nothing, and how it ends. */
+
+const create = { type: "response.create", model: "gpt-test", input: "Hi" };
+
+/** An answer of so many megabytes, in events of 64 KB. */
+function longAnswer(megabytes: number) {
+  const delta = (sequence: number) =>
+    `event: response.output_text.delta\ndata: ${JSON.stringify({ type: "response.output_text.delta", sequence_number: sequence, output_index: 1, delta: "x".repeat(64 * 1024) })}\n\n`;
+  return (request: Parameters<typeof answer>[0]) => {
+    const [head = "", , tail = ""] = eventsOf(request);
+    const deltas = Array.from({ length: megabytes * 16 }, (_, index) => ({ write: delta(index + 1) }));
+    return { ...sse(""), steps: [{ write: head }, ...deltas, { write: tail }] };
+  };
+}
+
+/** More than the kernel takes for a client and a provider. */
+const megabytes = 32;
+
+describe("a client that does not read", () => {
+  test("gets everything once it reads again", async () => {
+    await using world = await World.start();
+    world.provider.script(longAnswer(megabytes));
+    using socket = await RawSocket.open(world.running.url, (await world.creditCaller()).secret);
+    socket.stopReading();
+    socket.send(create);
+    await waitFor(() => world.provider.requests.length === 1, "the provider to be asked");
+    await waitFor(() => world.gateway.watchdog.size === 1, "the stream to begin");
+    socket.read();
+    await waitFor(() => socket.latest.includes('"response.completed"'), "the end");
+    expect(socket.receivedBytes).toBeGreaterThan(megabytes * 1024 * 1024);
+    await world.settled();
+    expect(world.observed.at(-1)?.outcome).toBe("completed");
+  });
+
+  test("stops its providers, is cut off after the time for stalled readers, and pays for what it left", async () => {
+    await using world = await World.start({ head: "[server]\nstalled_reader = 1\n" });
+    const caller = await world.creditCaller();
+    world.provider.script(longAnswer(megabytes));
+    using socket = await RawSocket.open(world.running.url, caller.secret);
+    socket.stopReading();
+    socket.send(create);
+    socket.send({ ...create, stream_id: "other" });
+    await waitFor(() => world.gateway.sockets.countOf(caller.key.id) === 0, "the socket to be cut off");
+    const charges = await world.chargesOf(caller);
+    expect(charges.map(({ outcome }) => outcome)).toEqual(["cancelled", "cancelled"]);
+    await waitFor(() => world.provider.aborted.length === 2, "the providers to be left");
+  });
+
+  test("cannot fill the memory with answers to frames that ask for nothing", async () => {
+    await using world = await World.start();
+    const caller = await world.creditCaller();
+    using socket = await RawSocket.open(world.running.url, caller.secret);
+    socket.stopReading();
+    const bad = { type: "response.steer", input: "x".repeat(60_000) };
+    for (let index = 0; index < 400; index += 1) socket.send(bad);
+    await waitFor(() => world.gateway.sockets.countOf(caller.key.id) === 0, "the socket to be cut off");
+  });
+});
+
+test("in silence a keepalive event comes at every heartbeat, also before the first event", async () => {
+  const sockets = await SocketWorld.start("[server]\nheartbeat = 0.2\n");
+  await using world = sockets.world;
+  for (const events of [0, 1]) {
+    const { release } = sockets.halt(events);
+    using socket = await sockets.open();
+    socket.create({ input: "Hi", stream_id: "a" });
+    const keepalives = () => socket.frames.filter(({ type }) => type === "keepalive");
+    await waitFor(() => keepalives().length >= 2, "two heartbeats");
+    release();
+    expect((await socket.end()).type).toBe("response.completed");
+    expect(keepalives().every(({ stream_id }) => stream_id === "a")).toBe(true);
+  }
+  expect(world.provider.requests).toHaveLength(2);
+});
+
+test("a gateway that stops refuses new requests with 503, lets the others end, and closes with 1001", async () => {
+  const sockets = await SocketWorld.start();
+  await using world = sockets.world;
+  const { release } = sockets.halt();
+  using socket = await sockets.open();
+  using idle = await sockets.open();
+  socket.create({ input: "Hi", stream_id: "a" });
+  await waitFor(() => socket.frames.length === 1, "the response to begin");
+  const stopping = world.running.stop();
+  await waitFor(() => world.gateway.ongoing.isDraining, "the gateway to stop");
+  socket.create({ input: "Hi", stream_id: "b" });
+  expect(await socket.end("b")).toMatchObject({ status: 503, error: { code: "service_unavailable" } });
+  release();
+  expect((await socket.end("a")).type).toBe("response.completed");
+  for (const each of [socket, idle]) expect((await each.closed).code).toBe(1001);
+  await stopping;
+});
+
+test("what does not end within the grace time is ended in band, charged, and the socket closed with 1001", async () => {
+  const sockets = await SocketWorld.start("[server]\nshutdown_grace = 0.1\n");
+  await using world = sockets.world;
+  sockets.halt(2);
+  using socket = await sockets.open();
+  socket.create({ input: "Hi" });
+  await waitFor(() => socket.frames.length === 2, "the response to begin");
+  await world.running.stop();
+  expect((await socket.end()).type).toBe("response.failed");
+  expect((await socket.closed).code).toBe(1001);
+});
+
+/** The shortest time that can be configured is a minute. */
+function expireSoon(world: World): void {
+  const { configured } = world.gateway;
+  const { settings } = configured;
+  const webSocket = { ...settings.webSocket, maxMs: 50 };
+  world.gateway.configured = { ...configured, settings: { ...settings, webSocket } };
+}
+
+test("a socket that has been open for long enough is told so once it is idle, and closed with 1001", async () => {
+  const sockets = await SocketWorld.start();
+  await using world = sockets.world;
+  expireSoon(world);
+  using idle = await sockets.open();
+  const expected: JsonObject = { type: "error", status: 400 };
+  expect(await idle.end()).toMatchObject(expected);
+  expect(idle.frames[0]?.error.code).toBe("websocket_connection_limit_reached");
+  expect((await idle.closed).code).toBe(1001);
+
+  const { release } = sockets.halt();
+  using busy = await sockets.open();
+  busy.create({ input: "Hi", stream_id: "a" });
+  await waitFor(() => busy.frames.length === 1, "the response to begin");
+  using younger = await sockets.open();
+  await younger.closed;
+  busy.create({ input: "Hi", stream_id: "b" });
+  expect((await busy.end("b")).error.code).toBe("websocket_connection_limit_reached");
+  release();
+  expect((await busy.end("a")).type).toBe("response.completed");
+  expect((await busy.closed).code).toBe(1001);
+  expect(busy.frames.at(-1)?.error.code).toBe("websocket_connection_limit_reached");
+});
+
+test("200 sockets at once are each served and charged for all they ask", async () => {
+  const sockets = await SocketWorld.start("[websocket]\nmax_per_key = 200\n");
+  await using world = sockets.world;
+  sockets.turns.reset();
+  const caller = await world.creditCaller(100);
+  const clients = await Promise.all(Array.from({ length: 200 }, () => sockets.open(caller)));
+  const ends = await Promise.all(
+    clients.map(async (client) => {
+      const first = await client.ask({ input: "One", store: false });
+      const fields = { input: "Two", store: false, previous_response_id: first.response.id };
+      return [first.type, (await client.ask(fields)).type];
+    }),
+  );
+  expect(new Set(ends.flat())).toEqual(new Set(["response.completed"]));
+  expect(await world.chargesOf(caller)).toHaveLength(400);
+  for (const client of clients) client.close();
+  await waitFor(() => world.gateway.sockets.countOf(caller.key.id) === 0, "the sockets to be closed");
+});

@@ -1,0 +1,57 @@
+import { connect, type Socket } from "node:net";
+import { waitFor } from "./wait.ts";
+
+/** A WebSocket client that reads only when it is told to, as no library does. */
+export class RawSocket implements Disposable {
+  readonly #socket: Socket;
+  receivedBytes = 0;
+  /** The last bytes, as text. */
+  latest = "";
+
+  private constructor(socket: Socket) {
+    this.#socket = socket;
+    socket.on("data", (data) => {
+      this.receivedBytes += data.length;
+      this.latest = (this.latest + data.toString("latin1", Math.max(0, data.length - 4096))).slice(-4096);
+    });
+    socket.on("error", () => {});
+  }
+
+  static async open(url: string, secret: string): Promise<RawSocket> {
+    const { hostname, port, host } = new URL(url);
+    const raw = new RawSocket(connect({ host: hostname, port: Number(port) }));
+    raw.#socket.write(
+      [
+        "GET /v1/responses HTTP/1.1",
+        `Host: ${host}`,
+        `Authorization: Bearer ${secret}`,
+        "Connection: Upgrade",
+        "Upgrade: websocket",
+        "Sec-WebSocket-Version: 13",
+        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+        "\r\n",
+      ].join("\r\n"),
+    );
+    await waitFor(() => raw.latest.includes("\r\n\r\n"), "the handshake");
+    return raw;
+  }
+
+  stopReading(): void {
+    this.#socket.pause();
+  }
+
+  read(): void {
+    this.#socket.resume();
+  }
+
+  /** One short text frame, masked with zeros. */
+  send(frame: object): void {
+    const payload = Buffer.from(JSON.stringify(frame));
+    const length = Buffer.from([payload.length >> 8, payload.length & 255]);
+    this.#socket.write(Buffer.concat([Buffer.from([0x81, 0x80 | 126]), length, Buffer.alloc(4), payload]));
+  }
+
+  [Symbol.dispose](): void {
+    this.#socket.destroy();
+  }
+}
