@@ -13,7 +13,8 @@ import { type Sluice, startSluice, type TestKey } from "../support/sluice.ts";
  * Invariant 12: words that must not be written down are sent through every corner of the program, and then
  * looked for in everything it has written: both outputs at the most talkative level, errors, headers, metrics,
  * the admin API and the data folder. The one place that may hold an answer is the store of responses to
- * requests with an `Idempotency-Key`, because replaying it is what the client asked for.
+ * requests with an `Idempotency-Key`, because replaying it is what the client asked for. Responses that clients may continue
+ * are kept too, sealed with a key that is not in the folder.
  */
 const secrets = {
   openAiKey: "canary-openai-key-4f1d",
@@ -21,6 +22,7 @@ const secrets = {
   geminiKey: "canary-gemini-key-3c8f",
   providerHeader: "canary-provider-header-77aa",
   adminToken: "canary-admin-token-0123456789",
+  encryptionKey: Buffer.from("canary-encryption-key-0123456789").toString("base64"),
   cookie: "canary-cookie-5c5c",
   wrongKey: "slu_canaryWrongKeyThatNobodyEverMade0000000",
   foreignHeader: "canary-foreign-header-d00d",
@@ -109,7 +111,7 @@ beforeAll(async () => {
     const scenario = scenarios[Number(request.path.split("/")[1])] ?? answering;
     return scenario(request);
   });
-  const head = `[server]\nanonymous_rpm = 100000\n[log]\nlevel = "trace"\nformat = "json"\n`;
+  const head = `[server]\nanonymous_rpm = 100000\n[log]\nlevel = "trace"\nformat = "json"\n[responses]\nencryption_key = "env:TEST_ENCRYPTION_KEY"\n`;
   sluice = await startSluice({
     config: head + providersOf(provider.url),
     env: {
@@ -119,6 +121,7 @@ beforeAll(async () => {
       TEST_PROVIDER_HEADER: secrets.providerHeader,
       SLUICE_ADMIN_TOKEN: secrets.adminToken,
       SLUICE_LOG_LEVEL: "trace",
+      TEST_ENCRYPTION_KEY: secrets.encryptionKey,
     },
   });
   creditKey = await sluice.createKey({ credit: 1000 });
@@ -171,7 +174,7 @@ async function sendEverything(): Promise<void> {
     );
     await ask(dialect, creditKey, { model: "openai0", max_tokens: -1, max_output_tokens: -1 });
     // The name itself is kept, so that an operator can tell what a client got wrong.
-    await ask(dialect, creditKey, { model: "no-such-model", user: prompt });
+    await ask(dialect, creditKey, { model: "no-such-model", metadata: { note: prompt } });
     await ask(dialect, creditKey, { model: "openai0", messages: prompt, input: 5 });
   }
 }
