@@ -150,6 +150,8 @@ export interface ExchangeQuery {
   readonly outcome?: Ending | undefined;
   /** The error's code; only those that have one. */
   readonly code?: string | undefined;
+  /** A key by a part of its label or owner or the beginning of its id or prefix, a part of a code, or `tag=value`. */
+  readonly search?: string | undefined;
   /** Only those with all of these labels, by the names that they are kept under. */
   readonly labels?: Readonly<Record<string, string>> | undefined;
   /** Exchanges that ended earlier are not searched. */

@@ -196,7 +196,7 @@ export interface Snapshot {
 }
 
 export interface KeyQuery {
-  /** Matches a part of the label, or the beginning of the id or prefix. */
+  /** Matches a part of the label or the owner, or the beginning of the id or prefix. */
   readonly search?: string | undefined;
   readonly limit: number;
   /** As returned with the previous page. */

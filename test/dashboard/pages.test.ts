@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { Sluice, type TestKey } from "../support/sluice.ts";
+import { waitFor } from "../support/wait.ts";
 import { type Browsing, browse, findBrowser } from "./browser.ts";
 import { fillSample, sampleConfig } from "./sample.ts";
 
@@ -61,5 +62,31 @@ describe.if(browserPath !== null)("a month of a company's traffic in the dashboa
       await open(theirs, path);
       expect(await offered(theirs), `a viewer, ${path}`).toBe(0);
     }
+  }, 60_000);
+
+  test("exchanges are searched for, within a month, and downloaded as they are listed", async () => {
+    const month = new Date().toISOString().slice(0, 7);
+    await open(page, "exchanges");
+    await page.getByLabel("Search exchanges").fill("ada@example");
+    await page.waitForURL(/search=/);
+    await page.getByLabel("Time", { exact: true }).selectOption({ index: 4 });
+    await page.getByLabel("Outcome").selectOption("failed");
+    await page.locator("tbody tr").first().waitFor();
+    const address = new URL(page.url());
+    const time = await page.getByLabel("Time", { exact: true }).inputValue();
+    expect(address.searchParams.get("since")).toBe(month);
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "Download CSV" }).click(),
+    ]);
+    const [head = "", ...lines] = (await Bun.file(await download.path()).text()).trimEnd().split("\r\n");
+    expect(head).toStartWith("id,entry,at,ended_at,key_id");
+    const labels = new Set(lines.map((line) => line.split(",")[6]));
+    expect([...labels]).toEqual(["Mobile app"]);
+    for (const line of lines) expect(line).toContain(",failed,");
+    await page.goto(address.href);
+    await waitFor(async () => (await page.locator("tbody tr").count()) === lines.length, "the same rows");
+    expect(await page.getByLabel("Search exchanges").inputValue()).toBe("ada@example");
+    expect(await page.getByLabel("Time", { exact: true }).inputValue()).toBe(time);
   }, 60_000);
 });

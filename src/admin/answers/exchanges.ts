@@ -3,10 +3,11 @@ import type { Caller } from "../auth/identity.ts";
 import type { AdminDeps } from "../deps.ts";
 import { entryDocument, exchangeDetailDocument, exchangeDocument } from "../operations/exchange-document.ts";
 import { findExchange } from "../operations/find-exchange.ts";
+import { searchExchanges } from "../operations/search-exchanges.ts";
 import type { EntryView, ExchangeDetailView, ExchangeView, Page } from "../views.ts";
 
 export async function exchangePage(deps: AdminDeps, query: ExchangeQuery): Promise<Page<ExchangeView>> {
-  const { rows, next } = await deps.store.reports.exchanges(query);
+  const { rows, next } = await searchExchanges(deps.store, query);
   return { data: rows.map((row) => exchangeDocument(row, keyOf(deps))), next_cursor: next };
 }
 

@@ -39,7 +39,7 @@ function matches(deps: AdminDeps, key: KeyRecord, { search, status, mode }: KeyL
   if (status !== undefined && effectiveStatus(key, deps.clock.wallMs()) !== status) return false;
   if (search === undefined || search === "") return true;
   const text = search.toLowerCase();
-  if (key.label?.toLowerCase().includes(text)) return true;
+  if (key.label?.toLowerCase().includes(text) || key.owner?.toLowerCase().includes(text)) return true;
   // A whole secret finds its key too: it begins with the key's prefix.
   return key.id.startsWith(search) || key.prefix.startsWith(search) || search.startsWith(key.prefix);
 }

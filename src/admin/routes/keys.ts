@@ -34,7 +34,7 @@ import { type AdminCall, type AdminRoute, type Changed, change, read } from "./r
 
 const listQuery = Type.Object({
   search: Type.Optional(
-    Type.String({ description: "A part of the label, or the beginning of the id or prefix." }),
+    Type.String({ description: "A part of the label or the owner, or the beginning of the id or prefix." }),
   ),
   status: Type.Optional(oneOf(keyStatuses)),
   mode: Type.Optional(oneOf(keyModes)),

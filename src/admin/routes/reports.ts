@@ -22,6 +22,13 @@ const cursor = Type.Optional(Type.Integer({ minimum: 1, description: "`next_curs
 const key = Type.Optional(Type.String({ description: "A key's id, prefix or unique label." }));
 
 const exchangeQuery = Type.Object({
+  search: Type.Optional(
+    Type.String({
+      maxLength: 200,
+      description:
+        "A request's id, ours or the client's; a key by its id, prefix, label or owner; an error's code; or a tag such as `project=atlas`.",
+    }),
+  ),
   key,
   model: Type.Optional(Type.String()),
   provider: Type.Optional(Type.String()),

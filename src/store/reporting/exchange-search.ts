@@ -3,6 +3,7 @@ import { unknownModelMessage } from "../../base/unknown-model.ts";
 import { Parameters, type Queries } from "../query.ts";
 import type { Entry } from "../records.ts";
 import type { Cut, ExchangeQuery, FiledExchange, ListedExchange } from "../reports.ts";
+import { keyMatches, partPattern } from "../tables/key-search.ts";
 import {
   type ExchangeRow,
   listedExchange,
@@ -103,10 +104,23 @@ function conditionsOf(asked: ExchangeQuery, table: SearchedTable, parameters: Pa
     const value = asked[name];
     if (value !== undefined) conditions.push(`${table}.${name} = ${parameters.add(value)}`);
   }
+  if (asked.search !== undefined) conditions.push(fitsSearch(asked.search, table, parameters));
   for (const [name, value] of Object.entries(asked.labels ?? {})) {
     conditions.push(`${sentLabel(table, name)} = ${parameters.add(value)}`);
   }
   if (sinceMs !== undefined) conditions.push(`${table}.at_ms >= ${parameters.add(sinceMs)}`);
   if (untilMs !== undefined) conditions.push(`${table}.at_ms < ${parameters.add(untilMs)}`);
   return conditions;
+}
+
+function fitsSearch(search: string, table: SearchedTable, parameters: Parameters): string {
+  const ways = [`${table}.key_no IN (SELECT no FROM keys WHERE ${keyMatches(search, parameters)})`];
+  if (table === "exchange_endings") {
+    ways.push(`code ILIKE ${parameters.add(partPattern(search))} ESCAPE '\\'`);
+  }
+  const [, tag, value] = /^([^=]+)=(.+)$/.exec(search) ?? [];
+  if (tag !== undefined && value !== undefined) {
+    ways.push(`${sentLabel(table, `tag:${tag}`)} = ${parameters.add(value)}`);
+  }
+  return `(${ways.join(" OR ")})`;
 }

@@ -1,6 +1,6 @@
 import { type AccountRow, accountFromRow, selectAccounts } from "../account-row.ts";
 import { type KeyRow, keyFromRow, selectKeys } from "../key-row.ts";
-import type { Query } from "../query.ts";
+import { Parameters, type Query } from "../query.ts";
 import type { AccountRecord, KeyRecord } from "../records.ts";
 import type { AccountQuery, KeyPage, KeyQuery } from "../store.ts";
 
@@ -16,14 +16,12 @@ export async function listKeys(
   query: Query,
   { search = "", limit, cursor = "0" }: KeyQuery,
 ): Promise<KeyPage> {
-  const pattern = `%${search.replaceAll(/[\\%_]/g, "\\$&")}%`;
-  const matches = (column: string, place: string) => `${column} ILIKE ${place}::text ESCAPE '\\'`;
+  const parameters = new Parameters();
+  const isAfter = `keys.no > ${parameters.add(Number(cursor))}`;
+  const isFound = search === "" ? "" : ` AND ${keyMatches(search, parameters)}`;
   const rows = await query<KeyRow>(
-    `${selectKeys}
-    WHERE keys.no > $1::int8 AND ($2::text = '' OR ${matches("label", "$3")} OR ${matches("keys.id", "$4")}
-      OR ${matches("prefix", "$4")})
-    ORDER BY keys.no LIMIT $5::int8`,
-    [Number(cursor), search, pattern, pattern.slice(1), limit + 1],
+    `${selectKeys} WHERE ${isAfter}${isFound} ORDER BY keys.no LIMIT ${parameters.add(limit + 1)}`,
+    parameters.all,
   );
   const page = rows.slice(0, limit);
   const last = page.at(-1);
@@ -31,6 +29,24 @@ export async function listKeys(
     keys: page.map((row) => keyFromRow(row).key),
     nextCursor: rows.length > limit && last !== undefined ? String(last.no) : null,
   };
+}
+
+/** By a part of the label or the owner, or the beginning of the id or prefix. */
+export function keyMatches(search: string, parameters: Parameters): string {
+  const part = partPattern(search);
+  const [within, atStart] = [parameters.add(part), parameters.add(part.slice(1))];
+  const columns = [
+    ["keys.label", within],
+    ["keys.owner", within],
+    ["keys.id", atStart],
+    ["keys.prefix", atStart],
+  ] as const;
+  return `(${columns.map(([column, pattern]) => `${column} ILIKE ${pattern} ESCAPE '\\'`).join(" OR ")})`;
+}
+
+/** What contains the text, for LIKE. */
+export function partPattern(text: string): string {
+  return `%${text.replaceAll(/[\\%_]/g, "\\$&")}%`;
 }
 
 export async function findAccount(query: Query, id: string): Promise<AccountRecord | null> {

@@ -2,7 +2,7 @@ import { describe, expect } from "bun:test";
 import { type Clock, systemClock } from "../../../src/base/clock.ts";
 
 import { testEachStore } from "../each-store.ts";
-import { keyRecord, type SettleItem, settleItem } from "../fixtures.ts";
+import { exchangeEnding, keyRecord, type SettleItem, settleItem } from "../fixtures.ts";
 import type { GatewayStore, TestDatabase } from "../kind.ts";
 
 const hourMs = 3_600_000;
@@ -224,6 +224,28 @@ describe("one call under a clock that is five hours ahead", () => {
 });
 
 describe("exchanges", () => {
+  testEachStore("are found by their key, its owner, a code or a tag", async (database) => {
+    await withStore(database, async (store) => {
+      const one = { ...keyRecord(), prefix: "slu_searched", label: "Search 100%", owner: "ada@example.com" };
+      const other = { ...keyRecord(), label: "Else" };
+      await store.insertKey(one, 1_000_000);
+      await store.insertKey(other, 1_000_000);
+      const charged = settleItem(one.id, 10);
+      const tagged = settleItem(other.id, 10, { labels: JSON.stringify({ "tag:project": "atlas" }) });
+      const refused = exchangeEnding(other.id, { code: "rate_limit_exceeded" });
+      await store.charge([charged, tagged]);
+      await store.recordEndings([refused]);
+      const found = async (search: string) =>
+        (await store.reports.exchanges({ limit: 9, search })).rows.map((row) => row.exchangeId).sort();
+      const ofOne = [charged.charge.exchangeId];
+      for (const text of ["100%", "ADA@", one.id, "slu_searc"]) expect(await found(text)).toEqual(ofOne);
+      expect(await found("rate_limit")).toEqual([refused.exchangeId]);
+      expect(await found("project=atlas")).toEqual([tagged.charge.exchangeId]);
+      expect(await found("else")).toEqual([tagged.charge.exchangeId, refused.exchangeId].sort());
+      for (const text of ["1%0", "project=", "it's=x", "rate%limit"]) expect(await found(text)).toEqual([]);
+    });
+  });
+
   testEachStore("come newest first, filtered, a page at a time", async (database) => {
     await withStore(database, async (store) => {
       const [one, other] = [keyRecord(), keyRecord()];

@@ -1,8 +1,10 @@
-import type { ExchangeDetailView, ExchangeView, ModelView, Page, RouteView } from "../../../admin/views.ts";
-import { ApiError, api, type Query } from "../api.ts";
+import type { ExchangeView, ModelView, Page, RouteView } from "../../../admin/views.ts";
+import { api } from "../api.ts";
 import { useLoaded } from "../loaded.ts";
+import { Download, everyPage } from "../parts/download.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Pager } from "../parts/pager.tsx";
+import { RangePicker } from "../parts/range-picker.tsx";
 import { SearchBox } from "../parts/search-box.tsx";
 import { Empty, Shown } from "../parts/states.tsx";
 import { query, setQuery } from "../router.ts";
@@ -11,7 +13,18 @@ import { ExchangeTable } from "./exchange-table.tsx";
 
 /** What callers say; chosen by a link of an exchange. */
 const saidNames = ["user", "session", "tag"] as const;
-const filterNames = ["key", "model", "provider", "outcome", "code", "route", "until", ...saidNames] as const;
+const filterNames = [
+  "search",
+  "key",
+  "model",
+  "provider",
+  "outcome",
+  "code",
+  "route",
+  "since",
+  "until",
+  ...saidNames,
+] as const;
 
 function Filter(props: { name: string; label: string; choices: readonly string[] }) {
   const value = query.value.get(props.name) ?? "";
@@ -32,47 +45,10 @@ function Filter(props: { name: string; label: string; choices: readonly string[]
   );
 }
 
-/** Opens the exchange that a client names by our `x-request-id`; anything else is a key, or a client's own id. */
+/** Opens the exchange that a client names by our `x-request-id`, and looks for anything else. */
 function search(text: string): void {
   if (/^req_\w{22}$/.test(text)) setQuery({ open: text, entry: null });
-  // An id that is still being typed is no key.
-  else if (!text.startsWith("req_")) setQuery({ key: text, cursor: null });
-}
-
-/** What is no key may be what a client called its request: then that exchange is opened. */
-async function listed(asked: Query): Promise<Page<ExchangeView>> {
-  try {
-    return await api.get<Page<ExchangeView>>("/exchanges", asked);
-  } catch (cause) {
-    if (!(cause instanceof ApiError) || cause.code !== "unknown_key") throw cause;
-    const path = `/exchanges/${encodeURIComponent(String(asked["key"]))}`;
-    const called = await api.get<ExchangeDetailView>(path).catch(() => null);
-    if (called === null || called.exchange === null) throw cause;
-    setQuery({ key: null, open: called.exchange.id, entry: null });
-    return await listed({ ...asked, key: null });
-  }
-}
-
-/** The date and time as the browser's own field takes them, in UTC like all others of the page. */
-function fieldTime(iso: string): string {
-  const at = new Date(iso);
-  return Number.isNaN(at.getTime()) ? "" : at.toISOString().slice(0, 16);
-}
-
-function Before() {
-  const until = query.value.get("until");
-  return (
-    <label class="before">
-      Before (UTC)
-      <input
-        type="datetime-local"
-        value={until === null ? "" : fieldTime(until)}
-        onChange={({ currentTarget: { value } }) =>
-          setQuery({ until: value === "" ? null : new Date(`${value}Z`).toISOString(), cursor: null })
-        }
-      />
-    </label>
-  );
+  else setQuery({ search: text, key: null, cursor: null });
 }
 
 function Filters({ codes }: { codes: readonly string[] }) {
@@ -83,9 +59,9 @@ function Filters({ codes }: { codes: readonly string[] }) {
   return (
     <div class="filters">
       <SearchBox
-        label="Request or key"
-        value={query.value.get("key") ?? ""}
-        placeholder="Request id, key's id or prefix"
+        label="Search exchanges"
+        value={query.value.get("search") ?? query.value.get("key") ?? ""}
+        placeholder="Request id, key, owner, code or tag=value"
         onValue={search}
       />
       <Filter name="model" label="Model" choices={known.map((model) => model.id)} />
@@ -107,7 +83,7 @@ function Filters({ codes }: { codes: readonly string[] }) {
             choices={[]}
           />
         ))}
-      <Before />
+      <RangePicker otherwise="Any time" />
     </div>
   );
 }
@@ -118,13 +94,15 @@ export function Exchanges() {
   const open = query.value.get("open");
   const page = useLoaded(
     JSON.stringify([asked, cursor]),
-    () => listed({ ...asked, cursor, limit: 50 }),
+    () => api.get<Page<ExchangeView>>("/exchanges", { ...asked, cursor, limit: 50 }),
     cursor === null ? 5000 : 0,
   );
   const codes = new Set((page.value?.data ?? []).flatMap(({ code }) => code ?? []));
   return (
     <>
-      <PageHead title="Exchanges" about="Every call of a key and how it ended, newest first." />
+      <PageHead title="Exchanges" about="Every call of a key and how it ended, newest first.">
+        <Download name="exchanges" rows={() => everyPage<ExchangeView>("/exchanges", asked)} />
+      </PageHead>
       <Filters codes={[...codes].sort()} />
       <div class="card flush">
         <Shown loaded={page} rows={12}>

@@ -11,6 +11,7 @@ const paths = {
   settings: "M3 6h8m4 0h2M3 14h2m4 0h8M13 4v4M7 12v4",
   copy: "M7 7V3.5h9.5V13H13M3.5 7H13v9.5H3.5z",
   check: "m4 10.5 4 4 8-9",
+  download: "M10 3v9m-4-4 4 4 4-4M4 16.5h12",
   close: "m5 5 10 10M15 5 5 15",
   plus: "M10 4v12M4 10h12",
   search: "M9 3.5a5.5 5.5 0 1 1 0 11 5.5 5.5 0 0 1 0-11m4 9.5 3.5 3.5",

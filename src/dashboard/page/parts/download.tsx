@@ -1,0 +1,53 @@
+import { useState } from "preact/hooks";
+import type { Page } from "../../../admin/views.ts";
+import { csvLine } from "../../../base/csv.ts";
+import { api, type Query } from "../api.ts";
+import { Button } from "./button.tsx";
+import { tell } from "./notices.tsx";
+
+const mostPages = 100;
+const rowsPerPage = 500;
+
+/** Every page of a list, as far as a browser should hold it. */
+export async function everyPage<Row>(path: string, query: Query): Promise<readonly Row[]> {
+  const rows: Row[] = [];
+  let cursor: string | null = null;
+  for (let page = 0; page < mostPages; page += 1) {
+    const answer: Page<Row> = await api.get(path, { ...query, cursor, limit: rowsPerPage });
+    rows.push(...answer.data);
+    cursor = answer.next_cursor;
+    if (cursor === null) return rows;
+  }
+  tell(`Only the first ${rows.length} rows are in the file.`, "bad");
+  return rows;
+}
+
+/** The rows as a table whose columns have the names that the API gives them. */
+function csvOf(rows: readonly object[]): string {
+  const [first = {}] = rows;
+  return [Object.keys(first), ...rows.map(Object.values)].map((row) => `${csvLine(row)}\r\n`).join("");
+}
+
+/** Saves as CSV what the page shows a part of. */
+export function Download({ name, rows }: { name: string; rows: () => Promise<readonly object[]> }) {
+  const [busy, setBusy] = useState(false);
+  const save = async () => {
+    setBusy(true);
+    try {
+      const address = URL.createObjectURL(new Blob([csvOf(await rows())], { type: "text/csv" }));
+      const link = document.createElement("a");
+      link.href = address;
+      link.download = `${name}.csv`;
+      link.click();
+      URL.revokeObjectURL(address);
+    } catch (cause) {
+      tell(cause instanceof Error ? cause.message : String(cause), "bad");
+    }
+    setBusy(false);
+  };
+  return (
+    <Button icon="download" busy={busy} onClick={() => void save()}>
+      Download CSV
+    </Button>
+  );
+}
