@@ -84,6 +84,10 @@ describe.if(browserPath !== null)("a month of a company's traffic in the dashboa
     const labels = new Set(lines.map((line) => line.split(",")[6]));
     expect([...labels]).toEqual(["Mobile app"]);
     for (const line of lines) expect(line).toContain(",failed,");
+    const printed = await sluice.cliJson<readonly { id: string }[]>(
+      ...["exchanges", "list", "--search", "ada@example", "--since", month, "--outcome", "failed"],
+    );
+    expect(lines.map((line) => line.split(",")[0])).toEqual(printed.map(({ id }) => id));
     await page.goto(address.href);
     await waitFor(async () => (await page.locator("tbody tr").count()) === lines.length, "the same rows");
     expect(await page.getByLabel("Search exchanges").inputValue()).toBe("ada@example");

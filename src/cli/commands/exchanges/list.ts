@@ -1,6 +1,7 @@
 import { type Command, Option } from "commander";
 import { askedLabels } from "../../../admin/operations/asked-labels.ts";
 import type { OperationContext } from "../../../admin/operations/context.ts";
+import { searchExchanges } from "../../../admin/operations/search-exchanges.ts";
 import type { ExchangeView } from "../../../admin/views.ts";
 import type { Ending, ExchangeQuery, KeyRecord, ListedExchange } from "../../../store/store.ts";
 import { atLeastOne, since } from "../../arguments.ts";
@@ -13,12 +14,15 @@ import type { Style } from "../../terminal/style.ts";
 import type { Terminal } from "../../terminal/terminal.ts";
 
 interface Options extends DataOptions, CsvOption {
+  readonly search?: string;
   readonly key?: string;
   readonly since?: number;
   readonly until?: number;
   readonly outcome?: Ending;
   readonly code?: string;
   readonly model?: string;
+  readonly provider?: string;
+  readonly route?: string;
   readonly user?: string;
   readonly session?: string;
   readonly tag?: string;
@@ -31,12 +35,18 @@ const outcomes = ["completed", "failed", "refused", "cancelled", "interrupted"] 
 
 export function exchangesListCommand(terminal: Terminal): Command {
   return withCsv(newDataCommand("list", "List exchanges, newest first, with how they ended"))
+    .option(
+      "--search <text>",
+      "a request's id, a key, an owner, an error code or a tag such as project=atlas",
+    )
     .option("--key <key>", "only this key, by id, prefix or label")
     .option("--since <when>", sinceHelp, (text) => since(text))
     .option("--until <when>", untilHelp, (text) => since(text))
     .addOption(new Option(`--outcome <${outcomes.join("|")}>`, "only those that ended so").choices(outcomes))
     .option("--code <code>", "only this error code, such as upstream_error")
     .option("--model <model>", "only this model")
+    .option("--provider <provider>", "only this provider")
+    .option("--route <path>", "only this route, such as /v1/messages")
     .option("--user <user>", "only this user, as the client names it")
     .option("--session <session>", "only this conversation")
     .option("--tag <name=value>", "only what has this tag, such as project=atlas")
@@ -56,10 +66,19 @@ export function exchangesListCommand(terminal: Terminal): Command {
       await withStore(terminal, options, {}, async (context) => {
         const keyId = options.key === undefined ? undefined : (await findKey(context, options.key)).id;
         const { sinceMs, untilMs } = chosenTime(options, context.clock.wallMs());
-        const { outcome, code, model } = options;
+        const { search, outcome, code, model, provider, route } = options;
         const limit = options.limit ?? defaultLimit;
-        const labels = askedLabels(options);
-        const rows = await collect(context, { keyId, sinceMs, untilMs, outcome, code, model, labels, limit });
+        const filters = {
+          search,
+          keyId,
+          outcome,
+          code,
+          model,
+          provider,
+          route,
+          labels: askedLabels(options),
+        };
+        const rows = await collect(context, { ...filters, sinceMs, untilMs, limit });
         const keys = await keysOf(context, rows);
         const views = rows.map((row) => exchangeDocument(row, (id) => keys.get(id) ?? null));
         const nothing = `No such exchange ${timeInWords({ sinceMs, untilMs })}.`;
@@ -79,7 +98,7 @@ async function collect({ store }: OperationContext, query: ExchangeQuery): Promi
   const rows: ListedExchange[] = [];
   for (let cursor: string | undefined; rows.length < query.limit; ) {
     const limit = Math.min(rowsPerPage, query.limit - rows.length);
-    const page = await store.reports.exchanges({ ...query, limit, cursor });
+    const page = await searchExchanges(store, { ...query, limit, cursor });
     rows.push(...page.rows);
     if (page.next === null) break;
     cursor = page.next;
