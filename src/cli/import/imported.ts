@@ -1,3 +1,5 @@
+import type { ModelUse } from "../../base/model-uses.ts";
+
 /** A model of a foreign price file, with the names of our own configuration. Prices are USD per million tokens. */
 export interface ImportedModel {
   readonly id: string;
@@ -6,13 +8,16 @@ export interface ImportedModel {
   readonly displayName: string | null;
   readonly contextWindow: number | null;
   readonly maxOutputTokens: number | null;
+  /** Missing for a model that generates. */
+  readonly serves?: ModelUse;
   readonly price: ImportedPrice;
   readonly capabilities: Readonly<Record<string, boolean>>;
 }
 
 export interface ImportedRates {
-  readonly input: number;
-  readonly output: number;
+  /** Null for a model that is charged by something else. */
+  readonly input: number | null;
+  readonly output: number | null;
   readonly cachedInput: number | null;
   readonly cacheWrite: number | null;
   /** For what stays in a cache for an hour. */
@@ -27,11 +32,7 @@ export interface ImportedPrice extends ImportedRates {
   readonly tiers?: Readonly<Record<string, ImportedTier>>;
 }
 
-export interface ImportedTier {
-  readonly input: number;
-  readonly output: number;
-  readonly cachedInput: number | null;
-}
+export type ImportedTier = Pick<ImportedRates, "input" | "output" | "cachedInput">;
 
 /** The extras that the file has a price for. */
 export function knownExtras(prices: Readonly<Record<string, number | null>>): Pick<ImportedPrice, "extras"> {

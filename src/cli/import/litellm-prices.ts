@@ -9,6 +9,7 @@ import {
   statedCapability,
   usdPerMillion,
 } from "./imported.ts";
+import { meteredPrices } from "./litellm-metered.ts";
 import { litellmRates } from "./litellm-rates.ts";
 
 const generatingModes = new Set(["chat", "responses", "completion"]);
@@ -28,15 +29,11 @@ export function readLiteLlmPrices(document: JsonObject): ImportedPrices {
 
 function modelOf(name: string, entry: JsonObject): ImportedModel | string {
   const mode = typeof entry["mode"] === "string" ? entry["mode"] : "chat";
-  if (!generatingModes.has(mode)) return mode.replaceAll("_", " ");
+  if (!generatingModes.has(mode)) return meteredModelOf(name, entry, mode) ?? mode.replaceAll("_", " ");
   const rates = litellmRates(entry);
   if (rates === null) return "without a price per token";
-  const vendor = typeof entry["litellm_provider"] === "string" ? entry["litellm_provider"] : "unknown";
   return {
-    // LiteLLM selects a provider by the prefix of `gemini/gemini-3-pro`; the provider calls it gemini-3-pro.
-    id: name.startsWith(`${vendor}/`) ? name.slice(vendor.length + 1) : name,
-    vendor,
-    displayName: null,
+    ...namesOf(name, entry),
     contextWindow: positiveInteger(entry["max_input_tokens"]) ?? positiveInteger(entry["max_tokens"]),
     maxOutputTokens: positiveInteger(entry["max_output_tokens"]) ?? positiveInteger(entry["max_tokens"]),
     price: {
@@ -56,6 +53,36 @@ function modelOf(name: string, entry: JsonObject): ImportedModel | string {
       reasoning: entry["supports_reasoning"] === true,
       ...statedCapability("structured_output", entry["supports_response_schema"]),
     },
+  };
+}
+
+/** LiteLLM selects a provider by the prefix of `gemini/gemini-3-pro`; the provider calls it gemini-3-pro. */
+function namesOf(name: string, entry: JsonObject): Pick<ImportedModel, "id" | "vendor" | "displayName"> {
+  const vendor = typeof entry["litellm_provider"] === "string" ? entry["litellm_provider"] : "unknown";
+  const id = name.startsWith(`${vendor}/`) ? name.slice(vendor.length + 1) : name;
+  return { id, vendor, displayName: null };
+}
+
+/** One that does not generate; null if no route serves it, or the file has no price for it. */
+function meteredModelOf(name: string, entry: JsonObject, mode: string): ImportedModel | null {
+  const metered = meteredPrices(mode, entry);
+  if (metered === null) return null;
+  const { serves, prices } = metered;
+  const { input = null, output = null, ...extras } = prices;
+  if (serves !== "moderations" && Object.keys(prices).length === 0) return null;
+  return {
+    ...namesOf(name, entry),
+    contextWindow: positiveInteger(entry["max_input_tokens"]) ?? positiveInteger(entry["max_tokens"]),
+    maxOutputTokens: null,
+    serves,
+    price: {
+      input,
+      output,
+      cachedInput: null,
+      cacheWrite: null,
+      ...(Object.keys(extras).length === 0 ? {} : { extras }),
+    },
+    capabilities: {},
   };
 }
 

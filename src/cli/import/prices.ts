@@ -20,7 +20,7 @@ const searchPrices = tableOf<number>({ openai: 10, anthropic: 10 });
 function withSearchPrice(model: ImportedModel): ImportedModel {
   const { price, vendor } = model;
   const web_search = price.extras?.["web_search"] ?? searchPrices[vendor];
-  return web_search === undefined
+  return web_search === undefined || model.serves !== undefined
     ? model
     : { ...model, price: { ...price, extras: { ...price.extras, web_search } } };
 }

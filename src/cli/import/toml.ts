@@ -33,7 +33,9 @@ function tokenRates({ cacheWrite, cacheWriteHour = null, ...rates }: ImportedRat
 }
 
 function tokenPrices({ input, output, cachedInput }: ImportedTier): string[] {
-  const parts = [`input = ${tomlNumber(input)}`, `output = ${tomlNumber(output)}`];
+  const parts: string[] = [];
+  if (input !== null) parts.push(`input = ${tomlNumber(input)}`);
+  if (output !== null) parts.push(`output = ${tomlNumber(output)}`);
   if (cachedInput !== null) parts.push(`cached_input = ${tomlNumber(cachedInput)}`);
   return parts;
 }
@@ -65,10 +67,12 @@ function modelToml(model: ImportedModel, origin: string): string {
     `id = ${tomlString(model.id)}`,
     `provider = ${tomlString(providerName(model.vendor))}`,
   ];
+  if (model.serves !== undefined) lines.push(`serves = [${tomlString(model.serves)}]`);
   if (model.displayName !== null) lines.push(`display_name = ${tomlString(model.displayName)}`);
   if (model.contextWindow !== null) lines.push(`context_window = ${model.contextWindow}`);
   if (model.maxOutputTokens !== null) lines.push(`max_output_tokens = ${model.maxOutputTokens}`);
-  lines.push(`price = ${tomlPrice(model.price)}  # ${origin}`);
+  const hasPrice = model.serves !== "moderations";
+  if (hasPrice) lines.push(`price = ${tomlPrice(model.price)}  # ${origin}`);
   lines.push(`capabilities = ${tomlCapabilities(model.capabilities)}`);
   return `${lines.join("\n")}\n`;
 }

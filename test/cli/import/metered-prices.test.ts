@@ -1,0 +1,41 @@
+import { expect, test } from "bun:test";
+import { readPrices } from "../../../src/cli/import/prices.ts";
+import { modelsToml } from "../../../src/cli/import/toml.ts";
+
+test("LiteLLM's models that do not generate have what they serve, and prices by their own units", () => {
+  const entry = (mode: string, prices: object) => ({ litellm_provider: "openai", mode, ...prices });
+  const file = {
+    small: entry("embedding", { input_cost_per_token: 2e-8, output_cost_per_token: 0 }),
+    rank: entry("rerank", { input_cost_per_query: 0.002, input_cost_per_token: 0 }),
+    whisper: entry("audio_transcription", {
+      input_cost_per_second: 0.0001,
+      output_cost_per_second: 0.0001,
+    }),
+    "tts-1": entry("audio_speech", { input_cost_per_character: 1.5e-5 }),
+    "dall-e": entry("image_generation", { input_cost_per_pixel: 1.9e-8, output_cost_per_pixel: 0 }),
+    flux: entry("image_generation", { output_cost_per_image: 0.04 }),
+    guard: entry("moderation", { input_cost_per_token: 0, output_cost_per_token: 0 }),
+  };
+  const read = readPrices(JSON.stringify(file)).models;
+  expect(read.map(({ id, serves }) => [id, serves])).toEqual([
+    ["small", "embeddings"],
+    ["rank", "rerank"],
+    ["whisper", "transcriptions"],
+    ["tts-1", "speech"],
+    ["dall-e", "images"],
+    ["flux", "images"],
+    ["guard", "moderations"],
+  ]);
+  const toml = modelsToml(read, "LiteLLM", "today");
+  for (const price of [
+    "price = { input = 0.02 }",
+    "price = { search_units = 2.0 }",
+    "price = { audio_minutes = 0.006 }",
+    "price = { characters = 15.0 }",
+    "price = { images = 0.019923 }",
+    "price = { images = 0.04 }",
+  ]) {
+    expect(toml).toContain(price);
+  }
+  expect(toml).toContain('serves = ["transcriptions"]');
+});
