@@ -42,6 +42,8 @@ export interface MeteredRoute {
   readonly answersAnyType?: true;
   /** Requests may be forms with files, whose fields are those of the schema. Absent if they are always JSON. */
   readonly takesForms?: FormFields;
+  /** What JSON has in place of a form's files. */
+  filesIn?(request: RouteBody): readonly FormFile[];
   /** Throws `invalid_request` for what the schema cannot express, or what cannot be charged. */
   check?(body: JsonObject, priced: PricedNames, files: readonly FormFile[]): void;
   /** Ids of tokens that have to become text, because one of the providers would take them for something else. */

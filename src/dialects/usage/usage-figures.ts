@@ -1,5 +1,5 @@
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
-import { mostTokens, type ReportedUsage, type Usage } from "../../base/usage.ts";
+import { mostTokens, type ReportedUsage, type Usage, unreported } from "../../base/usage.ts";
 
 /**
  * Shared by the dialects: reads the usage that a provider reports. An explicit 0 is valid; a figure that is missing,
@@ -22,6 +22,24 @@ export function inclusiveUsage(
   const cacheWriteTokens = Math.min(inputSide.part(written, all), all - cachedInputTokens);
   const inputTokens = all - cachedInputTokens - cacheWriteTokens;
   return reportUsage({ inputTokens, cachedInputTokens, cacheWriteTokens }, inputSide, output, reasoning);
+}
+
+/** For answers that have no output in tokens; null if their input is not told. */
+export function inputUsage(input: Json | undefined): ReportedUsage | null {
+  return isTokenCount(input) ? inclusiveUsage(input, 0, undefined, undefined, undefined) : null;
+}
+
+/** With other figures in place of those that were not told, where these cannot be counted. */
+export function withUntold(
+  reported: ReportedUsage | null,
+  { input, output }: { readonly input: number; readonly output: number },
+): ReportedUsage {
+  const found = reported ?? unreported;
+  return {
+    ...found,
+    ...(found.isInputDoubtful === true ? { inputTokens: input } : {}),
+    ...(found.isOutputDoubtful === true ? { outputTokens: output } : {}),
+  };
 }
 
 /** Combines both sides and flags the doubtful ones. */

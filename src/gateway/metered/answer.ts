@@ -97,7 +97,11 @@ function evidenceOf(
       return text;
     },
     requestBytes: request.bytes,
-    countInput: () => gateway.tokens.text(counted().flatMap((body) => route.texts?.(body) ?? [])),
+    // Ids of tokens were held for by their number.
+    countInput: async () =>
+      demand.canBeCounted || route.texts === undefined
+        ? gateway.tokens.text(counted().flatMap((body) => route.texts?.(body) ?? []))
+        : demand.input,
   };
 }
 

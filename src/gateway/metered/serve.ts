@@ -69,7 +69,7 @@ export async function serveMetered(
     ...chosen.map(({ format, target }) => format.mostInputs?.(target) ?? Number.POSITIVE_INFINITY),
   );
   const priced = pricesToward(destination);
-  const files = form?.files ?? [];
+  const files = form?.files ?? route.filesIn?.(sent) ?? [];
   route.check?.(sent.truncated, priced, files);
   const request = await withoutForeignTokens(gateway, exchange, name, sent, formats);
   const estimatedInput = request.estimateInput();

@@ -281,7 +281,7 @@ export class UpstreamCall implements Opened, Receiver, DeadlineOwner {
       this.#inspectFirstFrame(false);
     } else if (found === "other") {
       this.#state = "whole";
-      if (!this.#isNamedJson) this.#fail(unusable(unknownType));
+      if (!this.#isNamedJson && this.#plan.takesAnyType !== true) this.#fail(unusable(unknownType));
     }
   }
 

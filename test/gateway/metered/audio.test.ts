@@ -80,6 +80,35 @@ describe("speech", () => {
     ]);
   });
 
+  test("by the token costs what it was held for where its figures are missing or none", async () => {
+    const done = (usage: JsonObject) =>
+      sse(
+        event({ type: "speech.audio.delta", audio: "AA" }) + event({ type: "speech.audio.done", ...usage }),
+      );
+    const answers = [
+      done({}),
+      done({ usage: { input_tokens: 4, output_tokens: -1000 } }),
+      done({ usage: { input_tokens: 4, output_tokens: 1e300 } }),
+      sound(),
+    ];
+    for (const answer of answers) {
+      const key = await world.creditCaller(1);
+      world.provider.script(answer);
+      await (await say({ model: "say-tokens", stream_format: "sse" }, key)).text();
+      const [charge] = await world.chargesOf(key);
+      expect(charge?.basis).toBe("estimated");
+      // Four characters of four tokens each.
+      expect(charge?.amount).toBeLessThanOrEqual(-16 * 12_000);
+    }
+  });
+
+  test("that was asked for as events, and comes as sound, is charged", async () => {
+    world.provider.script(sound());
+    const response = await say({ model: "say", stream_format: "sse" });
+    expect(response.headers.get("x-sluice-cost")).toBe("0.00006");
+    expect(response.headers.get("content-type")).toBe("audio/mpeg");
+  });
+
   test("by the minute is refused: nobody says how long it is", async () => {
     const response = await say({ model: "say-minutes" });
     expect(response.status).toBe(400);
@@ -90,22 +119,22 @@ describe("speech", () => {
   });
 });
 
-/** So many seconds of silence, in 8,000 bytes each. */
-function wav(seconds: number): Uint8Array {
+/** So many seconds of silence, in 8,000 bytes each, with a header that may lie. */
+function wav(seconds: number, { byteRate = 8000, size = seconds * 8000, format = 1 } = {}): Uint8Array {
   const data = Buffer.alloc(seconds * 8000);
   const head = Buffer.alloc(44);
   head.write("RIFF", 0);
   head.writeUInt32LE(36 + data.length, 4);
   head.write("WAVEfmt ", 8);
   head.writeUInt32LE(16, 16);
-  head.writeUInt16LE(1, 20);
+  head.writeUInt16LE(format, 20);
   head.writeUInt16LE(1, 22);
   head.writeUInt32LE(8000, 24);
-  head.writeUInt32LE(8000, 28);
+  head.writeUInt32LE(byteRate, 28);
   head.writeUInt16LE(1, 32);
   head.writeUInt16LE(8, 34);
   head.write("data", 36);
-  head.writeUInt32LE(data.length, 40);
+  head.writeUInt32LE(size, 40);
   return Buffer.concat([head, data]);
 }
 
@@ -206,6 +235,39 @@ describe("transcriptions", () => {
     expect(response.headers.get("x-sluice-cost")).toBe("0.001");
     expect(response.headers.get("content-type")).toBe("text/plain");
     expect(await response.text()).toBe("1\n00:00 hello");
+  });
+
+  test("cost what the file plays, whatever its header says beside that", async () => {
+    const srt = { response_format: "srt" };
+    const twice = Buffer.concat([wav(1), wav(9).subarray(36)]);
+    const noted = Buffer.concat([wav(10), Buffer.from("LIST\u0004\0\0\0note")]);
+    const lies = [wav(10, { byteRate: 0xffffffff }), wav(10, { size: 0 }), wav(10, { size: 8 })];
+    for (const file of [...lies, noted]) {
+      world.provider.script(text("1\n00:00 hello"));
+      const response = await hear({ fields: srt, file });
+      expect(response.headers.get("x-sluice-cost")).toBe("0.001");
+    }
+    world.provider.script(text("1\n00:00 hello"));
+    const long = await hear({ fields: srt, file: twice });
+    expect(Number(long.headers.get("x-sluice-cost"))).toBeGreaterThanOrEqual(0.001);
+    expect((await hear({ fields: srt, file: wav(10, { format: 2 }) })).status).toBe(400);
+    const streamed = await hear({ fields: { ...srt, stream: "true" }, file: new Uint8Array(1000) });
+    expect(streamed.status).toBe(400);
+  });
+
+  test("without figures cost what sound of that size has, in a form and in JSON", async () => {
+    const file = new Uint8Array(960_000);
+    const body = { input_audio: { data: "A".repeat(1_280_000), format: "mp3" } };
+    for (const [model, cost] of [
+      ["hear", 0.006],
+      ["hear-tokens", 0.01152],
+    ] as const) {
+      world.provider.script(json({ text: "hello" }));
+      const asked = { path: "/v1/audio/transcriptions", body: { model, ...body } };
+      for (const response of [await hear({ fields: { model }, file }), await world.ask(caller, asked)]) {
+        expect(Number(response.headers.get("x-sluice-cost"))).toBeCloseTo(cost, 4);
+      }
+    }
   });
 
   test("by the token are charged sound and text each at its rate", async () => {

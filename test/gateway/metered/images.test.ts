@@ -55,6 +55,22 @@ describe("by the image", () => {
     }
   });
 
+  test("all are charged that a stream brings, each with its own figures", async () => {
+    const event = (more: JsonObject) =>
+      `data: ${JSON.stringify({ type: "image_generation.completed", b64_json: "AAAA", ...more })}\n\n`;
+    for (const [model, more, came, amount] of [
+      ["each", {}, 3, -120_000_000],
+      ["each", {}, 2, -80_000_000],
+      ["tokens", { usage }, 3, -3 * 15_210_000],
+    ] as const) {
+      const key = await world.creditCaller(1);
+      const stream = event(more).repeat(came);
+      world.provider.script(sse(stream));
+      expect(await (await draw({ model, n: 3, stream: true }, key)).text()).toBe(stream);
+      expect(await world.chargesOf(key)).toEqual([{ amount, basis: "measured", outcome: "completed" }]);
+    }
+  });
+
   test("the hold is for as many as were asked for", async () => {
     expect(await world.heldFor({ path, body: { model: "each", prompt: "x", n: 3 } })).toBeCloseTo(0.12, 9);
   });
@@ -181,4 +197,11 @@ test("edits come as JSON with addresses, or as a form", async () => {
     "PNG1",
     "PNG2",
   ]);
+});
+
+test("tokens that the provider does not tell are those that were held for", async () => {
+  const key = await world.creditCaller(1);
+  world.provider.script(json({ created: 1, data: images(1), usage: { input_tokens: 10 } }));
+  const response = await draw({ model: "tokens" }, key);
+  expect(response.headers.get("x-sluice-cost")).toBe("0.03005");
 });

@@ -1,13 +1,23 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import type { JsonObject } from "../../../src/base/json.ts";
 import { nanoPerCredit } from "../../../src/base/money.ts";
-import { type Answer, openAiError } from "../../support/answers.ts";
+import { type Answer, json, openAiError } from "../../support/answers.ts";
 import { waitFor } from "../../support/wait.ts";
 import { type Caller, World } from "../world.ts";
 import { type MeteredCase, meteredCases, meteredModels } from "./routes.ts";
 
+const takesIds = `
+[[models]]
+id = "ids"
+provider = "openai"
+upstream_model = "embedding-upstream"
+serves = ["embeddings"]
+price = { input = 1.0 }
+`;
+
 let world: World;
 beforeAll(async () => {
-  world = await World.start({ tail: meteredModels() });
+  world = await World.start({ tail: `${meteredModels()}\n${takesIds}` });
 });
 afterEach(() => world.provider.reset());
 afterAll(() => world[Symbol.asyncDispose]());
@@ -180,4 +190,26 @@ describe.each(Object.entries(meteredCases))("%s", (name, route: MeteredCase) => 
     if (route.tokens !== null) expect(response.headers.get("x-sluice-cost")).toBe(String(route.tokens));
     else expect(world.provider.requests).toHaveLength(0);
   });
+});
+
+test("figures that cannot be are not believed, and ids of tokens without figures cost their number", async () => {
+  const ids = [[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]];
+  const vectors = { object: "list", data: [{ object: "embedding", index: 0, embedding: [0.1] }] };
+  const choices = [{ index: 0, text: "go", finish_reason: "stop" }];
+  for (const [path, body, answer, amount] of [
+    ["/v1/embeddings", { model: "ids", input: ids }, vectors, -10_000],
+    [
+      "/v1/embeddings",
+      { model: "ids", input: ids },
+      { ...vectors, usage: { prompt_tokens: 1e300 } },
+      -10_000,
+    ],
+    ["/v1/embeddings", { model: "ids", input: ids }, { ...vectors, usage: { prompt_tokens: -1 } }, -10_000],
+    ["/v1/completions", { model: "completions-model", prompt: ids }, { id: "1", choices }, -12_000],
+  ] as const) {
+    const caller = await world.creditCaller(1);
+    world.provider.script(json(structuredClone(answer) as JsonObject));
+    expect((await world.ask(caller, { path, body })).status).toBe(200);
+    expect(await world.chargesOf(caller)).toEqual([{ amount, basis: "estimated", outcome: "completed" }]);
+  }
 });

@@ -1,9 +1,9 @@
 import { assert } from "../../../base/assert.ts";
 import { isObject, type Json } from "../../../base/json.ts";
-import { noUsage, type ReportedUsage } from "../../../base/usage.ts";
+import type { ReportedUsage } from "../../../base/usage.ts";
 import { malformedAnswer } from "../../errors/failure.ts";
 import { parseAnswer, readOutline } from "../../json/outline.ts";
-import { isTokenCount } from "../../usage/usage-figures.ts";
+import { inputUsage, isTokenCount } from "../../usage/usage-figures.ts";
 import type { AskedForm, MeteredAnswer, MeteredFormat, ReadMetered } from "../route.ts";
 import { dimensionsOf } from "./request.ts";
 import { vectorsOf, wantsBase64, writeVectors } from "./vectors.ts";
@@ -64,5 +64,5 @@ function hasBase64(bytes: Uint8Array): boolean {
 function usageOf(usage: Json | undefined): ReportedUsage | null {
   if (!isObject(usage)) return null;
   const tokens = isTokenCount(usage["prompt_tokens"]) ? usage["prompt_tokens"] : usage["total_tokens"];
-  return isTokenCount(tokens) ? { ...noUsage, inputTokens: tokens } : null;
+  return inputUsage(tokens);
 }

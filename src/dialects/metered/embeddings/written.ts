@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../../base/json.ts";
-import { noUsage } from "../../../base/usage.ts";
 import { parseAnswer } from "../../json/outline.ts";
+import { inputUsage } from "../../usage/usage-figures.ts";
 import type { AskedForm, MeteredAnswer, MeteredFormat, ReadMetered } from "../route.ts";
 import { type Vector, writeVectors } from "./vectors.ts";
 
@@ -42,7 +42,7 @@ function joined(
       found.flatMap(({ vectors }) => vectors),
       asked,
     ),
-    usage: isReported ? { ...noUsage, inputTokens } : null,
+    usage: isReported ? inputUsage(inputTokens) : null,
     extras: images === 0 ? {} : { units: { images } },
   };
 }

@@ -3,7 +3,7 @@ import { noUsage, type ReportedUsage } from "../../../base/usage.ts";
 import { malformedAnswer } from "../../errors/failure.ts";
 import { objectOf } from "../../json/json-fields.ts";
 import { countMembers, readOutline } from "../../json/outline.ts";
-import { inclusiveUsage, isTokenCount } from "../../usage/usage-figures.ts";
+import { inclusiveUsage, isTokenCount, withUntold } from "../../usage/usage-figures.ts";
 import { DoneScanner } from "../done-scanner.ts";
 import type {
   AskedForm,
@@ -66,7 +66,7 @@ function passImages({ bytes }: MeteredAnswer, asked: AskedForm): ReadMetered {
   return { written: null, ...figuresOf(objectOf(usage), images, asked) };
 }
 
-/** Without figures, an image that is charged in tokens costs what it was held for. */
+/** What is charged in tokens, and without figures, costs what it was held for. */
 function figuresOf(
   usage: JsonObject | null,
   images: number,
@@ -75,14 +75,12 @@ function figuresOf(
   const isPriced = { has: (name: string) => priced.includes(name) };
   const units = isPriced.has("images") ? { units: { [imageUnit(body, isPriced)]: images } } : {};
   const reported = usage === null ? null : readImageUsage(usage);
-  if (reported !== null || isPriced.has("images")) {
+  if (isPriced.has("images")) {
     return { usage: reported ?? noUsage, extras: { ...units, ...imageTokensOf(usage ?? {}) } };
   }
-  const most = { ...noUsage, inputTokens: held.input, outputTokens: held.output };
-  return {
-    usage: { ...most, isInputDoubtful: true, isOutputDoubtful: true },
-    extras: { imageOutputTokens: held.output },
-  };
+  const found = withUntold(reported, held);
+  const parts = found.isOutputDoubtful === true ? { output_tokens_details: null } : {};
+  return { usage: found, extras: imageTokensOf({ ...usage, ...parts, output_tokens: found.outputTokens }) };
 }
 
 function readImageUsage({ input_tokens: input, output_tokens: output }: JsonObject): ReportedUsage | null {
@@ -108,10 +106,16 @@ const ofBoth = {
   demand,
   outlivesClient: true,
   streams: {
-    createScanner: (_: boolean, asked: AskedForm) =>
-      new DoneScanner(["image_generation.completed", "image_edit.completed"], (event) =>
-        figuresOf(objectOf(event["usage"]), 1, asked),
-      ),
+    createScanner(_: boolean, asked: AskedForm) {
+      const count = countOf(asked.body);
+      const { input, output } = asked.held;
+      const held = { input: Math.ceil(input / count), output: Math.ceil(output / count) };
+      return new DoneScanner(
+        ["image_generation.completed", "image_edit.completed"],
+        (event) => figuresOf(objectOf(event["usage"]), 1, { ...asked, held }),
+        count,
+      );
+    },
   },
 } as const;
 

@@ -1,9 +1,9 @@
 import type { Json, JsonObject } from "../../../base/json.ts";
-import { noUsage, type ReportedUsage } from "../../../base/usage.ts";
+import type { ReportedUsage } from "../../../base/usage.ts";
 import { malformedAnswer } from "../../errors/failure.ts";
 import { objectOf } from "../../json/json-fields.ts";
 import { parseAnswer, readOutline } from "../../json/outline.ts";
-import { isTokenCount } from "../../usage/usage-figures.ts";
+import { inputUsage, isTokenCount } from "../../usage/usage-figures.ts";
 import type { MeteredAnswer, MeteredRoute, ReadMetered } from "../route.ts";
 import { documentsOf, queryOf, rerankRequest, rerankResponse } from "./request.ts";
 import { mostSearchUnits, searchUnits } from "./search-units.ts";
@@ -83,8 +83,7 @@ function tokensIn(figures: Json | undefined): ReportedUsage | null {
     prompt_tokens: prompt,
     input_tokens: input,
   }: JsonObject = objectOf(figures) ?? {};
-  const tokens = [total, prompt, input].find(isTokenCount);
-  return tokens === undefined ? null : { ...noUsage, inputTokens: tokens };
+  return inputUsage([total, prompt, input].find(isTokenCount));
 }
 
 /** Under both names: Continue reads `data`, everybody else `results`. */

@@ -4,9 +4,9 @@ import type { JsonObject } from "../../../base/json.ts";
 import { noUsage } from "../../../base/usage.ts";
 import { objectOf } from "../../json/json-fields.ts";
 import { anyObject, modelName, optional, stringOrObject } from "../../schema/fields.ts";
-import { inclusiveUsage } from "../../usage/usage-figures.ts";
+import { inclusiveUsage, withUntold } from "../../usage/usage-figures.ts";
 import { DoneScanner } from "../done-scanner.ts";
-import type { MeteredRoute, PricedNames } from "../route.ts";
+import type { AskedForm, MeteredRoute, PricedNames, ReadMetered } from "../route.ts";
 
 const speechRequest = Type.Object({
   model: modelName,
@@ -52,21 +52,14 @@ export const speech: MeteredRoute = {
   },
   isStreamed: ({ stream_format: format }) => format === "sse",
   streams: {
-    createScanner: () =>
-      new DoneScanner(["speech.audio.done"], (event) => {
-        const usage = objectOf(event["usage"]) ?? {};
-        const { input_tokens: input, output_tokens: output } = usage;
-        return {
-          usage: inclusiveUsage(input, output, undefined, undefined, undefined),
-          extras: typeof output === "number" ? { audioOutputTokens: output } : {},
-        };
-      }),
+    createScanner: (_, asked) =>
+      new DoneScanner(["speech.audio.done"], (event) => figuresOf(objectOf(event["usage"]) ?? {}, asked)),
   },
   formats: {
     openai: {
       dialect: "chat",
       method: () => "audio/speech",
-      pass: () => ({ written: null, usage: noUsage, extras: {} }),
+      pass: (_, asked) => ({ written: null, ...figuresOf({}, asked) }),
     },
   },
   demand(request, { priced, estimatedInput }) {
@@ -83,6 +76,16 @@ export const speech: MeteredRoute = {
     };
   },
 };
+
+/** Speech that is charged in tokens, and reports none, costs what it was held for. */
+function figuresOf(
+  { input_tokens: input, output_tokens: output }: JsonObject,
+  { held, priced }: AskedForm,
+): Pick<ReadMetered, "usage" | "extras"> {
+  if (!isInTokens({ has: (name) => priced.includes(name) })) return { usage: noUsage, extras: {} };
+  const usage = withUntold(inclusiveUsage(input, output, undefined, undefined, undefined), held);
+  return { usage, extras: { audioOutputTokens: usage.outputTokens } };
+}
 
 /** Code points. */
 function countCharacters({ input }: JsonObject): number {

@@ -1,11 +1,11 @@
 import { Type } from "@sinclair/typebox";
 import { invalidRequest } from "../../../base/errors.ts";
 import type { Json, JsonObject } from "../../../base/json.ts";
-import { noUsage } from "../../../base/usage.ts";
+import { noUsage, type ReportedUsage } from "../../../base/usage.ts";
 import { objectOf } from "../../json/json-fields.ts";
 import { parseAnswer } from "../../json/outline.ts";
 import { anyObject, modelName, optional, streamFlag } from "../../schema/fields.ts";
-import { inclusiveUsage, isTokenCount } from "../../usage/usage-figures.ts";
+import { inclusiveUsage, isTokenCount, withUntold } from "../../usage/usage-figures.ts";
 import { DoneScanner } from "../done-scanner.ts";
 import type {
   AskedForm,
@@ -66,17 +66,17 @@ function isWav(files: readonly FormFile[]): boolean {
 }
 
 /** JSON has the sound as base64. */
-function soundsOf({ input_audio: audio }: JsonObject, files: readonly FormFile[], bodyBytes: number) {
-  if (files.length > 0 || audio == null) return files;
-  return [{ field: "input_audio", bytes: Math.ceil(bodyBytes * 0.75), start: new Uint8Array() }];
+function filesIn({ truncated, bytes }: RouteBody): readonly FormFile[] {
+  if (truncated["input_audio"] == null) return [];
+  return [{ field: "input_audio", bytes: Math.ceil(bytes.length * 0.75), start: new Uint8Array() }];
 }
 
 function check(body: JsonObject, priced: PricedNames, files: readonly FormFile[]): void {
-  if (files.length === 0 && body["input_audio"] == null) {
+  if (files.length === 0) {
     throw invalidRequest("`file` is missing; send the sound as a file of a form.", "file");
   }
   const { response_format: format } = body;
-  if (!silent.has(format) || body["stream"] === true || priced.has("requests")) return;
+  if (!silent.has(format) || priced.has("requests")) return;
   if (isByMinute(priced) && isWav(files)) return;
   const name = isByMinute(priced) ? "audio_minutes" : "audio_input";
   throw invalidRequest(
@@ -92,10 +92,19 @@ function figuresIn(answer: JsonObject, { priced, files }: AskedForm): Pick<ReadM
   if (priced.includes("audio_minutes")) return minutesOf(seconds, files);
   const { input_tokens: input, output_tokens: output } = usage;
   const audio = objectOf(usage["input_token_details"])?.["audio_tokens"];
-  return {
-    usage: inclusiveUsage(input, output, undefined, undefined, undefined),
-    extras: isTokenCount(audio) ? { audioInputTokens: audio } : {},
-  };
+  return tokensOf(inclusiveUsage(input, output, undefined, undefined, undefined), audio, files);
+}
+
+/** Sound whose tokens the provider does not tell has those of its length. */
+function tokensOf(
+  reported: ReportedUsage | null,
+  audio: Json | undefined,
+  files: readonly FormFile[],
+): Pick<ReadMetered, "usage" | "extras"> {
+  const heard = Math.ceil(secondsOf(files, usualBytesPerSecond) * tokensPerSecond);
+  const usage = withUntold(reported, { input: heard, output: 0 });
+  const sound = usage.isInputDoubtful === true ? heard : audio;
+  return { usage, extras: isTokenCount(sound) ? { audioInputTokens: sound } : {} };
 }
 
 /** A length that the provider does not tell is the file's own, and an estimate unless it is a WAV. */
@@ -120,7 +129,8 @@ function numberIn(value: Json | undefined): number | null {
 function passTranscript(answer: MeteredAnswer, asked: AskedForm): ReadMetered {
   if (answer.contentType?.includes("json") !== true) {
     const { priced, files } = asked;
-    const found = priced.includes("audio_minutes") ? minutesOf(null, files) : { usage: null, extras: {} };
+    const isMinutes = priced.includes("audio_minutes");
+    const found = isMinutes ? minutesOf(null, files) : tokensOf(null, undefined, files);
     return { written: null, ...found, produced: Buffer.from(answer.bytes).toString() };
   }
   const body = parseAnswer(answer);
@@ -145,6 +155,7 @@ const ofBoth = {
   takesForms: { numbers: [] },
   answersAnyType: true,
   outlivesClient: true,
+  filesIn,
   check,
   streams: {
     createScanner: (_: boolean, asked: AskedForm) =>
@@ -152,9 +163,8 @@ const ofBoth = {
   },
 } as const satisfies Partial<MeteredRoute>;
 
-function demandOf(request: RouteBody, { priced, files }: MeteredModel): MeteredDemand {
-  const sounds = soundsOf(request.truncated, files, request.bytes.length);
-  const seconds = secondsOf(sounds, leastBytesPerSecond);
+function demandOf(_: RouteBody, { priced, files }: MeteredModel): MeteredDemand {
+  const seconds = secondsOf(files, leastBytesPerSecond);
   const isTokens = isInTokens(priced);
   return {
     input: isTokens ? Math.ceil(seconds * tokensPerSecond) : 0,

@@ -1,15 +1,35 @@
-/** How long a WAV file plays, by its header; null if it is none. `bytes` is the length of the whole file. */
+/** Samples as they are. How long other kinds play cannot be told from their size. */
+const plainFormats = [1, 3, 0xfffe];
+
+/**
+ * How long a WAV file plays, by its header; null if that cannot be told. `bytes` is the length of the whole file. The sender writes the
+ * header, so only that is believed which players go by, too: not the figure for bytes per second, and of two formats the first.
+ */
 export function wavSeconds(start: Uint8Array, bytes: number): number | null {
   const header = Buffer.from(start);
   if (header.toString("latin1", 0, 4) !== "RIFF" || header.toString("latin1", 8, 12) !== "WAVE") return null;
-  let bytesPerSecond = 0;
+  let bytesPerSecond: number | null = null;
   for (let at = 12; at + 8 <= header.length; ) {
     const name = header.toString("latin1", at, at + 4);
     const size = header.readUInt32LE(at + 4);
-    if (name === "fmt " && at + 20 <= header.length) bytesPerSecond = header.readUInt32LE(at + 16);
-    // A recording whose length was not known when it began has all that follows.
-    if (name === "data") return bytesPerSecond === 0 ? null : Math.min(size, bytes - at - 8) / bytesPerSecond;
+    if (name === "fmt " && at + 24 <= header.length) bytesPerSecond ??= rateIn(header.subarray(at + 8));
+    if (name === "data")
+      return bytesPerSecond ? played(size, bytes - at - 8, bytesPerSecond) / bytesPerSecond : null;
     at += 8 + size + (size % 2);
   }
   return null;
+}
+
+function rateIn(format: Buffer): number {
+  const isPlain = plainFormats.includes(format.readUInt16LE(0));
+  const [channels, samples, bits] = [format.readUInt16LE(2), format.readUInt32LE(4), format.readUInt16LE(14)];
+  return isPlain ? channels * samples * Math.ceil(bits / 8) : 0;
+}
+
+/**
+ * A recording whose length was not known when it began has all that follows, and so may one with more data behind its first. Less
+ * than a second is a note about it.
+ */
+function played(size: number, rest: number, bytesPerSecond: number): number {
+  return size === 0 || rest - size >= bytesPerSecond ? rest : Math.min(size, rest);
 }
