@@ -43,7 +43,7 @@ function generation(name: ClientDialectName): ServedOperation {
     headers: chargedHeaders,
     description: {
       ...operation,
-      headers: ["Idempotency-Key", "x-sluice-tags", ...(operation.headers ?? [])],
+      headers: ["Idempotency-Key", ...(operation.headers ?? [])],
     },
     run: (gateway, exchange) => generate(gateway, exchange, name),
   };

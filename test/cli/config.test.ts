@@ -145,6 +145,7 @@ test("config schema describes every name, with its default", async () => {
     "retention",
     "routes",
     "responses",
+    "websocket",
     "admin",
     "tracing",
     "alerts",

@@ -158,7 +158,7 @@ describe("the OpenAPI document", () => {
     });
     const parametersOf = (path: string) =>
       (document.paths[path].post.parameters as JsonObject[]).map((parameter) => resolve(parameter)["name"]);
-    expect(parametersOf("/v1/responses")).toEqual(["Idempotency-Key", "x-sluice-tags"]);
+    expect(parametersOf("/v1/responses")).toEqual(["Idempotency-Key"]);
     expect(parametersOf("/v1/messages")).toContain("compat-version");
     expect(parametersOf("/v1/messages/count_tokens")).not.toContain("Idempotency-Key");
     expect(Object.keys(document.paths["/v1/usage"].get.responses["200"].headers)).toContain(

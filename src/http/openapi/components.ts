@@ -69,15 +69,6 @@ const parameters: JsonObject = {
     description: "Stable over the retries of one logical request; reuse it only for that same request.",
     schema: { type: "string", minLength: 1, maxLength: 255 },
   },
-  "x-sluice-tags": {
-    name: "x-sluice-tags",
-    in: "header",
-    description: "By what the operator's reports tell spending apart, such as `project=atlas,env=prod`.",
-    schema: {
-      type: "string",
-      pattern: "^[\\w.:@-]{1,64}=[\\w.:@-]{1,64}(,[\\w.:@-]{1,64}=[\\w.:@-]{1,64}){0,7}$",
-    },
-  },
   model: {
     name: "model",
     in: "path",
