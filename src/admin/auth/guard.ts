@@ -1,5 +1,6 @@
 import { asCompared } from "../../config/admin.ts";
 import type { AdminSettings } from "../../config/settings.ts";
+import { hashSecret } from "../../keys/hash.ts";
 import type { KeyRing } from "../../keys/keyring.ts";
 import type { AdminRecords, AdminTokenRecord, KeyRecord } from "../../store/store.ts";
 import { actorName } from "./actor.ts";
@@ -115,14 +116,23 @@ function holderOf(owner: string): Pick<Caller, "owner" | "owns"> {
   return { owner, owns: (key) => key.owner !== null && asCompared(key.owner) === asCompared(owner) };
 }
 
-/** For the key holder's page, where a key is shown instead of a sign-in: its bearer sees this key and no other. */
-export function admitKey(guard: Guard, keys: KeyRing, request: Request, origin: Origin): Verdict {
-  const { address } = origin;
+/**
+ * For the key holder's page, where a key is shown instead of a sign-in: its bearer sees this key and no other. A secret that was
+ * replaced changes nothing, although it still works for a while: it may have been replaced because somebody else has it.
+ */
+export function admitKey(
+  guard: Guard,
+  keys: KeyRing,
+  request: Request,
+  { address }: Origin,
+  changes: boolean,
+): Verdict {
   const bearer = bearerOf(request);
   if (bearer === null) return refused(401, "invalid_credentials", "Send your key as a bearer.");
   const waitSeconds = guard.lockout.waitSeconds(address);
   const shown = keys.find(bearer);
   if (shown !== null) {
+    if (changes && shown.hash !== hashSecret(bearer)) return replaced;
     const owns = ({ id }: KeyRecord) => id === shown.id;
     return { kind: "admitted", caller: { role: "holder", name: `key ${shown.prefix}`, owner: null, owns } };
   }
@@ -183,6 +193,7 @@ function bearerOf(request: Request): string | null {
 }
 
 const notSignedIn = refused(401, "invalid_credentials", "Sign in, or send the admin token as a bearer.");
+const replaced = refused(403, "role_needed", "This secret has been replaced; use the new one.");
 const foreign = refused(403, "foreign_origin", "A change must come from this gateway's own page.");
 
 function roleNeeded(name: string, needed: Role): RefusedAccess {

@@ -9,6 +9,15 @@ import { OperationRefusal } from "./refusal.ts";
 /** Each has a cap of its own, so their number bounds what a person can spend. */
 const mostKeys = 5;
 
+let last: Promise<unknown> = Promise.resolve();
+
+/** One holder's key is made after the other: made at once, each would be counted without the others. */
+export function inTurn<Made>(make: () => Promise<Made>): Promise<Made> {
+  const made = last.then(make);
+  last = made.catch(() => undefined);
+  return made;
+}
+
 /** The key that a holder may make: their own, on the account and with the cap that the operator has chosen. */
 export function holdersKey(
   { keys, clock, settings }: Pick<AdminDeps, "keys" | "clock" | "settings">,

@@ -7,7 +7,7 @@ import { changeStatus } from "../operations/change-status.ts";
 import { createKeyOn, type PaidKeySpec } from "../operations/create-key.ts";
 import { entryDetail } from "../operations/entry-text.ts";
 import { findKey } from "../operations/find-key.ts";
-import { holdersKey } from "../operations/holders-key.ts";
+import { holdersKey, inTurn } from "../operations/holders-key.ts";
 import { extendKey, moveKey } from "../operations/key-account.ts";
 import { creationDetail } from "../operations/key-change-detail.ts";
 import { attributesFromBody, capsFromBody } from "../operations/key-document.ts";
@@ -158,9 +158,17 @@ function statusRoute(verb: string, status: StoredKeyStatus, summary: string): Ad
   });
 }
 
-async function createdKey(call: AdminCall<unknown, NewKeyBody>) {
+function createdKey(call: AdminCall<unknown, NewKeyBody>): Promise<Changed> {
   const { deps, caller, body } = call;
-  const spec = caller.role === "holder" ? holdersKey(deps, caller, body) : specOf(body);
+  if (caller.role !== "holder") return createdFrom(call, specOf(body));
+  return inTurn(async () => {
+    await deps.applyChanges();
+    return createdFrom(call, holdersKey(deps, caller, body));
+  });
+}
+
+async function createdFrom(call: AdminCall, spec: PaidKeySpec): Promise<Changed> {
+  const { deps } = call;
   const { key, secret } = await createKeyOn(deps, spec, deps.settings().named);
   const detail = creationDetail(key, spec.creditNano ?? 0);
   const { answer, change: told } = await changed(call, key, "key.create", detail);

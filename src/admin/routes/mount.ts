@@ -39,10 +39,11 @@ async function answer(
   { request, params, proof }: Asked,
 ): Promise<Response> {
   const origin = deps.originOf(request);
+  const changes = route.method !== "GET";
   const verdict =
     proof === "key"
-      ? admitKey(deps.guard, deps.keys, request, origin)
-      : await admit(deps.guard, request, origin, roleFor(route), route.method !== "GET");
+      ? admitKey(deps.guard, deps.keys, request, origin, changes)
+      : await admit(deps.guard, request, origin, roleFor(route), changes);
   if (verdict.kind === "refused") throw await accessError(deps.guard.lockout, verdict);
   const { caller } = verdict;
   const query = checkedQuery(route.query, request.url);

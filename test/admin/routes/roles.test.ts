@@ -154,6 +154,13 @@ describe("who a proxy signed in", () => {
     expect(await statusOf("/health", grouped)).toBe(200);
   });
 
+  test("is no group by what they are called", async () => {
+    for (const name of ["group:platform", "Group:Platform"]) {
+      expect(await statusOf("/health", as(name))).toBe(403);
+      expect(await statusOf("/keys", as(name))).toBe(403);
+    }
+  });
+
   test("yields to a bearer token, also to a wrong one", async () => {
     const wrong = as("ada@example.com", { authorization: "Bearer wrong", "x-from": "10.0.0.9" });
     expect(await statusOf("/health", wrong)).toBe(401);
@@ -188,7 +195,8 @@ describe("a holder whom the operator lets make keys", () => {
     for (const body of [{ credit: 5 }, { owner: "eve" }, { account: "other" }, { rpm: 9 }, { caps: [] }]) {
       expect((await create(body)).status).toBe(400);
     }
-    for (let more = 0; more < 4; more += 1) expect((await create({})).status).toBe(200);
+    const answers = await Promise.all(Array.from({ length: 12 }, () => create({})));
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(4);
     expect((await create({})).status).toBe(403);
   });
 });
@@ -206,6 +214,19 @@ describe("a key in place of a sign-in", () => {
     expect(rotated.status).toBe(200);
     expect((await own("/keys", annes.key)).status).toBe(401);
     const { key } = (await rotated.json()) as IssuedKeyView;
+    expect((await own("/keys", key)).status).toBe(200);
+    annes = { ...annes, key };
+  });
+
+  test("that was replaced shows itself for a while, and changes nothing", async () => {
+    const rotate = (secret: string) =>
+      own(`/keys/${annes.id}/rotate`, secret, {
+        method: "POST",
+        body: JSON.stringify({ grace_seconds: 600 }),
+      });
+    const { key } = (await (await rotate(annes.key)).json()) as IssuedKeyView;
+    expect((await own("/keys", annes.key)).status).toBe(200);
+    expect((await rotate(annes.key)).status).toBe(403);
     expect((await own("/keys", key)).status).toBe(200);
     annes = { ...annes, key };
   });
