@@ -13,6 +13,7 @@ const pages = [
   "keys",
   "accounts",
   "models",
+  "reports?by=key,model&since=30d",
   "exchanges",
   "bill",
   "playground",

@@ -93,4 +93,32 @@ describe.if(browserPath !== null)("a month of a company's traffic in the dashboa
     expect(await page.getByLabel("Search exchanges").inputValue()).toBe("ada@example");
     expect(await page.getByLabel("Time", { exact: true }).inputValue()).toBe(time);
   }, 60_000);
+
+  test("usage is told apart by two things, within a month, as the command line has it", async () => {
+    const month = new Date().toISOString().slice(0, 7);
+    await open(page, "reports");
+    await page.getByLabel("Time", { exact: true }).selectOption({ index: 4 });
+    await page.getByLabel("By", { exact: true }).selectOption("by key");
+    await page.getByLabel("And by").selectOption("by model");
+    await page.getByRole("columnheader", { name: "key, model" }).waitFor();
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "Download CSV" }).click(),
+    ]);
+    const [head = "", ...lines] = (await Bun.file(await download.path()).text()).trimEnd().split("\r\n");
+    const names = head.split(",");
+    expect(names.slice(0, 3)).toEqual(["key", "model", "requests"]);
+    const told = await sluice.cliJson<{ data: readonly { spend: number }[]; total: { spend: number } }>(
+      ...["usage", "--by", "key,model", "--since", month],
+    );
+    const spends = lines.map((line) => Number(line.split(",")[names.indexOf("spend")]));
+    expect(spends).toEqual(told.data.map(({ spend }) => spend));
+    expect(await page.locator("tbody tr").count()).toBe(lines.length);
+    await page.locator(".tile", { hasText: "Saved by caching" }).waitFor();
+    await page.getByLabel("Only this key").fill("Mobile app");
+    await waitFor(async () => (await page.locator("tbody tr").count()) === 3, "its three models");
+    await page.getByLabel("By", { exact: true }).selectOption("by tag");
+    await page.getByLabel("Tag's name").waitFor();
+    expect(new URL(page.url()).searchParams.get("by")).toBe("tag:project,model");
+  }, 60_000);
 });

@@ -17,6 +17,7 @@ const pages = [
   "accounts",
   "account",
   "models",
+  "reports",
   "exchanges",
   "exchange",
   "playground",
@@ -62,6 +63,7 @@ describe.if(browserPath !== null)("pictures of every page", () => {
       overview: "",
       key: `/keys/${key.id}`,
       account: `/accounts/${account.id}`,
+      reports: "/reports?by=key,model&since=30d",
       exchange: "/exchanges?outcome=failed",
     } as Record<string, string>;
     await page.goto(`${sluice.url}/admin${paths[name] ?? `/${name}`}`);
@@ -84,7 +86,17 @@ describe.if(browserPath !== null)("pictures of every page", () => {
     await using browsing = await browse(browserPath ?? "", { scheme: "light", ...sizes.desk });
     const page = await browsing.context.newPage();
     await signIn(page);
-    const tables = ["keys", "key", "accounts", "account", "models", "exchanges", "tail", "system"] as const;
+    const tables = [
+      "keys",
+      "key",
+      "accounts",
+      "account",
+      "models",
+      "reports",
+      "exchanges",
+      "tail",
+      "system",
+    ] as const;
     for (const name of tables) {
       await show(page, name);
       if (name === "tail") {

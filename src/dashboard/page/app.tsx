@@ -17,6 +17,7 @@ import { Playground } from "./pages/playground.tsx";
 import { SignIn } from "./pages/sign-in.tsx";
 import { System } from "./pages/system.tsx";
 import { Tail } from "./pages/tail.tsx";
+import { Usage } from "./pages/usage.tsx";
 import { Button } from "./parts/button.tsx";
 import { Icon, type IconName, Mark } from "./parts/icon.tsx";
 import { Notices } from "./parts/notices.tsx";
@@ -37,6 +38,7 @@ const places: readonly Place[] = [
   { path: "keys", title: "Keys", icon: "keys", page: () => <Keys /> },
   { path: "accounts", title: "Accounts", icon: "accounts", page: () => <Accounts /> },
   { path: "models", title: "Models", icon: "models", page: () => <Models /> },
+  { path: "reports", title: "Usage", icon: "usage", page: () => <Usage /> },
   { path: "exchanges", title: "Exchanges", icon: "exchanges", page: () => <Exchanges /> },
   { path: "bill", title: "Bill", icon: "bill", page: () => <Bill /> },
   { path: "playground", title: "Playground", icon: "playground", page: () => <Playground /> },

@@ -1,0 +1,200 @@
+import type { AccountList, UsageRowView, UsageView } from "../../../admin/views.ts";
+import { api } from "../api.ts";
+import { count, credits, rate, shortCount, timeRange } from "../format.ts";
+import { useLoaded } from "../loaded.ts";
+import { Download } from "../parts/download.tsx";
+import { type Fact, FactTiles } from "../parts/fact-tiles.tsx";
+import { PageHead } from "../parts/page-head.tsx";
+import { RangePicker } from "../parts/range-picker.tsx";
+import { SearchBox } from "../parts/search-box.tsx";
+import { Empty, Shown } from "../parts/states.tsx";
+import { type Column, Table } from "../parts/table.tsx";
+import { hrefOf, query, setQuery } from "../router.ts";
+
+/** What usage can be grouped by; a tag by its name, which can be changed. */
+const dimensions = [
+  ...["month", "day", "hour", "key", "owner", "account", "model", "provider", "route", "user", "session"],
+  "tag:project",
+];
+
+function wordOf(dimension: string): string {
+  return dimension.startsWith("tag:") ? "tag" : dimension;
+}
+
+interface DimensionProps {
+  readonly label: string;
+  readonly value: string;
+  readonly other: string;
+  readonly none?: string;
+  readonly onValue: (value: string) => void;
+}
+
+function DimensionChoice({ label, value, other, none, onValue }: DimensionProps) {
+  const isTag = value.startsWith("tag:");
+  const choices = dimensions.filter((each) => wordOf(each) !== wordOf(other));
+  return (
+    <>
+      <select aria-label={label} onChange={(event) => onValue(event.currentTarget.value)}>
+        {none !== undefined && <option value="">{none}</option>}
+        {choices.map((each) => (
+          <option key={each} value={each} selected={wordOf(each) === wordOf(value)}>
+            {`by ${wordOf(each)}`}
+          </option>
+        ))}
+      </select>
+      {isTag && (
+        <SearchBox
+          label="Tag's name"
+          value={value.slice("tag:".length)}
+          placeholder="project"
+          onValue={(name) => onValue(`tag:${name || "project"}`)}
+        />
+      )}
+    </>
+  );
+}
+
+function GroupingChoice() {
+  const [first = "day", second = ""] = (query.value.get("by") ?? "day").split(",");
+  const choose = (...by: readonly string[]) => setQuery({ by: by.filter((each) => each !== "").join(",") });
+  return (
+    <>
+      <DimensionChoice label="By" value={first} other={second} onValue={(value) => choose(value, second)} />
+      <DimensionChoice
+        label="And by"
+        value={second}
+        other={first}
+        none="and nothing else"
+        onValue={(value) => choose(first, value)}
+      />
+    </>
+  );
+}
+
+function Filters() {
+  const accounts = useLoaded("accounts", () => api.get<AccountList>("/accounts"));
+  const account = query.value.get("account") ?? "";
+  return (
+    <div class="filters">
+      <RangePicker otherwise="Last week" />
+      <GroupingChoice />
+      <SearchBox
+        label="Only this key"
+        value={query.value.get("key") ?? ""}
+        placeholder="Key's id, prefix or label"
+        onValue={(key) => setQuery({ key })}
+      />
+      <select aria-label="Account" onChange={(event) => setQuery({ account: event.currentTarget.value })}>
+        <option value="">Any account</option>
+        {accounts.value?.data.map(({ id, label }) => (
+          <option key={id} value={id} selected={id === account}>
+            {label ?? id}
+          </option>
+        ))}
+      </select>
+    </div>
+  );
+}
+
+function factsOf({ total }: UsageView): readonly Fact[] {
+  const listed = total.list_cost > 0 ? `beside ${credits(total.list_cost)} list cost` : "credits";
+  return [
+    ["Spend", credits(total.spend), listed],
+    ["Requests", count(total.requests), `${count(total.failed)} failed · ${count(total.refused)} refused`],
+    ["Input", shortCount(total.input_tokens), "tokens"],
+    ["Output", shortCount(total.output_tokens), "tokens"],
+    ["Cached input", rate(total.cached_input_share), `${shortCount(total.cached_input_tokens)} tokens`],
+    ["Saved by caching", credits(total.cache_savings), "credits"],
+  ];
+}
+
+function GroupName({ row, by }: { row: UsageRowView; by: string }) {
+  if (by === "key" && row.group !== null) return <a href={hrefOf(`keys/${row.group}`)}>{row.name}</a>;
+  if (by === "account" && row.group !== null) return <a href={hrefOf(`accounts/${row.group}`)}>{row.name}</a>;
+  return <>{row.name}</>;
+}
+
+/** What was charged, or what the use of budgets would have cost where nothing was. */
+function Spend({ of: row, most }: { of: UsageRowView; most: number }) {
+  return (
+    <>
+      {credits(row.spend)}
+      {row.list_cost > 0 && <small class="muted">{credits(row.list_cost)} list</small>}
+      <meter
+        min={0}
+        max={most || 1}
+        value={row.spend + row.list_cost}
+        aria-label={`Share of ${row.name || "the rest"}`}
+      />
+    </>
+  );
+}
+
+function columnsOf({ by, data }: UsageView): readonly Column<UsageRowView>[] {
+  const most = Math.max(...data.map((row) => row.spend + row.list_cost), 0);
+  return [
+    {
+      name: by.split(",").map(wordOf).join(", "),
+      class: "lead",
+      cell: (row) => <GroupName row={row} by={by} />,
+    },
+    { name: "Spend", class: "number", cell: (row) => <Spend of={row} most={most} /> },
+    {
+      name: "Requests",
+      class: "number",
+      cell: ({ requests, failed }) => (
+        <>
+          {count(requests)}
+          {failed > 0 && <small class="muted">{count(failed)} failed</small>}
+        </>
+      ),
+    },
+    { name: "Input", class: "number", cell: ({ input_tokens: tokens }) => shortCount(tokens) },
+    { name: "Cached", class: "number", cell: ({ cached_input_share: share }) => rate(share) },
+    { name: "Output", class: "number", cell: ({ output_tokens: tokens }) => shortCount(tokens) },
+    { name: "Saved", class: "number", cell: ({ cache_savings: saved }) => credits(saved) },
+  ];
+}
+
+/** As `sluice usage --csv` has them: a column for each dimension, and one for each figure. */
+function tableRows({ data }: UsageView): readonly object[] {
+  return data.map(({ group: _, name: __, groups, ...figures }) => ({ ...groups, ...figures }));
+}
+
+const asked = ["by", "since", "until", "key", "account"] as const;
+
+/** Who spent what on what, within a time. */
+export function Usage() {
+  const parameters = Object.fromEntries(asked.map((name) => [name, query.value.get(name)]));
+  const usage = useLoaded(JSON.stringify(parameters), () => api.get<UsageView>("/usage", parameters));
+  const { value } = usage;
+  return (
+    <>
+      <PageHead title="Usage" about={value === null ? "…" : timeRange(value.since, value.until)}>
+        {value !== null && <Download name="usage" rows={async () => tableRows(value)} />}
+      </PageHead>
+      <Filters />
+      <Shown loaded={usage} rows={10}>
+        {(report) => (
+          <>
+            <FactTiles facts={factsOf(report)} />
+            <section class="card flush">
+              {report.data.length === 0 ? (
+                <Empty icon="usage" title="Nothing was used">
+                  <p>There was no request in this time, with these filters.</p>
+                </Empty>
+              ) : (
+                <Table
+                  class="rows usage"
+                  rows={report.data}
+                  columns={columnsOf(report)}
+                  keyOf={(_, place) => place}
+                />
+              )}
+            </section>
+          </>
+        )}
+      </Shown>
+    </>
+  );
+}
