@@ -41,6 +41,21 @@ function load(credentials: string, models: string) {
 }
 
 describe("one small request", () => {
+  test("is not sent to a model that does not generate", async () => {
+    provider.reset();
+    const embeds = '[[models]]\nid = "e"\nprovider = "it"\nserves = ["embeddings"]\nfree = true';
+    const { settings } = load('api_key = "env:A"', embeds);
+    for (const model of [undefined, ...settings.models]) {
+      const [result] = await checkProviders(settings, model);
+      expect(result).toMatchObject({
+        ok: false,
+        status: null,
+        problem: expect.stringContaining("nothing was asked"),
+      });
+    }
+    expect(provider.requests).toEqual([]);
+  });
+
   test("goes out in the provider's own dialect, with its credential and a small limit", async () => {
     expect(await check("openai", null)).toMatchObject({ ok: true, status: 200, problem: null });
     expect(provider.requests).toHaveLength(1);
@@ -66,7 +81,10 @@ describe("one small request", () => {
     const file = join(mkdtempSync(join(tmpdir(), "sluice-test-")), "sluice.toml");
     writeFileSync(file, `[providers.it]\nkind = "openai"\nbase_url = "${provider.url}/v1"`);
     const [result] = await checkProviders(loadSettings({ file, env: {} }).settings);
-    expect(result).toMatchObject({ ok: false, problem: "no model uses it, so nothing was asked" });
+    expect(result).toMatchObject({
+      ok: false,
+      problem: "no model that generates uses it, so nothing was asked",
+    });
   });
 
   test("goes out with each key of a pool, and says which one is refused", async () => {

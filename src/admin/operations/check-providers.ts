@@ -61,12 +61,18 @@ export function checkDocument(check: ProviderCheck): ModelCheckView {
 
 interface Target {
   readonly settings: ProviderSettings;
-  /** Null if no model uses the provider. */
+  /** Null if no model that generates uses the provider. */
   readonly deployment: DeploymentSettings | null;
 }
 
+const notAsked = "no model that generates uses it, so nothing was asked";
+
+function generates({ serves }: ModelSettings): boolean {
+  return serves.includes("generation");
+}
+
 function firstDeployments({ providers, models }: Settings): Target[] {
-  const deployments = models.flatMap((model) => model.deployments);
+  const deployments = models.filter(generates).flatMap((model) => model.deployments);
   return [...providers.values()].map((settings) => ({
     settings,
     deployment: deployments.find(({ provider }) => provider === settings.name) ?? null,
@@ -76,7 +82,7 @@ function firstDeployments({ providers, models }: Settings): Target[] {
 function deploymentsOf(model: ModelSettings, { providers }: Settings): Target[] {
   return model.deployments.flatMap((deployment) => {
     const settings = providers.get(deployment.provider);
-    return settings === undefined ? [] : [{ settings, deployment }];
+    return settings === undefined ? [] : [{ settings, deployment: generates(model) ? deployment : null }];
   });
 }
 
@@ -88,8 +94,7 @@ async function check({ settings, deployment }: Target): Promise<ProviderCheck[]>
     upstreamModel: deployment === null ? null : shownModel(deployment.upstreamModel),
   };
   if (deployment === null || dialect === undefined) {
-    const problem = "no model uses it, so nothing was asked";
-    return [{ ...found, key: null, ok: false, status: null, tookMs: 0, problem }];
+    return [{ ...found, key: null, ok: false, status: null, tookMs: 0, problem: notAsked }];
   }
   const tokens = new TokenSources();
   const provider = createProvider(settings, { tokens });
