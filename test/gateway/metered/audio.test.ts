@@ -109,6 +109,12 @@ describe("speech", () => {
     expect(response.headers.get("content-type")).toBe("audio/mpeg");
   });
 
+  test("of a text that takes long to count is refused", async () => {
+    const response = await say({ model: "say", input: "a".repeat(9_000_000) });
+    expect(response.status).toBe(400);
+    expect(world.provider.requests).toHaveLength(0);
+  });
+
   test("by the minute is refused: nobody says how long it is", async () => {
     const response = await say({ model: "say-minutes" });
     expect(response.status).toBe(400);

@@ -1,5 +1,6 @@
 import { invalidRequest } from "../../../base/errors.ts";
 import type { JsonObject } from "../../../base/json.ts";
+import { countCharacters } from "../characters.ts";
 import type { MeteredRoute } from "../route.ts";
 import { bedrockCohereEmbeddings, titanEmbeddings } from "./bedrock.ts";
 import { cohereEmbeddings } from "./cohere.ts";
@@ -44,7 +45,7 @@ export const embeddings: MeteredRoute = {
   },
   demand(request, { priced, estimatedInput }) {
     const ids = tokenIdsOf(request.truncated);
-    const characters = priced.has("characters") ? countCharacters(textsOf(request.body)) : 0;
+    const characters = priced.has("characters") ? countCharacters(request, () => textsOf(request.body)) : 0;
     const certain = { requests: 1, characters };
     return {
       input: ids.length === 0 ? estimatedInput : ids.reduce((sum, { length }) => sum + length, 0),
@@ -59,13 +60,6 @@ export const embeddings: MeteredRoute = {
   texts: textsOf,
   writeEnd,
 };
-
-/** Code points, whatever the text is stored in. */
-function countCharacters(texts: readonly string[]): number {
-  let count = 0;
-  for (const text of texts) for (const _ of text) count += 1;
-  return count;
-}
 
 function splitInputs(body: JsonObject, most: number): readonly JsonObject[] {
   const inputs = inputsOf(body);

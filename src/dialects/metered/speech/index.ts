@@ -5,6 +5,7 @@ import { noUsage } from "../../../base/usage.ts";
 import { objectOf } from "../../json/json-fields.ts";
 import { anyObject, modelName, optional, stringOrObject } from "../../schema/fields.ts";
 import { inclusiveUsage, withUntold } from "../../usage/usage-figures.ts";
+import { countCharacters } from "../characters.ts";
 import { DoneScanner } from "../done-scanner.ts";
 import type { AskedForm, MeteredRoute, PricedNames, ReadMetered } from "../route.ts";
 
@@ -63,7 +64,7 @@ export const speech: MeteredRoute = {
     },
   },
   demand(request, { priced, estimatedInput }) {
-    const characters = countCharacters(request.body);
+    const characters = countCharacters(request, () => [String(request.body["input"])]);
     const certain = { requests: 1, characters };
     const counted = isInTokens(priced);
     return {
@@ -85,9 +86,4 @@ function figuresOf(
   if (!isInTokens({ has: (name) => priced.includes(name) })) return { usage: noUsage, extras: {} };
   const usage = withUntold(inclusiveUsage(input, output, undefined, undefined, undefined), held);
   return { usage, extras: { audioOutputTokens: usage.outputTokens } };
-}
-
-/** Code points. */
-function countCharacters({ input }: JsonObject): number {
-  return typeof input === "string" ? [...input].length : 0;
 }
