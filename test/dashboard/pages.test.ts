@@ -94,6 +94,42 @@ describe.if(browserPath !== null)("a month of a company's traffic in the dashboa
     expect(await page.getByLabel("Time", { exact: true }).inputValue()).toBe(time);
   }, 60_000);
 
+  test("keys are found by their owner, sorted and limited to a mode, and the address keeps it", async () => {
+    await open(page, "keys?sort=label&mode=credit&search=e");
+    const labels = () => page.locator("tbody td.lead a").allTextContents();
+    const shown = await labels();
+    expect(shown).toEqual(shown.toSorted((a, b) => (a.toLowerCase() < b.toLowerCase() ? -1 : 1)));
+    expect(shown).not.toContain("Nightly evals");
+    await page.getByLabel("Search keys").fill("ada@");
+    await waitFor(async () => (await labels()).join() === "Mobile app", "the only key of that owner");
+    expect(await page.getByLabel("Order").inputValue()).toBe("label");
+  }, 60_000);
+
+  test("a key's page shows its spend, its entries by kind, and what is done most often", async () => {
+    await open(page, `keys/${key.id}`);
+    await page.locator(".chart canvas, canvas").first().waitFor();
+    await page.getByRole("button", { name: "Top up", exact: true }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Amount in credits").fill("2");
+    await dialog.getByRole("button", { name: "Top up" }).click();
+    await dialog.waitFor({ state: "detached" });
+    await page.getByLabel("Kind of entry").selectOption("Top-ups");
+    await page.getByRole("row", { name: /topup.*2\.00/ }).waitFor();
+    await page.getByLabel("Kind of entry").selectOption("Charges");
+    await page.getByText("No entries yet.").waitFor();
+    await page.getByLabel("Actions for Ours").click();
+    await page.getByRole("menuitem", { name: "Edit…", exact: true }).click();
+    await dialog.getByRole("checkbox", { name: "gpt-5.6" }).check();
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await page.locator(".tile", { hasText: "May use" }).getByText("gpt-5.6").waitFor();
+    await page.getByLabel("Actions for Ours").click();
+    await page.getByRole("menuitem", { name: "Disable…" }).click();
+    await dialog.getByRole("heading", { name: "Disable Ours?" }).waitFor();
+    await dialog.getByText(/Every further call with slu_.* is refused/).waitFor();
+    await dialog.getByRole("button", { name: "Disable" }).click();
+    await page.locator(".page-head").getByText("disabled").waitFor();
+  }, 60_000);
+
   test("usage is told apart by two things, within a month, as the command line has it", async () => {
     const month = new Date().toISOString().slice(0, 7);
     await open(page, "reports");

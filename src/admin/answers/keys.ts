@@ -12,8 +12,28 @@ interface KeyListQuery {
   readonly search?: string | undefined;
   readonly status?: string | undefined;
   readonly mode?: string | undefined;
+  readonly sort: KeyOrder;
   readonly cursor?: string | undefined;
   readonly limit: number;
+}
+
+export const keyOrders = ["newest", "label", "owner", "expires"] as const;
+type KeyOrder = (typeof keyOrders)[number];
+
+/** What a list is sorted by; keys that have none come last. */
+const orderOf: Readonly<Record<Exclude<KeyOrder, "newest">, (key: KeyRecord) => string | number | null>> = {
+  label: ({ label }) => label?.toLowerCase() ?? null,
+  owner: ({ owner }) => owner?.toLowerCase() ?? null,
+  expires: ({ expiresAtMs }) => expiresAtMs,
+};
+
+function sorted(keys: readonly KeyRecord[], order: KeyOrder): readonly KeyRecord[] {
+  if (order === "newest") return keys.toReversed();
+  return keys.toSorted((one, other) => {
+    const [a, b] = [orderOf[order](one), orderOf[order](other)];
+    if (a === null || b === null) return Number(a === null) - Number(b === null);
+    return a < b ? -1 : Number(a > b);
+  });
 }
 
 const sparkDays = 14;
@@ -24,9 +44,8 @@ export async function keyList(
   query: KeyListQuery,
   caller: Pick<Caller, "owns">,
 ): Promise<KeyList> {
-  const found = [...deps.keys.all()]
-    .filter((key) => caller.owns(key) && matches(deps, key, query))
-    .toReversed();
+  const fitting = [...deps.keys.all()].filter((key) => caller.owns(key) && matches(deps, key, query));
+  const found = sorted(fitting, query.sort);
   const after = query.cursor === undefined ? -1 : found.findIndex((key) => key.id === query.cursor);
   const page = found.slice(after + 1, after + 1 + query.limit);
   const last = page.at(-1);

@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { keyModes } from "../../base/key-attributes.ts";
 import type { KeyRecord, StoredKeyStatus } from "../../store/store.ts";
-import { keyList, keyView } from "../answers/keys.ts";
+import { keyList, keyOrders, keyView } from "../answers/keys.ts";
 import { adjust } from "../operations/adjust.ts";
 import { changeStatus } from "../operations/change-status.ts";
 import { createKeyOn, type PaidKeySpec } from "../operations/create-key.ts";
@@ -38,6 +38,7 @@ const listQuery = Type.Object({
   ),
   status: Type.Optional(oneOf(keyStatuses)),
   mode: Type.Optional(oneOf(keyModes)),
+  sort: oneOf(keyOrders, "newest"),
   cursor: Type.Optional(Type.String()),
   limit: Type.Integer({ minimum: 1, maximum: 200, default: 50 }),
 });

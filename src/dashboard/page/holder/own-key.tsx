@@ -1,11 +1,12 @@
 import { useState } from "preact/hooks";
-import type { ExchangeView, KeyView, Page, UsageRowView, UsageView } from "../../../admin/views.ts";
+import type { ExchangeView, KeyView, Page } from "../../../admin/views.ts";
 import { api, shownKey } from "../api.ts";
-import { count, credits, date, shortCount } from "../format.ts";
+import { count, date, shortCount } from "../format.ts";
 import { useLoaded } from "../loaded.ts";
 import { ExchangeDetail } from "../pages/exchange-detail.tsx";
 import { ExchangeTable } from "../pages/exchange-table.tsx";
 import { RotateKey } from "../pages/key-dialogs.tsx";
+import { KeySpend } from "../pages/key-spend.tsx";
 import { KeyStatus } from "../parts/badge.tsx";
 import { balanceWords, spentWords } from "../parts/balance.tsx";
 import { Button } from "../parts/button.tsx";
@@ -13,28 +14,12 @@ import { CapBars } from "../parts/cap-bars.tsx";
 import { type Fact, FactTiles } from "../parts/fact-tiles.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Shown } from "../parts/states.tsx";
-import { type Column, Table } from "../parts/table.tsx";
 import { query, setQuery } from "../router.ts";
 import { Snippets } from "./snippets.tsx";
-import { SpendByDay } from "./spend-by-day.tsx";
-
-const days = 30;
-const msPerDay = 86_400_000;
 
 export function OwnKey({ id, onChange }: { id: string; onChange: () => void }) {
   const [rotating, setRotating] = useState(false);
-  const since = new Date(Math.floor(Date.now() / msPerDay - days + 1) * msPerDay).toISOString();
   const key = useLoaded(id, () => api.get<KeyView>(`/keys/${id}`), 10_000);
-  const byDay = useLoaded(
-    `${id}/days`,
-    () => api.get<UsageView>("/usage", { key: id, by: "day", since }),
-    60_000,
-  );
-  const byModel = useLoaded(
-    `${id}/models`,
-    () => api.get<UsageView>("/usage", { key: id, by: "model", since }),
-    60_000,
-  );
   const newest = useLoaded(
     `${id}/newest`,
     () => api.get<Page<ExchangeView>>("/exchanges", { key: id, limit: 20 }),
@@ -66,13 +51,7 @@ export function OwnKey({ id, onChange }: { id: string; onChange: () => void }) {
               <CapBars caps={value.caps} mode={value.mode} />
             </section>
           )}
-          <Shown loaded={byDay}>
-            {(usage) => <SpendByDay usage={usage} mode={value.mode} since={since} />}
-          </Shown>
-          <section class="card flush">
-            <h2>By model, last {days} days</h2>
-            <Shown loaded={byModel}>{({ data }) => <ByModel rows={data} mode={value.mode} />}</Shown>
-          </section>
+          <KeySpend of={value} />
           <section class="card flush">
             <h2>Newest exchanges</h2>
             <Shown loaded={newest}>{(page) => <ExchangeTable exchanges={page.data} withKey={false} />}</Shown>
@@ -111,23 +90,4 @@ function Facts({ of: key }: { of: KeyView }) {
     ["Expires", key.expires_at ? date(key.expires_at) : "never", `made ${date(key.created_at)}`],
   ];
   return <FactTiles facts={facts} />;
-}
-
-function ByModel({ rows, mode }: { rows: readonly UsageRowView[]; mode: KeyView["mode"] }) {
-  if (rows.length === 0)
-    return <p class="muted pad">Nothing yet. The first request is below, under "Use it".</p>;
-  const columns: readonly Column<UsageRowView>[] = [
-    { name: "Model", class: "lead", cell: ({ group }) => group || "–" },
-    { name: "Requests", class: "number", cell: ({ requests }) => count(requests) },
-    { name: "Failed", class: "number", cell: ({ failed }) => count(failed) },
-    { name: "Input", class: "number", cell: ({ input_tokens }) => shortCount(input_tokens) },
-    { name: "Output", class: "number", cell: ({ output_tokens }) => shortCount(output_tokens) },
-    {
-      name: "Spent",
-      class: "number",
-      cell: ({ spend, spend_tokens }) =>
-        mode === "credit" ? credits(spend) : `${count(spend_tokens)} tokens`,
-    },
-  ];
-  return <Table rows={rows} columns={columns} keyOf={({ group }) => group ?? ""} />;
 }

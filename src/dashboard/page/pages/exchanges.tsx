@@ -1,6 +1,7 @@
 import type { ExchangeView, ModelView, Page, RouteView } from "../../../admin/views.ts";
 import { api } from "../api.ts";
 import { useLoaded } from "../loaded.ts";
+import { Choose, plainChoices } from "../parts/choose.tsx";
 import { Download, everyPage } from "../parts/download.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Pager } from "../parts/pager.tsx";
@@ -26,23 +27,9 @@ const filterNames = [
   ...saidNames,
 ] as const;
 
-function Filter(props: { name: string; label: string; choices: readonly string[] }) {
-  const value = query.value.get(props.name) ?? "";
-  const choices = value === "" || props.choices.includes(value) ? props.choices : [value, ...props.choices];
-  return (
-    <select
-      aria-label={props.label}
-      value={value}
-      onChange={(event) => setQuery({ [props.name]: event.currentTarget.value, cursor: null })}
-    >
-      <option value="">{`Any ${props.label.toLowerCase()}`}</option>
-      {choices.map((choice) => (
-        <option key={choice} value={choice} selected={choice === value}>
-          {choice}
-        </option>
-      ))}
-    </select>
-  );
+function Filter({ name, label, choices }: { name: string; label: string; choices: readonly string[] }) {
+  const otherwise = `Any ${label.toLowerCase()}`;
+  return <Choose {...{ name, label, otherwise }} choices={plainChoices(choices)} />;
 }
 
 /** Opens the exchange that a client names by our `x-request-id`, and looks for anything else. */

@@ -118,25 +118,53 @@ export function RotateKey({ of: key, onDone, onClose }: KeyDialogProps) {
   );
 }
 
-export function RevokeKey({ of: key, onDone, onClose }: KeyDialogProps) {
+interface StopProps extends KeyDialogProps {
+  readonly action: "disable" | "suspend" | "revoke";
+  readonly title: string;
+  readonly verb: string;
+  readonly done: string;
+  readonly children: ComponentChildren;
+}
+
+/** Whatever stops a key names it in its title, and says what will happen. */
+function StopKey({ of: key, action, title, verb, done, children, onDone, onClose }: StopProps) {
+  const name = key.label ?? key.prefix;
   const submit = async () => {
-    await api.post(`/keys/${key.id}/revoke`);
-    tell("The key was revoked.");
+    await api.post(`/keys/${key.id}/${action}`);
+    tell(`${name} is ${done}.`);
     onDone();
   };
+  const about = aboutKey(key);
   return (
-    <Ask
-      about={aboutKey(key)}
-      title="Revoke key"
-      verb="Revoke for good"
-      danger
-      onClose={onClose}
-      submit={submit}
-    >
+    <Ask {...{ about, verb, onClose, submit }} title={`${title} ${name}?`} danger>
       <p>
-        Every further call with <code>{key.prefix}…</code> is refused. <strong>This cannot be undone.</strong>{" "}
-        To stop a key for a while, disable it instead.
+        Every further call with <code>{key.prefix}…</code> is refused, on every node, within a second. Calls
+        that have begun end as they would. {children}
       </p>
     </Ask>
+  );
+}
+
+export function DisableKey(props: KeyDialogProps) {
+  return (
+    <StopKey {...props} action="disable" title="Disable" verb="Disable" done="disabled">
+      Enable it to let it in again; its balance stays.
+    </StopKey>
+  );
+}
+
+export function SuspendKey(props: KeyDialogProps) {
+  return (
+    <StopKey {...props} action="suspend" title="Suspend" verb="Suspend" done="suspended">
+      The caller is told that the key is suspended. Enable it to let it in again; its balance stays.
+    </StopKey>
+  );
+}
+
+export function RevokeKey(props: KeyDialogProps) {
+  return (
+    <StopKey {...props} action="revoke" title="Revoke" verb="Revoke for good" done="revoked">
+      <strong>This cannot be undone.</strong> To stop a key for a while, disable it instead.
+    </StopKey>
   );
 }

@@ -2,6 +2,7 @@ import type { KeyView, ModelView, Page } from "../../../admin/views.ts";
 import { api } from "../api.ts";
 import { useLoaded } from "../loaded.ts";
 import { type Choice, Field, SelectField, TextField } from "../parts/field.tsx";
+import { ModelPicker } from "../parts/model-picker.tsx";
 import {
   budgetPeriods,
   fieldRows,
@@ -25,13 +26,17 @@ export function KeyFields({ form, mode, isShared, onForm }: KeyFieldsProps) {
   const providers = [...new Set(models.value?.data.map((model) => model.provider))];
   const scopes = [...new Set(["all", ...providers, form.scope])];
   const scopeChoices = scopes.map((name) => ({ value: name, text: name === "all" ? "all providers" : name }));
+  const choicesOf = (field: KeyField) => {
+    if (field === "models") return (models.value?.data ?? []).map(({ id }) => ({ value: id, text: id }));
+    return field === "period" ? budgetPeriods : scopeChoices;
+  };
   const inputs = (row: readonly KeyField[]) =>
     row.map((field) => (
       <KeyInput
         key={field}
         field={field}
         value={form[field]}
-        choices={field === "period" ? budgetPeriods : scopeChoices}
+        choices={choicesOf(field)}
         onValue={(value) => onForm({ ...form, [field]: value })}
       />
     ));
@@ -65,6 +70,8 @@ function KeyInput({ field, value, choices, onValue }: KeyInputProps) {
     case "provider":
     case "period":
       return <SelectField {...texts} value={value} choices={choices} onValue={onValue} />;
+    case "models":
+      return <ModelPicker {...texts} value={value} choices={choices} onValue={onValue} />;
     case "moment":
       return (
         <Field {...texts}>

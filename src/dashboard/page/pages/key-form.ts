@@ -30,7 +30,7 @@ export const fieldTexts: Readonly<Record<KeyField, FieldText>> = {
   period: { label: "Renewed" },
   scope: { label: "Provider scope" },
   rpm: { label: "Requests a minute", placeholder: "no limit" },
-  models: { label: "Models", placeholder: "all", hint: "Names with commas between them; empty means all." },
+  models: { label: "Models", hint: "None ticked means all." },
   expires: { label: "Expires", hint: "At the end of that day, UTC; empty means never." },
 };
 

@@ -1,11 +1,20 @@
 import { useState } from "preact/hooks";
 import type { KeyView } from "../../../admin/views.ts";
 import { type ApiError, api } from "../api.ts";
+import { Button } from "../parts/button.tsx";
 import { ForAdmins } from "../parts/for-admins.tsx";
 import { Menu, MenuItem } from "../parts/menu.tsx";
 import { tell } from "../parts/notices.tsx";
 import { ExtendKey, MoveKey } from "./key-account-dialogs.tsx";
-import { AdjustKey, EditKey, RevokeKey, RotateKey, TopUpKey } from "./key-dialogs.tsx";
+import {
+  AdjustKey,
+  DisableKey,
+  EditKey,
+  RevokeKey,
+  RotateKey,
+  SuspendKey,
+  TopUpKey,
+} from "./key-dialogs.tsx";
 
 const dialogs = {
   topup: TopUpKey,
@@ -14,19 +23,28 @@ const dialogs = {
   extend: ExtendKey,
   move: MoveKey,
   rotate: RotateKey,
+  disable: DisableKey,
+  suspend: SuspendKey,
   revoke: RevokeKey,
 } as const;
 
 type DialogName = keyof typeof dialogs;
 
+interface KeyMenuProps {
+  readonly of: KeyView;
+  /** What is done most often gets a button. */
+  readonly inSight?: boolean;
+  readonly onChange: () => void;
+}
+
 /** Everything that can be done to a key, as far as its status allows it. */
-export function KeyMenu({ of: key, onChange }: { of: KeyView; onChange: () => void }) {
+export function KeyMenu({ of: key, inSight = false, onChange }: KeyMenuProps) {
   const [open, setOpen] = useState<DialogName | null>(null);
   const ask = (name: DialogName) => () => setOpen(name);
-  const change = (action: "enable" | "disable" | "suspend", told: string) => async () => {
+  const enable = async () => {
     try {
-      await api.post(`/keys/${key.id}/${action}`);
-      tell(told);
+      await api.post(`/keys/${key.id}/enable`);
+      tell(`${key.label ?? key.prefix} is active again.`);
     } catch (cause) {
       tell((cause as ApiError).message, "bad");
     }
@@ -38,6 +56,16 @@ export function KeyMenu({ of: key, onChange }: { of: KeyView; onChange: () => vo
   if (key.status === "revoked") return null;
   return (
     <ForAdmins>
+      {inSight && key.mode === "credit" && (
+        <Button icon="plus" onClick={ask("topup")}>
+          Top up
+        </Button>
+      )}
+      {inSight && (
+        <Button icon="exchanges" onClick={ask("rotate")}>
+          Rotate
+        </Button>
+      )}
       <Menu label={`Actions for ${key.label ?? key.prefix}`}>
         {key.mode === "credit" && <MenuItem onClick={ask("topup")}>Top up…</MenuItem>}
         {key.mode === "credit" && <MenuItem onClick={ask("adjust")}>Adjust credit…</MenuItem>}
@@ -46,9 +74,9 @@ export function KeyMenu({ of: key, onChange }: { of: KeyView; onChange: () => vo
         <MenuItem onClick={ask("move")}>Move to an account…</MenuItem>
         <MenuItem onClick={ask("rotate")}>Rotate secret…</MenuItem>
         <hr />
-        {held && <MenuItem onClick={change("enable", "The key is active again.")}>Enable</MenuItem>}
-        {!held && <MenuItem onClick={change("disable", "The key is disabled.")}>Disable</MenuItem>}
-        {!held && <MenuItem onClick={change("suspend", "The key is suspended.")}>Suspend</MenuItem>}
+        {held && <MenuItem onClick={() => void enable()}>Enable</MenuItem>}
+        {!held && <MenuItem onClick={ask("disable")}>Disable…</MenuItem>}
+        {!held && <MenuItem onClick={ask("suspend")}>Suspend…</MenuItem>}
         <hr />
         <MenuItem danger onClick={ask("revoke")}>
           Revoke…

@@ -5,14 +5,23 @@ import { useLoaded } from "../loaded.ts";
 import { KeyStatus } from "../parts/badge.tsx";
 import { balanceWords, spentWords } from "../parts/balance.tsx";
 import { CapBars } from "../parts/cap-bars.tsx";
+import { Choose } from "../parts/choose.tsx";
 import { type Fact, FactTiles } from "../parts/fact-tiles.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Shown } from "../parts/states.tsx";
-import { hrefOf } from "../router.ts";
+import { hrefOf, query } from "../router.ts";
 import { EntryTable } from "./entry-table.tsx";
 import { ExchangeTable } from "./exchange-table.tsx";
 import { isShared } from "./key-form.ts";
 import { KeyMenu } from "./key-menu.tsx";
+import { KeySpend } from "./key-spend.tsx";
+
+const entryKinds = [
+  { value: "charge", text: "Charges" },
+  { value: "topup", text: "Top-ups" },
+  { value: "adjustment", text: "Corrections" },
+  { value: "overrun", text: "Overruns" },
+];
 
 /** What the spend consists of; the figures are those since the key was made. */
 function spentNote(key: KeyView, figures: FiguresView | null): string {
@@ -56,9 +65,10 @@ export function KeyPage({ id }: { id: string }) {
     () => api.get<Page<ExchangeView>>("/exchanges", { key: id, limit: 10 }),
     5000,
   );
+  const kind = query.value.get("kind") ?? "";
   const entries = useLoaded(
-    `${id}/e`,
-    () => api.get<Page<EntryView>>("/entries", { key: id, limit: 10 }),
+    `${id}/e/${kind}`,
+    () => api.get<Page<EntryView>>("/entries", { key: id, kind, limit: 10 }),
     5000,
   );
   return (
@@ -84,6 +94,7 @@ export function KeyPage({ id }: { id: string }) {
             >
               <KeyMenu
                 of={value}
+                inSight
                 onChange={() => {
                   key.reload();
                   entries.reload();
@@ -97,6 +108,7 @@ export function KeyPage({ id }: { id: string }) {
                 <CapBars caps={value.caps} mode={value.mode} />
               </section>
             )}
+            <KeySpend of={value} />
             <section class="card flush">
               <h2>
                 Newest exchanges <a href={hrefOf(`exchanges?key=${value.id}`)}>all</a>
@@ -107,6 +119,9 @@ export function KeyPage({ id }: { id: string }) {
             </section>
             <section class="card flush">
               <h2>Newest ledger entries</h2>
+              <div class="filters pad">
+                <Choose name="kind" label="Kind of entry" otherwise="Any kind" choices={entryKinds} />
+              </div>
               <Shown loaded={entries}>{(page) => <EntryTable entries={page.data} />}</Shown>
             </section>
           </>

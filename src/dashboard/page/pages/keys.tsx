@@ -6,6 +6,7 @@ import { useLoaded } from "../loaded.ts";
 import { KeyStatus } from "../parts/badge.tsx";
 import { Balance, spentWords } from "../parts/balance.tsx";
 import { Button } from "../parts/button.tsx";
+import { Choose, plainChoices } from "../parts/choose.tsx";
 import { ForAdmins } from "../parts/for-admins.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Pager } from "../parts/pager.tsx";
@@ -22,10 +23,11 @@ function columnsOf(onChange: () => void): readonly Column<ListedKeyView>[] {
     {
       name: "Key",
       class: "lead",
-      cell: ({ id, label, prefix }) => (
+      cell: ({ id, label, prefix, owner }) => (
         <>
           <a href={hrefOf(`keys/${id}`)}>{label ?? "No label"}</a>
           <code>{prefix}…</code>
+          {owner !== null && <small class="muted">{owner}</small>}
         </>
       ),
     },
@@ -58,17 +60,47 @@ function columnsOf(onChange: () => void): readonly Column<ListedKeyView>[] {
   ];
 }
 
+const choices = [
+  {
+    name: "status",
+    label: "Status",
+    otherwise: "Any status",
+    choices: plainChoices(["active", "expired", "disabled", "suspended", "revoked"]),
+  },
+  {
+    name: "mode",
+    label: "Mode",
+    otherwise: "Any mode",
+    choices: [
+      { value: "credit", text: "credit" },
+      { value: "token_budget", text: "token budget" },
+    ],
+  },
+  {
+    name: "sort",
+    label: "Order",
+    otherwise: "Newest first",
+    choices: [
+      { value: "label", text: "By label" },
+      { value: "owner", text: "By owner" },
+      { value: "expires", text: "Expiring first" },
+    ],
+  },
+];
+
 export function Keys() {
   const search = query.value.get("search") ?? "";
   const status = query.value.get("status") ?? "";
+  const mode = query.value.get("mode") ?? "";
+  const sort = query.value.get("sort") ?? "";
   const cursor = query.value.get("cursor") ?? "";
   const keys = useLoaded(
-    `${search}|${status}|${cursor}`,
-    () => api.get<KeyList>("/keys", { search, status, cursor, limit: 25 }),
+    JSON.stringify([search, status, mode, sort, cursor]),
+    () => api.get<KeyList>("/keys", { search, status, mode, sort, cursor, limit: 25 }),
     10_000,
   );
   const [creating, setCreating] = useState(false);
-  const filtered = search !== "" || status !== "";
+  const filtered = search !== "" || status !== "" || mode !== "";
   return (
     <>
       <PageHead
@@ -85,21 +117,12 @@ export function Keys() {
         <SearchBox
           label="Search keys"
           value={search}
-          placeholder="Label, prefix or id"
+          placeholder="Label, owner, prefix or id"
           onValue={(value) => setQuery({ search: value, cursor: null })}
         />
-        <select
-          aria-label="Status"
-          value={status}
-          onChange={(event) => setQuery({ status: event.currentTarget.value, cursor: null })}
-        >
-          <option value="">Any status</option>
-          {["active", "expired", "disabled", "suspended", "revoked"].map((name) => (
-            <option key={name} value={name}>
-              {name}
-            </option>
-          ))}
-        </select>
+        {choices.map((choice) => (
+          <Choose key={choice.name} {...choice} />
+        ))}
       </div>
       <div class="card flush">
         <Shown loaded={keys}>

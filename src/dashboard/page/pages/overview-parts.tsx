@@ -29,20 +29,33 @@ export function Tiles({ overview }: { overview: OverviewView }) {
   const tokens = totals.input_tokens + totals.output_tokens;
   return (
     <dl class="tiles card">
-      <Tile name="Spend" value={credits(totals.spend)} unit="credits" note={spendNote(overview)} />
+      <Tile
+        name="Spend"
+        value={<a href={hrefOf(`reports?by=key&since=${overview.range}`)}>{credits(totals.spend)}</a>}
+        unit="credits"
+        note={spendNote(overview)}
+      />
       <Tile
         name="Requests"
-        value={shortCount(totals.requests)}
+        value={<a href={hrefOf(`exchanges?since=${overview.range}`)}>{shortCount(totals.requests)}</a>}
         note={change(totals.requests, before.requests)}
       />
-      <Tile name="Tokens" value={shortCount(tokens)} note={tokensNote(overview)} />
+      <Tile
+        name="Tokens"
+        value={<a href={hrefOf(`reports?by=model&since=${overview.range}`)}>{shortCount(tokens)}</a>}
+        note={tokensNote(overview)}
+      />
       <Tile
         name="Failed"
-        value={<a href={hrefOf("exchanges?outcome=failed")}>{rate(totals.error_rate)}</a>}
+        value={
+          <a href={hrefOf(`exchanges?outcome=failed&since=${overview.range}`)}>{rate(totals.error_rate)}</a>
+        }
         note={
           <>
             {count(totals.failed)} of {shortCount(totals.completed + totals.failed)} ·{" "}
-            <a href={hrefOf("exchanges?outcome=refused")}>{shortCount(totals.refused)} refused</a>
+            <a href={hrefOf(`exchanges?outcome=refused&since=${overview.range}`)}>
+              {shortCount(totals.refused)} refused
+            </a>
             {totals.covered_attempts > 0 &&
               ` · ${shortCount(totals.covered_attempts)} attempts covered by others`}
           </>

@@ -2,6 +2,7 @@ import type { AccountList, UsageRowView, UsageView } from "../../../admin/views.
 import { api } from "../api.ts";
 import { count, credits, rate, shortCount, timeRange } from "../format.ts";
 import { useLoaded } from "../loaded.ts";
+import { Choose } from "../parts/choose.tsx";
 import { Download } from "../parts/download.tsx";
 import { type Fact, FactTiles } from "../parts/fact-tiles.tsx";
 import { PageHead } from "../parts/page-head.tsx";
@@ -73,7 +74,6 @@ function GroupingChoice() {
 
 function Filters() {
   const accounts = useLoaded("accounts", () => api.get<AccountList>("/accounts"));
-  const account = query.value.get("account") ?? "";
   return (
     <div class="filters">
       <RangePicker otherwise="Last week" />
@@ -84,14 +84,12 @@ function Filters() {
         placeholder="Key's id, prefix or label"
         onValue={(key) => setQuery({ key })}
       />
-      <select aria-label="Account" onChange={(event) => setQuery({ account: event.currentTarget.value })}>
-        <option value="">Any account</option>
-        {accounts.value?.data.map(({ id, label }) => (
-          <option key={id} value={id} selected={id === account}>
-            {label ?? id}
-          </option>
-        ))}
-      </select>
+      <Choose
+        name="account"
+        label="Account"
+        otherwise="Any account"
+        choices={accounts.value?.data.map(({ id, label }) => ({ value: id, text: label ?? id })) ?? []}
+      />
     </div>
   );
 }

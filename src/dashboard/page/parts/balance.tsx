@@ -36,12 +36,23 @@ export function spentWords({ credit, budget }: Pick<KeyView, "credit" | "budget"
   return credit ? exactCredits(credit.used) : shortCount(budget?.used ?? 0);
 }
 
+/** How much is left of how much; null where nothing limits it. */
+function left({ credit, budget }: KeyView): readonly [left: number, of: number] | null {
+  if (credit) return [credit.balance, credit.purchased];
+  const { remaining = null, tokens = null } = budget ?? {};
+  return remaining === null || tokens === null ? null : [remaining, tokens];
+}
+
 export function Balance({ of }: { of: KeyView }) {
   const { main, side } = balanceWords(of);
+  const [rest, all] = left(of) ?? [0, 0];
   return (
-    <>
+    <span class="left">
       {main}
       <small class="muted">{side}</small>
-    </>
+      {all > 0 && (
+        <meter min={0} max={all} value={Math.max(0, rest)} aria-label={`Left of ${of.label ?? of.prefix}`} />
+      )}
+    </span>
   );
 }

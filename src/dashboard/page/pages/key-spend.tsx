@@ -1,0 +1,46 @@
+import type { KeyView, UsageRowView, UsageView } from "../../../admin/views.ts";
+import { api } from "../api.ts";
+import { count, credits, rate, shortCount } from "../format.ts";
+import { SpendByDay } from "../holder/spend-by-day.tsx";
+import { useLoaded } from "../loaded.ts";
+import { Shown } from "../parts/states.tsx";
+import { type Column, Table } from "../parts/table.tsx";
+
+const days = 30;
+const msPerDay = 86_400_000;
+
+/** What a key has spent lately, by day and by model. */
+export function KeySpend({ of: key }: { of: Pick<KeyView, "id" | "mode"> }) {
+  const since = new Date(Math.floor(Date.now() / msPerDay - days + 1) * msPerDay).toISOString();
+  const usageBy = (by: string) => () => api.get<UsageView>("/usage", { key: key.id, by, since });
+  const byDay = useLoaded(`${key.id}/days`, usageBy("day"), 60_000);
+  const byModel = useLoaded(`${key.id}/models`, usageBy("model"), 60_000);
+  return (
+    <>
+      <Shown loaded={byDay}>{(usage) => <SpendByDay usage={usage} mode={key.mode} since={since} />}</Shown>
+      <section class="card flush">
+        <h2>By model, last {days} days</h2>
+        <Shown loaded={byModel}>{({ data }) => <ByModel rows={data} mode={key.mode} />}</Shown>
+      </section>
+    </>
+  );
+}
+
+function ByModel({ rows, mode }: { rows: readonly UsageRowView[]; mode: KeyView["mode"] }) {
+  if (rows.length === 0) return <p class="muted pad">No request was made with it in this time.</p>;
+  const columns: readonly Column<UsageRowView>[] = [
+    { name: "Model", class: "lead", cell: ({ group }) => group || "–" },
+    { name: "Requests", class: "number", cell: ({ requests }) => count(requests) },
+    { name: "Failed", class: "number", cell: ({ failed }) => count(failed) },
+    { name: "Input", class: "number", cell: ({ input_tokens }) => shortCount(input_tokens) },
+    { name: "Cached", class: "number", cell: ({ cached_input_share: share }) => rate(share) },
+    { name: "Output", class: "number", cell: ({ output_tokens }) => shortCount(output_tokens) },
+    {
+      name: "Spent",
+      class: "number",
+      cell: ({ spend, spend_tokens }) =>
+        mode === "credit" ? credits(spend) : `${count(spend_tokens)} tokens`,
+    },
+  ];
+  return <Table rows={rows} columns={columns} keyOf={({ group }) => group ?? ""} />;
+}
