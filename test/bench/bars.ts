@@ -45,6 +45,7 @@ export function judge(results: Results): Bar[] {
     below("memory 3 s after all cells", 150, results.memory.afterwardsMegabytes, "MB"),
     growthBar(results),
     continuedBar(results),
+    socketBar(results),
   ];
 }
 
@@ -111,6 +112,11 @@ function growthBar({ growth }: Results): Bar {
 function continuedBar({ continued }: Results): Bar {
   const added = continued === null ? null : continued.continuedMs - continued.aloneMs;
   return below("a response that continues 100 turns, 400 KB: added to the first byte", 10, added, "ms");
+}
+
+function socketBar({ socket }: Results): Bar {
+  const share = socket === null ? null : socket.socketMicros / socket.httpMicros;
+  return atMost("a response over WebSocket: CPU of the same over HTTP", 1.1, share);
 }
 
 export function atLeast(what: string, bar: number, value: number | null): Bar {

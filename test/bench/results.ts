@@ -6,6 +6,7 @@ import type { JournalFigures } from "./journal.ts";
 import type { PacedFigures } from "./paced.ts";
 import type { Pacing } from "./payloads.ts";
 import type { Measured } from "./rounds.ts";
+import type { SocketFigures } from "./socket.ts";
 
 /** Everything that one run found out. */
 export interface Results {
@@ -18,6 +19,7 @@ export interface Results {
   readonly journal: JournalFigures;
   readonly growth: GrowthFigures | null;
   readonly continued: ContinuedFigures | null;
+  readonly socket: SocketFigures | null;
   /** What was left out and why, and what makes a figure doubtful. */
   readonly notes: readonly string[];
 }

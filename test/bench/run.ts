@@ -14,6 +14,7 @@ import { providePortkey } from "./portkey.ts";
 import { journalsOnThread, processorName, residentMegabytes } from "./proc.ts";
 import type { CellResult, PacedResult, Results } from "./results.ts";
 import { type Measured, measureInTurns, type Pace } from "./rounds.ts";
+import { measureSocket, socketName } from "./socket.ts";
 
 export interface RunOptions {
   readonly full: boolean;
@@ -71,6 +72,9 @@ export async function runBench({ full, only, other: program, progress }: RunOpti
     const isContinued = only === null || continuedName.includes(only);
     if (isContinued) progress(continuedName);
     const continued = isContinued ? await measureContinued(sluice.target(growthCell)) : null;
+    const isOnSocket = only === null || socketName.includes(only);
+    if (isOnSocket) progress(socketName);
+    const socket = isOnSocket ? await measureSocket(sluice.target(growthCell), sluice.pid) : null;
     const journal = await readJournal(sluice.target(growthCell).url, join(folder, "sluice/data"));
     await Bun.sleep(3000);
     const afterwardsMegabytes = residentMegabytes(sluice.pid);
@@ -93,6 +97,7 @@ export async function runBench({ full, only, other: program, progress }: RunOpti
       journal,
       growth,
       continued,
+      socket,
       notes,
     };
   } finally {

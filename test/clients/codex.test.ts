@@ -7,7 +7,7 @@ import { runAgent, Workshop } from "./agents/run.ts";
 import { png } from "./conversation/scenarios.ts";
 import type { Access } from "./drivers/client.ts";
 import { largeClients, runsLargeClients } from "./installed.ts";
-import { startWorld, type World } from "./world.ts";
+import { adminToken, startWorld, type World } from "./world.ts";
 
 const codex = runsLargeClients ? await largeClients.codex() : null;
 if (!runsLargeClients) console.log("Codex is run against the executable only.");
@@ -64,8 +64,9 @@ function errandFor(family: string, secret: string): Errand {
   };
 }
 
-function argumentsFor({ url, model }: Access): string[] {
-  const provider = `{name="sluice",base_url="${url}/v1",env_key="SLUICE_KEY",wire_api="responses"}`;
+function argumentsFor({ url, model }: Access, onSocket: boolean): string[] {
+  const sockets = onSocket ? ",supports_websockets=true" : "";
+  const provider = `{name="sluice",base_url="${url}/v1",env_key="SLUICE_KEY",wire_api="responses"${sockets}}`;
   return [
     ...["exec", "--json", "--ephemeral", "--skip-git-repo-check"],
     // Its sandbox needs rights that a container does not have; the commands are our own.
@@ -108,6 +109,7 @@ suite("the real Codex", () => {
     dialect: ProviderDialectName,
     errand: Errand,
     secret: string,
+    onSocket = false,
   ): Promise<Finished> {
     using workshop = new Workshop({
       "first.txt": `first ${secret}`,
@@ -115,7 +117,7 @@ suite("the real Codex", () => {
     });
     world.provider.send(errand);
     const access = world.access(dialect, family);
-    const { code, stdout } = await runAgent([codex ?? "", ...argumentsFor(access)], workshop, {
+    const { code, stdout } = await runAgent([codex ?? "", ...argumentsFor(access, onSocket)], workshop, {
       CODEX_HOME: workshop.home,
       SLUICE_KEY: access.key,
     });
@@ -144,6 +146,28 @@ suite("the real Codex", () => {
     },
     timeoutMs,
   );
+
+  test.each([...providerDialectNames])(
+    "runs an errand over WebSocket, through several turns, on a provider of %s",
+    async (dialect) => {
+      const secret = crypto.randomUUID();
+      const errand = errandFor("gpt-5.5", secret);
+      const before = await socketsOpened();
+      expectDone(await run("gpt-5.5", dialect, errand, secret, true), errand, secret);
+      expect(world.provider.steps).toEqual([...errand.steps.keys(), errand.steps.length]);
+      expect(await socketsOpened()).toBe(before + 1);
+    },
+    timeoutMs,
+  );
+
+  /** If they were refused, it would go on by HTTP. */
+  async function socketsOpened(): Promise<number> {
+    const headers = { authorization: `Bearer ${adminToken}` };
+    const metrics = await (await world.sluice.request("/metrics", { headers })).text();
+    const [, count = "0"] =
+      /^sluice_requests_total\{route="\/v1\/responses".*status="101".*\} (\d+)$/m.exec(metrics) ?? [];
+    return Number(count);
+  }
 
   test.each([...providerDialectNames])(
     "notices an answer that breaks off and asks again, on a provider of %s",

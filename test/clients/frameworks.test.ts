@@ -5,7 +5,7 @@ import { type AgentProvider, startAgentProvider } from "./agents/provider.ts";
 import { aiSdkByDefault } from "./frameworks/ai-sdk.ts";
 import { expectedCalls } from "./frameworks/framework.ts";
 import { langGraph } from "./frameworks/langgraph.ts";
-import { openAiAgents } from "./frameworks/openai-agents.ts";
+import { openAiAgents, openAiAgentsOnSocket } from "./frameworks/openai-agents.ts";
 import { startWorld, type World } from "./world.ts";
 
 /** Frameworks that run an agent's loop by themselves, in every dialect that they speak, on every provider dialect. */
@@ -20,7 +20,9 @@ beforeEach(() => world.provider.send(frameworkErrand));
 afterAll(() => world.dispose());
 
 describe.each(
-  [openAiAgents, langGraph, aiSdkByDefault].map((framework) => [framework.name, framework] as const),
+  [openAiAgents, openAiAgentsOnSocket, langGraph, aiSdkByDefault].map(
+    (framework) => [framework.name, framework] as const,
+  ),
 )("%s", (_, framework) => {
   const ways = framework.dialects.flatMap((dialect) =>
     providerDialectNames.flatMap((provider) =>

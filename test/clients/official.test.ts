@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";
+import type { Response } from "openai/resources/responses/responses";
+import { ResponsesWS } from "openai/resources/responses/ws";
 import { cutAfter, openAiError } from "../support/answers.ts";
 import { configFor } from "../support/config.ts";
 import { answerFrom, fixtureText } from "../support/fixtures.ts";
@@ -44,6 +46,27 @@ const weather = {
   name: "get_weather",
   parameters: { type: "object", properties: { city: { type: "string" } } },
 };
+
+describe("the official openai client over WebSocket", () => {
+  test("gets two responses on one socket, the second of which continues the first", async () => {
+    for (const key of keys) {
+      const socket = new ResponsesWS(openAi(key));
+      const completed = async (fields: { input: string; previous_response_id?: string }) => {
+        const ended = Promise.withResolvers<Response>();
+        socket.once("response.completed", ({ response }) => ended.resolve(response));
+        socket.once("error", ended.reject);
+        socket.send({ type: "response.create", model: "claude-test", store: false, ...fields });
+        return await ended.promise;
+      };
+      const first = await completed({ input: "Hello" });
+      expect(JSON.stringify(first.output)).toContain(fixtureText);
+      const second = await completed({ input: "Again", previous_response_id: first.id });
+      expect(second.previous_response_id).toBe(first.id);
+      expect(provider.requests.at(-1)?.text).toContain("Hello");
+      socket.close();
+    }
+  });
+});
 
 describe("the official openai client", () => {
   test("lists models", async () => {

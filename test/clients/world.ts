@@ -4,6 +4,8 @@ import { waitFor } from "../support/wait.ts";
 import { upstreamModels } from "./conversation/provider.ts";
 import type { Access } from "./drivers/client.ts";
 
+export const adminToken = "the-admin-token-of-the-worlds";
+
 /** A gateway before one provider for each dialect, which speaks nothing else. */
 export interface World<Provider> {
   readonly provider: Provider;
@@ -26,7 +28,8 @@ export async function startWorld<Provider extends { readonly url: string; stop()
   provider: Provider,
   options: WorldOptions = {},
 ): Promise<World<Provider>> {
-  const sluice = await startSluice({ config: configFor(provider.url, options) });
+  const env = { SLUICE_ADMIN_TOKEN: adminToken };
+  const sluice = await startSluice({ config: configFor(provider.url, options), env });
   const key = await sluice.createKey({ credit: 1000 });
   await waitFor(
     async () => (await sluice.request("/v1/usage", { key })).status === 200,

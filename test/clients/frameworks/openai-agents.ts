@@ -1,7 +1,9 @@
 import {
   Agent,
+  type Model,
   OpenAIChatCompletionsModel,
   OpenAIResponsesModel,
+  OpenAIResponsesWSModel,
   Runner,
   setTracingDisabled,
   tool,
@@ -15,28 +17,53 @@ setTracingDisabled(true);
 export const openAiAgents: Framework = {
   name: "@openai/agents",
   dialects: ["chat", "responses"],
+  run: (errand) => runAgent(errand, (client, model) => modelFor(errand, client, model)),
+};
+
+/** The same with a WebSocket for each run. */
+export const openAiAgentsOnSocket: Framework = {
+  name: "@openai/agents over WebSocket",
+  dialects: ["responses"],
   async run(errand) {
-    const agent = agentFor(errand);
-    if (!errand.stream) return String((await new Runner().run(agent, question)).finalOutput);
-    const running = await new Runner().run(agent, question, { stream: true });
-    let text = "";
-    for await (const piece of running.toTextStream()) text += piece;
-    await running.completed;
-    if (!text.endsWith(String(running.finalOutput))) throw new Error(`the pieces were ${text}`);
-    return String(running.finalOutput);
+    const sockets: OpenAIResponsesWSModel[] = [];
+    try {
+      return await runAgent(errand, (client, model) => {
+        const socket = new OpenAIResponsesWSModel(client, model);
+        sockets.push(socket);
+        return socket;
+      });
+    } finally {
+      for (const socket of sockets) await socket.close();
+    }
   },
 };
 
-function agentFor(errand: FrameworkRun) {
+type ModelMaker = (client: OpenAI, model: string) => Model;
+
+async function runAgent(errand: FrameworkRun, makeModel: ModelMaker): Promise<string> {
+  const agent = agentFor(errand, makeModel);
+  if (!errand.stream) return String((await new Runner().run(agent, question)).finalOutput);
+  const running = await new Runner().run(agent, question, { stream: true });
+  let text = "";
+  for await (const piece of running.toTextStream()) text += piece;
+  await running.completed;
+  if (!text.endsWith(String(running.finalOutput))) throw new Error(`the pieces were ${text}`);
+  return String(running.finalOutput);
+}
+
+function modelFor({ dialect }: FrameworkRun, client: OpenAI, model: string): Model {
+  return dialect === "chat"
+    ? new OpenAIChatCompletionsModel(client, model)
+    : new OpenAIResponsesModel(client, model);
+}
+
+function agentFor(errand: FrameworkRun, makeModel: ModelMaker) {
   const { url, key, model } = errand.access;
   const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: key, maxRetries: 0 });
   return new Agent({
     name: "Errands",
     instructions,
-    model:
-      errand.dialect === "chat"
-        ? new OpenAIChatCompletionsModel(client, model)
-        : new OpenAIResponsesModel(client, model),
+    model: makeModel(client, model),
     tools: toolsOf(errand).map(({ name, description, execute }) =>
       tool({ name, description, parameters: place, execute: async (input) => execute(input) }),
     ),
