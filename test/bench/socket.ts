@@ -49,7 +49,8 @@ async function cpuOf(pid: number, turnOf: (index: number) => () => Promise<void>
 
 /** Sends a frame, and resolves when its response has ended. */
 async function openSocket(url: string, headers: LoadTarget["headers"]) {
-  const socket = new WebSocket(url.replace("http", "ws"), { headers });
+  // HTTP compresses no request either.
+  const socket = new WebSocket(url.replace("http", "ws"), { headers, perMessageDeflate: false });
   let ended = Promise.withResolvers<void>();
   socket.onmessage = ({ data }) => {
     if (/"response\.completed"/.test(String(data).slice(0, 200))) ended.resolve();

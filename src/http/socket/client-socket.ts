@@ -100,7 +100,7 @@ export class ClientSocket implements OpenSocket, Carrier {
     this.#closeIfIdle();
   }
 
-  send(frames: Iterable<string>): number | Promise<number> {
+  send(frames: readonly string[]): number | Promise<number> {
     const connection = this.#connection;
     if (connection === null) return 0;
     connection.cork(() => {

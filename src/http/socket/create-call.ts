@@ -13,7 +13,7 @@ export interface Carrier {
   readonly address: string;
   readonly route: Route;
   /** Sends frames together. A promise if the client has to read some of them first. */
-  send(frames: Iterable<string>): Promise<number> | number;
+  send(frames: readonly string[]): Promise<number> | number;
   terminate(): void;
   chain(id: string): readonly Turn[] | null;
 }
@@ -93,13 +93,15 @@ export class CreateCall implements ClientCall, DirectController {
   end(): void {}
 
   /** A provider may have more behind the end. */
-  *#framesOf(piece: Piece): Generator<string> {
+  #framesOf(piece: Piece): string[] {
+    const frames: string[] = [];
     for (const event of eventsIn(piece)) {
-      if (this.#hasEnded) return;
+      if (this.#hasEnded) break;
       const end = endsResponse(event);
       if (end !== null) this.#hasEnded = true;
       if (end === "completed") this.answered = this.#conversation;
-      yield onLane(event, this.#streamId);
+      frames.push(onLane(event, this.#streamId));
     }
+    return frames;
   }
 }

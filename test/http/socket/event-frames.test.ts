@@ -1,0 +1,35 @@
+import { expect, test } from "bun:test";
+import { keepaliveComment } from "../../../src/dialects/sse/frame.ts";
+import { endsResponse, eventsIn, onLane } from "../../../src/http/socket/event-frames.ts";
+
+const event = '{"type":"response.output_text.delta","delta":"a\\n"}';
+
+test.each([
+  ["with a name", `event: x\ndata: ${event}\n\n`, [event]],
+  ["without one", `data: ${event}\n\n`, [event]],
+  ["without a space", `data:${event}\n\n`, [event]],
+  ["with lines that end in CR and LF", `event: x\r\ndata: ${event}\r\n\r\n`, [event]],
+  ["without its blank line", `data: ${event}`, [event]],
+  ["with fields behind its data", `id: 1\ndata: ${event}\nretry: 3\n\n`, [event]],
+  ["in two lines", 'data: {"a":\ndata: 1}\n\n', ['{"a":\n1}']],
+  ["among comments and marks", `: {}\n\ndata: ${event}\n\n: ping{}\n\ndata: [DONE]\n\nabcdef{}\n\n`, [event]],
+  ["twice", `data: ${event}\n\ndata: ${event}\n\n`, [event, event]],
+])("an event %s is one frame", (_what, piece, expected) => {
+  expect(eventsIn(piece)).toEqual(expected);
+  expect(eventsIn(new TextEncoder().encode(piece))).toEqual(expected);
+});
+
+test("a heartbeat before the first event is a keepalive, and a lane's name stands in every event", () => {
+  expect(eventsIn(keepaliveComment)).toEqual(['{"type":"keepalive","sequence_number":0}']);
+  expect(JSON.parse(onLane(event, "a"))).toEqual({ stream_id: "a", ...JSON.parse(event) });
+});
+
+test.each([
+  ['{"type":"response.completed","response":{}}', "completed"],
+  ['{"sequence_number": 1, "type": "response.incomplete", "response": {}}', "completed"],
+  ['{"type":"response.failed","response":{}}', "failed"],
+  ['{"type":"response.created","response":{"output":["response.completed"]}}', null],
+  ['{"type":"response.output_text.delta","delta":"response.completed"}', null],
+])("%s ends a response as %p", (text, expected) => {
+  expect(endsResponse(text)).toBe(expected as ReturnType<typeof endsResponse>);
+});
