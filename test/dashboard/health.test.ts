@@ -6,6 +6,7 @@ const resting = {
   wait_ms: 0,
   in_flight: 0,
   alarm: null as string | null,
+  failing: null,
   recent_attempts: 0,
   recent_failures: 0,
   keys: 1,

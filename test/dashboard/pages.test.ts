@@ -130,6 +130,37 @@ describe.if(browserPath !== null)("a month of a company's traffic in the dashboa
     await page.locator(".page-head").getByText("disabled").waitFor();
   }, 60_000);
 
+  test("a model tells how its calls of the last day ended, and leads to them", async () => {
+    await open(page, "models");
+    const told = page.locator(".model", { hasText: "claude-opus-5" }).first().locator("[data-test=last-day]");
+    expect(await told.textContent()).toMatch(
+      /\d %.* of \d+ calls succeeded · \d+ % of their input was cached/,
+    );
+    await told.getByRole("link").click();
+    await page.getByRole("heading", { level: 1, name: "Exchanges" }).waitFor();
+    expect(await page.getByLabel("Model", { exact: true }).inputValue()).toBe("claude-opus-5");
+    expect(await page.getByLabel("Time", { exact: true }).inputValue()).toBe("Last 24 hours");
+  }, 60_000);
+
+  test("the live tail shows only what is asked for, and says that it hides the rest", async () => {
+    const asker = await sluice.createKey({ label: "Asker" });
+    await open(page, "tail?outcome=refused");
+    await page.getByText("connected", { exact: true }).waitFor();
+    const ask = async (model: string) => {
+      const body = { model, messages: [{ role: "user", content: "Hello" }] };
+      await (await sluice.request("/v1/chat/completions", { key: asker, body })).text();
+    };
+    await ask("gpt-5.6");
+    await page.getByText("The filters hide 1 of the newest lines.").waitFor();
+    await ask("nobody's");
+    await page.getByRole("row", { name: /404/ }).waitFor();
+    expect(await page.locator("tbody tr").count()).toBe(1);
+    await page.getByLabel("Outcome").selectOption("Any outcome");
+    await page.getByLabel("Only lines with").fill("GPT-5");
+    await page.getByRole("row", { name: /gpt-5\.6/ }).waitFor();
+    await waitFor(async () => (await page.locator("tbody tr").count()) === 1, "the line of that model alone");
+  }, 60_000);
+
   test("usage is told apart by two things, within a month, as the command line has it", async () => {
     const month = new Date().toISOString().slice(0, 7);
     await open(page, "reports");

@@ -1,8 +1,9 @@
 import { shownModel } from "../../base/shown-model.ts";
 import { priceInUsd } from "../../catalog/price-view.ts";
 import type { DeploymentSettings, ModelSettings, Price } from "../../config/settings.ts";
-import type { DeploymentHealth } from "../../upstream/upstream.ts";
+import type { DeploymentHealth, FailingCalls } from "../../upstream/upstream.ts";
 import type { AdminDeps } from "../deps.ts";
+import { iso } from "../iso-time.ts";
 import type { DeploymentView, ModelView, PriceView } from "../views.ts";
 
 export function modelViews(deps: AdminDeps): ModelView[] {
@@ -49,12 +50,19 @@ function deploymentView(
       wait_ms: known?.waitMs ?? 0,
       in_flight: known?.inFlight ?? 0,
       alarm: known?.alarm ?? null,
+      failing: failingView(known?.failing ?? null),
       recent_attempts: known?.recentCalls ?? 0,
       recent_failures: known?.recentFailures ?? 0,
       keys: known?.keys ?? 0,
       keys_ready: known?.keysReady ?? 0,
     },
   };
+}
+
+function failingView(failing: FailingCalls | null): DeploymentView["health"]["failing"] {
+  if (failing === null) return null;
+  const { sinceMs, atMs, failure, said } = failing;
+  return { since: iso(sinceMs), at: iso(atMs), failure, last_words: said };
 }
 
 function priceView(price: Price | null): PriceView | null {

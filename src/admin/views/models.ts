@@ -1,7 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { forEachTool } from "../../base/hosted-tools.ts";
 import { modelUses } from "../../base/model-uses.ts";
-import { count, nullable, oneOf } from "./shapes.ts";
+import { count, moment, nullable, oneOf } from "./shapes.ts";
 
 const usdPerMillion = Type.Number({ minimum: 0, description: "USD per million tokens." });
 
@@ -49,6 +49,17 @@ const healthView = Type.Object({
   in_flight: count,
   alarm: nullable(
     Type.String({ description: "What needs attention, e.g. `unpaid`; null once it has answered again." }),
+  ),
+  failing: nullable(
+    Type.Object(
+      {
+        since: moment,
+        at: moment,
+        failure: Type.String({ description: "What its last call failed with, such as `status_500`." }),
+        last_words: nullable(Type.String({ description: "What the provider said last." })),
+      },
+      { description: "Its last error; null once it has answered again." },
+    ),
   ),
   recent_attempts: Type.Integer({ minimum: 0, description: "Within the last 30 seconds." }),
   recent_failures: count,

@@ -1,7 +1,15 @@
 import { useState } from "preact/hooks";
-import type { DeploymentView, ModelCheckView, ModelView, Page, PriceView } from "../../../admin/views.ts";
+import type {
+  DeploymentView,
+  ModelCheckView,
+  ModelView,
+  Page,
+  PriceView,
+  UsageRowView,
+  UsageView,
+} from "../../../admin/views.ts";
 import { api } from "../api.ts";
-import { count, duration, percent, price, shortCount } from "../format.ts";
+import { count, duration, moment, percent, price, rate, shortCount } from "../format.ts";
 import { healthWords } from "../health.ts";
 import { useLoaded } from "../loaded.ts";
 import { Badge } from "../parts/badge.tsx";
@@ -15,11 +23,17 @@ import { Warnings } from "../parts/warnings.tsx";
 import { hrefOf } from "../router.ts";
 
 function Health({ of: deployment }: { of: DeploymentView }) {
-  const { wait_ms: waitMs, keys, keys_ready: ready } = deployment.health;
+  const { wait_ms: waitMs, keys, keys_ready: ready, failing } = deployment.health;
   const { tone, text } = healthWords(deployment.health);
   return (
     <>
       <Badge tone={tone}>{text}</Badge>
+      {failing && (
+        <small class="bad">
+          <code>{failing.failure}</code> at {moment(failing.at)}
+          {failing.last_words !== null && `: ${failing.last_words}`}
+        </small>
+      )}
       {waitMs > 0 && <small class="muted">again in {duration(waitMs)}</small>}
       {ready < keys && (
         <small class="muted">
@@ -115,7 +129,23 @@ function Checks({ of: checks }: { of: readonly ModelCheckView[] }) {
   );
 }
 
-function ModelCard({ of: model }: { of: ModelView }) {
+/** How the calls of the last day ended, and how much of their input the providers had cached. */
+function LastDay({ of: { id }, usage }: { of: ModelView; usage: UsageRowView | undefined }) {
+  if (usage === undefined) return <p class="muted pad">Nobody asked for it within 24 hours.</p>;
+  const { completed, failed, covered_attempts: covered, cached_input_share: cached } = usage;
+  return (
+    <p class="muted pad" data-test="last-day">
+      Last 24 hours: {percent(completed, completed + failed)} of{" "}
+      <a href={hrefOf(`exchanges?since=24h&model=${encodeURIComponent(id)}`)}>
+        {count(completed + failed)} calls
+      </a>{" "}
+      succeeded · {rate(cached)} of their input was cached · {count(covered)} failed attempts were covered by
+      others
+    </p>
+  );
+}
+
+function ModelCard({ of: model, usage }: { of: ModelView; usage: UsageRowView | undefined }) {
   const [checks, setChecks] = useState<readonly ModelCheckView[]>([]);
   const [busy, setBusy] = useState(false);
   const check = async () => {
@@ -154,6 +184,7 @@ function ModelCard({ of: model }: { of: ModelView }) {
       </header>
       <Table rows={model.deployments} columns={columns} keyOf={({ name }) => name} unseenHead />
       {checks.length > 0 && <Checks of={checks} />}
+      <LastDay of={model} usage={usage} />
       {model.aliases.length > 0 && <p class="muted pad">Also asked for as {model.aliases.join(", ")}.</p>}
       {model.fallbacks.length > 0 && <p class="muted pad">Falls back to {model.fallbacks.join(", ")}.</p>}
     </section>
@@ -162,6 +193,7 @@ function ModelCard({ of: model }: { of: ModelView }) {
 
 export function Models() {
   const models = useLoaded("models", () => api.get<Page<ModelView>>("/models"), 5000);
+  const lastDay = useLoaded("day", () => api.get<UsageView>("/usage", { by: "model", since: "24h" }), 30_000);
   return (
     <>
       <PageHead title="Models" about="What clients may ask for, and which deployments answer." />
@@ -175,7 +207,13 @@ export function Models() {
               </Empty>
             </div>
           ) : (
-            data.map((model) => <ModelCard key={model.id} of={model} />)
+            data.map((model) => (
+              <ModelCard
+                key={model.id}
+                of={model}
+                usage={lastDay.value?.data.find(({ group }) => group === model.id)}
+              />
+            ))
           )
         }
       </Shown>

@@ -4,10 +4,12 @@ import { adminBase } from "../api.ts";
 import { count, credits, duration, routeName, shortCount, time } from "../format.ts";
 import { Badge, StatusCode } from "../parts/badge.tsx";
 import { Button } from "../parts/button.tsx";
+import { Choose, plainChoices } from "../parts/choose.tsx";
 import { PageHead } from "../parts/page-head.tsx";
+import { SearchBox } from "../parts/search-box.tsx";
 import { Empty } from "../parts/states.tsx";
 import { type Column, Table } from "../parts/table.tsx";
-import { hrefOf } from "../router.ts";
+import { hrefOf, query, setQuery } from "../router.ts";
 
 const kept = 300;
 
@@ -84,9 +86,20 @@ const columns: readonly Column<TailView>[] = [
   { name: "Duration", class: "number", cell: ({ total_ms }) => duration(total_ms) },
 ];
 
+/** Whether a line has what the filters of the page's address ask for. */
+function isAskedFor(line: TailView): boolean {
+  const text = (query.value.get("search") ?? "").toLowerCase();
+  const outcome = query.value.get("outcome");
+  if (outcome !== null && line.outcome !== outcome) return false;
+  return [line.id, line.key_prefix, line.model, line.route, line.error_code, String(line.status)].some(
+    (value) => value?.toLowerCase().includes(text),
+  );
+}
+
 export function Tail() {
   const [paused, setPaused] = useState(false);
   const tail = useTail(paused);
+  const lines = tail.lines.filter(isAskedFor);
   return (
     <>
       <PageHead
@@ -98,13 +111,31 @@ export function Tail() {
         </Button>
         <Button onClick={tail.clear}>Clear</Button>
       </PageHead>
+      <div class="filters">
+        <SearchBox
+          label="Only lines with"
+          value={query.value.get("search") ?? ""}
+          placeholder="Key, model, route, status or code"
+          onValue={(search) => setQuery({ search })}
+        />
+        <Choose
+          name="outcome"
+          label="Outcome"
+          otherwise="Any outcome"
+          choices={plainChoices(["completed", "failed", "refused", "cancelled"])}
+        />
+      </div>
       <div class="card flush tail">
-        {tail.lines.length === 0 ? (
+        {lines.length === 0 ? (
           <Empty icon="tail" title="Waiting for the next exchange">
-            <p>Every call shows up here the moment it ends, refused ones too.</p>
+            <p>
+              {tail.lines.length === 0
+                ? "Every call shows up here the moment it ends, refused ones too."
+                : `The filters hide ${count(tail.lines.length)} of the newest lines.`}
+            </p>
           </Empty>
         ) : (
-          <Table rows={tail.lines} columns={columns} keyOf={({ id }) => id} />
+          <Table rows={lines} columns={columns} keyOf={({ id }) => id} />
         )}
       </div>
     </>
