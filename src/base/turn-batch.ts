@@ -27,7 +27,7 @@ export function whenBatchesAreHandled(callback: () => void): void {
  * by some 20 µs.
  */
 export class TurnBatch<Item> {
-  readonly #handle: (item: Item) => void;
+  readonly #handle: (item: Item, handledTogether: number) => void;
   readonly #share: TurnShare | null;
   #waiting: Item[] = [];
   /** Moving average of items per batched turn. */
@@ -36,7 +36,7 @@ export class TurnBatch<Item> {
   #addedCount = 0;
 
   /** A batch of more than its share is split, so that other work gets its turn in between. */
-  constructor(handle: (item: Item) => void, share: TurnShare | null = null) {
+  constructor(handle: (item: Item, handledTogether: number) => void, share: TurnShare | null = null) {
     this.#handle = handle;
     this.#share = share;
     batches.push(this);
@@ -79,7 +79,7 @@ export class TurnBatch<Item> {
     this.#itemsPerTurn += (items.length - this.#itemsPerTurn) / weight;
     let handled = 0;
     try {
-      for (; handled < items.length; handled += 1) this.#handle(items[handled] as Item);
+      for (; handled < items.length; handled += 1) this.#handle(items[handled] as Item, items.length);
     } finally {
       // An exception is reported as uncaught; the remaining items are still handled.
       for (const item of items.slice(handled + 1)) this.add(item);

@@ -26,6 +26,12 @@ type State = "connecting" | "idle" | "in_flight" | "checking_delivery" | "closed
 /** A close that crossed with the request arrives within this time. A later one is not taken for that. */
 const staleMs = 50;
 
+/**
+ * Servers that answer a crowd and close may all have done so by the time that the answers are read together. So their connections
+ * are not used again before the loop has looked at the sockets once more.
+ */
+const smallCrowd = 64;
+
 /** One connection to one server. It takes one request at a time. */
 export class Connection {
   /** Sweeps of the pool that found it idle since its last request. */
@@ -48,6 +54,7 @@ export class Connection {
   #hasPeerEnded = false;
   /** Arrived in this turn of the event loop, and read at its end. */
   #unread: Buffer | null = null;
+  #isReadInCrowd = false;
 
   constructor(pool: ConnectionPool, isSecure: boolean) {
     this.#pool = pool;
@@ -135,6 +142,18 @@ export class Connection {
     if (bytes === null) return;
     this.#unread = null;
     this.#take(bytes);
+  }
+
+  /** Reads what came in this turn, with that of so many connections. */
+  readTogether(connections: number): void {
+    this.#isReadInCrowd = connections > smallCrowd;
+    this.readArrived();
+    this.#isReadInCrowd = false;
+  }
+
+  /** The loop has looked at the sockets since its answer was read, and no close has come. */
+  becomeReadyAgain(): void {
+    if (this.#state === "idle" && !this.#hasPeerEnded) this.#pool.ready(this);
   }
 
   #take(bytes: Buffer): void {
@@ -250,8 +269,9 @@ export class Connection {
     this.#mayBeStale = true;
     if (transfer.isPaused) this.resume();
     const isOpen = this.#socket !== null && !this.#hasPeerEnded;
-    if (isOpen && this.#reader.isReusable && this.#writer.isDone) this.#pool.ready(this);
-    else this.drop();
+    if (!isOpen || !this.#reader.isReusable || !this.#writer.isDone) this.drop();
+    else if (this.#isReadInCrowd) setImmediate(() => this.becomeReadyAgain());
+    else this.#pool.ready(this);
     transfer.ended();
   }
 
@@ -264,7 +284,7 @@ export class Connection {
 }
 
 /** The pieces of all providers: events of many streams that come in one turn are relayed together. */
-const arrivals = new TurnBatch<Connection>((connection) => connection.readArrived());
+const arrivals = new TurnBatch<Connection>((connection, together) => connection.readTogether(together));
 
 /** Passes a socket's events to its connection. */
 export const connectionEvents: SocketHandler<Connection> = {
