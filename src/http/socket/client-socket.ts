@@ -74,7 +74,7 @@ export class ClientSocket implements OpenSocket, Carrier {
   message(_: unknown, frame: string | Uint8Array): void {
     const event = readFrame(frame);
     if (event instanceof FrameProblem) this.#refuse(event.error, event.streamId);
-    else if (event instanceof OtherEvent) this.#reply(JSON.stringify(event.answer));
+    else if (event instanceof OtherEvent) this.#reply(event.answer);
     else if (this.#isExpired) this.#refuse(connectionLimit(), event.streamId);
     else {
       const problem = this.#lanes.take(event);

@@ -1,5 +1,5 @@
 import { GatewayError, invalidRequest } from "../../base/errors.ts";
-import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import type { Json } from "../../base/json.ts";
 import { skipSpace } from "../../dialects/json/json-bytes.ts";
 import { scanObject } from "../../dialects/json/json-spans.ts";
 import { patchMembers } from "../../dialects/json/patch.ts";
@@ -27,13 +27,13 @@ const socketChanges = {
   stream: true,
 } as const;
 
-const readNames = [...Object.keys(socketChanges), "previous_response_id"];
+const readNames = [...Object.keys(socketChanges), "previous_response_id", "input"];
 
 /** An event that asks for no response, and the answer to it. */
 export class OtherEvent {
-  readonly answer: JsonObject;
+  readonly answer: string;
 
-  constructor(answer: JsonObject) {
+  constructor(answer: string) {
     this.answer = answer;
   }
 }
@@ -47,14 +47,20 @@ export function readFrame(frame: string | Uint8Array): CreateFrame | OtherEvent 
   try {
     const bytes = Buffer.from(frame);
     const spans = scanObject(bytes, skipSpace(bytes, 0), readNames);
-    const read = (name: string): Json | undefined => {
+    const textOf = (name: string): string | undefined => {
       const member = spans.members.find((each) => each.name === name);
-      return member && JSON.parse(bytes.toString("utf8", member.valueStart, member.end));
+      return member && bytes.toString("utf8", member.valueStart, member.end);
+    };
+    const read = (name: string): Json | undefined => {
+      const text = textOf(name);
+      return text === undefined ? undefined : JSON.parse(text);
     };
     const lane = read("stream_id") ?? null;
     if (typeof lane === "string") streamId = lane;
     const type = read("type");
-    if (type === "response.steer") return new OtherEvent(steerFailed(JSON.parse(frame)));
+    if (type === "response.steer") {
+      return new OtherEvent(steerFailed(textOf("previous_response_id"), textOf("input")));
+    }
     if (type !== "response.create") throw unknownType(type);
     if (lane !== null && !(typeof lane === "string" && laneNames.test(lane))) throw invalidStreamId();
     const parentId = read("previous_response_id");
@@ -93,17 +99,12 @@ function invalidStreamId(): GatewayError {
   return new GatewayError("invalid_stream_id", message, { param: "stream_id" });
 }
 
-/** Returns the input to the client, which may send it as a request of its own. */
-function steerFailed(event: Json): JsonObject {
-  const { previous_response_id: parentId, input } = isObject(event) ? event : {};
-  return {
-    type: "response.steer.failed",
-    sequence_number: 0,
-    error: {
-      code: "steering_not_supported",
-      message:
-        "Responses cannot be steered here. Send the input with `response.create` once this one has ended.",
-    },
-    steer: { previous_response_id: parentId ?? null, input: input ?? null },
+/** Returns the input to the client, which may send it as a request of its own. It is not parsed: it may be long. */
+function steerFailed(parentId = "null", input = "null"): string {
+  const error = {
+    code: "steering_not_supported",
+    message:
+      "Responses cannot be steered here. Send the input with `response.create` once this one has ended.",
   };
+  return `{"type":"response.steer.failed","sequence_number":0,"error":${JSON.stringify(error)},"steer":{"previous_response_id":${parentId},"input":${input}}}`;
 }

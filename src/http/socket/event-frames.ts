@@ -40,10 +40,13 @@ export function onLane(event: string, streamId: string | null): string {
   return streamId === null ? event : `{"stream_id":${JSON.stringify(streamId)},${event.slice(1)}`;
 }
 
-/** Near its beginning, an event says what it is. Those of deltas, which are most, have no response in them. */
+/**
+ * Near its beginning, an event says what it is; a text that is called like an end is none. Those of deltas, which are most, have no
+ * response in them.
+ */
 export function endsResponse(event: string): "completed" | "failed" | null {
   if (!event.includes('"response"')) return null;
-  const kind = /^[^[]{0,200}"response\.(completed|incomplete|failed)"/.exec(event)?.[1];
+  const kind = /^[^[]{0,200}"type"\s*:\s*"response\.(completed|incomplete|failed)"/.exec(event)?.[1];
   if (kind === undefined) return null;
   return kind === "failed" ? "failed" : "completed";
 }
