@@ -246,6 +246,15 @@ describe("a response that cannot be continued", () => {
     expect((await create({ input: "Go on", previous_response_id: first.id })).status).toBe("completed");
   });
 
+  test("because its references stand for more than a request may have is refused before they are joined", async () => {
+    await create({ input: [{ ...say("x".repeat(100_000)), id: "msg_long" }] });
+    const reference = { type: "item_reference", id: "msg_long" };
+    const asked = { path: "/v1/responses", body: { model: "gpt-test", input: Array(500).fill(reference) } };
+    const refused = await world.ask(caller, asked);
+    expect(refused.status).toBe(400);
+    expect(await refused.text()).toContain("The conversation is too large");
+  });
+
   test("is too deep after a thousand responses", async () => {
     const { turns } = world.running.store;
     const chain = turns.chain.bind(turns);

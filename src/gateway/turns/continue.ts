@@ -112,6 +112,13 @@ async function rewritten(
   return isSame ? null : { bytes: withInput(bytes, items, isWhole), kind };
 }
 
+/** Before it is joined: a short request may refer to a long item thousands of times. */
+function refuseLong(items: readonly TurnItem[], mostBytes: number): void {
+  const bytes = items.reduce((sum, { raw }) => sum + raw.length, 0);
+  if (bytes <= mostBytes) return;
+  throw invalidRequest(`The conversation is too large; at most ${mostBytes} bytes are accepted.`, "input");
+}
+
 /** Null if a provider may have it. On a WebSocket that cannot be: what was answered there is kept by no provider. */
 async function chainOf(
   { turns }: Gateway,
@@ -142,6 +149,7 @@ async function conversationOf(
   const sent = inputItems(bytes);
   const input = newItems(sent, chain, await turns.findItems(key.id, references, settings));
   const before = chain.flatMap(replayed);
+  refuseLong([...before, ...input], settings.server.maxBodyBytes);
   const items = [...before, ...input];
   const isSealed = isCompacted || items.some(isCompaction);
   const secret = isSealed ? await turns.sealingSecret() : noSecret;
