@@ -43,6 +43,7 @@ export async function createAccount(context: OperationContext, spec: AccountSpec
     keyCaps: capLimits(spec.keyCaps ?? [], mode),
   };
   checkTerms(context, account);
+  await refuseTakenLabel(context, account);
   if (mode === "token_budget" && creditNano !== undefined) {
     throw new OperationRefusal("invalid_input", "a token budget has no credit; give it a budget instead");
   }
@@ -88,11 +89,24 @@ export async function updateAccount(
     throw new OperationRefusal("invalid_input", "nothing to change was named");
   }
   checkTerms(context, { ...before, ...changes });
+  await refuseTakenLabel(context, { ...before, ...changes });
   const limits = caps && capLimits(caps, mode);
   if (Object.keys(changes).length > 0) await store.updateAccount(id, changes);
   if (limits !== undefined) await store.setCaps({ accountId: id }, limits, clock.wallMs());
   const account = await findAccount(context, id);
   return { account, detail: accountUpdateDetail(before, account) };
+}
+
+/** Commands and the configuration name accounts by their labels, so two cannot have the same one. */
+async function refuseTakenLabel({ store }: OperationContext, { id, label }: AccountRecord): Promise<void> {
+  if (label === null) return;
+  if (label.trim() === "") throw new OperationRefusal("invalid_input", "a label has at least one character");
+  const taken = (await allAccounts(store)).find((other) => other.label === label && other.id !== id);
+  if (taken === undefined) return;
+  throw new OperationRefusal(
+    "invalid_input",
+    `the account ${taken.id} has the label "${label}"; choose another`,
+  );
 }
 
 /** Its keys are refused from now on; its entries stay. */

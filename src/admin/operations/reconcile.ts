@@ -91,6 +91,12 @@ export async function reconcile({ store }: OperationContext, request: ReconcileR
   }
   const lines = bill.lines.filter(({ day }) => day >= fromDay && day <= throughDay);
   if (bill.tells.size === 0) throw refused("The bill has no lines, so there is nothing to compare.");
+  if (lines.length === 0) {
+    const range = `${dateOfDay(fromDay)} to ${dateOfDay(throughDay)}`;
+    throw refused(
+      `None of the bill's ${bill.lines.length} lines is of ${range}; name its days with from and to.`,
+    );
+  }
   const { microUsdPerCredit } = settings;
   return compare({ bill: { ...bill, lines }, attempts, microUsdPerCredit, tolerance: tolerance / 100 });
 }

@@ -26,7 +26,9 @@ function createCommand(terminal: Terminal): Command {
   return newDataCommand("create", "Make a token; it is shown once")
     .requiredOption("--label <text>", "whose it is; the audit log names it so")
     .addOption(
-      new Option("--role <role>", "a viewer changes nothing").choices(["admin", "viewer"]).default("admin"),
+      new Option("--role <admin|viewer>", "a viewer changes nothing (default: admin)")
+        .choices(["admin", "viewer"])
+        .default("admin"),
     )
     .addHelpText(
       "after",
@@ -39,7 +41,7 @@ function createCommand(terminal: Terminal): Command {
         await auditChange(context, "admin-token.create", { prefix: label }, role);
         if (options.json) return printJson(token, terminal);
         terminal.print(token.token);
-        terminal.note(terminal.noteStyle.dim("  it is not shown again; keep it now"));
+        terminal.note(terminal.noteStyle.dim(`  the role ${role}; it is not shown again, so keep it now`));
       });
     });
 }
