@@ -23,11 +23,10 @@ function columnsOf(onChange: () => void): readonly Column<ListedKeyView>[] {
     {
       name: "Key",
       class: "lead",
-      cell: ({ id, label, prefix, owner }) => (
+      cell: ({ id, label, prefix }) => (
         <>
           <a href={hrefOf(`keys/${id}`)}>{label ?? "No label"}</a>
           <code>{prefix}…</code>
-          {owner !== null && <small class="muted">{owner}</small>}
         </>
       ),
     },
