@@ -14,7 +14,7 @@ let totals = nothing;
 const scratch = makeScratchFolder();
 
 /** Half of the time goes into waiting: for a program to start, a pause to pass, a poll to come. */
-const workers = 4;
+const workers = 5;
 
 function heading(text: string): void {
   console.log(`\n── ${text} ${"─".repeat(Math.max(0, 96 - text.length))}`);
