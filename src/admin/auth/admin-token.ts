@@ -12,11 +12,6 @@ function hashOf(token: string): Uint8Array {
   return new Bun.CryptoHasher("sha256").update(token).digest();
 }
 
-/** As tokens are kept that operators make beside the first. */
-export function hashOfToken(token: string): string {
-  return new Bun.CryptoHasher("sha256").update(token).digest("hex");
-}
-
 export function newToken(): string {
   return `slua_${mintSecret(32)}`;
 }

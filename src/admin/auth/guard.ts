@@ -4,7 +4,7 @@ import { hashSecret } from "../../keys/hash.ts";
 import type { KeyRing } from "../../keys/keyring.ts";
 import type { AdminRecords, AdminTokenRecord, KeyRecord } from "../../store/store.ts";
 import { actorName } from "./actor.ts";
-import { type AdminToken, hashOfToken } from "./admin-token.ts";
+import { AdminToken } from "./admin-token.ts";
 import type { Caller, Identity } from "./identity.ts";
 import type { Lockout } from "./lockout.ts";
 import { isOwnOrigin } from "./origin.ts";
@@ -170,7 +170,7 @@ export async function tryToken(
 
 async function identityOf(guard: Guard, candidate: string): Promise<Identity | null> {
   if (guard.token.matches(candidate)) return { kind: "admin" };
-  const sought = hashOfToken(candidate);
+  const sought = AdminToken.of(candidate).hashHex;
   const token = await tokenWhere(guard, ({ hash }) => hash === sought);
   return token === undefined ? null : { kind: "token", id: token.id };
 }

@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, createHash, randomBytes } from "node:crypto";
+import { seal, unseal } from "../../base/seal.ts";
 
 /** What a browser keeps while its user is at the identity provider. */
 export interface SignInAttempt {
@@ -12,35 +12,27 @@ export interface SignInAttempt {
 }
 
 export const attemptMinutes = 10;
-const nonceBytes = 12;
-const tagBytes = 16;
+const version = 1;
+const context = "sign-in attempt";
 
 /**
  * Sealed with a key that every gateway of this configuration can derive, so that any of them can finish what another began and nobody
  * else can begin one.
  */
-export function seal(attempt: SignInAttempt, clientSecret: string): string {
-  const nonce = randomBytes(nonceBytes);
-  const cipher = createCipheriv("aes-256-gcm", keyFrom(clientSecret), nonce);
-  const text = Buffer.concat([cipher.update(JSON.stringify(attempt), "utf8"), cipher.final()]);
-  return Buffer.concat([nonce, cipher.getAuthTag(), text]).toString("base64url");
+export function sealAttempt(attempt: SignInAttempt, clientSecret: string): string {
+  const content = Buffer.from(JSON.stringify(attempt));
+  return Buffer.from(seal(content, keyFrom(clientSecret), context, version)).toString("base64url");
 }
 
 /** Null for anything that was not sealed here, or too long ago. */
-export function unseal(sealed: string, clientSecret: string, nowMs: number): SignInAttempt | null {
-  const bytes = Buffer.from(sealed, "base64url");
-  if (bytes.length <= nonceBytes + tagBytes) return null;
-  const decipher = createDecipheriv("aes-256-gcm", keyFrom(clientSecret), bytes.subarray(0, nonceBytes));
-  decipher.setAuthTag(bytes.subarray(nonceBytes, nonceBytes + tagBytes));
-  try {
-    const text = Buffer.concat([decipher.update(bytes.subarray(nonceBytes + tagBytes)), decipher.final()]);
-    const attempt = JSON.parse(text.toString("utf8")) as SignInAttempt;
-    return attempt.endsAtMs > nowMs ? attempt : null;
-  } catch {
-    return null;
-  }
+export function openAttempt(sealed: string, clientSecret: string, nowMs: number): SignInAttempt | null {
+  const content = unseal(Buffer.from(sealed, "base64url"), keyFrom(clientSecret), context);
+  if (content === null) return null;
+  // It was written by `sealAttempt`.
+  const attempt = JSON.parse(Buffer.from(content).toString("utf8")) as SignInAttempt;
+  return attempt.endsAtMs > nowMs ? attempt : null;
 }
 
-function keyFrom(clientSecret: string): Buffer {
-  return createHash("sha256").update(`sluice sign-in attempt ${clientSecret}`).digest();
+function keyFrom(clientSecret: string): Uint8Array {
+  return new Bun.CryptoHasher("sha256").update(`sluice sign-in attempt ${clientSecret}`).digest();
 }

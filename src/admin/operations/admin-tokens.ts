@@ -1,6 +1,6 @@
 import { newId } from "../../base/id.ts";
 import type { AdminTokenRecord } from "../../store/store.ts";
-import { hashOfToken, newToken } from "../auth/admin-token.ts";
+import { AdminToken, newToken } from "../auth/admin-token.ts";
 import { iso } from "../iso-time.ts";
 import type { AdminTokenView, IssuedAdminTokenView } from "../views/system.ts";
 import type { OperationContext } from "./context.ts";
@@ -33,7 +33,7 @@ export async function createAdminToken(
     id,
     label,
     role,
-    hash: hashOfToken(token),
+    hash: AdminToken.of(token).hashHex,
     createdAtMs: clock.wallMs(),
     revokedAtMs: null,
   };

@@ -3,7 +3,7 @@ import { newId } from "../../base/id.ts";
 import type { OidcSettings } from "../../config/settings.ts";
 import { sessionCookie } from "../auth/guard.ts";
 import { OidcSignIn, SignInRefused } from "../auth/oidc.ts";
-import { attemptMinutes, seal, unseal } from "../auth/oidc-attempt.ts";
+import { attemptMinutes, openAttempt, sealAttempt } from "../auth/oidc-attempt.ts";
 import { roleOf } from "../auth/person.ts";
 import type { AdminDeps } from "../deps.ts";
 import { answerHeaders } from "./refusal.ts";
@@ -35,7 +35,7 @@ export function mountOidc(app: Elysia, deps: AdminDeps): void {
       const { url, ...attempt } = await signIn.begin(oidc, redirectUri);
       const endsAtMs = deps.clock.wallMs() + attemptMinutes * 60_000;
       const returnTo = safeReturn(new URL(request.url).searchParams.get("return"));
-      const sealed = seal({ ...attempt, redirectUri, returnTo, endsAtMs }, oidc.clientSecret);
+      const sealed = sealAttempt({ ...attempt, redirectUri, returnTo, endsAtMs }, oidc.clientSecret);
       return redirect(url.href, [attemptCookie(sealed, redirectUri)]);
     }),
   );
@@ -45,7 +45,7 @@ export function mountOidc(app: Elysia, deps: AdminDeps): void {
       const sealed = new RegExp(`(?:^|;\\s*)${cookieName}=([\\w-]+)(?:;|$)`).exec(
         request.headers.get("cookie") ?? "",
       )?.[1];
-      const attempt = unseal(sealed ?? "", oidc.clientSecret, deps.clock.wallMs());
+      const attempt = openAttempt(sealed ?? "", oidc.clientSecret, deps.clock.wallMs());
       if (attempt === null) throw new SignInRefused(401, "This sign-in was not begun here, or is over.");
       const callback = new URL(attempt.redirectUri);
       callback.search = new URL(request.url).search;

@@ -1,6 +1,7 @@
 import { GatewayError, invalidRequest } from "../../base/errors.ts";
 import { newId } from "../../base/id.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
+import { seal, unseal } from "../../base/seal.ts";
 import { inScope } from "../../catalog/catalog.ts";
 import {
   compactionTrigger,
@@ -17,7 +18,6 @@ import type { Configured } from "../configured.ts";
 import type { Exchange } from "../exchange.ts";
 import type { ClientRequest } from "../request/request.ts";
 import { type Compaction, type Conversation, pathOfItem } from "./compacting.ts";
-import { seal, unseal } from "./seal.ts";
 
 const sealVersion = 1;
 

@@ -1,5 +1,5 @@
+import { seal, unseal } from "../../base/seal.ts";
 import type { TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
-import { seal, unseal } from "./seal.ts";
 
 /** What is kept of a turn. */
 export interface Turn {

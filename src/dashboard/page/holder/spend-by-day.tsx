@@ -5,6 +5,14 @@ import { Chart } from "../parts/chart.tsx";
 
 const daySeconds = 86_400;
 
+/** Of how many days pages show what was spent, today included. */
+export const spendDays = 30;
+
+export function spendSince(): string {
+  const today = Math.floor(Date.now() / 1000 / daySeconds);
+  return new Date((today - spendDays + 1) * daySeconds * 1000).toISOString();
+}
+
 /** A bar for each day (UTC); a day without a call has none. */
 export function SpendByDay(props: { usage: UsageView; mode: KeyView["mode"]; since: string }) {
   const { usage, mode, since } = props;

@@ -8,6 +8,7 @@ import { TextField } from "../parts/field.tsx";
 import { tell } from "../parts/notices.tsx";
 import { Segmented } from "../parts/segmented.tsx";
 import { AccountFields, accountFormOf, accountRequest, emptyAccountForm } from "./account-fields.tsx";
+import { AdjustBalance } from "./adjust-balance.tsx";
 import { creditsOf } from "./key-form.ts";
 
 export interface AccountDialogProps {
@@ -89,33 +90,8 @@ export function TopUpAccount({ of: account, onDone, onClose }: AccountDialogProp
   );
 }
 
-export function AdjustAccount({ of: account, onDone, onClose }: AccountDialogProps) {
-  const [amount, setAmount] = useState("");
-  const [note, setNote] = useState("");
-  const submit = async () => {
-    await api.post(`/accounts/${account.id}/adjust`, { amount: creditsOf(amount), note });
-    tell("The balance was corrected.");
-    onDone();
-  };
-  return (
-    <Ask about={about(account)} title="Adjust credit" verb="Adjust" onClose={onClose} submit={submit}>
-      <TextField
-        label="Credits to add, or with a minus to take away"
-        value={amount}
-        onValue={setAmount}
-        inputMode="decimal"
-        placeholder="-5"
-        required
-      />
-      <TextField
-        label="Why"
-        value={note}
-        onValue={setNote}
-        placeholder="Kept with the ledger entry"
-        required
-      />
-    </Ask>
-  );
+export function AdjustAccount({ of: account, ...dialog }: AccountDialogProps) {
+  return <AdjustBalance path={`/accounts/${account.id}/adjust`} about={about(account)} {...dialog} />;
 }
 
 export function CloseAccount({ of: account, onDone, onClose }: AccountDialogProps) {

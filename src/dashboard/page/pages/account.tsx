@@ -1,7 +1,7 @@
 import type { AccountView, EntryView, Page, UsageView } from "../../../admin/views.ts";
 import { api } from "../api.ts";
 import { count, credits, date } from "../format.ts";
-import { SpendByDay } from "../holder/spend-by-day.tsx";
+import { SpendByDay, spendSince } from "../holder/spend-by-day.tsx";
 import { useLoaded } from "../loaded.ts";
 import { KeyStatus } from "../parts/badge.tsx";
 import { accountWords, spentWords } from "../parts/balance.tsx";
@@ -61,12 +61,9 @@ function keyColumns(mode: AccountView["mode"]): readonly Column<AccountKey>[] {
   ];
 }
 
-const days = 30;
-const msPerDay = 86_400_000;
-
 /** What the account paid for in the last thirty days, whichever of its keys asked. */
 function Spend({ of: { id, mode } }: { of: AccountView }) {
-  const since = new Date(Math.floor(Date.now() / msPerDay - days + 1) * msPerDay).toISOString();
+  const since = spendSince();
   const usage = (by: "day" | "model") => api.get<UsageView>("/usage", { account: id, by, since });
   const byDay = useLoaded(`${id}/days`, () => usage("day"), 30_000);
   const byModel = useLoaded(`${id}/models`, () => usage("model"), 30_000);

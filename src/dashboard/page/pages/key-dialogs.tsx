@@ -8,6 +8,7 @@ import { TextField } from "../parts/field.tsx";
 import { tell } from "../parts/notices.tsx";
 import { Secret } from "../parts/secret.tsx";
 import { remember } from "../secrets.ts";
+import { AdjustBalance } from "./adjust-balance.tsx";
 import { KeyCaps } from "./cap-fields.tsx";
 import { type CapForm, capForms, capsOf } from "./cap-form.ts";
 import { KeyFields } from "./key-fields.tsx";
@@ -45,33 +46,8 @@ export function TopUpKey({ of: key, onDone, onClose }: KeyDialogProps) {
   );
 }
 
-export function AdjustKey({ of: key, onDone, onClose }: KeyDialogProps) {
-  const [amount, setAmount] = useState("");
-  const [note, setNote] = useState("");
-  const submit = async () => {
-    await api.post(`/keys/${key.id}/adjust`, { amount: creditsOf(amount), note });
-    tell("The balance was corrected.");
-    onDone();
-  };
-  return (
-    <Ask about={aboutKey(key)} title="Adjust credit" verb="Adjust" onClose={onClose} submit={submit}>
-      <TextField
-        label="Credits to add, or with a minus to take away"
-        value={amount}
-        onValue={setAmount}
-        inputMode="decimal"
-        placeholder="-5"
-        required
-      />
-      <TextField
-        label="Why"
-        value={note}
-        onValue={setNote}
-        placeholder="Kept with the ledger entry"
-        required
-      />
-    </Ask>
-  );
+export function AdjustKey({ of: key, ...dialog }: KeyDialogProps) {
+  return <AdjustBalance path={`/keys/${key.id}/adjust`} about={aboutKey(key)} {...dialog} />;
 }
 
 export function EditKey({ of: key, onDone, onClose }: KeyDialogProps) {

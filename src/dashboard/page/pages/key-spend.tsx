@@ -1,17 +1,14 @@
 import type { KeyView, UsageRowView, UsageView } from "../../../admin/views.ts";
 import { api } from "../api.ts";
 import { count, credits, rate, shortCount } from "../format.ts";
-import { SpendByDay } from "../holder/spend-by-day.tsx";
+import { SpendByDay, spendDays, spendSince } from "../holder/spend-by-day.tsx";
 import { useLoaded } from "../loaded.ts";
 import { Shown } from "../parts/states.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 
-const days = 30;
-const msPerDay = 86_400_000;
-
 /** What a key has spent lately, by day and by model. */
 export function KeySpend({ of: key }: { of: Pick<KeyView, "id" | "mode"> }) {
-  const since = new Date(Math.floor(Date.now() / msPerDay - days + 1) * msPerDay).toISOString();
+  const since = spendSince();
   const usageBy = (by: string) => () => api.get<UsageView>("/usage", { key: key.id, by, since });
   const byDay = useLoaded(`${key.id}/days`, usageBy("day"), 60_000);
   const byModel = useLoaded(`${key.id}/models`, usageBy("model"), 60_000);
@@ -19,7 +16,7 @@ export function KeySpend({ of: key }: { of: Pick<KeyView, "id" | "mode"> }) {
     <>
       <Shown loaded={byDay}>{(usage) => <SpendByDay usage={usage} mode={key.mode} since={since} />}</Shown>
       <section class="card flush">
-        <h2>By model, last {days} days</h2>
+        <h2>By model, last {spendDays} days</h2>
         <Shown loaded={byModel}>{({ data }) => <ByModel rows={data} mode={key.mode} />}</Shown>
       </section>
     </>
