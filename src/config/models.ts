@@ -3,6 +3,8 @@ import { type HostedToolName, hostedToolNames } from "../base/hosted-tools.ts";
 import { meteredUnits, type UnitName, unitNames } from "../base/metered-units.ts";
 import { usualUses } from "../base/model-uses.ts";
 import { picoUsdPerToken } from "../base/money.ts";
+import { meteredRoute, meteredRouteNames } from "../dialects/metered/registry.ts";
+import { formatFor } from "../vendors/metered-format.ts";
 import { vendorOf } from "../vendors/registry.ts";
 import type { ProviderSettings } from "../vendors/settings.ts";
 import type { LoadContext } from "./context.ts";
@@ -40,6 +42,10 @@ export function buildModels(
       `${places.describe(places.pathOfModel(model.id))} has no price, so credit keys cannot use it; give it a price or say free = true`,
     );
   }
+  for (const model of models) {
+    for (const words of unservedUses(model, providers))
+      context.warnings.push(`${places.describe(`${places.pathOfModel(model.id)}.serves`)} ${words}`);
+  }
   const unpriced = models.filter((model) => lacksSearchPrice(model, providers)).map(({ id }) => `"${id}"`);
   if (unpriced.length > 0) {
     context.warnings.push(
@@ -56,6 +62,20 @@ function lacksSearchPrice({ deployments, allow, serves }: ModelSettings, { usabl
     const { searchesIn = [] } = vendorOf(usable.get(provider)?.kind ?? "");
     const isOffered = dialects.some((dialect) => searchesIn.includes(dialect));
     return isOffered && price !== null && price.calls?.web_search === undefined;
+  });
+}
+
+/** What a model is said to serve though its provider has no such requests: all of them would be refused. */
+function unservedUses({ serves, deployments }: ModelSettings, { usable }: Providers): string[] {
+  return serves.flatMap((use) => {
+    const routes = meteredRouteNames.map(meteredRoute).filter((route) => route.use === use);
+    if (routes.length === 0) return [];
+    return deployments.flatMap((deployment) => {
+      const settings = usable.get(deployment.provider);
+      if (settings === undefined || routes.some((route) => formatFor(route, deployment, settings) !== null))
+        return [];
+      return `has ${use}, for which provider "${deployment.provider}" has no requests`;
+    });
   });
 }
 

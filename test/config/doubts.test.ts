@@ -119,3 +119,33 @@ test.each(["global", "us", "eu", "europe-west1", "us-central1", "northamerica-no
     expect(warningsOf(toml, { env: { K: "k" } })).toEqual([]);
   },
 );
+
+describe("a use that a provider has no requests for is warned about:", () => {
+  const serving = (kind: string, serves: string) => `
+[providers.p]
+kind = "${kind}"
+api_key = "env:KEY"
+[[models]]
+id = "m"
+provider = "p"
+serves = ${serves}
+free = true`;
+
+  test.each([
+    ["anthropic", '["embeddings"]', "embeddings"],
+    ["anthropic", '["generation", "speech"]', "speech"],
+    ["gemini", '["rerank"]', "rerank"],
+  ])("%s, %s", (kind, serves, use) => {
+    expect(warningsOf(serving(kind, serves), { env: { KEY: "k" } })).toEqual([
+      `model "m", serves has ${use}, for which provider "p" has no requests`,
+    ]);
+  });
+
+  test.each([
+    ["openai", '["embeddings", "moderations", "images", "speech", "transcriptions", "completions"]'],
+    ["gemini", '["embeddings"]'],
+    ["anthropic", '["generation"]'],
+  ])("but not %s, %s", (kind, serves) => {
+    expect(warningsOf(serving(kind, serves), { env: { KEY: "k" } })).toEqual([]);
+  });
+});

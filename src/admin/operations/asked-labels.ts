@@ -1,3 +1,5 @@
+import { OperationRefusal } from "./refusal.ts";
+
 export interface AskedLabels {
   readonly user?: string | undefined;
   readonly session?: string | undefined;
@@ -8,6 +10,11 @@ export interface AskedLabels {
 /** What an operator looks for, by the names that labels are kept under. */
 export function askedLabels({ user, session, tag }: AskedLabels): Readonly<Record<string, string>> {
   const [name = "", ...value] = tag?.split("=") ?? [];
+  if (tag !== undefined && (name === "" || value.length === 0))
+    throw new OperationRefusal(
+      "invalid_input",
+      `a tag is a name and a value, such as project=atlas; not "${tag}"`,
+    );
   return {
     ...(user === undefined ? {} : { user }),
     ...(session === undefined ? {} : { session }),

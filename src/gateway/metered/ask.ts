@@ -3,9 +3,9 @@ import type { JsonObject } from "../../base/json.ts";
 import { malformedAnswer } from "../../dialects/errors/failure.ts";
 import type { MeteredAnswer } from "../../dialects/metered/route.ts";
 import type { Deployment, Opened } from "../../upstream/upstream.ts";
+import type { ChosenFormat } from "../../vendors/metered-format.ts";
 import { largeBodyBytes } from "../large/is-large.ts";
 import { joinShared } from "../large/join-shared.ts";
-import type { ChosenFormat } from "./destination.ts";
 import { MeteredCall, type MeteredCallParts } from "./metered-call.ts";
 
 /** Calls of one request at the same time. */

@@ -2,32 +2,9 @@ import { invalidRequest } from "../../base/errors.ts";
 import { inScope } from "../../catalog/catalog.ts";
 import { pricedNames } from "../../catalog/priced-names.ts";
 import type { DeploymentSettings, ModelSettings } from "../../config/settings.ts";
-import type { FormatTarget, MeteredFormat, MeteredRoute } from "../../dialects/metered/route.ts";
-import { vendorOf } from "../../vendors/registry.ts";
-import type { ProviderSettings } from "../../vendors/settings.ts";
+import type { MeteredRoute } from "../../dialects/metered/route.ts";
+import { type ChosenFormat, formatFor } from "../../vendors/metered-format.ts";
 import type { Configured } from "../configured.ts";
-
-/** A format, under the name that the route has for it, and the model that it is for. */
-export interface ChosenFormat {
-  readonly name: string;
-  readonly format: MeteredFormat;
-  readonly target: FormatTarget;
-}
-
-/** How a deployment is asked; null if its vendor has no such route. */
-export function formatFor(
-  route: MeteredRoute,
-  { upstreamModel: model, family }: Pick<DeploymentSettings, "upstreamModel" | "family">,
-  settings: ProviderSettings,
-): ChosenFormat | null {
-  const target = { model, name: family ?? model, quirks: settings.quirks };
-  const names = vendorOf(settings.kind).meteredFormats?.(target.name, settings) ?? [];
-  for (const name of names) {
-    const format = route.formats[name];
-    if (format !== undefined) return { name, format, target };
-  }
-  return null;
-}
 
 /** Where a metered request may go. */
 export interface MeteredDestination {

@@ -8,11 +8,11 @@ import { type BodyChanges, patchBody, patchMembers } from "../../dialects/json/p
 import type { MeteredRoute } from "../../dialects/metered/route.ts";
 import { clientDialect } from "../../dialects/registry.ts";
 import type { Deployment, GenerationPlan } from "../../upstream/upstream.ts";
+import { type ChosenFormat, formatFor } from "../../vendors/metered-format.ts";
 import type { Prepared } from "../../vendors/provider.ts";
 import { askingForUsage, withoutUsageOption } from "../attempt/prepare.ts";
 import type { Exchange } from "../exchange.ts";
 import type { ClientRequest } from "../request/request.ts";
-import { type ChosenFormat, formatFor } from "./destination.ts";
 import type { SpooledForm } from "./form/spooled-form.ts";
 
 /** A body of more bytes takes too long to be written anew. */

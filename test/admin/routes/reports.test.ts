@@ -166,6 +166,13 @@ describe("exchanges", () => {
     expect((await admin.call("/exchanges/req_unknown")).status).toBe(404);
   });
 
+  test.each(["project", "=atlas"])("are not looked for by half a tag: %s", async (tag) => {
+    await using admin = await startAdmin();
+    const response = await admin.call(`/exchanges?tag=${encodeURIComponent(tag)}`);
+    expect(response.status).toBe(400);
+    expect(await response.text()).toContain("a tag is a name and a value, such as project=atlas");
+  });
+
   test("are tailed as they end, with the last ones first", async () => {
     await using admin = await startAdmin();
     admin.deps.live.observe(exchangeFacts({ requestId: "req_before" }));
