@@ -1,6 +1,6 @@
 import type { AccountView, CapView } from "../admin/views.ts";
 import type { StorePlace } from "./open-store.ts";
-import { count, creditsShown } from "./terminal/format.ts";
+import { count, creditsShown, moment } from "./terminal/format.ts";
 import { facts } from "./terminal/table.ts";
 import { printJson, type Terminal } from "./terminal/terminal.ts";
 
@@ -20,9 +20,11 @@ export function showAccount(view: AccountView, { json, place }: AccountOutput, t
     ["id", view.id],
     ["label", view.label ?? style.dim("–")],
     ["mode", view.mode],
+    ["paid", view.open ? "afterwards: it is open, and caps are its only bound" : paidBefore(view)],
     ["status", view.status],
     [view.open ? "owed" : "left", standing(view)],
     ...view.caps.map((cap) => ["cap", capText(cap, view.mode)] as const),
+    ...view.key_caps.map((cap) => ["new keys get", capTerms(cap, view.mode)] as const),
     ...view.keys.map((key) => {
       const caps = key.caps.map((cap) => capText(cap, view.mode)).join("; ");
       return ["key", [key.prefix, key.label, key.owner, caps].filter(Boolean).join("  ")] as const;
@@ -31,15 +33,36 @@ export function showAccount(view: AccountView, { json, place }: AccountOutput, t
   terminal.print(facts(rows, terminal));
 }
 
+function paidBefore({ mode }: AccountView): string {
+  return mode === "credit" ? "before, from its balance" : "by its budget";
+}
+
 /** What may be spent, or what is owed, in one short text. */
-export function standing({ credit, budget, open }: AccountView): string {
+export function standing({ credit, budget, open }: Pick<AccountView, "credit" | "budget" | "open">): string {
   if (credit !== null) return `${creditsShown(open ? -credit.balance : credit.balance)} credits`;
   if (budget === null || budget.remaining === null) return "unlimited";
   return `${count(budget.remaining)} of ${count(budget.tokens ?? 0)} tokens`;
 }
 
-/** `3.5 of 5 credits a day for claude-*`. */
-export function capText({ limit, used, period, models }: CapView, mode: AccountView["mode"]): string {
-  const [amount, unit] = mode === "credit" ? [creditsShown, "credits"] : [count, "tokens"];
-  return `${amount(used)} of ${amount(limit)} ${unit} a ${period}${models === null ? "" : ` for ${models}`}`;
+/** `3.5 of 5 credits a day for claude-*, raised by 2 until 2026-11-17 00:00 UTC`. */
+export function capText(cap: CapView, mode: AccountView["mode"]): string {
+  const { used, raised_by: raised, resets_at: until } = cap;
+  const amount = amountIn(mode);
+  const more =
+    raised === 0 || until === null
+      ? ""
+      : `, raised by ${amount(raised)} until ${moment(Date.parse(until))} UTC`;
+  return `${amount(used)} of ${capTerms(cap, mode)}${more}`;
+}
+
+function capTerms(
+  { limit, period, models }: Pick<CapView, "limit" | "period" | "models">,
+  mode: AccountView["mode"],
+): string {
+  const unit = mode === "credit" ? "credits" : "tokens";
+  return `${amountIn(mode)(limit)} ${unit} a ${period}${models === null ? "" : ` for ${models}`}`;
+}
+
+function amountIn(mode: AccountView["mode"]): (amount: number) => string {
+  return mode === "credit" ? creditsShown : count;
 }

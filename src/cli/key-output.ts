@@ -1,6 +1,6 @@
 import type { KeySummary } from "../admin/operations/key-summary.ts";
 import { modeOrigins } from "../base/key-attributes.ts";
-import { capText } from "./account-output.ts";
+import { capText, standing } from "./account-output.ts";
 import type { StorePlace } from "./open-store.ts";
 import { count, creditsShown, fromNow, moment } from "./terminal/format.ts";
 import type { Style } from "./terminal/style.ts";
@@ -49,10 +49,11 @@ function keyFacts(view: KeySummary, { style }: Terminal): (readonly [string, str
     ["label", view.label ?? style.dim("–")],
     ["mode", `${view.mode}  ${style.dim(`at ${modeOrigins[view.mode]}/v1`)}`],
     ["status", colorStatus(view.status, style)],
-    ["account", view.account],
+    ["account", view.account_status === "closed" ? `${view.account}, which is closed` : view.account],
     ["owner", view.owner ?? style.dim("–")],
     ...balanceFacts(view, nowMs, style),
     ...view.caps.map((cap) => ["cap", capText(cap, view.mode)] as const),
+    ...view.account_caps.map((cap) => ["account cap", capText(cap, view.mode)] as const),
     ["rate", view.rpm_limit === null ? "no limit" : `${count(view.rpm_limit)} requests per minute`],
     ["scope", view.scope],
     ["models", view.models === null ? "all" : view.models.join(", ")],
@@ -68,6 +69,13 @@ function keyFacts(view: KeySummary, { style }: Terminal): (readonly [string, str
 }
 
 function balanceFacts(view: KeySummary, nowMs: number, style: Style): (readonly [string, string])[] {
+  if (view.credit !== null && view.open) {
+    const paid = style.dim("billed afterwards");
+    return [
+      ["owed", `${standing(view)}  ${paid}`],
+      ["spent", `${creditsShown(view.lifetime_spend)} credits by this key`],
+    ];
+  }
   if (view.credit !== null) {
     const { balance, used, purchased } = view.credit;
     const spent = style.dim(`${creditsShown(used)} used of ${creditsShown(purchased)}`);

@@ -86,8 +86,9 @@ export function operatorEntryOf(
 /** The entry that a reference was first used for; refused if that was for something else. */
 export function repeatedEntry(earlier: Entry, kind: Entry["kind"], entry: OperatorEntry): RecordedEntry {
   if (earlier.kind === kind && earlier.amount === entry.amountNano) return { entry: earlier, repeated: true };
+  const whose = entry.keyId === null ? "account" : "key";
   throw new StoreRefusal(
     "reference_conflict",
-    `The reference ${entry.reference} was used for another amount on this key. Nothing was changed.`,
+    `The reference ${entry.reference} was used for another amount on this ${whose}. Nothing was changed.`,
   );
 }

@@ -62,4 +62,48 @@ describe("accounts", () => {
     expect(without.caps).toEqual([]);
     expect((await sluice(place, "keys", "create")).code).toBe(2);
   });
+
+  test("say in words what an open account owes, its caps, what new keys get, and what a cap is raised by", async () => {
+    const place = newPlace();
+    const create = ["accounts", "create", "--mode", "credit", "--label", "acme", "--open"];
+    await sluiceJson(place, ...create, "--cap", "500/month", "--key-cap", "5/day:gpt-*");
+    const key = await sluiceJson<KeyView>(place, "keys", "create", "--account", "acme");
+    expect(key).toMatchObject({ open: true, account_status: "active", account_caps: [{ limit: 500 }] });
+    await sluice(place, "accounts", "adjust", "acme", "-1734.2", "--note", "carried over");
+    await sluice(place, "keys", "extend", key.prefix, "2", "--note", "release week");
+    const shown = (await sluice(place, "accounts", "show", "acme")).stdout;
+    expect(shown).toContain("afterwards: it is open");
+    expect(shown).toMatch(/owed +1,734\.20 credits/);
+    expect(shown).toMatch(/new keys get +5\.00 credits a day for gpt-\*/);
+    expect(shown).toMatch(/0\.00 of 7\.00 credits a day for gpt-\*, raised by 2\.00 until [\d-]+ 00:00 UTC/);
+    const ofKey = (await sluice(place, "keys", "show", key.prefix)).stdout;
+    expect(ofKey).toMatch(/owed +1,734\.20 credits +billed afterwards/);
+    expect(ofKey).toMatch(/account cap +0\.00 of 500\.00 credits a month/);
+    expect(ofKey).not.toContain("balance");
+    const listed = (await sluice(place, "keys", "list")).stdout;
+    expect(listed).toMatch(/ACCOUNT.+\n.+acme.+1,734\.20 cr owed/);
+  });
+
+  test("say that a known reference adds nothing, and warn of credit that nobody can spend", async () => {
+    const place = newPlace();
+    await sluiceJson(place, "accounts", "create", "--mode", "credit", "--label", "atlas");
+    const topUp = ["accounts", "topup", "atlas", "5", "--reference", "invoice-7"];
+    const first = await sluice(place, ...topUp);
+    expect(first.stdout).toContain("✓ atlas: +5 credits");
+    expect(first.stderr).not.toContain("closed");
+    const again = await sluice(place, ...topUp);
+    expect(again.stdout).toContain("= atlas had this reference already (invoice-7): nothing was changed");
+    expect(await sluiceJson(place, ...topUp)).toMatchObject({
+      credit: { balance: 5 },
+      topup: { amount: 5, reference: "invoice-7", repeated: true },
+    });
+    const other = await sluice(place, "accounts", "topup", "atlas", "6", "--reference", "invoice-7");
+    expect(other.stderr).toContain("was used for another amount on this account");
+    const key = await sluiceJson<KeyView>(place, "keys", "create", "--account", "atlas");
+    await sluice(place, "accounts", "close", "atlas", "--yes");
+    expect((await sluice(place, "accounts", "topup", "atlas", "1")).stderr).toContain(
+      "atlas is closed: no key can spend what is added",
+    );
+    expect((await sluice(place, "keys", "show", key.prefix)).stdout).toContain(", which is closed");
+  });
 });

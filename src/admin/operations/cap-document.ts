@@ -19,15 +19,17 @@ export function capDocument(cap: BoundState, mode: KeyMode): CapView {
   };
 }
 
-/** A key's caps from the store, for callers that have no ledger in memory. */
+/** The caps of a key's account, and then its own, from the store: for callers that have no ledger in memory. */
 export async function readCaps(
-  store: Pick<Store, "readAccounts">,
+  store: Pick<Store, "readAccounts" | "findAccount">,
   { accountId, caps }: KeyRecord,
   nowMs: number,
 ): Promise<readonly BoundState[]> {
-  if (caps.length === 0) return [];
+  const shared = (await store.findAccount(accountId))?.caps ?? [];
+  if (shared.length + caps.length === 0) return [];
   const [standing] = await store.readAccounts([accountId]);
-  return capStates(caps, standing?.caps ?? [], "key_cap", nowMs);
+  const totals = standing?.caps ?? [];
+  return [...capStates(shared, totals, "account_cap", nowMs), ...capStates(caps, totals, "key_cap", nowMs)];
 }
 
 /** What was counted in a period that is over does not count any more. */

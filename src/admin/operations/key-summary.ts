@@ -3,7 +3,7 @@ import { dateOfDay } from "../../base/clock.ts";
 import { creditsFromNano } from "../../base/money.ts";
 import { nextPeriodStart, periodStart } from "../../base/period.ts";
 import { effectiveStatus } from "../../keys/status.ts";
-import type { AccountSummary } from "../../ledger/accounts.ts";
+import type { AccountSummary, BoundState } from "../../ledger/accounts.ts";
 import { emptyAccount, emptyKey, type KeyRecord } from "../../store/store.ts";
 import { iso, isoOrNull } from "../iso-time.ts";
 import type { KeyView } from "../views.ts";
@@ -28,6 +28,7 @@ type KeyAccount = Pick<
   | "budgetRemaining"
   | "periodEndsMs"
   | "caps"
+  | "lifetimeSpend"
   | "requests"
   | "inputTokens"
   | "outputTokens"
@@ -40,6 +41,8 @@ export function summarizeKey(
   lastUsedDay: number | null,
 ): KeySummary {
   const isCredit = key.mode === "credit";
+  const capsOf = (whose: BoundState["bound"]) =>
+    account.caps.filter(({ bound }) => bound === whose).map((cap) => capDocument(cap, key.mode));
   const graceLasts = key.previousUntilMs !== null && key.previousUntilMs > nowMs;
   return {
     id: key.id,
@@ -50,7 +53,10 @@ export function summarizeKey(
     ...attributeDocument(key),
     created_at: iso(key.createdAtMs),
     previous_secret_until: graceLasts ? isoOrNull(key.previousUntilMs) : null,
-    caps: account.caps.filter(({ bound }) => bound === "key_cap").map((cap) => capDocument(cap, key.mode)),
+    caps: capsOf("key_cap"),
+    open: key.isOpen,
+    account_status: key.isClosed ? "closed" : "active",
+    account_caps: capsOf("account_cap"),
     credit: isCredit
       ? {
           purchased: creditsFromNano(account.purchased),
@@ -67,6 +73,7 @@ export function summarizeKey(
           remaining: account.budgetRemaining,
           resets_at: isoOrNull(account.periodEndsMs),
         },
+    lifetime_spend: creditsFromNano(account.lifetimeSpend),
     requests: account.requests,
     input_tokens: account.inputTokens,
     output_tokens: account.outputTokens,
@@ -104,6 +111,7 @@ async function summaryFrom(
   const account = {
     ...totals,
     caps: await readCaps(store, key, nowMs),
+    lifetimeSpend: key.mode === "credit" ? totals.spent : 0,
     budgetTokens: key.budgetTokens,
     budgetUsed,
     budgetRemaining: key.budgetTokens === null ? null : Math.max(0, key.budgetTokens - budgetUsed),

@@ -18,8 +18,8 @@ import {
   accountView,
   newAccountBody,
 } from "../views/accounts.ts";
-import { adjustBody, topUpBody } from "../views/keys.ts";
-import { nano, signedNano } from "./credits.ts";
+import { adjustBody, topUpBody, withRepeated } from "../views/keys.ts";
+import { nano, repeating, signedNano } from "./credits.ts";
 import { type AdminCall, type AdminRoute, type Changed, change, read } from "./route.ts";
 
 const nothing = Type.Object({}, { additionalProperties: false });
@@ -63,7 +63,7 @@ export const accountRoutes: readonly AdminRoute[] = [
       path: "/accounts/:account/topup",
       summary: "Add credit; on an open account it lowers what is owed",
       body: topUpBody,
-      answers: accountView,
+      answers: withRepeated(accountView),
     },
     async (call) => {
       const { reference, note } = call.body;
@@ -72,8 +72,8 @@ export const accountRoutes: readonly AdminRoute[] = [
         reference: reference ?? undefined,
         note: note ?? undefined,
       };
-      const { account, detail } = await enterCredit(call.deps, accountName(call), "topup", entry);
-      return changed(call, account, "account.topup", detail);
+      const { account, detail, repeated } = await enterCredit(call.deps, accountName(call), "topup", entry);
+      return repeating(await changed(call, account, "account.topup", detail), repeated);
     },
   ),
   change(
@@ -82,14 +82,15 @@ export const accountRoutes: readonly AdminRoute[] = [
       path: "/accounts/:account/adjust",
       summary: "Correct the balance by an entry of its own",
       body: adjustBody,
-      answers: accountView,
+      answers: withRepeated(accountView),
     },
     async (call) => {
       const { amount, note, reference } = call.body;
       const entry = { amountNano: signedNano(amount), note, reference: reference ?? undefined };
       const held = (accountId: string) => heldOf(call.deps, accountId);
-      const { account, detail } = await enterCredit(call.deps, accountName(call), "adjustment", entry, held);
-      return changed(call, account, "account.adjust", detail);
+      const name = accountName(call);
+      const { account, detail, repeated } = await enterCredit(call.deps, name, "adjustment", entry, held);
+      return repeating(await changed(call, account, "account.adjust", detail), repeated);
     },
   ),
   change(

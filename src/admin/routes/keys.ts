@@ -27,9 +27,10 @@ import {
   newKeyBody,
   rotateBody,
   topUpBody,
+  withRepeated,
 } from "../views/keys.ts";
 import { oneOf } from "../views/shapes.ts";
-import { nano, signedNano } from "./credits.ts";
+import { nano, repeating, signedNano } from "./credits.ts";
 import { type AdminCall, type AdminRoute, type Changed, change, read } from "./route.ts";
 
 const listQuery = Type.Object({
@@ -71,7 +72,12 @@ export const keyRoutes: readonly AdminRoute[] = [
   ),
   change(
     "POST",
-    { path: "/keys/:key/topup", summary: "Add credit", body: topUpBody, answers: keyViewSchema },
+    {
+      path: "/keys/:key/topup",
+      summary: "Add credit",
+      body: topUpBody,
+      answers: withRepeated(keyViewSchema),
+    },
     async (call) => {
       const amountNano = nano(call.body.amount, "amount");
       const { reference, note } = call.body;
@@ -80,7 +86,8 @@ export const keyRoutes: readonly AdminRoute[] = [
         reference: reference ?? undefined,
         note: note ?? undefined,
       });
-      return changed(call, topped.key, "key.topup", entryDetail(amountNano, topped.repeated));
+      const { key, repeated } = topped;
+      return repeating(await changed(call, key, "key.topup", entryDetail(amountNano, repeated)), repeated);
     },
   ),
   change(
@@ -89,7 +96,7 @@ export const keyRoutes: readonly AdminRoute[] = [
       path: "/keys/:key/adjust",
       summary: "Correct the balance by an entry of its own",
       body: adjustBody,
-      answers: keyViewSchema,
+      answers: withRepeated(keyViewSchema),
     },
     async (call) => {
       const { amount, note, reference } = call.body;
@@ -100,7 +107,8 @@ export const keyRoutes: readonly AdminRoute[] = [
       };
       const held = async (keyId: string) => (await call.deps.accounts.summaries([keyId]))[0]?.held ?? 0;
       const { key, repeated } = await adjust(call.deps, keyName(call), adjustment, held);
-      return changed(call, key, "key.adjust", entryDetail(adjustment.amountNano, repeated));
+      const detail = entryDetail(adjustment.amountNano, repeated);
+      return repeating(await changed(call, key, "key.adjust", detail), repeated);
     },
   ),
   change(

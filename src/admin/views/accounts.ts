@@ -1,6 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { keyModes } from "../../base/key-attributes.ts";
 import {
+  accountStatuses,
   accountTerms,
   billedAfterwards,
   budgetStanding,
@@ -26,7 +27,7 @@ export const accountView = Type.Object({
   mode: oneOf(keyModes),
   label: nullable(Type.String()),
   open: billedAfterwards,
-  status: oneOf(["active", "closed"] as const),
+  status: oneOf(accountStatuses),
   created_at: moment,
   credit: nullable(creditStanding),
   budget: nullable(budgetStanding),

@@ -1,4 +1,4 @@
-import { type Static, type TObject, Type } from "@sinclair/typebox";
+import { type Static, type TObject, type TProperties, Type } from "@sinclair/typebox";
 import {
   budgetPeriods,
   type KeyAttributeName,
@@ -9,6 +9,7 @@ import {
 import { count, credits, moment, nullable, oneOf } from "./shapes.ts";
 
 export const keyStatuses = ["active", "disabled", "suspended", "revoked", "expired"] as const;
+export const accountStatuses = ["active", "closed"] as const;
 export const capPeriods = ["day", "week", "month"] as const;
 
 /** How each kind of attribute is written. */
@@ -76,11 +77,17 @@ const keyFields = {
   status: oneOf(keyStatuses),
   ...shownAttributes,
   caps: Type.Array(capView),
+  open: Type.Boolean({ description: "Its account is billed afterwards: caps are the only bound." }),
+  account_status: oneOf(accountStatuses),
+  account_caps: Type.Array(capView, {
+    description: "Of its account: for all keys together that draw on it.",
+  }),
   created_at: moment,
   previous_secret_until: nullable(moment),
   credit: nullable(creditStanding),
   budget: nullable(budgetStanding),
   held: Type.Number({ description: "Set aside by open requests: credits, or tokens of a budget." }),
+  lifetime_spend: Type.Number({ description: "Credits that it has spent itself, whichever account paid." }),
   requests: count,
   input_tokens: count,
   output_tokens: count,
@@ -150,6 +157,14 @@ export const extendBody = Type.Object(
   },
   closed,
 );
+
+/** What a view becomes in the answer to a credit entry. */
+export function withRepeated<Properties extends TProperties>(view: TObject<Properties>) {
+  return Type.Object({
+    ...view.properties,
+    repeated: Type.Boolean({ description: "The reference was used before, and nothing was changed." }),
+  });
+}
 
 export const topUpBody = Type.Object(
   {

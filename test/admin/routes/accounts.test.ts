@@ -50,8 +50,8 @@ describe("accounts", () => {
       open: true,
       caps: [{ limit: 80 }],
     });
-    await admin.post(`${path}/topup`, { amount: 5, reference: "invoice 7" });
-    await admin.post(`${path}/topup`, { amount: 5, reference: "invoice 7" });
+    const topUp = () => admin.post<object>(`${path}/topup`, { amount: 5, reference: "invoice 7" });
+    expect([await topUp(), await topUp()]).toMatchObject([{ repeated: false }, { repeated: true }]);
     await admin.post(`${path}/adjust`, { amount: -1, note: "entered twice" });
     expect((await admin.post<AccountView>(`${path}/close`)).status).toBe("closed");
     const shown = await admin.json<AccountView>("/accounts/Atlas");

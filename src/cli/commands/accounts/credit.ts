@@ -1,10 +1,12 @@
 import type { Command } from "commander";
+import { creditsFromNano } from "../../../base/money.ts";
 import { showAccount } from "../../account-output.ts";
 import { positiveCreditAmount, signedCreditAmount } from "../../arguments.ts";
 import { auditChange } from "../../audit.ts";
 import { type DataOptions, examples, newDataCommand } from "../../help.ts";
 import { withStore } from "../../open-store.ts";
-import type { Terminal } from "../../terminal/terminal.ts";
+import { printJson, type Terminal } from "../../terminal/terminal.ts";
+import { showWarnings } from "../../warnings.ts";
 
 interface Options extends DataOptions {
   readonly reference?: string;
@@ -53,10 +55,31 @@ async function enter(
   const { enterCredit } = await import("../../../admin/operations/accounts.ts");
   await withStore(terminal, options, { writes: true }, async (context) => {
     const { reference, note } = options;
-    const { account, detail } = await enterCredit(context, name, kind, { amountNano, reference, note });
+    const entered = await enterCredit(context, name, kind, { amountNano, reference, note });
+    const { account, detail, entry, repeated } = entered;
     const action = kind === "topup" ? "account.topup" : "account.adjust";
     await auditChange(context, action, account, detail);
-    const output = { json: options.json === true, place: context.place };
-    showAccount(await readAccountView(context, account), output, terminal);
+    const called = account.label ?? account.id;
+    if (account.closedAtMs !== null && !account.isOpen && kind === "topup") {
+      showWarnings([`${called} is closed: no key can spend what is added`], terminal);
+    }
+    const view = await readAccountView(context, account);
+    if (options.json) {
+      const told = {
+        entry_id: entry.id,
+        amount: creditsFromNano(amountNano),
+        reference: entry.reference,
+        repeated,
+      };
+      printJson({ ...view, [kind]: told, ...context.place }, terminal);
+      return;
+    }
+    const { style } = terminal;
+    terminal.print(
+      repeated
+        ? `${style.warn("=")} ${called} had this reference already (${reference}): nothing was changed\n`
+        : `${style.good("✓")} ${called}: ${detail}\n`,
+    );
+    showAccount(view, { json: false }, terminal);
   });
 }

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { AccountView } from "../../../admin/views.ts";
-import { standing } from "../../account-output.ts";
+import { capText, standing } from "../../account-output.ts";
 import { type CsvOption, type DataOptions, examples, newDataCommand, withCsv } from "../../help.ts";
 import { withStore } from "../../open-store.ts";
 import { type ListColumn, printList } from "../../terminal/list.ts";
@@ -37,4 +37,10 @@ const columns: readonly ListColumn<AccountView>[] = [
   { name: "used", value: ({ credit, budget }) => credit?.used ?? budget?.used },
   { name: "budget_tokens", value: ({ budget }) => budget?.tokens },
   { name: "keys", title: "KEYS", align: "right", value: ({ keys }) => keys.length },
+  {
+    name: "caps",
+    title: "CAPS",
+    elastic: true,
+    value: ({ caps, mode }) => caps.map((cap) => capText(cap, mode)).join("; "),
+  },
 ];

@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import type { KeySummary } from "../../../admin/operations/key-summary.ts";
 import { utcDay } from "../../../base/clock.ts";
+import { ownAccountId } from "../../../base/own-account.ts";
 import { type CsvOption, type DataOptions, examples, newDataCommand, withCsv } from "../../help.ts";
 import { colorStatus } from "../../key-output.ts";
 import { withStore } from "../../open-store.ts";
@@ -24,10 +25,12 @@ export function keysListCommand(terminal: Terminal): Command {
       ),
     )
     .action(async (options: Options) => {
+      const { allAccounts } = await import("../../../admin/operations/accounts.ts");
       const { listKeys } = await import("../../../admin/operations/list-keys.ts");
       await withStore(terminal, options, {}, async (context) => {
         const views = await listKeys(context, options.search);
-        const columns = columnsOf(views, context.clock.wallMs(), terminal);
+        const names = new Map((await allAccounts(context.store)).map(({ id, label }) => [id, label]));
+        const columns = columnsOf(views, names, context.clock.wallMs(), terminal);
         printList({ rows: views, columns, nothing: nothing(options) }, options, terminal);
       });
     });
@@ -41,11 +44,13 @@ function nothing(options: Options): string {
 
 function columnsOf(
   views: readonly KeySummary[],
+  names: ReadonlyMap<string, string | null>,
   nowMs: number,
   { style }: Terminal,
 ): readonly ListColumn<KeySummary>[] {
   const none = style.dim("–");
   const right = { align: "right" } as const;
+  const isAnyShared = views.some(({ id, account }) => account !== ownAccountId(id));
   const hasOwners = views.some(({ owner }) => owner !== null);
   return [
     { name: "id" },
@@ -57,7 +62,12 @@ function columnsOf(
       elastic: true,
       cell: ({ owner }) => owner ?? none,
     },
-    { name: "account" },
+    {
+      name: "account",
+      ...(isAnyShared ? { title: "ACCOUNT" } : {}),
+      elastic: true,
+      cell: ({ id, account }) => (account === ownAccountId(id) ? none : (names.get(account) ?? account)),
+    },
     { name: "mode", title: "MODE" },
     { name: "status", title: "STATUS", cell: ({ status }) => colorStatus(status, style) },
     { name: "left", title: "LEFT", ...right, value: leftOf, cell: left },
@@ -110,6 +120,7 @@ function daysAgo(days: number): string {
 }
 
 function left(view: KeySummary): string {
+  if (view.credit !== null && view.open) return `${creditsShown(-view.credit.balance)} cr owed`;
   if (view.credit !== null) return `${creditsShown(view.credit.balance)} cr`;
   if (view.budget === null || view.budget.remaining === null) return "unlimited";
   return `${count(view.budget.remaining)} tok`;
