@@ -1,5 +1,6 @@
 import { GatewayError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
+import type { Quantities } from "../../base/rates.ts";
 import { releaseBytes } from "../../base/release.ts";
 import { noUsage } from "../../base/usage.ts";
 import { isBilled } from "../../dialects/errors/failure.ts";
@@ -33,8 +34,9 @@ async function deliver(asking: MeteredAsking, answered: Answered): Promise<Respo
   const { exchange } = asking;
   exchange.answeredBy(answered.opened);
   exchange.dropped = answered.dropped;
-  if (answered.failure !== null) return chargeParts(asking, answered);
-  const found = await readAnswers(asking, answered);
+  const found = await (answered.failure === null
+    ? readAnswers(asking, answered).catch((error) => chargeParts(asking, answered, error))
+    : chargeParts(asking, answered, answered.failure));
   if (exchange.hasClientLeft && !exchange.outlivesClient && exchange.claim === null) throw clientLeft();
   exchange.extras = usedExtras(exchange, found.extras);
   const evidence = evidenceOf(asking, found, () => [asking.request.body]);
@@ -63,22 +65,53 @@ export async function chargeFailure(asking: MeteredAsking, error: unknown): Prom
   throw error;
 }
 
-/** One part has failed, so the client gets no answer. The others are charged: their providers have been asked, and bill them. */
-async function chargeParts(asking: MeteredAsking, answered: Answered): Promise<never> {
+/**
+ * One part has failed, or its answer makes no sense, so the client gets no answer. The others are charged: their providers have been
+ * asked, and bill them. Rejects with the failure.
+ */
+async function chargeParts(asking: MeteredAsking, answered: Answered, cause: unknown): Promise<never> {
   const { exchange, bill } = asking;
+  const readable = await readableParts(asking, answered);
+  if (readable.parts.length === 0) throw cause;
   const error = new GatewayError("upstream_error", "The provider failed with a part of the request.", {
-    cause: answered.failure,
+    cause,
   });
-  const found = await readAnswers(asking, answered);
+  const found = await readAnswers(asking, readable);
+  const units = { ...certainOf(asking, readable.parts), ...found.extras.units };
   exchange.brokenBy = error;
-  exchange.extras = usedExtras(exchange, found.extras);
+  exchange.extras = usedExtras(exchange, { ...found.extras, units });
   await bill.settle(
     "failed",
-    evidenceOf(asking, found, () => answered.parts),
+    evidenceOf(asking, found, () => readable.parts),
     error.status,
     null,
   );
   throw error;
+}
+
+async function readableParts(asking: MeteredAsking, answered: Answered): Promise<Answered> {
+  const isReadable = await Promise.all(
+    answered.answers.map((answer) =>
+      readAnswers(asking, { ...answered, answers: [answer] }).then(
+        () => true,
+        () => false,
+      ),
+    ),
+  );
+  const ofReadable = <Item>(items: readonly Item[]) => items.filter((_, place) => isReadable[place]);
+  return { ...answered, answers: ofReadable(answered.answers), parts: ofReadable(answered.parts) };
+}
+
+/** What the parts of a request use in any case; together no more than the whole. */
+function certainOf({ request, demand, demandOf }: MeteredAsking, parts: readonly JsonObject[]): Quantities {
+  const sum: Record<string, number> = {};
+  for (const part of parts) {
+    const { certain } = demandOf({ bytes: request.bytes, truncated: part, body: part });
+    for (const [name, amount] of Object.entries(certain)) {
+      sum[name] = Math.min((sum[name] ?? 0) + amount, demand.certain[name] ?? 0);
+    }
+  }
+  return sum;
 }
 
 /** `counted`: the bodies whose texts are counted where the provider has not reported their tokens. */

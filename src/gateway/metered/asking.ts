@@ -1,6 +1,6 @@
 import type { InputEstimate } from "../../catalog/estimate.ts";
 import type { MeteredRouteName } from "../../dialects/metered/registry.ts";
-import type { AskedForm, MeteredDemand } from "../../dialects/metered/route.ts";
+import type { AskedForm, MeteredDemand, RouteBody } from "../../dialects/metered/route.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import type { Bill } from "../charge/bill.ts";
 import type { Gateway } from "../gateway.ts";
@@ -15,6 +15,8 @@ export interface MeteredAsking extends MeteredCallParts {
   /** The most inputs that all deployments take in one call. */
   readonly mostInputs: number;
   readonly demand: MeteredDemand;
+  /** The same of a part of the request. */
+  demandOf(part: RouteBody): MeteredDemand;
   readonly estimatedInput: InputEstimate;
   /** What the answer's form and its figures depend on. */
   readonly asked: AskedForm;

@@ -3,7 +3,13 @@ import { noCalls } from "../../base/extra-usage.ts";
 import { traceContextOf } from "../../base/trace-context.ts";
 import type { ModelSettings } from "../../config/settings.ts";
 import { type MeteredRouteName, meteredRoute } from "../../dialects/metered/registry.ts";
-import type { FormFields, MeteredDemand, MeteredFormat, MeteredRoute } from "../../dialects/metered/route.ts";
+import type {
+  FormFields,
+  MeteredDemand,
+  MeteredFormat,
+  MeteredRoute,
+  RouteBody,
+} from "../../dialects/metered/route.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import { admit, refuseLeaving } from "../admission/admit.ts";
 import { askedExtras } from "../charge/asked-extras.ts";
@@ -75,7 +81,8 @@ export async function serveMetered(
   const estimatedInput = request.estimateInput();
   const { imageTokensMax } = model;
   const estimated = { estimatedInput: estimatedInput.tokens, limits: model, imageTokensMax };
-  const demand = route.demand(request, { priced, files, ...estimated });
+  const demandOf = (body: RouteBody) => route.demand(body, { priced, files, ...estimated });
+  const demand = demandOf(request);
   refuseUncounted(key, model, route, demand);
   exchange.askedExtras = askedFor(demand, askedExtras(request, { ...continuing, scope }));
 
@@ -97,7 +104,7 @@ export async function serveMetered(
   };
   const asked = { model: model.id, body: request.truncated, files, held, priced: [...priced] };
   const parts = { route, exchange, model, keyId: key.id, scope, credential, request, form };
-  const asking = { gateway, key, name, mostInputs, demand, estimatedInput, asked, ...parts };
+  const asking = { gateway, key, name, mostInputs, demand, demandOf, estimatedInput, asked, ...parts };
   // Awaited, because the form is needed until the provider has it.
   return await charged(gateway, exchange, wanted, (bill) =>
     exchange.stream ? streamMetered({ bill, ...asking }) : answerMetered({ bill, ...asking }),

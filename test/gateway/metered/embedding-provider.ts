@@ -81,6 +81,7 @@ function contentAnswer({ content }: JsonObject): Answer {
 function titanAnswer({ inputText }: JsonObject): Answer {
   const text = inputText as string;
   if (text === "refused") return json({ message: "too long" }, { status: 400 });
+  if (text === "nonsense") return json({ inputTextTokenCount: 1 });
   return json({ embedding: vectorOf(text), inputTextTokenCount: tokensOf([text]) });
 }
 

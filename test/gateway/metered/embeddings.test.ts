@@ -60,6 +60,7 @@ ${model("embed-bedrock-cohere", "bedrock", "cohere.embed-english-v3")}
 ${model("embed-voyage", "voyage", "voyage-upstream")}
 ${model("embed-cohere", "cohere", "embed-v4.0")}
 ${model("embed-by-character", "openai", "text-embedding-upstream", "{ characters = 10.0 }")}
+${model("titan-by-character", "bedrock", "amazon.titan-embed-text-v2:0", "{ characters = 10.0 }")}
 ${model("embed-by-request", "openai", "text-embedding-upstream", "{ requests = 2.0 }")}
 ${model("embed-by-image", "openai", "text-embedding-upstream", "{ images = 2.0 }")}
 ${model("embed-claude", "anthropic", "claude-upstream")}
@@ -258,6 +259,29 @@ describe("a request of more inputs than one call takes", () => {
     expect(await world.chargesOf(key)).toEqual([
       { amount: -1000 * tokens, basis: "measured", outcome: "failed" },
     ]);
+  });
+
+  test.each([
+    [["nonsense", "two words", "three"], 3],
+    [["one", "nonsense", "three"], 2],
+    [["one", "two words", "nonsense"], 3],
+  ])("fails as a whole where one of %p makes no sense, and is charged for the others", async (input, words) => {
+    const key = await world.creditCaller(1);
+    expect((await embed({ model: "embed-titan", input }, key)).status).toBe(502);
+    expect(await world.chargesOf(key)).toEqual([
+      { amount: -1000 * words, basis: "measured", outcome: "failed" },
+    ]);
+    const byCharacter = await world.creditCaller(1);
+    expect((await embed({ model: "titan-by-character", input }, byCharacter)).status).toBe(502);
+    const characters = input.filter((text) => text !== "nonsense").join("").length;
+    expect(await world.chargesOf(byCharacter)).toMatchObject([{ amount: -10_000 * characters }]);
+  });
+
+  test("of which no answer makes sense costs nothing", async () => {
+    const key = await world.creditCaller(1);
+    const response = await embed({ model: "embed-titan", input: ["nonsense", "nonsense"] }, key);
+    expect(response.status).toBe(502);
+    expect(await world.chargesOf(key)).toEqual([]);
   });
 
   test("that fails at its first call costs nothing, and says why", async () => {
