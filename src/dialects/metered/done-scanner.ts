@@ -2,41 +2,77 @@ import type { ReportedExtras } from "../../base/extra-usage.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { addUsage, noUsage } from "../../base/usage.ts";
 import { reportedFailure } from "../errors/failure.ts";
-import { figures } from "../openai-chat/provider/usage-in.ts";
+import { figures as chatFigures } from "../openai-chat/provider/usage-in.ts";
+import type { ParsedEvent } from "../sse/frame.ts";
 import type { RawEvent } from "../sse/raw-events.ts";
 import { type EventAction, earlier, StreamScanner } from "../sse/stream-scanner.ts";
 import type { ReadMetered } from "./route.ts";
 
 const errorMark = Buffer.from('"error"');
 
+type Figures = Pick<ReadMetered, "usage" | "extras">;
+
+/** What the events of a route's streams mean. */
+export interface DoneEvents {
+  /** The types of those that end a result, and have its figures. */
+  readonly done: readonly string[];
+  /** How many results were asked for; a provider may make fewer. */
+  readonly results: number;
+  read(event: JsonObject): Figures;
+  /** What a stream that has begun costs for the results that it breaks off before; `bytes` have come of it. */
+  unfinished(missing: number, bytes: number): Figures;
+}
+
 /** Streams of named events, of which the last ones have the usage: one of all, or as many as there are results one of each. */
 export class DoneScanner extends StreamScanner {
   extras: ReportedExtras | null = null;
+  protected hasFinished = false;
+  readonly #events: DoneEvents;
   readonly #marks: readonly Buffer[];
-  readonly #done: readonly string[];
-  readonly #read: (event: JsonObject) => Pick<ReadMetered, "usage" | "extras">;
-  /** Results that have not come. */
+  /** Of the results that have come; null before the first. */
+  #found: Figures | null = null;
   #missing: number;
+  #bytes = 0;
 
-  constructor(
-    done: readonly string[],
-    read: (event: JsonObject) => Pick<ReadMetered, "usage" | "extras">,
-    results = 1,
-  ) {
+  constructor(events: DoneEvents) {
     super();
-    this.#missing = results;
-    this.#done = done;
-    this.#marks = done.map((name) => Buffer.from(`"${name}"`));
-    this.#read = read;
+    this.#events = events;
+    this.#missing = events.results;
+    this.#marks = events.done.map((name) => Buffer.from(`"${name}"`));
   }
 
-  protected get hasFinished(): boolean {
-    return this.extras !== null;
+  override pass(events: Uint8Array): Uint8Array {
+    const leaving = super.pass(events);
+    this.#notePartial(events);
+    return leaving;
   }
 
-  /** A provider may make fewer than were asked for. */
+  override passLarge(event: Uint8Array, parsed: ParsedEvent): Uint8Array {
+    const leaving = super.passLarge(event, parsed);
+    this.#notePartial(event);
+    return leaving;
+  }
+
+  /** What it costs if it breaks off here. */
+  #notePartial({ length }: Uint8Array): void {
+    this.#bytes += length;
+    if (!this.started || this.hasFinished) return;
+    const rest = this.#events.unfinished(this.#missing, this.#bytes);
+    const { usage, extras } = this.#found === null ? rest : sumOf(this.#found, rest);
+    this.partialUsage = usage;
+    this.extras = extras;
+  }
+
   override missingTerminal(): string | null {
-    return this.hasFinished ? "" : null;
+    if (this.#found === null) return null;
+    this.#finish(this.#found);
+    return "";
+  }
+
+  #finish({ usage, extras }: Figures): void {
+    this.hasFinished = true;
+    this.partialUsage = usage;
+    this.extras = extras;
   }
 
   protected firstMark(events: Buffer): number {
@@ -48,20 +84,17 @@ export class DoneScanner extends StreamScanner {
   protected actionFor(event: RawEvent, json: JsonObject | null): EventAction {
     if (json === null) return "forward";
     if (json["type"] === "error" || json["error"] != null) {
-      this.failure = reportedFailure(json, figures);
+      this.failure = reportedFailure(json, chatFigures);
       return "stop";
     }
-    if (typeof json["type"] !== "string" || !this.#done.includes(json["type"])) return "forward";
-    const { usage, extras } = this.#read(json);
-    if (usage !== null) {
-      this.takeFigures(
-        { ...this.partialUsage, ...usage, ...addUsage(this.partialUsage ?? noUsage, usage) },
-        event,
-      );
-    }
-    this.extras = { ...extras, ...sumOf(this.extras ?? {}, extras) };
+    if (typeof json["type"] !== "string" || !this.#events.done.includes(json["type"])) return "forward";
+    const figures = this.#events.read(json);
+    this.#found = this.#found === null ? figures : sumOf(this.#found, figures);
+    if (this.#found.usage !== null) this.takeFigures(this.#found.usage, event);
     this.#missing -= 1;
-    return this.#missing > 0 ? "forward" : "hold";
+    if (this.#missing > 0) return "forward";
+    this.#finish(this.#found);
+    return "hold";
   }
 
   /** The text of a transcript. Pictures and speech have none. */
@@ -69,9 +102,9 @@ export class DoneScanner extends StreamScanner {
     return type === "transcript.text.delta" && typeof delta === "string" ? delta : "";
   }
 
-  /** Whatever comes is content, although nobody can count it. */
-  protected sealedIn({ type }: JsonObject): number {
-    return typeof type === "string" ? 1 : 0;
+  /** Whatever else comes is content, although nobody can count it. */
+  protected sealedIn(event: JsonObject): number {
+    return typeof event["type"] === "string" && this.producedBy(event) === "" ? 1 : 0;
   }
 
   protected endsText(): boolean {
@@ -79,10 +112,25 @@ export class DoneScanner extends StreamScanner {
   }
 }
 
-function sumOf(one: ReportedExtras, other: ReportedExtras): ReportedExtras {
+function sumOf(one: Figures, other: Figures): Figures {
+  const { usage } = one;
+  const isInputDoubtful = usage?.isInputDoubtful === true || other.usage?.isInputDoubtful === true;
+  const isOutputDoubtful = usage?.isOutputDoubtful === true || other.usage?.isOutputDoubtful === true;
+  return {
+    usage: {
+      ...addUsage(usage ?? noUsage, other.usage ?? noUsage),
+      ...(isInputDoubtful ? { isInputDoubtful } : {}),
+      ...(isOutputDoubtful ? { isOutputDoubtful } : {}),
+    },
+    extras: extrasOf(one.extras, other.extras),
+  };
+}
+
+function extrasOf(one: ReportedExtras, other: ReportedExtras): ReportedExtras {
   const units = { ...one.units };
   for (const [name, amount] of Object.entries(other.units ?? {})) units[name] = (units[name] ?? 0) + amount;
   return {
+    ...other,
     ...(other.units === undefined ? {} : { units }),
     imageInputTokens: (one.imageInputTokens ?? 0) + (other.imageInputTokens ?? 0),
     imageOutputTokens: (one.imageOutputTokens ?? 0) + (other.imageOutputTokens ?? 0),

@@ -102,6 +102,23 @@ describe("speech", () => {
     }
   });
 
+  test("that breaks off costs all characters, or the tokens of the sound that came", async () => {
+    // Three seconds in 16,000 bytes each, as base64.
+    const delta = event({ type: "speech.audio.delta", audio: "A".repeat(64_000) });
+    const input = "word ".repeat(100);
+    for (const [model, amount] of [
+      ["say", -500 * 15_000],
+      ["say-tokens", -63 * 12_000],
+    ] as const) {
+      const key = await world.creditCaller(1);
+      world.provider.script(sse(delta));
+      await (await say({ model, input, stream_format: "sse" }, key)).text();
+      const [charge] = await world.chargesOf(key);
+      expect(charge).toMatchObject({ outcome: "failed" });
+      expect(charge?.amount).toBeWithin(amount - 400_000, amount + 1);
+    }
+  });
+
   test("that was asked for as events, and comes as sound, is charged", async () => {
     world.provider.script(sound());
     const response = await say({ model: "say", stream_format: "sse" });
@@ -304,6 +321,20 @@ describe("transcriptions", () => {
     expect(await world.chargesOf(key)).toEqual([
       { amount: -60_000, basis: "measured", outcome: "completed" },
     ]);
+  });
+
+  test("that break off cost the whole sound, and what was written", async () => {
+    for (const [model, amount] of [
+      // Ten seconds at 0.006 a minute; or 320 tokens at 6, and one that was written at 10.
+      ["hear", -1_000_000],
+      ["hear-tokens", -1_930_000],
+    ] as const) {
+      const key = await world.creditCaller(1);
+      const delta = event({ type: "transcript.text.delta", delta: "hello" });
+      world.provider.script(sse(delta));
+      await (await hear({ fields: { model, stream: "true" }, by: key })).text();
+      expect(await world.chargesOf(key)).toMatchObject([{ amount, outcome: "failed" }]);
+    }
   });
 
   test("are the same request if their parts are, whatever the boundary", async () => {

@@ -265,17 +265,20 @@ describe("a request of more inputs than one call takes", () => {
     [["nonsense", "two words", "three"], 3],
     [["one", "nonsense", "three"], 2],
     [["one", "two words", "nonsense"], 3],
-  ])("fails as a whole where one of %p makes no sense, and is charged for the others", async (input, words) => {
-    const key = await world.creditCaller(1);
-    expect((await embed({ model: "embed-titan", input }, key)).status).toBe(502);
-    expect(await world.chargesOf(key)).toEqual([
-      { amount: -1000 * words, basis: "measured", outcome: "failed" },
-    ]);
-    const byCharacter = await world.creditCaller(1);
-    expect((await embed({ model: "titan-by-character", input }, byCharacter)).status).toBe(502);
-    const characters = input.filter((text) => text !== "nonsense").join("").length;
-    expect(await world.chargesOf(byCharacter)).toMatchObject([{ amount: -10_000 * characters }]);
-  });
+  ])(
+    "fails as a whole where one of %p makes no sense, and is charged for the others",
+    async (input, words) => {
+      const key = await world.creditCaller(1);
+      expect((await embed({ model: "embed-titan", input }, key)).status).toBe(502);
+      expect(await world.chargesOf(key)).toEqual([
+        { amount: -1000 * words, basis: "measured", outcome: "failed" },
+      ]);
+      const byCharacter = await world.creditCaller(1);
+      expect((await embed({ model: "titan-by-character", input }, byCharacter)).status).toBe(502);
+      const characters = input.filter((text) => text !== "nonsense").join("").length;
+      expect(await world.chargesOf(byCharacter)).toMatchObject([{ amount: -10_000 * characters }]);
+    },
+  );
 
   test("of which no answer makes sense costs nothing", async () => {
     const key = await world.creditCaller(1);

@@ -162,6 +162,68 @@ test("a stream that the client leaves runs to its end, since the provider bills 
   ]);
 });
 
+describe("a stream that breaks off", () => {
+  const partial = event({ type: "image_generation.partial_image", b64_json: "AAAA" });
+  const completed = event({ type: "image_generation.completed", b64_json: "BBBB", usage });
+  const endings = [
+    ["by a reset", { reset: true }],
+    ["by an error in band", { write: event({ type: "error", error: { message: "out of paint" } }) }],
+    ["by ending", { write: "" }],
+  ] as const;
+
+  test.each(endings)("%s costs the images that were asked for, as an estimate", async (_, ending) => {
+    for (const [model, amount] of [
+      ["each", -80_000_000],
+      // 1,000 tokens of each image at 30, and the prompt at 5.
+      ["tokens", -60_000_000],
+    ] as const) {
+      const key = await world.creditCaller(1);
+      world.provider.script({ ...sse(""), steps: [{ write: partial }, ending] });
+      expect(await (await draw({ model, n: 2, stream: true }, key)).text()).toContain('"error"');
+      const [charge, ...others] = await world.chargesOf(key);
+      expect(others).toEqual([]);
+      expect(charge).toMatchObject({ basis: "estimated", outcome: "failed" });
+      expect(charge?.amount).toBeWithin(amount - 200_000, amount + 1);
+    }
+  });
+
+  test("after one of its images costs that as reported, and the other as held", async () => {
+    for (const [model, least] of [
+      ["each", 80_000_000],
+      ["tokens", 15_210_000 + 30_000_000],
+    ] as const) {
+      const key = await world.creditCaller(1);
+      world.provider.script({ ...sse(""), steps: [{ write: completed + partial }, { reset: true }] });
+      await (await draw({ model, n: 2, stream: true }, key)).text();
+      const [charge] = await world.chargesOf(key);
+      expect(charge).toMatchObject({ basis: "estimated", outcome: "failed" });
+      expect(charge?.amount).toBeWithin(-least - 100_000, -least + 1);
+    }
+  });
+
+  test("before its first event costs nothing", async () => {
+    const key = await world.creditCaller(1);
+    world.provider.script({ ...sse(""), steps: [{ write: ": hello\n\n" }, { reset: true }] });
+    await (await draw({ model: "each", stream: true }, key)).text();
+    expect(await world.chargesOf(key)).toEqual([]);
+  });
+
+  test("costs as much after a crash: what it would cost is journaled while it runs", async () => {
+    const key = await world.creditCaller(1);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const steps = [{ write: partial }, { until: promise }, { write: completed }];
+    world.provider.script({ ...sse(""), steps });
+    const response = await draw({ model: "each", n: 2, stream: true }, key);
+    const journaled = async () => (await world.running.store.load()).openHolds;
+    await waitFor(
+      async () => (await journaled()).some(({ chargeSoFar }) => chargeSoFar === 80_000_000),
+      "what it would cost to be journaled",
+    );
+    resolve();
+    await response.text();
+  });
+});
+
 test("a second model for drawings is refused by its name", async () => {
   const response = await draw({ model: "each", svg: { model: "other" } });
   expect(response.status).toBe(400);

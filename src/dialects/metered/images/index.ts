@@ -107,14 +107,18 @@ const ofBoth = {
   outlivesClient: true,
   streams: {
     createScanner(_: boolean, asked: AskedForm) {
-      const count = countOf(asked.body);
-      const { input, output } = asked.held;
-      const held = { input: Math.ceil(input / count), output: Math.ceil(output / count) };
-      return new DoneScanner(
-        ["image_generation.completed", "image_edit.completed"],
-        (event) => figuresOf(objectOf(event["usage"]), 1, { ...asked, held }),
-        count,
-      );
+      const results = countOf(asked.body);
+      const heldFor = (images: number) => {
+        const share = images / results;
+        return { input: Math.ceil(asked.held.input * share), output: Math.ceil(asked.held.output * share) };
+      };
+      return new DoneScanner({
+        done: ["image_generation.completed", "image_edit.completed"],
+        results,
+        read: (event) => figuresOf(objectOf(event["usage"]), 1, { ...asked, held: heldFor(1) }),
+        // The provider finishes and bills what it has begun.
+        unfinished: (missing) => figuresOf(null, missing, { ...asked, held: heldFor(missing) }),
+      });
     },
   },
 } as const;

@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { invalidRequest } from "../../../base/errors.ts";
-import type { JsonObject } from "../../../base/json.ts";
+import type { Json, JsonObject } from "../../../base/json.ts";
 import { noUsage } from "../../../base/usage.ts";
 import { objectOf } from "../../json/json-fields.ts";
 import { anyObject, modelName, optional, stringOrObject } from "../../schema/fields.ts";
@@ -21,6 +21,13 @@ const speechRequest = Type.Object({
 
 /** Speech has this many tokens for a character at most. */
 const tokensPerCharacter = 4;
+
+/** OpenAI's sound in so many tokens: 0.015 USD for a minute, at 12 USD for a million. */
+const tokensPerSecond = 21;
+const usualBytesPerSecond = 16_000;
+/** 24,000 samples of two bytes. */
+const rawBytesPerSecond = 48_000;
+const rawSound: ReadonlySet<Json | undefined> = new Set(["pcm", "wav"]);
 
 function isInTokens(priced: PricedNames): boolean {
   return !priced.has("characters") && !priced.has("requests");
@@ -54,7 +61,12 @@ export const speech: MeteredRoute = {
   isStreamed: ({ stream_format: format }) => format === "sse",
   streams: {
     createScanner: (_, asked) =>
-      new DoneScanner(["speech.audio.done"], (event) => figuresOf(objectOf(event["usage"]) ?? {}, asked)),
+      new DoneScanner({
+        done: ["speech.audio.done"],
+        results: 1,
+        read: (event) => figuresOf(objectOf(event["usage"]) ?? {}, asked),
+        unfinished: (_, bytes) => figuresOf({}, { ...asked, held: heldFor(bytes, asked) }),
+      }),
   },
   formats: {
     openai: {
@@ -77,6 +89,13 @@ export const speech: MeteredRoute = {
     };
   },
 };
+
+/** The tokens of so much of a stream, as far as they were held for. Its sound is base64. */
+function heldFor(bytes: number, { held, body }: AskedForm): AskedForm["held"] {
+  const perSecond = rawSound.has(body["response_format"]) ? rawBytesPerSecond : usualBytesPerSecond;
+  const seconds = (bytes * 0.75) / perSecond;
+  return { input: held.input, output: Math.min(held.output, Math.ceil(seconds * tokensPerSecond)) };
+}
 
 /** Speech that is charged in tokens, and reports none, costs what it was held for. */
 function figuresOf(

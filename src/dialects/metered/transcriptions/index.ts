@@ -120,6 +120,11 @@ function minutesOf(
   };
 }
 
+/** Of sound that was heard, without a word of what that took. */
+function untold({ priced, files }: AskedForm): Pick<ReadMetered, "usage" | "extras"> {
+  return priced.includes("audio_minutes") ? minutesOf(null, files) : tokensOf(null, undefined, files);
+}
+
 /** Some servers write numbers as text. */
 function numberIn(value: Json | undefined): number | null {
   const number = typeof value === "string" && value !== "" ? Number(value) : value;
@@ -128,10 +133,7 @@ function numberIn(value: Json | undefined): number | null {
 
 function passTranscript(answer: MeteredAnswer, asked: AskedForm): ReadMetered {
   if (answer.contentType?.includes("json") !== true) {
-    const { priced, files } = asked;
-    const isMinutes = priced.includes("audio_minutes");
-    const found = isMinutes ? minutesOf(null, files) : tokensOf(null, undefined, files);
-    return { written: null, ...found, produced: Buffer.from(answer.bytes).toString() };
+    return { written: null, ...untold(asked), produced: Buffer.from(answer.bytes).toString() };
   }
   const body = parseAnswer(answer);
   const { text } = body;
@@ -159,7 +161,12 @@ const ofBoth = {
   check,
   streams: {
     createScanner: (_: boolean, asked: AskedForm) =>
-      new DoneScanner(["transcript.text.done"], (event) => figuresIn(event, asked)),
+      new DoneScanner({
+        done: ["transcript.text.done"],
+        results: 1,
+        read: (event) => figuresIn(event, asked),
+        unfinished: () => untold(asked),
+      }),
   },
 } as const satisfies Partial<MeteredRoute>;
 
