@@ -152,7 +152,7 @@ export interface MeteredFormat {
   /** It takes the ids of OpenAI's tokens. */
   readonly takesTokenIds?: true;
   /** Changed members beside the model. */
-  changes?(body: JsonObject, target: FormatTarget): MemberChanges;
+  changes?(body: JsonObject, target: FormatTarget): MemberChanges | undefined;
   /** A body of the provider's own kind. Fields of the client's that are left out are added to `dropped`. */
   write?(body: JsonObject, target: FormatTarget, dropped: Set<string>): JsonObject;
   /** Reads an answer that the client gets as it is, without parsing the whole of it; null if it has to be written anew. */
@@ -192,4 +192,6 @@ export interface ReadMetered {
   readonly extras: ReportedExtras;
   /** What the model wrote, for a count where no usage was reported; absent if it writes nothing. */
   readonly produced?: string;
+  /** How many answers were written for each that is shown, such as by `best_of`; 1 if absent. */
+  readonly writtenTimes?: number;
 }

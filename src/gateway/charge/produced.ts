@@ -21,6 +21,12 @@ export class Produced {
   #lowTokens = 0;
   /** All reasoning so far that only its provider can read. */
   sealedChars = 0;
+  /** How many answers were written for each that is shown. */
+  readonly #times: number;
+
+  constructor(times = 1) {
+    this.#times = times;
+  }
 
   add(text: string): void {
     if (text === "") return;
@@ -41,7 +47,7 @@ export class Produced {
   async count(countText: (texts: string[]) => Promise<number>): Promise<number> {
     if (this.chars === 0) return 0;
     const counted = this.#keptChars === 0 ? 0 : await countText([this.#pieces.join("")]);
-    return Math.max(1, counted + this.#estimated);
+    return Math.max(1, Math.ceil((counted + this.#estimated) * this.#times));
   }
 
   /** At or below that, without a tokenizer: what is journaled while the stream runs. Each text is looked at once. */

@@ -117,7 +117,7 @@ function certainOf({ request, demand, demandOf }: MeteredAsking, parts: readonly
 /** `counted`: the bodies whose texts are counted where the provider has not reported their tokens. */
 function evidenceOf(
   { gateway, route, request, demand }: MeteredAsking,
-  { usage, produced = "" }: Pick<FoundAnswer, "usage" | "produced">,
+  { usage, produced = "", writtenTimes }: Pick<FoundAnswer, "usage" | "produced" | "writtenTimes">,
   counted: () => readonly JsonObject[],
 ): Evidence {
   return {
@@ -125,7 +125,7 @@ function evidenceOf(
     usage: usage ?? (demand.isInTokens ? null : noUsage),
     partialUsage: null,
     produced: () => {
-      const text = new Produced();
+      const text = new Produced(writtenTimes);
       text.add(produced);
       return text;
     },

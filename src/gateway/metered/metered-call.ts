@@ -128,11 +128,10 @@ export class MeteredCall implements GenerationPlan {
       }
       return JSON.stringify(format.write(this.#part ?? request.body, target, this.dropped));
     }
-    const { model } = target;
-    const changes = format.changes?.(request.truncated, target);
-    if (changes !== undefined) return patchMembers(request.bytes, { ...changes, model });
-    const usageOption = this.#usageOption(deployment);
-    return patchBody(request.bytes, request.spans, { ...request.nullRemovals, model, ...usageOption });
+    const changes = { ...request.nullRemovals, model: target.model, ...this.#usageOption(deployment) };
+    const body = patchBody(request.bytes, request.spans, changes);
+    const others = format.changes?.(request.truncated, target);
+    return others === undefined ? body : patchMembers(body, others);
   }
 
   /** What makes a stream report its usage, which is hidden from a client that has not asked for it. */

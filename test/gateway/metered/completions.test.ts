@@ -59,6 +59,32 @@ describe("the hold", () => {
   });
 });
 
+test("a provider is asked for as much as was held for, whatever it would write by itself", async () => {
+  world.provider.script(json({ id: "1", choices: [], usage }));
+  await ask({ prompt: "hello" });
+  await ask({ prompt: "hello", max_tokens: null });
+  await ask({ prompt: "hello", max_tokens: 20 });
+  expect(world.provider.requests.map(({ body }) => body["max_tokens"])).toEqual([16, 16, 20]);
+});
+
+test("all answers of `best_of` are charged where the provider does not report them, and none can be streamed", async () => {
+  for (const [more, amount] of [
+    [{ best_of: 3 }, -13_000],
+    [{ best_of: 4, n: 2 }, -9000],
+    // No more than was held for.
+    [{ best_of: 100, max_tokens: 1 }, -201_000],
+  ] as const) {
+    const key = await world.creditCaller(1);
+    world.provider.script(json({ id: "1", choices: [{ index: 0, text: "one two", finish_reason: "stop" }] }));
+    await ask({ prompt: "hello", ...more }, key);
+    expect(await world.chargesOf(key)).toEqual([{ amount, basis: "estimated", outcome: "completed" }]);
+  }
+  const response = await ask({ prompt: "hello", best_of: 2, stream: true });
+  expect(response.status).toBe(400);
+  expect(await response.json()).toMatchObject({ error: { param: "best_of" } });
+  expect(world.provider.requests).toHaveLength(3);
+});
+
 test("more than the model produces is refused", async () => {
   const response = await ask({ prompt: "a", max_tokens: 1001 });
   expect(response.status).toBe(400);

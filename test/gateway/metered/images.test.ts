@@ -113,6 +113,25 @@ describe("by the token", () => {
     expect(held).toBeWithin(0.066, 0.068);
   });
 
+  test("the hold has the images that are sent, however they are sent", async () => {
+    const edits = "/v1/images/edits";
+    const heldFor = (body: JsonObject) =>
+      world.heldFor({ path: edits, body: { model: "tokens", prompt: "x", ...body } });
+    const address = "https://example.com/a.png";
+    const data = `data:image/png;base64,${"A".repeat(2_000_000)}`;
+    const perImage = (4800 * 8) / 1e6;
+    const none = await heldFor({});
+    for (const [count, body] of [
+      [2, { images: [{ image_url: address }, { image_url: address }] }],
+      [2, { images: [{ image_url: address }], mask: { image_url: address } }],
+      [1, { images: [{ image_url: data }] }],
+      [1, { image: address }],
+    ] as const) {
+      const held = (await heldFor(structuredClone(body) as JsonObject)) - none;
+      expect(held).toBeWithin(count * perImage - 1e-6, count * perImage + 1e-3);
+    }
+  });
+
   test("what reports nothing costs what it was held for, as an estimate", async () => {
     const key = await world.creditCaller(1);
     world.provider.script(json({ created: 1, data: images(1) }));

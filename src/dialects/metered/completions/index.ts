@@ -1,4 +1,5 @@
 import { Type } from "@sinclair/typebox";
+import { invalidRequest } from "../../../base/errors.ts";
 import type { JsonObject } from "../../../base/json.ts";
 import { malformedAnswer } from "../../errors/failure.ts";
 import { parseAnswer } from "../../json/outline.ts";
@@ -8,6 +9,7 @@ import { choicesOf, refuseOverLimit } from "../../output-limit.ts";
 import { writtenText } from "../../produced.ts";
 import { anyObject, modelName, optional, positiveInteger, streamFlag } from "../../schema/fields.ts";
 import type {
+  AskedForm,
   MeteredAnswer,
   MeteredDemand,
   MeteredFormat,
@@ -79,7 +81,18 @@ function formatAt(method: string): MeteredFormat {
   return { dialect: "chat", method: () => method, pass: passAnswer };
 }
 
-function passAnswer(answer: MeteredAnswer): ReadMetered {
+/** Of `best_of` answers only `n` are shown. */
+function writtenTimes(body: JsonObject): number {
+  const { n } = body;
+  return choicesOf(body) / (typeof n === "number" ? n : 1);
+}
+
+function refuseUncountable(body: JsonObject): void {
+  if (body["stream"] !== true || writtenTimes(body) === 1) return;
+  throw invalidRequest("The best of several answers cannot be streamed: `best_of` must be `n`.", "best_of");
+}
+
+function passAnswer(answer: MeteredAnswer, { body: asked }: AskedForm): ReadMetered {
   const body = parseAnswer(answer);
   if (!Array.isArray(body["choices"])) throw malformedAnswer("it has no choices");
   return {
@@ -87,6 +100,7 @@ function passAnswer(answer: MeteredAnswer): ReadMetered {
     usage: readUsage(usageOf(body)),
     extras: {},
     produced: writtenText(body["choices"]),
+    writtenTimes: writtenTimes(asked),
   };
 }
 
@@ -95,6 +109,7 @@ const ofBoth = {
   use: "completions",
   tracedAs: "text_completion",
   prices: ["input", "output"],
+  check: refuseUncountable,
   streams: {
     createScanner: (hideUsage: boolean) => new ChatScanner({ hideUsage, readsExtras: false }),
     takesUsageOption: true,
@@ -115,7 +130,13 @@ export const completions: MeteredRoute = {
     schemas: { CompletionRequest: completionRequest, CompletionResponse: completionResponse },
   },
   requestSchema: completionRequest,
-  formats: { openai: formatAt("completions") },
+  formats: {
+    openai: {
+      ...formatAt("completions"),
+      // Other servers would write on until the model's limit, which is not what was held for.
+      changes: ({ max_tokens: most }) => (most == null ? { max_tokens: usualMaxTokens } : undefined),
+    },
+  },
   demand({ truncated }, model) {
     const asked = { ...truncated, max_tokens: truncated["max_tokens"] ?? usualMaxTokens };
     return demandOf(truncated, model, refuseOverLimit(asked, ["max_tokens"], model.limits));

@@ -23,6 +23,8 @@ import {
   imageResponse,
   imageUnit,
   partialsOf,
+  promptTokens,
+  sentImages,
 } from "./request.ts";
 
 /** Of an image at its highest quality and size, where the model does not say. */
@@ -41,7 +43,9 @@ function demand(
   const isInTokens = !priced.has("images") && !priced.has("requests");
   const certain = { requests: 1 };
   return {
-    input: isInTokens ? estimatedInput + files.length * sentImageTokens : 0,
+    input: isInTokens
+      ? promptTokens(truncated, estimatedInput) + sentImages(truncated, files) * sentImageTokens
+      : 0,
     output: isInTokens ? count * perImage : 0,
     isInTokens,
     canBeCounted: false,

@@ -2,8 +2,9 @@ import { Type } from "@sinclair/typebox";
 import { invalidRequest } from "../../../base/errors.ts";
 import type { JsonObject } from "../../../base/json.ts";
 import { objectOf } from "../../json/json-fields.ts";
+import { cutText } from "../../json/truncated-json.ts";
 import { anyObject, modelName, optional, streamFlag } from "../../schema/fields.ts";
-import type { PricedNames } from "../route.ts";
+import type { FormFile, PricedNames } from "../route.ts";
 
 const fields = {
   model: modelName,
@@ -28,6 +29,25 @@ export const imageResponse = Type.Object({
 
 export function countOf({ n }: JsonObject): number {
   return typeof n === "number" ? n : 1;
+}
+
+/** High for most texts, as in other estimates. */
+const bytesPerToken = 2.5;
+
+/** Of the prompt alone: images in the JSON are no text. `estimated` is for the whole of it. */
+export function promptTokens({ prompt }: JsonObject, estimated: number): number {
+  if (typeof prompt !== "string" || prompt === cutText) return estimated;
+  return Math.min(estimated, Math.ceil(Buffer.byteLength(prompt) / bytesPerToken));
+}
+
+/** What JSON has in place of a form's files: an address, an object with one, or a list of either. */
+const imageFields = ["image", "images", "image_url", "image_urls", "input_image", "mask"];
+
+export function sentImages(body: JsonObject, files: readonly FormFile[]): number {
+  return imageFields.reduce((sum, name) => {
+    const { [name]: sent } = body;
+    return sum + (sent == null ? 0 : Array.isArray(sent) ? sent.length : 1);
+  }, files.length);
 }
 
 /** Each costs output beside the image itself. */

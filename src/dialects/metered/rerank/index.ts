@@ -28,7 +28,7 @@ export const rerank: MeteredRoute = {
       dialect: "chat",
       method: () => "rerank",
       changes: ({ top_n: most }, { quirks }) =>
-        quirks.includes("top_k") && most != null ? { top_n: undefined, top_k: most } : {},
+        quirks.includes("top_k") && most != null ? { top_n: undefined, top_k: most } : undefined,
       pass: passRanking,
     },
     bedrock: {
