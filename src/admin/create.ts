@@ -1,5 +1,6 @@
 import type { AttentionMonitor } from "../attention/monitor.ts";
 import type { Backend } from "../backend/backend.ts";
+import type { ConfigOnDisk } from "../config/on-disk.ts";
 import type { Settings } from "../config/settings.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import type { CallerIdQueue } from "../store/caller-id-queue.ts";
@@ -22,6 +23,7 @@ interface AdminParts {
   readonly endings: Pick<EndingQueue, "dropped" | "flush">;
   readonly callerIds: Pick<CallerIdQueue, "flush">;
   readonly monitor: Pick<AttentionMonitor, "list">;
+  readonly configOnDisk: ConfigOnDisk | undefined;
 }
 
 export interface Admin {
@@ -48,6 +50,7 @@ export async function createAdmin({
   endings,
   callerIds,
   monitor,
+  configOnDisk,
 }: AdminParts): Promise<Admin> {
   const { store } = backend;
   const { clock, keys, accounts, ongoing } = gateway;
@@ -72,6 +75,7 @@ export async function createAdmin({
     live,
     version,
     settings: () => gateway.configured.settings,
+    configOnDisk: configOnDisk ?? null,
     deploymentHealth: () => gateway.configured.upstream.health(),
     attention: () => monitor.list,
     inFlight: () => ongoing.size,

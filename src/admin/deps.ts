@@ -1,5 +1,6 @@
 import type { Finding } from "../attention/finding.ts";
 import type { Clock } from "../base/clock.ts";
+import type { ConfigOnDisk } from "../config/on-disk.ts";
 import type { Settings } from "../config/settings.ts";
 import type { KeyRing } from "../keys/keyring.ts";
 import type { Accounts } from "../ledger/accounts.ts";
@@ -28,6 +29,8 @@ export interface AdminDeps {
   readonly version: string;
   /** The current settings; a reload replaces them. */
   settings(): Settings;
+  /** Null if the settings came from no file that could be read again. */
+  readonly configOnDisk: ConfigOnDisk | null;
   deploymentHealth(): readonly DeploymentHealth[];
   /** What needs the operator's attention, as of the last look. */
   attention(): readonly Finding[];

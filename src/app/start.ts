@@ -2,6 +2,7 @@ import { version } from "../../package.json";
 import { createAdmin } from "../admin/create.ts";
 import { openBackend } from "../backend/open.ts";
 import { systemClock } from "../base/clock.ts";
+import type { ConfigOnDisk } from "../config/on-disk.ts";
 import type { Reloaded } from "../config/reload.ts";
 import type { Settings } from "../config/settings.ts";
 import type { Gateway } from "../gateway/gateway.ts";
@@ -37,8 +38,15 @@ export interface RunningGateway {
   describeLosses(): readonly string[];
 }
 
+export interface GatewayStart {
+  readonly settings: Settings;
+  /** Where the settings came from, for whoever wants to reload them; absent if that is nobody's. */
+  readonly configOnDisk?: ConfigOnDisk;
+}
+
 /** The composition root: builds every room from the settings, and listens. */
-export async function startGateway({ settings }: { readonly settings: Settings }): Promise<RunningGateway> {
+export async function startGateway(starting: GatewayStart): Promise<RunningGateway> {
+  const { settings } = starting;
   const clock = systemClock;
   const opened = new AsyncDisposableStack();
   const logs = createLogs(settings.log);
@@ -46,7 +54,7 @@ export async function startGateway({ settings }: { readonly settings: Settings }
   try {
     const backend = await openBackend({ settings, clock, log: logs.log });
     opened.defer(() => backend.close());
-    return await assemble(settings, await openServices(settings, { clock, logs, backend }, opened), opened);
+    return await assemble(starting, await openServices(settings, { clock, logs, backend }, opened), opened);
   } catch (error) {
     // A gateway that cannot start lets go of its ports and its data: the process can end, and another can have them.
     await opened.disposeAsync();
@@ -55,14 +63,15 @@ export async function startGateway({ settings }: { readonly settings: Settings }
 }
 
 async function assemble(
-  settings: Settings,
+  { settings, configOnDisk }: GatewayStart,
   services: Services,
   opened: AsyncDisposableStack,
 ): Promise<RunningGateway> {
   const { logs, backend, live, endings, callerIds } = services;
   const gateway = createGateway(settings, services);
   const monitor = createMonitor(gateway, services);
-  const admin = await createAdmin({ gateway, backend, live, version, endings, callerIds, monitor });
+  const parts = { gateway, backend, live, version, endings, callerIds, monitor, configOnDisk };
+  const admin = await createAdmin(parts);
   opened.defer(() => admin.close());
   const servers = await openServers(gateway, admin, logs.log, opened);
   await admin.saveGeneratedToken();

@@ -2,12 +2,16 @@ import { Command } from "commander";
 import { accountsCommands } from "./commands/accounts/index.ts";
 import { adminTokensCommands } from "./commands/admin-tokens/index.ts";
 import { alertsTestCommand } from "./commands/alerts/test.ts";
+import { auditLogCommand } from "./commands/audit-log.ts";
 import { backupCommand } from "./commands/backup.ts";
 import { completionCommand } from "./commands/completion.ts";
 import { configCheckCommand } from "./commands/config/check.ts";
+import { configDiffCommand } from "./commands/config/diff.ts";
 import { configImportCommands } from "./commands/config/import.ts";
 import { configInitCommand } from "./commands/config/init.ts";
+import { configReloadCommand } from "./commands/config/reload.ts";
 import { configSchemaCommand } from "./commands/config/schema.ts";
+import { configShowCommand } from "./commands/config/show.ts";
 import { exchangesListCommand } from "./commands/exchanges/list.ts";
 import { exchangesShowCommand } from "./commands/exchanges/show.ts";
 import { healthCommand } from "./commands/health.ts";
@@ -58,13 +62,17 @@ const commands: readonly CommandMaker[] = [
     modelsImportCommand,
   ]),
   groupOf("ledger", "Prove the books, and take them elsewhere", [ledgerAuditCommand, ledgerExportCommand]),
-  groupOf("config", "Write, check and describe the configuration", [
+  groupOf("config", "Write, check, compare and reload the configuration", [
     configInitCommand,
     configCheckCommand,
+    configDiffCommand,
+    configReloadCommand,
+    configShowCommand,
     configSchemaCommand,
     configImportCommands,
   ]),
   adminTokensCommands,
+  auditLogCommand,
   backupCommand,
   restoreCommand,
   groupOf("store", "Check the database, and move the data between a folder and a database", [

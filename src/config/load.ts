@@ -26,6 +26,7 @@ import type { ModelSettings, Settings } from "./settings.ts";
 import { type ConfigSource, findConfig, type SourceOptions, sourceDigest } from "./source.ts";
 import { storeSettings } from "./store.ts";
 import { parseToml } from "./toml.ts";
+import { writtenWithoutSecrets } from "./written.ts";
 
 export interface LoadOptions extends SourceOptions {
   readonly flags?: Flags | undefined;
@@ -63,7 +64,11 @@ export function examineSettings(options: LoadOptions): ExaminedSettings {
   checkShape(document, problems);
   const context: LoadContext = { env: options.env, folder: source.folder, problems, places, warnings: [] };
   const config = document as ConfigFile;
-  const settings = { ...settingsFrom(config, options, context), source: sourceDigest(source) };
+  const settings = {
+    ...settingsFrom(config, options, context),
+    source: sourceDigest(source),
+    written: writtenWithoutSecrets(document),
+  };
   return { settings, source, problems: problems.all, models: soundModels(config, problems), places };
 }
 
@@ -71,7 +76,7 @@ function settingsFrom(
   config: ConfigFile,
   options: LoadOptions,
   context: LoadContext,
-): Omit<Settings, "source"> {
+): Omit<Settings, "source" | "written"> {
   const { problems } = context;
   const providers = loadProviders(config, context);
   checkModels(config, providers, context);

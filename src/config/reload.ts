@@ -1,3 +1,4 @@
+import { isObject, type Json, type JsonObject } from "../base/json.ts";
 import type { Settings } from "./settings.ts";
 
 /** The settings of `server` that need a restart: names in `ServerSettings` and in the file. */
@@ -8,6 +9,12 @@ const needsRestart = {
   node: "node",
   reusePort: "reuse_port",
 } as const;
+
+/** Whether a change at this path of the file, such as `server` and `port`, is applied only by a restart. */
+export function takesRestart([section, name = ""]: readonly string[]): boolean {
+  if (section === "server") return Object.values<string>(needsRestart).includes(name);
+  return section === "store" || (section === "admin" && name === "listen");
+}
 
 export interface Reloaded {
   /** The settings in force: the new ones, with the old values of what needs a restart. */
@@ -43,8 +50,26 @@ export function reloadable(current: Settings, next: Settings): Reloaded {
       listen: current.admin.listen,
       ...(losesToken ? { token: current.admin.token } : {}),
     },
+    written: writtenInForce(current.written, next.written),
   };
   return withWarnings(settings, notInForce);
+}
+
+/** The new text, with the old one where that takes a restart. */
+function writtenInForce(current: JsonObject, next: JsonObject): JsonObject {
+  const merged = Object.entries({ ...current, ...next }).map(([section]) => {
+    const [before, after] = [current[section], next[section]];
+    if (!isObject(before ?? {}) || !isObject(after ?? {})) return [section, after];
+    const kept = fieldsOf(before).filter(([name]) => takesRestart([section, name]));
+    const applied = fieldsOf(after).filter(([name]) => !takesRestart([section, name]));
+    const fields = [...applied, ...kept];
+    return [section, fields.length === 0 && after === undefined ? undefined : Object.fromEntries(fields)];
+  });
+  return Object.fromEntries(merged.filter(([, value]) => value !== undefined));
+}
+
+function fieldsOf(section: Json | undefined): [string, Json | undefined][] {
+  return isObject(section) ? Object.entries(section) : [];
 }
 
 /** Adds them to the warnings too, because the dashboard shows those. */

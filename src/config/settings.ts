@@ -1,4 +1,5 @@
 import type { HostedToolName } from "../base/hosted-tools.ts";
+import type { JsonObject } from "../base/json.ts";
 import type { ModelUse } from "../base/model-uses.ts";
 import type { SwitchedRoutes } from "../base/route-switches.ts";
 import type { ProviderDialectName } from "../dialects/registry.ts";
@@ -50,6 +51,8 @@ export interface Settings {
   readonly leftOut: readonly { readonly model: string; readonly reason: string }[];
   /** Tells whether the file has changed since; null for the built-in configuration. */
   readonly source: { readonly file: string; readonly digest: string } | null;
+  /** The file's content without secrets, for display. */
+  readonly written: JsonObject;
   /** Only the built-in demo is configured, so the program is being tried out. */
   readonly isDemo: boolean;
   /** For the operator, but not errors, e.g. a provider that is left out. */

@@ -21,18 +21,18 @@ function tryParse(text: string): JsonObject | string {
 }
 
 /**
- * Bun's parser does not report the line. It reads from the front, so the line is the first one, after the longest prefix
- * that parses, at which the prefix fails with the same message as the whole document. That costs one parse
- * per line, but only if there is an error.
+ * Bun's parser does not report the line. It reads from the front, so every prefix that has the line fails as the whole document
+ * does, and the shortest of them ends with it. Halving finds it by a few parses: one for each line would hold up a gateway that
+ * checks a long file.
  */
 function failingLine(text: string, message: string): number {
   const lines = text.split("\n");
-  let validLines = 0;
-  for (let count = 1; count <= lines.length; count += 1) {
-    if (typeof tryParse(lines.slice(0, count).join("\n")) !== "string") validLines = count;
+  let [before, failing] = [0, lines.length];
+  while (failing - before > 1) {
+    const middle = Math.floor((before + failing) / 2);
+    const prefix = lines.slice(0, middle).map((line) => `${line}\n`);
+    if (tryParse(prefix.join("")) === message) failing = middle;
+    else before = middle;
   }
-  for (let count = validLines + 1; count <= lines.length; count += 1) {
-    if (tryParse(lines.slice(0, count).join("\n")) === message) return count;
-  }
-  return validLines + 1;
+  return failing;
 }

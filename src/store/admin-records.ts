@@ -9,6 +9,17 @@ export interface AuditRecord {
   readonly detail: string | null;
 }
 
+export interface AuditQuery {
+  /** Only those with a lower id. */
+  readonly beforeId?: number | undefined;
+  readonly limit: number;
+  /** Only what was done in this time, its end not included. */
+  readonly sinceMs?: number | undefined;
+  readonly untilMs?: number | undefined;
+  /** A part of anything that it says, without case: who, from where, what was done, to what, and how. */
+  readonly search?: string | undefined;
+}
+
 /** A token of the admin API that an operator made, beside the first one. */
 export interface AdminTokenRecord {
   readonly id: string;
@@ -22,11 +33,8 @@ export interface AdminTokenRecord {
 
 export interface AdminRecords {
   appendAudit(record: Omit<AuditRecord, "id">): Promise<void>;
-  /** Newest first, before the given id. */
-  listAudit(query: {
-    readonly beforeId?: number | undefined;
-    readonly limit: number;
-  }): Promise<readonly AuditRecord[]>;
+  /** Newest first. */
+  listAudit(query: AuditQuery): Promise<readonly AuditRecord[]>;
   readAdminTokenHash(): Promise<string | null>;
   /** Keeps the first one: another gateway may have saved one meanwhile. Returns the one that is kept. */
   saveAdminTokenHash(hash: string): Promise<string>;

@@ -35,6 +35,10 @@ const equals: Readonly<Record<string, readonly string[]>> = {
   "admin-tokens create": ["POST /admin-tokens"],
   "admin-tokens list": ["GET /admin-tokens"],
   "admin-tokens revoke": ["POST /admin-tokens/{token}/revoke"],
+  "audit-log": ["GET /audit"],
+  "config show": ["GET /config", "GET /config/toml"],
+  "config diff": ["GET /config/check"],
+  "config reload": ["POST /config/reload"],
   nodes: ["GET /nodes"],
   health: ["GET /health"],
   status: ["GET /attention"],
@@ -72,11 +76,9 @@ const onlyOperations: Readonly<Record<string, string>> = {
   "GET /session": ofASession,
   "POST /session": ofASession,
   "DELETE /session": ofASession,
-  "GET /config": ofTheProcess,
   "GET /tail": ofTheProcess,
   "GET /routes": nothingToDo,
   "GET /openapi.json": nothingToDo,
-  "GET /audit": "is the log of who changed what in the dashboard and by the API; commands write to it",
 };
 
 type Program = ReturnType<typeof buildProgram>;

@@ -2,9 +2,11 @@ import { describe, expect, test } from "bun:test";
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { AuditView, ConfigCheckView } from "../../src/admin/views.ts";
 import { freePort } from "../support/free-port.ts";
 import { Sluice } from "../support/sluice.ts";
 import { waitFor } from "../support/wait.ts";
+import { newPlace, sluice, sluiceJson } from "./fixtures.ts";
 
 const demo = '[providers.demo]\nkind = "demo"\n[[models]]\nid = "m"\nprovider = "demo"\nfree = true\n';
 const token = "a-preset-token-of-mine";
@@ -162,5 +164,46 @@ describe("after SIGHUP", () => {
     expect(await models()).toEqual(["m"]);
     await reload(sluice, demo.replace('"m"', '"n"'));
     expect(await models()).toEqual(["n"]);
+  });
+});
+
+describe("the command line", () => {
+  test("shows what is in force, what a file would change, and puts it in force", async () => {
+    await using gateway = await start(`[server]\nmax_concurrent = 5\n${demo}`);
+    const file = join(gateway.folder, "sluice.toml");
+    const place = { folder: gateway.folder, env: { SLUICE_DATA: join(gateway.folder, "data") } };
+    expect(Bun.TOML.parse((await sluice(place, "config", "show")).stdout)).toMatchObject({
+      server: { max_concurrent: 5 },
+    });
+    writeFileSync(file, `[server]\nmax_concurrent = 6\nnode = "other"\n${demo}`);
+    const { changes } = await sluiceJson<ConfigCheckView>(place, "config", "diff");
+    expect(changes.map(({ where, before, after }) => [where, before, after])).toEqual([
+      ["server.max_concurrent", "5", "6"],
+      ["server.node", null, '"other"'],
+    ]);
+    expect((await inForce(gateway)).server["max_concurrent"]).toBe(5);
+    const reloaded = await sluice(place, "config", "reload");
+    expect([reloaded.code, reloaded.stderr]).toEqual([
+      0,
+      expect.stringContaining("server.node has changed; that takes a restart"),
+    ]);
+    expect((await inForce(gateway)).server["max_concurrent"]).toBe(6);
+    const [entry] = await sluiceJson<AuditView[]>(place, "audit-log", "--search", "config.reload");
+    expect(entry).toMatchObject({ actor: "cli", target: file, detail: "changed server.max_concurrent" });
+
+    writeFileSync(file, `[server]\nmax_concurrent = "many"\n${demo}`);
+    const refused = await sluice(place, "config", "reload");
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("max_concurrent (line 2)")]);
+    const compared = await sluice(place, "config", "diff");
+    expect([compared.code, compared.stderr]).toEqual([1, expect.stringContaining("max_concurrent (line 2)")]);
+    expect((await inForce(gateway)).server["max_concurrent"]).toBe(6);
+  });
+
+  test("says so where no gateway runs", async () => {
+    const place = newPlace();
+    expect((await sluice(place, "config", "diff")).stderr).toContain("no gateway has run on");
+    await sluice(place, "keys", "create", "--mode", "credit");
+    const { code, stderr } = await sluice(place, "config", "reload");
+    expect([code, stderr]).toEqual([1, expect.stringContaining("no gateway on this machine uses")]);
   });
 });

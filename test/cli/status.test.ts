@@ -7,12 +7,14 @@ import { newPlace, sluice, sluiceJson } from "./fixtures.ts";
 test("status lists what needs attention, without a gateway too", async () => {
   const place = newPlace();
   await sluice(place, "keys", "create", "--mode", "credit", "--credit", "5");
-  expect((await sluice(place, "status")).stdout).toBe("✓ nothing needs attention\n");
+  const calm = await sluice(place, "status", "--check");
+  expect([calm.code, calm.stdout]).toEqual([0, "✓ nothing needs attention\n"]);
   const create = ["keys", "create", "--mode", "credit", "--label", "trial", "--expires", "2d"];
   const { id } = await sluiceJson<KeyView>(place, ...create);
   expect(await sluiceJson<FindingView[]>(place, "status")).toMatchObject([
     { kind: "key_expires", subject: { type: "key", id, label: "trial" }, level: null },
   ]);
+  expect((await sluice(place, "status", "--check")).code).toBe(1);
   const { code, stdout } = await sluice(place, "status");
   expect([code, stdout]).toEqual([0, expect.stringMatching(/key_expires +The key trial expires at /)]);
 });

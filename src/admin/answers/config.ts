@@ -1,5 +1,6 @@
 import { msPerDay, msPerHour, msPerMinute } from "../../base/clock.ts";
 import type { OidcSettings, Settings } from "../../config/settings.ts";
+import { withoutCredentials } from "../../config/written.ts";
 import type { ProviderSettings } from "../../vendors/settings.ts";
 
 const masked = "********";
@@ -33,7 +34,7 @@ export function configInForce(settings: Settings): object {
       anonymous_rpm: server.anonymousRpm,
     },
     store: store && {
-      url: withoutPassword(store.url),
+      url: withoutCredentials(store.url),
       password: store.password === null ? null : masked,
       prepare: store.prepare,
     },
@@ -117,19 +118,4 @@ function providerInForce(provider: ProviderSettings): object {
 /** Any header's value may be a credential. */
 function maskedValues(headers: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.keys(headers).map((name) => [name, masked]));
-}
-
-function withoutPassword(address: string): string {
-  const url = URL.parse(address);
-  if (url === null) return masked;
-  url.password = "";
-  return url.href;
-}
-
-/** A URL may carry a password before its host, or a key in its query. */
-function withoutCredentials(address: string): string {
-  if (!URL.canParse(address)) return address;
-  const url = new URL(address);
-  if (url.username === "" && url.password === "" && url.search === "") return address;
-  return `${url.origin}${url.pathname}`;
 }

@@ -47,6 +47,11 @@ export function pastMoment(text: string, nowMs: number): number | null {
   }
 }
 
+/** The same for a text that was checked, or is absent. */
+export function momentOf(text: string | undefined, nowMs: number): number | undefined {
+  return text === undefined ? undefined : (pastMoment(text, nowMs) ?? undefined);
+}
+
 /** An ISO month, date or time; without a zone it is UTC. Null if it is none, or of a day that its month does not have. */
 export function isoMs(text: string): number | null {
   if (!/^\d{4}-\d{2}(-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})?)?)?$/.test(text))

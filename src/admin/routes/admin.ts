@@ -6,6 +6,7 @@ import type { AdminDeps } from "../deps.ts";
 import { metricsResponse } from "../metrics-response.ts";
 import { accountRoutes } from "./accounts.ts";
 import { adminTokenRoutes } from "./admin-tokens.ts";
+import { configRoutes } from "./config.ts";
 import { keyRoutes } from "./keys.ts";
 import { modelRoutes } from "./models.ts";
 import { mountRoute } from "./mount.ts";
@@ -67,6 +68,7 @@ function routesOf(deps: AdminDeps): readonly AdminRoute[] {
     ...reconcileRoutes,
     ...reportRoutes(deps),
     ...systemRoutes,
+    ...configRoutes,
     ...adminTokenRoutes,
   ];
 }

@@ -1,4 +1,5 @@
 import { newId } from "../../base/id.ts";
+import { ConfigError } from "../../config/problems.ts";
 import { StoreRefusal } from "../../store/store.ts";
 import type { RefusedAccess } from "../auth/guard.ts";
 import type { Lockout } from "../auth/lockout.ts";
@@ -68,6 +69,7 @@ export function expectedError(error: unknown): AdminError | null {
   if (error instanceof StoreRefusal) {
     return new AdminError(storeStatuses[error.reason] ?? 400, error.reason, sentence(error.message));
   }
+  if (error instanceof ConfigError) return new AdminError(409, "invalid_configuration", error.message);
   return null;
 }
 

@@ -8,7 +8,7 @@ import type { AdminDeps } from "../deps.ts";
 import { findAccount } from "../operations/accounts.ts";
 import { askedLabels } from "../operations/asked-labels.ts";
 import { findKey } from "../operations/find-key.ts";
-import { chosenRange, pastMoment } from "../operations/moments.ts";
+import { chosenRange, momentOf } from "../operations/moments.ts";
 import { dimensionWords, readDimensions } from "../operations/usage-report.ts";
 import { endings, entryKinds, entryView, exchangeDetailView, exchangeView } from "../views/exchanges.ts";
 import { modelView } from "../views/models.ts";
@@ -162,10 +162,6 @@ export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
       () => ({ data: modelViews(deps), next_cursor: null }),
     ),
   ];
-}
-
-function momentOf(text: string | undefined, nowMs: number): number | undefined {
-  return text === undefined ? undefined : (pastMoment(text, nowMs) ?? undefined);
 }
 
 function endsBeforeItBegins(): AdminError {

@@ -1,13 +1,13 @@
 import { Type } from "@sinclair/typebox";
 import { routes } from "../../gateway/operations.ts";
-import { configInForce } from "../answers/config.ts";
 import { isStillAdmitted } from "../auth/guard.ts";
 import type { AdminDeps } from "../deps.ts";
-import { iso } from "../iso-time.ts";
 import { findingDocument } from "../operations/attention.ts";
+import { listAudit } from "../operations/list-audit.ts";
 import { listNodes } from "../operations/list-nodes.ts";
+import { momentOf } from "../operations/moments.ts";
 import { findingView } from "../views/attention.ts";
-import { pageOf } from "../views/shapes.ts";
+import { pageOf, when } from "../views/shapes.ts";
 import { auditView, healthView, nodeView, routeView } from "../views/system.ts";
 import type { HealthView } from "../views.ts";
 import { type AdminRoute, read } from "./route.ts";
@@ -16,6 +16,11 @@ import { tailResponse } from "./tail.ts";
 const none = Type.Object({});
 
 const auditQuery = Type.Object({
+  search: Type.Optional(
+    Type.String({ maxLength: 200, description: "A part of who did it, from where, what, to what, or how." }),
+  ),
+  since: Type.Optional(when),
+  until: Type.Optional(when),
   cursor: Type.Optional(Type.Integer({ minimum: 1 })),
   limit: Type.Integer({ minimum: 1, maximum: 500, default: 50 }),
 });
@@ -53,23 +58,13 @@ export const systemRoutes: readonly AdminRoute[] = [
     () => ({ data: routes.map(({ method, path, mode, dialect }) => ({ method, path, mode, dialect })) }),
   ),
   read(
-    {
-      path: "/config",
-      summary: "The configuration in force, secrets masked",
-      query: none,
-      answers: Type.Object({}, { additionalProperties: true }),
-    },
-    ({ deps }) => configInForce(deps.settings()),
-  ),
-  read(
     { path: "/audit", summary: "Changes, newest first", query: auditQuery, answers: pageOf(auditView) },
-    async ({ deps, query: { limit, cursor } }) => {
-      const rows = await deps.store.admin.listAudit({ limit, beforeId: cursor });
-      const last = rows.at(-1);
-      return {
-        data: rows.map(({ atMs, ...rest }) => ({ ...rest, at: iso(atMs) })),
-        next_cursor: rows.length === limit && last !== undefined ? String(last.id) : null,
-      };
+    async ({ deps, query: { limit, cursor, since, until, search } }) => {
+      const nowMs = deps.clock.wallMs();
+      const [sinceMs, untilMs] = [momentOf(since, nowMs), momentOf(until, nowMs)];
+      const data = await listAudit(deps.store, { limit, beforeId: cursor, sinceMs, untilMs, search });
+      const last = data.at(-1);
+      return { data, next_cursor: data.length === limit && last !== undefined ? String(last.id) : null };
     },
   ),
   read(

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { LoadedSettings } from "../../config/load.ts";
+import type { LoadOptions } from "../../config/load.ts";
 import { host, port } from "../arguments.ts";
 import { type DataOptions, examples, newCommand } from "../help.ts";
 import type { Terminal } from "../terminal/terminal.ts";
@@ -32,17 +32,23 @@ export function serveCommand(terminal: Terminal): Command {
 }
 
 async function serve(options: Options, terminal: Terminal): Promise<void> {
-  const { settings, source } = await load(options, terminal);
+  const { loadSettings } = await import("../../config/load.ts");
+  const { settings, source } = loadSettings(loadOptions(options, terminal));
   const { Service } = await import("../serve/service.ts");
-  const { reloadOnHangup } = await import("../serve/reload.ts");
+  const { Reloads } = await import("../serve/reload.ts");
+  const { answerWantedReloads } = await import("../serve/wanted-reload.ts");
   const { writeFilesForCommands } = await import("../serve/files-for-commands.ts");
   const { untilStopped } = await import("../serve/signals.ts");
   const { serviceManager } = await import("../serve/service-manager.ts");
-  const running = await Service.start(settings, options.json === true, terminal);
   const manager = serviceManager(terminal.env);
   // From the same file: if it is gone, the built-in configuration must not take its place.
-  const again = source.file === null ? options : { ...options, config: source.file };
-  reloadOnHangup(running, async () => (await load(again, terminal)).settings, terminal, manager);
+  const again = loadOptions(source.file === null ? options : { ...options, config: source.file }, terminal);
+  const load = async () => loadSettings(again).settings;
+  const check = async () => (await import("../check-config.ts")).checkConfig(again);
+  const reloads = new Reloads({ load, check }, terminal, manager);
+  const running = await Service.start(settings, reloads, options.json === true, terminal);
+  reloads.of(running);
+  answerWantedReloads(settings.server.dataDir, reloads);
   // Signal handlers must be installed before readiness is announced.
   const onStopping = () => {
     terminal.note("stopping: open requests may finish");
@@ -59,8 +65,6 @@ async function serve(options: Options, terminal: Terminal): Promise<void> {
   process.exit(losses.length === 0 ? 0 : 1);
 }
 
-async function load(options: Options, { env, cwd }: Terminal): Promise<LoadedSettings> {
-  const { loadSettings } = await import("../../config/load.ts");
-  const { config, ...flags } = options;
-  return loadSettings({ file: config, env, cwd, flags });
+function loadOptions({ config, ...flags }: Options, { env, cwd }: Terminal): LoadOptions {
+  return { file: config, env, cwd, flags };
 }

@@ -1,26 +1,34 @@
 import type { Command } from "commander";
 import type { FindingView } from "../../admin/views.ts";
+import { CommandFailed } from "../failure.ts";
 import { type CsvOption, type DataOptions, examples, newDataCommand, withCsv } from "../help.ts";
 import { withStore } from "../open-store.ts";
 import { moment } from "../terminal/format.ts";
 import { type ListColumn, printList } from "../terminal/list.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
+interface Options extends DataOptions, CsvOption {
+  readonly check?: true;
+}
+
 export function statusCommand(terminal: Terminal): Command {
   return withCsv(newDataCommand("status", "List what needs attention, the most urgent first"))
+    .option("--check", "exit with 1 if something needs attention (default: 0 whatever is listed)")
     .addHelpText(
       "after",
       examples(
         ["sluice status", "failing providers, balances that run low, keys that expire, …"],
         ["sluice status --json", "the same for programs"],
+        ["sluice status --check || page-somebody", "exit status 1 if there is anything"],
       ),
     )
-    .action(async (options: DataOptions & CsvOption) => {
+    .action(async (options: Options) => {
       const { readAttention } = await import("../../admin/operations/attention.ts");
       await withStore(terminal, options, {}, async (context) => {
         const findings = await readAttention(context);
         const nothing = `${terminal.style.good("✓")} nothing needs attention`;
         printList({ rows: findings, columns: columnsOf(terminal), nothing }, options, terminal);
+        if (options.check && findings.length > 0) throw new CommandFailed();
       });
     });
 }

@@ -1,7 +1,8 @@
+import { tomlString } from "../../config/toml-text.ts";
 import type { VendorKind } from "../../vendors/registry.ts";
 import type { ImportedPrice } from "./imported.ts";
 import type { LiteLlmTimeouts } from "./litellm-timeouts.ts";
-import { tomlCapabilities, tomlPrice, tomlString } from "./toml.ts";
+import { tomlCapabilities, tomlPrice } from "./toml.ts";
 
 export interface ConvertedProvider {
   readonly name: string;

@@ -1,9 +1,5 @@
+import { tomlString } from "../../config/toml-text.ts";
 import type { ImportedModel, ImportedPrice, ImportedRates, ImportedTier } from "./imported.ts";
-
-/** TOML's basic strings are escaped like JSON's, except for DEL, which JSON does not escape. */
-export function tomlString(text: string): string {
-  return JSON.stringify(text).replaceAll("\u007f", "\\u007F");
-}
 
 /** Always with a decimal point, so that all prices in a file look alike. */
 function tomlNumber(value: number): string {

@@ -1,7 +1,7 @@
 import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { KnownNames } from "../../admin/operations/known-names.ts";
-import { isObject } from "../../base/json.ts";
+import { isObject, type JsonObject } from "../../base/json.ts";
 import { configuredDataDir, pointerFile } from "../../config/locate-data.ts";
 import type { Settings } from "../../config/settings.ts";
 import { nameOfDatabase } from "../../store/open.ts";
@@ -9,17 +9,24 @@ import type { Terminal } from "../terminal/terminal.ts";
 
 const servedFile = "served.json";
 
+export interface ServedConfig {
+  /** Null for the built-in configuration. */
+  readonly file: string | null;
+  readonly written: JsonObject;
+}
+
 /**
- * Files that a gateway leaves for the commands: in its data folder, the names that it serves, and the database if it
- * uses one; in its working directory, where the data is, if commands would look elsewhere. If they cannot be written,
+ * Files that a gateway leaves for the commands: in its data folder, the names that it serves, its configuration without
+ * secrets, and the database if it uses one; in its working directory, where the data is, if commands would look elsewhere. If they cannot be written,
  * commands work without them.
  */
 export function writeFilesForCommands(
-  { server, store, named }: Settings,
+  { server, store, named, written, source }: Settings,
   { env, cwd }: Pick<Terminal, "env" | "cwd">,
 ): void {
   attempt(() => {
-    const served = store === null ? named : { ...named, store: nameOfDatabase(store) };
+    const config = { file: source?.file ?? null, written };
+    const served = { ...named, config, ...(store === null ? {} : { store: nameOfDatabase(store) }) };
     replaceFile(join(server.dataDir, servedFile), JSON.stringify(served), 0o600);
   });
   attempt(() => {
@@ -29,7 +36,7 @@ export function writeFilesForCommands(
 }
 
 /** A new file takes the place of the old one: what is there may be a symbolic link that another user has put there. */
-function replaceFile(file: string, text: string, mode: number): void {
+export function replaceFile(file: string, text: string, mode: number): void {
   const written = `${file}.${process.pid}`;
   rmSync(written, { force: true });
   writeFileSync(written, text, { mode, flag: "wx" });
@@ -56,12 +63,20 @@ export function servedStore(dir: string): string | null {
   return typeof store === "string" ? store : null;
 }
 
+/** The configuration that the gateway on this data has in force, or had last; null if none has run. */
+export function servedConfig(dir: string): ServedConfig | null {
+  const config = readServed(dir)?.["config"];
+  if (!isObject(config) || !isObject(config["written"])) return null;
+  const { file, written } = config;
+  return { file: typeof file === "string" ? file : null, written };
+}
+
 /** The data of this folder has changed hands: what a gateway has left here is about other data. */
 export function forgetServed(dir: string): void {
   attempt(() => rmSync(join(dir, servedFile), { force: true }));
 }
 
-function readServed(dir: string): Record<string, unknown> | null {
+function readServed(dir: string): JsonObject | null {
   try {
     const value: unknown = JSON.parse(readFileSync(join(dir, servedFile), "utf8"));
     return isObject(value) ? value : {};

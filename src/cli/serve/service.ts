@@ -1,6 +1,7 @@
 import { type RunningGateway, startGateway } from "../../app/start.ts";
 import { systemClock } from "../../base/clock.ts";
 import { CannotListen } from "../../base/open-port.ts";
+import type { ConfigOnDisk } from "../../config/on-disk.ts";
 import type { Settings } from "../../config/settings.ts";
 import { type FolderMaintenance, type Restored, StoreRefusal } from "../../store/store.ts";
 import { withFolder } from "../open-store.ts";
@@ -18,6 +19,7 @@ const startAgainEveryMs = 1_000;
  */
 export class Service {
   readonly #terminal: Terminal;
+  readonly #configOnDisk: ConfigOnDisk;
   readonly #looking: ReturnType<typeof setInterval> | null;
   readonly #collecting: ReturnType<typeof setInterval>;
   #settings: Settings;
@@ -31,11 +33,13 @@ export class Service {
   /** `folder` is null for a database, which is restored by its own means. */
   private constructor(
     settings: Settings,
+    configOnDisk: ConfigOnDisk,
     folder: FolderMaintenance | null,
     running: RunningGateway,
     terminal: Terminal,
   ) {
     this.#settings = settings;
+    this.#configOnDisk = configOnDisk;
     this.#running = running;
     this.#url = running.url;
     this.#terminal = terminal;
@@ -43,19 +47,23 @@ export class Service {
     this.#collecting = collectWhenIdle(() => this.#running?.gateway.ongoing ?? null);
   }
 
-  static async start(settings: Settings, json: boolean, terminal: Terminal): Promise<Service> {
-    if (settings.store !== null) {
-      return new Service(settings, null, await startWithKeys(settings, json, terminal), terminal);
-    }
+  static async start(
+    settings: Settings,
+    configOnDisk: ConfigOnDisk,
+    json: boolean,
+    terminal: Terminal,
+  ): Promise<Service> {
+    const start = () => startWithKeys({ settings, configOnDisk }, json, terminal);
+    if (settings.store !== null) return new Service(settings, configOnDisk, null, await start(), terminal);
     const folder = await withFolder(settings.server.dataDir, async (found) => {
       await putInPlace(found, terminal);
       const finished = await found.finishRestore(systemClock.wallMs());
       if (finished !== null) terminal.note(finished);
       return found;
     });
-    const running = await startWithKeys(settings, json, terminal);
+    const running = await start();
     folder.endStagedRestore();
-    return new Service(settings, folder, running, terminal);
+    return new Service(settings, configOnDisk, folder, running, terminal);
   }
 
   get url(): string {
@@ -137,7 +145,8 @@ export class Service {
     let replaced = restored?.replaced ?? null;
     while (!this.#isStopping) {
       try {
-        return await startGateway({ settings: { ...this.#settings, server: { ...server, port } } });
+        const settings = { ...this.#settings, server: { ...server, port } };
+        return await startGateway({ settings, configOnDisk: this.#configOnDisk });
       } catch (error) {
         if (!mayPass(error)) {
           if (replaced === null) throw error;

@@ -1,5 +1,5 @@
 import { statfsSync } from "node:fs";
-import { type RunningGateway, startGateway } from "../../app/start.ts";
+import { type GatewayStart, type RunningGateway, startGateway } from "../../app/start.ts";
 import { systemClock } from "../../base/clock.ts";
 import type { Settings } from "../../config/settings.ts";
 import { openFolder } from "../open-store.ts";
@@ -13,12 +13,13 @@ import { showSecrets } from "./show-secrets.ts";
  * are shown only once.
  */
 export async function startWithKeys(
-  settings: Settings,
+  starting: GatewayStart,
   json: boolean,
   terminal: Terminal,
 ): Promise<RunningGateway> {
+  const { settings } = starting;
   if (settings.store === null) await checkFolder(settings, terminal);
-  const running = await startGateway({ settings });
+  const running = await startGateway(starting);
   const firstKeys = await makeKeys(running, settings);
   const telling = { settings, json, terminal };
   const adminUrl = reachable(running.adminUrl);

@@ -1,5 +1,12 @@
-import type { AdminRecords, AdminTokenRecord, AuditRecord, SessionRecords } from "../admin-records.ts";
-import type { Queries } from "../query.ts";
+import type {
+  AdminRecords,
+  AdminTokenRecord,
+  AuditQuery,
+  AuditRecord,
+  SessionRecords,
+} from "../admin-records.ts";
+import { Parameters, type Queries } from "../query.ts";
+import { partPattern } from "./key-search.ts";
 
 export class StoredAdminRecords implements AdminRecords {
   readonly sessions: SessionRecords | null;
@@ -19,11 +26,19 @@ export class StoredAdminRecords implements AdminRecords {
     );
   }
 
-  listAudit({ beforeId = Number.MAX_SAFE_INTEGER, limit }: { beforeId?: number | undefined; limit: number }) {
+  listAudit(asked: AuditQuery): Promise<readonly AuditRecord[]> {
+    const { beforeId, sinceMs, untilMs, search, limit } = asked;
+    const parameters = new Parameters();
+    const conditions = [`id < ${parameters.add(beforeId ?? Number.MAX_SAFE_INTEGER)}`];
+    if (sinceMs !== undefined) conditions.push(`at_ms >= ${parameters.add(sinceMs)}`);
+    if (untilMs !== undefined) conditions.push(`at_ms < ${parameters.add(untilMs)}`);
+    if (search !== undefined) {
+      conditions.push(`${searched} ILIKE ${parameters.add(partPattern(search))} ESCAPE '\\'`);
+    }
     return this.#queries.read<AuditRecord>(
       `SELECT id::float8 AS id, at_ms::float8 AS "atMs", actor, address, action, target, detail
-      FROM audit_log WHERE id < $1::int8 ORDER BY id DESC LIMIT $2::int8`,
-      [beforeId, limit],
+      FROM audit_log WHERE ${conditions.join(" AND ")} ORDER BY id DESC LIMIT ${parameters.add(limit)}`,
+      parameters.all,
     );
   }
 
@@ -61,3 +76,6 @@ export class StoredAdminRecords implements AdminRecords {
     );
   }
 }
+
+const searched =
+  "actor || ' ' || address || ' ' || action || ' ' || coalesce(target, '') || ' ' || coalesce(detail, '')";

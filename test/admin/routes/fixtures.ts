@@ -8,7 +8,9 @@ import { OwnSessions } from "../../../src/admin/auth/sessions.ts";
 import type { AdminDeps } from "../../../src/admin/deps.ts";
 import { Live } from "../../../src/admin/live/live.ts";
 import { adminBase, adminRoutes, holderRoutes } from "../../../src/admin/routes/admin.ts";
+import { checkConfig } from "../../../src/cli/check-config.ts";
 import { loadSettings } from "../../../src/config/load.ts";
+import { reloadable } from "../../../src/config/reload.ts";
 import { KeyRing } from "../../../src/keys/keyring.ts";
 import { Ledger } from "../../../src/ledger/ledger.ts";
 import { openStore } from "../../../src/store/open.ts";
@@ -89,11 +91,9 @@ async function makeDeps(
   const file = join(dir, "sluice.toml");
   const tail = `[tracing]\notlp_endpoint = "http://127.0.0.1:1/v1/traces"\nheaders = { authorization = "env:TRACING" }`;
   writeFileSync(file, configFor({ url: "http://127.0.0.1:1", tail: `${tail}\n${adminSettings}` }));
-  const { settings } = loadSettings({
-    file,
-    env: { ...upstreamKeys, SLUICE_ADMIN_TOKEN: token, TRACING: tracingSecret },
-    cwd: dir,
-  });
+  const env = { ...upstreamKeys, SLUICE_ADMIN_TOKEN: token, TRACING: tracingSecret };
+  const loading = { file, env, cwd: dir };
+  let { settings } = loadSettings(loading);
   return {
     store,
     clock,
@@ -109,6 +109,14 @@ async function makeDeps(
     live: new Live(clock),
     version: "0.0.0-test",
     settings: () => settings,
+    configOnDisk: {
+      check: async () => checkConfig(loading),
+      reload: async () => {
+        const reloaded = reloadable(settings, loadSettings(loading).settings);
+        settings = reloaded.settings;
+        return reloaded.notInForce;
+      },
+    },
     deploymentHealth: () => [],
     attention: () => [],
     inFlight: () => 0,

@@ -1,6 +1,6 @@
 import { describe, expect } from "bun:test";
 import { type Clock, systemClock } from "../../../src/base/clock.ts";
-
+import type { AuditQuery } from "../../../src/store/store.ts";
 import { testEachStore } from "../each-store.ts";
 import { exchangeEnding, keyRecord, type SettleItem, settleItem } from "../fixtures.ts";
 import type { GatewayStore, TestDatabase } from "../kind.ts";
@@ -298,6 +298,16 @@ describe("the admin's own records", () => {
       expect(newest.map(({ action }) => action)).toEqual(["key.revoke"]);
       const older = await later.admin.listAudit({ limit: 5, beforeId: newest[0]?.id });
       expect(older.map(({ action }) => action)).toEqual(["key.create"]);
+      const byAda = { ...change, atMs: 2, actor: "Ada@x", action: "key.topup", detail: "50% more_" };
+      await later.admin.appendAudit(byAda);
+      const found = async (query: Omit<AuditQuery, "limit">) =>
+        (await later.admin.listAudit({ limit: 5, ...query })).map(({ action }) => action);
+      expect(await found({ search: "ada@" })).toEqual(["key.topup"]);
+      expect(await found({ search: "KEY.RE" })).toEqual(["key.revoke"]);
+      expect(await found({ search: "50% more_" })).toEqual(["key.topup"]);
+      expect(await found({ search: "5_%" })).toEqual([]);
+      expect(await found({ sinceMs: 2 })).toEqual(["key.topup"]);
+      expect(await found({ untilMs: 2, search: "::1" })).toEqual(["key.revoke", "key.create"]);
     });
   });
 

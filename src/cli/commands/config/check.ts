@@ -1,8 +1,6 @@
 import type { Command } from "commander";
-import { configFileName } from "../../../config/defaults.ts";
-import type { ExaminedSettings } from "../../../config/load.ts";
+import type { CheckedConfig } from "../../../config/on-disk.ts";
 import type { ConfigProblem } from "../../../config/problems.ts";
-import type { Settings } from "../../../config/settings.ts";
 import { CommandFailed } from "../../failure.ts";
 import { type ConfigOptions, examples, newConfigCommand } from "../../help.ts";
 import { plural } from "../../terminal/format.ts";
@@ -26,7 +24,9 @@ export function configCheckCommand(terminal: Terminal): Command {
       ),
     )
     .action(async (file: string | undefined, options: Options) => {
-      const checked = await check(file ?? options.config, terminal);
+      const { checkConfig } = await import("../../check-config.ts");
+      const { env, cwd } = terminal;
+      const checked = checkConfig({ file: file ?? options.config, env, cwd });
       const isFine = checked.problems.length === 0 && !(options.strict && checked.warnings.length > 0);
       if (options.json) printJson(documentOf(checked, isFine), terminal);
       else tell(checked, isFine, terminal);
@@ -34,53 +34,7 @@ export function configCheckCommand(terminal: Terminal): Command {
     });
 }
 
-interface Checked {
-  readonly file: string | null;
-  readonly origin: string;
-  /** Null if the file could not be read at all. */
-  readonly settings: Settings | null;
-  readonly problems: readonly ConfigProblem[];
-  readonly warnings: readonly string[];
-}
-
-async function check(file: string | undefined, terminal: Terminal): Promise<Checked> {
-  const { examineSettings } = await import("../../../config/load.ts");
-  const { ConfigError } = await import("../../../config/problems.ts");
-  try {
-    const examined = examineSettings({ file, env: terminal.env, cwd: terminal.cwd });
-    const { settings, source } = examined;
-    const problems = [...examined.problems, ...nothingToServe(examined)];
-    const warnings = [...settings.warnings, ...(await priceWarnings(examined))];
-    return { file: source.file, origin: source.origin, settings, problems, warnings };
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    const { origin, problems } = error;
-    return { file: origin, origin, settings: null, problems, warnings: [] };
-  }
-}
-
-/** A missing or empty file is reported rather than called valid. */
-function nothingToServe({ source, settings, problems }: ExaminedSettings): readonly ConfigProblem[] {
-  if (source.file === null) {
-    const message = `there is no ${configFileName} here; \`sluice config init\` writes one, and without one \`sluice serve\` runs the built-in demo`;
-    return [{ path: "", message }];
-  }
-  const isEmpty =
-    settings.named.models.length === 0 && !problems.some(({ path }) => path.startsWith("models"));
-  return isEmpty ? [{ path: "models", message: "there is none; add [[models]], or nothing is served" }] : [];
-}
-
-async function priceWarnings({ models, places }: ExaminedSettings): Promise<readonly string[]> {
-  const { doubtPrices } = await import("../../price-doubts.ts");
-  return models.flatMap((model) =>
-    doubtPrices(model).map(({ path, message }) => {
-      const at = `${places.pathOfModel(model.id)}.${path}`;
-      return `${places.describe(at)} ${message}`;
-    }),
-  );
-}
-
-function documentOf({ file, settings, problems, warnings }: Checked, isFine: boolean): object {
+function documentOf({ file, settings, problems, warnings }: CheckedConfig, isFine: boolean): object {
   const served = {
     providers: [...(settings?.providers.keys() ?? [])],
     models: settings?.models.map(({ id }) => id),
@@ -93,7 +47,11 @@ function documentOf({ file, settings, problems, warnings }: Checked, isFine: boo
   };
 }
 
-function tell({ origin, settings, problems, warnings }: Checked, isFine: boolean, terminal: Terminal): void {
+function tell(
+  { origin, settings, problems, warnings }: CheckedConfig,
+  isFine: boolean,
+  terminal: Terminal,
+): void {
   if (problems.length > 0) terminal.note(invalidText(origin, problems, terminal));
   if (!isFine) {
     showWarnings(warnings, terminal);
@@ -108,7 +66,11 @@ function tell({ origin, settings, problems, warnings }: Checked, isFine: boolean
   for (const warning of warnings) terminal.print(`${style.warn("!")} ${warning}`);
 }
 
-function invalidText(origin: string, problems: readonly ConfigProblem[], { noteStyle }: Terminal): string {
+export function invalidText(
+  origin: string,
+  problems: readonly ConfigProblem[],
+  { noteStyle }: Terminal,
+): string {
   const lines = problems.map(({ path, where = path, message }) =>
     where === "" ? `  ${message}` : `  ${noteStyle.bold(where)}: ${message}`,
   );

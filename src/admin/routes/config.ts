@@ -1,0 +1,80 @@
+import { Type } from "@sinclair/typebox";
+import { tomlText } from "../../config/toml-text.ts";
+import { configInForce } from "../answers/config.ts";
+import type { AdminDeps } from "../deps.ts";
+import { changesInWords, configCheckDocument } from "../operations/config-check.ts";
+import { configCheckView, configReloadBody, configReloadView, configTextView } from "../views/config.ts";
+import type { ConfigCheckView } from "../views.ts";
+import { AdminError, sentence } from "./refusal.ts";
+import { type AdminRoute, change, read } from "./route.ts";
+
+const none = Type.Object({});
+
+export const configRoutes: readonly AdminRoute[] = [
+  read(
+    {
+      path: "/config",
+      summary: "The settings in force with all defaults, secrets masked",
+      query: none,
+      answers: Type.Object({}, { additionalProperties: true }),
+    },
+    ({ deps }) => configInForce(deps.settings()),
+  ),
+  read(
+    {
+      path: "/config/toml",
+      summary: "The configuration in force as it is written, without secrets",
+      query: none,
+      answers: configTextView,
+    },
+    ({ deps }) => {
+      const { source, written } = deps.settings();
+      return { file: source?.file ?? null, toml: tomlText(written) };
+    },
+  ),
+  read(
+    {
+      path: "/config/check",
+      summary: "What is wrong with the configuration on disk, and how it differs from what is in force",
+      query: none,
+      answers: configCheckView,
+    },
+    async ({ deps }) => (await checked(deps)).document,
+  ),
+  change(
+    "POST",
+    {
+      path: "/config/reload",
+      summary: "Put the configuration on disk in force",
+      body: configReloadBody,
+      answers: configReloadView,
+    },
+    async ({ deps, body: { digest } }) => {
+      const { document, onDisk } = await checked(deps);
+      const { file, changes, problems } = document;
+      const [first] = problems;
+      if (first !== undefined) {
+        throw new AdminError(409, "invalid_configuration", sentence(`${first.where}: ${first.message}`));
+      }
+      if (digest !== undefined && digest !== document.digest) {
+        throw new AdminError(
+          409,
+          "config_changed",
+          "The file has changed since it was checked; check it again.",
+        );
+      }
+      const notInForce = await onDisk.reload();
+      return {
+        answer: { file, not_in_force: notInForce, changes },
+        change: { action: "config.reload", target: file, detail: changesInWords(changes) },
+      };
+    },
+  ),
+];
+
+async function checked({ configOnDisk: onDisk, settings }: AdminDeps) {
+  if (onDisk === null)
+    throw new AdminError(409, "no_file", "This gateway was started without a file to reload.");
+  const document: ConfigCheckView = configCheckDocument(await onDisk.check(), settings().written);
+  return { document, onDisk };
+}

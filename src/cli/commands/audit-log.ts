@@ -1,0 +1,52 @@
+import type { Command } from "commander";
+import type { AuditView } from "../../admin/views.ts";
+import { atLeastOne, since } from "../arguments.ts";
+import { type CsvOption, type DataOptions, examples, newDataCommand, withCsv } from "../help.ts";
+import { withStore } from "../open-store.ts";
+import { printable, second } from "../terminal/format.ts";
+import { type ListColumn, printList } from "../terminal/list.ts";
+import type { Terminal } from "../terminal/terminal.ts";
+
+interface Options extends DataOptions, CsvOption {
+  readonly search?: string;
+  readonly since?: number;
+  readonly until?: number;
+  readonly limit?: number;
+}
+
+const defaultLimit = 50;
+
+export function auditLogCommand(terminal: Terminal): Command {
+  const when = "24h, 7d, yesterday, 2026-10, a date or a time";
+  return withCsv(newDataCommand("audit-log", "List who changed what, newest first"))
+    .option("--search <text>", "a part of who did it, from where, what, to what, or how")
+    .option("--since <when>", `${when} (default: all)`, (text) => since(text))
+    .option("--until <when>", "only what was done before it, written in the same way", (text) => since(text))
+    .option("--limit <n>", `at most so many (default: ${defaultLimit})`, atLeastOne)
+    .addHelpText(
+      "after",
+      `${examples(
+        ["sluice audit-log --since 24h", "what was changed today, by whom, and from where"],
+        ["sluice audit-log --search ada@example.com --csv", "what Ada did"],
+        ["sluice audit-log --search price.change", "when a price has changed"],
+      )}\n\nWhether the books are right is another matter: \`sluice ledger audit\`.`,
+    )
+    .action(async (options: Options) => {
+      const { listAudit } = await import("../../admin/operations/list-audit.ts");
+      const { search, since: sinceMs, until: untilMs, limit = defaultLimit } = options;
+      await withStore(terminal, options, {}, async ({ store }) => {
+        const rows = await listAudit(store, { search, sinceMs, untilMs, limit });
+        printList({ rows, columns, nothing: "No such change." }, options, terminal);
+      });
+    });
+}
+
+const columns: readonly ListColumn<AuditView>[] = [
+  { name: "id" },
+  { name: "at", title: "AT (UTC)", cell: ({ at }) => second(Date.parse(at)) },
+  { name: "actor", title: "BY", elastic: true, cell: ({ actor }) => printable(actor) },
+  { name: "address", title: "FROM", elastic: true, cell: ({ address }) => printable(address) },
+  { name: "action", title: "WHAT" },
+  { name: "target", title: "TO", elastic: true, cell: ({ target }) => printable(target ?? "–") },
+  { name: "detail", title: "DETAIL", elastic: true, cell: ({ detail }) => printable(detail ?? "–") },
+];

@@ -1,0 +1,38 @@
+import type { Command } from "commander";
+import { auditChange } from "../../audit.ts";
+import { Refused } from "../../failure.ts";
+import { type DataOptions, examples, newDataCommand } from "../../help.ts";
+import { withStore } from "../../open-store.ts";
+import { servedConfig } from "../../serve/files-for-commands.ts";
+import { printJson, type Terminal } from "../../terminal/terminal.ts";
+
+export function configReloadCommand(terminal: Terminal): Command {
+  return newDataCommand(
+    "reload",
+    "Put the configuration on disk in force, in the gateway of this data folder",
+  )
+    .addHelpText(
+      "after",
+      `${examples(["sluice config diff && sluice config reload", "look first"])}\n\nAs with SIGHUP, a bad file is refused, and the old configuration stays in force.`,
+    )
+    .action(async (options: DataOptions) => {
+      const { wantReload } = await import("../../serve/wanted-reload.ts");
+      const { changesInWords } = await import("../../../admin/operations/config-check.ts");
+      const { configDifferences } = await import("../../../config/differences.ts");
+      await withStore(terminal, options, {}, async (context) => {
+        const before = servedConfig(context.dir)?.written ?? {};
+        const answer = await wantReload(context.dir);
+        if (answer === null) throw new Refused(`no gateway on this machine uses ${context.dir}`);
+        if ("refusal" in answer) throw new Refused(`the old configuration stays in force: ${answer.refusal}`);
+        const { file = null, written = {} } = servedConfig(context.dir) ?? {};
+        const changes = configDifferences(before, written);
+        await auditChange(context, "config.reload", { prefix: file ?? "" }, changesInWords(changes));
+        const { notInForce } = answer;
+        if (options.json) return printJson({ file, not_in_force: notInForce, changes }, terminal);
+        for (const each of notInForce) terminal.note(`${terminal.noteStyle.warn("!")} ${each}`);
+        terminal.print(
+          `${terminal.style.good("✓")} ${file ?? "the built-in configuration"} is in force: ${changesInWords(changes)}`,
+        );
+      });
+    });
+}

@@ -1,0 +1,78 @@
+import { existsSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { newId } from "../../base/id.ts";
+import { Repeating } from "../../base/repeating.ts";
+import type { ConfigOnDisk } from "../../config/on-disk.ts";
+import { replaceFile } from "./files-for-commands.ts";
+
+/** What came of a reload that a command asked for. */
+export type ReloadAnswer = { readonly notInForce: readonly string[] } | { readonly refusal: string };
+
+const wantedFile = "reload-wanted";
+const answerFile = "reload-answer";
+const lookEveryMs = 250;
+const noticedWithinMs = 3_000;
+const answeredWithinMs = 60_000;
+
+/** Whoever may write to the data folder may ask its gateway for a reload, as with a signal, and gets an answer. */
+export function answerWantedReloads(dir: string, configOnDisk: ConfigOnDisk): void {
+  new Repeating().start(lookEveryMs, () => {
+    const id = takeRequest(dir);
+    if (id !== null) void answer(join(dir, answerFile), id, configOnDisk);
+  });
+}
+
+function takeRequest(dir: string): string | null {
+  const file = join(dir, wantedFile);
+  try {
+    if (!existsSync(file)) return null;
+    const id = readFileSync(file, "utf8");
+    rmSync(file);
+    return id;
+  } catch {
+    // Being written or taken back at this moment.
+    return null;
+  }
+}
+
+async function answer(file: string, id: string, configOnDisk: ConfigOnDisk): Promise<void> {
+  const came: ReloadAnswer = await configOnDisk.reload().then(
+    (notInForce) => ({ notInForce }),
+    (error: unknown) => ({ refusal: error instanceof Error ? error.message : String(error) }),
+  );
+  replaceFile(file, JSON.stringify({ id, ...came }), 0o600);
+}
+
+/** Asks the gateway of this folder for a reload; null if there is none. */
+export async function wantReload(dir: string): Promise<ReloadAnswer | null> {
+  const [wanted, answered] = [join(dir, wantedFile), join(dir, answerFile)];
+  const id = newId("reload_");
+  if (!existsSync(dir)) return null;
+  replaceFile(wanted, id, 0o600);
+  if (!(await eventually(() => !existsSync(wanted), noticedWithinMs))) {
+    rmSync(wanted, { force: true });
+    return null;
+  }
+  const hasAnswer = () => readAnswer(answered)?.id === id;
+  const came = (await eventually(hasAnswer, answeredWithinMs)) ? readAnswer(answered) : null;
+  rmSync(answered, { force: true });
+  return came ?? { refusal: "the gateway has not answered within a minute; see its log" };
+}
+
+function readAnswer(file: string): (ReloadAnswer & { readonly id: string }) | null {
+  try {
+    // Written by `answer`, whole.
+    return JSON.parse(readFileSync(file, "utf8")) as ReloadAnswer & { readonly id: string };
+  } catch {
+    return null;
+  }
+}
+
+async function eventually(isSo: () => boolean, withinMs: number): Promise<boolean> {
+  const untilMs = performance.now() + withinMs;
+  while (performance.now() < untilMs) {
+    if (isSo()) return true;
+    await Bun.sleep(50);
+  }
+  return isSo();
+}

@@ -1,0 +1,20 @@
+import type { ConfigProblem } from "./problems.ts";
+import type { Settings } from "./settings.ts";
+
+/** A configuration as a check finds it. */
+export interface CheckedConfig {
+  /** Null for the built-in one. */
+  readonly file: string | null;
+  readonly origin: string;
+  /** Null if the file could not be read at all; without the faulty parts if there are problems. */
+  readonly settings: Settings | null;
+  readonly problems: readonly ConfigProblem[];
+  readonly warnings: readonly string[];
+}
+
+/** The file that a running gateway has its configuration from. */
+export interface ConfigOnDisk {
+  check(): Promise<CheckedConfig>;
+  /** Puts it in force, and returns what was not applied, in sentences. Throws a ConfigError if the old one stays in force. */
+  reload(): Promise<readonly string[]>;
+}

@@ -1,0 +1,40 @@
+import { isObject, type Json, type JsonObject } from "../base/json.ts";
+import { withoutSecrets } from "../base/secrets.ts";
+import { isReference } from "./secrets.ts";
+
+const masked = "********";
+
+/**
+ * The configuration as it is written, for display. References to secrets stay as they are. The schema accepts no secret in
+ * its place, but the value of a header, or an address, may hold one.
+ */
+export function writtenWithoutSecrets(document: JsonObject): JsonObject {
+  return shownTable(document, false);
+}
+
+function shownTable(table: JsonObject, isHeaders: boolean): JsonObject {
+  const fields = Object.entries(table).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, shown(value, isHeaders || name === "headers")] as const],
+  );
+  return Object.fromEntries(fields);
+}
+
+function shown(value: Json, isHeader: boolean): Json {
+  if (Array.isArray(value)) return value.map((each) => shown(each, isHeader));
+  if (isObject(value)) return shownTable(value, isHeader);
+  if (typeof value !== "string" || isReference(value)) return value;
+  return isHeader ? masked : withoutSecrets(withoutCredentials(value));
+}
+
+/** An address may carry a password before its host, or a key in its query. */
+export function withoutCredentials(text: string): string {
+  const url = /^[a-z][a-z+.-]*:\/\//i.test(text) ? URL.parse(text) : null;
+  if (url === null || (url.username === "" && url.password === "" && url.search === "")) return text;
+  // A database's address names a user and has options, and neither is secret.
+  if (!url.protocol.startsWith("http")) {
+    url.password = "";
+    url.searchParams.delete("password");
+    return url.href;
+  }
+  return `${url.origin}${url.pathname}`;
+}
