@@ -94,28 +94,25 @@ describe.each(providerDialectNames)("on a provider of %s", (dialect) => {
     },
   );
 
-  // OpenAI's own way is in the gateway's tests: this provider has no such route.
-  if (dialect !== "responses") {
-    test("the Agents SDK's compaction session compacts what it has, and goes on from it", async () => {
-      const { client } = clientFor(dialect);
-      const model = aliases[dialect];
-      const session = new OpenAIResponsesCompactionSession({
-        client,
-        model,
-        underlyingSession: new MemorySession(),
-        shouldTriggerCompaction: () => true,
-      });
-      const agent = new Agent({
-        name: "Errands",
-        instructions,
-        model: new OpenAIResponsesModel(client, model),
-      });
-      await new Runner().run(agent, "Hello", { session });
-      const items = await session.getItems();
-      expect(items.map((item) => item.type)).toContain("compaction");
-      const again = await new Runner().run(agent, "Go on", { session });
-      expect(typeof again.finalOutput).toBe("string");
-      expect(world.provider.complaints).toEqual([]);
+  test("the Agents SDK's compaction session compacts what it has, and goes on from it", async () => {
+    const { client } = clientFor(dialect);
+    const model = aliases[dialect];
+    const session = new OpenAIResponsesCompactionSession({
+      client,
+      model,
+      underlyingSession: new MemorySession(),
+      shouldTriggerCompaction: () => true,
     });
-  }
+    const agent = new Agent({
+      name: "Errands",
+      instructions,
+      model: new OpenAIResponsesModel(client, model),
+    });
+    await new Runner().run(agent, "Hello", { session });
+    const items = await session.getItems();
+    expect(items.map((item) => item.type)).toContain("compaction");
+    const again = await new Runner().run(agent, "Go on", { session });
+    expect(typeof again.finalOutput).toBe("string");
+    expect(world.provider.complaints).toEqual([]);
+  });
 });

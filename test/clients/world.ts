@@ -22,6 +22,8 @@ export interface WorldOptions {
   readonly aliases?: Readonly<Record<ProviderDialectName, string>>;
   /** Seconds of silence before a heartbeat. */
   readonly heartbeat?: number;
+  /** TOML of more providers and models; `PROVIDER_URL` stands for the provider's address. */
+  readonly tail?: string;
 }
 
 export async function startWorld<Provider extends { readonly url: string; stop(): void }>(
@@ -50,7 +52,10 @@ function modelId(dialect: ProviderDialectName, family: string): string {
   return `${family}-on-${dialect}`;
 }
 
-function configFor(url: string, { families = ["any"], heartbeat = 15, aliases }: WorldOptions): string {
+function configFor(
+  url: string,
+  { families = ["any"], heartbeat = 15, aliases, tail = "" }: WorldOptions,
+): string {
   return `
 [server]
 heartbeat = ${heartbeat}
@@ -82,7 +87,8 @@ kind = "bedrock"
 region = "eu-central-1"
 base_url = "${url}"
 api_key = "env:TEST_BEDROCK_KEY"
-${families.flatMap((family) => providerDialectNames.map((dialect) => modelOf(dialect, family, aliases?.[dialect]))).join("")}`;
+${families.flatMap((family) => providerDialectNames.map((dialect) => modelOf(dialect, family, aliases?.[dialect]))).join("")}
+${tail.replaceAll("PROVIDER_URL", url)}`;
 }
 
 function modelOf(dialect: ProviderDialectName, family: string, alias: string | undefined): string {

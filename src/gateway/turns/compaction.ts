@@ -87,7 +87,7 @@ export function summarise(
   };
   exchange.compaction = {
     form,
-    kept: keptMessages(items),
+    kept: keptMessages(items).map((item) => ({ ...item, id: item.id ?? newId("msg_") })),
     context: { source, id: newId("resp_"), itemId: newId("cmp_") },
     seal: (summary) =>
       Buffer.from(seal(Buffer.from(summary), secret, key.id, sealVersion)).toString("base64url"),

@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { GatewayError, invalidRequest } from "../../base/errors.ts";
-import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { responsesResponse } from "../../dialects/openai-responses/client/schema.ts";
+import { shownItem } from "../../dialects/openai-responses/client/shown-item.ts";
 import { joinResponse, type TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
 import { admit } from "../admission/admit.ts";
 import { jsonHeaders } from "../answer/answering.ts";
@@ -198,14 +198,4 @@ function listing(query: URLSearchParams) {
 
 function isListed({ type }: TurnItem): boolean {
   return type !== "reasoning";
-}
-
-/** As it was sent, with what clients may leave out. */
-function shownItem({ raw, id, type }: TurnItem): Json {
-  const item: Json = JSON.parse(Buffer.from(raw).toString());
-  if (!isObject(item)) return item;
-  const shown: JsonObject = { ...item, id, type };
-  if (type !== "message" || typeof item["content"] !== "string") return shown;
-  const part = item["role"] === "assistant" ? "output_text" : "input_text";
-  return { ...shown, content: [{ type: part, text: item["content"] }] };
 }

@@ -26,6 +26,7 @@ export function startAgentProvider(): AgentProvider {
   function answer(request: SeenRequest): Answer {
     if (request.path.endsWith("/count_tokens")) return json({ input_tokens: 1000 });
     if (request.path.endsWith(":countTokens")) return json({ totalTokens: 1000 });
+    if (request.path.endsWith("/responses/compact")) return json(compaction);
     const dialect = dialectAt(request.path);
     const heard = overhear[dialect](request.body);
     try {
@@ -89,6 +90,20 @@ function extractionFor({ toolNames }: Overheard, { extraction }: Errand): Turn |
 }
 
 const usage = { input: 1000, cached: 400, output: 50 };
+/** As OpenAI does it by itself. */
+const compaction = {
+  id: "resp_compacted",
+  object: "response.compaction",
+  created_at: 1794700000,
+  output: [{ id: "cmp_upstream", type: "compaction", encrypted_content: "gAAAAcompacted" }],
+  usage: {
+    input_tokens: 1000,
+    input_tokens_details: { cached_tokens: 400, cache_write_tokens: 0 },
+    output_tokens: 50,
+    output_tokens_details: { reasoning_tokens: 0 },
+    total_tokens: 1050,
+  },
+};
 const aside: Turn = { says: [{ type: "text", text: "An errand" }], usage, ending: "stop" };
 
 function turnOf(errand: Errand, step: number): Turn {

@@ -1,25 +1,42 @@
 import type { JsonObject } from "../../../src/base/json.ts";
-import { failureWords, pieces, sealed } from "./dialect.ts";
+import { failureWords, listOf, pieces, sealed } from "./dialect.ts";
 import type { Said, TokenCount, Turn } from "./scenario.ts";
 
-/** What OpenAI echoes of the request, as far as its clients look at it. */
+/** What OpenAI echoes of the request, with its defaults. */
 function headOf(body: JsonObject): JsonObject {
   return {
     id: "resp_upstream",
     object: "response",
     created_at: 1_790_000_000,
+    completed_at: null,
     model: "upstream",
     error: null,
     incomplete_details: null,
     instructions: null,
     metadata: {},
     parallel_tool_calls: true,
+    previous_response_id: null,
     tool_choice: "auto",
-    tools: body["tools"] ?? [],
+    tools: listOf(body["tools"]).map((tool) =>
+      tool["type"] === "function" ? { description: null, strict: true, ...tool } : tool,
+    ),
     text: body["text"] ?? { format: { type: "text" } },
     store: body["store"] !== false,
     temperature: 1,
     top_p: 1,
+    top_logprobs: 0,
+    presence_penalty: 0,
+    frequency_penalty: 0,
+    truncation: "disabled",
+    reasoning: { effort: null, summary: null },
+    max_output_tokens: null,
+    max_tool_calls: null,
+    background: false,
+    service_tier: "default",
+    safety_identifier: null,
+    prompt_cache_key: null,
+    user: null,
+    access_programs: null,
   };
 }
 
@@ -28,6 +45,7 @@ export function responseOf(turn: Turn, body: JsonObject): JsonObject {
   return {
     ...headOf(body),
     status,
+    completed_at: status === "completed" ? 1_790_000_002 : null,
     incomplete_details: status === "incomplete" ? { reason: "max_output_tokens" } : null,
     output: turn.says.map((said, at) => itemOf(said, at, status)),
     usage: usageOf(turn.usage),
@@ -132,7 +150,8 @@ class Events {
   finish(says: readonly Said[], at: number, status: string): void {
     const said = saidAt(says, at);
     const { type, fields, whole } = deltaOf(said);
-    this.add(`response.${type}.done`, { ...placeOf(said, at), ...fields, [whole]: wholeOf(said) });
+    const named = type === "function_call_arguments" && said.type === "call" ? { name: said.name } : {};
+    this.add(`response.${type}.done`, { ...placeOf(said, at), ...fields, ...named, [whole]: wholeOf(said) });
     const part = partEvent(said);
     if (part !== null) this.add(`response.${part.type}.done`, { ...placeOf(said, at), ...part.fields });
     this.add("response.output_item.done", { output_index: at, item: itemOf(said, at, status) });

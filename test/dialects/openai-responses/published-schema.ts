@@ -78,7 +78,12 @@ const reasoning = Type.Object({
   content: Type.Optional(Type.Array(reasoningText)),
   encrypted_content: Type.Optional(Type.String()),
 });
-const item = Type.Union([message, functionCall, customToolCall, toolSearchCall, reasoning]);
+const compactionItem = Type.Object({
+  type: Type.Literal("compaction"),
+  id: Type.String(),
+  encrypted_content: Type.String(),
+});
+const item = Type.Union([message, functionCall, customToolCall, toolSearchCall, reasoning, compactionItem]);
 
 // ——— The response ———
 
@@ -207,6 +212,33 @@ const responses = {
   }),
 };
 
+/** What a message of a client looks like in an answer. */
+const userMessage = Type.Object({
+  type: Type.Literal("message"),
+  id: Type.String({ minLength: 1 }),
+  status: itemStatus,
+  role: Type.Literal("user"),
+  content: Type.Array(
+    Type.Union([
+      Type.Object({ type: Type.Literal("input_text"), text: Type.String() }),
+      Type.Object({
+        type: Type.Literal("input_image"),
+        image_url: nullable(Type.String()),
+        detail: oneOf("low", "high", "auto"),
+      }),
+      Type.Object({ type: Type.Literal("input_file") }),
+    ]),
+  ),
+});
+
+const compaction = Type.Object({
+  id: Type.String({ minLength: 1 }),
+  object: Type.Literal("response.compaction"),
+  created_at: Type.Integer(),
+  output: Type.Array(Type.Union([userMessage, compactionItem])),
+  usage,
+});
+
 // ——— Events ———
 
 function event(type: string, fields: Readonly<Record<string, TSchema>>): [string, TSchema] {
@@ -259,6 +291,11 @@ const events: ReadonlyMap<string, TSchema> = new Map([
 export function lacksOfResponse(response: unknown): string[] {
   const status = (response as { status?: keyof typeof responses }).status ?? "completed";
   return lacks(responses[status], response);
+}
+
+/** The same for the answer of the route that compacts. */
+export function lacksOfCompaction(answer: unknown): string[] {
+  return lacks(compaction, answer);
 }
 
 /** The same for the data of one event. */

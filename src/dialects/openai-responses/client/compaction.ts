@@ -3,6 +3,7 @@ import type { Source } from "../../client-dialect.ts";
 import { listOf, stringOf } from "../../json/json-fields.ts";
 import { patchMembers } from "../../json/patch.ts";
 import { completedAt, requestEcho, responseHead } from "./envelope-out.ts";
+import { shownItem } from "./shown-item.ts";
 import { describeItem, type EndedResponse, type TurnItem, withInput } from "./turn-items.ts";
 
 export const compactionTrigger = "compaction_trigger";
@@ -140,7 +141,7 @@ export function writeCompaction(
   usage: Json,
 ): string {
   const created = source.nowSeconds;
-  const items = output.map(parsed);
+  const items = output.map(shownItem);
   return JSON.stringify({ id, object: "response.compaction", created_at: created, output: items, usage });
 }
 

@@ -1,0 +1,25 @@
+import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
+import { listOf, stringOf } from "../../json/json-fields.ts";
+import type { TurnItem } from "./turn-items.ts";
+
+/** Fields that a client may leave out of a content part, and that a server shows nevertheless. */
+const shownFields: Readonly<Record<string, JsonObject | undefined>> = {
+  output_text: { annotations: [] },
+  input_image: { detail: "auto" },
+};
+
+/** An item as it was sent, with what clients may leave out of it. */
+export function shownItem({ raw, id, type }: TurnItem): Json {
+  const item: Json = JSON.parse(Buffer.from(raw).toString());
+  if (!isObject(item)) return item;
+  if (type !== "message") return { ...item, id, type };
+  return { status: "completed", ...item, id, type, content: shownContent(item) };
+}
+
+function shownContent({ role, content = null }: JsonObject): Json {
+  const text = role === "assistant" ? "output_text" : "input_text";
+  const parts = typeof content === "string" ? [{ type: text, text: content }] : listOf(content);
+  return parts.map((part) =>
+    isObject(part) ? { ...shownFields[stringOf(part["type"]) ?? ""], ...part } : part,
+  );
+}
