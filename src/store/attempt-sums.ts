@@ -113,11 +113,19 @@ export class AttemptTally {
     return sums;
   }
 
+  all(): Iterable<AttemptSums> {
+    return this.#sums.values();
+  }
+
+  clear(): void {
+    this.#sums.clear();
+    this.#latest = null;
+  }
+
   /** All of them; what is added next begins anew. */
   take(): readonly AttemptSums[] {
     const all = [...this.#sums.values()];
-    this.#sums.clear();
-    this.#latest = null;
+    this.clear();
     return all;
   }
 }

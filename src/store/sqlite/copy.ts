@@ -11,6 +11,7 @@ import { refuseMissingLedger } from "./files/missing-ledger.ts";
 import { migrate } from "./migrate.ts";
 import { markMoved, refuseMoved } from "./moved.ts";
 import { EntryTable } from "./tables/entry-table.ts";
+import { catchUpRollup } from "./writers/rollup.ts";
 
 const busyTimeoutMs = 10_000;
 
@@ -27,7 +28,11 @@ export function withSqliteSource<Result>(
   return whileLocked(folder, clock, (database) => {
     refuseMoved(database, dir);
     const holds = database.query<{ open: number }, []>("SELECT count(*) AS open FROM holds").get();
-    if (holds?.open === 0) return work(new SqliteEnd(dir, database));
+    if (holds?.open === 0) {
+      // The other side counts no entries of its own into the sums of keys and of attempts.
+      catchUpRollup(database);
+      return work(new SqliteEnd(dir, database));
+    }
     throw new StoreRefusal(
       "in_use",
       `The last gateway of ${dir} ended in the middle of requests. Nothing was copied. Start it once and stop it, so ` +
@@ -177,5 +182,6 @@ const writtenAs: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 };
 
 const updateState = `
-UPDATE state SET revision = $revision, rolled_up_through = $entries_through, endings_rolled_up_through = $endings_through
+UPDATE state SET revision = $revision, rolled_up_through = $entries_through, endings_rolled_up_through = $endings_through,
+  totals_through = coalesce((SELECT max(id) FROM entries), 0)
 WHERE id = $id`;

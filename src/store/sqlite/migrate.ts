@@ -22,6 +22,7 @@ import fourteenth from "./migrations/014.sql" with { type: "text" };
 import fifteenth from "./migrations/015.sql" with { type: "text" };
 import sixteenth from "./migrations/016.sql" with { type: "text" };
 import seventeenth from "./migrations/017.sql" with { type: "text" };
+import eighteenth from "./migrations/018.sql" with { type: "text" };
 
 /** The schema's version is the number of migrations that have run; it is kept in `user_version`. */
 export const migrations: readonly string[] = [
@@ -42,6 +43,7 @@ export const migrations: readonly string[] = [
   fifteenth,
   sixteenth,
   seventeenth,
+  eighteenth,
 ];
 
 export interface MigrationOptions {

@@ -24,6 +24,7 @@ const differences: readonly (readonly [RegExp, string])[] = [
   [/ ILIKE /g, " LIKE "],
   [/ FOR UPDATE(?: SKIP LOCKED)?/g, ""],
   [/\bsluice_uncounted_usage\(\)/g, "uncounted_usage"],
+  [/\bFROM attempt_sums\b/g, "FROM attempt_totals"],
   [
     /\bto_char\(to_timestamp\(([^()]*)\) AT TIME ZONE 'UTC', 'YYYY-MM'\)/g,
     "strftime('%Y-%m', $1, 'unixepoch')",

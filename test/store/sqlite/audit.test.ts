@@ -15,6 +15,7 @@ test("an audit names every total that was tampered with", async () => {
   const key = await bench.addKey({}, 100);
   const hold = holdFor(bench.ledger, key, 20);
   await bench.ledger.settle(hold, settlement(hold, 20));
+  await bench.store.close();
   const intruder = new Database(join(database.dir, "sluice.db"));
   intruder.run("UPDATE accounts SET posted = posted + 1000");
   intruder.run("UPDATE key_sums SET requests = 7");
@@ -41,6 +42,7 @@ test("totals that disagree with one another are found without reading the histor
   const key = await bench.addKey({}, 100);
   const hold = holdFor(bench.ledger, key, 40);
   await bench.ledger.settle(hold, settlement(hold, 40));
+  await bench.store.close();
   const check = async () => checkTotals(await bench.operator.load());
   await check();
   const intruder = new Database(join(database.dir, "sluice.db"));
@@ -75,6 +77,7 @@ test("a key whose lifetime sums are larger than a double holds starts, charges a
     .query("UPDATE accounts SET purchased = purchased + ?1, used = used + ?1, period_used = ?1")
     .run(beyondDouble);
   history.query("UPDATE key_sums SET spent = ?1, day_spend = ?1").run(beyondDouble);
+  history.run("UPDATE state SET totals_through = (SELECT max(id) FROM entries)");
   history.close();
 
   const next = await startProcess(database, bench.clock);

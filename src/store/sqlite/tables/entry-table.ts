@@ -92,7 +92,7 @@ const selectKeyTotals = `
 SELECT keys.id AS keyId, day, day_spend AS daySpend, spent, requests, input_tokens AS inputTokens,
   output_tokens AS outputTokens, last_cost_nano AS lastCostNano, CAST(day_spend AS text) AS daySpendDigits,
   CAST(spent AS text) AS spentDigits
-FROM key_sums JOIN keys ON keys.no = key_sums.key_no`;
+FROM key_totals JOIN keys ON keys.no = key_no`;
 
 /** There is no index: it was made a moment ago, or not at all. */
 const selectRecentCharge = `

@@ -170,7 +170,7 @@ FROM accounts ORDER BY no`;
 const selectKeySums = `
 SELECT key_no AS no, keys.id AS keyId, day, day_spend AS daySpend, spent, requests, input_tokens AS inputTokens,
   output_tokens AS outputTokens, last_cost_nano AS lastCostNano
-FROM key_sums JOIN keys ON keys.no = key_no ORDER BY key_no`;
+FROM key_totals JOIN keys ON keys.no = key_no ORDER BY key_no`;
 
 const selectCapSums = `
 SELECT caps.no, keys.id AS keyId, used FROM caps LEFT JOIN keys ON keys.no = caps.key_no ORDER BY caps.no`;

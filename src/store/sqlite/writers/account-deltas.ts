@@ -1,8 +1,6 @@
 import type { Database, Statement } from "bun:sqlite";
 import { assert } from "../../../base/assert.ts";
-import { utcDay } from "../../../base/clock.ts";
-import { totalInput } from "../../../base/usage.ts";
-import type { ChargeEntry, UsageRecord } from "../../records.ts";
+import type { ChargeEntry } from "../../records.ts";
 import { otherAccount } from "../tables/account-number.ts";
 import type { WrittenKey } from "./written-key.ts";
 
@@ -15,58 +13,34 @@ interface Delta {
   charged: number;
 }
 
-interface KeyDelta {
-  readonly no: number;
-  readonly day: number;
-  charged: number;
-  requests: number;
-  inputTokens: number;
-  outputTokens: number;
-  /** Null when no exchange of the batch had a usage record. */
-  lastCostNano: number | null;
-}
-
 /**
- * Adds up what a batch changes on each account and each key, so that these are updated once per batch and not once per
- * request. Differences, never absolute values: other processes write to the same rows.
+ * Adds up what a batch changes on each account, so that it is updated once per batch and not once per request. Differences, never absolute values: other processes write to the same rows.
  */
 export class AccountDeltas {
   readonly #byAccount = new Map<number, Delta>();
-  readonly #byKey = new Map<number, KeyDelta>();
   readonly #update: Statement;
-  readonly #updateKey: Statement;
   readonly #shortfall: Shortfall;
 
   constructor(database: Database) {
     this.#update = database.query(updateAccount);
-    this.#updateKey = database.query(updateKey);
     this.#shortfall = new Shortfall(database);
   }
 
-  add(key: WrittenKey, charge: ChargeEntry, record: UsageRecord | null): void {
+  add(key: WrittenKey, charge: ChargeEntry): void {
     const delta = this.#deltaOf(key, charge);
     delta.charged += charge.charged;
     delta.countedAtMs = Math.max(delta.countedAtMs, charge.countedAtMs);
-    const own = this.#keyDeltaOf(key.no, utcDay(charge.atMs));
-    own.charged += charge.charged;
-    if (record === null) return;
-    own.requests += 1;
-    own.inputTokens += totalInput(record.usage);
-    own.outputTokens += record.usage.outputTokens;
-    own.lastCostNano = record.costNano;
   }
 
   /** Must run inside the batch's transaction, after its entries. */
   write(): void {
     for (const delta of this.#byAccount.values()) this.#apply(delta);
-    for (const delta of this.#byKey.values()) this.#applyKey(delta);
     this.forget();
   }
 
   /** The transaction was rolled back. */
   forget(): void {
     this.#byAccount.clear();
-    this.#byKey.clear();
   }
 
   /** A delta belongs to one period; where a batch spans two, the earlier is written at once. */
@@ -80,31 +54,6 @@ export class AccountDeltas {
     const delta: Delta = { key, periodStartMs, atMs, countedAtMs: 0, charged: 0 };
     this.#byAccount.set(key.accountNo, delta);
     return delta;
-  }
-
-  /** The same for a day. */
-  #keyDeltaOf(no: number, day: number): KeyDelta {
-    const known = this.#byKey.get(no);
-    if (known !== undefined) {
-      if (known.day === day) return known;
-      this.#applyKey(known);
-    }
-    const delta: KeyDelta = {
-      no,
-      day,
-      charged: 0,
-      requests: 0,
-      inputTokens: 0,
-      outputTokens: 0,
-      lastCostNano: null,
-    };
-    this.#byKey.set(no, delta);
-    return delta;
-  }
-
-  #applyKey(delta: KeyDelta): void {
-    const { no, day, charged, requests, inputTokens, outputTokens, lastCostNano } = delta;
-    this.#updateKey.run(charged, day, requests, inputTokens, outputTokens, lastCostNano, no);
   }
 
   #apply(delta: Delta): void {
@@ -173,14 +122,3 @@ UPDATE accounts SET
   period_start_ms = max(period_start_ms, ?2),
   counted_at_ms = max(counted_at_ms, ?3)
 WHERE no = ?4 AND posted - ?1 >= floor`;
-
-const updateKey = `
-UPDATE key_sums SET
-  spent = spent + ?1,
-  day_spend = CASE WHEN ?2 = day THEN day_spend + ?1 WHEN ?2 > day THEN ?1 ELSE day_spend END,
-  day = max(day, ?2),
-  requests = requests + ?3,
-  input_tokens = input_tokens + ?4,
-  output_tokens = output_tokens + ?5,
-  last_cost_nano = coalesce(?6, last_cost_nano)
-WHERE key_no = ?7`;

@@ -6,7 +6,7 @@ import { upsertFigures } from "../../reporting/figure-columns.ts";
 /** The one gateway of this database. */
 const node = 0;
 
-/** Adds up what a batch's attempts have used, and writes it once per batch. */
+/** Adds up what attempts have used, so that it is written once for many of them. */
 export class AttemptWriter {
   readonly #tally = new AttemptTally();
   readonly #upsert: Statement;
@@ -19,17 +19,16 @@ export class AttemptWriter {
     this.#tally.add(day, attempt);
   }
 
-  /** Inside the batch's transaction. */
+  /** Inside the caller's transaction; `clear` follows once that has ended. */
   write(): void {
-    for (const sums of this.#tally.take()) {
+    for (const sums of this.#tally.all()) {
       const { day, provider, credential, upstreamModel, ending } = sums;
       const figures = attemptFigureNames.map((name) => sums[name]);
       this.#upsert.run(provider, day, credential, upstreamModel, ending, node, ...figures);
     }
   }
 
-  /** The transaction was rolled back. */
-  forget(): void {
-    this.#tally.take();
+  clear(): void {
+    this.#tally.clear();
   }
 }

@@ -10,7 +10,8 @@ import type { WrittenKey } from "./written-key.ts";
 const recordedColumns = `key_no, account_no, amount, at_ms, period_start_ms, counted_at_ms, exchange_id, basis, outcome,
   recorded_at_ms, route, model, provider, upstream_model, stream, status,
   input_tokens, cached_input_tokens, cache_write_tokens, output_tokens, reasoning_tokens,
-  cost_nano, first_byte_ms, total_ms, attempts, list_cost_nano, asked_model, rates_id, quantities, labels, cache_savings_nano`;
+  cost_nano, first_byte_ms, total_ms, attempts, list_cost_nano, asked_model, rates_id, quantities, labels, cache_savings_nano,
+  credential`;
 const valuesPerRow = recordedColumns.split(",").length;
 /** An overrun is explained by the charge beside it. */
 const unexplained: readonly SQLQueryBindings[] = [null, null, null, null, null];
@@ -38,16 +39,29 @@ export class EntryWriter {
     this.#insertPlain = database.query(insertPlain);
   }
 
-  /** May be deferred; call `flush` before the batch's transaction ends. */
-  charge(key: WrittenKey, charge: ChargeEntry, record: UsageRecord | null): void {
+  /**
+   * May be deferred; call `flush` before the batch's transaction ends. `credential` is that of the attempt if the row says
+   * the rest of it.
+   */
+  charge(
+    key: WrittenKey,
+    charge: ChargeEntry,
+    record: UsageRecord | null,
+    credential: string | null = null,
+  ): void {
     if (record === null) this.#plain(key, "charge", -charge.charged, charge);
-    else this.#recorded(key, charge, record);
+    else this.#recorded(key, charge, record, credential);
     if (charge.overrun > 0) this.#plain(key, "overrun", charge.overrun, charge);
   }
 
   /** Inserts at once, for a charge that another row refers to. Returns the entry's id. */
-  chargeNow(key: WrittenKey, charge: ChargeEntry, record: UsageRecord | null): number {
-    this.charge(key, { ...charge, overrun: 0 }, record);
+  chargeNow(
+    key: WrittenKey,
+    charge: ChargeEntry,
+    record: UsageRecord | null,
+    credential: string | null,
+  ): number {
+    this.charge(key, { ...charge, overrun: 0 }, record, credential);
     this.#writeWaiting();
     const entryId = this.#lastId;
     if (charge.overrun > 0) this.#plain(key, "overrun", charge.overrun, charge);
@@ -92,9 +106,10 @@ export class EntryWriter {
     return [listCostNano, askedModel, this.#rates.idOf(rates), quantitiesColumn(quantities, null), labels];
   }
 
-  #recorded(key: WrittenKey, charge: ChargeEntry, record: UsageRecord): void {
+  #recorded(key: WrittenKey, charge: ChargeEntry, record: UsageRecord, credential: string | null): void {
     const ratesId = this.#rates.idOf(charge.rates);
-    const end = fillRow(this.#values, this.#waitingRows * valuesPerRow, key, charge, record, ratesId);
+    let end = fillRow(this.#values, this.#waitingRows * valuesPerRow, key, charge, record, ratesId);
+    this.#values[end++] = credential;
     this.#waitingRows += 1;
     assert(end === this.#waitingRows * valuesPerRow, "a row must fill its columns and no others");
     if (this.#waitingRows === mostRowsPerStatement) this.#writeWaiting();

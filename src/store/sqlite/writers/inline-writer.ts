@@ -13,6 +13,7 @@ import { EndingWriter } from "./ending-writer.ts";
 import { EntryWriter } from "./entry-writer.ts";
 import { RatesWriter } from "./rates-writer.ts";
 import { catchUpRollup, UsageRollup } from "./rollup.ts";
+import { rowAttempt } from "./row-attempt.ts";
 import { TurnWriter } from "./turn-writer.ts";
 import type { WrittenKey } from "./written-key.ts";
 
@@ -113,6 +114,8 @@ export class InlineWriter implements TimedWriter {
       const key = this.#payer(item.charge);
       this.#rollup.addCharge(key, item.charge, item.record);
       if (item.ending !== null) this.#rollup.addCovered(key.no, item.ending);
+      const attempt = rowAttempt(item);
+      if (attempt !== undefined) this.#rollup.addAttempt(item.charge.atMs, attempt);
     } else if (item.kind === "endings") {
       for (const ending of item.endings) this.#rollup.addEnding(this.#keyNo(ending.keyId), ending);
     }
@@ -127,7 +130,7 @@ export class InlineWriter implements TimedWriter {
       this.#rates.forget();
       this.#endings.takeLastId();
       this.#deltas.forget();
-      this.#attempts.forget();
+      this.#attempts.clear();
       // A transaction that could not be rolled back may still be committed.
       const reason = this.#database.inTransaction ? "damaged" : failureReason(codeOf(error));
       throw new BatchFailure(reason, String(error));
@@ -144,6 +147,7 @@ export class InlineWriter implements TimedWriter {
     const entryId = this.#entries.flush();
     this.#deltas.write();
     this.#attempts.write();
+    this.#attempts.clear();
     this.#appliedAtMs = performance.now();
     return { entryId, endingId: this.#endings.takeLastId() };
   }
@@ -156,11 +160,13 @@ export class InlineWriter implements TimedWriter {
   #settle(item: JournalItem & { kind: "settle" }): void {
     const { charge, record, response, ending, turn, hasProgress, holdId, attempts = [] } = item;
     const key = this.#payer(charge);
-    if (ending === null) this.#entries.charge(key, charge, record);
-    else this.#endings.insert(key.no, ending, this.#entries.chargeNow(key, charge, record));
-    this.#deltas.add(key, charge, record);
+    const own = rowAttempt(item);
+    const credential = own?.credential ?? null;
+    if (ending === null) this.#entries.charge(key, charge, record, credential);
+    else this.#endings.insert(key.no, ending, this.#entries.chargeNow(key, charge, record, credential));
+    this.#deltas.add(key, charge);
     this.#caps.add(key, charge);
-    for (const attempt of attempts) this.#attempts.add(utcDay(charge.atMs), attempt);
+    if (own === undefined) for (const each of attempts) this.#attempts.add(utcDay(charge.atMs), each);
     if (hasProgress) this.#deleteHold.run(holdId);
     if (response !== null) this.#store(key.no, response);
     if (turn !== undefined) this.#turns.insert(key.no, turn);

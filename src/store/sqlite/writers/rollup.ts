@@ -1,12 +1,17 @@
 import type { Database, Statement } from "bun:sqlite";
+import { utcDay } from "../../../base/clock.ts";
 import { unaffordableNano } from "../../../base/money.ts";
 import { totalInput } from "../../../base/usage.ts";
+import type { AttemptCount, AttemptSums } from "../../attempt-sums.ts";
 import { type Figures, figureNames, type MutableFigures, noFigures } from "../../figures.ts";
 import type { ChargeEntry, ExchangeEnding, UsageRecord } from "../../records.ts";
+import { namedAttempts } from "../../reporting/attempt-columns.ts";
 import { namedFigures, upsertFigures } from "../../reporting/figure-columns.ts";
 import { oldestKeptMinute } from "../../reporting/kept-minutes.ts";
 import { bandCount, bandOf, upperBoundMs } from "../../reporting/latency-bands.ts";
 import { savingsColumn } from "../../stored-quantities.ts";
+import { AttemptWriter } from "./attempt-writer.ts";
+import { type KeyCharge, KeySums } from "./key-sums.ts";
 import type { WrittenKey } from "./written-key.ts";
 
 export const msPerMinute = 60_000;
@@ -48,6 +53,8 @@ export class UsageRollup {
   readonly #forgetMinutes: Statement;
   readonly #forgetLatencies: Statement;
   readonly #mark: Statement;
+  readonly #keys: KeySums;
+  readonly #attempts: AttemptWriter;
   readonly #sums = new Map<string, MinuteSums>();
   readonly #latencies = new Map<number, Latencies>();
   /** The sums that were added to last: traffic comes in runs, and comparing is cheaper than making a name. */
@@ -69,9 +76,11 @@ export class UsageRollup {
     this.#forgetMinutes = database.query("DELETE FROM usage_minutes WHERE minute < ?");
     this.#forgetLatencies = database.query("DELETE FROM latency_minutes WHERE minute < ?");
     this.#mark = database.query(
-      `UPDATE state SET rolled_up_through = max(rolled_up_through, ?),
-        endings_rolled_up_through = max(endings_rolled_up_through, ?)`,
+      `UPDATE state SET rolled_up_through = max(rolled_up_through, ?1), totals_through = max(totals_through, ?1),
+        endings_rolled_up_through = max(endings_rolled_up_through, ?2)`,
     );
+    this.#keys = new KeySums(database);
+    this.#attempts = new AttemptWriter(database);
   }
 
   get isEmpty(): boolean {
@@ -98,6 +107,7 @@ export class UsageRollup {
       if (outcome === "interrupted") figures.interruptedSpendTokens += charged;
     }
     if (charge.listCostNano !== null) figures.listCostNano += charge.listCostNano;
+    this.#keys.add(keyCharge(no, charge, record));
     if (record === null) return;
     const { usage } = record;
     figures.requests += 1;
@@ -111,6 +121,11 @@ export class UsageRollup {
     figures.firstByteMs += firstByteMs;
     figures.firstByteCount += 1;
     count(latencies.firstByte, firstByteMs);
+  }
+
+  /** What a charge's row says of its attempt. */
+  addAttempt(atMs: number, attempt: AttemptCount): void {
+    this.#attempts.add(utcDay(atMs), attempt);
   }
 
   /** The attempts that failed before an exchange completed. */
@@ -136,6 +151,12 @@ export class UsageRollup {
     if (row.firstByteCount === 1) count(latencies.firstByte, row.firstByteMs);
   }
 
+  /** The same of what only the sums of keys and of attempts count. */
+  addUntotaled(charges: Iterable<KeyCharge>, attempts: Iterable<AttemptSums>): void {
+    for (const charge of charges) this.#keys.add(charge);
+    for (const attempt of attempts) this.#attempts.add(attempt.day, attempt);
+  }
+
   /** Everything up to these ids has been added; 0 where nothing new came. */
   coversThrough(entryId: number, endingId: number): void {
     if (entryId > 0) this.#throughEntryId = entryId;
@@ -156,6 +177,8 @@ export class UsageRollup {
       this.#writeLatencies(latencies.minute, "first_byte", latencies.firstByte);
       this.#writeLatencies(latencies.minute, "total", latencies.total);
     }
+    this.#keys.write();
+    this.#attempts.write();
     this.#forgetOldMinutes();
     this.#mark.run(this.#throughEntryId, this.#throughEndingId);
   }
@@ -164,6 +187,8 @@ export class UsageRollup {
     this.#sums.clear();
     this.#latencies.clear();
     this.#latest = null;
+    this.#keys.clear();
+    this.#attempts.clear();
   }
 
   #writeLatencies(minute: number, measure: "first_byte" | "total", bands: Float64Array): void {
@@ -251,11 +276,26 @@ export function catchUpRollup(database: Database): void {
     `SELECT at_ms AS atMs, key_no AS keyNo, model, provider, ${namedFigures} FROM uncounted_usage`,
   );
   for (const row of rows.iterate()) rollup.addUncounted(row);
+  rollup.addUntotaled(
+    database.query<KeyCharge, []>(selectUntotaled).iterate(),
+    database.query<AttemptSums, []>(`SELECT ${namedAttempts} FROM uncounted_attempts`).iterate(),
+  );
   const last = database.query<{ entry: number; ending: number }, []>(
     `SELECT coalesce((SELECT max(id) FROM entries), 0) AS entry,
       coalesce((SELECT max(id) FROM exchange_endings), 0) AS ending`,
   );
   const { entry, ending } = last.get() ?? { entry: 0, ending: 0 };
   rollup.coversThrough(entry, ending);
-  if (!rollup.isEmpty) rollup.write();
+  rollup.write();
+}
+
+const selectUntotaled = `
+SELECT key_no AS keyNo, at_ms AS atMs, -amount AS charged, cost_nano AS costNano,
+  input_tokens + cached_input_tokens + cache_write_tokens AS inputTokens, output_tokens AS outputTokens
+FROM entries WHERE id > (SELECT totals_through FROM state) AND kind = 'charge' ORDER BY id`;
+
+function keyCharge(keyNo: number, { atMs, charged }: ChargeEntry, record: UsageRecord | null): KeyCharge {
+  if (record === null) return { keyNo, atMs, charged, costNano: null, inputTokens: 0, outputTokens: 0 };
+  const { usage, costNano } = record;
+  return { keyNo, atMs, charged, costNano, inputTokens: totalInput(usage), outputTokens: usage.outputTokens };
 }

@@ -1,0 +1,23 @@
+import type { AttemptCount } from "../../attempt-sums.ts";
+import type { JournalItem } from "../../records.ts";
+
+/** The attempt of a charge whose row says all of it but for the credential. Undefined if there was another, or it used something else. */
+export function rowAttempt({
+  charge,
+  record,
+  attempts = [],
+}: JournalItem & { kind: "settle" }): AttemptCount | undefined {
+  const attempt = attempts[0];
+  if (attempt === undefined || attempts.length > 1 || record === null) return undefined;
+  const { usage, provider, upstreamModel, costNano } = record;
+  const isAsked = attempt.provider === provider && attempt.upstreamModel === upstreamModel;
+  const isAsReported =
+    attempt.inputTokens === usage.inputTokens &&
+    attempt.cachedInputTokens === usage.cachedInputTokens &&
+    attempt.cacheWriteTokens === usage.cacheWriteTokens &&
+    attempt.outputTokens === usage.outputTokens &&
+    attempt.countedInputTokens + attempt.countedOutputTokens + attempt.estimated === 0;
+  const isCharged =
+    attempt.ending === charge.outcome && attempt.costNano === (charge.listCostNano ?? costNano);
+  return isAsked && isAsReported && isCharged ? attempt : undefined;
+}
