@@ -30,6 +30,8 @@ export interface MeteredRoute {
   readonly prices: readonly string[];
   /** A request may name no model: the first one that serves the route is used then. */
   readonly modelIsOptional?: true;
+  /** Names of fields that mean something else here than in a generation, where they have a price or none. */
+  readonly ownFields?: readonly string[];
   /** How providers are asked, by the names that vendors give for it. */
   readonly formats: Readonly<Record<string, MeteredFormat>>;
   /** How a stream of it is read; absent if it never streams. A stream that a client leaves is charged for what was produced. */

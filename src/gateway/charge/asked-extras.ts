@@ -11,11 +11,13 @@ import type { AskedExtras, HeldRound } from "./extras.ts";
 import { HeldCalls } from "./held-calls.ts";
 import { asksForCompaction, mayCompactFirst } from "./rounds.ts";
 
+type Asking = Pick<ClientRequest, "truncated" | "tools" | "speaks" | "mentions">;
+
 /**
  * Throws `invalid_request` for what has no price, naming the field and the price that is missing. Null for most
  * requests, which ask for text alone.
  */
-export function askedExtras(request: ClientRequest, destination: Destination): AskedExtras | null {
+export function askedExtras(request: Asking, destination: Destination): AskedExtras | null {
   const { truncated, tools, speaks, mentions } = request;
   refuseBackground(truncated);
   const tier = askedTier(truncated);
@@ -28,7 +30,7 @@ export function askedExtras(request: ClientRequest, destination: Destination): A
 }
 
 function pricedExtras(
-  { truncated, tools, speaks, mentions }: ClientRequest,
+  { truncated, tools, speaks, mentions }: Asking,
   tier: AskedTier | null,
   modality: string | null,
   prices: DestinationPrices,

@@ -84,7 +84,8 @@ export async function serveMetered(
   const demandOf = (body: RouteBody) => route.demand(body, { priced, files, ...estimated });
   const demand = demandOf(request);
   refuseUncounted(key, model, route, demand);
-  exchange.askedExtras = askedFor(demand, askedExtras(request, { ...continuing, scope }));
+  const extras = askedExtras(withoutOwnFields(request, route), { ...continuing, scope });
+  exchange.askedExtras = askedFor(demand, extras);
 
   const claimed = await claimIdempotency(gateway, exchange, key, idempotencyKey, form ?? sent);
   if (claimed.kind === "replay") return replay(exchange, claimed.response);
@@ -109,6 +110,15 @@ export async function serveMetered(
   return await charged(gateway, exchange, wanted, (bill) =>
     exchange.stream ? streamMetered({ bill, ...asking }) : answerMetered({ bill, ...asking }),
   );
+}
+
+/** The request as far as it may ask for what is charged beside the route's own units. */
+function withoutOwnFields(
+  { truncated, tools, speaks, mentions }: ClientRequest,
+  { ownFields }: MeteredRoute,
+) {
+  const own = Object.fromEntries((ownFields ?? []).map((name) => [name, null]));
+  return { truncated: { ...truncated, ...own }, tools, speaks, mentions };
 }
 
 const noFields: FormFields = { numbers: [] };

@@ -26,6 +26,9 @@ export function startAgentProvider(): AgentProvider {
   function answer(request: SeenRequest): Answer {
     if (request.path.endsWith("/count_tokens")) return json({ input_tokens: 1000 });
     if (request.path.endsWith(":countTokens")) return json({ totalTokens: 1000 });
+    if (request.path.endsWith("/count-tokens")) return json({ inputTokens: 1000 });
+    if (request.path.endsWith("/responses/input_tokens"))
+      return json({ object: "response.input_tokens", input_tokens: 1000 });
     if (request.path.endsWith("/responses/compact")) return json(compaction);
     const dialect = dialectAt(request.path);
     const heard = overhear[dialect](request.body);

@@ -2,6 +2,79 @@ import type { Json, JsonObject } from "../../../src/base/json.ts";
 import { type Answer, json, openAiError } from "../../support/answers.ts";
 import type { SeenRequest } from "../../support/provider.ts";
 
+export const embeddingModel = (id: string, provider: string, upstream: string, price = "{ input = 1.0 }") => `
+[[models]]
+id = "${id}"
+provider = "${provider}"
+upstream_model = "${upstream}"
+serves = ["embeddings"]
+context_window = 8192
+price = ${price}
+`;
+
+/** A model on each kind of provider; `PROVIDER_URL` stands for where all of them are. */
+export const embeddingModels = `
+[providers.google]
+kind = "gemini"
+base_url = "PROVIDER_URL"
+api_key = "env:TEST_GEMINI_KEY"
+
+[providers.vertex]
+kind = "vertex"
+base_url = "PROVIDER_URL"
+api_key = "env:TEST_GEMINI_KEY"
+
+[providers.bedrock]
+kind = "bedrock"
+region = "eu-canary-1"
+base_url = "PROVIDER_URL"
+api_key = "env:TEST_BEDROCK_KEY"
+
+[providers.voyage]
+kind = "openai-compatible"
+base_url = "PROVIDER_URL/voyage/v1"
+quirks = ["output_dimension", "no_float"]
+
+[providers.cohere]
+kind = "openai-compatible"
+base_url = "PROVIDER_URL/cohere/v2"
+quirks = ["cohere_embed"]
+
+[providers.azure]
+kind = "azure"
+base_url = "PROVIDER_URL/openai"
+api_version = "2024-10-21"
+api_key = "env:TEST_OPENAI_KEY"
+auth = "bearer"
+
+${embeddingModel("embed", "openai", "text-embedding-upstream")}
+${embeddingModel("embed-azure", "azure", "my-deployment")}
+${embeddingModel("embed-local", "local", "local-upstream")}
+${embeddingModel("embed-gemini", "google", "gemini-embedding-001")}
+${embeddingModel("embed-vertex", "vertex", "text-embedding-005")}
+${embeddingModel("embed-vertex-one", "vertex", "gemini-embedding-001")}
+${embeddingModel("embed-vertex-content", "vertex", "gemini-embedding-2")}
+${embeddingModel("embed-titan", "bedrock", "amazon.titan-embed-text-v2:0")}
+${embeddingModel("embed-bedrock-cohere", "bedrock", "cohere.embed-english-v3")}
+${embeddingModel("embed-voyage", "voyage", "voyage-upstream")}
+${embeddingModel("embed-cohere", "cohere", "embed-v4.0")}
+`;
+
+/** The kinds of providers, and the model on each. */
+export const embeddingKinds = [
+  ["OpenAI", "embed"],
+  ["Azure", "embed-azure"],
+  ["a compatible server", "embed-local"],
+  ["Gemini", "embed-gemini"],
+  ["Vertex", "embed-vertex"],
+  ["Vertex with one text at a time", "embed-vertex-one"],
+  ["Vertex by content", "embed-vertex-content"],
+  ["Titan", "embed-titan"],
+  ["Cohere on Bedrock", "embed-bedrock-cohere"],
+  ["Voyage", "embed-voyage"],
+  ["Cohere", "embed-cohere"],
+] as const;
+
 /** The vector of a text, which says which text it was. */
 export function vectorOf(text: string): number[] {
   return [text.length, text.charCodeAt(0) || 0, 0.5];

@@ -68,7 +68,9 @@ export const meteredCases: Readonly<Record<string, MeteredCase>> = {
     answer: json({
       id: "cmpl-1",
       object: "text_completion",
-      choices: [{ index: 0, text: "go on", finish_reason: "stop" }],
+      created: 1794700000,
+      model: "upstream",
+      choices: [{ index: 0, text: "go on", finish_reason: "stop", logprobs: null }],
       usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
     }),
     cost: 0.000007,

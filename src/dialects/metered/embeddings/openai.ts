@@ -35,12 +35,17 @@ const embeddingMember = Buffer.from('"embedding":');
 const quote = 34;
 const space = 32;
 
-/** The provider's own bytes if its vectors are of the form that was asked for. */
+/** The provider's own bytes if its vectors are of the form that was asked for, and its usage has what clients require. */
 function passOpenAi({ bytes }: MeteredAnswer, asked: AskedForm): ReadMetered | null {
   if (hasBase64(bytes) !== wantsBase64(asked)) return null;
   const outline = readOutline(bytes, "data");
   if (!Array.isArray(outline["data"])) throw malformedAnswer("it has no vectors");
+  if (!isWholeUsage(outline["usage"])) return null;
   return { written: null, usage: usageOf(outline["usage"]), extras: {} };
+}
+
+function isWholeUsage(usage: Json | undefined): boolean {
+  return isObject(usage) && isTokenCount(usage["prompt_tokens"]) && isTokenCount(usage["total_tokens"]);
 }
 
 /** One answer: what passes through is never split. */

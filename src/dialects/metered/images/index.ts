@@ -106,6 +106,7 @@ const ofBoth = {
   use: "images",
   tracedAs: "image_generation",
   prices: ["images", "input", "image_input", "image_output", "output", "requests"],
+  ownFields: ["background"],
   check: checkImages,
   demand,
   outlivesClient: true,

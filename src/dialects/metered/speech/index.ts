@@ -49,6 +49,7 @@ export const speech: MeteredRoute = {
   tracedAs: "speech",
   requestSchema: speechRequest,
   prices: ["characters", "audio_output", "requests"],
+  ownFields: ["speed"],
   outlivesClient: true,
   answersAnyType: true,
   check({ stream_format: format }, priced) {

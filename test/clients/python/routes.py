@@ -1,0 +1,109 @@
+"""Calls the routes beside generation as Python's packages do, one call after the other.
+
+Reads one JSON object from stdin: {url, key, calls: [{name, method, arguments, lenient}]}. Writes one JSON object to stdout for each call, in
+order: {answer} or {error: {type, message}}. A method is one of the official package's client, or the name of a driver below.
+An argument {"$of": ["first", "id"]} is a field of the answer to the call of that name, {"$file": "a.mp3"} is a file of that name. The answer
+of a stream is the list of its events, that of a page the list of all items from there on.
+"""
+
+import json
+import sys
+from functools import reduce
+
+import openai
+from openai._base_client import BaseSyncPage
+
+ENDS = {"response.completed", "response.incomplete", "response.failed", "error"}
+
+
+def socket(client, access, creates):
+    """Each continues the one before it on the same WebSocket. Gives the last event of each."""
+    ended = []
+    with client.responses.connect() as connection:
+        for create in creates:
+            before = {"previous_response_id": ended[-1].response.id} if ended else {}
+            connection.response.create(**create, **before)
+            ended.append(next(event for event in connection if event.type in ENDS))
+    return ended
+
+
+def langchain_embeddings(client, access, model, texts):
+    from langchain_openai import OpenAIEmbeddings
+
+    # Else it asks for OpenAI's table of tokens, which is not on this machine.
+    embeddings = OpenAIEmbeddings(
+        model=model,
+        api_key=access["key"],
+        base_url=f"{access['url']}/v1",
+        check_embedding_ctx_length=False,
+        max_retries=0,
+    )
+    return [*embeddings.embed_documents(texts), embeddings.embed_query(texts[0])]
+
+
+def llama_index_embeddings(client, access, model, texts):
+    from llama_index.embeddings.openai import OpenAIEmbedding
+
+    embeddings = OpenAIEmbedding(
+        model_name=model, api_key=access["key"], api_base=f"{access['url']}/v1", max_retries=0
+    )
+    return [*embeddings.get_text_embedding_batch(texts), embeddings.get_query_embedding(texts[0])]
+
+
+DRIVERS = {
+    "socket": socket,
+    "langchain.embeddings": langchain_embeddings,
+    "llama-index.embeddings": llama_index_embeddings,
+}
+
+
+def plain(value):
+    """What the packages give, as JSON has it."""
+    if isinstance(value, BaseSyncPage):
+        return [plain(member) for member in value]
+    if hasattr(value, "model_dump"):
+        return value.model_dump(mode="json", warnings=False)
+    if isinstance(value, openai.HttpxBinaryResponseContent):
+        return value.read().decode()
+    if isinstance(value, (list, openai.Stream)):
+        return [plain(member) for member in value]
+    return value
+
+
+def meant(value, answers):
+    if isinstance(value, list):
+        return [meant(member, answers) for member in value]
+    if not isinstance(value, dict):
+        return value
+    if "$of" in value:
+        return reduce(lambda answer, name: answer[name], value["$of"], answers)
+    if "$file" in value:
+        return (value["$file"], bytes(1000))
+    return {name: meant(member, answers) for name, member in value.items()}
+
+
+def outcome(client, access, call, answers):
+    try:
+        arguments = meant(call["arguments"], answers)
+        driver = DRIVERS.get(call["method"])
+        if driver is not None:
+            return {"answer": plain(driver(client, access, **arguments))}
+        method = reduce(getattr, call["method"].split("."), client)
+        return {"answer": plain(method(**arguments))}
+    except Exception as error:  # every failure is a result here, and the tests judge it
+        return {"error": {"type": type(error).__name__, "message": str(error)[:2000]}}
+
+
+def main():
+    task = json.load(sys.stdin)
+    lenient = openai.OpenAI(base_url=f"{task['url']}/v1", api_key=task["key"], max_retries=0)
+    # As in the package's own generated tests: an answer that is not of the declared type is an error.
+    strict = lenient.copy(_extra_kwargs={"_strict_response_validation": True})
+    answers = {}
+    for call in task["calls"]:
+        result = outcome(lenient if "lenient" in call else strict, task, call, answers)
+        answers[call["name"]] = result.get("answer")
+        print(json.dumps(result), flush=True)
+
+
+main()
