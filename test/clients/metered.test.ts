@@ -1,10 +1,21 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { createOpenAI } from "@ai-sdk/openai";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { OpenAIEmbeddings } from "@langchain/openai";
-import { embedMany } from "ai";
+import {
+  embed,
+  embedMany,
+  generateImage,
+  experimental_generateSpeech as generateSpeech,
+  experimental_transcribe as transcribe,
+} from "ai";
 import OpenAI from "openai";
-import { embeddingAnswer, vectorOf } from "../gateway/metered/embedding-provider.ts";
+import {
+  embeddingAnswer,
+  embeddingKinds,
+  embeddingModels,
+  vectorOf,
+} from "../gateway/metered/embedding-provider.ts";
 import { type MeteredCase, meteredCases, meteredModels } from "../gateway/metered/routes.ts";
 import { json } from "../support/answers.ts";
 import { configFor } from "../support/config.ts";
@@ -13,21 +24,7 @@ import { type Sluice, startSluice } from "../support/sluice.ts";
 
 /** The routes beside generation, as real clients call them. */
 
-const tail = `
-${meteredModels()}
-
-[providers.gemini]
-kind = "gemini"
-base_url = "PROVIDER_URL"
-api_key = "env:TEST_GEMINI_KEY"
-
-[[models]]
-id = "embed-gemini"
-provider = "gemini"
-upstream_model = "gemini-embedding-001"
-serves = ["embeddings"]
-price = { input = 1.0 }
-`;
+const tail = meteredModels() + embeddingModels;
 
 let provider: ScriptedProvider;
 let sluice: Sluice;
@@ -55,36 +52,52 @@ function play(name: string): MeteredCase {
 
 const texts = ["one", "two words"];
 
-test("openai: embeddings, in base64 as the SDK asks by itself, of every kind of provider", async () => {
-  provider.script(embeddingAnswer);
-  for (const model of ["embeddings-model", "embed-gemini"]) {
+describe.each(embeddingKinds)("embeddings of %s", (_, model) => {
+  beforeEach(() => provider.script(embeddingAnswer));
+
+  test("openai, in base64 as it asks by itself", async () => {
     const { data, usage } = await openai.embeddings.create({ model, input: texts });
     expect(data.map(({ embedding }) => embedding)).toEqual(texts.map(vectorOf));
-    expect(usage.total_tokens).toBe(3);
-  }
-});
-
-test("the AI SDK: embeddings of OpenAI's package and of the compatible one", async () => {
-  provider.script(embeddingAnswer);
-  const models = [
-    createOpenAI(access).embedding("embed-gemini"),
-    createOpenAICompatible({ ...access, name: "sluice" }).embeddingModel("embed-gemini"),
-  ];
-  for (const model of models) {
-    const { embeddings } = await embedMany({ model, values: texts });
-    expect(embeddings).toEqual(texts.map(vectorOf));
-  }
-});
-
-test("LangChain: embeddings of documents and of a query", async () => {
-  provider.script(embeddingAnswer);
-  const embeddings = new OpenAIEmbeddings({
-    model: "embed-gemini",
-    apiKey: access.apiKey,
-    configuration: { baseURL: access.baseURL },
+    expect(usage).toEqual({ prompt_tokens: 3, total_tokens: 3 });
   });
-  expect(await embeddings.embedDocuments(texts)).toEqual(texts.map(vectorOf));
-  expect(await embeddings.embedQuery("one")).toEqual(vectorOf("one"));
+
+  test("the AI SDK, by OpenAI's package and by the compatible one", async () => {
+    const models = [
+      createOpenAI(access).embedding(model),
+      createOpenAICompatible({ ...access, name: "sluice" }).embeddingModel(model),
+    ];
+    for (const each of models) {
+      const { embeddings, usage } = await embedMany({ model: each, values: texts });
+      expect(embeddings).toEqual(texts.map(vectorOf));
+      expect(usage.tokens).toBe(3);
+      expect((await embed({ model: each, value: "one" })).embedding).toEqual(vectorOf("one"));
+    }
+  });
+
+  test("LangChain, of documents and of a query", async () => {
+    const { apiKey, baseURL } = access;
+    const embeddings = new OpenAIEmbeddings({ model, apiKey, configuration: { baseURL } });
+    expect(await embeddings.embedDocuments(texts)).toEqual(texts.map(vectorOf));
+    expect(await embeddings.embedQuery("one")).toEqual(vectorOf("one"));
+  });
+});
+
+test("the AI SDK: images, speech and transcriptions, with its defaults", async () => {
+  const { image, speech, transcription } = createOpenAI(access);
+  play("images");
+  const drawn = await generateImage({ model: image("images-model"), prompt: "a lock" });
+  expect(drawn.images.map(({ base64 }) => base64)).toEqual(["AAAA", "BBBB"]);
+  const compatible = createOpenAICompatible({ ...access, name: "sluice" }).imageModel("images-model");
+  expect((await generateImage({ model: compatible, prompt: "a lock" })).images).toHaveLength(2);
+  play("speech");
+  const { audio } = await generateSpeech({ model: speech("speech-model"), text: "hello", speed: 1.5 });
+  expect(Buffer.from(audio.uint8Array).toString()).toBe("mp3");
+  play("transcriptions");
+  const heard = await transcribe({
+    model: transcription("transcriptions-model"),
+    audio: new Uint8Array([0xff, 0xfb, 0x90, 0x00]),
+  });
+  expect(heard.text).toBe("hello");
 });
 
 test("openai: moderations with a model and without one, as LibreChat asks", async () => {
