@@ -26,6 +26,8 @@ export interface MeteredRoute {
   /** Its name in the GenAI conventions. */
   readonly tracedAs: string;
   readonly requestSchema: TSchema;
+  /** Texts may come as the ids of their tokens, which the hold and the provider limit; absent if not. */
+  readonly mostTokenIds?: number;
   /** The names of prices that it can be charged by; none if it is free. */
   readonly prices: readonly string[];
   /** A request may name no model: the first one that serves the route is used then. */
@@ -134,6 +136,9 @@ export const freeOfUnits: MeteredDemand = {
   most: {},
   certain: {},
 };
+
+/** Above what any provider takes at once; as many are parsed in a few milliseconds. */
+export const mostTokenIds = 400_000;
 
 /** The deployment's model as a format sees it. */
 export interface FormatTarget {

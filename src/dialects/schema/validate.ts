@@ -1,7 +1,7 @@
 import type { TSchema } from "@sinclair/typebox";
 import { assert } from "../../base/assert.ts";
 import { invalidRequest } from "../../base/errors.ts";
-import type { JsonObject } from "../../base/json.ts";
+import type { Json, JsonObject } from "../../base/json.ts";
 import { countTokensSchema } from "../anthropic-messages/client/schema.ts";
 import type { ValidationOptions } from "../client-dialect.ts";
 import { hasMoreValues } from "../json/count-values.ts";
@@ -25,15 +25,18 @@ export type RequestKind = ClientDialectName | keyof typeof otherRequests | Meter
 
 interface RequestForm {
   readonly dialect: ClientDialectName;
+  /** It may have as many, whatever the limit of members is. */
+  readonly mostTokenIds?: number | undefined;
   requestSchema(options: ValidationOptions): TSchema;
 }
 
 const forms: ReadonlyMap<string, RequestForm> = new Map<string, RequestForm>([
   ...clientDialectNames.map((dialect) => [dialect, { ...clientDialect(dialect), dialect }] as const),
   ...Object.entries(otherRequests),
-  ...meteredRouteNames.map(
-    (name) => [name, { dialect: "chat", requestSchema: () => meteredRoute(name).requestSchema }] as const,
-  ),
+  ...meteredRouteNames.map((name) => {
+    const { requestSchema, mostTokenIds } = meteredRoute(name);
+    return [name, { dialect: "chat", requestSchema: () => requestSchema, mostTokenIds }] as const;
+  }),
 ]);
 
 function formOf(kind: RequestKind): RequestForm {
@@ -96,20 +99,27 @@ export function truncateBody(bytes: Uint8Array): TruncatedJson | null {
 export function refuseTooManyMembers(
   bytes: Uint8Array,
   truncated: TruncatedJson | null,
+  kind: RequestKind,
   { maxMembers }: StructureLimits,
 ): void {
-  if (!hasMoreValues(bytes, truncated, maxMembers)) return;
+  const most = Math.max(maxMembers, formOf(kind).mostTokenIds ?? 0);
+  if (!hasMoreValues(bytes, truncated, most)) return;
   throw invalidRequest(
-    `The request body has more than ${maxMembers} items of lists and members of objects; send fewer.`,
+    `The request body has more than ${most} items of lists and members of objects; send fewer.`,
   );
 }
 
 export function refuseLongLists(body: JsonObject, { maxListItems }: StructureLimits): void {
   for (const name of ["messages", "input", "tools"]) {
     const list = body[name];
-    if (!Array.isArray(list) || list.length <= maxListItems) continue;
+    if (!Array.isArray(list) || list.length <= maxListItems || isOneText(list)) continue;
     throw invalidRequest(`\`${name}\` has ${list.length} items; send ${maxListItems} at most.`, name);
   }
+}
+
+/** The ids of its tokens. */
+function isOneText(list: readonly Json[]): boolean {
+  return typeof list[0] === "number";
 }
 
 /** Nothing truncated. `scanTopLevel` has seen an opening brace, so a successful parse gives an object. */

@@ -170,7 +170,7 @@ export function checkRequest(
   { kind, options, limits }: Expected,
   scanned = truncateBody(bytes),
 ): CheckedBody {
-  refuseTooManyMembers(bytes, scanned, limits);
+  refuseTooManyMembers(bytes, scanned, kind, limits);
   const parsed = parseBody(bytes, scanned);
   refuseLongLists(parsed.truncated, limits);
   const mentions = inspectBody(parsed, bytes);

@@ -81,6 +81,24 @@ describe.each(embeddingKinds)("on %s", (_, id) => {
   });
 });
 
+test("as many tokens as OpenAI takes are sent and held for, in one text or in many", async () => {
+  const texts = Array.from({ length: 60 }, () => Array.from({ length: 5000 }, () => 15339));
+  for (const [id, input, tokens] of [
+    ["embed", texts, 300_000],
+    ["embed", texts.flat().slice(0, 20_000), 20_000],
+    ["embed-local", texts, 300_000],
+  ] as const) {
+    const key = await world.creditCaller(1);
+    const body = { model: id, input: structuredClone(input) as number[] };
+    if (id === "embed") {
+      expect(await world.heldFor({ path: "/v1/embeddings", body })).toBeCloseTo(tokens / 1e6, 9);
+      expect((await embed(body, key)).headers.get("x-sluice-cost")).toBe(String(tokens / 1e6));
+    } else expect(await vectors(await embed(body, key))).toHaveLength(60);
+  }
+  const over = await embed({ model: "embed", input: Array.from({ length: 400_001 }, () => 1) });
+  expect(over.status).toBe(400);
+});
+
 test("providers are asked by the name and in the form that is theirs", async () => {
   const asked = async (id: string, more: JsonObject = {}) => {
     world.provider.reset();

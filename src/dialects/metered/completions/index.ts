@@ -8,14 +8,15 @@ import { readUsage, usageOf } from "../../openai-chat/provider/usage-in.ts";
 import { choicesOf, refuseOverLimit } from "../../output-limit.ts";
 import { writtenText } from "../../produced.ts";
 import { anyObject, modelName, optional, positiveInteger, streamFlag } from "../../schema/fields.ts";
-import type {
-  AskedForm,
-  MeteredAnswer,
-  MeteredDemand,
-  MeteredFormat,
-  MeteredModel,
-  MeteredRoute,
-  ReadMetered,
+import {
+  type AskedForm,
+  type MeteredAnswer,
+  type MeteredDemand,
+  type MeteredFormat,
+  type MeteredModel,
+  type MeteredRoute,
+  mostTokenIds,
+  type ReadMetered,
 } from "../route.ts";
 
 const tokens = Type.Array(Type.Integer({ minimum: 0 }), { minItems: 1 });
@@ -130,6 +131,7 @@ export const completions: MeteredRoute = {
     schemas: { CompletionRequest: completionRequest, CompletionResponse: completionResponse },
   },
   requestSchema: completionRequest,
+  mostTokenIds,
   formats: {
     openai: {
       ...formatAt("completions"),

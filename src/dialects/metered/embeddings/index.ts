@@ -1,7 +1,7 @@
 import { invalidRequest } from "../../../base/errors.ts";
 import type { JsonObject } from "../../../base/json.ts";
 import { countCharacters } from "../characters.ts";
-import type { MeteredRoute } from "../route.ts";
+import { type MeteredRoute, mostTokenIds } from "../route.ts";
 import { bedrockCohereEmbeddings, titanEmbeddings } from "./bedrock.ts";
 import { cohereEmbeddings } from "./cohere.ts";
 import { geminiEmbeddings, vertexEmbeddings } from "./google.ts";
@@ -23,6 +23,7 @@ export const embeddings: MeteredRoute = {
   use: "embeddings",
   tracedAs: "embeddings",
   requestSchema: embeddingRequest,
+  mostTokenIds,
   prices: ["input", "characters", "requests"],
   formats: {
     openai: openAiEmbeddings,
