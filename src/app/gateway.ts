@@ -6,6 +6,7 @@ import { Ongoing } from "../gateway/admission/ongoing.ts";
 import { Watchdog } from "../gateway/answer/watchdog.ts";
 import type { Configured } from "../gateway/configured.ts";
 import type { Gateway } from "../gateway/gateway.ts";
+import { mostFormBytes } from "../gateway/metered/form/read-form.ts";
 import { LabelValues } from "../gateway/request/label-values.ts";
 import { OpenSockets } from "../gateway/socket/open-sockets.ts";
 import { AddressLimiter } from "../limits/address-limiter.ts";
@@ -13,6 +14,9 @@ import { BodyBudget } from "../limits/body-budget.ts";
 import { LeaveLimiter } from "../limits/leave-limiter.ts";
 import { createUpstream } from "../upstream/create.ts";
 import type { Services } from "./services.ts";
+
+/** Of all forms at once, on the disk that the system keeps temporary files on. */
+const mostFormsBytes = 4 * mostFormBytes;
 
 /** What serving a request needs. Limits are read each time, because a reload may change them. */
 export function createGateway(settings: Settings, services: Services): Gateway {
@@ -34,6 +38,7 @@ export function createGateway(settings: Settings, services: Services): Gateway {
       totalBytes: () => serverSettings().maxBodyMemoryBytes,
       largestBytes: () => serverSettings().maxBodyBytes,
     }),
+    forms: new BodyBudget({ totalBytes: () => mostFormsBytes, largestBytes: () => mostFormBytes }),
     largeBodies: services.largeBodies,
     tokens: services.tokenCounter,
     watchdog: new Watchdog(clock.monotonicMs),

@@ -29,6 +29,8 @@ export interface Gateway {
   readonly leaveLimiter: LeaveLimiter;
   /** Memory for bodies that are being read. */
   readonly bodies: BodyBudget;
+  /** Disk for forms until they are answered. */
+  readonly forms: BodyBudget;
   /** Where large bodies are parsed, patched and translated. */
   readonly largeBodies: LargeBodies;
   readonly accounts: Accounts;

@@ -40,6 +40,13 @@ export interface ChainQuery {
   readonly mostBytes: number;
 }
 
+export interface ItemsQuery {
+  readonly keyId: string;
+  readonly digests: readonly string[];
+  readonly nowMs: number;
+  readonly mostBytes: number;
+}
+
 /** `missing`: the turn or one of those before it is not there. */
 export type TurnChain =
   | { readonly kind: "found"; readonly turns: readonly StoredTurn[] }
@@ -58,8 +65,8 @@ export interface TurnRecords {
   /** A turn and all before it, oldest first. */
   chain(query: ChainQuery): Promise<TurnChain>;
   find(keyId: string, id: string, nowMs: number): Promise<StoredTurn | null>;
-  /** For each digest the newest turn that has such an item, oldest first, each once. */
-  withItems(keyId: string, digests: readonly string[], nowMs: number): Promise<readonly StoredTurn[]>;
+  /** For each digest the newest turn that has such an item, oldest first, each once; null if all are larger than `mostBytes`. */
+  withItems(query: ItemsQuery): Promise<readonly StoredTurn[] | null>;
   /** False if there is none. */
   delete(keyId: string, id: string, nowMs: number): Promise<boolean>;
   /** Returns how many there were. */

@@ -255,6 +255,23 @@ describe("a response that cannot be continued", () => {
     expect(await refused.text()).toContain("The conversation is too large");
   });
 
+  test("because its references are to items of more than a request may have is refused before those are read", async () => {
+    const { turns } = world.running.store;
+    const withItems = turns.withItems.bind(turns);
+    const limits: number[] = [];
+    Object.assign(turns, {
+      withItems: ({ mostBytes }: { mostBytes: number }) => {
+        limits.push(mostBytes);
+        return Promise.resolve(null);
+      },
+    });
+    const { error } = await create({ input: [{ type: "item_reference", id: "msg_long" }] });
+    Object.assign(turns, { withItems });
+    expect(limits).toEqual([world.gateway.configured.settings.server.maxBodyBytes]);
+    expect(error).toMatchObject({ code: "invalid_request", param: "input" });
+    expect(error.message).toContain("Send the items themselves.");
+  });
+
   test("is too deep after a thousand responses", async () => {
     const { turns } = world.running.store;
     const chain = turns.chain.bind(turns);

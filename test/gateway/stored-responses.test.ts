@@ -109,6 +109,12 @@ describe("a stored response", () => {
     const second = await create({ input: "y".repeat(500) }, bounded);
     expect((await call("GET", first.id, bounded)).status).toBe(404);
     expect((await call("GET", second.id, bounded)).status).toBe(200);
+    const third = await create(
+      { model: "chat-test", input: "z", instructions: "i".repeat(200_000) },
+      bounded,
+    );
+    expect((await call("GET", second.id, bounded)).status).toBe(404);
+    expect(third.status).toBe("completed");
     await world.reload((config) => config);
   });
 

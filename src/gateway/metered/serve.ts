@@ -1,5 +1,6 @@
 import { invalidRequest } from "../../base/errors.ts";
 import { noCalls } from "../../base/extra-usage.ts";
+import type { ModelUse } from "../../base/model-uses.ts";
 import { traceContextOf } from "../../base/trace-context.ts";
 import type { ModelSettings } from "../../config/settings.ts";
 import { type MeteredRouteName, meteredRoute } from "../../dialects/metered/registry.ts";
@@ -33,6 +34,7 @@ import { answerMetered } from "./answer.ts";
 import { formatsToward, pricesToward } from "./destination.ts";
 import { boundaryOf } from "./form/form-parser.ts";
 import { bodyOfForm, readForm } from "./form/read-form.ts";
+import type { SpooledForm } from "./form/spooled-form.ts";
 import { streamMetered } from "./stream.ts";
 
 /**
@@ -48,9 +50,7 @@ export async function serveMetered(
   const { call, configured } = exchange;
   exchange.trace = traceContextOf(call.request.headers, configured.settings.tracing !== null);
   const key = await admit(gateway, exchange);
-  const boundary =
-    route.takesForms === undefined ? null : boundaryOf(call.request.headers.get("content-type"));
-  await using form = boundary === null ? null : await readForm(call.request, boundary);
+  await using form = await takeForm(gateway, exchange, key, route);
   const sent =
     form === null
       ? await readRequest(gateway, exchange, key, name)
@@ -90,7 +90,7 @@ export async function serveMetered(
   const claimed = await claimIdempotency(gateway, exchange, key, idempotencyKey, form ?? sent);
   if (claimed.kind === "replay") return replay(exchange, claimed.response);
   exchange.claim = claimed.claim;
-  await gateway.ongoing.enter(exchange, key.id);
+  if (form === null) await gateway.ongoing.enter(exchange, key.id);
 
   const countInput = () => gateway.tokens.text(route.texts?.(request.body) ?? []);
   const held = { input: demand.input, output: demand.output };
@@ -122,6 +122,34 @@ function withoutOwnFields(
 }
 
 const noFields: FormFields = { numbers: [] };
+
+/** A form takes a place before it takes any disk, and that only from a key that could pay for it. Null if the request is none. */
+async function takeForm(
+  gateway: Gateway,
+  exchange: Exchange,
+  key: KeyRecord,
+  { takesForms, use }: MeteredRoute,
+): Promise<SpooledForm | null> {
+  const { request } = exchange.call;
+  const boundary = takesForms === undefined ? null : boundaryOf(request.headers.get("content-type"));
+  if (boundary === null) return null;
+  await refuseSpent(gateway, exchange, key, use);
+  await gateway.ongoing.enter(exchange, key.id);
+  return readForm(request, boundary, gateway.forms.reserve(key.id));
+}
+
+/** Which model is asked for comes with the form, perhaps at its end. A retry may be answered for free. */
+async function refuseSpent(
+  { accounts }: Gateway,
+  { id: exchangeId, call, configured: { catalog } }: Exchange,
+  key: KeyRecord,
+  use: ModelUse,
+): Promise<void> {
+  const isFree = catalog.modelsFor(key).some(({ serves, free }) => free && serves.includes(use));
+  if (isFree || idempotencyKeyOf(call) !== null) return;
+  const labels = { askedModel: null, labels: null };
+  accounts.release(await accounts.hold({ keyId: key.id, exchangeId, model: "", amount: 1, ...labels }));
+}
 
 /** Routes that need no name are served by the first model of the key that serves them. */
 function modelFor(

@@ -15,6 +15,9 @@ const secretBytes = 32;
 /** Longer bodies are written ahead in parts of this size, so that charges of others need not wait for them. */
 const partBytes = 256 * 1024;
 
+/** What a response repeats of its request, instructions and tools, counts as far as it is longer. */
+const usualHeadBytes = 64 * 1024;
+
 const nothing = { input: [], output: [] };
 
 /** What is to be kept, beside the turn's content. */
@@ -76,8 +79,12 @@ export class Turns {
     const found = new Map<string, TurnItem>();
     if (ids.length === 0) return found;
     const wanted = new Set(ids);
+    const mostBytes = settings.server.maxBodyBytes;
+    const query = { keyId, digests: [...wanted].map(digestOf), nowMs: this.#nowMs(), mostBytes };
+    const turns = await this.#store.turns.withItems(query);
+    if (turns === null) throw tooMuchReferenced(mostBytes);
     // Oldest first, so that the newest of an id stays.
-    for (const stored of await this.#store.turns.withItems(keyId, ids.map(digestOf), this.#nowMs())) {
+    for (const stored of turns) {
       const { input, output } = opened(stored, settings) ?? nothing;
       for (const item of [...input, ...output]) {
         if (item.id !== null && wanted.has(item.id)) found.set(item.id, item);
@@ -96,7 +103,8 @@ export class Turns {
     const { id, head, output } = facts.response;
     const input = facts.input.map((item) => (item.id === null ? { ...item, id: newId("item_") } : item));
     const items = [...input, ...output];
-    const bytes = items.reduce((sum, { raw }) => sum + raw.length, 0);
+    const ofItems = items.reduce((sum, { raw }) => sum + raw.length, 0);
+    const bytes = ofItems + Math.max(0, head.length - usualHeadBytes);
     if (bytes > server.maxBodyBytes) return null;
     const createdAtMs = this.#nowMs();
     const record = {
@@ -165,4 +173,10 @@ function digestOf(id: string): string {
 function tooLong(what: string): Error {
   const advice = "Begin a new conversation, with what matters of this one in `input`.";
   return invalidRequest(`The conversation has ${what}. ${advice}`, "previous_response_id");
+}
+
+/** Items are found in whole responses, and all of those would be in memory. */
+function tooMuchReferenced(mostBytes: number): Error {
+  const message = `The responses that \`input\` refers to items of have more than the ${mostBytes} bytes that a request may have. Send the items themselves.`;
+  return invalidRequest(message, "input");
 }

@@ -1,5 +1,12 @@
 import type { Parameter, Queries } from "../query.ts";
-import type { ChainQuery, StoredTurn, TurnChain, TurnRecords, TurnSums } from "../turn-records.ts";
+import type {
+  ChainQuery,
+  ItemsQuery,
+  StoredTurn,
+  TurnChain,
+  TurnRecords,
+  TurnSums,
+} from "../turn-records.ts";
 
 interface TurnRow extends StoredTurn {
   readonly recordingId: string | null;
@@ -38,8 +45,15 @@ export class StoredTurns implements TurnRecords {
     return turn ?? null;
   }
 
-  withItems(keyId: string, digests: readonly string[], nowMs: number): Promise<readonly StoredTurn[]> {
-    return this.#turns(`no IN (${findWithItems})`, [keyId, digests, nowMs]);
+  async withItems(query: ItemsQuery): Promise<readonly StoredTurn[] | null> {
+    const { keyId, digests, nowMs, mostBytes } = query;
+    const found = await this.#queries.read<Omit<TurnLink, "parentId">>(findWithItems, [
+      keyId,
+      digests,
+      nowMs,
+    ]);
+    const bytes = found.reduce((sum, link) => sum + link.bytes, 0);
+    return bytes > mostBytes ? null : this.#turns("no = ANY ($1::int8[])", [found.map(({ no }) => no)]);
   }
 
   async delete(keyId: string, id: string, nowMs: number): Promise<boolean> {
@@ -125,8 +139,8 @@ WITH RECURSIVE chain (no, key_no, parent_id, bytes, depth) AS (
 SELECT no::float8 AS no, parent_id AS "parentId", bytes::float8 AS bytes FROM chain ORDER BY depth`;
 
 const findWithItems = `
-SELECT max(i.turn_no) FROM turn_items i JOIN turns t ON t.no = i.turn_no
-WHERE i.key_no = ${keyNo} AND i.digest = ANY ($2::text[]) AND t.expires_at_ms > $3::int8 GROUP BY i.digest`;
+SELECT no::float8 AS no, bytes::float8 AS bytes FROM turns WHERE no IN (SELECT max(i.turn_no) FROM turn_items i JOIN turns t ON t.no = i.turn_no
+WHERE i.key_no = ${keyNo} AND i.digest = ANY ($2::text[]) AND t.expires_at_ms > $3::int8 GROUP BY i.digest)`;
 
 /** The sums are locked before any turn of the key, as by whoever inserts one: else the two might wait for each other. */
 function deletion(which: string): string {

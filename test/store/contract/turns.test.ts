@@ -97,12 +97,15 @@ testEachStore(
     const store = await database.openGateway(new FakeClock());
     const [one, other] = await twoKeys(store);
     await keep(store, turn(one, "a", null), turn(one, "b", "a"), turn(other, "x", null));
+    const found = (keyId: string, digests: readonly string[], at: number, mostBytes = 20) =>
+      store.turns.withItems({ keyId, digests, nowMs: at, mostBytes });
     const withItems = async (keyId: string, items: readonly string[], at = nowMs) =>
-      bodies(await store.turns.withItems(keyId, items, at));
+      bodies((await found(keyId, items, at)) ?? []);
     expect(await withItems(one, ["item of all", "item of b", "item of x"])).toEqual(["body of b"]);
     expect(await withItems(one, ["item of all", "item of a"])).toEqual(["body of a", "body of b"]);
     expect(await withItems(other, ["item of a"])).toEqual([]);
     expect(await withItems(one, ["item of a"], 2_000)).toEqual([]);
+    expect(await found(one, ["item of all", "item of a"], nowMs, 19)).toBeNull();
     await store.close();
   },
 );
@@ -140,7 +143,9 @@ testEachStore(
     expect(await store.turns.delete(one, "a", nowMs)).toBe(false);
     expect(await chainOf(store, one, "b")).toBe("missing");
     expect(await store.turns.find(one, "b", nowMs)).toMatchObject({ id: "b", parentId: "a" });
-    expect(await store.turns.withItems(one, ["item of a"], nowMs)).toEqual([]);
+    expect(
+      await store.turns.withItems({ keyId: one, digests: ["item of a"], nowMs, mostBytes: 1000 }),
+    ).toEqual([]);
     expect(await store.turns.deleteAll(one)).toBe(1);
     expect(await store.turns.deleteAll(one)).toBe(0);
     await store.close();

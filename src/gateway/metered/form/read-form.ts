@@ -1,15 +1,20 @@
-import { invalidRequest } from "../../../base/errors.ts";
+import { GatewayError, invalidRequest } from "../../../base/errors.ts";
 import type { Json, JsonObject } from "../../../base/json.ts";
 import type { FormFields } from "../../../dialects/metered/route.ts";
+import type { BodyReservation } from "../../../limits/body-budget.ts";
 import { FormParser } from "./form-parser.ts";
 import { SpooledForm } from "./spooled-form.ts";
 
-/** On disk, and more than any provider takes. What a key may send at once is limited by its rate and its places. */
-const mostFormBytes = 1024 * 1024 * 1024;
+/** More than any provider takes. */
+export const mostFormBytes = 1024 * 1024 * 1024;
 
-/** Reads a form to its end. The caller disposes of it. */
-export async function readForm(request: Request, boundary: string): Promise<SpooledForm> {
-  const form = await SpooledForm.create();
+/** Reads a form to its end, and keeps its reservation of disk. The caller disposes of it. */
+export async function readForm(
+  request: Request,
+  boundary: string,
+  reservation: BodyReservation,
+): Promise<SpooledForm> {
+  const form = await SpooledForm.create(reservation);
   try {
     const parser = new FormParser(boundary, form);
     const reader = request.body?.getReader();
@@ -18,6 +23,7 @@ export async function readForm(request: Request, boundary: string): Promise<Spoo
       bytes += next.value.length;
       if (bytes > mostFormBytes)
         throw invalidRequest(`The form is too large; at most ${mostFormBytes} bytes are accepted.`);
+      if (!reservation.grow(next.value.length)) throw noRoom();
       await parser.push(next.value);
     }
     parser.end();
@@ -27,6 +33,13 @@ export async function readForm(request: Request, boundary: string): Promise<Spoo
     await form[Symbol.asyncDispose]();
     throw error;
   }
+}
+
+function noRoom(): GatewayError {
+  return new GatewayError(
+    "service_unavailable",
+    "The gateway is reading as many files as its disk allows; try again shortly.",
+  );
 }
 
 /** The fields as JSON has them. */

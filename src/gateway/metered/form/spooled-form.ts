@@ -5,6 +5,7 @@ import { invalidRequest } from "../../../base/errors.ts";
 import { newId } from "../../../base/id.ts";
 import type { Json } from "../../../base/json.ts";
 import type { FormFile } from "../../../dialects/metered/route.ts";
+import type { BodyReservation } from "../../../limits/body-budget.ts";
 import type { FileBody } from "../../../vendors/provider.ts";
 import type { PartHead, PartTaker } from "./form-parser.ts";
 
@@ -31,6 +32,7 @@ export class SpooledForm implements PartTaker, AsyncDisposable {
   readonly #path: string;
   readonly #boundary = newId("sluice-");
   readonly #handle: FileHandle;
+  readonly #reservation: BodyReservation;
   /** Digests of all parts but the boundary: the same parts are the same request. */
   readonly #digests: string[] = [];
   #length = 0;
@@ -38,14 +40,15 @@ export class SpooledForm implements PartTaker, AsyncDisposable {
   #field: { readonly name: string; readonly pieces: Uint8Array[] } | null = null;
   #file: OpenFile | null = null;
 
-  private constructor(path: string, handle: FileHandle) {
+  private constructor(path: string, handle: FileHandle, reservation: BodyReservation) {
     this.#path = path;
     this.#handle = handle;
+    this.#reservation = reservation;
   }
 
-  static async create(): Promise<SpooledForm> {
+  static async create(reservation: BodyReservation): Promise<SpooledForm> {
     const path = join(tmpdir(), newId("sluice-form-"));
-    return new SpooledForm(path, await open(path, "wx+", 0o600));
+    return new SpooledForm(path, await open(path, "wx+", 0o600), reservation);
   }
 
   async begin(head: PartHead): Promise<void> {
@@ -125,6 +128,7 @@ export class SpooledForm implements PartTaker, AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#handle.close();
     await rm(this.#path, { force: true });
+    this.#reservation.release();
   }
 
   #headOf(name: string, more: string, type: string): string {

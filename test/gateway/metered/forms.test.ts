@@ -1,0 +1,141 @@
+import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { BodyBudget } from "../../../src/limits/body-budget.ts";
+import { json } from "../../support/answers.ts";
+import { waitFor } from "../../support/wait.ts";
+import { type Caller, World } from "../world.ts";
+
+const tail = `
+[[models]]
+id = "hear"
+provider = "openai"
+upstream_model = "audio-upstream"
+serves = ["transcriptions"]
+price = { audio_minutes = 0.006 }
+`;
+
+let world: World;
+/** Nobody else's forms are here. */
+const folder = mkdtempSync(join(tmpdir(), "sluice-test-"));
+const { TMPDIR } = process.env;
+beforeAll(async () => {
+  process.env["TMPDIR"] = folder;
+  world = await World.start({ head: "[server]\nmax_concurrent_per_key = 1\n", tail });
+});
+afterEach(() => world.provider.reset());
+afterAll(async () => {
+  await world[Symbol.asyncDispose]();
+  process.env["TMPDIR"] = TMPDIR;
+  if (TMPDIR === undefined) delete process.env["TMPDIR"];
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const spooled = () => readdirSync(folder).filter((name) => name.startsWith("sluice-form-"));
+
+const head =
+  '--b\r\ncontent-disposition: form-data; name="model"\r\n\r\nhear\r\n' +
+  '--b\r\ncontent-disposition: form-data; name="file"; filename="a.mp3"\r\n\r\n';
+const end = "\r\n--b--\r\n";
+
+/** A form whose file goes on until it is let go. */
+function unfinished(): { readonly body: ReadableStream; readonly finish: () => void } {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const body = new ReadableStream({
+    async start(controller) {
+      controller.enqueue(Buffer.from(head + "x".repeat(50_000)));
+      await promise;
+      controller.enqueue(Buffer.from(end));
+      controller.close();
+    },
+  });
+  return { body, finish: resolve };
+}
+
+function hear(secret: string, body: ReadableStream | string, headers = {}): Promise<Response> {
+  return fetch(`${world.running.url}/v1/audio/transcriptions`, {
+    method: "POST",
+    headers: {
+      authorization: `Bearer ${secret}`,
+      "content-type": "multipart/form-data; boundary=b",
+      ...headers,
+    },
+    body,
+  });
+}
+
+const codeOf = async (response: Response) =>
+  ((await response.json()) as { error: { code: string } }).error.code;
+
+test("a form is refused before a byte of it is on disk, to whoever is not known or has nothing left", async () => {
+  const before = spooled();
+  const broke = await world.creditCaller(0);
+  for (const [secret, status, code] of [
+    ["slu_unknown", 401, "invalid_credentials"],
+    [broke.secret, 402, "insufficient_credit"],
+  ] as const) {
+    const { body, finish } = unfinished();
+    const response = await hear(secret, body);
+    expect(response.status).toBe(status);
+    expect(await codeOf(response)).toBe(code);
+    expect(spooled()).toEqual(before);
+    finish();
+  }
+  expect(world.gateway.accounts.openHolds).toBe(0);
+});
+
+/** One that is being read. */
+async function begun(caller: Caller) {
+  const before = spooled().length;
+  const { body, finish } = unfinished();
+  const answer = hear(caller.secret, body);
+  await waitFor(() => spooled().length > before, "the form to be on disk");
+  return { answer, finish };
+}
+
+test("a key has a place before it has disk, and gives both back", async () => {
+  const caller = await world.creditCaller(1);
+  const before = spooled();
+  world.provider.script(json({ text: "hello", usage: { type: "duration", seconds: 1 } }));
+  const { answer, finish } = await begun(caller);
+  const second = unfinished();
+  expect((await hear(caller.secret, second.body)).status).toBe(503);
+  second.finish();
+  expect(spooled()).toHaveLength(before.length + 1);
+  finish();
+  expect((await answer).status).toBe(200);
+  await waitFor(() => spooled().length === before.length, "the file to be gone");
+  await world.settled();
+  expect(world.gateway.forms.takenBytes).toBe(0);
+});
+
+test("all forms together take no more disk than there is for them", async () => {
+  const { forms } = world.gateway;
+  Object.assign(world.gateway, {
+    forms: new BodyBudget({ totalBytes: () => 80_000, largestBytes: () => 70_000 }),
+  });
+  const [one, other] = [await world.creditCaller(1), await world.creditCaller(1)];
+  world.provider.script(json({ text: "hello", usage: { type: "duration", seconds: 1 } }));
+  const { answer, finish } = await begun(one);
+  await waitFor(() => world.gateway.forms.takenBytes >= 50_000, "the first form to be read");
+  const refused = await hear(other.secret, head + "x".repeat(50_000) + end);
+  expect(refused.status).toBe(503);
+  expect(await codeOf(refused)).toBe("service_unavailable");
+  finish();
+  expect((await answer).status).toBe(200);
+  await world.settled();
+  expect((await hear(other.secret, head + "x".repeat(50_000) + end)).status).toBe(200);
+  await world.settled();
+  Object.assign(world.gateway, { forms });
+});
+
+test("a key that has spent all gets its answer again for the same form", async () => {
+  const caller = await world.creditCaller(0.0001);
+  const form = `${head}x${end}`;
+  world.provider.script(json({ text: "hello", usage: { type: "duration", seconds: 1 } }));
+  const headers = { "idempotency-key": "heard" };
+  expect((await hear(caller.secret, form, headers)).status).toBe(200);
+  expect((await hear(caller.secret, form)).status).toBe(402);
+  expect((await hear(caller.secret, form, headers)).headers.get("idempotent-replayed")).toBe("true");
+});
