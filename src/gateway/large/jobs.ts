@@ -9,6 +9,7 @@ import type { ValuePath } from "../../dialects/json/remove-values.ts";
 import type { MeteredRouteName } from "../../dialects/metered/registry.ts";
 import type { AskedForm, MeteredAnswer, ReadMetered } from "../../dialects/metered/route.ts";
 import type { Address, AskedField, Reference } from "../../dialects/names/inspect-body.ts";
+import type { ItemSpan } from "../../dialects/openai-responses/client/turn-items.ts";
 import type { Target } from "../../dialects/provider-dialect.ts";
 import type { ClientDialectName, ProviderDialectName } from "../../dialects/registry.ts";
 import type { ParsedEvent } from "../../dialects/sse/frame.ts";
@@ -18,6 +19,7 @@ import type { BodyVendor } from "../../vendors/adapt-body.ts";
 import type { AnswerForm } from "../answer/read-answer.ts";
 import type { PassingPlan } from "../attempt/pass-body.ts";
 import type { Expected } from "../request/request.ts";
+import type { SocketFrame } from "../socket/create-frame.ts";
 
 /**
  * Jobs for large bodies off the event loop. All plain data, because it crosses threads; the bytes are in shared memory
@@ -26,7 +28,7 @@ import type { Expected } from "../request/request.ts";
 export type Job = RequestJob | ProviderJob;
 
 /** What a client has sent. */
-export type RequestJob = ReadJob | PatchJob | TranslateJob;
+export type RequestJob = ReadJob | PatchJob | TranslateJob | FrameJob;
 
 /** What a provider has sent. */
 export type ProviderJob = AnswerJob | MeteredJob | EventJob;
@@ -66,6 +68,12 @@ export interface TranslateJob {
   readonly source: Omit<Source, "dialect" | "body">;
   readonly target: Omit<Target, "dialect">;
   readonly vendor: BodyVendor | null;
+}
+
+/** Reads a frame of a WebSocket. */
+export interface FrameJob {
+  readonly type: "frame";
+  readonly source: string;
 }
 
 /** Reads a provider's whole answer, and translates it where the client speaks another dialect. */
@@ -119,6 +127,8 @@ export interface ReadResult {
   readonly estimatedInput: InputEstimate;
   readonly bodyHash: string | null;
   readonly openingHash: number;
+  /** The items of its `input`; null if it is no list. */
+  readonly items: readonly ItemSpan[] | null;
 }
 
 /** What a provider is sent. */
@@ -144,7 +154,7 @@ export interface MeteredResult extends Omit<ReadMetered, "written"> {
   readonly written: Uint8Array | null;
 }
 
-export type Result = ReadResult | PreparedResult | AnswerResult | MeteredResult | ParsedEvent;
+export type Result = ReadResult | PreparedResult | AnswerResult | MeteredResult | ParsedEvent | SocketFrame;
 
 export type ResultOf<J extends Job> = J extends ReadJob
   ? ReadResult
@@ -154,7 +164,9 @@ export type ResultOf<J extends Job> = J extends ReadJob
       ? MeteredResult
       : J extends EventJob
         ? ParsedEvent
-        : PreparedResult;
+        : J extends FrameJob
+          ? SocketFrame
+          : PreparedResult;
 
 export interface JobMessage {
   readonly id: number;

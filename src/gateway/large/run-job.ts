@@ -4,9 +4,10 @@ import { sharedCopy } from "../../base/shared-bytes.ts";
 import { estimateInput, estimateTruncatedInput } from "../../catalog/estimate.ts";
 import { removeValues } from "../../dialects/json/remove-values.ts";
 import { meteredRoute } from "../../dialects/metered/registry.ts";
+import { inputSpans } from "../../dialects/openai-responses/client/turn-items.ts";
 import { openingHash } from "../../dialects/opening.ts";
 import { clientDialect, providerDialect } from "../../dialects/registry.ts";
-import { parseWhole } from "../../dialects/schema/validate.ts";
+import { dialectOf, parseWhole } from "../../dialects/schema/validate.ts";
 import { parseLargeEvent } from "../../dialects/sse/parse-event.ts";
 import { translate, translationOfAnswer } from "../../dialects/translation/translate.ts";
 import type { Translation } from "../../dialects/translation/translation.ts";
@@ -14,10 +15,12 @@ import { readAnswerBytes } from "../answer/read-answer.ts";
 import { passBody } from "../attempt/pass-body.ts";
 import { translateBody } from "../attempt/translate-body.ts";
 import { checkRequest } from "../request/request.ts";
+import { readFrame, type SocketFrame } from "../socket/create-frame.ts";
 import type {
   AnswerContext,
   AnswerJob,
   AnswerResult,
+  FrameJob,
   Job,
   MeteredJob,
   MeteredResult,
@@ -43,6 +46,8 @@ export function runJob(job: Job): Result {
       return answer(job);
     case "metered":
       return metered(job);
+    case "frame":
+      return frame(job);
     case "event":
       return parseLargeEvent(job.source);
   }
@@ -64,7 +69,13 @@ function read({ bytes: sent, expected, wantsHash, without }: ReadJob): ReadResul
     estimatedInput: estimateTruncatedInput(truncated, cutBytes) ?? estimateInput(whole),
     bodyHash: wantsHash ? Bun.SHA256.hash(bytes, "hex") : null,
     openingHash: openingHash(whole),
+    items: dialectOf(expected.kind) === "responses" ? inputSpans(bytes) : null,
   };
+}
+
+function frame({ source }: FrameJob): SocketFrame {
+  const read = readFrame(source);
+  return read.kind === "create" ? { ...read, body: shared(read.body) } : read;
 }
 
 function patch({ bytes, spans, plan }: PatchJob): PreparedResult {

@@ -14,16 +14,23 @@ export interface MeteredDestination {
   readonly scope: string;
 }
 
-/** How each of the deployments is asked that may answer. Throws if the vendor of one has no such route. */
-export function formatsToward({
-  route,
-  configured,
-  model,
-  scope,
-}: MeteredDestination): readonly ChosenFormat[] {
+/** A body of more bytes takes too long to be parsed and written anew beside others. */
+const mostWrittenBytes = 4 * 1024 * 1024;
+
+/**
+ * How each of the deployments is asked that may answer. Throws if the vendor of one has no such route, or needs another body in
+ * place of one of so many bytes.
+ */
+export function formatsToward(
+  { route, configured, model, scope }: MeteredDestination,
+  bytes: number,
+): readonly ChosenFormat[] {
   return reached(configured, model, scope).map((deployment) => {
     const settings = configured.settings.providers.get(deployment.provider);
     const chosen = settings === undefined ? null : formatFor(route, deployment, settings);
+    if (chosen?.format.write !== undefined && bytes > mostWrittenBytes) {
+      throw invalidRequest("The request is too large for this model's provider; send less at a time.");
+    }
     if (chosen !== null) return chosen;
     throw invalidRequest(
       `${model.id} cannot serve ${route.use}: its provider "${deployment.provider}" has no such requests.`,

@@ -1,6 +1,5 @@
 import { assert } from "../../base/assert.ts";
 import type { AttemptRecord } from "../../base/attempt.ts";
-import { invalidRequest } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { traceHeaders } from "../../base/trace-context.ts";
 import type { ModelSettings } from "../../config/settings.ts";
@@ -14,9 +13,6 @@ import { askingForUsage, withoutUsageOption } from "../attempt/prepare.ts";
 import type { Exchange } from "../exchange.ts";
 import type { ClientRequest } from "../request/request.ts";
 import type { SpooledForm } from "./form/spooled-form.ts";
-
-/** A body of more bytes takes too long to be written anew. */
-const mostWrittenBytes = 8 * 1024 * 1024;
 
 export interface MeteredCallParts {
   readonly route: MeteredRoute;
@@ -123,9 +119,6 @@ export class MeteredCall implements GenerationPlan {
   #bodyFor({ format, target }: ChosenFormat, deployment: Deployment): Uint8Array | string {
     const { request } = this.#parts;
     if (format.write !== undefined) {
-      if (request.bytes.length > mostWrittenBytes) {
-        throw invalidRequest(`The request is too large for this model's provider; send less at a time.`);
-      }
       return JSON.stringify(format.write(this.#part ?? request.body, target, this.dropped));
     }
     const changes = { ...request.nullRemovals, model: target.model, ...this.#usageOption(deployment) };

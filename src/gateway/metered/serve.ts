@@ -69,7 +69,7 @@ export async function serveMetered(
   const continuing = { configured, key, model, dialect: "chat", mentions } as const;
   const { scope, credential } = await continuationOf(gateway.idOwners, continuing);
   const destination = { route, configured, model, scope };
-  const chosen = formatsToward(destination);
+  const chosen = formatsToward(destination, sent.bytes.length);
   const formats = chosen.map(({ format }) => format);
   const mostInputs = Math.min(
     ...chosen.map(({ format, target }) => format.mostInputs?.(target) ?? Number.POSITIVE_INFINITY),

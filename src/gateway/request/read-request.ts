@@ -86,8 +86,8 @@ function ownerOf(exchange: Exchange, keyId: string): JobOwner {
 
 function largeRequest(found: ReadResult): ClientRequest {
   const { bytes, truncated: truncatedText, spans, tools, estimatedInput, bodyHash, openingHash } = found;
-  const { references, addresses, audioInput, billed } = found;
-  const large = { truncatedText, estimatedInput, bodyHash, openingHash };
+  const { references, addresses, audioInput, billed, items } = found;
+  const large = { truncatedText, estimatedInput, bodyHash, openingHash, items };
   const mentions = { references, addresses, audioInput, billed, toolLists: [] };
   const truncated = parseTruncated(large);
   return new ClientRequest(bytes, { truncated, cutBytes: 0, memberCount: 0, spans, mentions, tools }, large);

@@ -9,6 +9,12 @@ import type { ValidationOptions } from "../../dialects/client-dialect.ts";
 import type { JsonSpans } from "../../dialects/json/json-spans.ts";
 import type { BodyChanges } from "../../dialects/json/patch.ts";
 import { inspectBody, type Mentions } from "../../dialects/names/inspect-body.ts";
+import {
+  type ItemSpan,
+  inputItems,
+  itemsAt,
+  type TurnItem,
+} from "../../dialects/openai-responses/client/turn-items.ts";
 import { openingHash } from "../../dialects/opening.ts";
 import { clientDialect } from "../../dialects/registry.ts";
 import {
@@ -36,6 +42,7 @@ export interface LargeBody {
   /** Null without an idempotency key. */
   readonly bodyHash: string | null;
   readonly openingHash: number;
+  readonly items: readonly ItemSpan[] | null;
 }
 
 export function parseTruncated({ truncatedText }: LargeBody): JsonObject {
@@ -92,6 +99,12 @@ export class ClientRequest {
   get body(): JsonObject {
     this.#body ??= parseWhole(this.bytes);
     return this.#body;
+  }
+
+  /** The items of a conversation. */
+  inputItems(): readonly TurnItem[] {
+    const spans = this.large?.items ?? null;
+    return spans === null ? inputItems(this.bytes) : itemsAt(this.bytes, spans);
   }
 
   /** Of what the client has sent. */

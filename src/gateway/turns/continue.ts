@@ -4,7 +4,7 @@ import {
   keptMessages,
   mayHaveSeal,
 } from "../../dialects/openai-responses/client/compaction.ts";
-import { inputItems, type TurnItem, withInput } from "../../dialects/openai-responses/client/turn-items.ts";
+import { type TurnItem, withInput } from "../../dialects/openai-responses/client/turn-items.ts";
 import type { RequestKind } from "../../dialects/schema/validate.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import type { Exchange } from "../exchange.ts";
@@ -54,7 +54,7 @@ export function continued(
   const isContinued = isKept && (parentId !== null || references.length > 0);
   if (isContinued || isCompacted || mayHaveSeal(bytes))
     return rewritten(gateway, exchange, key, request, asked);
-  if (isKept) noteTurn(exchange, request, { parentId, before: [], input: () => inputItems(bytes) });
+  if (isKept) noteTurn(exchange, request, { parentId, before: [], input: () => request.inputItems() });
   return null;
 }
 
@@ -92,7 +92,7 @@ async function rewritten(
     gateway,
     exchange,
     key,
-    bytes,
+    request,
     asked,
   );
   if (!conversation.isWhole && isCompacted && !isNative) throw noSuchResponse();
@@ -139,14 +139,14 @@ async function conversationOf(
   gateway: Gateway,
   exchange: Exchange,
   key: KeyRecord,
-  bytes: Uint8Array,
+  request: ClientRequest,
   { isCompacted, isKept, parentId, references }: Asked,
 ) {
   const { turns } = gateway;
   const { settings } = exchange.configured;
   const found = parentId === null || !isKept ? null : await chainOf(gateway, exchange, key, parentId);
   const chain = found ?? [];
-  const sent = inputItems(bytes);
+  const sent = request.inputItems();
   const input = newItems(sent, chain, await turns.findItems(key.id, references, settings));
   const before = chain.flatMap(replayed);
   refuseLong([...before, ...input], settings.server.maxBodyBytes);

@@ -18,6 +18,16 @@ const partBytes = 256 * 1024;
 /** What a response repeats of its request, instructions and tools, counts as far as it is longer. */
 const usualHeadBytes = 64 * 1024;
 
+/**
+ * Items without an id get one. Those of a turn begin alike, so that one digest finds all of them: rows for ten thousand would
+ * delay the charges of others.
+ */
+const mintedPrefix = "item_";
+const placeChars = 6;
+
+/** Of a turn with more items that have ids of their own, the newest can be found. */
+const mostFound = 2000;
+
 const nothing = { input: [], output: [] };
 
 /** What is to be kept, beside the turn's content. */
@@ -80,7 +90,7 @@ export class Turns {
     if (ids.length === 0) return found;
     const wanted = new Set(ids);
     const mostBytes = settings.server.maxBodyBytes;
-    const query = { keyId, digests: [...wanted].map(digestOf), nowMs: this.#nowMs(), mostBytes };
+    const query = { keyId, digests: [...wanted].flatMap(lookedUp), nowMs: this.#nowMs(), mostBytes };
     const turns = await this.#store.turns.withItems(query);
     if (turns === null) throw tooMuchReferenced(mostBytes);
     // Oldest first, so that the newest of an id stays.
@@ -101,7 +111,10 @@ export class Turns {
   record({ keyId, model, provider, parentId, ...facts }: TurnFacts, settings: Settings): TurnRecord | null {
     const { retention, responses, server } = settings;
     const { id, head, output } = facts.response;
-    const input = facts.input.map((item) => (item.id === null ? { ...item, id: newId("item_") } : item));
+    const group = newId(mintedPrefix).slice(0, -placeChars);
+    const input = facts.input.map((item, place) =>
+      item.id === null ? { ...item, id: group + place.toString(36).padStart(placeChars, "0") } : item,
+    );
     const items = [...input, ...output];
     const ofItems = items.reduce((sum, { raw }) => sum + raw.length, 0);
     const bytes = ofItems + Math.max(0, head.length - usualHeadBytes);
@@ -116,7 +129,7 @@ export class Turns {
       createdAtMs,
       expiresAtMs: createdAtMs + retention.responsesMs,
       bytes,
-      items: [...new Set(items.flatMap((item) => (item.id === null ? [] : digestOf(item.id))))],
+      items: digestsOf(group, facts.input, output),
       keyBytes: retention.responseBytesPerKey,
     };
     const body = writeTurn(id, { head, input, output }, responses.encryptionKey);
@@ -164,6 +177,18 @@ export class Turns {
 function opened({ id, parentId, body }: StoredTurn, { responses }: Settings): Turn | null {
   const content = readTurn(id, body, responses.encryptionKey);
   return content === null ? null : { id, parentId, ...content };
+}
+
+function digestsOf(group: string, input: readonly TurnItem[], output: readonly TurnItem[]): string[] {
+  const ids = new Set(input.some(({ id }) => id === null) ? [group] : []);
+  for (const { id } of [...output, ...input.toReversed()]) if (id !== null) ids.add(id);
+  return [...ids].slice(0, mostFound).map(digestOf);
+}
+
+/** An id that was made here is found by its own digest where it was sent again, and else by its group's. */
+function lookedUp(id: string): string[] {
+  const group = id.startsWith(mintedPrefix) ? [digestOf(id.slice(0, -placeChars))] : [];
+  return [digestOf(id), ...group];
 }
 
 function digestOf(id: string): string {

@@ -4,17 +4,20 @@ import { GatewayError } from "../../base/errors.ts";
 import { newId } from "../../base/id.ts";
 import { renderError } from "../../dialects/errors/envelope.ts";
 import type { Route } from "../../gateway/client-call.ts";
+import { publicErrorOf } from "../../gateway/describe-error.ts";
 import type { Gateway } from "../../gateway/gateway.ts";
+import { largeBodyBytes } from "../../gateway/large/is-large.ts";
 import { routes } from "../../gateway/operations.ts";
 import type { ServedRoute } from "../../gateway/served-operation.ts";
+import { type CreateFrame, readFrame, type SocketFrame } from "../../gateway/socket/create-frame.ts";
 import { closeCodes, type OpenSocket } from "../../gateway/socket/open-sockets.ts";
 import { warmUp } from "../../gateway/socket/warm-up.ts";
 import type { Turn } from "../../gateway/turns/turn-body.ts";
+import type { BodyReservation } from "../../limits/body-budget.ts";
 import { respond } from "../respond.ts";
 import { type Carrier, CreateCall } from "./create-call.ts";
-import { type CreateFrame, FrameProblem, OtherEvent, readFrame } from "./create-frame.ts";
 import { errorFrame } from "./event-frames.ts";
-import { Lanes } from "./lanes.ts";
+import { Lanes, tooManyWaiting } from "./lanes.ts";
 
 /** With more than this unread, providers are not read either. */
 const pauseBytes = 256 * 1024;
@@ -45,6 +48,8 @@ export class ClientSocket implements OpenSocket, Carrier {
   #connection: ServerWebSocket<unknown> | null = null;
   #lifetime: ReturnType<typeof setTimeout> | null = null;
   #unread: (() => void)[] = [];
+  /** Set while a large frame is read, or frames behind it wait. */
+  #reading: Promise<void> | null = null;
   #closing: { readonly code: number; readonly reason: string } | null = null;
   #isExpired = false;
 
@@ -58,7 +63,7 @@ export class ClientSocket implements OpenSocket, Carrier {
     this.route = createRoute(route);
     this.#lanes = new Lanes({
       settings: () => gateway.configured.settings,
-      reserve: () => gateway.bodies.reserve(`${keyId} sockets`),
+      reserve: () => this.#reserve(),
       begin: (create) => void this.#run(create),
     });
     gateway.sockets.add(keyId, this);
@@ -72,9 +77,48 @@ export class ClientSocket implements OpenSocket, Carrier {
   }
 
   message(_: unknown, frame: string | Uint8Array): void {
-    const event = readFrame(frame);
-    if (event instanceof FrameProblem) this.#refuse(event.error, event.streamId);
-    else if (event instanceof OtherEvent) this.#reply(event.answer);
+    const isLarge = typeof frame === "string" && frame.length >= largeBodyBytes;
+    if (isLarge || this.#reading !== null) this.#readLater(frame, isLarge);
+    else this.#take(readFrame(frame));
+  }
+
+  /** Large frames are read on another thread, and those that follow wait for them. */
+  #readLater(frame: string | Uint8Array, isLarge: boolean): void {
+    const reservation = this.#reserve();
+    if (!reservation.grow(frame.length)) return this.#refuse(tooManyWaiting(), null);
+    const before = this.#reading ?? Promise.resolve();
+    const reading = before
+      .then(() => (isLarge ? this.#readLarge(String(frame)) : readFrame(frame)))
+      .then((event) => {
+        reservation.release();
+        this.#take(event);
+      })
+      .catch((error) => this.#refuse(publicErrorOf(error), null))
+      .finally(() => {
+        reservation.release();
+        if (this.#reading === reading) this.#reading = null;
+        this.#closeIfIdle();
+      });
+    this.#reading = reading;
+  }
+
+  #readLarge(source: string): Promise<SocketFrame> {
+    const isOver = () => this.#connection === null;
+    const owner = {
+      keyId: this.#keyId,
+      get isOver() {
+        return isOver();
+      },
+    };
+    return this.#gateway.largeBodies.runRequest({ type: "frame", source }, owner);
+  }
+
+  #take(event: SocketFrame): void {
+    if (this.#connection === null) return;
+    if (event.kind === "problem") {
+      const { code, message, param } = event.error;
+      this.#refuse(new GatewayError(code, message, { param }), event.streamId);
+    } else if (event.kind === "other") this.#reply(event.answer);
     else if (this.#isExpired) this.#refuse(connectionLimit(), event.streamId);
     else {
       const problem = this.#lanes.take(event);
@@ -122,6 +166,10 @@ export class ClientSocket implements OpenSocket, Carrier {
     return this.#lanes.chain(id);
   }
 
+  #reserve(): BodyReservation {
+    return this.#gateway.bodies.reserve(`${this.#keyId} sockets`);
+  }
+
   async #run(create: CreateFrame): Promise<void> {
     const call = new CreateCall(this, create);
     this.#running.add(call);
@@ -153,7 +201,8 @@ export class ClientSocket implements OpenSocket, Carrier {
 
   #closeIfIdle(): void {
     const connection = this.#connection;
-    if (this.#closing === null || connection === null || !this.#lanes.isIdle) return;
+    if (this.#closing === null || connection === null) return;
+    if (!this.#lanes.isIdle || this.#reading !== null) return;
     if (this.#isExpired) this.#refuse(connectionLimit(), null);
     connection.close(this.#closing.code, this.#closing.reason);
   }

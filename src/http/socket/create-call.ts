@@ -2,7 +2,7 @@ import type { DirectController, StreamSource } from "../../gateway/answer/client
 import type { Piece } from "../../gateway/answer/stream-relayer.ts";
 import type { ClientCall, Route } from "../../gateway/client-call.ts";
 import type { RememberedTurns, Turn } from "../../gateway/turns/turn-body.ts";
-import type { CreateFrame } from "./create-frame.ts";
+import type { CreateFrame } from "../../gateway/socket/create-frame.ts";
 import { endsResponse, errorFrame, eventsIn, onLane } from "./event-frames.ts";
 
 /** The socket, as a request on it sees it. */

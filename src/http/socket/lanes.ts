@@ -3,7 +3,7 @@ import { GatewayError } from "../../base/errors.ts";
 import type { Settings } from "../../config/settings.ts";
 import type { Turn } from "../../gateway/turns/turn-body.ts";
 import type { BodyReservation } from "../../limits/body-budget.ts";
-import type { CreateFrame } from "./create-frame.ts";
+import type { CreateFrame } from "../../gateway/socket/create-frame.ts";
 
 /** What a socket may keep in memory: requests that wait, and conversations. */
 const mostBytes = 32 * 1024 * 1024;
@@ -160,7 +160,7 @@ function tooManyLanes(maxLanes: number): GatewayError {
   return new GatewayError("websocket_stream_limit_reached", message, { param: "stream_id" });
 }
 
-function tooManyWaiting(): GatewayError {
+export function tooManyWaiting(): GatewayError {
   const message = "Too much waits on this WebSocket already. Send it once a response has ended.";
   return new GatewayError("rate_limit_exceeded", message);
 }

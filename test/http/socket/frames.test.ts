@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { OtherEvent, readFrame } from "../../../src/http/socket/create-frame.ts";
+import { readFrame } from "../../../src/gateway/socket/create-frame.ts";
 import { endsResponse } from "../../../src/http/socket/event-frames.ts";
 
 test("an event ends a response by its type, not by a text that is called so", () => {
@@ -21,7 +21,7 @@ test("an event ends a response by its type, not by a text that is called so", ()
 
 test("what would steer a response comes back as it was written, without being parsed", () => {
   const event = readFrame('{"input":[1.0,{"a":1e400}],"type":"response.steer"}');
-  expect(event instanceof OtherEvent && event.answer).toContain(
+  expect(event.kind === "other" && event.answer).toContain(
     '"steer":{"previous_response_id":null,"input":[1.0,{"a":1e400}]}',
   );
 });

@@ -6,7 +6,10 @@ import { parseAnswer, readOutline } from "../../json/outline.ts";
 import { inputUsage, isTokenCount } from "../../usage/usage-figures.ts";
 import type { MeteredAnswer, MeteredRoute, ReadMetered } from "../route.ts";
 import { documentsOf, queryOf, rerankRequest, rerankResponse } from "./request.ts";
-import { mostSearchUnits, searchUnits } from "./search-units.ts";
+import { mostSearchUnits, mostSearchUnitsOf, searchUnits } from "./search-units.ts";
+
+/** More takes long to parse beside other requests. */
+const mostParsedBytes = 1024 * 1024;
 
 /** Documents by how well they answer a query. */
 export const rerank: MeteredRoute = {
@@ -48,7 +51,11 @@ export const rerank: MeteredRoute = {
     const count = Array.isArray(truncated["documents"]) ? truncated["documents"].length : 0;
     const isBySearch = priced.has("search_units");
     const certain = { requests: 1, search_units: searchUnits(count) };
-    const most = isBySearch ? { ...certain, search_units: mostSearchUnits(request.body) } : certain;
+    const units = () =>
+      request.bytes.length > mostParsedBytes
+        ? mostSearchUnitsOf(truncated, count, estimatedInput)
+        : mostSearchUnits(request.body);
+    const most = isBySearch ? { ...certain, search_units: units() } : certain;
     // A model that reads the query again with every document may be billed for that.
     const queryTokens = Math.ceil(Buffer.byteLength(queryOf(truncated)) / 2.5);
     return {

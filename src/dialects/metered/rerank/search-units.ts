@@ -29,6 +29,14 @@ export function mostSearchUnits(body: JsonObject): number {
   return searchUnits(chunks);
 }
 
+/** The same for documents that take long to be looked at one by one; `tokens` is an estimate of all of them. */
+export function mostSearchUnitsOf(body: JsonObject, documents: number, tokens: number): number {
+  const { max_tokens_per_doc: most } = body;
+  const mostTokens = typeof most === "number" ? most : usualTokensPerDocument;
+  const read = Math.min(tokens, documents * mostTokens) + documents * estimated(queryOf(body));
+  return searchUnits(documents + Math.ceil(read / tokensPerChunk));
+}
+
 function estimated(text: string): number {
   return Math.ceil(Buffer.byteLength(text) / bytesPerToken);
 }

@@ -1,5 +1,5 @@
 import type { Json } from "../../../base/json.ts";
-import { closeBrace, openBracket, skipSpace } from "../../json/json-bytes.ts";
+import { closeBrace, openBracket, quote, skipSpace } from "../../json/json-bytes.ts";
 import { type JsonSpans, type Member, scanObject } from "../../json/json-spans.ts";
 import { applyEdits, type Edit, patchMembers, removal } from "../../json/patch.ts";
 import { itemsOf } from "../../json/remove-values.ts";
@@ -20,12 +20,41 @@ const encoder = new TextEncoder();
 
 /** The items of a request's `input`. A text is one message of the user. */
 export function inputItems(body: Uint8Array): readonly TurnItem[] {
-  const input = memberOf(scanObject(body, skipSpace(body, 0), ["input"]), "input");
+  const input = inputOf(body);
   if (input === undefined) return [];
   if (body[input.valueStart] === openBracket) return listedItems(body, input.valueStart);
-  const text = parsedValue(body, input);
-  const message = { type: "message", role: "user", content: [{ type: "input_text", text }] };
-  return [describeItem(encoder.encode(JSON.stringify(message)))];
+  if (body[input.valueStart] !== quote) return [];
+  const raw = Buffer.concat([beforeText, body.subarray(input.valueStart, input.end), afterText]);
+  return [{ raw, id: null, type: "message", callId: null, isLeftOut: false }];
+}
+
+const beforeText = encoder.encode(
+  '{"type":"message","role":"user","content":[{"type":"input_text","text":',
+);
+const afterText = encoder.encode("}]}");
+
+/** An item by its place in a request. */
+export interface ItemSpan extends Omit<TurnItem, "raw"> {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Where the items of a request's `input` are, for another thread; null if that is no list. */
+export function inputSpans(body: Uint8Array): readonly ItemSpan[] | null {
+  const input = inputOf(body);
+  if (input === undefined || body[input.valueStart] !== openBracket) return null;
+  return listedItems(body, input.valueStart).map(({ raw, ...item }) => {
+    const start = raw.byteOffset - body.byteOffset;
+    return { ...item, start, end: start + raw.length };
+  });
+}
+
+export function itemsAt(body: Uint8Array, spans: readonly ItemSpan[]): readonly TurnItem[] {
+  return spans.map(({ start, end, ...item }) => ({ ...item, raw: body.subarray(start, end) }));
+}
+
+function inputOf(body: Uint8Array): Member | undefined {
+  return memberOf(scanObject(body, skipSpace(body, 0), ["input"]), "input");
 }
 
 function listedItems(bytes: Uint8Array, openedAt: number): readonly TurnItem[] {

@@ -19,6 +19,8 @@ export interface PartTaker {
 const lineEnd = Buffer.from("\r\n");
 const headEnd = Buffer.from("\r\n\r\n");
 const closing = Buffer.from("--");
+/** What is searched and hashed before others get their turn: a client's file may come in one piece. */
+const mostAtOnce = 1024 * 1024;
 /** No part has a longer head. */
 const mostHeadBytes = 16 * 1024;
 
@@ -40,8 +42,12 @@ export class FormParser {
 
   /** Takes what it is given: the bytes are released. */
   async push(chunk: Uint8Array): Promise<void> {
-    const joined = Buffer.concat([this.#rest, chunk]);
+    for (let at = 0; at < chunk.length; at += mostAtOnce) await this.#take(chunk.subarray(at, at + mostAtOnce));
     releaseBytes(chunk);
+  }
+
+  async #take(piece: Uint8Array): Promise<void> {
+    const joined = Buffer.concat([this.#rest, piece]);
     this.#rest = joined;
     while (await this.#advance());
     // The rest is short, and must not keep the whole.

@@ -6,6 +6,7 @@ import { patchMembers } from "../../dialects/json/patch.ts";
 
 /** A frame that asks for a response. */
 export interface CreateFrame {
+  readonly kind: "create";
   /** Null for the default lane. */
   readonly streamId: string | null;
   /** The response that it continues, if any. */
@@ -29,19 +30,26 @@ const socketChanges = {
 
 const readNames = [...Object.keys(socketChanges), "previous_response_id", "input"];
 
-/** An event that asks for no response, and the answer to it. */
-export class OtherEvent {
-  readonly answer: string;
+/** What a frame asks for. Plain data, because large ones are read on another thread. */
+export type SocketFrame = CreateFrame | OtherEvent | FrameProblem;
 
-  constructor(answer: string) {
-    this.answer = answer;
-  }
+/** An event that asks for no response, and the answer to it. */
+export interface OtherEvent {
+  readonly kind: "other";
+  readonly answer: string;
+}
+
+export interface FrameProblem {
+  readonly kind: "problem";
+  readonly error: Pick<GatewayError, "code" | "message" | "param">;
+  /** The lane that the frame names, valid or not. */
+  readonly streamId: string | null;
 }
 
 /** A frame's event, or what is wrong with it. */
-export function readFrame(frame: string | Uint8Array): CreateFrame | OtherEvent | FrameProblem {
+export function readFrame(frame: string | Uint8Array): SocketFrame {
   if (typeof frame !== "string") {
-    return new FrameProblem(invalidRequest("Binary frames are not accepted; send JSON as text."), null);
+    return problemOf(invalidRequest("Binary frames are not accepted; send JSON as text."), null);
   }
   let streamId: string | null = null;
   try {
@@ -59,13 +67,15 @@ export function readFrame(frame: string | Uint8Array): CreateFrame | OtherEvent 
     if (typeof lane === "string") streamId = lane;
     const type = read("type");
     if (type === "response.steer") {
-      return new OtherEvent(steerFailed(textOf("previous_response_id"), textOf("input")));
+      const answer = steerFailed(textOf("previous_response_id"), textOf("input"));
+      return { kind: "other", answer };
     }
     if (type !== "response.create") throw unknownType(type);
     if (lane !== null && !(typeof lane === "string" && laneNames.test(lane))) throw invalidStreamId();
     const parentId = read("previous_response_id");
     const body = patchMembers(bytes, socketChanges, spans);
     return {
+      kind: "create",
       streamId,
       parentId: typeof parentId === "string" ? parentId : null,
       isWarmUp: read("generate") === false,
@@ -73,20 +83,13 @@ export function readFrame(frame: string | Uint8Array): CreateFrame | OtherEvent 
     };
   } catch (error) {
     const said = error instanceof SyntaxError ? invalidRequest("The frame is not valid JSON.") : error;
-    if (said instanceof GatewayError) return new FrameProblem(said, streamId);
+    if (said instanceof GatewayError) return problemOf(said, streamId);
     throw error;
   }
 }
 
-export class FrameProblem {
-  readonly error: GatewayError;
-  /** The lane that the frame names, valid or not. */
-  readonly streamId: string | null;
-
-  constructor(error: GatewayError, streamId: string | null) {
-    this.error = error;
-    this.streamId = streamId;
-  }
+function problemOf({ code, message, param }: GatewayError, streamId: string | null): FrameProblem {
+  return { kind: "problem", error: { code, message, param }, streamId };
 }
 
 function unknownType(type: Json | undefined): GatewayError {
