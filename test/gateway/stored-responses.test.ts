@@ -132,6 +132,49 @@ describe("a stored response", () => {
   });
 });
 
+test("thousands of items are described on another thread, written as one row, and each is found by its id", async () => {
+  const { largeBodies, turns: kept } = world.gateway;
+  const runRequest = largeBodies.runRequest.bind(largeBodies);
+  const record = kept.record.bind(kept);
+  const jobs: string[] = [];
+  const rows: number[] = [];
+  Object.assign(largeBodies, {
+    runRequest: (...asked: Parameters<typeof runRequest>) => {
+      jobs.push(asked[0].type);
+      return runRequest(...asked);
+    },
+  });
+  Object.assign(kept, {
+    record: (...asked: Parameters<typeof record>) => {
+      const made = record(...asked);
+      rows.push(made?.items.length ?? 0);
+      return made;
+    },
+  });
+  const many = Array.from({ length: 9900 }, (_, place) => say(`${place}`));
+  const first = await create({ model: "chat-test", input: many });
+  await create({ input: many.map((item, place) => ({ ...item, id: `msg_${place}` })) });
+  Object.assign(largeBodies, { runRequest });
+  Object.assign(kept, { record });
+  expect(jobs).toContain("read");
+  expect(rows).toEqual([2, 2000]);
+  const page = async (order: string) =>
+    (await call("GET", `${first.id}/input_items?limit=2&order=${order}`)).body.data;
+  const ids = [...(await page("asc")), ...(await page("desc"))].map(({ id }) => id);
+  expect(new Set(ids).size).toBe(4);
+  const second = await create({ input: ids.map((id) => ({ type: "item_reference", id })) });
+  expect(second.status).toBe("completed");
+  expect(lastBody()["input"]).toEqual([say("0"), say("1"), say("9899"), say("9898")]);
+  // What was referred to is found again, in the response that it was sent to.
+  await create({
+    input: [
+      { type: "item_reference", id: ids[2] ?? "" },
+      { type: "item_reference", id: ids[1] ?? "" },
+    ],
+  });
+  expect(lastBody()["input"]).toEqual([say("9899"), say("1")]);
+});
+
 describe("the settings", () => {
   const keyOf = (byte: number) => Buffer.alloc(32, byte).toString("base64");
 

@@ -85,7 +85,10 @@ export class ClientSocket implements OpenSocket, Carrier {
   /** Large frames are read on another thread, and those that follow wait for them. */
   #readLater(frame: string | Uint8Array, isLarge: boolean): void {
     const reservation = this.#reserve();
-    if (!reservation.grow(frame.length)) return this.#refuse(tooManyWaiting(), null);
+    if (!reservation.grow(frame.length)) {
+      this.#refuse(tooManyWaiting(), null);
+      return;
+    }
     const before = this.#reading ?? Promise.resolve();
     const reading = before
       .then(() => (isLarge ? this.#readLarge(String(frame)) : readFrame(frame)))

@@ -1,8 +1,8 @@
 import type { DirectController, StreamSource } from "../../gateway/answer/client-stream.ts";
 import type { Piece } from "../../gateway/answer/stream-relayer.ts";
 import type { ClientCall, Route } from "../../gateway/client-call.ts";
-import type { RememberedTurns, Turn } from "../../gateway/turns/turn-body.ts";
 import type { CreateFrame } from "../../gateway/socket/create-frame.ts";
+import type { RememberedTurns, Turn } from "../../gateway/turns/turn-body.ts";
 import { endsResponse, errorFrame, eventsIn, onLane } from "./event-frames.ts";
 
 /** The socket, as a request on it sees it. */

@@ -1,9 +1,9 @@
 import { assert } from "../../base/assert.ts";
 import { GatewayError } from "../../base/errors.ts";
 import type { Settings } from "../../config/settings.ts";
+import type { CreateFrame } from "../../gateway/socket/create-frame.ts";
 import type { Turn } from "../../gateway/turns/turn-body.ts";
 import type { BodyReservation } from "../../limits/body-budget.ts";
-import type { CreateFrame } from "../../gateway/socket/create-frame.ts";
 
 /** What a socket may keep in memory: requests that wait, and conversations. */
 const mostBytes = 32 * 1024 * 1024;

@@ -5,7 +5,7 @@ import { systemClock } from "../../../src/base/clock.ts";
 import type { JsonObject } from "../../../src/base/json.ts";
 import { nanoPerCredit } from "../../../src/base/money.ts";
 import { lacksOfEvent } from "../../dialects/openai-responses/published-schema.ts";
-import { answer, models } from "../../gateway/turn-world.ts";
+import { answer, models, say } from "../../gateway/turn-world.ts";
 import type { World } from "../../gateway/world.ts";
 import { openAiError, sse } from "../../support/answers.ts";
 import { refusal, SocketClient } from "../../support/socket.ts";
@@ -267,6 +267,44 @@ describe("a frame", () => {
     using socket = await open();
     socket.create({ input: "x".repeat(33 * 1024 * 1024) });
     expect((await socket.closed).code).toBe(1009);
+  });
+
+  test("that is large is read on another thread, in its order, and given up with its socket", async () => {
+    const { largeBodies } = world.gateway;
+    const runRequest = largeBodies.runRequest.bind(largeBodies);
+    const jobs: string[] = [];
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    Object.assign(largeBodies, {
+      runRequest: async (...asked: Parameters<typeof runRequest>) => {
+        jobs.push(asked[0].type);
+        if (asked[0].type === "frame") await released;
+        return runRequest(...asked);
+      },
+    });
+    const long = "long ".repeat(300_000);
+    using socket = await open();
+    socket.create({ model: "chat-test", input: [say(long)] });
+    socket.create({ input: "short", stream_id: "other" });
+    socket.send(JSON.stringify({ type: "response.unknown", input: long }));
+    const leaving = await open();
+    leaving.create({ input: [say(long)] });
+    await waitFor(() => jobs.length === 2, "both to be read");
+    leaving[Symbol.dispose]();
+    await leaving.closed;
+    expect(world.provider.requests).toHaveLength(0);
+    release();
+    const [first, second, third] = [await socket.end(), await socket.end(), await socket.end()];
+    Object.assign(largeBodies, { runRequest });
+    expect([first, second, third].map(({ type }) => type).toSorted()).toEqual([
+      "error",
+      "response.completed",
+      "response.completed",
+    ]);
+    expect(
+      world.provider.requests.map(({ body }) => JSON.stringify(body).length > 1_000_000).toSorted(),
+    ).toEqual([false, true]);
+    await world.settled();
+    expect(world.gateway.bodies.takenBytes).toBeLessThan(2 * long.length);
   });
 
   test("that would steer a response gets its input back", async () => {

@@ -28,9 +28,7 @@ export function inputItems(body: Uint8Array): readonly TurnItem[] {
   return [{ raw, id: null, type: "message", callId: null, isLeftOut: false }];
 }
 
-const beforeText = encoder.encode(
-  '{"type":"message","role":"user","content":[{"type":"input_text","text":',
-);
+const beforeText = encoder.encode('{"type":"message","role":"user","content":[{"type":"input_text","text":');
 const afterText = encoder.encode("}]}");
 
 /** An item by its place in a request. */

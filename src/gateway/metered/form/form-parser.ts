@@ -42,7 +42,8 @@ export class FormParser {
 
   /** Takes what it is given: the bytes are released. */
   async push(chunk: Uint8Array): Promise<void> {
-    for (let at = 0; at < chunk.length; at += mostAtOnce) await this.#take(chunk.subarray(at, at + mostAtOnce));
+    for (let at = 0; at < chunk.length; at += mostAtOnce)
+      await this.#take(chunk.subarray(at, at + mostAtOnce));
     releaseBytes(chunk);
   }
 
