@@ -1,6 +1,6 @@
 import { type AttributeKind, type KeyAttribute, keyAttributeList } from "../base/key-attributes.ts";
-import { capsFrom, selectCaps } from "./account-row.ts";
 import type { KeyRecord } from "./records.ts";
+import { capsFrom, selectCaps } from "./tables/cap-table.ts";
 
 /** `json` is text, too. */
 type KeyColumnType = "text" | "json" | "int" | "int8";
@@ -39,19 +39,6 @@ export const accountTerms: readonly KeyColumn[] = attributeColumns("accounts");
 function attributeColumns(table: KeyAttribute["table"]): KeyColumn[] {
   const attributes = keyAttributeList.filter((attribute) => attribute.table === table);
   return attributes.map(({ field, column, kind }) => ({ field, column, type: attributeTypes[kind] }));
-}
-
-/** As a list in SQL. */
-export function columnNames(columns: readonly KeyColumn[]): string {
-  return columns.map(({ column }) => column).join(", ");
-}
-
-/** In the order of the columns. */
-export function columnValues(columns: readonly KeyColumn[], key: KeyRecord): (string | number | null)[] {
-  return columns.map(({ field }) => {
-    const value = key[field];
-    return value === null || typeof value !== "object" ? value : JSON.stringify(value);
-  });
 }
 
 /** A key, and the numbers that tables know it and its account by. */

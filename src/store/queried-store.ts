@@ -1,6 +1,19 @@
 import type { SessionRecords } from "./admin-records.ts";
+import type { OwnStatements } from "./own-statements.ts";
 import type { Queries } from "./query.ts";
-import type { AccountRecord, GivenId, KeyRecord } from "./records.ts";
+import type {
+  AccountChanges,
+  AccountRecord,
+  AccountStanding,
+  CapLimit,
+  CapOwner,
+  Changes,
+  GivenId,
+  KeyChanges,
+  KeyRecord,
+  StoredResponse,
+  Totals,
+} from "./records.ts";
 import type { EntryFinder } from "./reporting/exchange-search.ts";
 import { StoredReports } from "./reporting/stored-reports.ts";
 import { summarizeUsage } from "./reporting/usage-summary.ts";
@@ -11,28 +24,89 @@ import type {
   KeyQuery,
   NumberedUsage,
   OldestPruning,
+  OperatorEntry,
+  RecordedEntry,
+  ResponseScope,
+  Snapshot,
   UsageQuery,
   UsageSummaryQuery,
 } from "./store.ts";
+import * as accounts from "./tables/account-table.ts";
 import { StoredAdminRecords } from "./tables/admin-records.ts";
+import { allCapTotals, capTotalsOf, extendCap, setCaps } from "./tables/cap-table.ts";
+import * as entries from "./tables/entry-table.ts";
 import { findGivenIds } from "./tables/given-id-table.ts";
-import { findAccount, findKey, listAccounts, listKeys } from "./tables/key-search.ts";
+import { findAccount, findKey, findKeyByHash, listAccounts, listKeys } from "./tables/key-search.ts";
+import * as keys from "./tables/key-table.ts";
+import { openingEntry, recordOperatorEntry } from "./tables/operator-entries.ts";
 import { pruneOldest } from "./tables/prune-oldest.ts";
+import { findStoredResponse } from "./tables/response-table.ts";
+import { type RevisionRow, readRevision, revisionOf, selectRevision } from "./tables/revision.ts";
 import { StoredTurns } from "./tables/turn-table.ts";
 import { listUsage } from "./tables/usage-table.ts";
 
-/** What every database does in the same way, each time by one statement. */
+/** Revisions begin with 0. */
+const beforeAll = -1;
+
+/** What every database does in the same way, but for a few statements of its own. */
 export class QueriedStore {
   readonly reports: StoredReports;
   readonly admin: StoredAdminRecords;
   readonly turns: StoredTurns;
   readonly #queries: Queries;
+  readonly #own: OwnStatements;
 
-  constructor(queries: Queries, entriesOf: EntryFinder, sessions: SessionRecords | null) {
+  constructor(queries: Queries, own: OwnStatements, entriesOf: EntryFinder, sessions: SessionRecords | null) {
     this.#queries = queries;
+    this.#own = own;
     this.reports = new StoredReports(queries, entriesOf);
     this.admin = new StoredAdminRecords(queries, sessions);
     this.turns = new StoredTurns(queries);
+  }
+
+  load(): Promise<Snapshot> {
+    return this.#queries.readTogether(function* () {
+      return {
+        revision: yield* readRevision(),
+        accounts: yield* accounts.accountsChangedSince(beforeAll),
+        keys: yield* keys.keysChangedSince(beforeAll),
+        accountTotals: yield* entries.allAccountTotals(),
+        keyTotals: yield* entries.allKeyTotals(),
+        capTotals: yield* allCapTotals(),
+        openHolds: yield* entries.openHolds(),
+        unbalancedId: yield* entries.unbalancedId(),
+      };
+    });
+  }
+
+  async currentRevision(): Promise<number> {
+    return revisionOf(await this.#queries.read<RevisionRow>(selectRevision));
+  }
+
+  changesSince(revision: number): Promise<Changes> {
+    return this.#queries.readTogether(function* () {
+      return {
+        revision: yield* readRevision(),
+        accounts: yield* accounts.accountsChangedSince(revision),
+        keys: yield* keys.keysChangedSince(revision),
+        entries: yield* entries.entriesChangedSince(revision),
+      };
+    });
+  }
+
+  insertAccount(account: AccountRecord, openingTopUpNano: number): Promise<void> {
+    const own = this.#own;
+    return this.#queries.changeTogether(function* () {
+      yield* accounts.insertAccount(own, yield* own.nextNo(), account);
+      if (openingTopUpNano === 0) return;
+      const { id: accountId, createdAtMs } = account;
+      const entry = openingEntry({ keyId: null, accountId }, openingTopUpNano, createdAtMs);
+      yield* recordOperatorEntry(own, "topup", entry);
+    });
+  }
+
+  updateAccount(accountId: string, changes: AccountChanges): Promise<AccountRecord> {
+    return this.#queries.changeTogether(() => accounts.updateAccount(this.#own, accountId, changes));
   }
 
   findAccount(accountId: string): Promise<AccountRecord | null> {
@@ -43,12 +117,77 @@ export class QueriedStore {
     return listAccounts(this.#queries.read, query);
   }
 
+  readAccounts(accountIds: readonly string[]): Promise<readonly AccountStanding[]> {
+    return this.#queries.readTogether(function* () {
+      const standings: AccountStanding[] = [];
+      for (const id of accountIds) {
+        const { no } = yield* accounts.requireAccount(id);
+        standings.push({
+          totals: yield* entries.accountTotals(no),
+          keys: yield* keys.keysOfAccount(no),
+          caps: yield* capTotalsOf(no),
+        });
+      }
+      return standings;
+    });
+  }
+
+  insertKey(key: KeyRecord, openingTopUpNano: number): Promise<void> {
+    const own = this.#own;
+    return this.#queries.changeTogether(function* () {
+      yield* keys.insertKey(own, key);
+      if (openingTopUpNano === 0) return;
+      const entry = openingEntry({ keyId: key.id }, openingTopUpNano, key.createdAtMs);
+      yield* recordOperatorEntry(own, "topup", entry);
+    });
+  }
+
+  updateKey(keyId: string, changes: KeyChanges): Promise<KeyRecord> {
+    return this.#queries.changeTogether(() => keys.updateKey(this.#own, keyId, changes));
+  }
+
+  moveKey(keyId: string, accountId: string): Promise<KeyRecord> {
+    return this.#queries.changeTogether(() => keys.moveKey(keyId, accountId));
+  }
+
+  setCaps(owner: CapOwner, caps: readonly CapLimit[], nowMs: number): Promise<void> {
+    return this.#queries.changeTogether(() =>
+      keys.changeCaps(owner, (numbered, before) => setCaps(this.#own, numbered, before, caps, nowMs)),
+    );
+  }
+
+  extendCap(owner: CapOwner, capNo: number, amount: number, nowMs: number): Promise<void> {
+    return this.#queries.changeTogether(() =>
+      keys.changeCaps(owner, (numbered) => extendCap(numbered, capNo, amount, nowMs)),
+    );
+  }
+
+  findKeyByHash(hash: string, nowMs: number): Promise<KeyRecord | null> {
+    return findKeyByHash(this.#queries.read, hash, nowMs);
+  }
+
   findKey(idOrPrefix: string): Promise<KeyRecord | null> {
     return findKey(this.#queries.read, idOrPrefix);
   }
 
   listKeys(query: KeyQuery): Promise<KeyPage> {
     return listKeys(this.#queries.read, query);
+  }
+
+  readTotals(keyId: string): Promise<Totals | null> {
+    return entries.totalsOfKey(this.#queries.read, keyId);
+  }
+
+  recordTopUp(topUp: OperatorEntry): Promise<RecordedEntry> {
+    return this.#queries.changeTogether(() => recordOperatorEntry(this.#own, "topup", topUp));
+  }
+
+  recordAdjustment(adjustment: OperatorEntry): Promise<RecordedEntry> {
+    return this.#queries.changeTogether(() => recordOperatorEntry(this.#own, "adjustment", adjustment));
+  }
+
+  findStoredResponse(scope: ResponseScope, notBeforeMs: number): Promise<StoredResponse | null> {
+    return findStoredResponse(this.#queries.read, scope, notBeforeMs);
   }
 
   findGivenIds(keyId: string, digests: readonly string[]): Promise<readonly (GivenId | null)[]> {

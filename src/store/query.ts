@@ -13,12 +13,33 @@ export type Parameter =
  */
 export type Query = <Row>(text: string, parameters?: readonly Parameter[]) => Promise<Row[]>;
 
+/**
+ * Statements of one transaction. A transaction of SQLite must not be interrupted, because others use the same connection, and one of
+ * PostgreSQL has to be waited for. So the work is a generator that yields its statements, and whoever runs it hands back their rows.
+ */
+export type Work<Result> = Generator<Statement, Result, unknown[]>;
+
+interface Statement {
+  readonly text: string;
+  readonly parameters: readonly Parameter[];
+}
+
+/** One statement of a `Work`: `const rows = yield* query<Row>(…)`. */
+export function* query<Row>(text: string, parameters: readonly Parameter[] = []): Work<Row[]> {
+  // What the rows look like is the statement's promise.
+  return (yield { text, parameters }) as Row[];
+}
+
 /** How a database is reached by whatever works the same in every one. */
 export interface Queries {
   /** One statement that changes nothing. */
   readonly read: Query;
   /** One statement, which is a transaction of its own. */
   readonly change: Query;
+  /** Several statements that see the same state. */
+  readTogether<Result>(work: () => Work<Result>): Promise<Result>;
+  /** Several statements in one transaction. */
+  changeTogether<Result>(work: () => Work<Result>): Promise<Result>;
   readonly pace: ReadPace;
 }
 

@@ -270,8 +270,6 @@ export interface Changes {
 /** An account with its sums. */
 export interface AccountStanding {
   readonly totals: AccountTotals;
-  /** What open requests have set aside; null where only the gateway knows. */
-  readonly held: number | null;
   readonly keys: readonly KeyRecord[];
   readonly caps: readonly CapTotals[];
 }

@@ -1,4 +1,4 @@
-import type { Queries, ReadPace } from "../query.ts";
+import type { Queries, ReadPace, Work } from "../query.ts";
 import { StoreRefusal } from "../store.ts";
 import type { Parameter, PostgresClient, Query } from "./client.ts";
 import { isRefused, isRolledBack, isTransient, isUnavailable } from "./errors.ts";
@@ -35,6 +35,10 @@ export class Database implements Queries {
     return this.#repeat(isTransient, () => this.#client.transaction(work, { begin, deadlineMs }));
   }
 
+  readTogether<Result>(work: () => Work<Result>, deadlineMs?: number): Promise<Result> {
+    return this.readAll((query) => performed(work(), query), deadlineMs);
+  }
+
   /** One statement, which is a transaction of its own. */
   readonly change: Query = <Row>(text: string, parameters: readonly Parameter[] = []) =>
     this.#repeat(isRolledBack, () => this.#client.query<Row>(text, parameters));
@@ -45,6 +49,10 @@ export class Database implements Queries {
 
   changeAll<Result>(work: (query: Query) => Promise<Result>): Promise<Result> {
     return this.#repeat(isRolledBack, () => this.#client.transaction(work));
+  }
+
+  changeTogether<Result>(work: () => Work<Result>): Promise<Result> {
+    return this.changeAll((query) => performed(work(), query));
   }
 
   /** Work that does no harm if it is done twice. */
@@ -77,4 +85,10 @@ export class Database implements Queries {
       : "";
     return new StoreRefusal("unreachable", `The database ${name} cannot be used now: ${reason}${advice}`);
   }
+}
+
+async function performed<Result>(work: Work<Result>, query: Query): Promise<Result> {
+  let next = work.next([]);
+  while (next.done !== true) next = work.next(await query(next.value.text, next.value.parameters));
+  return next.value;
 }

@@ -1,35 +1,13 @@
 import type { Clock } from "../../base/clock.ts";
-import { openingBalance, openingCredit } from "../operator-entry.ts";
 import { QueriedStore } from "../queried-store.ts";
-import type {
-  AccountChanges,
-  AccountRecord,
-  AttemptSums,
-  CallerId,
-  CapLimit,
-  Changes,
-  Entry,
-  ExchangeEnding,
-  GivenIds,
-  KeyChanges,
-  KeyRecord,
-  ResponsePart,
-  StoredResponse,
-  Totals,
-} from "../records.ts";
+import type { AttemptSums, CallerId, Entry, ExchangeEnding, GivenIds, ResponsePart } from "../records.ts";
 import {
-  type AccountStanding,
   type AuditedEntry,
-  type CapOwner,
   type EndingsPruning,
   type EntryQuery,
   type LedgerFault,
   type NodeRecords,
-  type OperatorEntry,
   type RecomputedTotals,
-  type RecordedEntry,
-  type ResponseScope,
-  type Snapshot,
   type Store,
   StoreRefusal,
 } from "../store.ts";
@@ -38,21 +16,17 @@ import type { PostgresClient } from "./client.ts";
 import { Database } from "./database.ts";
 import type { Maintenance } from "./maintenance.ts";
 import { listNodes } from "./node/list-nodes.ts";
+import { postgresStatements } from "./own-statements.ts";
 import { rollUp } from "./rollup.ts";
 import { settledThrough } from "./settled-ids.ts";
-import * as accounts from "./tables/account-table.ts";
 import { PostgresAlertRecords } from "./tables/alert-records.ts";
 import { auditSums } from "./tables/audit.ts";
 import { insertCallerIds } from "./tables/caller-id-table.ts";
-import { allCapTotals, capTotalsOf, extendCap, setCaps } from "./tables/cap-table.ts";
 import { insertEndings, pruneEndings } from "./tables/ending-table.ts";
-import * as entries from "./tables/entry-table.ts";
+import { entriesOfExchange } from "./tables/exchange-entries.ts";
 import { insertGivenIds } from "./tables/given-id-table.ts";
-import * as keys from "./tables/key-table.ts";
-import { recordOperatorEntry } from "./tables/operator-entries.ts";
 import { recomputeTotals } from "./tables/recompute.ts";
 import * as responses from "./tables/response-table.ts";
-import { readRevision } from "./tables/revision.ts";
 import { PostgresSessions } from "./tables/sessions.ts";
 import { WriteQueue } from "./write-queue.ts";
 
@@ -80,115 +54,12 @@ export class PostgresStore extends QueriedStore implements Store {
 
   constructor(parts: PostgresStoreParts) {
     const database = new Database(parts.client, timeoutMs);
-    super(database, (id) => entries.entriesOfExchange(database.read, id), new PostgresSessions(database));
+    const entriesOf = (id: string) => entriesOfExchange(database.read, id);
+    super(database, postgresStatements, entriesOf, new PostgresSessions(database));
     this.#parts = parts;
     this.#database = database;
     this.#given = new WriteQueue((items) => insertGivenIds(this.#database.changeSurely, items));
     this.alerts = new PostgresAlertRecords(this.#database);
-  }
-
-  load(): Promise<Snapshot> {
-    return this.#database.readAll(async (query) => {
-      return {
-        revision: await readRevision(query),
-        accounts: await accounts.allAccounts(query),
-        keys: await keys.allKeys(query),
-        accountTotals: await entries.allAccountTotals(query),
-        keyTotals: await entries.allKeyTotals(query),
-        capTotals: await allCapTotals(query),
-        openHolds: await entries.openHolds(query),
-        unbalancedId: await entries.unbalancedId(query),
-      };
-    });
-  }
-
-  insertAccount(account: AccountRecord, openingTopUpNano: number): Promise<void> {
-    return this.#database.changeAll(async (query) => {
-      await accounts.insertAccount(query, account);
-      if (openingTopUpNano === 0) return;
-      await recordOperatorEntry(query, "topup", openingBalance(account, openingTopUpNano));
-    });
-  }
-
-  updateAccount(accountId: string, changes: AccountChanges): Promise<AccountRecord> {
-    return this.#database.changeAll((query) => accounts.updateAccount(query, accountId, changes));
-  }
-
-  readAccounts(accountIds: readonly string[]): Promise<readonly AccountStanding[]> {
-    return this.#database.readAll(async (query) => {
-      const standings: AccountStanding[] = [];
-      for (const id of accountIds) {
-        const { no } = await accounts.requireAccount(query, id);
-        const { held, ...totals } = await entries.accountTotals(query, no, { lock: false });
-        const found = await keys.keysOfAccounts(query, [no]);
-        standings.push({
-          totals,
-          held,
-          keys: found.map(({ key }) => key),
-          caps: await capTotalsOf(query, [no]),
-        });
-      }
-      return standings;
-    });
-  }
-
-  moveKey(keyId: string, accountId: string): Promise<KeyRecord> {
-    return this.#database.changeAll((query) => keys.moveKey(query, keyId, accountId));
-  }
-
-  setCaps(owner: CapOwner, caps: readonly CapLimit[], nowMs: number): Promise<void> {
-    return this.#database.changeAll((query) =>
-      keys.changeCaps(query, owner, (numbered, before) => setCaps(query, numbered, before, caps, nowMs)),
-    );
-  }
-
-  extendCap(owner: CapOwner, capNo: number, amount: number, nowMs: number): Promise<void> {
-    return this.#database.changeAll((query) =>
-      keys.changeCaps(query, owner, (numbered) => extendCap(query, numbered, capNo, amount, nowMs)),
-    );
-  }
-
-  insertKey(key: KeyRecord, openingTopUpNano: number): Promise<void> {
-    return this.#database.changeAll(async (query) => {
-      await keys.insertKey(query, key);
-      if (openingTopUpNano === 0) return;
-      await recordOperatorEntry(query, "topup", openingCredit(key, openingTopUpNano));
-    });
-  }
-
-  updateKey(keyId: string, changes: KeyChanges): Promise<KeyRecord> {
-    return this.#database.changeAll((query) => keys.updateKey(query, keyId, changes));
-  }
-
-  findKeyByHash(hash: string, nowMs: number): Promise<KeyRecord | null> {
-    return keys.keyByHash(this.#database.read, hash, nowMs);
-  }
-
-  recordTopUp(topUp: OperatorEntry): Promise<RecordedEntry> {
-    return this.#database.changeAll((query) => recordOperatorEntry(query, "topup", topUp));
-  }
-
-  recordAdjustment(adjustment: OperatorEntry): Promise<RecordedEntry> {
-    return this.#database.changeAll((query) => recordOperatorEntry(query, "adjustment", adjustment));
-  }
-
-  currentRevision(): Promise<number> {
-    return readRevision(this.#database.read);
-  }
-
-  changesSince(revision: number): Promise<Changes> {
-    return this.#database.readAll(async (query) => {
-      return {
-        revision: await readRevision(query),
-        accounts: await accounts.accountsChangedSince(query, revision),
-        keys: await keys.keysChangedSince(query, revision),
-        entries: await entries.entriesChangedSince(query, revision),
-      };
-    });
-  }
-
-  findStoredResponse(scope: ResponseScope, notBeforeMs: number): Promise<StoredResponse | null> {
-    return responses.findStoredResponse(this.#database.read, scope, notBeforeMs);
   }
 
   pruneStoredResponses(beforeMs: number, limit: number): Promise<number> {
@@ -227,10 +98,6 @@ export class PostgresStore extends QueriedStore implements Store {
     await pruneEndings(this.#database.change, pruning);
   }
 
-  readTotals(keyId: string): Promise<Totals | null> {
-    return entries.totalsOfKey(this.#database.read, keyId);
-  }
-
   /** Entries that are still being written among others are not passed over: what comes after them waits for them. */
   listEntries(query: EntryQuery): Promise<readonly Entry[]> {
     return this.#whole(query.limit, (throughId) => listEntries(this.#database.read, query, throughId));
@@ -242,7 +109,7 @@ export class PostgresStore extends QueriedStore implements Store {
   }
 
   auditSums(nowMs: number): Promise<readonly LedgerFault[]> {
-    return this.#database.readAll((query) => auditSums(query, nowMs), auditDeadlineMs);
+    return this.#database.readTogether(() => auditSums(nowMs), auditDeadlineMs);
   }
 
   /** Reads through the last entry that is settled for certain; asks which one that is only if it has to. */

@@ -10,7 +10,7 @@ import { createFolder, type DataFolder, dataFolder, lockFolder } from "./files/f
 import { refuseMissingLedger } from "./files/missing-ledger.ts";
 import { migrate } from "./migrate.ts";
 import { markMoved, refuseMoved } from "./moved.ts";
-import { EntryTable } from "./tables/entry-table.ts";
+import { recomputeTotals } from "./tables/recompute.ts";
 import { catchUpRollup } from "./writers/rollup.ts";
 
 const busyTimeoutMs = 10_000;
@@ -138,7 +138,7 @@ class SqliteEnd implements CopySource, CopyTarget {
   }
 
   async recomputeTotals(): Promise<readonly RecomputedTotals[]> {
-    return new EntryTable(this.#database).recompute();
+    return recomputeTotals(this.#database);
   }
 }
 

@@ -18,7 +18,6 @@ import { DiskReserve } from "./files/reserve.ts";
 import { type MigrationOptions, migrate, migrations, schemaVersion } from "./migrate.ts";
 import { refuseMoved } from "./moved.ts";
 import { SqliteStore } from "./sqlite-store.ts";
-import { ResponseTable } from "./tables/response-table.ts";
 import { sqliteTroubles } from "./troubles.ts";
 import { InlineWriter } from "./writers/inline-writer.ts";
 import { catchUpRollup } from "./writers/rollup.ts";
@@ -129,7 +128,12 @@ function olderGateway(dir: string, version: number): StoreRefusal {
 /** Cleans up after a crash: orphaned parts of responses, and usage that is not in the sums yet. */
 function tidyUp(database: Database): Promise<void> {
   const tidy = database.transaction(() => {
-    new ResponseTable(database).deleteOrphans();
+    // Parts whose response never came: the process ended before.
+    database.run(
+      `DELETE FROM response_parts WHERE recording_id NOT IN
+        (SELECT recording_id FROM responses WHERE recording_id IS NOT NULL
+        UNION ALL SELECT recording_id FROM turns WHERE recording_id IS NOT NULL)`,
+    );
     catchUpRollup(database);
   });
   return patiently(operatorTimeoutMs, () => tidy.immediate());

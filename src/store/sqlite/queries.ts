@@ -1,17 +1,30 @@
 import type { Database, SQLQueryBindings } from "bun:sqlite";
-import type { Parameter, Queries, Query } from "../query.ts";
+import type { Parameter, Queries, Query, Work } from "../query.ts";
 import { patiently } from "./connection.ts";
 
 /** Every statement runs on the thread that relays streams, so each reads what takes about 5 ms. */
 const pace = { rowsPerPiece: 20_000, searchMs: 60, rowsPerSum: 3_000, keysMs: 5 };
 
-/** Each statement is a transaction of its own, whether it reads or writes. */
 export function sqliteQueries(database: Database, timeoutMs: number): Queries {
+  const rowsOf = <Row>(text: string, parameters: readonly Parameter[]) =>
+    database.query<Row, SQLQueryBindings[]>(sqliteText(text)).all(...parameters.map(bindable));
+  const whole = <Result>(work: () => Work<Result>) =>
+    database.transaction(() => {
+      const statements = work();
+      let next = statements.next([]);
+      while (next.done !== true) next = statements.next(rowsOf(next.value.text, next.value.parameters));
+      return next.value;
+    });
+  // Each statement is a transaction of its own, whether it reads or writes.
   const query: Query = <Row>(text: string, parameters: readonly Parameter[] = []) =>
-    patiently(timeoutMs, () =>
-      database.query<Row, SQLQueryBindings[]>(sqliteText(text)).all(...parameters.map(bindable)),
-    );
-  return { read: query, change: query, pace };
+    patiently(timeoutMs, () => rowsOf<Row>(text, parameters));
+  return {
+    read: query,
+    change: query,
+    readTogether: (work) => patiently(timeoutMs, whole(work).deferred),
+    changeTogether: (work) => patiently(timeoutMs, whole(work).immediate),
+    pace,
+  };
 }
 
 /** What SQLite writes in another way than PostgreSQL. Values need no cast, and its ledger is one table for all months. */
@@ -22,14 +35,17 @@ const differences: readonly (readonly [RegExp, string])[] = [
   [/\bjson_agg\(/g, "json_group_array("],
   [/\bjson_build_object\(/g, "json_object("],
   [/ ILIKE /g, " LIKE "],
-  [/ FOR UPDATE(?: SKIP LOCKED)?/g, ""],
+  [/ FOR (?:NO KEY )?UPDATE(?: SKIP LOCKED)?/g, ""],
+  [/ OVERRIDING SYSTEM VALUE/g, ""],
   [/\bsluice_uncounted_usage\(\)/g, "uncounted_usage"],
   [/\bFROM attempt_sums\b/g, "FROM attempt_totals"],
+  [/\bkey_sums AS sums\b/g, "key_totals AS sums"],
   [
     /\bto_char\(to_timestamp\(([^()]*)\) AT TIME ZONE 'UTC', 'YYYY-MM'\)/g,
     "strftime('%Y-%m', $1, 'unixepoch')",
   ],
   [/ AND entries\.month = entry_month/g, ""],
+  [/\bidempotency AS stored\b/g, "responses AS stored"],
 ];
 
 const known = new Map<string, string>();

@@ -1,54 +1,38 @@
 import type { Database } from "bun:sqlite";
 import type { StoreStats, Trouble } from "../health.ts";
 import type { Journal } from "../journal/journal.ts";
-import { openingBalance, openingCredit } from "../operator-entry.ts";
 import { QueriedStore } from "../queried-store.ts";
-import type { Query } from "../query.ts";
+import { type Queries, query } from "../query.ts";
 import type {
-  AccountChanges,
-  AccountRecord,
   AttemptSums,
   CallerId,
-  CapLimit,
-  Changes,
+  CapTotals,
   ChargeEntry,
   Entry,
   ExchangeEnding,
   GivenIds,
   JournalItem,
-  KeyChanges,
-  KeyRecord,
   ResponsePart,
-  Totals,
 } from "../records.ts";
 import type {
-  AccountStanding,
   AuditedEntry,
-  CapOwner,
   CountedCaps,
   EndingsPruning,
   EntryQuery,
   JournaledStore,
   LedgerFault,
-  OperatorEntry,
   RecomputedTotals,
-  RecordedEntry,
-  ResponseScope,
-  Snapshot,
 } from "../store.ts";
+import { StoredAlerts } from "../tables/alert-records.ts";
+import { selectCapTotals } from "../tables/cap-table.ts";
 import { listAuditedEntries, listEntries } from "../tables/entry-list.ts";
+import { sumsThatDiffer } from "../tables/entry-table.ts";
 import { patiently } from "./connection.ts";
 import { type FilesParts, SqliteFiles } from "./files/store-files.ts";
-import { sqliteQueries } from "./queries.ts";
-import { AccountTable } from "./tables/account-table.ts";
-import { SqliteAlertRecords } from "./tables/alert-records.ts";
-import { CapTable } from "./tables/cap-table.ts";
-import { EntryTable } from "./tables/entry-table.ts";
+import { sqliteStatements } from "./own-statements.ts";
+import { sqliteQueries, sqliteText } from "./queries.ts";
 import { entryFinder } from "./tables/exchange-entries.ts";
-import { KeyTable } from "./tables/key-table.ts";
-import { OperatorEntries } from "./tables/operator-entries.ts";
-import { ResponseTable } from "./tables/response-table.ts";
-import { Revision } from "./tables/revision.ts";
+import { recomputeTotals } from "./tables/recompute.ts";
 
 export interface StoreParts extends FilesParts {
   /** Null for operators: only the gateway charges. */
@@ -61,35 +45,21 @@ export interface StoreParts extends FilesParts {
 export class SqliteStore extends QueriedStore implements JournaledStore {
   readonly stats: StoreStats;
   readonly nodes = null;
-  readonly alerts: SqliteAlertRecords;
+  readonly alerts: StoredAlerts;
   readonly files: SqliteFiles;
   readonly #parts: StoreParts;
   readonly #database: Database;
-  readonly #revision: Revision;
-  readonly #caps: CapTable;
-  readonly #accounts: AccountTable;
-  readonly #keys: KeyTable;
-  readonly #entries: EntryTable;
-  readonly #operator: OperatorEntries;
-  readonly #responses: ResponseTable;
-  readonly #one: Query;
+  readonly #queries: Queries;
 
   constructor(parts: StoreParts) {
     const { database, timeoutMs } = parts;
     const queries = sqliteQueries(database, timeoutMs);
-    super(queries, entryFinder(queries), null);
+    super(queries, sqliteStatements, entryFinder(queries), null);
     this.#parts = parts;
     this.stats = parts.stats;
-    this.#one = queries.read;
+    this.#queries = queries;
     this.#database = database;
-    this.#revision = new Revision(database);
-    this.#caps = new CapTable(database);
-    this.#accounts = new AccountTable(database, this.#revision, this.#caps);
-    this.#keys = new KeyTable(database, this.#revision, this.#accounts, this.#caps);
-    this.#entries = new EntryTable(database);
-    this.#operator = new OperatorEntries(database, this.#keys, this.#accounts, this.#entries, this.#revision);
-    this.#responses = new ResponseTable(database);
-    this.alerts = new SqliteAlertRecords(queries, database, timeoutMs);
+    this.alerts = new StoredAlerts(queries);
     this.files = new SqliteFiles(parts);
   }
 
@@ -106,88 +76,15 @@ export class SqliteStore extends QueriedStore implements JournaledStore {
     return this.#parts.journal?.unwritten ?? [];
   }
 
-  load(): Promise<Snapshot> {
-    return this.#read(() => ({
-      revision: this.#revision.read(),
-      accounts: this.#accounts.all(),
-      keys: this.#keys.all(),
-      accountTotals: this.#entries.allAccountTotals(),
-      keyTotals: this.#entries.allKeyTotals(),
-      capTotals: this.#caps.allTotals(),
-      openHolds: this.#entries.openHolds(),
-      unbalancedId: this.#entries.unbalancedId(),
-    }));
-  }
-
-  insertAccount(account: AccountRecord, openingTopUpNano: number): Promise<void> {
-    return this.#change(() => {
-      this.#accounts.insertShared(account);
-      if (openingTopUpNano !== 0) this.#operator.record("topup", openingBalance(account, openingTopUpNano));
-    });
-  }
-
-  updateAccount(accountId: string, changes: AccountChanges): Promise<AccountRecord> {
-    return this.#change(() => this.#accounts.update(accountId, changes));
-  }
-
-  readAccounts(accountIds: readonly string[]): Promise<readonly AccountStanding[]> {
-    return this.#read(() =>
-      accountIds.map((id) => {
-        const { no } = this.#accounts.require(id);
-        const caps = this.#caps.totalsOfAccount(no);
-        return { totals: this.#entries.totals(no), held: null, keys: this.#keys.ofAccount(no), caps };
-      }),
-    );
-  }
-
-  moveKey(keyId: string, accountId: string): Promise<KeyRecord> {
-    return this.#change(() => this.#keys.move(keyId, accountId));
-  }
-
-  setCaps(owner: CapOwner, caps: readonly CapLimit[], nowMs: number): Promise<void> {
-    return this.#change(() => {
-      if ("keyId" in owner) this.#keys.setCaps(owner.keyId, caps, nowMs);
-      else this.#accounts.setCaps(owner.accountId, caps, nowMs);
-    });
-  }
-
-  extendCap(owner: CapOwner, capNo: number, amount: number, nowMs: number): Promise<void> {
-    return this.#change(() => {
-      if ("keyId" in owner) this.#keys.extendCap(owner.keyId, capNo, amount, nowMs);
-      else this.#accounts.extendCap(owner.accountId, capNo, amount, nowMs);
-    });
-  }
-
   /** What the writer's thread has committed and not yet acknowledged is in the database already. */
   countCaps(capNos: readonly number[]): CountedCaps {
+    const totals = this.#database.query<CapTotals, [number]>(`${sqliteText(selectCapTotals)} WHERE no = ?`);
+    const charge = this.#database.query<{ id: number }, [string]>(selectRecentCharge);
     const count = this.#database.transaction(() => ({
-      totals: this.#caps.totals(capNos),
-      pending: this.unwritten.filter(({ exchangeId }) => !this.#entries.hasRecentCharge(exchangeId)),
+      totals: capNos.flatMap((no) => totals.all(no)),
+      pending: this.unwritten.filter(({ exchangeId }) => charge.get(exchangeId) === null),
     }));
     return count.deferred();
-  }
-
-  insertKey(key: KeyRecord, openingTopUpNano: number): Promise<void> {
-    return this.#change(() => {
-      this.#keys.insert(key);
-      if (openingTopUpNano !== 0) this.#operator.record("topup", openingCredit(key, openingTopUpNano));
-    });
-  }
-
-  updateKey(keyId: string, changes: KeyChanges): Promise<KeyRecord> {
-    return this.#change(() => this.#keys.update(keyId, changes));
-  }
-
-  findKeyByHash(hash: string, nowMs: number): Promise<KeyRecord | null> {
-    return this.#read(() => this.#keys.byHash(hash, nowMs));
-  }
-
-  recordTopUp(topUp: OperatorEntry): Promise<RecordedEntry> {
-    return this.#change(() => this.#operator.record("topup", topUp));
-  }
-
-  recordAdjustment(adjustment: OperatorEntry): Promise<RecordedEntry> {
-    return this.#change(() => this.#operator.record("adjustment", adjustment));
   }
 
   commit(items: readonly JournalItem[], othersFollow = true): Promise<void> {
@@ -197,25 +94,17 @@ export class SqliteStore extends QueriedStore implements JournaledStore {
       : journal.commit(items, othersFollow);
   }
 
-  currentRevision(): Promise<number> {
-    return patiently(this.#parts.timeoutMs, () => this.#revision.read());
-  }
-
-  changesSince(revision: number): Promise<Changes> {
-    return this.#read(() => ({
-      revision: this.#revision.read(),
-      accounts: this.#accounts.changedSince(revision),
-      keys: this.#keys.changedSince(revision),
-      entries: this.#entries.changedSince(revision),
-    }));
-  }
-
-  findStoredResponse(scope: ResponseScope, notBeforeMs: number) {
-    return this.#read(() => this.#responses.find(scope, notBeforeMs));
-  }
-
   pruneStoredResponses(beforeMs: number, limit: number): Promise<number> {
-    return this.#change(() => this.#responses.prune(beforeMs, limit));
+    return this.#queries.changeTogether(function* () {
+      const pruned = yield* query<{ recordingId: string | null }>(
+        `DELETE FROM responses WHERE id IN (SELECT id FROM responses WHERE stored_at_ms < $1 ORDER BY stored_at_ms LIMIT $2)
+        RETURNING recording_id AS recordingId`,
+        [beforeMs, limit],
+      );
+      const recordings = pruned.flatMap(({ recordingId }) => recordingId ?? []);
+      yield* query("DELETE FROM response_parts WHERE recording_id = ANY ($1)", [recordings]);
+      return pruned.length;
+    });
   }
 
   recordResponsePart(part: ResponsePart): Promise<void> {
@@ -247,28 +136,21 @@ export class SqliteStore extends QueriedStore implements JournaledStore {
     return this.commit([{ kind: "prune", ...pruning }]);
   }
 
-  readTotals(keyId: string): Promise<Totals | null> {
-    return this.#read(() => {
-      const found = this.#keys.byId(keyId);
-      if (found === null) return null;
-      return { ...this.#entries.totals(found.accountNo), ...this.#entries.keyTotals(found.no) };
-    });
-  }
-
   listEntries(query: EntryQuery): Promise<readonly Entry[]> {
-    return listEntries(this.#one, query);
+    return listEntries(this.#queries.read, query);
   }
 
   listAuditedEntries(query: Pick<EntryQuery, "afterId" | "limit">): Promise<readonly AuditedEntry[]> {
-    return listAuditedEntries(this.#one, query);
+    return listAuditedEntries(this.#queries.read, query);
   }
 
   auditSums(nowMs: number): Promise<readonly LedgerFault[]> {
-    return this.#read(() => this.#entries.auditSums(nowMs));
+    return this.#queries.readTogether(() => sumsThatDiffer("SELECT rolled_up_through FROM state", nowMs));
   }
 
   recomputeTotals(): Promise<readonly RecomputedTotals[]> {
-    return this.#read(() => this.#entries.recompute());
+    const recompute = this.#database.transaction(() => recomputeTotals(this.#database));
+    return patiently(this.#parts.timeoutMs, recompute.deferred);
   }
 
   async close(): Promise<void> {
@@ -281,13 +163,8 @@ export class SqliteStore extends QueriedStore implements JournaledStore {
       this.#parts.onClose();
     }
   }
-
-  /** One transaction, so that several reads see the same state. */
-  #read<Result>(work: () => Result): Promise<Result> {
-    return patiently(this.#parts.timeoutMs, this.#database.transaction(work).deferred);
-  }
-
-  #change<Result>(work: () => Result): Promise<Result> {
-    return patiently(this.#parts.timeoutMs, this.#database.transaction(work).immediate);
-  }
 }
+
+/** There is no index: it was made a moment ago, or not at all. */
+const selectRecentCharge = `
+SELECT id FROM entries WHERE id > (SELECT max(id) FROM entries) - 10000 AND exchange_id = ? AND kind = 'charge'`;

@@ -1,9 +1,16 @@
-import type { AlertPost, BegunAlert, DrawnBound, ExpiringKey } from "../alert-records.ts";
-import type { Parameter, Queries } from "../query.ts";
+import type {
+  AlertChanges,
+  AlertPost,
+  AlertRecords,
+  BegunAlert,
+  DrawnBound,
+  ExpiringKey,
+} from "../alert-records.ts";
+import { type Parameter, type Queries, query } from "../query.ts";
 import { drawnBoundsParameters, drawnBoundsSql } from "../reporting/drawn-bounds.ts";
 
-/** What of the alerts every database does in the same way. */
-export class StoredAlerts {
+/** What every database does in the same way. */
+export class StoredAlerts implements AlertRecords {
   readonly #queries: Queries;
 
   constructor(queries: Queries) {
@@ -39,8 +46,32 @@ export class StoredAlerts {
     return rows.map(({ findings }) => findings);
   }
 
+  /** A store that one gateway uses has no other to send them. */
+  async lead(_gateway: string, _forMs: number): Promise<boolean> {
+    return true;
+  }
+
   begun() {
     return this.#queries.read<BegunAlert>("SELECT id, level, finding FROM alerts");
+  }
+
+  recordAlerts({ begun, ended, posts }: AlertChanges): Promise<void> {
+    return this.#queries.changeTogether(function* () {
+      for (const { id, level, finding } of begun) {
+        yield* query(
+          `INSERT INTO alerts (id, level, finding) VALUES ($1::text, $2::int, $3::text)
+          ON CONFLICT (id) DO UPDATE SET level = excluded.level, finding = excluded.finding`,
+          [id, level, finding],
+        );
+      }
+      yield* query("DELETE FROM alerts WHERE id = ANY ($1::text[])", [ended]);
+      for (const { alertId, body, madeAtMs } of posts) {
+        yield* query(
+          "INSERT INTO alert_posts (alert_id, body, made_at_ms, due_at_ms) VALUES ($1::text, $2::text, $3::int8, $3::int8)",
+          [alertId, body, madeAtMs],
+        );
+      }
+    });
   }
 
   duePosts(nowMs: number, limit: number) {

@@ -1,8 +1,8 @@
-import { type AccountRow, accountFromRow, selectAccounts } from "../account-row.ts";
 import { type KeyRow, keyFromRow, selectKeys } from "../key-row.ts";
 import { Parameters, type Query } from "../query.ts";
 import type { AccountRecord, KeyRecord } from "../records.ts";
 import type { AccountQuery, KeyPage, KeyQuery } from "../store.ts";
+import { type AccountRow, accountFromRow, selectAccounts } from "./account-table.ts";
 
 /** By its id, its prefix, or its account's id: where that is the only one that fits. */
 export async function findKey(query: Query, idOrPrefix: string): Promise<KeyRecord | null> {
@@ -10,6 +10,13 @@ export async function findKey(query: Query, idOrPrefix: string): Promise<KeyReco
   const rows = await query<KeyRow>(`${selectKeys} ${where}`, [idOrPrefix]);
   const [row] = rows;
   return row === undefined || rows.length > 1 ? null : keyFromRow(row).key;
+}
+
+/** By its secret, or by the one before the last rotation as long as its grace lasts. */
+export async function findKeyByHash(query: Query, hash: string, nowMs: number): Promise<KeyRecord | null> {
+  const where = "WHERE hash = $1::text OR (previous_hash = $1::text AND previous_until_ms > $2::int8)";
+  const [row] = await query<KeyRow>(`${selectKeys} ${where}`, [hash, nowMs]);
+  return row === undefined ? null : keyFromRow(row).key;
 }
 
 export async function listKeys(

@@ -3,7 +3,6 @@ import { totalInput } from "../../../src/base/usage.ts";
 import type { PostgresClient, Query } from "../../../src/store/postgres/client.ts";
 import { turnOf } from "../../../src/store/postgres/lanes/hold-end.ts";
 import { RatesKeeper } from "../../../src/store/postgres/node/rates-keeper.ts";
-import { keyById } from "../../../src/store/postgres/tables/key-table.ts";
 import type { ExchangeEnding, StoredResponse } from "../../../src/store/store.ts";
 import { quantitiesColumn, savingsColumn } from "../../../src/store/stored-quantities.ts";
 import type { SettleItem } from "../fixtures.ts";
@@ -22,8 +21,11 @@ interface BookedEntry {
 }
 
 async function book(query: Query, { charge, record, response, ending, turn }: SettleItem): Promise<void> {
-  const found = await keyById(query, charge.keyId);
-  assert(found !== null, `there is no key ${charge.keyId}`);
+  const [found] = await query<{ no: number; accountNo: number }>(
+    'SELECT no, account_no AS "accountNo" FROM keys WHERE id = $1',
+    [charge.keyId],
+  );
+  assert(found !== undefined, `there is no key ${charge.keyId}`);
   const common = {
     account_no: found.accountNo,
     key_no: found.no,

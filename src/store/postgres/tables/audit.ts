@@ -1,15 +1,14 @@
-import { type SumRow, sumChecks, sumFaults } from "../../reporting/sum-audit.ts";
+import { query, type Work } from "../../query.ts";
 import type { LedgerFault } from "../../store.ts";
-import type { Query } from "../client.ts";
+import { sumsThatDiffer } from "../../tables/entry-table.ts";
 
 /** Sums for reports that are not those of the entries, entries in a wrong month, and holds that nobody will ever end. */
-export async function auditSums(query: Query, nowMs: number): Promise<readonly LedgerFault[]> {
-  const faults: LedgerFault[] = [];
-  for (const check of sumChecks("SELECT entries_through FROM rollups", nowMs)) {
-    for (const row of await query<SumRow>(check.sql)) faults.push(...sumFaults(check, row));
-  }
-  faults.push(...(await query<LedgerFault>(wrongMonths)), ...(await query<LedgerFault>(lostHolds)));
-  return faults;
+export function* auditSums(nowMs: number): Work<readonly LedgerFault[]> {
+  return [
+    ...(yield* sumsThatDiffer("SELECT entries_through FROM rollups", nowMs)),
+    ...(yield* query<LedgerFault>(wrongMonths)),
+    ...(yield* query<LedgerFault>(lostHolds)),
+  ];
 }
 
 /**

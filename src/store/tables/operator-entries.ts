@@ -1,9 +1,35 @@
-import { creditsFromNano, maxCredits, maxLifetimeCredits, nanoPerCredit } from "../base/money.ts";
-import type { AccountRecord, AccountTotals, Entry, KeyRecord } from "./records.ts";
-import { type OperatorEntry, type RecordedEntry, StoreRefusal } from "./store.ts";
+import { creditsFromNano, maxCredits, maxLifetimeCredits, nanoPerCredit } from "../../base/money.ts";
+import type { OwnStatements } from "../own-statements.ts";
+import type { Work } from "../query.ts";
+import type { AccountRecord, AccountTotals, Entry } from "../records.ts";
+import { type OperatorEntry, type RecordedEntry, StoreRefusal } from "../store.ts";
+import { requireAccount } from "./account-table.ts";
+import { lockAccount } from "./cap-table.ts";
+import { accountTotals } from "./entry-table.ts";
+import { requireKey } from "./key-table.ts";
+import { lockRevision, raiseRevision } from "./revision.ts";
+
+/** A top-up or an adjustment. One whose reference is known is not written again. */
+export function* recordOperatorEntry(
+  own: OwnStatements,
+  kind: "topup" | "adjustment",
+  entry: OperatorEntry,
+): Work<RecordedEntry> {
+  yield* lockRevision();
+  const key = entry.keyId === null ? null : yield* requireKey(entry.keyId);
+  const { no: accountNo, account } = yield* requireAccount(key?.key.accountId ?? entry.accountId ?? "");
+  const { reference } = entry;
+  const earlier = reference === null ? null : yield* own.entryByReference(accountNo, reference);
+  if (earlier !== null) return repeatedEntry(earlier, kind, entry);
+  yield* lockAccount(accountNo);
+  checkOperatorEntry(kind, entry, account, key?.key.prefix ?? account.id, yield* accountTotals(accountNo));
+  const numbers = { accountNo, keyNo: key?.no ?? 0 };
+  const id = yield* own.insertEntry(kind, entry, numbers, yield* raiseRevision());
+  return { entry: operatorEntryOf(id, kind, entry, account.id), repeated: false };
+}
 
 /** Throws a refusal if a top-up or an adjustment is not possible. The totals must not change meanwhile. */
-export function checkOperatorEntry(
+function checkOperatorEntry(
   kind: "topup" | "adjustment",
   { amountNano, heldNano = 0, keyId }: OperatorEntry,
   account: Pick<AccountRecord, "id" | "mode" | "isOpen">,
@@ -40,22 +66,17 @@ export function checkOperatorEntry(
   }
 }
 
-/** The credit that a key is given when it is made. */
-export function openingCredit({ id, createdAtMs }: KeyRecord, amountNano: number): OperatorEntry {
-  return { keyId: id, ...openingEntry(amountNano, createdAtMs) };
-}
-
-/** The credit that an account is given when it is made. */
-export function openingBalance({ id, createdAtMs }: AccountRecord, amountNano: number): OperatorEntry {
-  return { keyId: null, accountId: id, ...openingEntry(amountNano, createdAtMs) };
-}
-
-function openingEntry(amountNano: number, atMs: number) {
-  return { amountNano, reference: null, note: "opening credit", atMs };
+/** The credit that a key or an account is given when it is made. */
+export function openingEntry(
+  owner: Pick<OperatorEntry, "keyId" | "accountId">,
+  amountNano: number,
+  atMs: number,
+): OperatorEntry {
+  return { ...owner, amountNano, reference: null, note: "opening credit", atMs };
 }
 
 /** The entry as it was written. */
-export function operatorEntryOf(
+function operatorEntryOf(
   id: number,
   kind: "topup" | "adjustment",
   { keyId, amountNano, atMs, reference, note }: OperatorEntry,
@@ -84,7 +105,7 @@ export function operatorEntryOf(
 }
 
 /** The entry that a reference was first used for; refused if that was for something else. */
-export function repeatedEntry(earlier: Entry, kind: Entry["kind"], entry: OperatorEntry): RecordedEntry {
+function repeatedEntry(earlier: Entry, kind: Entry["kind"], entry: OperatorEntry): RecordedEntry {
   if (earlier.kind === kind && earlier.amount === entry.amountNano) return { entry: earlier, repeated: true };
   const whose = entry.keyId === null ? "account" : "key";
   throw new StoreRefusal(

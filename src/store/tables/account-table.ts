@@ -1,0 +1,114 @@
+import type { OwnStatements } from "../own-statements.ts";
+import { query, type Work } from "../query.ts";
+import type { AccountChanges, AccountRecord, CapLimit, KeyRecord } from "../records.ts";
+import { StoreRefusal } from "../store.ts";
+import { capsFrom, lockAccount, selectCaps, setCaps } from "./cap-table.ts";
+import { lockRevision, raiseRevision } from "./revision.ts";
+import { insertRow, updateRow, type WrittenRow } from "./rows.ts";
+
+/** An account, and the number that tables know it by. */
+export interface NumberedAccount {
+  readonly no: number;
+  readonly account: AccountRecord;
+}
+
+export interface AccountRow extends Omit<AccountRecord, "isOpen" | "caps" | "keyCaps"> {
+  readonly no: number;
+  readonly isOpen: number | boolean;
+  readonly caps: string | null;
+  readonly keyCaps: string | null;
+}
+
+export const selectAccounts = `
+SELECT accounts.no, accounts.id, accounts.mode, account_label AS "label", is_open AS "isOpen",
+  closed_at_ms::float8 AS "closedAtMs", budget_tokens::float8 AS "budgetTokens", accounts.period,
+  accounts.created_at_ms::float8 AS "createdAtMs", key_caps AS "keyCaps", ${selectCaps("accounts")} AS "caps"
+FROM accounts`;
+
+export function accountFromRow({ no, isOpen, caps, keyCaps, ...fields }: AccountRow): NumberedAccount {
+  return {
+    no,
+    account: {
+      ...fields,
+      isOpen: Boolean(isOpen),
+      caps: capsFrom(caps),
+      keyCaps: keyCaps === null ? [] : (JSON.parse(keyCaps) as CapLimit[]),
+    },
+  };
+}
+
+/** The columns that an operator may change. */
+function termsOf(own: OwnStatements, account: AccountRecord): WrittenRow {
+  const { label, isOpen, closedAtMs, budgetTokens, period, keyCaps } = account;
+  return {
+    account_label: ["text", label],
+    is_open: ["int", isOpen ? 1 : 0],
+    closed_at_ms: ["int8", closedAtMs],
+    budget_tokens: ["int8", budgetTokens],
+    period: ["text", period],
+    key_caps: ["text", keyCaps.length === 0 ? null : JSON.stringify(keyCaps)],
+    ...own.accountColumns(account),
+  };
+}
+
+export function* accountsChangedSince(revision: number): Work<AccountRecord[]> {
+  const where = "WHERE account_revision > $1::int8 ORDER BY accounts.no";
+  const rows = yield* query<AccountRow>(`${selectAccounts} ${where}`, [revision]);
+  return rows.map((row) => accountFromRow(row).account);
+}
+
+export function* accountById(id: string): Work<NumberedAccount | null> {
+  const [row] = yield* query<AccountRow>(`${selectAccounts} WHERE accounts.id = $1::text`, [id]);
+  return row === undefined ? null : accountFromRow(row);
+}
+
+/** Throws a refusal when there is no such account. */
+export function* requireAccount(id: string): Work<NumberedAccount> {
+  const found = yield* accountById(id);
+  if (found === null) throw new StoreRefusal("unknown_account", `There is no account ${id}.`);
+  return found;
+}
+
+export function* insertAccount(own: OwnStatements, no: number, account: AccountRecord): Work<void> {
+  yield* insertRow("accounts", {
+    no: ["int", no],
+    id: ["text", account.id],
+    mode: ["text", account.mode],
+    created_at_ms: ["int8", account.createdAtMs],
+    account_revision: ["int8", yield* raiseRevision()],
+    ...termsOf(own, account),
+  });
+  const owner = { column: "account_no", no, accountNo: no } as const;
+  yield* setCaps(own, owner, [], account.caps, account.createdAtMs);
+}
+
+export function* updateAccount(own: OwnStatements, id: string, changes: AccountChanges): Work<AccountRecord> {
+  yield* lockRevision();
+  const { no, account } = yield* requireAccount(id);
+  const changed = { ...account, ...changes };
+  yield* lockAccount(no);
+  const owing = yield* query("SELECT 1 FROM accounts WHERE no = $1::int AND posted < 0", [no]);
+  if (account.isOpen && !changed.isOpen && owing.length > 0) {
+    throw new StoreRefusal("invalid_amount", `The account ${id} owes something. Top it up first.`);
+  }
+  const revision = yield* raiseRevision();
+  yield* updateRow("accounts", no, { account_revision: ["int8", revision], ...termsOf(own, changed) });
+  // What they show of their account has changed.
+  yield* query("UPDATE keys SET revision = $1::int8 WHERE account_no = $2::int", [revision, no]);
+  return changed;
+}
+
+/** The account that is made with a key, for that key alone. */
+export function ownAccountOf(key: KeyRecord): AccountRecord {
+  const { accountId: id, mode, isOpen, budgetTokens, period, createdAtMs } = key;
+  const terms = { mode, isOpen, budgetTokens, period, createdAtMs };
+  return { id, label: null, closedAtMs: null, ...terms, caps: [], keyCaps: [] };
+}
+
+/** Throws a refusal unless a key of this mode may draw on the account. */
+export function checkJoin({ id, mode, closedAtMs }: AccountRecord, keyMode: AccountRecord["mode"]): void {
+  if (closedAtMs !== null) throw new StoreRefusal("closed", `The account ${id} is closed.`);
+  if (mode === keyMode) return;
+  const [has, needs] = mode === "credit" ? ["credit", "a token budget"] : ["a token budget", "credit"];
+  throw new StoreRefusal("wrong_mode", `The account ${id} has ${has}, and the key needs ${needs}.`);
+}

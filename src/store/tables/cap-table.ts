@@ -1,0 +1,81 @@
+import { periodStart } from "../../base/period.ts";
+import type { NumberedOwner, OwnStatements } from "../own-statements.ts";
+import { query, type Work } from "../query.ts";
+import type { CapLimit, CapRecord, CapTotals } from "../records.ts";
+import { StoreRefusal } from "../store.ts";
+
+const capFields = `'no', caps.no, 'limit', caps.amount, 'period', caps.period, 'models', caps.models, 'extra', caps.extra,
+  'extraPeriodMs', caps.extra_period_ms`;
+
+/** The caps of a row of `keys` or `accounts`, as text for `capsFrom`. */
+export function selectCaps(owner: "keys" | "accounts"): string {
+  const column = owner === "keys" ? "key_no" : "account_no";
+  return `(SELECT json_agg(json_build_object(${capFields}))::text FROM caps WHERE caps.${column} = ${owner}.no)`;
+}
+
+/** In the order in which they were made. */
+export function capsFrom(text: string | null): readonly CapRecord[] {
+  if (text === null) return [];
+  return (JSON.parse(text) as CapRecord[]).toSorted((one, other) => one.no - other.no);
+}
+
+export const selectCapTotals = `
+SELECT no, period_start_ms::float8 AS "periodStartMs", used::float8 AS used FROM caps`;
+
+export function allCapTotals(): Work<CapTotals[]> {
+  return query<CapTotals>(`${selectCapTotals} ORDER BY no`);
+}
+
+/** Those of an account and of all keys that draw on it. */
+export function capTotalsOf(accountNo: number): Work<CapTotals[]> {
+  const where = "WHERE account_no = $1::int OR key_no IN (SELECT no FROM keys WHERE account_no = $1::int)";
+  return query<CapTotals>(`${selectCapTotals} ${where}`, [accountNo]);
+}
+
+/** These take the place of all that the owner has. One of the same period and models keeps what it has counted. */
+export function* setCaps(
+  own: OwnStatements,
+  owner: NumberedOwner,
+  before: readonly CapRecord[],
+  wanted: readonly CapLimit[],
+  nowMs: number,
+): Work<void> {
+  yield* lockOwner(owner);
+  const isSame = (one: CapLimit) => (other: CapLimit) =>
+    one.period === other.period && one.models === other.models;
+  for (const cap of before) {
+    const same = wanted.find(isSame(cap));
+    if (same === undefined) yield* query("DELETE FROM caps WHERE no = $1::int", [cap.no]);
+    else yield* query("UPDATE caps SET amount = $1::int8 WHERE no = $2::int", [same.limit, cap.no]);
+  }
+  for (const cap of wanted) if (!before.some(isSame(cap))) yield* own.insertCap(owner, cap, nowMs);
+}
+
+export function* extendCap(owner: NumberedOwner, capNo: number, amount: number, nowMs: number): Work<void> {
+  yield* lockOwner(owner);
+  const [cap] = yield* query<Pick<CapRecord, "period"> & { periodStartMs: number; countedAtMs: number }>(
+    `SELECT period, period_start_ms::float8 AS "periodStartMs",
+      (SELECT counted_at_ms FROM accounts WHERE no = $3::int)::float8 AS "countedAtMs"
+    FROM caps WHERE no = $1::int AND ${owner.column} = $2::int`,
+    [capNo, owner.no, owner.accountNo],
+  );
+  if (cap === undefined) throw new StoreRefusal("unknown_account", "There is no such cap any more.");
+  const startMs = Math.max(cap.periodStartMs, periodStart(cap.period, Math.max(nowMs, cap.countedAtMs)));
+  yield* query(
+    `UPDATE caps SET extra = CASE WHEN extra_period_ms = $1::int8 THEN extra ELSE 0 END + $2::int8, extra_period_ms = $1::int8
+    WHERE no = $3::int`,
+    [startMs, amount, capNo],
+  );
+}
+
+/** Nobody holds or charges meanwhile: the account is locked, and the key's sums, as by a batch. */
+function* lockOwner({ column, no, accountNo }: NumberedOwner): Work<void> {
+  yield* lockAccount(accountNo);
+  if (column === "key_no")
+    yield* query("SELECT 1 FROM key_sums WHERE key_no = $1::int FOR NO KEY UPDATE", [no]);
+}
+
+/** A batch that decides about one of its keys has the account locked. */
+export function* lockAccount(no: number): Work<void> {
+  yield* query("SELECT 1 FROM accounts WHERE no = $1::int FOR NO KEY UPDATE", [no]);
+}

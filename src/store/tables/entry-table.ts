@@ -1,0 +1,84 @@
+import { assert } from "../../base/assert.ts";
+import { type EntryRow, entryOf, selectEntries } from "../entry-row.ts";
+import { type HoldRow, holdOf } from "../hold-row.ts";
+import { type Query, query, type Work } from "../query.ts";
+import type { AccountTotals, Entry, HoldProgress, KeyTotals, Totals } from "../records.ts";
+import { type SumRow, sumChecks, sumFaults } from "../reporting/sum-audit.ts";
+import type { LedgerFault } from "../store.ts";
+
+/** Reads the ledger: entries, the totals kept beside them, and the open holds. */
+
+export function* entriesChangedSince(revision: number): Work<Entry[]> {
+  const where = "WHERE entries.revision > $1::int8 ORDER BY entries.id";
+  return (yield* query<EntryRow>(`${selectEntries} ${where}`, [revision])).map(entryOf);
+}
+
+const accountSums = `
+accounts.id AS "accountId", posted::float8 AS posted, purchased::float8 AS purchased, used::float8 AS used,
+  period_start_ms::float8 AS "periodStartMs", period_used::float8 AS "periodUsed", counted_at_ms::float8 AS "countedAtMs",
+  CAST(purchased AS text) AS "purchasedDigits"`;
+
+const keySums = `
+keys.id AS "keyId", day, day_spend::float8 AS "daySpend", spent::float8 AS spent, requests::float8 AS requests,
+  input_tokens::float8 AS "inputTokens", output_tokens::float8 AS "outputTokens", last_cost_nano::float8 AS "lastCostNano",
+  CAST(day_spend AS text) AS "daySpendDigits", CAST(spent AS text) AS "spentDigits"`;
+
+const keysWithSums = "keys JOIN key_sums AS sums ON sums.key_no = keys.no";
+
+export function allAccountTotals(): Work<AccountTotals[]> {
+  return query<AccountTotals>(`SELECT ${accountSums} FROM accounts ORDER BY no`);
+}
+
+export function allKeyTotals(): Work<KeyTotals[]> {
+  return query<KeyTotals>(`SELECT ${keySums} FROM ${keysWithSums} ORDER BY keys.no`);
+}
+
+export function* accountTotals(accountNo: number): Work<AccountTotals> {
+  const [totals] = yield* query<AccountTotals>(`SELECT ${accountSums} FROM accounts WHERE no = $1::int`, [
+    accountNo,
+  ]);
+  assert(totals !== undefined, `there is no account ${accountNo}`);
+  return totals;
+}
+
+/** A key's own and its account's. */
+export async function totalsOfKey(read: Query, keyId: string): Promise<Totals | null> {
+  const [totals] = await read<Totals>(
+    `SELECT ${accountSums}, ${keySums} FROM ${keysWithSums} JOIN accounts ON accounts.no = keys.account_no
+    WHERE keys.id = $1::text`,
+    [keyId],
+  );
+  return totals ?? null;
+}
+
+export function* openHolds(): Work<HoldProgress[]> {
+  const rows = yield* query<HoldRow>(
+    `SELECT holds.id AS "holdId", keys.id AS "keyId", accounts.id AS "accountId", opened_at_ms::float8 AS "openedAtMs",
+      coalesce(holds.counted_at_ms, opened_at_ms)::float8 AS "countedAtMs", holds.period_start_ms::float8 AS "periodStartMs",
+      charge_so_far::float8 AS "chargeSoFar", model, asked_model AS "askedModel", labels, rates_id::float8 AS "ratesId", rates,
+      quantities, served
+    FROM holds JOIN keys ON keys.no = holds.key_no JOIN accounts ON accounts.no = coalesce(holds.account_no, holds.key_no)
+      LEFT JOIN rates ON rates.id = holds.rates_id ORDER BY holds.id`,
+  );
+  return rows.map(holdOf);
+}
+
+/** Compared in SQL, because lifetime sums may exceed what a double represents exactly. */
+export function* unbalancedId(): Work<string | null> {
+  const [found] = yield* query<{ id: string }>(
+    `SELECT coalesce((SELECT id FROM keys WHERE keys.no = accounts.no), accounts.id) AS id FROM accounts
+    WHERE posted <> purchased - used OR period_used > used OR (mode = 'credit' AND posted < 0 AND is_open = 0)
+    UNION ALL SELECT keys.id FROM ${keysWithSums} WHERE day_spend > spent
+    LIMIT 1`,
+  );
+  return found?.id ?? null;
+}
+
+/** Sums for reports that are not those of the entries. `countedThrough` selects the last entry that they count. */
+export function* sumsThatDiffer(countedThrough: string, nowMs: number): Work<LedgerFault[]> {
+  const faults: LedgerFault[] = [];
+  for (const check of sumChecks(countedThrough, nowMs)) {
+    for (const row of yield* query<SumRow>(check.sql)) faults.push(...sumFaults(check, row));
+  }
+  return faults;
+}

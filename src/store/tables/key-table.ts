@@ -1,0 +1,115 @@
+import {
+  accountTerms,
+  type KeyRow,
+  keyColumns,
+  keyFromRow,
+  type NumberedKey,
+  selectKeys,
+} from "../key-row.ts";
+import type { NumberedOwner, OwnStatements } from "../own-statements.ts";
+import { query, type Work } from "../query.ts";
+import type { CapOwner, CapRecord, KeyChanges, KeyRecord } from "../records.ts";
+import { StoreRefusal } from "../store.ts";
+import {
+  accountById,
+  checkJoin,
+  insertAccount,
+  ownAccountOf,
+  requireAccount,
+  updateAccount,
+} from "./account-table.ts";
+import { lockAccount, setCaps } from "./cap-table.ts";
+import { lockRevision, raiseRevision } from "./revision.ts";
+import { insertRow, updateRow, type WrittenRow } from "./rows.ts";
+
+export function* keysChangedSince(revision: number): Work<KeyRecord[]> {
+  const where = "WHERE revision > $1::int8 ORDER BY keys.no";
+  const rows = yield* query<KeyRow>(`${selectKeys} ${where}`, [revision]);
+  return rows.map((row) => keyFromRow(row).key);
+}
+
+export function* keysOfAccount(accountNo: number): Work<KeyRecord[]> {
+  const where = "WHERE keys.account_no = $1::int ORDER BY keys.no";
+  const rows = yield* query<KeyRow>(`${selectKeys} ${where}`, [accountNo]);
+  return rows.map((row) => keyFromRow(row).key);
+}
+
+/** Throws a refusal when there is no such key. */
+export function* requireKey(id: string): Work<NumberedKey> {
+  const [row] = yield* query<KeyRow>(`${selectKeys} WHERE keys.id = $1::text`, [id]);
+  if (row === undefined) throw new StoreRefusal("unknown_key", `There is no key ${id}.`);
+  return keyFromRow(row);
+}
+
+/** It draws on the account that it names; if there is none, it gets one of its own, with its number. */
+export function* insertKey(own: OwnStatements, key: KeyRecord): Work<void> {
+  yield* lockRevision();
+  const account = yield* accountById(key.accountId);
+  if (account !== null) checkJoin(account.account, key.mode);
+  const no = yield* own.nextNo();
+  if (account === null) yield* insertAccount(own, no, ownAccountOf(key));
+  const accountNo = account?.no ?? no;
+  yield* insertRow("keys", {
+    no: ["int", no],
+    account_no: ["int", accountNo],
+    id: ["text", key.id],
+    created_at_ms: ["int8", key.createdAtMs],
+    revision: ["int8", yield* raiseRevision()],
+    ...columnsOf(key),
+  });
+  yield* query("INSERT INTO key_sums (key_no) VALUES ($1::int)", [no]);
+  yield* setCaps(own, { column: "key_no", no, accountNo }, [], key.caps, key.createdAtMs);
+}
+
+export function* updateKey(own: OwnStatements, id: string, changes: KeyChanges): Work<KeyRecord> {
+  yield* lockRevision();
+  const { no, key } = yield* requireKey(id);
+  const changed = { ...key, ...changes };
+  // Whoever changes the status has read it before, and somebody may have revoked the key meanwhile.
+  if (key.status === "revoked" && changed.status !== "revoked") {
+    throw new StoreRefusal("revoked", `${key.prefix} is revoked, and stays so; create a new key instead.`);
+  }
+  yield* updateRow("keys", no, { revision: ["int8", yield* raiseRevision()], ...columnsOf(changed) });
+  if (accountTerms.some(({ field }) => changed[field] !== key[field])) {
+    const { budgetTokens, period } = changed;
+    yield* updateAccount(own, key.accountId, { budgetTokens, period });
+  }
+  return changed;
+}
+
+export function* moveKey(id: string, accountId: string): Work<KeyRecord> {
+  yield* lockRevision();
+  const { no, accountNo: before, key } = yield* requireKey(id);
+  const { no: accountNo, account } = yield* requireAccount(accountId);
+  checkJoin(account, key.mode);
+  yield* lockAccount(before);
+  const revision = yield* raiseRevision();
+  yield* updateRow("keys", no, { account_no: ["int", accountNo], revision: ["int8", revision] });
+  return (yield* requireKey(id)).key;
+}
+
+/** Changes the caps of a key or an account, and tells the gateways. */
+export function* changeCaps(
+  owner: CapOwner,
+  change: (numbered: NumberedOwner, caps: readonly CapRecord[]) => Work<void>,
+): Work<void> {
+  yield* lockRevision();
+  if ("keyId" in owner) {
+    const { no, accountNo, key } = yield* requireKey(owner.keyId);
+    yield* change({ column: "key_no", no, accountNo }, key.caps);
+    yield* updateRow("keys", no, { revision: ["int8", yield* raiseRevision()] });
+    return;
+  }
+  const { no, account } = yield* requireAccount(owner.accountId);
+  yield* change({ column: "account_no", no, accountNo: no }, account.caps);
+  yield* updateRow("accounts", no, { account_revision: ["int8", yield* raiseRevision()] });
+}
+
+function columnsOf(key: KeyRecord): WrittenRow {
+  const columns = keyColumns.map(({ field, column, type }) => {
+    const value = key[field];
+    const kept = value === null || typeof value !== "object" ? value : JSON.stringify(value);
+    return [column, [type === "json" ? "text" : type, kept]] as const;
+  });
+  return Object.fromEntries(columns);
+}
