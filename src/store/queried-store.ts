@@ -16,8 +16,6 @@ import type {
 } from "./records.ts";
 import type { EntryFinder } from "./reporting/exchange-search.ts";
 import { StoredReports } from "./reporting/stored-reports.ts";
-import { summarizeUsage } from "./reporting/usage-summary.ts";
-import type { GroupFigures } from "./reports.ts";
 import type {
   AccountQuery,
   KeyPage,
@@ -29,14 +27,13 @@ import type {
   ResponseScope,
   Snapshot,
   UsageQuery,
-  UsageSummaryQuery,
 } from "./store.ts";
 import * as accounts from "./tables/account-table.ts";
 import { StoredAdminRecords } from "./tables/admin-records.ts";
 import { allCapTotals, capTotalsOf, extendCap, setCaps } from "./tables/cap-table.ts";
 import * as entries from "./tables/entry-table.ts";
 import { findGivenIds } from "./tables/given-id-table.ts";
-import { findAccount, findKey, findKeyByHash, listAccounts, listKeys } from "./tables/key-search.ts";
+import { findAccount, findKey, listAccounts, listKeys } from "./tables/key-search.ts";
 import * as keys from "./tables/key-table.ts";
 import { openingEntry, recordOperatorEntry } from "./tables/operator-entries.ts";
 import { pruneOldest } from "./tables/prune-oldest.ts";
@@ -162,10 +159,6 @@ export class QueriedStore {
     );
   }
 
-  findKeyByHash(hash: string, nowMs: number): Promise<KeyRecord | null> {
-    return findKeyByHash(this.#queries.read, hash, nowMs);
-  }
-
   findKey(idOrPrefix: string): Promise<KeyRecord | null> {
     return findKey(this.#queries.read, idOrPrefix);
   }
@@ -204,9 +197,5 @@ export class QueriedStore {
 
   listUsage(query: UsageQuery): Promise<readonly NumberedUsage[]> {
     return listUsage(this.#queries.read, query);
-  }
-
-  summarizeUsage(query: UsageSummaryQuery): Promise<readonly GroupFigures[]> {
-    return summarizeUsage(this.reports, query);
   }
 }

@@ -30,7 +30,7 @@ import type {
   Totals,
   UsageRecord,
 } from "./records.ts";
-import type { GroupFigures, Reports } from "./reports.ts";
+import type { Reports } from "./reports.ts";
 import type { TurnRecords } from "./turn-records.ts";
 
 export type * from "./admin-records.ts";
@@ -81,8 +81,6 @@ export interface Store {
   /** Raises a cap of this owner for the period that is running. */
   extendCap(owner: CapOwner, capNo: number, amount: number, nowMs: number): Promise<void>;
   updateKey(keyId: string, changes: KeyChanges): Promise<KeyRecord>;
-  /** Also finds the secret before the last rotation, as long as its grace lasts. */
-  findKeyByHash(hash: string, nowMs: number): Promise<KeyRecord | null>;
   /** By its id, its prefix, or its account's id: where that is the only one that fits. */
   findKey(idOrPrefix: string): Promise<KeyRecord | null>;
   listKeys(query: KeyQuery): Promise<KeyPage>;
@@ -131,8 +129,6 @@ export interface Store {
   listEntries(query: EntryQuery): Promise<readonly Entry[]>;
   /** Newest first, before the given id. */
   listUsage(query: UsageQuery): Promise<readonly NumberedUsage[]>;
-  /** The figures of all reports, grouped. */
-  summarizeUsage(query: UsageSummaryQuery): Promise<readonly GroupFigures[]>;
   /** All entries in the order of their ids, with what an audit needs to compute them anew. */
   listAuditedEntries(query: Pick<EntryQuery, "afterId" | "limit">): Promise<readonly AuditedEntry[]>;
   /** Sums for reports that are not those of the entries, and whatever else does not fit in this database. */
@@ -269,17 +265,6 @@ export interface UsageQuery {
 
 export interface NumberedUsage extends UsageRecord {
   readonly id: number;
-}
-
-export interface UsageSummaryQuery {
-  readonly by: "day" | "hour" | "model" | "provider" | "key" | "route";
-  /** A `TimeRange`; without an end it has none. */
-  readonly sinceMs: number;
-  readonly untilMs?: number | undefined;
-  readonly nowMs?: number | undefined;
-  readonly keyId?: string | undefined;
-  /** Return this many groups, by spend, or by list cost where there is none, largest first. By default all, by name. */
-  readonly largest?: number | undefined;
 }
 
 /** Sums by their names. Exact whatever their size: what was bought and used in a lifetime may exceed a double. */

@@ -11,6 +11,7 @@ import { temporaryFolder } from "../store/fixtures.ts";
 import { emptyDatabase } from "../store/postgres/fixtures.ts";
 import { hasPgbouncer, startPgbouncer, withoutPgbouncer } from "../support/pgbouncer.ts";
 import { hasPostgres, withoutPostgres } from "../support/postgres.ts";
+import { summarizeUsage } from "../support/usage.ts";
 
 const requests = 60;
 
@@ -56,7 +57,7 @@ else
     expect(statuses).toEqual(Array(requests).fill(200));
     const replayed = await ask(gateways[1]?.url ?? "", "request 0");
     expect(replayed.headers.get("idempotent-replayed")).toBe("true");
-    const [usage] = await store.summarizeUsage({ by: "key", sinceMs: 0 });
+    const [usage] = await summarizeUsage(store, { by: "key", sinceMs: 0 });
     const totals = await store.readTotals(key.id);
     expect(usage).toMatchObject({ requests, spendNano: totals?.used ?? -1 });
     expect(totals?.requests).toBe(requests);

@@ -3,6 +3,7 @@ import type { JsonObject } from "../../src/base/json.ts";
 import type { ClientDialectName } from "../../src/dialects/registry.ts";
 import { type Answer, json } from "../support/answers.ts";
 import type { SeenRequest } from "../support/provider.ts";
+import { summarizeUsage } from "../support/usage.ts";
 import { paths, wholeAnswer } from "./wire-answers.ts";
 import { type Caller, World } from "./world.ts";
 
@@ -123,7 +124,7 @@ async function cachedShare(conversation: Conversation): Promise<number> {
 
 async function sums(): Promise<{ readonly input: number; readonly cached: number }> {
   await world.settled();
-  const groups = await world.running.store.summarizeUsage({ by: "key", sinceMs: 0, keyId: caller.key.id });
+  const groups = await summarizeUsage(world.running.store, { by: "key", sinceMs: 0, keyId: caller.key.id });
   return {
     input: groups.reduce((sum, { inputTokens }) => sum + inputTokens, 0),
     cached: groups.reduce((sum, { cachedInputTokens }) => sum + cachedInputTokens, 0),

@@ -6,6 +6,7 @@ import { BatchFailure, type BatchWriter } from "../../src/store/journal/batch-wr
 import type { HoldProgress, JournalItem } from "../../src/store/store.ts";
 import { testEachJournal } from "../store/each-journal.ts";
 import { costing, nanoRates } from "../support/rates.ts";
+import { summarizeUsage } from "../support/usage.ts";
 import { waitFor } from "../support/wait.ts";
 import { holdFor, openBench, settlement, startProcess } from "./fixtures.ts";
 
@@ -275,7 +276,7 @@ testEachJournal(
     expect(row).toMatchObject({ exchangeId: hold.id, outcome: "interrupted", charged: 4, usage: null });
     // Only a stream has progress to be charged for.
     expect(row).toMatchObject({ stream: true, status: null, attempts: 1, alike: 0 });
-    expect(await next.store.summarizeUsage({ by: "model", sinceMs: 0 })).toMatchObject([
+    expect(await summarizeUsage(next.store, { by: "model", sinceMs: 0 })).toMatchObject([
       { group: "house-model", requests: 0, interrupted: 1, spendNano: 4, interruptedSpendNano: 4 },
     ]);
     await next.store.close();

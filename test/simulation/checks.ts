@@ -3,6 +3,7 @@ import type { GatewayError } from "../../src/base/errors.ts";
 import { audit } from "../../src/ledger/audit.ts";
 import type { Ledger } from "../../src/ledger/ledger.ts";
 import type { Entry, HoldProgress, KeyRecord, Store } from "../../src/store/store.ts";
+import { summarizeUsage } from "../support/usage.ts";
 import { CapModel } from "./account-model.ts";
 import type { ExpectedRefusal, PayersModel } from "./payers-model.ts";
 import type { Exchange } from "./simulation.ts";
@@ -66,7 +67,7 @@ export async function checkDatabase(store: Store, model: PayersModel): Promise<v
     assert.equal(totals?.periodStartMs === period ? totals.used : 0, used, `cap ${record.no}`);
   }
   const requests = keyTotals.reduce((sum, totals) => sum + totals.requests, 0);
-  const groups = await store.summarizeUsage({ by: "model", sinceMs: 0 });
+  const groups = await summarizeUsage(store, { by: "model", sinceMs: 0 });
   assert.equal(
     groups.reduce((sum, group) => sum + group.requests, 0),
     requests,

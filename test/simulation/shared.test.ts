@@ -12,6 +12,7 @@ import { settlement } from "../ledger/fixtures.ts";
 import { temporaryFolder } from "../store/fixtures.ts";
 import { FakeClock } from "../support/clock.ts";
 import { hasPostgres, sharedPostgres, withoutPostgres } from "../support/postgres.ts";
+import { summarizeUsage } from "../support/usage.ts";
 import { checkRefusal } from "./checks.ts";
 import { learn, models, operate, populate } from "./operator.ts";
 import { PayersModel } from "./payers-model.ts";
@@ -217,7 +218,7 @@ else
       }
       expect((await audit(store)).differences).toEqual([]);
       expect((await store.load()).openHolds).toEqual([]);
-      const spent = (await store.summarizeUsage({ by: "key", sinceMs: 0 })).reduce(
+      const spent = (await summarizeUsage(store, { by: "key", sinceMs: 0 })).reduce(
         (sum, group) => sum + group.spendNano + group.spendTokens,
         0,
       );

@@ -6,6 +6,7 @@ import { type CopyRequest, copyAll, movedTo, openStore, reopenStore } from "../.
 import type { StoreLocation } from "../../src/store/settings.ts";
 import { type Store, StoreRefusal } from "../../src/store/store.ts";
 import { hasPostgres, withoutPostgres } from "../support/postgres.ts";
+import { summarizeUsage } from "../support/usage.ts";
 import { attempt } from "./attempts.ts";
 import { exchangeEnding, keyRecord, type SettleItem, settleItem, temporaryFolder } from "./fixtures.ts";
 import type { GatewayStore } from "./kind.ts";
@@ -72,7 +73,7 @@ async function contents(store: Store): Promise<object> {
   const { keys, accounts, openHolds, revision } = await store.load();
   const [first] = keys;
   const scope = { keyId: first?.id ?? "", route: "/v1/messages", idempotencyKey: "once" };
-  const usageBy = (by: "day" | "hour" | "model" | "key") => store.summarizeUsage({ by, sinceMs: 0 });
+  const usageBy = (by: "day" | "hour" | "model" | "key") => summarizeUsage(store, { by, sinceMs: 0 });
   const range = { sinceMs: 0, untilMs: atMs * 2, stepMs: 86_400_000 } as const;
   return {
     keys,

@@ -12,13 +12,6 @@ export async function findKey(query: Query, idOrPrefix: string): Promise<KeyReco
   return row === undefined || rows.length > 1 ? null : keyFromRow(row).key;
 }
 
-/** By its secret, or by the one before the last rotation as long as its grace lasts. */
-export async function findKeyByHash(query: Query, hash: string, nowMs: number): Promise<KeyRecord | null> {
-  const where = "WHERE hash = $1::text OR (previous_hash = $1::text AND previous_until_ms > $2::int8)";
-  const [row] = await query<KeyRow>(`${selectKeys} ${where}`, [hash, nowMs]);
-  return row === undefined ? null : keyFromRow(row).key;
-}
-
 export async function listKeys(
   query: Query,
   { search = "", limit, cursor = "0" }: KeyQuery,

@@ -3,6 +3,7 @@ import { systemClock } from "../../../src/base/clock.ts";
 import { makeRates, type Rates } from "../../../src/base/rates.ts";
 import type { Entry } from "../../../src/store/records.ts";
 import { nanoRates } from "../../support/rates.ts";
+import { summarizeUsage } from "../../support/usage.ts";
 import { testEachStore } from "../each-store.ts";
 import { keyRecord, type SettleItem, settleItem } from "../fixtures.ts";
 import type { TestDatabase } from "../kind.ts";
@@ -163,7 +164,7 @@ testEachStore(
     await store.charge([{ ...settleItem(keyId, 2, { overrun: 3 }), record }]);
     await store.close();
     const again = await database.openGateway(systemClock);
-    expect(await again.summarizeUsage({ by: "key", sinceMs: 0 })).toMatchObject([{ requests: 2 }]);
+    expect(await summarizeUsage(again, { by: "key", sinceMs: 0 })).toMatchObject([{ requests: 2 }]);
     await again.close();
   },
 );

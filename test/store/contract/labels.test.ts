@@ -4,6 +4,7 @@ import { makeRates } from "../../../src/base/rates.ts";
 import { dimensionOf } from "../../../src/store/reporting/dimensions.ts";
 import type { ExchangeQuery } from "../../../src/store/store.ts";
 import { FakeClock } from "../../support/clock.ts";
+import { summarizeUsage } from "../../support/usage.ts";
 import { testEachStore } from "../each-store.ts";
 import { exchangeEnding, keyRecord, settleItem } from "../fixtures.ts";
 
@@ -140,7 +141,7 @@ testEachStore("what caching has saved is summed up, before and after it is rolle
   ];
   await store.charge(charges.map((quantities) => settleItem(key.id, 10, { rates, quantities })));
   const savings = async (reader: typeof store) => {
-    const [figures] = await reader.summarizeUsage({ by: "model", sinceMs: 0 });
+    const [figures] = await summarizeUsage(reader, { by: "model", sinceMs: 0 });
     return figures?.cacheSavingsNano;
   };
   // 90 tokens at 0.9 less, and 100 at 0.25 more, in thousands of nano-credits.

@@ -3,6 +3,7 @@ import type { AttemptRecord } from "../../../src/base/attempt.ts";
 import { systemClock } from "../../../src/base/clock.ts";
 import { type Store, sumFigures } from "../../../src/store/store.ts";
 import { type SeededRandom, seededRandom } from "../../support/random.ts";
+import { summarizeUsage } from "../../support/usage.ts";
 import { testEachStore } from "../each-store.ts";
 import { exchangeEnding, keyRecord, type SettleItem, settleItem } from "../fixtures.ts";
 
@@ -66,7 +67,7 @@ async function compareRanges(
       untilMs: new Date(untilMs).toISOString(),
     };
     for (const by of ["day", "hour", "model", "provider", "key"] as const) {
-      const total = sumFigures(await store.summarizeUsage({ by, ...range }));
+      const total = sumFigures(await summarizeUsage(store, { by, ...range }));
       expect({ ...told, by, spendNano: total.spendNano, requests: total.requests }).toEqual({
         ...told,
         by,
@@ -74,14 +75,14 @@ async function compareRanges(
         requests: within.length,
       });
     }
-    const byModel = await store.summarizeUsage({ by: "model", ...range, largest: 2 });
+    const byModel = await summarizeUsage(store, { by: "model", ...range, largest: 2 });
     const expected = models
       .map((model) => spent(within.filter(({ charge }) => charge.model === model)))
       .filter((sum) => sum > 0);
     expect(byModel.map(({ spendNano }) => spendNano)).toEqual(expected.toSorted((a, b) => b - a).slice(0, 2));
-    const ofKey = await store.summarizeUsage({ by: "hour", ...range, keyId: firstKey });
+    const ofKey = await summarizeUsage(store, { by: "hour", ...range, keyId: firstKey });
     expect(sumFigures(ofKey).spendNano).toBe(spent(within.filter(({ charge }) => charge.keyId === firstKey)));
-    for (const { group, spendNano } of await store.summarizeUsage({ by: "hour", ...range })) {
+    for (const { group, spendNano } of await summarizeUsage(store, { by: "hour", ...range })) {
       const fromMs = Date.parse(group);
       const inHour = within.filter(({ charge: { atMs } }) => atMs >= fromMs && atMs < fromMs + hourMs);
       expect({ group, spendNano }).toEqual({ group, spendNano: spent(inHour) });
@@ -101,7 +102,7 @@ testEachStore("refused calls are in a range by their minute too", async (databas
   await store.close();
   const again = await database.openGateway(systemClock);
   const refused = async (sinceMs: number, untilMs: number) =>
-    sumFigures(await again.summarizeUsage({ by: "day", sinceMs, untilMs, nowMs })).refused;
+    sumFigures(await summarizeUsage(again, { by: "day", sinceMs, untilMs, nowMs })).refused;
   expect(await refused(at(1440), at(-1))).toBe(3);
   expect(await refused(at(1442), at(-1))).toBe(4);
   expect(await refused(at(1442), at(31))).toBe(2);
@@ -138,7 +139,7 @@ testEachStore("attempts that failed before a call completed are counted for who 
   await store.charge([{ ...item, ending }]);
   await store.recordEndings([failed]);
   const covered = async (from: typeof store) => {
-    const groups = await from.summarizeUsage({ by: "provider", sinceMs: 0 });
+    const groups = await summarizeUsage(from, { by: "provider", sinceMs: 0 });
     return groups.map(({ group, coveredAttempts, completed }) => [group, coveredAttempts, completed]);
   };
   const expected = [

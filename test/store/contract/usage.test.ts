@@ -2,6 +2,7 @@ import { describe, expect } from "bun:test";
 import type { Store } from "../../../src/store/store.ts";
 import { FaultyWriter } from "../../simulation/faulty-writer.ts";
 import { FakeClock } from "../../support/clock.ts";
+import { summarizeUsage } from "../../support/usage.ts";
 import { testEachJournal } from "../each-journal.ts";
 import { testEachStore } from "../each-store.ts";
 import { keyRecord, settleItem, usageRecord } from "../fixtures.ts";
@@ -28,7 +29,7 @@ describe("sums of usage", () => {
     await commitRecord(store, two.id, { model: "b", provider: "anthropic", totalMs: 400_000 });
     const check = async (reader: Store) => {
       const by = async (group: "day" | "hour" | "model" | "provider" | "key", sinceMs = 0) =>
-        (await reader.summarizeUsage({ by: group, sinceMs })).map((sums) => [sums.group, sums.requests]);
+        (await summarizeUsage(reader, { by: group, sinceMs })).map((sums) => [sums.group, sums.requests]);
       expect(await by("day")).toEqual([
         ["2026-11-14", 1],
         ["2026-11-15", 2],
@@ -49,7 +50,7 @@ describe("sums of usage", () => {
         ]),
       );
       const query = { by: "model", sinceMs: noonMs, untilMs: noonMs + 3_600_000, keyId: one.id } as const;
-      expect(await reader.summarizeUsage(query)).toEqual([
+      expect(await summarizeUsage(reader, query)).toEqual([
         {
           group: "b",
           requests: 1,
@@ -100,7 +101,7 @@ describe("sums of usage", () => {
     await first.close();
     for (let start = 0; start < 2; start += 1) {
       const next = await database.openGateway(clock);
-      expect(await next.summarizeUsage({ by: "key", sinceMs: 0 })).toMatchObject([
+      expect(await summarizeUsage(next, { by: "key", sinceMs: 0 })).toMatchObject([
         { requests: 3, spendNano: 3 },
       ]);
       await next.close();

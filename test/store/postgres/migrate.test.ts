@@ -7,6 +7,7 @@ import type { PostgresClient } from "../../../src/store/postgres/client.ts";
 import { migrate, migrations, readSchema } from "../../../src/store/postgres/migrate.ts";
 import { StoreRefusal } from "../../../src/store/store.ts";
 import { hasPostgres, withoutPostgres } from "../../support/postgres.ts";
+import { summarizeUsage } from "../../support/usage.ts";
 import { keyRecord } from "../fixtures.ts";
 import { clientOf, emptyDatabase, migratedDatabase, type PostgresDatabase } from "./fixtures.ts";
 
@@ -86,7 +87,7 @@ else
       await migrate(client, [...migrations, next]);
       await running.insertKey(late, 5);
       expect((await running.load()).keys.map(({ id }) => id)).toEqual([early.id, late.id]);
-      expect(await running.summarizeUsage({ by: "key", sinceMs: 0 })).toEqual([]);
+      expect(await summarizeUsage(running, { by: "key", sinceMs: 0 })).toEqual([]);
       expect((await audit(running)).differences).toEqual([]);
       const again = await openStore({ location, clock: systemClock, role: "operator" });
       expect((await again.listKeys({ limit: 5 })).keys).toHaveLength(2);

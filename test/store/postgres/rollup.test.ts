@@ -3,6 +3,7 @@ import { systemClock } from "../../../src/base/clock.ts";
 import type { PostgresClient } from "../../../src/store/postgres/client.ts";
 import { rollUp } from "../../../src/store/postgres/rollup.ts";
 import { hasPostgres, withoutPostgres } from "../../support/postgres.ts";
+import { summarizeUsage } from "../../support/usage.ts";
 import { exchangeEnding, keyRecord, settleItem } from "../fixtures.ts";
 import type { GatewayStore } from "../kind.ts";
 import { bookCharges } from "./charge.ts";
@@ -27,7 +28,7 @@ function openCharge(client: PostgresClient, keyId: string) {
 }
 
 const spent = async (store: GatewayStore) => {
-  const [sums] = await store.summarizeUsage({ by: "key", sinceMs: 0 });
+  const [sums] = await summarizeUsage(store, { by: "key", sinceMs: 0 });
   return { requests: sums?.requests, spendNano: sums?.spendNano, refused: sums?.refused };
 };
 
@@ -53,7 +54,7 @@ else
         "SELECT entries_through::int AS through FROM rollups",
       );
       expect(after).toEqual(before as { through: number });
-      const sumsMeanwhile = await store.summarizeUsage({ by: "key", sinceMs: 0 });
+      const sumsMeanwhile = await summarizeUsage(store, { by: "key", sinceMs: 0 });
       expect(sumsMeanwhile.map(({ spendNano }) => spendNano)).toEqual([5]);
       const exporting = store.listEntries({ afterId: 2, limit: 10 });
       late.commit();
@@ -63,7 +64,7 @@ else
         [4, -5],
       ]);
       await rollUp(client);
-      const sums = await store.summarizeUsage({ by: "key", sinceMs: 0 });
+      const sums = await summarizeUsage(store, { by: "key", sinceMs: 0 });
       expect(sums.map(({ spendNano }) => spendNano).toSorted()).toEqual([5, 7]);
       await client.close();
       await store.close();

@@ -6,6 +6,7 @@ import { Ledger } from "../../../src/ledger/ledger.ts";
 import { migrate, migrations } from "../../../src/store/sqlite/migrate.ts";
 import { FakeClock } from "../../support/clock.ts";
 import { isSoak } from "../../support/effort.ts";
+import { summarizeUsage } from "../../support/usage.ts";
 import { type TemporaryFolder, temporaryFolder } from "../fixtures.ts";
 import { openGatewayStore } from "./fixtures.ts";
 
@@ -77,7 +78,7 @@ test("an older database gets an account for each key, with its balance, entries 
   ]);
   expect((await store.findKey("acc_7"))?.id).toBe("key_7");
   expect((await audit(store)).differences).toEqual([]);
-  const [group] = await store.summarizeUsage({ by: "key", sinceMs: 0 });
+  const [group] = await summarizeUsage(store, { by: "key", sinceMs: 0 });
   expect(group).toMatchObject({ group: "key_3", spendNano: 100, cancelled: 1, interrupted: 1 });
   await store.close();
 });

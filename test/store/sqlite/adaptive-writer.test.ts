@@ -7,6 +7,7 @@ import { dataFolder } from "../../../src/store/sqlite/files/folder.ts";
 import { openSqliteStore } from "../../../src/store/sqlite/open.ts";
 import { InlineWriter } from "../../../src/store/sqlite/writers/inline-writer.ts";
 import { ThreadWriter } from "../../../src/store/sqlite/writers/thread-writer.ts";
+import { summarizeUsage } from "../../support/usage.ts";
 import { keyRecord, settleItem, temporaryFolder } from "../fixtures.ts";
 
 test("a ledger that is written by both in turn has every charge and every sum once", async () => {
@@ -31,7 +32,7 @@ test("a ledger that is written by both in turn has every charge and every sum on
   await writer.close();
   database.close();
   expect(await setup.readTotals(key.id)).toMatchObject({ posted: 880, requests: 12 });
-  expect(await setup.summarizeUsage({ by: "key", sinceMs: 0 })).toMatchObject([
+  expect(await summarizeUsage(setup, { by: "key", sinceMs: 0 })).toMatchObject([
     { requests: 12, spendNano: 120 },
   ]);
   await setup.close();

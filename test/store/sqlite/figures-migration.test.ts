@@ -3,6 +3,7 @@ import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { migrate, migrations } from "../../../src/store/sqlite/migrate.ts";
 import { FakeClock } from "../../support/clock.ts";
+import { summarizeUsage } from "../../support/usage.ts";
 import { temporaryFolder } from "../fixtures.ts";
 import { openGatewayStore } from "./fixtures.ts";
 
@@ -57,7 +58,7 @@ test("figures of an older database are counted anew from its ledger, and its fai
   fill(old);
   old.close();
   const store = await openGatewayStore(folder.dir, new FakeClock());
-  const keys = await store.summarizeUsage({ by: "key", sinceMs: 0 });
+  const keys = await summarizeUsage(store, { by: "key", sinceMs: 0 });
   expect(keys).toMatchObject([
     {
       group: "key_1",
@@ -72,7 +73,7 @@ test("figures of an older database are counted anew from its ledger, and its fai
     { group: "key_2", requests: 1, completed: 1, spendNano: 0, spendTokens: 17, listCostNano: 0 },
   ]);
   for (const by of ["day", "hour", "provider"] as const) {
-    const groups = await store.summarizeUsage({ by, sinceMs: 0 });
+    const groups = await summarizeUsage(store, { by, sinceMs: 0 });
     expect(groups.reduce((sum, { spendNano }) => sum + spendNano, 0)).toBe(105);
     expect(groups.reduce((sum, { failed }) => sum + failed, 0)).toBe(2);
   }

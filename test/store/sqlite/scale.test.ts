@@ -7,6 +7,7 @@ import { Ledger } from "../../../src/ledger/ledger.ts";
 import { openStore } from "../../../src/store/open.ts";
 import { fillStore } from "../../bench/fill.ts";
 import { isSoak } from "../../support/effort.ts";
+import { summarizeUsage } from "../../support/usage.ts";
 import { temporaryFolder } from "../fixtures.ts";
 
 const size = isSoak ? { keys: 10_000, records: 1_000_000 } : { keys: 300, records: 20_000 };
@@ -41,7 +42,7 @@ test(
     expect(performance.now() - requestsMs).toBeLessThan(5_000);
     expect(ledger.summary(credit.key.id).requests).toBeGreaterThan(0);
     expect((await audit(store)).differences).toEqual([]);
-    const days = await store.summarizeUsage({ by: "day", sinceMs: 0 });
+    const days = await summarizeUsage(store, { by: "day", sinceMs: 0 });
     expect(days.reduce((sum, { requests }) => sum + requests, 0)).toBe(size.records);
     await store.close();
   },

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { systemClock } from "../../../src/base/clock.ts";
 import { openSqliteStore } from "../../../src/store/sqlite/open.ts";
 import { ThreadWriter } from "../../../src/store/sqlite/writers/thread-writer.ts";
+import { summarizeUsage } from "../../support/usage.ts";
 import { keyRecord, settleItem, temporaryFolder } from "../fixtures.ts";
 import { newJournal } from "../journal/fixtures.ts";
 
@@ -36,7 +37,7 @@ test("a writer thread writes the same as the thread that asks", async () => {
   expect(await store.findStoredResponse(response, 0)).toEqual({ ...response, body: Buffer.from(body) });
   await store.close();
   const reader = await openSqliteStore({ dir: folder.dir, clock: systemClock, role: "operator" });
-  expect(await reader.summarizeUsage({ by: "key", sinceMs: 0 })).toMatchObject([{ requests: 21 }]);
+  expect(await summarizeUsage(reader, { by: "key", sinceMs: 0 })).toMatchObject([{ requests: 21 }]);
   await reader.close();
 });
 

@@ -3,6 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import type { JournaledStore } from "../../../src/store/store.ts";
 import { FakeClock } from "../../support/clock.ts";
+import { summarizeUsage } from "../../support/usage.ts";
 import { waitFor } from "../../support/wait.ts";
 import { keyRecord, settleItem, temporaryFolder, usageRecord } from "../fixtures.ts";
 import { openGatewayStore } from "./fixtures.ts";
@@ -52,7 +53,7 @@ describe("the tables of sums", () => {
     const database = new Database(join(folder.dir, "sluice.db"));
     expect(database.query("SELECT * FROM usage_key_hours LIMIT 1").get()).not.toBeNull();
     database.close();
-    expect(await store.summarizeUsage({ by: "model", sinceMs: 0 })).toHaveLength(120);
+    expect(await summarizeUsage(store, { by: "model", sinceMs: 0 })).toHaveLength(120);
     await store.close();
   });
 

@@ -6,6 +6,7 @@ import { openStore } from "../../../../src/store/open.ts";
 import { rollUp } from "../../../../src/store/postgres/rollup.ts";
 import { hasPostgres, withoutPostgres } from "../../../support/postgres.ts";
 import { costing } from "../../../support/rates.ts";
+import { summarizeUsage } from "../../../support/usage.ts";
 import { waitFor } from "../../../support/wait.ts";
 import { unbalanced } from "./node-load.ts";
 import { chargeOrder, claimOrder, holdOrder, NodeWorld, storedResponse } from "./world.ts";
@@ -80,7 +81,7 @@ else
       const { proxy, order, settling } = await takenOver(world, { producedSoFar: 40 });
       const location = { url: world.database.url, password: null, prepare: true };
       const store = await openStore({ location, clock: systemClock, role: "operator" });
-      const figures = async () => (await store.summarizeUsage({ by: "key", sinceMs: 0 }))[0];
+      const figures = async () => (await summarizeUsage(store, { by: "key", sinceMs: 0 }))[0];
       expect(await figures()).toMatchObject({ requests: 0, completed: 0, interrupted: 1, spendNano: 40 });
       await rollUp(world.client);
       proxy.mode = "pass";
