@@ -5,7 +5,7 @@ import { facts } from "./terminal/table.ts";
 import { printJson, type Terminal } from "./terminal/terminal.ts";
 
 interface AccountOutput {
-  readonly json: boolean;
+  readonly json?: true | undefined;
   /** Where it was written to; absent if the account was only read. */
   readonly place?: StorePlace;
 }

@@ -1,20 +1,47 @@
 import type { KeySummary } from "../admin/operations/key-summary.ts";
 import { modeOrigins } from "../base/key-attributes.ts";
+import type { KeyRecord } from "../store/store.ts";
 import { capText, standing } from "./account-output.ts";
-import type { StorePlace } from "./open-store.ts";
+import { auditChange } from "./audit.ts";
+import type { DataOptions } from "./help.ts";
+import { type StoreContext, type StorePlace, withStore } from "./open-store.ts";
 import { count, creditsShown, fromNow, moment } from "./terminal/format.ts";
 import type { Style } from "./terminal/style.ts";
 import { facts } from "./terminal/table.ts";
 import { printJson, type Terminal } from "./terminal/terminal.ts";
 
 interface KeyOutput {
-  readonly json: boolean;
+  readonly json?: true | undefined;
   /** Where it was written to; absent if the key was only read. */
   readonly place?: StorePlace;
   /** The secret of a new key; this is the only time it is shown. */
-  readonly secret?: string;
+  readonly secret?: string | undefined;
   /** What was done to the key; absent if it was only read. */
   readonly done?: "created" | "updated" | "rotated";
+}
+
+interface KeyChange {
+  readonly key: KeyRecord;
+  /** For the audit log. */
+  readonly detail: string;
+  readonly secret?: string;
+}
+
+/** Changes a key, shows what it is then, and writes the change to the audit log. */
+export async function changeKey(
+  terminal: Terminal,
+  options: DataOptions,
+  [action, done]: readonly [action: string, done: NonNullable<KeyOutput["done"]>],
+  change: (context: StoreContext) => Promise<KeyChange>,
+): Promise<void> {
+  const { readKeySummary } = await import("../admin/operations/key-summary.ts");
+  await withStore(terminal, options, { create: done === "created", writes: true }, async (context) => {
+    const { key, detail, secret } = await change(context);
+    // A secret is shown before anything else can fail.
+    const output = { json: options.json, place: context.place, secret, done };
+    showKey(await readKeySummary(context, key), output, terminal);
+    await auditChange(context, action, key, detail);
+  });
 }
 
 export function showKey(view: KeySummary, output: KeyOutput, terminal: Terminal): void {
@@ -33,7 +60,7 @@ export function showKey(view: KeySummary, output: KeyOutput, terminal: Terminal)
 
 function secretBlock(view: KeySummary, output: KeyOutput, { style }: Terminal): string {
   return [
-    `${style.good("✓")} ${output.done ?? "created"} ${style.bold(view.prefix)}`,
+    `${style.good("✓")} ${output.done} ${style.bold(view.prefix)}`,
     "",
     `  ${style.bold(output.secret ?? "")}`,
     `  ${style.dim("Keep it now: this is the only time it is shown.")}`,

@@ -14,7 +14,7 @@ import type { Terminal } from "./terminal/terminal.ts";
 /** Where the data is, as results show it. */
 export type StorePlace = { readonly data_folder: string } | { readonly store: string };
 
-interface StoreContext extends OperationContext {
+export interface StoreContext extends OperationContext {
   /** The data folder; with a database, it has only what the gateway of this machine leaves there. */
   readonly dir: string;
   readonly place: StorePlace;

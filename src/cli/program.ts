@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import { accountsCommands } from "./commands/accounts/index.ts";
+import { accountsCommands } from "./commands/accounts.ts";
 import { adminTokensCommands } from "./commands/admin-tokens/index.ts";
 import { alertsTestCommand } from "./commands/alerts/test.ts";
 import { auditLogCommand } from "./commands/audit-log.ts";

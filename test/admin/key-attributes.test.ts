@@ -1,10 +1,10 @@
 import { describe, expect } from "bun:test";
 import { Command } from "commander";
+import { updateKey } from "../../src/admin/operations/change-key.ts";
 import type { OperationContext } from "../../src/admin/operations/context.ts";
 import { createKey } from "../../src/admin/operations/create-key.ts";
 import { attributesFromBody } from "../../src/admin/operations/key-document.ts";
 import { readKeySummary } from "../../src/admin/operations/key-summary.ts";
-import { updateKey } from "../../src/admin/operations/update-key.ts";
 import {
   type AttributeKind,
   type KeyAttribute,

@@ -2,15 +2,13 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { changeStatus } from "../../src/admin/operations/change-status.ts";
+import { changeStatus, updateKey } from "../../src/admin/operations/change-key.ts";
 import type { OperationContext } from "../../src/admin/operations/context.ts";
 import { createKey } from "../../src/admin/operations/create-key.ts";
+import { enterKeyCredit } from "../../src/admin/operations/enter-credit.ts";
 import { findKey } from "../../src/admin/operations/find-key.ts";
-import { readKeySummary } from "../../src/admin/operations/key-summary.ts";
-import { listKeys } from "../../src/admin/operations/list-keys.ts";
+import { listKeys, readKeySummary } from "../../src/admin/operations/key-summary.ts";
 import { OperationRefusal } from "../../src/admin/operations/refusal.ts";
-import { topUp } from "../../src/admin/operations/top-up.ts";
-import { updateKey } from "../../src/admin/operations/update-key.ts";
 import type { KeySpec } from "../../src/keys/issue.ts";
 import { openStore } from "../../src/store/open.ts";
 import { FakeClock } from "../support/clock.ts";
@@ -83,7 +81,7 @@ describe("a key's life", () => {
     await changeStatus(context, key.id, "revoked");
     expect(await refusal(changeStatus(context, key.id, "active"))).toBe("wrong_status");
     expect(await refusal(updateKey(context, key.id, { label: "x" }))).toBe("wrong_status");
-    expect(await refusal(topUp(context, key.id, { amountNano: 1 }))).toBe("wrong_status");
+    expect(await refusal(enterKeyCredit(context, key.id, "topup", { amountNano: 1 }))).toBe("wrong_status");
     expect((await changeStatus(context, key.id, "revoked")).changed).toBe(false);
   });
 
@@ -97,10 +95,12 @@ describe("a key's life", () => {
 
   test("references and notes have an end", async () => {
     const { key } = await createKey(context, { mode: "credit" });
-    expect(await refusal(topUp(context, key.id, { amountNano: 1, reference: "" }))).toBe("invalid_input");
-    expect(await refusal(topUp(context, key.id, { amountNano: 1, note: "x".repeat(201) }))).toBe(
+    expect(await refusal(enterKeyCredit(context, key.id, "topup", { amountNano: 1, reference: "" }))).toBe(
       "invalid_input",
     );
+    expect(
+      await refusal(enterKeyCredit(context, key.id, "topup", { amountNano: 1, note: "x".repeat(201) })),
+    ).toBe("invalid_input");
   });
 });
 

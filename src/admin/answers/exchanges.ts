@@ -2,8 +2,7 @@ import type { EntrySearch, ExchangeQuery, FiledExchange } from "../../store/stor
 import type { Caller } from "../auth/identity.ts";
 import type { AdminDeps } from "../deps.ts";
 import { entryDocument, exchangeDetailDocument, exchangeDocument } from "../operations/exchange-document.ts";
-import { findExchange } from "../operations/find-exchange.ts";
-import { searchExchanges } from "../operations/search-exchanges.ts";
+import { findExchange, searchExchanges } from "../operations/find-exchanges.ts";
 import type { EntryView, ExchangeDetailView, ExchangeView, Page } from "../views.ts";
 
 export async function exchangePage(deps: AdminDeps, query: ExchangeQuery): Promise<Page<ExchangeView>> {

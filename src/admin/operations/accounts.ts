@@ -1,10 +1,9 @@
 import { newId } from "../../base/id.ts";
 import type { BudgetPeriod } from "../../base/key-attributes.ts";
-import type { AccountRecord, KeyMode, RecordedEntry } from "../../store/store.ts";
-import { accountCreationDetail, accountUpdateDetail } from "./account-change-detail.ts";
+import type { AccountRecord, KeyMode } from "../../store/store.ts";
 import { capLimits, type WrittenCap } from "./cap-text.ts";
+import { accountCreationDetail, accountUpdateDetail } from "./change-detail.ts";
 import type { OperationContext } from "./context.ts";
-import { checkEntryText, entryDetail } from "./entry-text.ts";
 import { checkKeyFields } from "./key-fields.ts";
 import { OperationRefusal } from "./refusal.ts";
 
@@ -114,39 +113,6 @@ export async function closeAccount(context: OperationContext, name: string): Pro
   const account = await findAccount(context, name);
   if (account.closedAtMs !== null) return account;
   return context.store.updateAccount(account.id, { closedAtMs: context.clock.wallMs() });
-}
-
-export interface AccountEntry {
-  readonly amountNano: number;
-  readonly reference?: string | undefined;
-  readonly note?: string | undefined;
-}
-
-/** What open requests hold of an account. Only a running gateway knows it. */
-type HeldNano = (accountId: string) => Promise<number>;
-
-/** A top-up, or a correction in either direction. */
-export async function enterCredit(
-  context: OperationContext,
-  name: string,
-  kind: "topup" | "adjustment",
-  { amountNano, reference, note }: AccountEntry,
-  heldNano: HeldNano = async () => 0,
-): Promise<RecordedEntry & ChangedAccount> {
-  const { store, clock } = context;
-  const account = await findAccount(context, name);
-  checkEntryText(reference, note?.trim());
-  const entry = {
-    keyId: null,
-    accountId: account.id,
-    amountNano,
-    heldNano: await heldNano(account.id),
-    reference: reference ?? null,
-    note: note ?? null,
-    atMs: clock.wallMs(),
-  };
-  const recorded = kind === "topup" ? await store.recordTopUp(entry) : await store.recordAdjustment(entry);
-  return { ...recorded, account, detail: entryDetail(amountNano, recorded.repeated) };
 }
 
 const pageSize = 500;

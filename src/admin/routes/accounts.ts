@@ -6,10 +6,10 @@ import {
   type AccountUpdate,
   closeAccount,
   createAccount,
-  enterCredit,
   findAccount,
   updateAccount,
 } from "../operations/accounts.ts";
+import { enterAccountCredit } from "../operations/enter-credit.ts";
 import { capsFromBody } from "../operations/key-document.ts";
 import {
   type AccountChangesBody,
@@ -66,14 +66,12 @@ export const accountRoutes: readonly AdminRoute[] = [
       answers: withRepeated(accountView),
     },
     async (call) => {
-      const { reference, note } = call.body;
-      const entry = {
-        amountNano: nano(call.body.amount, "amount"),
-        reference: reference ?? undefined,
-        note: note ?? undefined,
-      };
-      const { account, detail, repeated } = await enterCredit(call.deps, accountName(call), "topup", entry);
-      return repeating(await changed(call, account, "account.topup", detail), repeated);
+      const entry = { ...call.body, amountNano: nano(call.body.amount, "amount") };
+      const entered = await enterAccountCredit(call.deps, accountName(call), "topup", entry);
+      return repeating(
+        await changed(call, entered.account, "account.topup", entered.detail),
+        entered.repeated,
+      );
     },
   ),
   change(
@@ -85,12 +83,13 @@ export const accountRoutes: readonly AdminRoute[] = [
       answers: withRepeated(accountView),
     },
     async (call) => {
-      const { amount, note, reference } = call.body;
-      const entry = { amountNano: signedNano(amount), note, reference: reference ?? undefined };
+      const entry = { ...call.body, amountNano: signedNano(call.body.amount) };
       const held = (accountId: string) => heldOf(call.deps, accountId);
-      const name = accountName(call);
-      const { account, detail, repeated } = await enterCredit(call.deps, name, "adjustment", entry, held);
-      return repeating(await changed(call, account, "account.adjust", detail), repeated);
+      const entered = await enterAccountCredit(call.deps, accountName(call), "adjustment", entry, held);
+      return repeating(
+        await changed(call, entered.account, "account.adjust", entered.detail),
+        entered.repeated,
+      );
     },
   ),
   change(

@@ -2,18 +2,13 @@ import { Type } from "@sinclair/typebox";
 import { keyModes } from "../../base/key-attributes.ts";
 import type { KeyRecord, StoredKeyStatus } from "../../store/store.ts";
 import { keyList, keyOrders, keyView } from "../answers/keys.ts";
-import { adjust } from "../operations/adjust.ts";
-import { changeStatus } from "../operations/change-status.ts";
+import { creationDetail } from "../operations/change-detail.ts";
+import { changeStatus, extendKey, moveKey, rotateKey, updateKey } from "../operations/change-key.ts";
 import { createKeyOn, type PaidKeySpec } from "../operations/create-key.ts";
-import { entryDetail } from "../operations/entry-text.ts";
+import { enterKeyCredit } from "../operations/enter-credit.ts";
 import { findKey } from "../operations/find-key.ts";
 import { holdersKey, inTurn } from "../operations/holders-key.ts";
-import { extendKey, moveKey } from "../operations/key-account.ts";
-import { creationDetail } from "../operations/key-change-detail.ts";
 import { attributesFromBody, capsFromBody } from "../operations/key-document.ts";
-import { rotateKey } from "../operations/rotate-key.ts";
-import { topUp } from "../operations/top-up.ts";
-import { updateKey } from "../operations/update-key.ts";
 import {
   adjustBody,
   extendBody,
@@ -79,15 +74,9 @@ export const keyRoutes: readonly AdminRoute[] = [
       answers: withRepeated(keyViewSchema),
     },
     async (call) => {
-      const amountNano = nano(call.body.amount, "amount");
-      const { reference, note } = call.body;
-      const topped = await topUp(call.deps, keyName(call), {
-        amountNano,
-        reference: reference ?? undefined,
-        note: note ?? undefined,
-      });
-      const { key, repeated } = topped;
-      return repeating(await changed(call, key, "key.topup", entryDetail(amountNano, repeated)), repeated);
+      const entry = { ...call.body, amountNano: nano(call.body.amount, "amount") };
+      const { key, detail, repeated } = await enterKeyCredit(call.deps, keyName(call), "topup", entry);
+      return repeating(await changed(call, key, "key.topup", detail), repeated);
     },
   ),
   change(
@@ -99,16 +88,10 @@ export const keyRoutes: readonly AdminRoute[] = [
       answers: withRepeated(keyViewSchema),
     },
     async (call) => {
-      const { amount, note, reference } = call.body;
-      const adjustment = {
-        amountNano: signedNano(amount),
-        note,
-        reference: reference ?? undefined,
-      };
+      const entry = { ...call.body, amountNano: signedNano(call.body.amount) };
       const held = async (keyId: string) => (await call.deps.accounts.summaries([keyId]))[0]?.held ?? 0;
-      const { key, repeated } = await adjust(call.deps, keyName(call), adjustment, held);
-      const detail = entryDetail(adjustment.amountNano, repeated);
-      return repeating(await changed(call, key, "key.adjust", detail), repeated);
+      const entered = await enterKeyCredit(call.deps, keyName(call), "adjustment", entry, held);
+      return repeating(await changed(call, entered.key, "key.adjust", entered.detail), entered.repeated);
     },
   ),
   change(

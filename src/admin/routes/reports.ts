@@ -6,7 +6,7 @@ import { Overview } from "../answers/overview.ts";
 import { usage } from "../answers/usage.ts";
 import type { AdminDeps } from "../deps.ts";
 import { findAccount } from "../operations/accounts.ts";
-import { askedLabels } from "../operations/asked-labels.ts";
+import { askedLabels } from "../operations/find-exchanges.ts";
 import { findKey } from "../operations/find-key.ts";
 import { chosenRange, momentOf } from "../operations/moments.ts";
 import { dimensionWords, readDimensions } from "../operations/usage-report.ts";

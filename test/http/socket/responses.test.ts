@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { changeStatus } from "../../../src/admin/operations/change-status.ts";
+import { changeStatus } from "../../../src/admin/operations/change-key.ts";
 import { createKey } from "../../../src/admin/operations/create-key.ts";
 import { systemClock } from "../../../src/base/clock.ts";
 import type { JsonObject } from "../../../src/base/json.ts";

@@ -1,7 +1,6 @@
 import { type Command, Option } from "commander";
-import { askedLabels } from "../../../admin/operations/asked-labels.ts";
 import type { OperationContext } from "../../../admin/operations/context.ts";
-import { searchExchanges } from "../../../admin/operations/search-exchanges.ts";
+import { askedLabels, searchExchanges } from "../../../admin/operations/find-exchanges.ts";
 import type { ExchangeView } from "../../../admin/views.ts";
 import type { Ending, ExchangeQuery, KeyRecord, ListedExchange } from "../../../store/store.ts";
 import { atLeastOne, since } from "../../arguments.ts";

@@ -15,7 +15,7 @@ export function exchangesShowCommand(terminal: Terminal): Command {
     .addHelpText("after", examples(["sluice exchanges show req_0f3K9xTz", ""]))
     .action(async (id: string, options: DataOptions) => {
       const { exchangeDetailDocument } = await import("../../../admin/operations/exchange-document.ts");
-      const { findExchange } = await import("../../../admin/operations/find-exchange.ts");
+      const { findExchange } = await import("../../../admin/operations/find-exchanges.ts");
       await withStore(terminal, options, {}, async ({ store }) => {
         const found = await findExchange(store, id, null);
         if (found === null) throw new Refused(unknown(id));

@@ -2,14 +2,12 @@ import { type Command, Option } from "commander";
 import type { WrittenCap } from "../../../admin/operations/cap-text.ts";
 import type { KeyMode } from "../../../store/store.ts";
 import { creditAmount } from "../../arguments.ts";
-import { auditChange } from "../../audit.ts";
 import { capOption } from "../../cap-options.ts";
 import { Misuse } from "../../failure.ts";
 import { type DataOptions, examples, newDataCommand } from "../../help.ts";
 import { attributesFromOptions, keyOptions } from "../../key-options.ts";
-import { showKey } from "../../key-output.ts";
+import { changeKey } from "../../key-output.ts";
 import { knownNames } from "../../known-names.ts";
-import { withStore } from "../../open-store.ts";
 import type { Terminal } from "../../terminal/terminal.ts";
 
 interface Options extends DataOptions {
@@ -50,14 +48,11 @@ export function keysCreateCommand(terminal: Terminal): Command {
       const { mode, account, open, cap, credit: creditNano } = options;
       const spec = { creditNano, isOpen: open, ...attributesFromOptions(options) };
       const { createKeyOn } = await import("../../../admin/operations/create-key.ts");
-      const { creationDetail } = await import("../../../admin/operations/key-change-detail.ts");
-      const { readKeySummary } = await import("../../../admin/operations/key-summary.ts");
-      await withStore(terminal, options, { create: true }, async (context) => {
+      const { creationDetail } = await import("../../../admin/operations/change-detail.ts");
+      await changeKey(terminal, options, ["key.create", "created"], async (context) => {
         const known = knownNames(options, context.dir, terminal);
-        const { key, secret } = await createKeyOn(context, { ...spec, mode, account, caps: cap }, known);
-        const output = { secret, json: options.json === true, place: context.place };
-        showKey(await readKeySummary(context, key), output, terminal);
-        await auditChange(context, "key.create", key, creationDetail(key, options.credit ?? 0));
+        const issued = await createKeyOn(context, { ...spec, mode, account, caps: cap }, known);
+        return { ...issued, detail: creationDetail(issued.key, creditNano ?? 0) };
       });
     });
   for (const option of Object.values(limits)) command.addOption(option);

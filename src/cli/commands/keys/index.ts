@@ -1,17 +1,13 @@
 import type { Command } from "commander";
-import { group } from "../../help.ts";
+import { type DataOptions, examples, group, newDataCommand } from "../../help.ts";
+import { showKey } from "../../key-output.ts";
+import { withStore } from "../../open-store.ts";
 import type { Terminal } from "../../terminal/terminal.ts";
-import { keysAdjustCommand } from "./adjust.ts";
+import { keysExtendCommand, keysMoveCommand, keysRotateCommand, keysUpdateCommand } from "./change.ts";
 import { keysCreateCommand } from "./create.ts";
-import { keysExtendCommand } from "./extend.ts";
+import { keysAdjustCommand, keysTopUpCommand } from "./credit.ts";
 import { keysListCommand } from "./list.ts";
-import { keysMoveCommand } from "./move.ts";
-import { keysRevokeCommand } from "./revoke.ts";
-import { keysRotateCommand } from "./rotate.ts";
-import { keysShowCommand } from "./show.ts";
-import { keysDisableCommand, keysEnableCommand, keysSuspendCommand } from "./status.ts";
-import { keysTopUpCommand } from "./topup.ts";
-import { keysUpdateCommand } from "./update.ts";
+import { keysDisableCommand, keysEnableCommand, keysRevokeCommand, keysSuspendCommand } from "./status.ts";
 
 export function keysCommands(terminal: Terminal): Command {
   return group("keys", "Create keys, fund them, limit them and take them back", [
@@ -29,4 +25,17 @@ export function keysCommands(terminal: Terminal): Command {
     keysSuspendCommand(terminal),
     keysRevokeCommand(terminal),
   ]);
+}
+
+function keysShowCommand(terminal: Terminal): Command {
+  return newDataCommand("show", "Show one key with its balance and limits")
+    .argument("<key>", "its id, prefix or label")
+    .addHelpText("after", examples(["sluice keys show slu_8fK2mQ0x", ""]))
+    .action(async (name: string, options: DataOptions) => {
+      const { findKey } = await import("../../../admin/operations/find-key.ts");
+      const { readKeySummary } = await import("../../../admin/operations/key-summary.ts");
+      await withStore(terminal, options, {}, async (context) => {
+        showKey(await readKeySummary(context, await findKey(context, name)), options, terminal);
+      });
+    });
 }

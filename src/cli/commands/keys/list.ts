@@ -26,7 +26,7 @@ export function keysListCommand(terminal: Terminal): Command {
     )
     .action(async (options: Options) => {
       const { allAccounts } = await import("../../../admin/operations/accounts.ts");
-      const { listKeys } = await import("../../../admin/operations/list-keys.ts");
+      const { listKeys } = await import("../../../admin/operations/key-summary.ts");
       await withStore(terminal, options, {}, async (context) => {
         const views = await listKeys(context, options.search);
         const names = new Map((await allAccounts(context.store)).map(({ id, label }) => [id, label]));

@@ -1,19 +1,14 @@
 import type { Command } from "commander";
 import type { StoredKeyStatus } from "../../../store/store.ts";
 import { auditChange } from "../../audit.ts";
+import { confirm } from "../../confirm.ts";
 import { type DataOptions, examples, newDataCommand } from "../../help.ts";
 import { withStore } from "../../open-store.ts";
 import { printJson, type Terminal } from "../../terminal/terminal.ts";
 
-/** The reversible changes of status. Revoking is irreversible and asks first, so it has its own file. */
-
 export function keysDisableCommand(terminal: Terminal): Command {
-  return statusCommand(
-    "disable",
-    "Refuse a key until it is enabled again; its holder is told so",
-    "disabled",
-    terminal,
-  );
+  const summary = "Refuse a key until it is enabled again; its holder is told so";
+  return statusCommand("disable", summary, "disabled", terminal);
 }
 
 export function keysEnableCommand(terminal: Terminal): Command {
@@ -22,6 +17,31 @@ export function keysEnableCommand(terminal: Terminal): Command {
 
 export function keysSuspendCommand(terminal: Terminal): Command {
   return statusCommand("suspend", "Treat a key as unknown until it is enabled again", "suspended", terminal);
+}
+
+/** It cannot be undone, so it asks first. */
+export function keysRevokeCommand(terminal: Terminal): Command {
+  return newDataCommand("revoke", "End a key for good")
+    .argument("<key>", "its id, prefix or label")
+    .option("--yes", "do not ask")
+    .addHelpText(
+      "after",
+      examples(
+        ["sluice keys revoke slu_8fK2mQ0x", "asks first"],
+        ["sluice keys revoke slu_8fK2mQ0x --yes", "in scripts"],
+      ),
+    )
+    .action(async (name: string, options: DataOptions & { readonly yes?: true }) => {
+      const { findKey } = await import("../../../admin/operations/find-key.ts");
+      const id = await withStore(terminal, options, {}, async (context) => {
+        const key = await findKey(context, name);
+        const label = key.label === null ? "" : ` (${key.label})`;
+        if (key.status !== "revoked")
+          await confirm(`${key.prefix}${label} can never be used again. Revoke it?`, options, terminal);
+        return key.id;
+      });
+      await setStatus(id, "revoked", options, terminal);
+    });
 }
 
 function statusCommand(name: string, summary: string, status: StoredKeyStatus, terminal: Terminal): Command {
@@ -38,13 +58,13 @@ const auditedAs: Readonly<Record<StoredKeyStatus, string>> = {
   revoked: "key.revoke",
 };
 
-export async function setStatus(
+async function setStatus(
   name: string,
   status: StoredKeyStatus,
   options: DataOptions,
   terminal: Terminal,
 ): Promise<void> {
-  const { changeStatus } = await import("../../../admin/operations/change-status.ts");
+  const { changeStatus } = await import("../../../admin/operations/change-key.ts");
   const { readKeySummary } = await import("../../../admin/operations/key-summary.ts");
   await withStore(terminal, options, { writes: true }, async (context) => {
     const { key, changed } = await changeStatus(context, name, status);

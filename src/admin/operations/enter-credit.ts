@@ -1,0 +1,95 @@
+import { creditsFromNano } from "../../base/money.ts";
+import type { AccountRecord, KeyRecord, OperatorEntry, RecordedEntry } from "../../store/store.ts";
+import { findAccount } from "./accounts.ts";
+import type { OperationContext } from "./context.ts";
+import { findKey } from "./find-key.ts";
+import { OperationRefusal } from "./refusal.ts";
+
+/** A top-up adds credit; an adjustment corrects it in either direction. Both are new entries; nothing is rewritten. */
+type CreditKind = "topup" | "adjustment";
+
+interface CreditEntry {
+  /** Below 0 only for an adjustment that removes credit. */
+  readonly amountNano: number;
+  /** The same reference again is the same entry: a retry changes nothing. */
+  readonly reference?: string | null | undefined;
+  readonly note?: string | null | undefined;
+}
+
+/**
+ * What open requests hold of a key's or an account's balance. Only a running gateway knows it. Removing more than is available
+ * without it is rejected, but not the repetition of an adjustment that did.
+ */
+type HeldNano = (id: string) => Promise<number>;
+
+interface EnteredCredit extends RecordedEntry {
+  /** For the audit log. */
+  readonly detail: string;
+}
+
+export async function enterKeyCredit(
+  context: OperationContext,
+  idOrPrefix: string,
+  kind: CreditKind,
+  entry: CreditEntry,
+  held?: HeldNano,
+): Promise<EnteredCredit & { readonly key: KeyRecord }> {
+  const key = await findKey(context, idOrPrefix);
+  if (key.mode !== "credit") {
+    const change = kind === "topup" ? "raise" : "change";
+    const why = `${key.prefix} is a token-budget key: ${change} its budget with an update instead`;
+    throw new OperationRefusal("invalid_input", why);
+  }
+  if (kind === "adjustment") checkAdjustment(entry);
+  else if (key.status === "revoked") {
+    throw new OperationRefusal("wrong_status", `${key.prefix} is revoked: credit on it could never be spent`);
+  }
+  return { ...(await enter(context, kind, { keyId: key.id }, entry, await held?.(key.id))), key };
+}
+
+export async function enterAccountCredit(
+  context: OperationContext,
+  name: string,
+  kind: CreditKind,
+  entry: CreditEntry,
+  held?: HeldNano,
+): Promise<EnteredCredit & { readonly account: AccountRecord }> {
+  const account = await findAccount(context, name);
+  const owner = { keyId: null, accountId: account.id };
+  return { ...(await enter(context, kind, owner, entry, await held?.(account.id))), account };
+}
+
+function checkAdjustment({ amountNano, note }: CreditEntry): void {
+  if (amountNano === 0) throw new OperationRefusal("invalid_input", "an adjustment of 0 changes nothing");
+  if (note?.trim() === "") throw new OperationRefusal("invalid_input", "an adjustment needs a note: say why");
+}
+
+async function enter(
+  { store, clock }: OperationContext,
+  kind: CreditKind,
+  owner: Pick<OperatorEntry, "keyId" | "accountId">,
+  { amountNano, reference = null, note = null }: CreditEntry,
+  heldNano = 0,
+): Promise<EnteredCredit> {
+  checkEntryText(reference, note);
+  const entry = { ...owner, amountNano, heldNano, reference, note, atMs: clock.wallMs() };
+  const recorded = kind === "topup" ? await store.recordTopUp(entry) : await store.recordAdjustment(entry);
+  return { ...recorded, detail: entryDetail(amountNano, recorded.repeated) };
+}
+
+const maxTextLength = 200;
+
+/** Validates the text that an operator attaches to a ledger entry. */
+export function checkEntryText(...texts: readonly (string | null | undefined)[]): void {
+  for (const text of texts) {
+    if (text != null && (text.trim() === "" || text.length > maxTextLength)) {
+      throw new OperationRefusal("invalid_input", `a reference or note has 1 to ${maxTextLength} characters`);
+    }
+  }
+}
+
+function entryDetail(amountNano: number, repeated: boolean): string {
+  const sign = amountNano < 0 ? "-" : "+";
+  const known = repeated ? " (known reference, nothing changed)" : "";
+  return `${sign}${creditsFromNano(Math.abs(amountNano))} credits${known}`;
+}

@@ -1,0 +1,258 @@
+import { type Command, Option } from "commander";
+import type { WrittenCap } from "../../admin/operations/cap-text.ts";
+import type { AccountView } from "../../admin/views.ts";
+import { type BudgetPeriod, budgetPeriods } from "../../base/key-attributes.ts";
+import { creditsFromNano } from "../../base/money.ts";
+import type { AccountRecord, KeyMode } from "../../store/store.ts";
+import { capText, showAccount, standing } from "../account-output.ts";
+import { atLeastZero, creditAmount, orWord, positiveCreditAmount, signedCreditAmount } from "../arguments.ts";
+import { auditChange } from "../audit.ts";
+import { capOption } from "../cap-options.ts";
+import { confirm } from "../confirm.ts";
+import { type CsvOption, type DataOptions, examples, group, newDataCommand, withCsv } from "../help.ts";
+import { type StoreContext, withStore } from "../open-store.ts";
+import { type ListColumn, printList } from "../terminal/list.ts";
+import { printJson, type Terminal } from "../terminal/terminal.ts";
+import { showWarnings } from "../warnings.ts";
+
+export function accountsCommands(terminal: Terminal): Command {
+  return group("accounts", "Let several keys share a balance or a budget, and bound what they take", [
+    createCommand(terminal),
+    listCommand(terminal),
+    showCommand(terminal),
+    topUpCommand(terminal),
+    adjustCommand(terminal),
+    updateCommand(terminal),
+    closeCommand(terminal),
+  ]);
+}
+
+const operations = () => import("../../admin/operations/accounts.ts");
+const views = () => import("../../admin/operations/account-view.ts");
+
+interface AccountChange {
+  readonly account: AccountRecord;
+  /** For the audit log. */
+  readonly detail?: string;
+}
+
+/** Changes an account, writes the change to the audit log, and shows what the account is then. */
+async function changeAccount(
+  terminal: Terminal,
+  options: DataOptions,
+  action: "create" | "update" | "close",
+  change: (context: StoreContext) => Promise<AccountChange>,
+): Promise<void> {
+  const { readAccountView } = await views();
+  await withStore(terminal, options, { create: action === "create", writes: true }, async (context) => {
+    const { account, detail } = await change(context);
+    await auditChange(context, `account.${action}`, account, detail);
+    const output = { json: options.json, place: context.place };
+    showAccount(await readAccountView(context, account), output, terminal);
+  });
+}
+
+interface TermOptions extends DataOptions {
+  readonly label?: string;
+  readonly budget?: number | "none";
+  readonly period?: BudgetPeriod;
+  readonly open?: boolean;
+  readonly cap?: readonly WrittenCap[];
+  readonly keyCap?: readonly WrittenCap[];
+}
+
+function termsOf({ label, budget, period, open, cap, keyCap }: TermOptions) {
+  const budgetTokens = budget === "none" ? null : budget;
+  return { label, budgetTokens, period, isOpen: open, caps: cap, keyCaps: keyCap };
+}
+
+function createCommand(terminal: Terminal): Command {
+  return newDataCommand("create", "Create an account that several keys draw on")
+    .addOption(
+      new Option("--mode <credit|token_budget>", "what its keys spend: credits, or the tokens of a budget")
+        .choices(["credit", "token_budget"])
+        .makeOptionMandatory(),
+    )
+    .requiredOption("--label <text>", "a name for people")
+    .option("--credit <n>", "opening balance, in credits", creditAmount)
+    .option("--budget <n>", "tokens per period (default: no limit)", atLeastZero)
+    .addOption(new Option("--period <period>", "the budget's period (default: month)").choices(budgetPeriods))
+    .option("--open", "billed afterwards: no balance is needed, and caps are the only bound")
+    .addOption(capOption("cap", "the most that all keys together may take; repeatable"))
+    .addOption(capOption("key-cap", "the cap that each new key gets; repeatable"))
+    .addHelpText(
+      "after",
+      examples(
+        ["sluice accounts create --mode credit --label atlas --credit 100 --key-cap 5/day", ""],
+        ["sluice accounts create --mode credit --label acme --open --cap 500/month", ""],
+      ),
+    )
+    .action(async (options: TermOptions & { readonly mode: KeyMode; readonly credit?: number }) => {
+      const { createAccount } = await operations();
+      const { mode, credit: creditNano } = options;
+      await changeAccount(terminal, options, "create", (context) =>
+        createAccount(context, { mode, creditNano, ...termsOf(options) }),
+      );
+    });
+}
+
+function listCommand(terminal: Terminal): Command {
+  return withCsv(newDataCommand("list", "List the accounts that are more than one key's own"))
+    .addHelpText("after", examples(["sluice accounts list", ""]))
+    .action(async (options: DataOptions & CsvOption) => {
+      const { listAccountViews } = await views();
+      await withStore(terminal, options, {}, async (context) => {
+        const rows = await listAccountViews(context);
+        const nothing =
+          "No accounts yet. Create one with `sluice accounts create --mode credit --label team`.";
+        printList({ rows, columns, nothing }, options, terminal);
+      });
+    });
+}
+
+const columns: readonly ListColumn<AccountView>[] = [
+  { name: "id", title: "ACCOUNT" },
+  { name: "label", title: "LABEL", elastic: true },
+  { name: "mode", title: "MODE" },
+  { name: "status", title: "STATUS" },
+  { name: "open" },
+  {
+    name: "balance",
+    title: "LEFT OR OWED",
+    align: "right",
+    value: ({ credit, budget }) => credit?.balance ?? budget?.remaining,
+    cell: (view) => `${standing(view)}${view.open ? " owed" : ""}`,
+  },
+  { name: "purchased", value: ({ credit }) => credit?.purchased },
+  { name: "used", value: ({ credit, budget }) => credit?.used ?? budget?.used },
+  { name: "budget_tokens", value: ({ budget }) => budget?.tokens },
+  { name: "keys", title: "KEYS", align: "right", value: ({ keys }) => keys.length },
+  {
+    name: "caps",
+    title: "CAPS",
+    elastic: true,
+    value: ({ caps, mode }) => caps.map((cap) => capText(cap, mode)).join("; "),
+  },
+];
+
+function showCommand(terminal: Terminal): Command {
+  return newDataCommand("show", "Show one account with its caps and its keys")
+    .argument("<account>", "its id or label")
+    .addHelpText("after", examples(["sluice accounts show atlas", ""]))
+    .action(async (name: string, options: DataOptions) => {
+      const { readAccountView } = await views();
+      const { findAccount } = await operations();
+      await withStore(terminal, options, {}, async (context) => {
+        showAccount(await readAccountView(context, await findAccount(context, name)), options, terminal);
+      });
+    });
+}
+
+interface CreditOptions extends DataOptions {
+  readonly reference?: string;
+  readonly note?: string;
+}
+
+async function enterCredit(
+  kind: "topup" | "adjustment",
+  name: string,
+  amountNano: number,
+  options: CreditOptions,
+  terminal: Terminal,
+): Promise<void> {
+  const { enterAccountCredit } = await import("../../admin/operations/enter-credit.ts");
+  const { readAccountView } = await views();
+  await withStore(terminal, options, { writes: true }, async (context) => {
+    const { reference, note } = options;
+    const entered = await enterAccountCredit(context, name, kind, { amountNano, reference, note });
+    const { account, detail, entry, repeated } = entered;
+    await auditChange(context, kind === "topup" ? "account.topup" : "account.adjust", account, detail);
+    const called = account.label ?? account.id;
+    if (account.closedAtMs !== null && !account.isOpen && kind === "topup") {
+      showWarnings([`${called} is closed: no key can spend what is added`], terminal);
+    }
+    const view = await readAccountView(context, account);
+    if (options.json) {
+      const amount = creditsFromNano(amountNano);
+      const told = { entry_id: entry.id, amount, reference: entry.reference, repeated };
+      printJson({ ...view, [kind]: told, ...context.place }, terminal);
+      return;
+    }
+    const { style } = terminal;
+    terminal.print(
+      repeated
+        ? `${style.warn("=")} ${called} had this reference already (${reference}): nothing was changed\n`
+        : `${style.good("✓")} ${called}: ${detail}\n`,
+    );
+    showAccount(view, {}, terminal);
+  });
+}
+
+function topUpCommand(terminal: Terminal): Command {
+  return newDataCommand("topup", "Add credit to an account; on an open one it lowers what is owed")
+    .argument("<account>", "its id or label")
+    .argument("<credits>", "how much to add", positiveCreditAmount)
+    .option("--reference <text>", "what it is for, such as an invoice; the same one again adds nothing")
+    .option("--note <text>", "a remark for the ledger")
+    .addHelpText(
+      "after",
+      examples(["sluice accounts topup atlas 50 --reference invoice-1042", "safe to repeat"]),
+    )
+    .action((name: string, amountNano: number, options: CreditOptions) =>
+      enterCredit("topup", name, amountNano, options, terminal),
+    );
+}
+
+function adjustCommand(terminal: Terminal): Command {
+  return (
+    newDataCommand("adjust", "Correct an account's credit, up or down, by a ledger entry of its own")
+      .argument("<account>", "its id or label")
+      .argument("<±credits>", "how much to add, or with a minus to take away", signedCreditAmount)
+      .requiredOption("--note <text>", "why; kept with the ledger entry")
+      .option("--reference <text>", "the same one again changes nothing")
+      // Otherwise -5 would be taken for an option.
+      .allowUnknownOption()
+      .addHelpText("after", examples(['sluice accounts adjust atlas -5 --note "entered twice"', ""]))
+      .action((name: string, amountNano: number, options: CreditOptions) =>
+        enterCredit("adjustment", name, amountNano, options, terminal),
+      )
+  );
+}
+
+function updateCommand(terminal: Terminal): Command {
+  return newDataCommand("update", "Change an account's name, budget or caps")
+    .argument("<account>", "its id or label")
+    .option("--label <text>", "a name for people")
+    .option("--budget <n|none>", "tokens per period", orWord("none", atLeastZero))
+    .addOption(new Option("--period <period>", "the budget's period").choices(budgetPeriods))
+    .option("--open", "billed afterwards from now on: no balance is needed")
+    .option("--no-open", "needs a balance from now on; what is owed has to be topped up before")
+    .addOption(capOption("cap", "takes the place of all its caps; repeatable"))
+    .addOption(capOption("key-cap", "the cap that each new key gets; repeatable"))
+    .addHelpText("after", examples(["sluice accounts update atlas --cap 20/day --cap 300/month", ""]))
+    .action(async (name: string, options: TermOptions) => {
+      const { updateAccount } = await operations();
+      await changeAccount(terminal, options, "update", (context) =>
+        updateAccount(context, name, termsOf(options)),
+      );
+    });
+}
+
+function closeCommand(terminal: Terminal): Command {
+  return newDataCommand("close", "Close an account: its keys are refused, its entries stay")
+    .argument("<account>", "its id or label")
+    .option("--yes", "do not ask")
+    .addHelpText("after", examples(["sluice accounts close atlas --yes", "in scripts"]))
+    .action(async (name: string, options: DataOptions & { readonly yes?: true }) => {
+      const { closeAccount, findAccount } = await operations();
+      const id = await withStore(terminal, options, {}, async (context) => {
+        const account = await findAccount(context, name);
+        const question = `No key of ${account.label ?? account.id} can be used any more. Close it?`;
+        if (account.closedAtMs === null) await confirm(question, options, terminal);
+        return account.id;
+      });
+      await changeAccount(terminal, options, "close", async (context) => ({
+        account: await closeAccount(context, id),
+      }));
+    });
+}

@@ -1,0 +1,110 @@
+import { type Command, InvalidArgumentError } from "commander";
+import type { WrittenCap } from "../../../admin/operations/cap-text.ts";
+import { duration } from "../../arguments.ts";
+import { capOption } from "../../cap-options.ts";
+import { confirm } from "../../confirm.ts";
+import { Misuse } from "../../failure.ts";
+import { type DataOptions, examples, newDataCommand } from "../../help.ts";
+import { attributesFromOptions, keyOptions } from "../../key-options.ts";
+import { changeKey } from "../../key-output.ts";
+import { knownNames } from "../../known-names.ts";
+import type { Terminal } from "../../terminal/terminal.ts";
+
+const operations = () => import("../../../admin/operations/change-key.ts");
+
+export function keysUpdateCommand(terminal: Terminal): Command {
+  const command = newDataCommand("update", "Change a key's label, limits, scope or expiry")
+    .argument("<key>", "its id, prefix or label")
+    .addHelpText(
+      "after",
+      examples(
+        ["sluice keys update slu_8fK2mQ0x --rpm 120 --models gpt-5.6,demo-small", ""],
+        ["sluice keys update slu_8fK2mQ0x --expires 30d", "also brings an expired key back"],
+      ),
+    )
+    .addOption(capOption("cap", "takes the place of all its caps: 5/day, 20/week:claude-opus-*; repeatable"))
+    .action(async (name: string, options: DataOptions & { readonly cap?: readonly WrittenCap[] }) => {
+      const update = { ...attributesFromOptions(options), caps: options.cap };
+      if (Object.values(update).every((value) => value === undefined)) {
+        throw new Misuse("name what to change, such as --label, --rpm or --expires");
+      }
+      const { updateKey } = await operations();
+      await changeKey(terminal, options, ["key.update", "updated"], (context) =>
+        updateKey(context, name, update, knownNames(options, context.dir, terminal)),
+      );
+    });
+  for (const option of Object.values(keyOptions("update"))) command.addOption(option);
+  return command;
+}
+
+export function keysExtendCommand(terminal: Terminal): Command {
+  return newDataCommand("extend", "Raise a key's cap for its running period alone")
+    .argument("<key>", "its id, prefix or label")
+    .argument("<amount>", "by how much, in credits or tokens", aboveZero)
+    .option("--cap <period[:models]>", "which cap, where it has several: month, week:claude-opus-*")
+    .requiredOption("--note <text>", "why; kept in the audit log")
+    .addHelpText(
+      "after",
+      examples(['sluice keys extend slu_8fK2mQ0x 20 --cap month --note "release week"', ""]),
+    )
+    .action(async (name: string, amount: number, options: ExtendOptions) => {
+      const { extendKey } = await operations();
+      await changeKey(terminal, options, ["key.extend", "updated"], (context) =>
+        extendKey(context, name, { amount, cap: options.cap, note: options.note }),
+      );
+    });
+}
+
+interface ExtendOptions extends DataOptions {
+  readonly cap?: string;
+  readonly note: string;
+}
+
+function aboveZero(text: string): number {
+  if (/^\d+(\.\d{1,9})?$/.test(text) && Number(text) > 0) return Number(text);
+  throw new InvalidArgumentError("Write an amount above 0, such as 20 or 0.5.");
+}
+
+export function keysMoveCommand(terminal: Terminal): Command {
+  return newDataCommand("move", "Let a key draw on another account; its entries stay where they were made")
+    .argument("<key>", "its id, prefix or label")
+    .requiredOption("--account <account>", "the other account's id or label")
+    .addHelpText("after", examples(["sluice keys move slu_8fK2mQ0x --account atlas", ""]))
+    .action(async (name: string, options: DataOptions & { readonly account: string }) => {
+      const { moveKey } = await operations();
+      await changeKey(terminal, options, ["key.move", "updated"], (context) =>
+        moveKey(context, name, options.account),
+      );
+    });
+}
+
+export function keysRotateCommand(terminal: Terminal): Command {
+  return newDataCommand("rotate", "Give a key a new secret; balance, label and limits stay")
+    .argument("<key>", "its id, prefix or label")
+    .option(
+      "--grace <time>",
+      "how long the old secret still works, such as 24h (default: not at all)",
+      duration,
+      0,
+    )
+    .option("--yes", "do not ask")
+    .addHelpText(
+      "after",
+      examples([
+        "sluice keys rotate slu_8fK2mQ0x --grace 24h",
+        "a day to bring the new secret to every client",
+      ]),
+    )
+    .action(async (name: string, options: DataOptions & { readonly grace: number; readonly yes?: true }) => {
+      const { findKey } = await import("../../../admin/operations/find-key.ts");
+      const { rotateKey } = await operations();
+      await changeKey(terminal, options, ["key.rotate", "rotated"], async (context) => {
+        const { id, prefix } = await findKey(context, name);
+        // A script rotates on purpose and reads the new secret; a user may have forgotten the grace period.
+        if (options.grace === 0 && terminal.interactive) {
+          await confirm(`The old secret of ${prefix} stops working at once. Rotate it?`, options, terminal);
+        }
+        return rotateKey(context, id, options.grace);
+      });
+    });
+}
