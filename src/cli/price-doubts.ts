@@ -1,5 +1,5 @@
+import { isToken } from "../base/rates.ts";
 import type { ModelConfig, PriceConfig } from "../config/schema.ts";
-import type { ImportedPrice, ImportedRates } from "./import/imported.ts";
 import { shippedPrice } from "./import/shipped-prices.ts";
 
 /** A price that looks mistyped. `message` ends a sentence that starts with where it stands. */
@@ -8,8 +8,6 @@ export interface PriceDoubt {
   readonly path: string;
   readonly message: string;
 }
-
-type ImportedExtras = Pick<ImportedPrice, "extras">;
 
 /** Vendors, regions and resellers differ in price, and lists grow old; but not by as much as this. */
 const mostTimes = 20;
@@ -50,39 +48,32 @@ function doubtsAbout(price: PriceConfig, path: string, names: readonly string[])
   const { long_context: long, tiers = {}, images: _, ...rates } = price;
   return [
     ...doubtRates(rates, path, listed),
-    ...(long === undefined ? [] : doubtRates(long, `${path}.long_context`, listed.longContext ?? listed)),
+    ...(long === undefined ? [] : doubtRates(long, `${path}.long_context`, listed.long_context ?? listed)),
     ...Object.entries(tiers).flatMap(([tier, { long_context: __, ...tierRates }]) =>
       doubtRates(tierRates, `${path}.tiers.${tier}`, listed),
     ),
   ];
 }
 
-type TokenList = Readonly<Record<string, number | null | undefined>>;
 type Rates = Readonly<Record<string, number>>;
 
 function doubtRates(
   rates: Rates,
   path: string,
-  listed: ImportedRates & ImportedExtras,
+  listed: Readonly<Record<string, unknown>>,
 ): readonly PriceDoubt[] {
-  const tools: Readonly<Record<string, number>> = listed.extras ?? {};
-  const tokens: TokenList = {
-    input: listed.input,
-    output: listed.output,
-    cached_input: listed.cachedInput,
-    cache_write: listed.cacheWrite,
-    cache_write_1h: listed.cacheWriteHour,
-  };
-  const swapped = swappable.find(([cheap, dear]) => areSwapped(rates, tokens, cheap, dear));
+  const list: Rates = Object.fromEntries(
+    Object.entries(listed).filter((entry): entry is [string, number] => typeof entry[1] === "number"),
+  );
+  const swapped = swappable.find(([cheap, dear]) => areSwapped(rates, list, cheap, dear));
   if (swapped !== undefined) {
     const [cheap, dear] = swapped;
-    const message = `looks as if ${cheap} and ${dear} were swapped: the list price is ${tokens[cheap]} and ${tokens[dear]}`;
+    const message = `looks as if ${cheap} and ${dear} were swapped: the list price is ${list[cheap]} and ${list[dear]}`;
     return [{ path, message }];
   }
   return Object.entries(rates).flatMap(([field, usd]) => {
-    const list = tokens[field] ?? tools[field];
-    if (usd === 0 || list === undefined || list === 0) return [];
-    const message = doubtAt(usd, list, field in tools && !field.startsWith("audio_"));
+    const usual = list[field] ?? 0;
+    const message = usd === 0 || usual === 0 ? null : doubtAt(usd, usual, !isToken(field));
     return message === null ? [] : [{ path: `${path}.${field}`, message }];
   });
 }
@@ -95,7 +86,7 @@ const swappable = [
   ["cache_write", "cache_write_1h"],
 ] as const;
 
-function areSwapped(rates: Rates, listed: TokenList, cheap: string, dear: string): boolean {
+function areSwapped(rates: Rates, listed: Rates, cheap: string, dear: string): boolean {
   const [lower, higher] = [listed[cheap] ?? 0, listed[dear] ?? 0];
   const [cheapUsd = 0, dearUsd = 0] = [rates[cheap], rates[dear]];
   if (higher < lower * 1.5 || dearUsd >= cheapUsd) return false;

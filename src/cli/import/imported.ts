@@ -1,6 +1,7 @@
 import type { ModelUse } from "../../base/model-uses.ts";
+import type { PriceConfig } from "../../config/schema.ts";
 
-/** A model of a foreign price file, with the names of our own configuration. Prices are USD per million tokens. */
+/** A model of a foreign price file, with its price as our own configuration has it. */
 export interface ImportedModel {
   readonly id: string;
   /** As the file names it. */
@@ -10,35 +11,17 @@ export interface ImportedModel {
   readonly maxOutputTokens: number | null;
   /** Missing for a model that generates. */
   readonly serves?: ModelUse;
-  readonly price: ImportedPrice;
+  readonly price: PriceConfig;
   readonly capabilities: Readonly<Record<string, boolean>>;
 }
 
-export interface ImportedRates {
-  /** Null for a model that is charged by something else. */
-  readonly input: number | null;
-  readonly output: number | null;
-  readonly cachedInput: number | null;
-  readonly cacheWrite: number | null;
-  /** For what stays in a cache for an hour. */
-  readonly cacheWriteHour?: number | null;
-}
-
-export interface ImportedPrice extends ImportedRates {
-  /** For calls with more input than this. */
-  readonly longContext?: ImportedRates & { readonly above: number };
-  /** Tools per thousand calls, audio per million tokens, by the names of our own configuration. */
-  readonly extras?: Readonly<Record<string, number>>;
-  readonly tiers?: Readonly<Record<string, ImportedTier>>;
-}
-
-export type ImportedTier = Pick<ImportedRates, "input" | "output" | "cachedInput">;
-
-/** The extras that the file has a price for. */
-export function knownExtras(prices: Readonly<Record<string, number | null>>): Pick<ImportedPrice, "extras"> {
-  const known: Record<string, number> = {};
-  for (const [name, usd] of Object.entries(prices)) if (usd !== null) known[name] = usd;
-  return Object.keys(known).length === 0 ? {} : { extras: known };
+/** The prices that a file states, without those that are null. */
+export function stated<Name extends string>(
+  prices: Readonly<Record<Name, number | null>>,
+): { readonly [Stated in Name]?: number } {
+  const known = Object.entries(prices).filter(([, usd]) => usd !== null);
+  // Only names were left out.
+  return Object.fromEntries(known) as { [Stated in Name]?: number };
 }
 
 export interface ImportedPrices {

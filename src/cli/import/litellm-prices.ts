@@ -1,11 +1,11 @@
 import { isObject, type JsonObject } from "../../base/json.ts";
+import type { TokenRatesConfig } from "../../config/schema/price.ts";
+import type { PriceConfig } from "../../config/schema.ts";
 import {
   type ImportedModel,
-  type ImportedPrice,
   type ImportedPrices,
-  type ImportedTier,
-  knownExtras,
   positiveInteger,
+  stated,
   statedCapability,
   usdPerMillion,
 } from "./imported.ts";
@@ -38,7 +38,7 @@ function modelOf(name: string, entry: JsonObject): ImportedModel | string {
     maxOutputTokens: positiveInteger(entry["max_output_tokens"]) ?? positiveInteger(entry["max_tokens"]),
     price: {
       ...rates,
-      ...knownExtras({
+      ...stated({
         audio_input: usdPerMillion(entry["input_cost_per_audio_token"], true),
         audio_output: usdPerMillion(entry["output_cost_per_audio_token"], true),
         web_search: searchPrice(entry["search_context_cost_per_query"]),
@@ -68,20 +68,14 @@ function meteredModelOf(name: string, entry: JsonObject, mode: string): Imported
   const metered = meteredPrices(mode, entry);
   if (metered === null) return null;
   const { serves, prices } = metered;
-  const { input = null, output = null, ...extras } = prices;
+  const { input = null, output = null, ...others } = prices;
   if (serves !== "moderations" && Object.keys(prices).length === 0) return null;
   return {
     ...namesOf(name, entry),
     contextWindow: positiveInteger(entry["max_input_tokens"]) ?? positiveInteger(entry["max_tokens"]),
     maxOutputTokens: null,
     serves,
-    price: {
-      input,
-      output,
-      cachedInput: null,
-      cacheWrite: null,
-      ...(Object.keys(extras).length === 0 ? {} : { extras }),
-    },
+    price: { ...stated({ input, output }), ...others },
     capabilities: {},
   };
 }
@@ -99,14 +93,14 @@ function perThousand(usdPerCall: unknown): number | null {
   return typeof usdPerCall === "number" ? usdPerMillion(usdPerCall * 1000, false) : null;
 }
 
-function tiersOf(entry: JsonObject): Pick<ImportedPrice, "tiers"> {
-  const tiers: Record<string, ImportedTier> = {};
+function tiersOf(entry: JsonObject): Pick<PriceConfig, "tiers"> {
+  const tiers: Record<string, TokenRatesConfig> = {};
   for (const tier of ["priority", "flex"]) {
     const input = usdPerMillion(entry[`input_cost_per_token_${tier}`], true);
     const output = usdPerMillion(entry[`output_cost_per_token_${tier}`], true);
     if (input === null || output === null) continue;
-    const cachedInput = usdPerMillion(entry[`cache_read_input_token_cost_${tier}`], true);
-    tiers[tier] = { input, output, cachedInput };
+    const cached_input = usdPerMillion(entry[`cache_read_input_token_cost_${tier}`], true);
+    tiers[tier] = { input, output, ...stated({ cached_input }) };
   }
   return Object.keys(tiers).length === 0 ? {} : { tiers };
 }

@@ -1,16 +1,18 @@
 import type { JsonObject } from "../../base/json.ts";
-import { type ImportedPrice, type ImportedRates, usdPerMillion } from "./imported.ts";
+import type { TokenRatesConfig } from "../../config/schema/price.ts";
+import type { PriceConfig } from "../../config/schema.ts";
+import { stated, usdPerMillion } from "./imported.ts";
 
 /** LiteLLM's prices per token, as in its price file and in `model_info` of its configuration; null without any. */
-export function litellmRates(entry: JsonObject): (ImportedRates & Pick<ImportedPrice, "longContext">) | null {
+export function litellmRates(entry: JsonObject): PriceConfig | null {
   const rates = ratesOf(entry, "");
   if (rates === null) return null;
-  const hour = usdPerMillion(entry["cache_creation_input_token_cost_above_1hr"], true);
-  return { ...rates, ...(hour === null ? {} : { cacheWriteHour: hour }), ...longContextOf(entry) };
+  const cache_write_1h = usdPerMillion(entry["cache_creation_input_token_cost_above_1hr"], true);
+  return { ...rates, ...stated({ cache_write_1h }), ...longContextOf(entry) };
 }
 
 /** `input_cost_per_token_above_200k_tokens` and the like. Of several limits the lowest is used. */
-function longContextOf(entry: JsonObject): Pick<ImportedPrice, "longContext"> {
+function longContextOf(entry: JsonObject): Pick<PriceConfig, "long_context"> {
   const limits = Object.keys(entry).flatMap((name) => {
     const thousands = /^input_cost_per_token_above_(\d+)k_tokens$/.exec(name)?.[1];
     return thousands === undefined ? [] : [Number(thousands)];
@@ -18,10 +20,10 @@ function longContextOf(entry: JsonObject): Pick<ImportedPrice, "longContext"> {
   if (limits.length === 0) return {};
   const lowest = Math.min(...limits);
   const rates = ratesOf(entry, `_above_${lowest}k_tokens`);
-  return rates === null ? {} : { longContext: { above: lowest * 1000, ...rates } };
+  return rates === null ? {} : { long_context: { above: lowest * 1000, ...rates } };
 }
 
-function ratesOf(entry: JsonObject, suffix: string): ImportedRates | null {
+function ratesOf(entry: JsonObject, suffix: string): TokenRatesConfig | null {
   const perToken = (name: string) => usdPerMillion(entry[`${name}${suffix}`], true);
   const input = perToken("input_cost_per_token");
   // Some entries raise only the price of the input.
@@ -30,7 +32,9 @@ function ratesOf(entry: JsonObject, suffix: string): ImportedRates | null {
   return {
     input,
     output,
-    cachedInput: perToken("cache_read_input_token_cost"),
-    cacheWrite: perToken("cache_creation_input_token_cost"),
+    ...stated({
+      cached_input: perToken("cache_read_input_token_cost"),
+      cache_write: perToken("cache_creation_input_token_cost"),
+    }),
   };
 }

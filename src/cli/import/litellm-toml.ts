@@ -1,8 +1,8 @@
+import type { PriceConfig } from "../../config/schema.ts";
 import { tomlString } from "../../config/toml-text.ts";
 import type { VendorKind } from "../../vendors/registry.ts";
-import type { ImportedPrice } from "./imported.ts";
 import type { LiteLlmTimeouts } from "./litellm-timeouts.ts";
-import { tomlCapabilities, tomlPrice } from "./toml.ts";
+import { inlineTable } from "./toml.ts";
 
 export interface ConvertedProvider {
   readonly name: string;
@@ -20,7 +20,7 @@ export interface ConvertedDeployment {
   readonly weight: number | null;
   readonly priority: number | null;
   readonly maxConcurrent: number | null;
-  readonly price: ImportedPrice | null;
+  readonly price: PriceConfig | null;
 }
 
 export interface ConvertedModel {
@@ -64,7 +64,7 @@ function modelToml(model: ConvertedModel): string {
   if (model.contextWindow !== null) lines.push(`context_window = ${model.contextWindow}`);
   if (model.maxOutputTokens !== null) lines.push(`max_output_tokens = ${model.maxOutputTokens}`);
   if (Object.keys(model.capabilities).length > 0) {
-    lines.push(`capabilities = ${tomlCapabilities(model.capabilities)}`);
+    lines.push(`capabilities = ${inlineTable(model.capabilities)}`);
   }
   if (model.aliases.length > 0) lines.push(`aliases = [${model.aliases.map(tomlString).join(", ")}]`);
   if (model.fallbacks.length > 0) lines.push(`fallbacks = [${model.fallbacks.map(tomlString).join(", ")}]`);
@@ -80,7 +80,7 @@ function deploymentLines(deployment: ConvertedDeployment): string[] {
   if (priority !== null) lines.push(`priority = ${priority}`);
   if (weight !== null) lines.push(`weight = ${weight}`);
   if (maxConcurrent !== null) lines.push(`max_concurrent = ${maxConcurrent}`);
-  if (price !== null) lines.push(`price = ${tomlPrice(price)}`);
+  if (price !== null) lines.push(`price = ${inlineTable(price)}`);
   return lines;
 }
 

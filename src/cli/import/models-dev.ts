@@ -1,11 +1,11 @@
 import { isObject, type JsonObject } from "../../base/json.ts";
+import type { TokenRatesConfig } from "../../config/schema/price.ts";
+import type { PriceConfig } from "../../config/schema.ts";
 import {
   type ImportedModel,
-  type ImportedPrice,
   type ImportedPrices,
-  type ImportedRates,
-  knownExtras,
   positiveInteger,
+  stated,
   statedCapability,
   usdPerMillion,
 } from "./imported.ts";
@@ -41,7 +41,7 @@ function modelOf(vendor: string, id: string, entry: JsonObject): ImportedModel |
     price: {
       ...rates,
       ...longContextOf(cost),
-      ...knownExtras({
+      ...stated({
         audio_input: usdPerMillion(cost["input_audio"], false),
         audio_output: usdPerMillion(cost["output_audio"], false),
       }),
@@ -64,20 +64,22 @@ function writesText(entry: JsonObject): boolean {
   return modalities(entry, "output").includes("text");
 }
 
-function ratesOf(cost: JsonObject): ImportedRates | null {
+function ratesOf(cost: JsonObject): TokenRatesConfig | null {
   const input = usdPerMillion(cost["input"], false);
   const output = usdPerMillion(cost["output"], false);
   if (input === null || output === null) return null;
   return {
     input,
     output,
-    cachedInput: usdPerMillion(cost["cache_read"], false),
-    cacheWrite: usdPerMillion(cost["cache_write"], false),
+    ...stated({
+      cached_input: usdPerMillion(cost["cache_read"], false),
+      cache_write: usdPerMillion(cost["cache_write"], false),
+    }),
   };
 }
 
 /** Newer dumps have `tiers`, older ones `context_over_200k`. Of several limits the lowest is used. */
-function longContextOf(cost: JsonObject): Pick<ImportedPrice, "longContext"> {
+function longContextOf(cost: JsonObject): Pick<PriceConfig, "long_context"> {
   const tiers = (Array.isArray(cost["tiers"]) ? cost["tiers"] : []).filter(isObject).flatMap((tier) => {
     const above = isObject(tier["tier"]) ? positiveInteger(tier["tier"]["size"]) : null;
     const rates = ratesOf(tier);
@@ -86,5 +88,5 @@ function longContextOf(cost: JsonObject): Pick<ImportedPrice, "longContext"> {
   const older = isObject(cost["context_over_200k"]) ? ratesOf(cost["context_over_200k"]) : null;
   const all = older === null ? tiers : [...tiers, { above: 200_000, ...older }];
   const [lowest] = all.sort((one, other) => one.above - other.above);
-  return lowest === undefined ? {} : { longContext: lowest };
+  return lowest === undefined ? {} : { long_context: lowest };
 }

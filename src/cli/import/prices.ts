@@ -18,11 +18,11 @@ export function readPrices(text: string): ImportedPrices {
 const searchPrices = tableOf<number>({ openai: 10, anthropic: 10 });
 
 function withSearchPrice(model: ImportedModel): ImportedModel {
-  const { price, vendor } = model;
-  const web_search = price.extras?.["web_search"] ?? searchPrices[vendor];
-  return web_search === undefined || model.serves !== undefined
-    ? model
-    : { ...model, price: { ...price, extras: { ...price.extras, web_search } } };
+  const usual = searchPrices[model.vendor];
+  const isMissing = model.price.web_search === undefined && model.serves === undefined;
+  return isMissing && usual !== undefined
+    ? { ...model, price: { ...model.price, web_search: usual } }
+    : model;
 }
 
 function readDocument(document: JsonObject): ImportedPrices {

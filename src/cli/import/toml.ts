@@ -1,5 +1,5 @@
 import { tomlString } from "../../config/toml-text.ts";
-import type { ImportedModel, ImportedPrice, ImportedRates, ImportedTier } from "./imported.ts";
+import type { ImportedModel } from "./imported.ts";
 
 /** Always with a decimal point, so that all prices in a file look alike. */
 function tomlNumber(value: number): string {
@@ -7,43 +7,16 @@ function tomlNumber(value: number): string {
   return text.endsWith(".") ? `${text}0` : text;
 }
 
-export function tomlPrice({ extras, tiers, longContext, ...rates }: ImportedPrice): string {
-  const parts = tokenRates(rates);
-  if (longContext !== undefined) {
-    const { above, ...longRates } = longContext;
-    parts.push(`long_context = ${inlineTable([`above = ${above}`, ...tokenRates(longRates)])}`);
-  }
-  for (const [name, usd] of Object.entries(extras ?? {})) parts.push(`${name} = ${tomlNumber(usd)}`);
-  if (tiers !== undefined) {
-    const tables = Object.entries(tiers).map(([name, tier]) => `${name} = ${inlineTable(tokenPrices(tier))}`);
-    parts.push(`tiers = ${inlineTable(tables)}`);
-  }
-  return inlineTable(parts);
-}
-
-function tokenRates({ cacheWrite, cacheWriteHour = null, ...rates }: ImportedRates): string[] {
-  const parts = tokenPrices(rates);
-  if (cacheWrite !== null) parts.push(`cache_write = ${tomlNumber(cacheWrite)}`);
-  if (cacheWriteHour !== null) parts.push(`cache_write_1h = ${tomlNumber(cacheWriteHour)}`);
-  return parts;
-}
-
-function tokenPrices({ input, output, cachedInput }: ImportedTier): string[] {
-  const parts: string[] = [];
-  if (input !== null) parts.push(`input = ${tomlNumber(input)}`);
-  if (output !== null) parts.push(`output = ${tomlNumber(output)}`);
-  if (cachedInput !== null) parts.push(`cached_input = ${tomlNumber(cachedInput)}`);
-  return parts;
-}
-
-function inlineTable(parts: readonly string[]): string {
+/** A price, or capabilities. */
+export function inlineTable(values: object): string {
+  const parts = Object.entries(values).map(([name, value]) => {
+    const key = /^[\w-]+$/.test(name) ? name : tomlString(name);
+    if (typeof value === "object") return `${key} = ${inlineTable(value)}`;
+    // A number of tokens; all other numbers are prices.
+    const isPrice = typeof value === "number" && name !== "above";
+    return `${key} = ${isPrice ? tomlNumber(value) : value}`;
+  });
   return `{ ${parts.join(", ")} }`;
-}
-
-export function tomlCapabilities(capabilities: Readonly<Record<string, boolean>>): string {
-  return `{ ${Object.entries(capabilities)
-    .map(([name, value]) => `${name} = ${value}`)
-    .join(", ")} }`;
 }
 
 /** Converts a vendor's name to a valid provider name: lower case, digits, `-` and `_`. */
@@ -68,7 +41,7 @@ function modelToml(model: ImportedModel, origin: string): string {
   if (model.contextWindow !== null) lines.push(`context_window = ${model.contextWindow}`);
   if (model.maxOutputTokens !== null) lines.push(`max_output_tokens = ${model.maxOutputTokens}`);
   const hasPrice = model.serves !== "moderations";
-  if (hasPrice) lines.push(`price = ${tomlPrice(model.price)}  # ${origin}`);
-  lines.push(`capabilities = ${tomlCapabilities(model.capabilities)}`);
+  if (hasPrice) lines.push(`price = ${inlineTable(model.price)}  # ${origin}`);
+  lines.push(`capabilities = ${inlineTable(model.capabilities)}`);
   return `${lines.join("\n")}\n`;
 }

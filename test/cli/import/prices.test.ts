@@ -70,16 +70,10 @@ describe("LiteLLM's price file", () => {
     expect(models[0]).toMatchObject({
       contextWindow: 922000,
       maxOutputTokens: 128000,
-      price: { input: 2, output: 10, cachedInput: 0.1, cacheWrite: null },
+      price: { input: 2, output: 10, cached_input: 0.1 },
       capabilities: { tools: true, vision: true, reasoning: false },
     });
-    expect(models[0]?.price.longContext).toEqual({
-      above: 272_000,
-      input: 4,
-      output: 10,
-      cachedInput: null,
-      cacheWrite: null,
-    });
+    expect(models[0]?.price.long_context).toEqual({ above: 272_000, input: 4, output: 10 });
   });
 
   test("says what it left out", () => {
@@ -94,10 +88,10 @@ describe("models.dev's dump", () => {
     expect(source).toBe("models.dev");
     expect(models[0]).toMatchObject({
       displayName: "Claude Opus 5.5",
-      price: { input: 4, output: 20, cachedInput: 0.2, cacheWrite: 5 },
+      price: { input: 4, output: 20, cached_input: 0.2, cache_write: 5 },
       capabilities: { vision: true },
     });
-    expect(models[1]?.price.longContext).toMatchObject({ above: 200_000, input: 4, output: 18 });
+    expect(models[1]?.price.long_context).toMatchObject({ above: 200_000, input: 4, output: 18 });
     expect(leftOut).toEqual({ "without text output": 1 });
   });
 });
@@ -150,7 +144,9 @@ test("tools, audio and tiers keep their prices, from LiteLLM's file to a configu
 test("audio keeps its price, from models.dev", () => {
   const cost = { input: 1, output: 2, input_audio: 3, output_audio: 4 };
   const file = { mistral: { models: { "gpt-x": { cost, modalities: { output: ["text"] } } } } };
-  expect(readPrices(JSON.stringify(file)).models[0]?.price.extras).toEqual({
+  expect(readPrices(JSON.stringify(file)).models[0]?.price).toEqual({
+    input: 1,
+    output: 2,
     audio_input: 3,
     audio_output: 4,
   });
@@ -236,11 +232,11 @@ test("searches of vendors that have one list price for all models get it, unless
     b: { ...cost, litellm_provider: "anthropic", ...own },
     c: { ...cost, litellm_provider: "groq" },
   };
-  const prices = readPrices(JSON.stringify(file)).models.map(({ price }) => price.extras?.["web_search"]);
+  const prices = readPrices(JSON.stringify(file)).models.map(({ price }) => price.web_search);
   expect(prices).toEqual([10, 50, undefined]);
 });
 
-const plainRates = { input: 1, output: 2, cachedInput: null, cacheWrite: null };
+const plainRates = { input: 1, output: 2 };
 
 describe("an entry of LiteLLM's price file", () => {
   const costs = { input_cost_per_token: 1e-6, output_cost_per_token: 2e-6 };
@@ -312,13 +308,16 @@ describe("an entry of LiteLLM's price file", () => {
   });
 
   test("has the highest price of a search, and no tool without one", () => {
-    const searched = (bySize: unknown) => only({ search_context_cost_per_query: bySize })?.price.extras;
-    expect(searched({ low: 0.01, medium: 0.03, high: 0.025 })).toEqual({ web_search: 30 });
-    expect(searched({ low: "0.01" })).toBeUndefined();
-    expect(searched(0.01)).toBeUndefined();
-    expect(only({ code_interpreter_cost_per_session: "0.03" })?.price.extras).toBeUndefined();
-    expect(only({ file_search_cost_per_1k_calls: 2.5 })?.price.extras).toEqual({ file_search: 2.5 });
-    expect(only({ code_interpreter_cost_per_session: 0.03 })?.price.extras).toEqual({ code_interpreter: 30 });
+    const searched = (bySize: unknown) => only({ search_context_cost_per_query: bySize })?.price;
+    expect(searched({ low: 0.01, medium: 0.03, high: 0.025 })).toEqual({ ...plainRates, web_search: 30 });
+    expect(searched({ low: "0.01" })).toEqual(plainRates);
+    expect(searched(0.01)).toEqual(plainRates);
+    expect(only({ code_interpreter_cost_per_session: "0.03" })?.price).toEqual(plainRates);
+    expect(only({ file_search_cost_per_1k_calls: 2.5 })?.price).toEqual({ ...plainRates, file_search: 2.5 });
+    expect(only({ code_interpreter_cost_per_session: 0.03 })?.price).toEqual({
+      ...plainRates,
+      code_interpreter: 30,
+    });
   });
 
   test("has a tier only with both of its prices", () => {
@@ -326,7 +325,7 @@ describe("an entry of LiteLLM's price file", () => {
     expect(only(flex)?.price.tiers).toBeUndefined();
     expect(only({ output_cost_per_token_flex: 5e-7 })?.price.tiers).toBeUndefined();
     expect(only({ ...flex, output_cost_per_token_flex: 1e-6 })?.price.tiers).toEqual({
-      flex: { input: 0.5, output: 1, cachedInput: null },
+      flex: { input: 0.5, output: 1 },
     });
   });
 
@@ -339,8 +338,8 @@ describe("an entry of LiteLLM's price file", () => {
     };
     expect(only(long)?.price).toEqual({
       ...plainRates,
-      cacheWriteHour: 5,
-      longContext: { above: 200_000, input: 3, output: 4, cachedInput: null, cacheWrite: null },
+      cache_write_1h: 5,
+      long_context: { above: 200_000, input: 3, output: 4 },
     });
     expect(only({ input_cost_per_token_above_200k_tokens: "x" })?.price).toEqual(plainRates);
     expect(
@@ -382,7 +381,7 @@ describe("an entry of models.dev", () => {
         displayName: "M",
         contextWindow: 9,
         maxOutputTokens: 8,
-        price: { input: 1, output: 2, cachedInput: 0.1, cacheWrite: 1.25 },
+        price: { input: 1, output: 2, cached_input: 0.1, cache_write: 1.25 },
         capabilities: { tools: true, vision: true, reasoning: true, structured_output: false },
       },
     ]);
@@ -421,7 +420,7 @@ describe("an entry of models.dev", () => {
 
   test("has the prices above its lowest limit, whichever way they are written", () => {
     const above = (size: unknown, usd: number) => ({ tier: { size }, input: usd, output: usd });
-    const long = (more: object) => read({ cost: { ...cost, ...more } }).models[0]?.price.longContext;
+    const long = (more: object) => read({ cost: { ...cost, ...more } }).models[0]?.price.long_context;
     const at = (limit: number, usd: number) => ({ ...plainRates, above: limit, input: usd, output: usd });
     expect(long({ tiers: [above(500, 5), above(100, 3), above(300, 4)] })).toEqual(at(100, 3));
     expect(long({ context_over_200k: { input: 6, output: 6 } })).toEqual(at(200_000, 6));
@@ -467,10 +466,10 @@ describe("what is written", () => {
     const [model] = readPrices(modelsDev).models;
     if (model === undefined) throw new Error("there is a model");
     const price = {
-      ...{ input: 1, output: 0.000001, cachedInput: 0, cacheWrite: 1.5, cacheWriteHour: 2 },
-      longContext: { above: 5, input: 10, output: 20, cachedInput: 1, cacheWrite: 12.5 },
-      extras: { web_search: 10 },
-      tiers: { flex: { input: 0.5, output: 1, cachedInput: 0.1 } },
+      ...{ input: 1, output: 0.000001, cached_input: 0, cache_write: 1.5, cache_write_1h: 2 },
+      long_context: { above: 5, input: 10, output: 20, cached_input: 1, cache_write: 12.5 },
+      web_search: 10,
+      tiers: { flex: { input: 0.5, output: 1, cached_input: 0.1 } },
     };
     const named = { ...model, id: 'a"b\u007f', vendor: "_Odd Vendor!", displayName: null, price };
     expect(modelsToml([named], "a list", "today")).toBe(`[[models]]
