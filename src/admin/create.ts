@@ -9,11 +9,12 @@ import { AdminToken, loadAdminToken } from "./auth/admin-token.ts";
 import type { Guard } from "./auth/guard.ts";
 import { Lockout } from "./auth/lockout.ts";
 import { OwnSessions, SharedSessions } from "./auth/sessions.ts";
-import type { AdminDeps, OpenExchange } from "./deps.ts";
+import type { AdminDeps } from "./deps.ts";
 import type { Live } from "./live/live.ts";
 import { OtherNodes } from "./live/other-nodes.ts";
 import { MetricsListener } from "./metrics-listener.ts";
 import { type AdminMount, adminRoutes, holderRoutes } from "./routes/admin.ts";
+import type { InFlightView } from "./views.ts";
 
 interface AdminParts {
   readonly gateway: Gateway;
@@ -122,17 +123,17 @@ export async function createAdmin({
 }
 
 /** Exchanges are registered in the order in which they begin, so the first are the oldest. */
-function oldestExchanges({ ongoing }: Gateway, limit: number): OpenExchange[] {
-  const oldest: OpenExchange[] = [];
+function oldestExchanges({ ongoing }: Gateway, limit: number): InFlightView[] {
+  const oldest: InFlightView[] = [];
   for (const exchange of ongoing.exchanges()) {
     if (oldest.length === limit) break;
     oldest.push({
       id: exchange.id,
-      keyPrefix: exchange.key?.prefix ?? "",
+      key_prefix: exchange.key?.prefix ?? "",
       model: exchange.model?.id ?? "",
       route: exchange.call.route.path,
       stream: exchange.stream,
-      ageMs: exchange.elapsedMs(),
+      age_ms: exchange.elapsedMs(),
     });
   }
   return oldest;

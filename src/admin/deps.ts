@@ -8,15 +8,7 @@ import type { Store, StoreStats, Trouble } from "../store/store.ts";
 import type { DeploymentHealth } from "../upstream/upstream.ts";
 import type { Guard, Origin } from "./auth/guard.ts";
 import type { Live } from "./live/live.ts";
-
-export interface OpenExchange {
-  readonly id: string;
-  readonly keyPrefix: string;
-  readonly model: string;
-  readonly route: string;
-  readonly stream: boolean;
-  readonly ageMs: number;
-}
+import type { InFlightView } from "./views.ts";
 
 /** What the admin API needs from the running gateway. */
 export interface AdminDeps {
@@ -40,7 +32,7 @@ export interface AdminDeps {
   /** Writes queued endings, so that a report includes what has just ended. */
   flushEndings(): Promise<void>;
   /** The exchanges that have been open the longest. */
-  oldestExchanges(limit: number): readonly OpenExchange[];
+  oldestExchanges(limit: number): readonly InFlightView[];
   isDraining(): boolean;
   /** Why no new work is taken; null while it is. */
   trouble(): Trouble | null;

@@ -2,7 +2,8 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { checkProviders, type ProviderCheck } from "../../src/admin/operations/check-providers.ts";
+import { checkProviders } from "../../src/admin/operations/check-providers.ts";
+import type { ModelCheckView } from "../../src/admin/views.ts";
 import { loadSettings } from "../../src/config/load.ts";
 import { json, openAiError, redirect, text } from "../support/answers.ts";
 import { usualAnswer } from "../support/fixtures.ts";
@@ -13,7 +14,7 @@ afterAll(() => provider.stop());
 
 const secret = "sk-canary-0123456789";
 
-async function check(kind: string, script: Script | null, more = ""): Promise<ProviderCheck> {
+async function check(kind: string, script: Script | null, more = ""): Promise<ModelCheckView> {
   provider.reset();
   provider.script(script);
   const isBare = kind === "anthropic" || kind === "gemini";
@@ -21,7 +22,7 @@ async function check(kind: string, script: Script | null, more = ""): Promise<Pr
   return checkAt(base, kind, more);
 }
 
-async function checkAt(base: string, kind = "openai", more = ""): Promise<ProviderCheck> {
+async function checkAt(base: string, kind = "openai", more = ""): Promise<ModelCheckView> {
   const file = join(mkdtempSync(join(tmpdir(), "sluice-test-")), "sluice.toml");
   writeFileSync(
     file,
@@ -119,8 +120,8 @@ describe("one small request", () => {
     );
     const model = settings.models.find(({ id }) => id === "m");
     expect(await checkProviders(settings, model)).toMatchObject([
-      { upstreamModel: "theirs", key: null, ok: true },
-      { upstreamModel: "misspelled", key: null, ok: false, status: 404 },
+      { upstream_model: "theirs", key: null, ok: true },
+      { upstream_model: "misspelled", key: null, ok: false, status: 404 },
     ]);
     expect(provider.requests).toHaveLength(2);
   });

@@ -2,12 +2,12 @@ import { assert } from "../../base/assert.ts";
 import { type Clock, msPerHour, msPerMinute } from "../../base/clock.ts";
 import { quantileMs } from "../../observe/histogram.ts";
 import { type LatencyBand, type StepQuery, sumFigures, type TimeRange } from "../../store/store.ts";
-import type { AdminDeps, OpenExchange } from "../deps.ts";
+import type { AdminDeps } from "../deps.ts";
 import { iso } from "../iso-time.ts";
 import { figuresDocument } from "../operations/figures-document.ts";
 import { chosenRange, pastMoment } from "../operations/moments.ts";
 import { usageRow } from "../operations/usage-document.ts";
-import type { InFlightView, OverviewRange, OverviewView, SumsView, UsageRowView } from "../views.ts";
+import type { OverviewRange, OverviewView, SumsView, UsageRowView } from "../views.ts";
 import { keyName } from "./usage.ts";
 
 const topCount = 5;
@@ -57,13 +57,9 @@ export class Overview {
       top_models: models,
       top_keys: topKeys,
       in_flight: deps.inFlight(),
-      oldest_in_flight: deps.oldestExchanges(oldestCount).map(inFlightView),
+      oldest_in_flight: [...deps.oldestExchanges(oldestCount)],
     };
   }
-}
-
-function inFlightView({ id, keyPrefix, model, route, stream, ageMs }: OpenExchange): InFlightView {
-  return { id, key_prefix: keyPrefix, model, route, stream, age_ms: ageMs };
 }
 
 async function topRows(deps: AdminDeps, by: "model" | "key", range: TimeRange): Promise<UsageRowView[]> {

@@ -16,21 +16,6 @@ import { certificateProblem } from "../../wire/certificate-problem.ts";
 import { type CollectedAnswer, collectAnswer } from "../../wire/collect.ts";
 import type { ModelCheckView } from "../views.ts";
 
-/** The result of one small request to a provider. */
-export interface ProviderCheck {
-  readonly provider: string;
-  readonly dialect: ProviderDialectName | null;
-  readonly upstreamModel: string | null;
-  /** Which key of the provider's pool was used, from 1; null if it has no pool. */
-  readonly key: number | null;
-  readonly ok: boolean;
-  /** Null if there was no answer at all. */
-  readonly status: number | null;
-  readonly tookMs: number;
-  /** What is wrong and what to do about it; null if the provider works. */
-  readonly problem: string | null;
-}
-
 /** Less than the 30 s after which the gateway closes a connection on which nothing happens. */
 const timeoutMs = 25_000;
 const question = "Answer with one word: ready?";
@@ -41,22 +26,9 @@ const longestMessage = 200;
  * Sends a small request to every usable provider, or to every deployment of one model, with each key of its pool, all at
  * once. It bypasses keys and ledger: nobody is charged.
  */
-export async function checkProviders(settings: Settings, model?: ModelSettings): Promise<ProviderCheck[]> {
+export async function checkProviders(settings: Settings, model?: ModelSettings): Promise<ModelCheckView[]> {
   const targets = model === undefined ? firstDeployments(settings) : deploymentsOf(model, settings);
   return (await Promise.all(targets.map(check))).flat();
-}
-
-export function checkDocument(check: ProviderCheck): ModelCheckView {
-  return {
-    provider: check.provider,
-    dialect: check.dialect,
-    upstream_model: check.upstreamModel,
-    key: check.key,
-    ok: check.ok,
-    status: check.status,
-    took_ms: check.tookMs,
-    problem: check.problem,
-  };
 }
 
 interface Target {
@@ -86,15 +58,15 @@ function deploymentsOf(model: ModelSettings, { providers }: Settings): Target[] 
   });
 }
 
-async function check({ settings, deployment }: Target): Promise<ProviderCheck[]> {
+async function check({ settings, deployment }: Target): Promise<ModelCheckView[]> {
   const [dialect] = deployment?.dialects ?? settings.dialects;
   const found = {
     provider: settings.name,
     dialect: dialect ?? null,
-    upstreamModel: deployment === null ? null : shownModel(deployment.upstreamModel),
+    upstream_model: deployment === null ? null : shownModel(deployment.upstreamModel),
   };
   if (deployment === null || dialect === undefined) {
-    return [{ ...found, key: null, ok: false, status: null, tookMs: 0, problem: notAsked }];
+    return [{ ...found, key: null, ok: false, status: null, took_ms: 0, problem: notAsked }];
   }
   const tokens = new TokenSources();
   const provider = createProvider(settings, { tokens });
@@ -112,7 +84,7 @@ async function check({ settings, deployment }: Target): Promise<ProviderCheck[]>
   }
 }
 
-type Result = Pick<ProviderCheck, "ok" | "status" | "tookMs" | "problem">;
+type Result = Pick<ModelCheckView, "ok" | "status" | "took_ms" | "problem">;
 
 async function tryOnce(
   provider: Provider,
@@ -124,7 +96,7 @@ async function tryOnce(
   const result = (status: number | null, problem: string | null): Result => ({
     ok: problem === null,
     status,
-    tookMs: Math.round(performance.now() - startedMs),
+    took_ms: Math.round(performance.now() - startedMs),
     problem,
   });
   try {

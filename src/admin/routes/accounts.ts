@@ -1,4 +1,3 @@
-import { Type } from "@sinclair/typebox";
 import type { AccountRecord } from "../../store/store.ts";
 import type { AdminDeps } from "../deps.ts";
 import { listAccountViews, readAccountView } from "../operations/account-view.ts";
@@ -19,10 +18,9 @@ import {
   newAccountBody,
 } from "../views/accounts.ts";
 import { adjustBody, topUpBody, withRepeated } from "../views/keys.ts";
+import { nothing } from "../views/shapes.ts";
 import { nano, repeating, signedNano } from "./credits.ts";
 import { type AdminCall, type AdminRoute, type Changed, change, read } from "./route.ts";
-
-const nothing = Type.Object({}, { additionalProperties: false });
 
 export const accountRoutes: readonly AdminRoute[] = [
   read(

@@ -1,9 +1,8 @@
 import { Type } from "@sinclair/typebox";
 import { createAdminToken, listAdminTokens, revokeAdminToken } from "../operations/admin-tokens.ts";
+import { nothing } from "../views/shapes.ts";
 import { adminTokenView, issuedAdminTokenView, newAdminTokenBody } from "../views/system.ts";
 import { type AdminRoute, change, read } from "./route.ts";
-
-const nothing = Type.Object({}, { additionalProperties: false });
 
 export const adminTokenRoutes: readonly AdminRoute[] = [
   read(

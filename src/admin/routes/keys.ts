@@ -24,7 +24,7 @@ import {
   topUpBody,
   withRepeated,
 } from "../views/keys.ts";
-import { oneOf } from "../views/shapes.ts";
+import { nothing, oneOf } from "../views/shapes.ts";
 import { nano, repeating, signedNano } from "./credits.ts";
 import { type AdminCall, type AdminRoute, type Changed, change, read } from "./route.ts";
 
@@ -38,8 +38,6 @@ const listQuery = Type.Object({
   cursor: Type.Optional(Type.String()),
   limit: Type.Integer({ minimum: 1, maximum: 200, default: 50 }),
 });
-
-const nothing = Type.Object({}, { additionalProperties: false });
 
 export const keyRoutes: readonly AdminRoute[] = [
   read(

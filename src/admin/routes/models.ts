@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import type { ModelSettings, Settings } from "../../config/settings.ts";
-import { checkDocument, checkProviders } from "../operations/check-providers.ts";
+import { checkProviders } from "../operations/check-providers.ts";
 import { modelCheckBody, modelCheckView } from "../views/models.ts";
 import { notFound } from "./refusal.ts";
 import { type AdminRoute, change } from "./route.ts";
@@ -20,7 +20,7 @@ export const modelRoutes: readonly AdminRoute[] = [
       const checks = await checkProviders(settings, model);
       const answering = checks.filter((check) => check.ok).length;
       return {
-        answer: { data: checks.map(checkDocument) },
+        answer: { data: checks },
         change: {
           action: "models.check",
           target: model?.id ?? null,

@@ -15,6 +15,9 @@ export const oneOf = <const Names extends readonly string[]>(names: Names, fallb
     ),
   );
 
+/** A query or a body that has no fields. */
+export const nothing = Type.Object({}, { additionalProperties: false });
+
 export const count = Type.Integer({ minimum: 0 });
 
 export const moment = Type.String({ format: "date-time", description: "ISO 8601 in UTC." });

@@ -22,7 +22,7 @@ export function modelsCheckCommand(terminal: Terminal): Command {
     )
     .addHelpText("after", "\nA provider with several keys is asked with each of them.")
     .action(async (id: string | undefined, options: ConfigOptions & CsvOption) => {
-      const { checkDocument, checkProviders } = await import("../../../admin/operations/check-providers.ts");
+      const { checkProviders } = await import("../../../admin/operations/check-providers.ts");
       const settings = await loadAndWarn(options, terminal);
       const model = id === undefined ? undefined : modelNamed(id, settings);
       const asked =
@@ -31,7 +31,7 @@ export function modelsCheckCommand(terminal: Terminal): Command {
           : plural(model.deployments.length, "deployment");
       const checks = await withProgress(`asking ${asked}`, checkProviders(settings, model), terminal);
       const list = {
-        rows: checks.map(checkDocument),
+        rows: checks,
         columns: columnsOf(terminal),
         nothing: "No providers.",
       };
