@@ -51,10 +51,11 @@ export function addCostHeaders(
   gateway: Gateway,
   exchange: Exchange,
   key: KeyRecord,
+  charged = exchange.charged,
 ): void {
   const { hold } = exchange;
   assert(hold !== null, "what was charged was held before");
-  headers["x-sluice-cost"] = costText(exchange, key);
+  headers["x-sluice-cost"] = costText(charged, key);
   const units = exchange.quantities === null ? null : unitsOf(exchange.quantities);
   if (units !== null) headers["x-sluice-units"] = `${units.kind}=${Number(units.amount.toFixed(6))}`;
   const remaining = gateway.accounts.remaining(hold);
@@ -67,11 +68,11 @@ export function addCostHeaders(
 /** The cost as one comment before a stream's end, for clients that asked for it. */
 export function costComment(exchange: Exchange, key: KeyRecord): string {
   const wantsCost = exchange.call.request.headers.get("x-sluice-cost") === "comment";
-  return wantsCost ? `: x-sluice-cost: ${costText(exchange, key)}\n\n` : "";
+  return wantsCost ? `: x-sluice-cost: ${costText(exchange.charged, key)}\n\n` : "";
 }
 
-function costText(exchange: Exchange, key: KeyRecord): string {
-  return key.mode === "credit" ? creditsText(exchange.charged) : String(exchange.charged);
+function costText(charged: number, { mode }: KeyRecord): string {
+  return mode === "credit" ? creditsText(charged) : String(charged);
 }
 
 const zero = 48;

@@ -34,6 +34,8 @@ export interface Plan {
   readonly stream: boolean;
   /** Whole answers may be of any type, and are not looked into unless they are JSON. */
   readonly takesAnyType?: boolean;
+  /** Such an answer is a stream of bytes, unless it is JSON. */
+  readonly streamsAnyType?: boolean;
   /**
    * The request to send, which depends on the deployment's dialect and upstream name. May throw a GatewayError, e.g.
    * if it cannot be translated, which ends the exchange. A promise only for large bodies.

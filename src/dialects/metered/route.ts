@@ -44,6 +44,8 @@ export interface MeteredRoute {
   readonly outlivesClient?: true;
   /** Answers may be sound or plain text, too. */
   readonly answersAnyType?: true;
+  /** Such answers leave as they come. What they cost follows from the request alone. */
+  readonly relaysBytes?: true;
   /** Requests may be forms with files, whose fields are those of the schema. Absent if they are always JSON. */
   readonly takesForms?: FormFields;
   /** What JSON has in place of a form's files. */

@@ -203,7 +203,7 @@ export class StreamPump implements Guarded, Interruptible, StreamSource {
     recordFacts(this.#answering, this.#relayer, terminal);
     await this.#answering.bill.settle("completed", this.#bill.evidence(), 200, stored);
     try {
-      await this.#write(costComment(this.#exchange, this.#answering.key));
+      if (this.#relayer.isRaw !== true) await this.#write(costComment(this.#exchange, this.#answering.key));
       for (const piece of end) await this.#write(piece);
       if (recorder === null) await this.#readTrailing((piece) => this.#write(piece));
     } finally {
@@ -255,6 +255,7 @@ export class StreamPump implements Guarded, Interruptible, StreamSource {
       this.#isOverdue = true;
       this.#opened.abort();
     }
+    if (this.#relayer.isRaw === true) return;
     if (heartbeatMs > 0 && nowMs - client.lastWriteMs >= heartbeatMs && client.isOpen) this.#sendHeartbeat();
   }
 
@@ -331,6 +332,18 @@ export class StreamPump implements Guarded, Interruptible, StreamSource {
       // The client has left too.
     }
     this.#end("failed", error);
+    if (this.#relayer.isRaw === true) await this.#cutOff();
+  }
+
+  /** What ends properly would be taken for the whole. */
+  #cutOff(): Promise<void> {
+    const { call } = this.#exchange;
+    const { signal } = call.request;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    call.disconnect();
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+    return promise;
   }
 
   #end(outcome: "completed" | "failed" | "cancelled", error: unknown): void {

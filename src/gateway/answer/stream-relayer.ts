@@ -18,6 +18,8 @@ export function bytesOf(piece: Piece): Uint8Array {
  * charge is committed.
  */
 export interface StreamRelayer {
+  /** Its pieces are no events: nothing is said between them, and a failure only by cutting the connection. */
+  readonly isRaw?: true;
   /** Takes a chunk of the provider, returns what may leave now. Check `largeEvent` and `brokenBy` afterwards. */
   push(chunk: Uint8Array): Piece;
   /** The provider's body has ended. Check `largeEvent`, and if there is one, call it again; then `brokenBy`. */

@@ -17,13 +17,17 @@ export function streamResponse(answering: Answering): Response {
   );
 }
 
-export function relayStream(answering: Delivery, relayer: StreamRelayer): Response {
+export function relayStream(
+  answering: Delivery,
+  relayer: StreamRelayer,
+  ownHeaders: Readonly<Record<string, string>> = streamHeaders,
+): Response {
   const { gateway, exchange, opened } = answering;
   // The gateway is shutting down, and can still say so with a status.
   if (exchange.endedBy !== null) throw exchange.endedBy;
   if (exchange.claim !== null) exchange.recorder = gateway.claims.record(exchange.claim);
   const pump = new StreamPump(answering, relayer);
-  const headers = { ...opened.headers, ...commonHeaders(exchange), ...streamHeaders };
+  const headers = { ...opened.headers, ...commonHeaders(exchange), ...ownHeaders };
   const response = new Response(bodyOf(pump, exchange.call), { headers });
   exchange.pump = pump;
   gateway.ongoing.canInterrupt(exchange, pump);

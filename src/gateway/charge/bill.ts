@@ -2,6 +2,7 @@ import { assert } from "../../base/assert.ts";
 import { tokensOf } from "../../base/rates.ts";
 import {
   answerOf,
+  noUsage,
   type ReportedUsage,
   totalInput,
   type Usage,
@@ -78,6 +79,13 @@ export class Bill {
   /** What the hold was priced for. */
   get held(): HoldTokens {
     return this.#parts.held;
+  }
+
+  /** What will be charged in any case, where that follows from the request alone. */
+  announced(): number {
+    const { cost, quantities } = this.#chargeFor(noUsage);
+    this.#parts.exchange.quantities = quantities;
+    return cost;
   }
 
   /** Gives the hold back; nothing is charged. */

@@ -75,13 +75,23 @@ export async function askForParts(parts: MeteredCallParts, bodies: readonly Json
 
 /** A whole answer to one call. */
 export async function wholeOf(begun: BegunCall, body: JsonObject): Promise<Answered> {
-  return { ...factsOf(begun), answers: [await readAnswer(begun.opened)], parts: [body], failure: null };
+  const { call, opened } = begun;
+  const answer = await (call.streamsAnyType && opened.streaming ? readBytes(opened) : readAnswer(opened));
+  return { ...factsOf(begun), answers: [answer], parts: [body], failure: null };
 }
 
 function factsOf({ call, opened }: BegunCall): Pick<Answered, "opened" | "chosen" | "dropped"> {
   const { chosen, dropped } = call;
   assert(chosen !== null, "a provider has answered without an attempt");
   return { opened, chosen, dropped: [...dropped] };
+}
+
+/** A stream of bytes that nobody waits for. */
+async function readBytes(opened: Opened): Promise<MeteredAnswer> {
+  opened.outlivesClient = true;
+  while ((await opened.read()) !== null);
+  opened.finished("completed");
+  return answerOf(opened, new Uint8Array());
 }
 
 async function readAnswer(opened: Opened): Promise<MeteredAnswer> {
@@ -92,6 +102,10 @@ async function readAnswer(opened: Opened): Promise<MeteredAnswer> {
   const { whole } = opened;
   const bytes = whole.bytes >= largeBodyBytes ? await joinShared(whole) : opened.bytes();
   opened.finished("completed");
+  return answerOf(opened, bytes);
+}
+
+function answerOf(opened: Opened, bytes: Uint8Array): MeteredAnswer {
   return { bytes, countedInput: countedInput(opened), contentType: opened.head?.get("content-type") ?? null };
 }
 

@@ -37,6 +37,7 @@ export class MeteredCall implements GenerationPlan {
   readonly clientDialect = "chat";
   readonly stream: boolean;
   readonly takesAnyType: boolean;
+  readonly streamsAnyType: boolean;
   readonly deadlineMs: number;
   readonly requestId: string;
   /** How the last attempt was made. */
@@ -60,6 +61,8 @@ export class MeteredCall implements GenerationPlan {
     this.keyId = parts.keyId;
     this.stream = parts.exchange.stream;
     this.takesAnyType = parts.route.answersAnyType === true;
+    // An answer that is kept for a retry is charged and stored at once, whether or not the client waits for it.
+    this.streamsAnyType = parts.route.relaysBytes === true && !this.stream && parts.exchange.claim === null;
     this.deadlineMs = parts.exchange.deadlineMs;
     this.requestId = parts.exchange.id;
   }

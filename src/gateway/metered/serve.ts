@@ -108,7 +108,9 @@ export async function serveMetered(
   const asking = { gateway, key, name, mostInputs, demand, demandOf, estimatedInput, asked, ...parts };
   // Awaited, because the form is needed until the provider has it.
   return await charged(gateway, exchange, wanted, (bill) =>
-    exchange.stream ? streamMetered({ bill, ...asking }) : answerMetered({ bill, ...asking }),
+    exchange.stream || route.relaysBytes === true
+      ? streamMetered({ bill, ...asking })
+      : answerMetered({ bill, ...asking }),
   );
 }
 

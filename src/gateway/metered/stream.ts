@@ -1,9 +1,32 @@
 import { assert } from "../../base/assert.ts";
+import type { Opened } from "../../upstream/upstream.ts";
+import { BytesRelayer } from "../answer/bytes-relayer.ts";
 import { PassthroughRelayer } from "../answer/passthrough-relayer.ts";
 import { relayStream } from "../answer/stream-response.ts";
+import { usedExtras } from "../charge/extras.ts";
+import { addCostHeaders } from "../headers.ts";
 import { answerWhole, chargeFailure } from "./answer.ts";
-import { openCall } from "./ask.ts";
+import { type BegunCall, openCall } from "./ask.ts";
 import type { MeteredAsking } from "./asking.ts";
+
+function isEventStream({ head }: Opened): boolean {
+  return head?.get("content-type")?.includes("text/event-stream") === true;
+}
+
+/** Sound leaves as it comes, with what it will cost. It is read to its end for a client that has left before it began. */
+function relayBytes(asking: MeteredAsking, begun: BegunCall): Response | Promise<Response> {
+  const { gateway, exchange, key, bill, request, estimatedInput } = asking;
+  const { opened } = begun;
+  if (exchange.hasClientLeft) return answerWhole(asking, begun);
+  exchange.answeredBy(opened);
+  exchange.extras = usedExtras(exchange, null);
+  const headers: Record<string, string> = {};
+  addCostHeaders(headers, gateway, exchange, key, bill.announced());
+  const type = opened.head?.get("content-type") ?? null;
+  if (type !== null) headers["content-type"] = type;
+  const generation = { request, estimatedInput };
+  return relayStream({ gateway, exchange, key, bill, opened, generation }, new BytesRelayer(), headers);
+}
 
 /** Asks a provider for a stream, and relays its bytes. Its pump charges for it when it ends. */
 export async function streamMetered(asking: MeteredAsking): Promise<Response> {
@@ -12,6 +35,7 @@ export async function streamMetered(asking: MeteredAsking): Promise<Response> {
   const begun = await openCall(asking, null, null).catch((error) => chargeFailure(asking, error));
   const { call, opened } = begun;
   if (!opened.streaming) return answerWhole(asking, begun);
+  if (call.streamsAnyType && !isEventStream(opened)) return relayBytes(asking, begun);
   const { streams } = route;
   assert(streams !== undefined, "only routes that stream are asked to");
   exchange.answeredBy(opened);

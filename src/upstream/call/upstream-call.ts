@@ -94,13 +94,14 @@ export class UpstreamCall implements Opened, Receiver, DeadlineOwner {
       return;
     }
     const kind = inspectHead(head);
-    const { stream, takesAnyType } = this.#plan;
+    const { stream, takesAnyType, streamsAnyType } = this.#plan;
     if (typeof kind === "object" || (kind === "other" && !stream && takesAnyType !== true)) {
       this.#fail(unusable(typeof kind === "object" ? kind.problem : unknownType));
       return;
     }
     this.headers = shownHeaders(head, this.deployment, this.#plan, this.#context.clock);
     if (kind === "stream") this.#beginStream();
+    else if (kind === "other" && streamsAnyType === true) this.#state = "first_bytes";
     else {
       this.#isNamedJson = kind === "json";
       this.#state = stream ? "unnamed" : "whole";
@@ -124,6 +125,13 @@ export class UpstreamCall implements Opened, Receiver, DeadlineOwner {
       case "early_stream":
         this.#state = "streaming";
         this.received(bytes);
+        return;
+      case "first_bytes":
+        this.streaming = true;
+        this.#state = "streaming";
+        this.received(bytes);
+        this.#deadlines.expectOnlyEnd();
+        this.#handOverStream();
         return;
       case "whole":
         this.#queue.add(bytes);
@@ -310,6 +318,7 @@ export class UpstreamCall implements Opened, Receiver, DeadlineOwner {
       case "refusal":
       case "whole":
       case "unnamed":
+      case "first_bytes":
       case "first_frame":
         this.#fail(failureBeforeAnswer(cause, this.#plan, this.#state, this.#deadlines, this.#transfer));
         return;

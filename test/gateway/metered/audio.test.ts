@@ -53,6 +53,65 @@ describe("speech", () => {
     );
   });
 
+  test("leaves as it comes, says what it costs before, and is charged before its last bytes", async () => {
+    const key = await world.creditCaller(1);
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    const steps = [{ write: "first" }, { until: released }, { write: "last" }];
+    world.provider.script({ ...text("", "audio/mpeg"), framing: "chunked", steps });
+    const response = await say({ model: "say" }, key);
+    expect(response.headers.get("x-sluice-cost")).toBe("0.00006");
+    expect(response.headers.get("content-type")).toBe("audio/mpeg");
+    const reader = response.body?.getReader();
+    const first = await reader?.read();
+    expect(Buffer.from(first?.value ?? []).toString()).toBe("firs");
+    expect(world.gateway.accounts.openHolds).toBe(1);
+    release();
+    let rest = "";
+    for (let next = await reader?.read(); next?.done === false; next = await reader?.read()) {
+      rest += Buffer.from(next.value).toString();
+      if (rest.endsWith("last")) {
+        const entries = await world.running.store.listEntries({ afterId: 0, limit: 9, keyId: key.key.id });
+        expect(entries.filter(({ kind }) => kind === "charge")).toHaveLength(1);
+      }
+    }
+    expect(rest).toBe("tlast");
+    expect(await world.chargesOf(key)).toEqual([
+      { amount: -60_000, basis: "measured", outcome: "completed" },
+    ]);
+  });
+
+  test("that breaks off, or is left, costs all characters, and its client is cut off", async () => {
+    const broken = await world.creditCaller(1);
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    const steps = [{ write: "first" }, { until: released }, { reset: true } as const];
+    world.provider.script({ ...text("", "audio/mpeg"), framing: "chunked", steps });
+    const response = await say({ model: "say" }, broken);
+    const reader = response.body?.getReader();
+    await reader?.read();
+    release();
+    const readOn = async () => {
+      while ((await reader?.read())?.done === false);
+    };
+    expect(await readOn().catch(() => "cut off")).toBe("cut off");
+    expect(await world.chargesOf(broken)).toMatchObject([{ amount: -60_000, outcome: "failed" }]);
+
+    const leaver = await world.creditCaller(1);
+    const more = Promise.withResolvers<void>();
+    const slow = [{ write: "first" }, { until: more.promise }, { write: "last" }];
+    world.provider.script({ ...text("", "audio/mpeg"), framing: "chunked", steps: slow });
+    const leaving = new AbortController();
+    const left = await world.ask(leaver, {
+      path,
+      body: { model: "say", input: "né 😀", voice: "alloy" },
+      signal: leaving.signal,
+    });
+    await left.body?.getReader().read();
+    leaving.abort();
+    more.resolve();
+    expect(await world.chargesOf(leaver)).toMatchObject([{ amount: -60_000 }]);
+    expect(world.provider.aborted).toHaveLength(0);
+  });
+
   test("is the same sound when it is repeated", async () => {
     world.provider.script(sound());
     const headers = { "idempotency-key": "say" };

@@ -52,6 +52,7 @@ export const speech: MeteredRoute = {
   ownFields: ["speed"],
   outlivesClient: true,
   answersAnyType: true,
+  relaysBytes: true,
   check({ stream_format: format }, priced) {
     if (!isInTokens(priced) || format === "sse") return;
     throw invalidRequest(
