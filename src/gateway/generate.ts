@@ -38,6 +38,7 @@ import {
   refuseUnpriced,
   refuseUnusableTools,
 } from "./request/request.ts";
+import { compactionLimit } from "./turns/compaction.ts";
 
 /** A stream that has begun is served before requests that have not: only so many of them go their way in a short turn. */
 const begunPerTurn = 64;
@@ -74,7 +75,9 @@ export async function generate(
   refuseForbidden(configured, key, model);
   refuseUnpriced(key, model);
   refuseUnusableTools(request.truncated, model);
-  const limit = clientDialect(dialect).limitOutput(request.truncated, model);
+  const limit = exchange.isCompactedUpstream
+    ? compactionLimit(exchange, model)
+    : clientDialect(dialect).limitOutput(request.truncated, model);
   const { mentions } = request;
   const asked = { configured, key, model, dialect, mentions };
   const { scope, credential, storedInput } = await continuationOf(gateway.idOwners, asked);

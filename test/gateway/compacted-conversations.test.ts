@@ -321,6 +321,14 @@ describe("a compaction trigger", () => {
 });
 
 describe("a provider that compacts itself", () => {
+  test("is held for the input and for as much as a summary may have", async () => {
+    await world.reload((config) => `[responses]\ncompaction_max_tokens = 300\n${config}`);
+    const body = { model: "gpt-test", input: [say("One")] };
+    const held = await world.heldFor({ path: "/v1/responses/compact", body });
+    await world.reload((config) => config);
+    expect(held).toBeWithin(600 / 1e6, 700 / 1e6);
+  });
+
   test("is asked to, in its own way", async () => {
     const native = { id: "cmp_1", type: "compaction", encrypted_content: "gAAAA" };
     world.provider.script(() =>

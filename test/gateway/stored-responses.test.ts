@@ -95,6 +95,10 @@ describe("a stored response", () => {
     expect((await call("DELETE", id)).status).toBe(200);
     expect((await call("DELETE", id)).status).toBe(404);
     expect((await call("GET", id)).status).toBe(404);
+    const { error } = await create({ input: "Two", previous_response_id: id });
+    expect(error.code).toBe("previous_response_not_found");
+    expect(error.message).toContain("may have been deleted, have expired or not have been stored");
+    expect(error.message).toContain("Send the whole conversation");
   });
 
   test("is kept for a rotated key, and not beyond its time or the key's bytes", async () => {

@@ -1,4 +1,4 @@
-import { invalidRequest } from "../../base/errors.ts";
+import { GatewayError, invalidRequest } from "../../base/errors.ts";
 import { noCalls } from "../../base/extra-usage.ts";
 import type { ModelUse } from "../../base/model-uses.ts";
 import { traceContextOf } from "../../base/trace-context.ts";
@@ -161,14 +161,19 @@ function modelFor(
   { use, modelIsOptional }: MeteredRoute,
 ): ModelSettings {
   const { configured } = exchange;
-  const usual =
-    modelId == null && modelIsOptional === true
-      ? configured.catalog.modelsFor(key).find(({ serves }) => serves.includes(use))
-      : undefined;
-  const model = usual ?? findModel(configured, modelId ?? "", use);
+  const isNamed = modelId != null || modelIsOptional !== true;
+  const model = isNamed
+    ? findModel(configured, modelId ?? "", use)
+    : configured.catalog.modelsFor(key).find(({ serves }) => serves.includes(use));
+  if (model === undefined) throw noneServes(use);
   exchange.model = model;
   if (modelId != null && modelId !== model.id) exchange.askedModel = modelId;
   return model;
+}
+
+function noneServes(use: ModelUse): GatewayError {
+  const message = `No model that this key may use serves ${use}. Ask the operator for one (\`serves = ["${use}"]\`), or name another in \`model\`.`;
+  return new GatewayError("model_not_found", message, { param: "model" });
 }
 
 /** Ids of tokens mean something else to other models than OpenAI's, and become the text that they stand for. */

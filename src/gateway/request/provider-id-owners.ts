@@ -185,10 +185,15 @@ export function noSuchResponse(): GatewayError {
   return notGiven("previous_response_id");
 }
 
+/** The same words for all of these: nobody learns which ids others were given. */
+const gone =
+  " It, or a response that it continues, may have been deleted, have expired or not have been stored. Send the whole conversation in `input`.";
+
 function notGiven(path: string): GatewayError {
+  const why = path === "previous_response_id" ? gone : "";
   return notFound(
     path,
-    `\`${path}\` names nothing that this key was given. Ids belong to the key whose answer they came in.`,
+    `\`${path}\` names nothing that this key was given. Ids belong to the key whose answer they came in.${why}`,
   );
 }
 

@@ -3,6 +3,7 @@ import { newId } from "../../base/id.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
 import { seal, unseal } from "../../base/seal.ts";
 import { inScope } from "../../catalog/catalog.ts";
+import type { Settings } from "../../config/settings.ts";
 import {
   compactionTrigger,
   isCompaction,
@@ -11,6 +12,7 @@ import {
   summaryMessage,
   summaryRequest,
 } from "../../dialects/openai-responses/client/compaction.ts";
+import { asIs, type OutputLimit, type PublishedLimits } from "../../dialects/output-limit.ts";
 import { clientDialect } from "../../dialects/registry.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import { vendorOf } from "../../vendors/registry.ts";
@@ -92,9 +94,17 @@ export function summarise(
     seal: (summary) =>
       Buffer.from(seal(Buffer.from(summary), secret, key.id, sealVersion)).toString("base64url"),
   };
-  const { compactionMaxTokens } = settings.responses;
-  const maxOutputTokens = Math.min(compactionMaxTokens, model?.maxOutputTokens ?? compactionMaxTokens);
+  const maxOutputTokens = mostOfSummary(settings, model);
   return summaryRequest(bytes, items, { maxOutputTokens, stream: form === "response" && stream });
+}
+
+function mostOfSummary({ responses }: Settings, model: PublishedLimits | undefined): number {
+  return Math.min(responses.compactionMaxTokens, model?.maxOutputTokens ?? responses.compactionMaxTokens);
+}
+
+/** A provider that compacts by itself is held for as much as a summary may have. */
+export function compactionLimit({ configured }: Exchange, model: PublishedLimits): OutputLimit {
+  return asIs(mostOfSummary(configured.settings, model));
 }
 
 export function parentOf({ previous_response_id: id }: JsonObject): string | null {

@@ -33,10 +33,12 @@ serves = ["moderations"]
   expect(world.observed.at(-1)).toMatchObject({ model: "guard", charged: 0 });
 });
 
-test("without any such model it is refused by name", async () => {
+test("without any such model it is refused in words that say what to do", async () => {
   await using world = await World.start();
   const caller = await world.creditCaller(1);
   const response = await world.ask(caller, { path: "/v1/moderations", body: { input: "bad words" } });
   expect(response.status).toBe(404);
-  expect(await response.json()).toMatchObject({ error: { code: "model_not_found", param: "model" } });
+  const { error } = (await response.json()) as { error: { code: string; param: string; message: string } };
+  expect(error).toMatchObject({ code: "model_not_found", param: "model" });
+  expect(error.message).toContain('serves = ["moderations"]');
 });
