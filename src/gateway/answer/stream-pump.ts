@@ -11,6 +11,7 @@ import { costComment } from "../headers.ts";
 import { largeTurns } from "../large/large-turns.ts";
 import { type Delivery, recordFacts, streamHeaders } from "./answering.ts";
 import { ClientStream, type DirectController, type StreamSource } from "./client-stream.ts";
+import { cutOff } from "./cut-off.ts";
 import { LeftStream } from "./left-stream.ts";
 import { MissingEndDetector } from "./missing-end-detector.ts";
 import { readTrailing, trailingMs } from "./read-trailing.ts";
@@ -332,18 +333,7 @@ export class StreamPump implements Guarded, Interruptible, StreamSource {
       // The client has left too.
     }
     this.#end("failed", error);
-    if (this.#relayer.isRaw === true) await this.#cutOff();
-  }
-
-  /** What ends properly would be taken for the whole. */
-  #cutOff(): Promise<void> {
-    const { call } = this.#exchange;
-    const { signal } = call.request;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    call.disconnect();
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
-    return promise;
+    if (this.#relayer.isRaw === true) await cutOff(this.#exchange.call);
   }
 
   #end(outcome: "completed" | "failed" | "cancelled", error: unknown): void {

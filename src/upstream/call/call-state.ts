@@ -5,7 +5,6 @@
  *                 ─→ whole ─→ complete
  *                 ─→ unnamed ─→ whole
  *                            ─→ first_frame
- *                 ─→ first_bytes ─→ streaming
  *                 ─→ first_frame ─→ early_stream ─→ streaming
  *                                ─→ streaming ─→ draining ─→ complete
  *
@@ -21,8 +20,6 @@ export type CallState =
   | "whole"
   /** A stream was asked for, and the content type says otherwise: the first bytes decide. */
   | "unnamed"
-  /** It is a stream of bytes, of which none has come. */
-  | "first_bytes"
   /** A stream is collected up to its first frame: an error in it can still get a status of its own. */
   | "first_frame"
   /** Handed over before its first frame, so that the client can be sent heartbeats. */

@@ -100,9 +100,10 @@ export class UpstreamCall implements Opened, Receiver, DeadlineOwner {
       return;
     }
     this.headers = shownHeaders(head, this.deployment, this.#plan, this.#context.clock);
-    if (kind === "stream") this.#beginStream();
-    else if (kind === "other" && streamsAnyType === true) this.#state = "first_bytes";
-    else {
+    const isBytes = kind === "other" && streamsAnyType === true;
+    if (kind === "stream" || isBytes) this.#beginStream();
+    if (isBytes) this.reminded();
+    else if (kind !== "stream") {
       this.#isNamedJson = kind === "json";
       this.#state = stream ? "unnamed" : "whole";
       if (this.#isNamedJson) this.#deadlines.expectOnlyEnd();
@@ -117,21 +118,12 @@ export class UpstreamCall implements Opened, Receiver, DeadlineOwner {
 
   received(bytes: Uint8Array): void {
     switch (this.#state) {
+      case "early_stream":
       case "streaming":
+        this.#state = "streaming";
         this.#hasHeard = true;
         this.#queue.add(bytes);
         this.#pauseIfBehind();
-        return;
-      case "early_stream":
-        this.#state = "streaming";
-        this.received(bytes);
-        return;
-      case "first_bytes":
-        this.streaming = true;
-        this.#state = "streaming";
-        this.received(bytes);
-        this.#deadlines.expectOnlyEnd();
-        this.#handOverStream();
         return;
       case "whole":
         this.#queue.add(bytes);
@@ -318,7 +310,6 @@ export class UpstreamCall implements Opened, Receiver, DeadlineOwner {
       case "refusal":
       case "whole":
       case "unnamed":
-      case "first_bytes":
       case "first_frame":
         this.#fail(failureBeforeAnswer(cause, this.#plan, this.#state, this.#deadlines, this.#transfer));
         return;
