@@ -2,7 +2,7 @@ import type { AccountGauges } from "../observe/metrics-gauges.ts";
 import type { AdminDeps } from "./deps.ts";
 import { viewAccounts } from "./operations/account-view.ts";
 
-/** Each is a series or more, for ever: what has more accounts than this is read from reports. */
+/** Each account is at least one time series, permanently. Larger installations use reports instead. */
 const mostAccounts = 100;
 const timeoutMs = 2_000;
 

@@ -30,7 +30,7 @@ interface AdminParts {
 export interface Admin {
   /** The routes of the admin API and `/metrics`. */
   readonly mount: AdminMount;
-  /** Those for whoever shows a key, which need not be kept apart from clients. */
+  /** Routes for holders who authenticate with a key; they need no listener of their own. */
   readonly mountForHolders: AdminMount;
   /** A token generated at this start; null if there was one, or another gateway was faster. It is shown once. */
   readonly generatedToken: string | null;

@@ -1,6 +1,6 @@
 import type { Finding } from "./finding.ts";
 
-/** What an audit gives cause for. */
+/** The findings of an audit. */
 export function auditFindings(differences: number, nowMs: number): Finding[] {
   if (differences === 0) return [];
   return [

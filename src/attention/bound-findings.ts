@@ -7,7 +7,7 @@ import type { Finding, Subject } from "./finding.ts";
 const thresholds = [100, 95, 80] as const;
 const soonMs = 7 * msPerDay;
 
-/** What a balance, a budget or a cap gives cause for: how much of it is used, and how long the rest lasts. */
+/** The findings about a balance, a budget or a cap: how much of it is used, and how long the rest lasts. */
 export function boundFindings(drawn: DrawnBound, nowMs: number): Finding[] {
   const { bound, mode, limit, used, period, models, capNo } = drawn;
   const shown = (amount: number) => (mode === "credit" ? creditsFromNano(amount) : amount);

@@ -45,7 +45,7 @@ export async function postToHook(
   }
 }
 
-/** The time is signed with the body, so that a receiver can refuse what somebody sends again later. */
+/** The time is signed with the body, so that a receiver can reject a replay. */
 export function signature(secret: string, body: string, nowMs: number): string {
   const seconds = Math.floor(nowMs / 1000);
   const digest = createHmac("sha256", secret).update(`${seconds}.${body}`).digest("hex");

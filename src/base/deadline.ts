@@ -7,8 +7,8 @@ import { whenBatchesAreHandled } from "./turn-batch.ts";
 const catchUpMs = 100;
 
 /**
- * Calls back once everything that has arrived by now has been read and handled. Whoever is about to give up because of
- * the time asks for this first: when a process goes on that was suspended, or was busy in a timer, the event loop runs
+ * Calls back once everything that has arrived by now has been read and handled. Call this before giving up because of
+ * a timeout: when a suspended process resumes, or was busy in a timer, the event loop runs
  * the timers that have come due before it reads the sockets, and an answer that came in time would be lost.
  */
 export function afterArrivals(callback: () => void): void {

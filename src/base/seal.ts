@@ -4,7 +4,7 @@ const cipher = "aes-256-gcm";
 const nonceBytes = 12;
 const tagBytes = 16;
 
-/** Encrypts for whoever has the key, and only in the place that `context` names. The first byte says how it is done. */
+/** Encrypts with the key, for use only in the place that `context` names. The first byte says how it is done. */
 export function seal(content: Uint8Array, key: Uint8Array, context: string, version: number): Uint8Array {
   const nonce = randomBytes(nonceBytes);
   const sealing = createCipheriv(cipher, key, nonce).setAAD(Buffer.from(context));

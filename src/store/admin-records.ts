@@ -39,7 +39,7 @@ export interface AdminRecords {
   /** Keeps the first one: another gateway may have saved one meanwhile. Returns the one that is kept. */
   saveAdminTokenHash(hash: string): Promise<string>;
   insertToken(token: AdminTokenRecord): Promise<void>;
-  /** Oldest first, revoked ones too. There are few, so whoever looks for one reads them all. */
+  /** Oldest first, revoked ones too. There are few, so callers read them all. */
   listTokens(): Promise<readonly AdminTokenRecord[]>;
   revokeToken(id: string, atMs: number): Promise<void>;
   /** Null for a store with one gateway, which keeps its sessions in memory. */

@@ -51,7 +51,7 @@ export type NodeEvent =
   /** Charges that an earlier process could not make. */
   | { readonly kind: "made_up"; readonly charges: number }
   | { readonly kind: "rejected"; readonly exchangeId: string; readonly error: unknown }
-  /** Somebody else keeps the key's account locked: its requests wait, and are refused. */
+  /** Another session keeps the key's account locked, so its requests wait and are then refused. */
   | { readonly kind: "blocked"; readonly keyId: string }
   /** The file for unacknowledged charges cannot be written. */
   | { readonly kind: "unkept"; readonly error: unknown }

@@ -143,7 +143,7 @@ export interface ExchangeQuery {
   readonly cursor?: string | undefined;
   readonly limit: number;
   readonly keyId?: string | undefined;
-  /** One that is served, or the name that a client asked for in vain. */
+  /** One that is served, or an unknown name that a client asked for. */
   readonly model?: string | undefined;
   readonly provider?: string | undefined;
   readonly route?: string | undefined;

@@ -114,7 +114,7 @@ export interface Store {
    */
   written(): Promise<void> | null;
 
-  /** Endings of exchanges that cost nothing, and what providers were asked for in vain; not part of the ledger. */
+  /** Endings of exchanges that cost nothing, and attempts that nobody was charged for; not part of the ledger. */
   recordEndings(endings: readonly ExchangeEnding[], attempts?: readonly AttemptSums[]): Promise<void>;
   /** Deletes the oldest that are too old or too many. Those that are not in the sums yet stay. */
   pruneEndings(pruning: EndingsPruning): Promise<void>;

@@ -89,7 +89,7 @@ async function recognize(
   return person === null ? notSignedIn : { kind: "recognized", identity: { kind: "person", ...person } };
 }
 
-/** What an identity may do now: a revoked token is nobody, and people are what the configuration in force says. */
+/** What an identity may do now. Null for a revoked token; people have the roles of the configuration in force. */
 export async function callerOf(
   guard: Guard,
   identity: Identity,

@@ -8,7 +8,7 @@ const timeoutSeconds = 10;
 /** The issuer's keys and addresses are asked for again after this. */
 const knownForMs = 3_600_000;
 
-/** Why somebody could not sign in, in words for them. */
+/** A failed sign-in. The message is shown to the person. */
 export class SignInRefused extends Error {
   readonly status: 401 | 503;
 

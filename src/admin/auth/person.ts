@@ -2,7 +2,7 @@ import { asCompared } from "../../config/admin.ts";
 import type { AdminSettings } from "../../config/settings.ts";
 import type { Role } from "./roles.ts";
 
-/** Somebody whom an identity provider, or a proxy, vouches for. */
+/** A person authenticated by an identity provider or a proxy. */
 export interface Person {
   readonly user: string;
   readonly groups: readonly string[];
@@ -10,7 +10,7 @@ export interface Person {
 
 const groupMark = "group:";
 
-/** Asked for every call, so that whoever is taken off a list is out at the reload. Null for whom no list has. */
+/** Evaluated on every call, so that removing someone from a list takes effect with the reload. Null if no list has them. */
 export function roleOf({ user, groups }: Person, { people }: AdminSettings): Role | null {
   const name = asCompared(user);
   // People may choose what they are called, and must not be a group by that.

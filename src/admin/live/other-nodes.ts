@@ -19,8 +19,8 @@ const mostPerLook = 200;
 const mostRemembered = 20_000;
 
 /**
- * Brings into the live tail what other nodes have finished, as far as the database has it. It looks only while somebody
- * watches, and begins with what ends from then on.
+ * Brings into the live tail what other nodes have finished, as far as the database has it. It polls only while
+ * there are viewers, and shows what ends from then on.
  */
 export class OtherNodes {
   readonly #options: OtherNodesOptions;

@@ -6,7 +6,7 @@ import type { AccountRecord, AccountStanding } from "../../store/store.ts";
 import { iso, isoOrNull } from "../iso-time.ts";
 import type { AccountView } from "../views.ts";
 import { allAccounts } from "./accounts.ts";
-import { capDocument, capStates } from "./cap-document.ts";
+import { capDocument, capStates, creditDocument } from "./cap-document.ts";
 import type { OperationContext } from "./context.ts";
 import { OperationRefusal } from "./refusal.ts";
 
@@ -47,14 +47,7 @@ function accountView(account: AccountRecord, standing: AccountStanding, clock: C
     open: account.isOpen,
     status: account.closedAtMs === null ? "active" : "closed",
     created_at: iso(account.createdAtMs),
-    credit:
-      mode === "credit"
-        ? {
-            purchased: creditsFromNano(totals.purchased),
-            used: creditsFromNano(totals.used),
-            balance: creditsFromNano(totals.posted),
-          }
-        : null,
+    credit: mode === "credit" ? creditDocument(totals) : null,
     budget:
       mode === "credit"
         ? null

@@ -41,7 +41,7 @@ export async function createAdminToken(
   return { ...viewOf(record), token };
 }
 
-/** By its id or its label. Whoever signed in with it is signed out. */
+/** By its id or its label. Sessions that were started with it end. */
 export async function revokeAdminToken(
   { store, clock }: OperationContext,
   name: string,

@@ -1,9 +1,22 @@
 import { creditsFromNano } from "../../base/money.ts";
-import type { BoundState } from "../../ledger/accounts.ts";
+import type { AccountSummary, BoundState } from "../../ledger/accounts.ts";
 import { Cap } from "../../ledger/cap.ts";
 import type { CapRecord, CapTotals, KeyMode, KeyRecord, Store } from "../../store/store.ts";
 import { isoOrNull } from "../iso-time.ts";
 import type { CapView } from "../views.ts";
+
+/** A credit account's balance as JSON. */
+export function creditDocument({
+  purchased,
+  used,
+  posted,
+}: Pick<AccountSummary, "purchased" | "used" | "posted">) {
+  return {
+    purchased: creditsFromNano(purchased),
+    used: creditsFromNano(used),
+    balance: creditsFromNano(posted),
+  };
+}
 
 /** A cap as JSON, in credits or tokens. */
 export function capDocument(cap: BoundState, mode: KeyMode): CapView {

@@ -7,7 +7,7 @@ import type { AccountSummary, BoundState } from "../../ledger/accounts.ts";
 import { emptyAccount, emptyKey, type KeyRecord } from "../../store/store.ts";
 import { iso, isoOrNull } from "../iso-time.ts";
 import type { KeyView } from "../views.ts";
-import { capDocument, readCaps } from "./cap-document.ts";
+import { capDocument, creditDocument, readCaps } from "./cap-document.ts";
 import type { OperationContext } from "./context.ts";
 import { attributeDocument } from "./key-document.ts";
 
@@ -57,13 +57,7 @@ export function summarizeKey(
     open: key.isOpen,
     account_status: key.isClosed ? "closed" : "active",
     account_caps: capsOf("account_cap"),
-    credit: isCredit
-      ? {
-          purchased: creditsFromNano(account.purchased),
-          used: creditsFromNano(account.used),
-          balance: creditsFromNano(account.posted),
-        }
-      : null,
+    credit: isCredit ? creditDocument(account) : null,
     budget: isCredit
       ? null
       : {

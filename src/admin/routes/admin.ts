@@ -20,13 +20,13 @@ import { mountSession } from "./session.ts";
 import { systemRoutes } from "./system.ts";
 
 export const adminBase = "/admin/api/v1";
-/** What a holder may ask about their keys, for whoever shows a key instead of signing in. */
+/** Where holders ask about a key by presenting it, instead of signing in. */
 export const holderBase = "/usage/api/v1";
 
 /** Called by the edge, which knows where a request comes from. */
 export type AdminMount = (originOf: AdminDeps["originOf"]) => Elysia;
 
-/** What holders of keys see, for whoever shows a key instead of signing in. */
+/** The holders' routes, authenticated by a key instead of a sign-in. */
 export function holderRoutes(withoutOrigin: Omit<AdminDeps, "originOf">): AdminMount {
   return (originOf) => {
     const app = new Elysia();

@@ -14,7 +14,7 @@ const lookEveryMs = 250;
 const noticedWithinMs = 3_000;
 const answeredWithinMs = 60_000;
 
-/** Whoever may write to the data folder may ask its gateway for a reload, as with a signal, and gets an answer. */
+/** A user who may write to the data folder may ask its gateway for a reload, as with a signal, and gets an answer. */
 export function answerWantedReloads(dir: string, configOnDisk: ConfigOnDisk): void {
   new Repeating().start(lookEveryMs, () => {
     const id = takeRequest(dir);

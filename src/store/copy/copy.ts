@@ -11,7 +11,7 @@ export interface CopySource {
   /** The next rows after this one, in the order of the table's key; the first ones after null. */
   read(table: CopiedTable, after: CopiedRow | null): Promise<readonly CopiedRow[]>;
   recomputeTotals(): Promise<readonly RecomputedTotals[]>;
-  /** From the end of the copy on, whoever opens it is told where the data went. */
+  /** Once the copy is complete, opening this store is refused with where the data went. */
   markMoved(moved: Moved): Promise<void>;
 }
 

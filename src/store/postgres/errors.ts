@@ -26,7 +26,7 @@ export function isUnavailable(error: unknown): boolean {
   return error instanceof SQL.PostgresError && error.code !== "ERR_POSTGRES_TLS_NOT_AVAILABLE";
 }
 
-/** The server, or whoever answers in its place, does not let us in: a password, a certificate, no such database. */
+/** The server, or a proxy in front of it, rejects the connection: a wrong password or certificate, or no such database. */
 export function isRefused(error: unknown): boolean {
   const state = sqlStateOf(error);
   if (state !== "") return /^(28|3D000)/.test(state);

@@ -26,7 +26,7 @@ const migrationDeadlineMs = 600_000;
 /** What the builds before this list of migrations called it. They find tables that they do not know, and leave them alone. */
 const earliestTable = "schema_migrations";
 
-/** Brings the schema up to date. Whoever comes first does it, the others wait. */
+/** Brings the schema up to date. The first process does it, and the others wait. */
 export async function migrate(
   client: PostgresClient,
   steps: readonly string[] = migrations,

@@ -97,7 +97,7 @@ function remedy(setting: string, { wanted, setBy }: Requirement, role = "…"): 
   return `CREATE DATABASE … ENCODING '${wanted}' TEMPLATE template0, and use that one`;
 }
 
-/** Whoever looks elsewhere would find an empty database, and begin a second ledger. */
+/** With another search_path the database would look empty, and a second ledger would be started. */
 function problemsOfSchema({ role, schema, otherSchema }: Server): readonly string[] {
   if (schema === null)
     return [`the search_path names no schema that there is (ALTER ROLE ${role} SET search_path = public)`];

@@ -8,7 +8,7 @@ export function storableText(text: string): string {
   return isStorable ? text : text.toWellFormed().replaceAll("\0", "\uFFFD");
 }
 
-/** What JSON has in their place. A backslash before it makes it something else, which is cleaned in vain and stays as it is. */
+/** What JSON has in their place. Preceded by a backslash it means something else; the value is then cleaned without effect. */
 const unstorable = /\\u(?:0000|d[89a-f])/;
 
 /** JSON whose texts PostgreSQL can keep. They are looked at one by one only where there may be something to replace. */

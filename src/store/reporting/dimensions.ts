@@ -14,7 +14,7 @@ export type Detail = "key" | "model" | "hour" | "minute" | "row";
 /** Something that usage can be grouped by. */
 export interface Dimension {
   readonly needs: readonly Detail[];
-  /** Whether its name goes on with a colon and something of the caller's choice. */
+  /** Whether its name continues with a colon and an argument of the caller's choice. */
   readonly hasArgument?: true;
   /** An expression over the columns of sums, or of rows. */
   of(time: TimeColumn, argument?: string): string;

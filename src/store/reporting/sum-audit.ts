@@ -12,7 +12,7 @@ const ofEntries = [
 
 /** Less than the sums by the minute are really kept for. */
 const minutesChecked = 170;
-/** Whoever has so many has enough to look into. */
+/** More would not help to find the cause. */
 const mostFaults = 100;
 
 /** One comparison of sums with what they are the sums of. The statement works in every database. */

@@ -65,7 +65,7 @@ export function* updateKey(own: OwnStatements, id: string, changes: KeyChanges):
   yield* lockRevision();
   const { no, key } = yield* requireKey(id);
   const changed = { ...key, ...changes };
-  // Whoever changes the status has read it before, and somebody may have revoked the key meanwhile.
+  // The caller read the status before this transaction, and the key may have been revoked since.
   if (key.status === "revoked" && changed.status !== "revoked") {
     throw new StoreRefusal("revoked", `${key.prefix} is revoked, and stays so; create a new key instead.`);
   }

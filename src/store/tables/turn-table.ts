@@ -142,7 +142,7 @@ const findWithItems = `
 SELECT no::float8 AS no, bytes::float8 AS bytes FROM turns WHERE no IN (SELECT max(i.turn_no) FROM turn_items i JOIN turns t ON t.no = i.turn_no
 WHERE i.key_no = ${keyNo} AND i.digest = ANY ($2::text[]) AND t.expires_at_ms > $3::int8 GROUP BY i.digest)`;
 
-/** The sums are locked before any turn of the key, as by whoever inserts one: else the two might wait for each other. */
+/** The sums are locked before any turn of the key, as an insert does. Otherwise the two could deadlock. */
 function deletion(which: string): string {
   return `WITH locked AS (SELECT key_no FROM turn_sums WHERE key_no = ${keyNo} FOR UPDATE)
   DELETE FROM turns WHERE key_no IN (SELECT key_no FROM locked) AND ${which} RETURNING no`;

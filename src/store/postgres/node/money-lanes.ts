@@ -27,7 +27,7 @@ const admissionTimeoutMs = 1_000;
 /** How long the last bytes of an answer wait for its charge. */
 const chargeTimeoutMs = 30_000;
 
-/** How much of the time for an answer may be spent on waiting for an account that somebody else has locked. */
+/** The share of the answer's deadline that may be spent waiting for an account that another session has locked. */
 const lockShare = { money: 1 / 8, apart: 1 / 2 } as const;
 
 export interface MoneyLanesParts {

@@ -198,7 +198,7 @@ export class PostgresNode implements StoreNode {
     this.#settings.report({ kind: "joined", no: this.#no });
   }
 
-  /** A database that is slow to answer at first does not fail the start. A number that was given in vain is cleared. */
+  /** Retries while the database is slow to answer at first. A number from a failed attempt is cleared by another node. */
   async #patiently<Result>(work: () => Promise<Result>): Promise<Result> {
     const giveUpAtMs = performance.now() + joinTimeoutMs;
     for (;;) {

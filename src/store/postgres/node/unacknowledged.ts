@@ -116,7 +116,7 @@ function identityOf(file: string): string | null {
   }
 }
 
-/** How many charges for this database wait in a folder. Those of a process that lives are its own affair. */
+/** Counts the charges for this database that are left in a folder. Those of a live process are not counted. */
 export function unmadeCharges(dir: string, databaseId: string): number {
   if (!existsSync(dir)) return 0;
   let count = 0;

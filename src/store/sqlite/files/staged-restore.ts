@@ -65,7 +65,7 @@ export async function applyStagedRestore(dir: string): Promise<Restored | null> 
 }
 
 /**
- * Called when the copy is in use, or could not be applied for the given reason. Ends the wait of whoever staged it.
+ * Called when the copy is in use, or could not be applied for the given reason. The command that staged it stops waiting.
  */
 export function endStagedRestore(dir: string, refusal: string | null = null): void {
   const staged = stagedIn(dir);
