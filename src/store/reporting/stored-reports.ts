@@ -18,7 +18,7 @@ import type {
   StepFigures,
   StepQuery,
 } from "../reports.ts";
-import { findCalled } from "../tables/caller-id-table.ts";
+import { findCalled } from "../tables/id-tables.ts";
 import { selectAttemptSums } from "./attempt-columns.ts";
 import { dimensionOf } from "./dimensions.ts";
 import { ExactUsage } from "./exact-usage.ts";

@@ -1,4 +1,4 @@
-import type { GivenIds } from "../../records.ts";
+import type { CallerId, GivenIds } from "../../records.ts";
 import type { Query } from "../client.ts";
 
 /** An id that is given again becomes the newest, so that it is kept as long as a new one. */
@@ -29,3 +29,15 @@ ORDER BY keys.no, u.digest
 ON CONFLICT (key_no, digest) DO UPDATE
 SET no = DEFAULT, provider = excluded.provider, credential = excluded.credential, tokens = excluded.tokens,
   given_at_ms = excluded.given_at_ms`;
+
+export async function insertCallerIds(query: Query, callerIds: readonly CallerId[]): Promise<void> {
+  await query(insertCallers, [
+    callerIds.map(({ callerId }) => callerId),
+    callerIds.map(({ exchangeId }) => exchangeId),
+    callerIds.map(({ atMs }) => atMs),
+  ]);
+}
+
+const insertCallers = `
+INSERT INTO caller_ids (caller_id, exchange_id, at_ms)
+SELECT * FROM unnest($1::text[], $2::text[], $3::int8[])`;

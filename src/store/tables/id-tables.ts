@@ -1,0 +1,47 @@
+import type { Query } from "../query.ts";
+import type { GivenId, OldestPruning } from "../store.ts";
+
+/** Ids that are kept for a while: those that providers gave to keys, and those that clients gave their calls. */
+
+/** Which of these ids of a provider a key was given, in the given order; null for those that it was not. */
+export async function findGivenIds(
+  query: Query,
+  keyId: string,
+  digests: readonly string[],
+): Promise<readonly (GivenId | null)[]> {
+  const rows = await query<GivenId & { digest: string }>(
+    `SELECT digest, provider, credential, tokens::float8 AS tokens FROM given_ids
+    WHERE key_no = (SELECT no FROM keys WHERE id = $1::text) AND digest = ANY ($2::text[])`,
+    [keyId, digests],
+  );
+  const given = new Map(rows.map(({ digest, ...rest }) => [digest, rest]));
+  return digests.map((digest) => given.get(digest) ?? null);
+}
+
+/** The exchanges that a client gave this id, newest first. */
+export async function findCalled(query: Query, callerId: string, limit: number): Promise<readonly string[]> {
+  const rows = await query<{ exchangeId: string }>(
+    'SELECT exchange_id AS "exchangeId" FROM caller_ids WHERE caller_id = $1::text ORDER BY no DESC LIMIT $2::int8',
+    [callerId, limit],
+  );
+  return rows.map(({ exchangeId }) => exchangeId);
+}
+
+/** The tables of ids that are kept for a while, and when each row was written. Their numbers grow with time. */
+const times = { given_ids: "given_at_ms", caller_ids: "at_ms" } as const;
+
+/** Examines the oldest rows, which are the first ones, and deletes those that are too old or too many. Returns how many. */
+export async function pruneOldest(
+  query: Query,
+  table: keyof typeof times,
+  { beforeMs, keep, limit }: OldestPruning,
+): Promise<number> {
+  const deleted = await query(
+    `DELETE FROM ${table}
+    WHERE no IN (SELECT no FROM ${table} ORDER BY no LIMIT $1::int8 FOR UPDATE SKIP LOCKED)
+      AND (${times[table]} < $2::int8 OR no <= (SELECT max(no) FROM ${table}) - $3::int8)
+    RETURNING no`,
+    [limit, beforeMs, keep],
+  );
+  return deleted.length;
+}
