@@ -10,5 +10,6 @@ export type * from "./views/keys.ts";
 export type * from "./views/models.ts";
 export type * from "./views/reconcile.ts";
 export type { Page } from "./views/shapes.ts";
+export type * from "./views/statement.ts";
 export type * from "./views/system.ts";
 export type * from "./views/usage.ts";

@@ -32,6 +32,7 @@ import { statusCommand } from "./commands/status.ts";
 import { storeCheckCommand } from "./commands/store/check.ts";
 import { storeCopyCommand } from "./commands/store/copy.ts";
 import { storeReopenCommand } from "./commands/store/reopen.ts";
+import { storeSizeCommand } from "./commands/store/size.ts";
 import { usageCommand } from "./commands/usage.ts";
 import { versionCommand } from "./commands/version.ts";
 import { examples, group, helpStyle } from "./help.ts";
@@ -79,6 +80,7 @@ const commands: readonly CommandMaker[] = [
     storeCheckCommand,
     storeCopyCommand,
     storeReopenCommand,
+    storeSizeCommand,
   ]),
   nodesCommand,
   healthCommand,

@@ -7,7 +7,7 @@ export interface RetentionLimits {
 }
 
 export interface EndingRetentionOptions {
-  readonly store: Pick<Store, "pruneEndings" | "pruneCallerIds" | "reports">;
+  readonly store: Pick<Store, "pruneEndings" | "pruneCallerIds" | "recordPruning" | "reports">;
   readonly clock: Clock;
   /** Read each time, because a reload may change them. */
   limits(): RetentionLimits;
@@ -67,13 +67,24 @@ export class EndingRetention {
 
   async #pruneEndings(): Promise<void> {
     const { store, clock, limits } = this.#options;
+    let [firstId, endId]: (number | null)[] = [null, null];
     while (!this.#isStopped) {
       const { exchangesMs, exchangeRows: newest } = limits();
       const beforeMs = clock.wallMs() - exchangesMs;
-      const { oldestAtMs, count } = await store.reports.endingsKept();
-      if (oldestAtMs === null || (oldestAtMs >= beforeMs && count <= newest)) return;
-      await store.pruneEndings({ beforeMs, newest, limit: prunedAtOnce });
-      await Bun.sleep(pauseMs);
+      const kept = await store.reports.endingsKept();
+      firstId ??= kept.firstId;
+      // Where none is left, it was the last of them.
+      const keptFrom: number = kept.count === 0 ? (endId ?? kept.firstId) : kept.firstId;
+      endId = keptFrom + kept.count;
+      const isWithin = kept.oldestAtMs === null || (kept.oldestAtMs >= beforeMs && kept.count <= newest);
+      if (!isWithin) {
+        await store.pruneEndings({ beforeMs, newest, limit: prunedAtOnce });
+        await Bun.sleep(pauseMs);
+        continue;
+      }
+      const pruned = keptFrom - firstId;
+      if (pruned > 0) await store.recordPruning({ what: "exchanges", atMs: clock.wallMs(), pruned });
+      return;
     }
   }
 }

@@ -1,3 +1,4 @@
+import { assert } from "../base/assert.ts";
 import type { SessionRecords } from "./admin-records.ts";
 import type { OwnStatements } from "./own-statements.ts";
 import type { Queries } from "./query.ts";
@@ -16,6 +17,7 @@ import type {
 } from "./records.ts";
 import type { EntryFinder } from "./reporting/exchange-search.ts";
 import { StoredReports } from "./reporting/stored-reports.ts";
+import type { Pruning, StorageFigures, StoreSizes } from "./storage.ts";
 import type {
   AccountQuery,
   KeyPage,
@@ -45,7 +47,7 @@ import { listUsage } from "./tables/usage-table.ts";
 const beforeAll = -1;
 
 /** What every database does in the same way, but for a few statements of its own. */
-export class QueriedStore {
+export abstract class QueriedStore {
   readonly reports: StoredReports;
   readonly admin: StoredAdminRecords;
   readonly turns: StoredTurns;
@@ -194,7 +196,35 @@ export class QueriedStore {
     return pruneOldest(this.#queries.change, "caller_ids", pruning);
   }
 
+  async recordPruning({ what, atMs, pruned }: Pruning): Promise<void> {
+    await this.#queries.change(
+      `INSERT INTO prunings (what, at_ms, pruned) VALUES ($1, $2::int8, $3::int8)
+      ON CONFLICT (what) DO UPDATE SET at_ms = excluded.at_ms, pruned = excluded.pruned`,
+      [what, atMs, pruned],
+    );
+  }
+
+  async storage(): Promise<StorageFigures> {
+    const { read } = this.#queries;
+    const [counts] = await read<Counts>(countRecords);
+    assert(counts !== undefined, "a count has a row");
+    const { count: endings } = await this.reports.endingsKept();
+    const prunings = await read<Pruning>(
+      `SELECT what, at_ms::float8 AS "atMs", pruned::float8 AS pruned FROM prunings ORDER BY what`,
+    );
+    return { ...(await this.sizes()), ...counts, endings, prunings };
+  }
+
+  protected abstract sizes(): Promise<StoreSizes>;
+
   listUsage(query: UsageQuery): Promise<readonly NumberedUsage[]> {
     return listUsage(this.#queries.read, query);
   }
 }
+
+type Counts = Pick<StorageFigures, "accounts" | "keys" | "responses" | "responseBytes" | "auditRecords">;
+
+const countRecords = `
+SELECT (SELECT count(*) FROM accounts)::float8 AS accounts, (SELECT count(*) FROM keys WHERE id <> '')::float8 AS keys,
+  (SELECT count(*) FROM turns)::float8 AS responses, (SELECT coalesce(sum(bytes), 0) FROM turn_sums)::float8 AS "responseBytes",
+  (SELECT count(*) FROM audit_log)::float8 AS "auditRecords"`;

@@ -33,7 +33,7 @@ export interface Reports {
   exchangesCalled(callerId: string, limit: number): Promise<readonly string[]>;
   /** The time of the oldest ending and their number, which may be off by a few. */
   endingsKept(): Promise<EndingsKept>;
-  /** What each account is charged and credited with in a time. Reads all entries before: for commands, not for the gateway. */
+  /** What each account is charged and credited with in a time. Reads all entries before, a few at a time. */
   statements(query: StatementQuery): Promise<readonly AccountStatement[]>;
   /** Newest first. */
   entries(query: EntrySearch): Promise<Cut<Entry, number>>;
@@ -134,6 +134,8 @@ export interface FiledExchange {
 }
 
 export interface EndingsKept {
+  /** The id of the oldest; 0 if there are none. */
+  readonly firstId: number;
   readonly oldestAtMs: number | null;
   readonly count: number;
 }

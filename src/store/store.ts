@@ -31,6 +31,7 @@ import type {
   UsageRecord,
 } from "./records.ts";
 import type { Reports } from "./reports.ts";
+import type { Pruning, StorageFigures } from "./storage.ts";
 import type { TurnRecords } from "./turn-records.ts";
 
 export type * from "./admin-records.ts";
@@ -45,6 +46,7 @@ export { emptyAccount, emptyKey } from "./records.ts";
 export { type RefusalReason, StoreRefusal } from "./refusal.ts";
 export { dimensionNames, dimensionOf } from "./reporting/dimensions.ts";
 export type * from "./reports.ts";
+export type * from "./storage.ts";
 
 /**
  * Durable state. Every method is one whole transaction, and all are asynchronous, so that every database can
@@ -123,6 +125,10 @@ export interface Store {
   recordCallerIds(callerIds: readonly CallerId[]): Promise<void>;
   /** Examines the oldest and deletes those that are too old or too many. Returns how many. */
   pruneCallerIds(pruning: OldestPruning): Promise<number>;
+
+  /** For operators: what retention has deleted takes the place of what it deleted before. */
+  recordPruning(pruning: Pruning): Promise<void>;
+  storage(): Promise<StorageFigures>;
 
   readTotals(keyId: string): Promise<Totals | null>;
   /** Oldest first, after the given id: the cursor of an export. */

@@ -1,7 +1,8 @@
-import { msPerDay, msPerHour, msPerMinute } from "../../base/clock.ts";
+import { msPerMinute } from "../../base/clock.ts";
 import type { OidcSettings, Settings } from "../../config/settings.ts";
 import { withoutCredentials } from "../../config/written.ts";
 import type { ProviderSettings } from "../../vendors/settings.ts";
+import { retentionDocument } from "../operations/storage.ts";
 
 const masked = "********";
 
@@ -39,12 +40,7 @@ export function configInForce(settings: Settings): object {
       prepare: store.prepare,
     },
     log: { level: log.level, format: log.format },
-    retention: {
-      exchange_days: settings.retention.exchangesMs / msPerDay,
-      exchange_rows: settings.retention.exchangeRows,
-      response_hours: settings.retention.responsesMs / msPerHour,
-      response_bytes_per_key: settings.retention.responseBytesPerKey,
-    },
+    retention: retentionDocument(settings.retention),
     responses: {
       state: settings.responses.state,
       encryption_key: settings.responses.encryptionKey === null ? null : masked,

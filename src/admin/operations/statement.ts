@@ -2,6 +2,7 @@ import { assert } from "../../base/assert.ts";
 import { creditsFromNano } from "../../base/money.ts";
 import type { AccountStatement, StatementLine } from "../../store/store.ts";
 import { iso } from "../iso-time.ts";
+import type { AccountStatementView, StatementView } from "../views.ts";
 import { findAccount } from "./accounts.ts";
 import type { OperationContext } from "./context.ts";
 import { OperationRefusal } from "./refusal.ts";
@@ -14,7 +15,10 @@ export interface StatementRequest {
 }
 
 /** What customers are sent: an account's lines add up, with what it had before, to what it has at the end. */
-export async function statementOf(context: OperationContext, { month, account }: StatementRequest) {
+export async function statementOf(
+  context: OperationContext,
+  { month, account }: StatementRequest,
+): Promise<StatementView> {
   const range = rangeOf(month);
   const accountId = account === undefined ? undefined : (await findAccount(context, account)).id;
   const statements = await context.store.reports.statements({ ...range, accountId });
@@ -22,13 +26,10 @@ export async function statementOf(context: OperationContext, { month, account }:
     month,
     since: iso(range.sinceMs),
     until: iso(range.untilMs),
+    unfinished: range.untilMs > context.clock.wallMs(),
     accounts: statements.map(accountDocument),
   };
 }
-
-export type StatementDocument = Awaited<ReturnType<typeof statementOf>>;
-export type AccountStatementDocument = StatementDocument["accounts"][number];
-export type StatementLineDocument = AccountStatementDocument["lines"][number];
 
 /** The first moment of the month, and of the next. */
 function rangeOf(month: string) {
@@ -38,25 +39,28 @@ function rangeOf(month: string) {
   return { sinceMs: at(0), untilMs: at(1) };
 }
 
-function accountDocument({ accountId, label, mode, isOpen, opening, lines }: AccountStatement) {
+function accountDocument(statement: AccountStatement): AccountStatementView {
+  const { accountId, label, mode, isOpen, opening, lines } = statement;
   const isCredit = mode === "credit";
   const amount = (value: bigint) => (isCredit ? creditsFromNano(value) : whole(value));
   const sumOf = (kind: StatementLine["kind"]) =>
     lines.reduce((sum, line) => (line.kind === kind ? sum + line.amount : sum), 0n);
   const total = lines.reduce((sum, line) => sum + line.amount, 0n);
+  const closing = opening + total;
   return {
     account: accountId,
     label,
     mode,
     open: isOpen,
-    unit: isCredit ? ("credits" as const) : ("tokens" as const),
+    unit: isCredit ? "credits" : "tokens",
     opening: isCredit ? amount(opening) : null,
     charged: amount(sumOf("charge")),
     topped_up: amount(sumOf("topup")),
     adjusted: amount(sumOf("adjustment")),
     total: amount(total),
     total_nano: isCredit ? whole(total) : null,
-    closing: isCredit ? amount(opening + total) : null,
+    closing: isCredit ? amount(closing) : null,
+    owed: isCredit && isOpen ? amount(closing < 0n ? -closing : 0n) : null,
     lines: lines.map((line) => ({
       kind: line.kind,
       at: line.atMs === null ? null : iso(line.atMs),

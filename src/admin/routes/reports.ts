@@ -9,10 +9,12 @@ import { findAccount } from "../operations/accounts.ts";
 import { askedLabels } from "../operations/find-exchanges.ts";
 import { findKey } from "../operations/find-key.ts";
 import { chosenRange, momentOf } from "../operations/moments.ts";
+import { statementOf } from "../operations/statement.ts";
 import { dimensionWords, readDimensions } from "../operations/usage-report.ts";
 import { endings, entryKinds, entryView, exchangeDetailView, exchangeView } from "../views/exchanges.ts";
 import { modelView } from "../views/models.ts";
 import { oneOf, pageOf, when } from "../views/shapes.ts";
+import { statementView } from "../views/statement.ts";
 import { overviewRanges, overviewView, usageView } from "../views/usage.ts";
 import { AdminError, notFound } from "./refusal.ts";
 import { type AdminRoute, read } from "./route.ts";
@@ -59,6 +61,11 @@ const usageQuery = Type.Object({
   until: Type.Optional(when),
   key,
   account: Type.Optional(Type.String({ description: "Only what this account paid for, by its id." })),
+});
+
+const statementQuery = Type.Object({
+  month: Type.String({ pattern: "^\\d{4}-(0[1-9]|1[0-2])$", description: "Such as `2026-10`, UTC." }),
+  account,
 });
 
 const overviewQuery = Type.Object({
@@ -151,6 +158,15 @@ export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
           beforeId: cursor,
         });
       },
+    ),
+    read(
+      {
+        path: "/statement",
+        summary: "What a month was charged and paid, to the last digit",
+        query: statementQuery,
+        answers: statementView,
+      },
+      ({ query }) => statementOf(deps, query),
     ),
     read(
       {

@@ -6,9 +6,10 @@ import { findingDocument } from "../operations/attention.ts";
 import { listAudit } from "../operations/list-audit.ts";
 import { listNodes } from "../operations/list-nodes.ts";
 import { momentOf } from "../operations/moments.ts";
+import { readStorage } from "../operations/storage.ts";
 import { findingView } from "../views/attention.ts";
 import { pageOf, when } from "../views/shapes.ts";
-import { auditView, healthView, nodeView, routeView } from "../views/system.ts";
+import { auditView, healthView, nodeView, routeView, storageView } from "../views/system.ts";
 import type { HealthView } from "../views.ts";
 import { type AdminRoute, read } from "./route.ts";
 import { tailResponse } from "./tail.ts";
@@ -47,6 +48,15 @@ export const systemRoutes: readonly AdminRoute[] = [
       answers: Type.Object({ data: Type.Array(nodeView) }),
     },
     async ({ deps }) => ({ data: await listNodes(deps.store) }),
+  ),
+  read(
+    {
+      path: "/storage",
+      summary: "How much is kept, for how long, and what was deleted last",
+      query: none,
+      answers: storageView,
+    },
+    ({ deps }) => readStorage(deps.store, deps.settings().retention),
   ),
   read(
     {

@@ -48,6 +48,41 @@ export const nodeView = Type.Object({
 });
 export type NodeView = Static<typeof nodeView>;
 
+const bytes = Type.Integer({ minimum: 0 });
+
+export const storageView = Type.Object({
+  database_bytes: bytes,
+  journal_bytes: nullable(
+    Type.Integer({
+      minimum: 0,
+      description: "SQLite's write-ahead log; null for PostgreSQL, as is the disk.",
+    }),
+  ),
+  disk_free_bytes: nullable(bytes),
+  response_bytes: Type.Integer({ minimum: 0, description: "Of stored responses." }),
+  records: Type.Object({
+    accounts: count,
+    keys: count,
+    ledger_entries: count,
+    free_exchanges: Type.Integer({
+      minimum: 0,
+      description: "Exchanges that cost nothing; others are entries.",
+    }),
+    responses: count,
+    audit_log: count,
+  }),
+  retention: Type.Object({
+    exchange_days: Type.Number(),
+    exchange_rows: count,
+    response_hours: Type.Number(),
+    response_bytes_per_key: count,
+  }),
+  pruned: Type.Array(Type.Object({ what: oneOf(["exchanges", "responses"]), at: moment, count }), {
+    description: "What was deleted last because its time was over, of each kind.",
+  }),
+});
+export type StorageView = Static<typeof storageView>;
+
 export const routeView = Type.Object({
   method: Type.String(),
   path: Type.String(),

@@ -1,9 +1,5 @@
 import type { Command } from "commander";
-import type {
-  AccountStatementDocument,
-  StatementDocument,
-  StatementLineDocument,
-} from "../../admin/operations/statement.ts";
+import type { AccountStatementView, StatementLineView, StatementView } from "../../admin/views.ts";
 import { type CsvOption, type DataOptions, examples, newDataCommand, withCsv } from "../help.ts";
 import { withStore } from "../open-store.ts";
 import { count, creditsShown, moment } from "../terminal/format.ts";
@@ -46,10 +42,13 @@ function lastMonth(nowMs: number): string {
 }
 
 /** A line with the account that it is of. */
-type Line = StatementLineDocument & { readonly month: string; readonly of: AccountStatementDocument };
+type Line = StatementLineView &
+  Pick<StatementView, "month" | "unfinished"> & { readonly of: AccountStatementView };
 
-function linesOf({ month, accounts }: StatementDocument): readonly Line[] {
-  return accounts.flatMap((account) => account.lines.map((line) => ({ month, of: account, ...line })));
+function linesOf({ month, unfinished, accounts }: StatementView): readonly Line[] {
+  return accounts.flatMap((account) =>
+    account.lines.map((line) => ({ month, unfinished, of: account, ...line })),
+  );
 }
 
 const right = { align: "right" } as const;
@@ -57,6 +56,7 @@ const kinds = { topup: "top-up", adjustment: "adjustment" } as const;
 
 const columns: readonly ListColumn<Line>[] = [
   { name: "month" },
+  { name: "unfinished" },
   { name: "account", value: ({ of }) => of.account },
   { name: "account_label", value: ({ of }) => of.label },
   { name: "kind" },
@@ -92,17 +92,18 @@ function figure({ kind }: Line, value: number): string {
   return kind === "charge" ? count(value) : "";
 }
 
-function shown(amount: number, { unit }: AccountStatementDocument): string {
+function shown(amount: number, { unit }: AccountStatementView): string {
   return unit === "credits" ? creditsShown(amount) : count(amount);
 }
 
-function asText(document: StatementDocument, terminal: Terminal): string {
-  const { month, accounts } = document;
+function asText(document: StatementView, terminal: Terminal): string {
+  const { month, accounts, unfinished } = document;
   if (accounts.length === 0) return `No account had an entry in ${month}.`;
   const lines = linesOf(document);
   const { style } = terminal;
   const parts = accounts.map((account) => {
-    const title = style.bold(`${account.label ?? account.account}  ${month}`);
+    const isRunning = unfinished ? style.warn("  unfinished") : "";
+    const title = style.bold(`${account.label ?? account.account}  ${month}`) + isRunning;
     const own = lines.filter(({ of }) => of === account);
     const body = own.length === 0 ? ["Nothing was charged or paid."] : [listTable(columns, own, terminal)];
     return [title, ...body, ...sumsOf(account)].join("\n");
@@ -110,9 +111,9 @@ function asText(document: StatementDocument, terminal: Terminal): string {
   return parts.join("\n\n");
 }
 
-function sumsOf(account: AccountStatementDocument): readonly string[] {
-  const { opening, closing, total, unit } = account;
+function sumsOf(account: AccountStatementView): readonly string[] {
+  const { opening, closing, total, unit, owed } = account;
   if (opening === null || closing === null) return [`total ${shown(total, account)} ${unit}`];
   const sum = `${shown(opening, account)} before, ${shown(total, account)} this month, ${shown(closing, account)} ${unit} at the end`;
-  return [account.open && closing < 0 ? `${sum}: ${shown(-closing, account)} to be paid` : sum];
+  return [owed === null ? sum : `${sum}: ${shown(owed, account)} to be paid`];
 }

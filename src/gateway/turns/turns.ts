@@ -166,7 +166,13 @@ export class Turns {
   }
 
   async prune(): Promise<void> {
-    while ((await this.#store.turns.prune(this.#nowMs(), prunedAtOnce)) === prunedAtOnce);
+    let pruned = 0;
+    let gone: number;
+    do {
+      gone = await this.#store.turns.prune(this.#nowMs(), prunedAtOnce);
+      pruned += gone;
+    } while (gone === prunedAtOnce);
+    if (pruned > 0) await this.#store.recordPruning({ what: "responses", atMs: this.#nowMs(), pruned });
   }
 
   #nowMs(): number {

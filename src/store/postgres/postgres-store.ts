@@ -10,6 +10,7 @@ import {
   type RecomputedTotals,
   type Store,
   StoreRefusal,
+  type StoreSizes,
 } from "../store.ts";
 import { listAuditedEntries, listEntries } from "../tables/entry-list.ts";
 import type { PostgresClient } from "./client.ts";
@@ -95,6 +96,14 @@ export class PostgresStore extends QueriedStore implements Store {
   async pruneEndings(pruning: EndingsPruning): Promise<void> {
     await rollUp(this.#parts.client);
     await pruneEndings(this.#database.change, pruning);
+  }
+
+  protected async sizes(): Promise<StoreSizes> {
+    const [row] = await this.#database.read<Pick<StoreSizes, "databaseBytes" | "entries">>(
+      `SELECT pg_database_size(current_database())::float8 AS "databaseBytes",
+        (SELECT entries_through FROM rollups)::float8 AS entries`,
+    );
+    return { databaseBytes: 0, entries: 0, ...row, journalBytes: null, diskFreeBytes: null };
   }
 
   /** Entries that are still being written among others are not passed over: what comes after them waits for them. */

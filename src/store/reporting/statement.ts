@@ -1,6 +1,7 @@
 import type { KeyMode } from "../../base/key-attributes.ts";
-import { Parameters, type Query } from "../query.ts";
+import { Parameters, type Queries } from "../query.ts";
 import type { EntryKind } from "../records.ts";
+import { byTime } from "./pieces-of-time.ts";
 
 /** What an account had and what came of it in a range of time, as the ledger's entries say. */
 export interface AccountStatement {
@@ -40,58 +41,125 @@ export interface StatementQuery {
   readonly accountId?: string | undefined;
 }
 
-type LineRow = Omit<StatementLine, "amount"> & { readonly accountNo: number; readonly amount: string };
+type LineRow = Omit<StatementLine, "amount"> & {
+  readonly accountNo: number;
+  readonly entryId: number | null;
+  readonly amount: string;
+};
+type SummedLine = Omit<LineRow, "amount"> & { readonly amount: bigint };
 type AccountRow = Omit<AccountStatement, "isOpen" | "opening" | "lines"> & {
   readonly no: number;
   readonly isOpen: number | boolean;
-  readonly opening: string | null;
 };
 
 /** Accounts with an entry in that time, and the one that was asked for. Sums come as text: they may exceed a double. */
 export async function readStatements(
-  query: Query,
+  queries: Queries,
   asked: StatementQuery,
 ): Promise<readonly AccountStatement[]> {
-  const { sinceMs, untilMs, accountId } = asked;
+  const lines = await readLines(queries, asked);
+  const numbers = [...new Set(lines.map(({ accountNo }) => accountNo))];
+  const accounts = await queries.read<AccountRow>(
+    `SELECT no, id AS "accountId", account_label AS label, mode, is_open AS "isOpen" FROM accounts
+    WHERE no = ANY ($1::int8[]) OR id = $2::text ORDER BY no`,
+    [numbers, asked.accountId ?? ""],
+  );
+  const openings = await readOpenings(queries, asked);
+  return accounts.map(({ no, isOpen, ...account }) => ({
+    ...account,
+    isOpen: Boolean(isOpen),
+    opening: openings.get(no) ?? 0n,
+    lines: lines
+      .filter(({ accountNo }) => accountNo === no)
+      .sort(inOrder)
+      .map(({ accountNo: _, entryId: __, ...line }) => line),
+  }));
+}
+
+/** What is of one key and model is added up over all pieces of the time. */
+async function readLines(queries: Queries, asked: StatementQuery): Promise<SummedLine[]> {
+  const sums = new Map<string, SummedLine>();
+  await byTime(queries, asked, ["entries"], async (piece) => {
+    for (const { amount, ...row } of await readPiece(queries, piece, asked.accountId)) {
+      const name = JSON.stringify([row.accountNo, row.keyId, row.kind, row.model, row.entryId]);
+      const sum = sums.get(name);
+      sums.set(
+        name,
+        sum === undefined ? { ...row, amount: BigInt(amount) } : added(sum, row, BigInt(amount)),
+      );
+    }
+  });
+  return [...sums.values()];
+}
+
+function added(sum: SummedLine, more: Omit<LineRow, "amount">, amount: bigint): SummedLine {
+  return {
+    ...sum,
+    requests: sum.requests + more.requests,
+    inputTokens: sum.inputTokens + more.inputTokens,
+    cachedInputTokens: sum.cachedInputTokens + more.cachedInputTokens,
+    outputTokens: sum.outputTokens + more.outputTokens,
+    amount: sum.amount + amount,
+  };
+}
+
+/** What an operator entered comes first, in its order; charges by key and model. */
+function inOrder(one: SummedLine, other: SummedLine): number {
+  const ranks = ({ entryId, keyId, model }: SummedLine) => [
+    entryId ?? Number.MAX_SAFE_INTEGER,
+    keyId ?? "",
+    model ?? "",
+  ];
+  const [mine, its] = [ranks(one), ranks(other)];
+  const place = mine.findIndex((rank, at) => rank !== its[at]);
+  return place === -1 ? 0 : (mine[place] ?? 0) < (its[place] ?? 0) ? -1 : 1;
+}
+
+function readPiece(
+  { read }: Queries,
+  { sinceMs, untilMs }: Pick<StatementQuery, "sinceMs" | "untilMs">,
+  accountId: string | undefined,
+): Promise<LineRow[]> {
   const parameters = new Parameters();
   const [since, until] = [parameters.add(sinceMs), parameters.add(untilMs)];
-  const isAsked =
-    accountId === undefined
-      ? ""
-      : `AND ${payer} = (SELECT no FROM accounts WHERE id = ${parameters.add(accountId)})`;
-  const rows = await query<LineRow>(
+  return read<LineRow>(
     `SELECT lines."accountNo", lines.kind, at_ms::float8 AS "atMs", nullif(keys.id, '') AS "keyId",
       nullif(prefix, '') AS "keyPrefix", keys.label AS "keyLabel", owner, nullif(lines.model, '') AS model, requests::float8 AS requests,
       input_tokens::float8 AS "inputTokens", cached_input_tokens::float8 AS "cachedInputTokens",
-      output_tokens::float8 AS "outputTokens", CAST(amount AS text) AS amount, reference, note
+      output_tokens::float8 AS "outputTokens", CAST(amount AS text) AS amount, reference, note, entry_id::float8 AS "entryId"
     FROM (
       SELECT ${payer} AS "accountNo", key_no, kind, CASE WHEN kind = 'charge' THEN model END AS model,
         CASE WHEN kind <> 'charge' THEN id END AS entry_id, CASE WHEN kind <> 'charge' THEN at_ms END AS at_ms,
         count(recorded_at_ms) AS requests, ${tokens}, sum(amount) AS amount, max(reference) AS reference, max(note) AS note
-      FROM entries WHERE kind <> 'overrun' AND at_ms >= ${since} AND at_ms < ${until} ${isAsked}
+      FROM entries WHERE kind <> 'overrun' AND at_ms >= ${since} AND at_ms < ${until} ${isOf(accountId, parameters)}
       GROUP BY 1, 2, 3, 4, 5, 6
-    ) lines LEFT JOIN keys ON keys.no = lines.key_no
-    ORDER BY CASE lines.kind WHEN 'charge' THEN 1 ELSE 0 END, entry_id, keys.id, lines.model`,
+    ) lines LEFT JOIN keys ON keys.no = lines.key_no`,
     parameters.all,
   );
-  const accounts = await query<AccountRow>(
-    `SELECT no, id AS "accountId", account_label AS label, mode, is_open AS "isOpen", CAST(opening AS text) AS opening
-    FROM accounts LEFT JOIN (
-      SELECT ${payer} AS payer_no, sum(amount) AS opening FROM entries WHERE kind <> 'overrun' AND at_ms < $1::int8 GROUP BY 1
-    ) before ON payer_no = no
-    WHERE no = ANY ($2::int8[]) OR id = $3::text ORDER BY no`,
-    [sinceMs, [...new Set(rows.map(({ accountNo }) => accountNo))], accountId ?? ""],
-  );
-  return accounts.map(({ no, isOpen, opening, ...account }) => ({
-    ...account,
-    isOpen: Boolean(isOpen),
-    opening: BigInt(opening ?? 0),
-    lines: rows.filter(({ accountNo }) => accountNo === no).map(lineOf),
-  }));
 }
 
-function lineOf({ accountNo: _, amount, ...line }: LineRow): StatementLine {
-  return { ...line, amount: BigInt(amount) };
+/** The sums of all entries before, by the accounts' numbers. */
+async function readOpenings(
+  queries: Queries,
+  { sinceMs, accountId }: StatementQuery,
+): Promise<ReadonlyMap<number, bigint>> {
+  const openings = new Map<number, bigint>();
+  await byTime(queries, { sinceMs: 0, untilMs: sinceMs }, ["entries"], async (piece) => {
+    const parameters = new Parameters();
+    const [since, until] = [parameters.add(piece.sinceMs), parameters.add(piece.untilMs)];
+    const rows = await queries.read<{ no: number; amount: string }>(
+      `SELECT ${payer} AS no, CAST(sum(amount) AS text) AS amount FROM entries
+      WHERE kind <> 'overrun' AND at_ms >= ${since} AND at_ms < ${until} ${isOf(accountId, parameters)} GROUP BY 1`,
+      parameters.all,
+    );
+    for (const { no, amount } of rows) openings.set(no, (openings.get(no) ?? 0n) + BigInt(amount));
+  });
+  return openings;
+}
+
+function isOf(accountId: string | undefined, parameters: Parameters): string {
+  if (accountId === undefined) return "";
+  return `AND ${payer} = (SELECT no FROM accounts WHERE id = ${parameters.add(accountId)})`;
 }
 
 /** Who paid: SQLite leaves it out where that is the key's own account, which has the key's number. */

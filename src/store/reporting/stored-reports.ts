@@ -105,14 +105,14 @@ export class StoredReports implements Reports {
   /** Endings are deleted in the order of their ids, so that those between the first and the last are all there. */
   async endingsKept(): Promise<EndingsKept> {
     const [kept] = await this.#queries.read<EndingsKept>(
-      `SELECT coalesce(max(id) - min(id) + 1, 0)::float8 AS count,
+      `SELECT coalesce(min(id), 0)::float8 AS "firstId", coalesce(max(id) - min(id) + 1, 0)::float8 AS count,
         (SELECT at_ms::float8 FROM exchange_endings ORDER BY id LIMIT 1) AS "oldestAtMs" FROM exchange_endings`,
     );
-    return kept ?? { oldestAtMs: null, count: 0 };
+    return kept ?? { firstId: 0, oldestAtMs: null, count: 0 };
   }
 
   statements(query: StatementQuery): Promise<readonly AccountStatement[]> {
-    return readStatements(this.#queries.read, query);
+    return readStatements(this.#queries, query);
   }
 
   entries(query: EntrySearch): Promise<Cut<Entry, number>> {

@@ -4,7 +4,8 @@ import type { Detail, Dimension } from "./dimensions.ts";
 import { figureColumns, summedFigures } from "./figure-columns.ts";
 import type { GroupedRow } from "./group-sums.ts";
 import { bandOfColumn } from "./latency-bands.ts";
-import { ofKey, type SearchedTable } from "./row-search.ts";
+import { byTime } from "./pieces-of-time.ts";
+import { ofKey } from "./row-search.ts";
 import { latencyTableOf, type SourceRange, type SumTable, sumTableOf } from "./usage-source.ts";
 
 /** How many keys the first piece has; those after it as many as there is time for. */
@@ -102,30 +103,12 @@ export class UsageSums {
     );
   }
 
-  /** So many rows at once as can be read in a time that nobody minds. */
-  async #byTime(part: SourceRange, read: (piece: SourceRange) => Promise<void>): Promise<void> {
-    for (let { sinceMs } = part; sinceMs < part.untilMs; ) {
-      const untilMs = await this.#endOfPiece(sinceMs, part.untilMs);
-      await read({ ...part, sinceMs, untilMs });
-      sinceMs = untilMs;
-      await Bun.sleep(0);
-    }
+  #byTime(part: SourceRange, read: (piece: SourceRange) => Promise<void>): Promise<void> {
+    const tables = ["entries", "exchange_endings"] as const;
+    return byTime(this.#queries, part, tables, (piece) => read({ ...part, ...piece }));
   }
 
-  /** The time before which there are about as many rows as may be summed up at once. */
-  async #endOfPiece(sinceMs: number, untilMs: number): Promise<number> {
-    const { rowsPerSum } = this.#queries.pace;
-    if (rowsPerSum === null) return untilMs;
-    const after = (table: SearchedTable) =>
-      `SELECT (SELECT at_ms FROM ${table} WHERE at_ms >= $1 AND at_ms < $2 ORDER BY at_ms LIMIT 1 OFFSET $3) AS at_ms`;
-    const [next] = await this.#queries.read<{ atMs: number | null }>(
-      `SELECT min(at_ms) AS "atMs" FROM (${after("entries")} UNION ALL ${after("exchange_endings")})`,
-      [sinceMs, untilMs, rowsPerSum],
-    );
-    return Math.max(sinceMs + 1, next?.atMs ?? untilMs);
-  }
-
-  /** The same of keys. */
+  /** So many keys at once as can be read in a time that nobody minds. */
   async #byKeys(read: (keys: KeyRange) => Promise<void>): Promise<void> {
     const [newest] = await this.#queries.read<{ no: number | null }>("SELECT max(no) AS no FROM keys");
     let size = firstKeys;

@@ -23,6 +23,7 @@ import fifteenth from "./migrations/015.sql" with { type: "text" };
 import sixteenth from "./migrations/016.sql" with { type: "text" };
 import seventeenth from "./migrations/017.sql" with { type: "text" };
 import eighteenth from "./migrations/018.sql" with { type: "text" };
+import nineteenth from "./migrations/019.sql" with { type: "text" };
 
 /** The schema's version is the number of migrations that have run; it is kept in `user_version`. */
 export const migrations: readonly string[] = [
@@ -44,6 +45,7 @@ export const migrations: readonly string[] = [
   sixteenth,
   seventeenth,
   eighteenth,
+  nineteenth,
 ];
 
 export interface MigrationOptions {

@@ -22,12 +22,14 @@ import type {
   JournaledStore,
   LedgerFault,
   RecomputedTotals,
+  StoreSizes,
 } from "../store.ts";
 import { StoredAlerts } from "../tables/alert-records.ts";
 import { selectCapTotals } from "../tables/cap-table.ts";
 import { listAuditedEntries, listEntries } from "../tables/entry-list.ts";
 import { sumsThatDiffer } from "../tables/entry-table.ts";
 import { patiently } from "./connection.ts";
+import { folderSizes } from "./files/sizes.ts";
 import { type FilesParts, SqliteFiles } from "./files/store-files.ts";
 import { sqliteStatements } from "./own-statements.ts";
 import { sqliteQueries, sqliteText } from "./queries.ts";
@@ -134,6 +136,12 @@ export class SqliteStore extends QueriedStore implements JournaledStore {
 
   pruneEndings(pruning: EndingsPruning): Promise<void> {
     return this.commit([{ kind: "prune", ...pruning }]);
+  }
+
+  protected async sizes(): Promise<StoreSizes> {
+    // Entries are numbered one by one and never deleted.
+    const [newest] = await this.#queries.read<{ id: number | null }>("SELECT max(id) AS id FROM entries");
+    return { ...folderSizes(this.#parts.dir), entries: newest?.id ?? 0 };
   }
 
   listEntries(query: EntryQuery): Promise<readonly Entry[]> {

@@ -6,6 +6,7 @@ import type {
   ErrorView,
   IssuedKeyView,
   KeyView,
+  StatementView,
 } from "../../../src/admin/views.ts";
 import { holdFor } from "../../ledger/fixtures.ts";
 import { type AdminServer, startAdmin, token } from "./fixtures.ts";
@@ -189,4 +190,21 @@ describe("accounts", () => {
     expect((await admin.json<AccountList>("/accounts")).data).toHaveLength(1);
     expect(await audited(admin)).toHaveLength(before);
   });
+});
+
+test("a statement says what is owed, to the nano-credit, and whether its month is over", async () => {
+  await using admin = await startAdmin();
+  const { id } = await admin.post<AccountView>("/accounts", { mode: "credit", label: "billed", open: true });
+  await admin.post(`/accounts/${id}/topup`, { amount: 2.5, reference: "invoice 7" });
+  await admin.post(`/accounts/${id}/adjust`, { amount: -4, note: "entered twice" });
+  const month = new Date(admin.clock.wallMs()).toISOString().slice(0, 7);
+  const running = await admin.json<StatementView>(`/statement?month=${month}&account=billed`);
+  expect([running.unfinished, running.accounts[0]?.account]).toEqual([true, id]);
+  expect(running.accounts).toMatchObject([
+    { opening: 0, topped_up: 2.5, adjusted: -4, closing: -1.5, owed: 1.5, total_nano: -1_500_000_000 },
+  ]);
+  const before = await admin.json<StatementView>(`/statement?month=2020-01&account=${id}`);
+  expect([before.unfinished, before.accounts]).toMatchObject([false, [{ owed: 0, lines: [] }]]);
+  expect((await admin.call("/statement?month=2020-13")).status).toBe(400);
+  expect((await admin.call("/statement?month=2020-01&account=nobody")).status).toBe(404);
 });

@@ -474,6 +474,9 @@ CREATE TABLE audit_log (
   detail text
 );
 
+-- What retention deleted last, for operators.
+CREATE TABLE prunings (what text PRIMARY KEY, at_ms int8 NOT NULL, pruned int8 NOT NULL);
+
 -- The token that Sluice made for itself at its first start, as a SHA-256 in hex.
 CREATE TABLE admin_token (
   id int PRIMARY KEY CHECK (id = 1),

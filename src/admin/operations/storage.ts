@@ -1,0 +1,35 @@
+import { msPerDay, msPerHour } from "../../base/clock.ts";
+import type { Settings } from "../../config/settings.ts";
+import type { Store } from "../../store/store.ts";
+import { iso } from "../iso-time.ts";
+import type { StorageView } from "../views.ts";
+
+/** How much is kept, for how long, and what was deleted last, under the names that the admin API and `--json` share. */
+export async function readStorage(store: Store, retention: Settings["retention"]): Promise<StorageView> {
+  const figures = await store.storage();
+  return {
+    database_bytes: figures.databaseBytes,
+    journal_bytes: figures.journalBytes,
+    disk_free_bytes: figures.diskFreeBytes,
+    response_bytes: figures.responseBytes,
+    records: {
+      accounts: figures.accounts,
+      keys: figures.keys,
+      ledger_entries: figures.entries,
+      free_exchanges: figures.endings,
+      responses: figures.responses,
+      audit_log: figures.auditRecords,
+    },
+    retention: retentionDocument(retention),
+    pruned: figures.prunings.map(({ what, atMs, pruned }) => ({ what, at: iso(atMs), count: pruned })),
+  };
+}
+
+export function retentionDocument(retention: Settings["retention"]): StorageView["retention"] {
+  return {
+    exchange_days: retention.exchangesMs / msPerDay,
+    exchange_rows: retention.exchangeRows,
+    response_hours: retention.responsesMs / msPerHour,
+    response_bytes_per_key: retention.responseBytesPerKey,
+  };
+}

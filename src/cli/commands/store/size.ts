@@ -1,0 +1,58 @@
+import type { Command } from "commander";
+import type { StorageView } from "../../../admin/views.ts";
+import { type DataOptions, examples, newDataCommand } from "../../help.ts";
+import { withStore } from "../../open-store.ts";
+import { count, moment, plural } from "../../terminal/format.ts";
+import { facts } from "../../terminal/table.ts";
+import { printJson, type Terminal } from "../../terminal/terminal.ts";
+
+export function storeSizeCommand(terminal: Terminal): Command {
+  return newDataCommand("size", "Tell how much is kept, for how long, and what was deleted last")
+    .addHelpText(
+      "after",
+      examples(["sluice store size", "the database, its records, and the room that is left"]),
+    )
+    .action(async (options: DataOptions) => {
+      const { examineSettings } = await import("../../../config/load.ts");
+      const { readStorage } = await import("../../../admin/operations/storage.ts");
+      const { env, cwd } = terminal;
+      await withStore(terminal, options, {}, async ({ store }) => {
+        const { retention } = examineSettings({ file: options.config, env, cwd }).settings;
+        const storage = await readStorage(store, retention);
+        if (options.json) printJson(storage, terminal);
+        else terminal.print(facts(factsOf(storage), terminal));
+      });
+    });
+}
+
+function factsOf({ records, retention, pruned, ...sizes }: StorageView): (readonly [string, string])[] {
+  const { journal_bytes: journal, disk_free_bytes: free } = sizes;
+  const last = (kind: StorageView["pruned"][number]["what"]) => {
+    const found = pruned.find(({ what }) => what === kind);
+    return found === undefined
+      ? ""
+      : `; ${count(found.count)} deleted at ${moment(Date.parse(found.at))} UTC`;
+  };
+  const { exchange_days: days, exchange_rows: rows, response_hours: hours } = retention;
+  return [
+    ["database", megabytes(sizes.database_bytes)],
+    ...(journal === null ? [] : [["journal", megabytes(journal)] as const]),
+    ...(free === null ? [] : [["disk free", megabytes(free)] as const]),
+    ["accounts", count(records.accounts)],
+    ["keys", count(records.keys)],
+    ["ledger", `${plural(records.ledger_entries, "entry", "entries")}, kept for ever`],
+    [
+      "exchanges",
+      `${count(records.free_exchanges)} that cost nothing, kept for ${plural(days, "day")}, at most ${count(rows)}${last("exchanges")}`,
+    ],
+    [
+      "responses",
+      `${count(records.responses)}, ${megabytes(sizes.response_bytes)}, kept for ${plural(hours, "hour")}${last("responses")}`,
+    ],
+    ["audit log", plural(records.audit_log, "change")],
+  ];
+}
+
+function megabytes(bytes: number): string {
+  return `${(bytes / 1e6).toFixed(bytes < 1e8 ? 1 : 0)} MB`;
+}

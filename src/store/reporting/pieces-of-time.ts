@@ -1,0 +1,41 @@
+import type { Queries } from "../query.ts";
+import type { SearchedTable } from "./row-search.ts";
+
+interface Times {
+  readonly sinceMs: number;
+  /** Not included. */
+  readonly untilMs: number;
+}
+
+/** Goes through a time in pieces: so many rows at once as can be read in a time that nobody minds. */
+export async function byTime(
+  queries: Queries,
+  { sinceMs, untilMs }: Times,
+  tables: readonly SearchedTable[],
+  read: (piece: Times) => Promise<void>,
+): Promise<void> {
+  for (let beginMs = sinceMs; beginMs < untilMs; ) {
+    const endMs = await endOfPiece(queries, { sinceMs: beginMs, untilMs }, tables);
+    await read({ sinceMs: beginMs, untilMs: endMs });
+    beginMs = endMs;
+    await Bun.sleep(0);
+  }
+}
+
+/** The time before which there are about as many rows as may be summed up at once. */
+async function endOfPiece(
+  { read, pace }: Queries,
+  { sinceMs, untilMs }: Times,
+  tables: readonly SearchedTable[],
+): Promise<number> {
+  if (pace.rowsPerSum === null) return untilMs;
+  const ends = tables.map(
+    (table) =>
+      `SELECT (SELECT at_ms FROM ${table} WHERE at_ms >= $1 AND at_ms < $2 ORDER BY at_ms LIMIT 1 OFFSET $3) AS at_ms`,
+  );
+  const [next] = await read<{ atMs: number | null }>(
+    `SELECT min(at_ms) AS "atMs" FROM (${ends.join(" UNION ALL ")})`,
+    [sinceMs, untilMs, pace.rowsPerSum],
+  );
+  return Math.max(sinceMs + 1, next?.atMs ?? untilMs);
+}
