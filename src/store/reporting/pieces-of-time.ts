@@ -1,5 +1,6 @@
 import type { Queries } from "../query.ts";
-import type { SearchedTable } from "./row-search.ts";
+
+type TimedTable = "entries" | "exchange_endings";
 
 interface Times {
   readonly sinceMs: number;
@@ -11,7 +12,7 @@ interface Times {
 export async function byTime(
   queries: Queries,
   { sinceMs, untilMs }: Times,
-  tables: readonly SearchedTable[],
+  tables: readonly TimedTable[],
   read: (piece: Times) => Promise<void>,
 ): Promise<void> {
   for (let beginMs = sinceMs; beginMs < untilMs; ) {
@@ -26,7 +27,7 @@ export async function byTime(
 async function endOfPiece(
   { read, pace }: Queries,
   { sinceMs, untilMs }: Times,
-  tables: readonly SearchedTable[],
+  tables: readonly TimedTable[],
 ): Promise<number> {
   if (pace.rowsPerSum === null) return untilMs;
   const ends = tables.map(
