@@ -10,7 +10,7 @@ const shownCount = 10;
 /** Where to do something about it. */
 function placeOf({ subject: { type, id } }: FindingView): string {
   if (type === "key") return hrefOf(`keys/${id}`);
-  if (type === "account") return hrefOf("accounts");
+  if (type === "account") return hrefOf(`accounts/${id}`);
   return hrefOf(type === "provider" || type === "model" ? "models" : "system");
 }
 
