@@ -15,7 +15,8 @@ export interface Compilation {
 }
 
 /**
- * Makes the one executable. Nothing is minified (it breaks how Elysia finds out what a handler reads, and saves
+ * Makes the one executable. What is imported on demand becomes a module of its own inside of it, so that a start reads only what it
+ * runs (300 → 190 ms of CPU until `serve` listens, 88 → 76 MB when idle). Nothing is minified (it breaks how Elysia finds out what a handler reads, and saves
  * nothing next to the runtime), and the executable reads no bunfig.toml and no .env of the folder it is started in,
  * because both could run code.
  */
@@ -23,6 +24,7 @@ export async function compile({ outfile, target, commit }: Compilation): Promise
   const result = await Bun.build({
     entrypoints,
     bytecode: true,
+    splitting: true,
     format: "esm",
     define: {
       "process.env.NODE_ENV": '"production"',

@@ -80,7 +80,6 @@ export function createEdge(
   };
 
   const app: Elysia = new Elysia({
-    precompile: true,
     // Elysia would otherwise expect a host of at least four characters.
     handler: { standardHostname: false },
     websocket: webSocketOptions(gateway.configured.settings.server),
