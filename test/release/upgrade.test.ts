@@ -1,8 +1,11 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { readdirSync } from "node:fs";
+import { chmodSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { withPostgres } from "../cluster/nodes.ts";
+import { sharedPostgres } from "../support/postgres.ts";
 import { run } from "../support/process.ts";
-import { startSluice } from "../support/sluice.ts";
+import { type Sluice, startSluice, type TestKey } from "../support/sluice.ts";
 import { waitFor } from "../support/wait.ts";
 
 /** Both releases run from source here: only so can the next one know a schema that does not exist yet. */
@@ -14,42 +17,142 @@ afterAll(() => {
   process.env["SLUICE_TEST_TARGET"] = target ?? "source";
 });
 const nextRelease = { BUN_OPTIONS: `--preload ${new URL("./next-schema.ts", import.meta.url).pathname}` };
+const breakingRelease = { ...nextRelease, SLUICE_TEST_RELEASE: "breaking" };
+
+interface KeyUsage {
+  readonly requests: number;
+}
+
+const showKey = (sluice: Sluice, { id }: TestKey) => sluice.cliJson<KeyUsage>("keys", "show", id);
+
+async function ask(sluice: Sluice, key: TestKey): Promise<boolean> {
+  const body = { model: "demo-small", messages: [{ role: "user", content: "Hello" }], stream: true };
+  const response = await sluice.request("/v1/chat/completions", { key, body });
+  return response.status === 200 && (await response.text()).includes("[DONE]");
+}
+
+/** Clients that turn to the gateways one after the other, and try again where they get no answer. */
+class Load {
+  readonly #answered: Map<Sluice, number>;
+  readonly #clients: readonly Promise<void>[];
+  #isOver = false;
+
+  constructor(gateways: readonly Sluice[], key: TestKey) {
+    this.#answered = new Map(gateways.map((gateway) => [gateway, 0]));
+    this.#clients = [0, 1, 2].map((client) => this.#run(gateways.slice(client).concat(gateways), key));
+  }
+
+  get answered(): number {
+    return [...this.#answered.values()].reduce((sum, answers) => sum + answers, 0);
+  }
+
+  /** Waits until each of them has answered a few more times. */
+  async isAnsweredBy(...gateways: readonly Sluice[]): Promise<void> {
+    const before = new Map(this.#answered);
+    const more = (gateway: Sluice) => (this.#answered.get(gateway) ?? 0) - (before.get(gateway) ?? 0);
+    await waitFor(() => gateways.every((gateway) => more(gateway) >= 5), "answers of each gateway");
+  }
+
+  async stop(): Promise<void> {
+    this.#isOver = true;
+    await Promise.all(this.#clients);
+  }
+
+  async #run(gateways: readonly Sluice[], key: TestKey): Promise<void> {
+    while (!this.#isOver) {
+      for (const gateway of gateways) {
+        if (await ask(gateway, key).catch(() => false))
+          this.#answered.set(gateway, (this.#answered.get(gateway) ?? 0) + 1);
+        else await Bun.sleep(20);
+      }
+    }
+  }
+}
 
 test("a folder is upgraded under load, the older program refuses it, and the copy from before leads back", async () => {
   await using sluice = await startSluice();
   const data = join(sluice.folder, "data");
   const key = await sluice.createKey({ credit: 1000 });
-  const show = () => sluice.cliJson<object>("keys", "show", key.id);
-  const ask = async () => {
-    const body = { model: "demo-small", messages: [{ role: "user", content: "Hello" }], stream: true };
-    const response = await sluice.request("/v1/chat/completions", { key, body });
-    return response.status === 200 && (await response.text()).includes("[DONE]");
-  };
-  let isOver = false;
-  let answered = 0;
-  const clients = Array.from({ length: 3 }, async () => {
-    while (!isOver) {
-      if (await ask().catch(() => false)) answered += 1;
-      else await Bun.sleep(20);
-    }
-  });
-  await waitFor(() => answered >= 10, "answers before the upgrade");
+  const load = new Load([sluice], key);
+  await load.isAnsweredBy(sluice);
   expect(await sluice.stop()).toBe(0);
-  const before = await show();
-  const answeredBefore = answered;
+  const before = await showKey(sluice, key);
   await sluice.restart({ env: nextRelease });
-  await waitFor(() => answered >= answeredBefore + 10, "answers after the upgrade");
-  isOver = true;
-  await Promise.all(clients);
+  await load.isAnsweredBy(sluice);
+  await load.stop();
   expect(await sluice.stop()).toBe(0);
   const env = { PATH: process.env["PATH"] ?? "", HOME: sluice.folder, SLUICE_DATA: data, ...nextRelease };
-  expect((await run(["ledger", "audit"], { cwd: sluice.folder, env })).code).toBe(0);
+  const where = { cwd: sluice.folder, env };
+  expect((await run(["ledger", "audit"], where)).code).toBe(0);
+  const { stdout } = await run(["keys", "show", key.id, "--json"], where);
+  expect(JSON.parse(stdout)).toMatchObject({ requests: load.answered });
 
   await expect(sluice.restart()).rejects.toThrow("was written by a newer Sluice");
   const [copy = ""] = readdirSync(join(data, "backups")).filter((name) => name.includes("before-schema-"));
   expect((await sluice.cli("restore", join(data, "backups", copy), "--yes")).code).toBe(0);
   await sluice.restart();
-  expect(await show()).toEqual(before);
-  expect(await ask()).toBe(true);
+  expect(await showKey(sluice, key)).toEqual(before);
+  expect(await ask(sluice, key)).toBe(true);
   expect((await sluice.cli("ledger", "audit")).code).toBe(0);
 });
+
+withPostgres(() => {
+  test("two gateways are upgraded one after the other under load, and a dump from before leads back", async () => {
+    const postgres = sharedPostgres();
+    const database = await postgres.createDatabase();
+    const url = postgres.url(database);
+    const folder = mkdtempSync(join(tmpdir(), "sluice-dump-"));
+    chmodSync(folder, 0o777);
+    const dump = join(folder, "before-upgrade.dump");
+    const env = { SLUICE_STORE: url, SLUICE_ADMIN_TOKEN: "slua_of-all-nodes" };
+    await using one = await startSluice({ env });
+    await using other = await startSluice({ env });
+    const key = await one.createKey({ credit: 1000 });
+    expect(await ask(one, key)).toBe(true);
+    const before = await showKey(one, key);
+    postgres.program("pg_dump", ["--format=custom", `--file=${dump}`, url]);
+
+    const load = new Load([one, other], key);
+    await load.isAnsweredBy(one, other);
+    expect(await one.stop()).toBe(0);
+    await load.isAnsweredBy(other);
+    await one.restart({ env: nextRelease });
+    // The older release beside the newer one, on the newer one's schema.
+    await load.isAnsweredBy(one, other);
+    expect(await schemaOf(one)).toBe(2);
+    expect((await other.cli("ledger", "audit")).code).toBe(0);
+    expect(await other.stop()).toBe(0);
+    await load.isAnsweredBy(one);
+    await other.restart({ env: nextRelease });
+    await load.isAnsweredBy(one, other);
+    // And back by one release, without a dump: its schema still suits the older program.
+    expect(await one.stop()).toBe(0);
+    await one.restart();
+    await load.isAnsweredBy(one, other);
+    await load.stop();
+    expect(await showKey(one, key)).toMatchObject({ requests: before.requests + load.answered });
+
+    for (const node of [one, other]) expect(await node.stop()).toBe(0);
+    await one.restart({ env: breakingRelease });
+    expect(await ask(one, key)).toBe(true);
+    await expect(other.restart()).rejects.toThrow("was changed by a newer Sluice");
+    expect((await other.cli("keys", "list")).stderr).toContain("Use that newer version");
+    expect(await one.stop()).toBe(0);
+
+    const server = ["--host=127.0.0.1", `--port=${postgres.port}`, "--username=sluice"];
+    postgres.program("dropdb", [...server, database]);
+    postgres.program("createdb", [...server, database]);
+    postgres.program("pg_restore", ["--exit-on-error", "--no-owner", `--dbname=${url}`, dump]);
+    for (const node of [one, other]) await node.restart();
+    expect(await showKey(one, key)).toEqual(before);
+    for (const node of [one, other]) expect(await ask(node, key)).toBe(true);
+    expect(await schemaOf(one)).toBe(1);
+    expect((await one.cli("ledger", "audit")).code).toBe(0);
+    rmSync(folder, { recursive: true });
+  }, 240_000);
+});
+
+async function schemaOf(sluice: Sluice): Promise<number> {
+  const { schema } = await sluice.cliJson<{ schema: { version: number } }>("store", "check");
+  return schema.version;
+}
