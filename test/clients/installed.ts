@@ -78,7 +78,7 @@ async function pythonWith(requirements: string): Promise<string | null> {
 }
 
 /** Made beside its place and then moved there, so that what is there is whole. */
-async function installed(
+export async function installed(
   name: string,
   commands: (into: string) => readonly (readonly string[])[],
 ): Promise<string | null> {

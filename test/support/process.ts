@@ -4,10 +4,11 @@ import { waitFor } from "./wait.ts";
 
 const root = new URL("../..", import.meta.url).pathname;
 
-/** The command under test: the source, or `dist/sluice` when `SLUICE_TEST_TARGET=executable`. */
+/** The command under test: the source, `dist/sluice` when `SLUICE_TEST_TARGET=executable`, or the file that it names. */
 export function program(): string[] {
-  const compiled = process.env["SLUICE_TEST_TARGET"] === "executable";
-  return compiled ? [join(root, "dist/sluice")] : [process.execPath, join(root, "src/main.ts")];
+  const target = process.env["SLUICE_TEST_TARGET"] ?? "source";
+  if (target.startsWith("/")) return [target];
+  return target === "executable" ? [join(root, "dist/sluice")] : [process.execPath, join(root, "src/main.ts")];
 }
 
 export interface Where {
