@@ -8,7 +8,9 @@ const root = new URL("../..", import.meta.url).pathname;
 export function program(): string[] {
   const target = process.env["SLUICE_TEST_TARGET"] ?? "source";
   if (target.startsWith("/")) return [target];
-  return target === "executable" ? [join(root, "dist/sluice")] : [process.execPath, join(root, "src/main.ts")];
+  return target === "executable"
+    ? [join(root, "dist/sluice")]
+    : [process.execPath, join(root, "src/main.ts")];
 }
 
 export interface Where {
