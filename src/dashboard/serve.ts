@@ -12,7 +12,9 @@ const policy = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
-  "img-src 'self'",
+  // Images and sound that the playground was answered with, and nothing from elsewhere.
+  "img-src 'self' blob:",
+  "media-src blob:",
   "connect-src 'self'",
   "base-uri 'none'",
   "form-action 'none'",

@@ -1,4 +1,5 @@
 import type { ErrorCode } from "../base/errors.ts";
+import type { ModelUse } from "../base/model-uses.ts";
 import type { RouteSwitch } from "../base/route-switches.ts";
 import type { ClientOperation, ClientRoute } from "../dialects/client-dialect.ts";
 import type { ErrorFormat } from "../dialects/errors/envelope.ts";
@@ -18,6 +19,8 @@ export interface Operation extends ClientRoute {
   readonly errors: ErrorFormat;
   /** The dialect that it generates in; null if it does not generate. */
   readonly dialect: ClientDialectName | null;
+  /** What a model has to serve to be asked; absent if none is. */
+  readonly use?: ModelUse;
   /** False if it serves callers without a key too. */
   readonly needsKey: boolean;
   /** Whether a call is charged, and kept once it has completed. */

@@ -36,6 +36,7 @@ function generation(name: ClientDialectName): ServedOperation {
     ...route,
     errors: errorFormat,
     dialect: name,
+    use: "generation",
     needsKey: true,
     isCharged: true,
     tracedAs: "chat",

@@ -81,7 +81,7 @@ describe.if(browserPath !== null)("the dashboard in a browser", () => {
     test(`streams an answer in the playground by ${dialect}, with raw events and the cost`, async () => {
       await openPage("Playground");
       await page.getByLabel("Key", { exact: true }).selectOption({ label: "Browser test" });
-      await page.getByRole("radio", { name: dialect }).check();
+      await page.getByLabel("Route").selectOption({ label: dialect });
       await page.getByRole("button", { name: "Send" }).click();
       await page.getByText("done", { exact: true }).waitFor();
       expect((await page.locator("[data-test=answer]").textContent())?.length).toBeGreaterThan(10);
@@ -205,7 +205,9 @@ describe.if(browserPath !== null)("the dashboard in a browser", () => {
     await openPage("Playground");
     await page.getByRole("button", { name: "Send" }).click();
     await page.getByText("refused", { exact: true }).waitFor();
-    await page.locator("[data-test=events]").getByText("invalid_credentials").waitFor();
+    const problem = page.locator("[data-test=problem]");
+    await problem.getByText("invalid_credentials", { exact: true }).waitFor();
+    await problem.getByText("sluice keys show K").waitFor();
   });
 
   test("asks a model's providers for a few tokens", async () => {

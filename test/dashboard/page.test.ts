@@ -15,10 +15,11 @@ import {
   hoursOf,
   requestOf,
 } from "../../src/dashboard/page/pages/key-form.ts";
-import { pageDialects } from "../../src/dashboard/page/playground/dialects.ts";
+import { errorIn } from "../../src/dashboard/page/playground/error.ts";
+import { pageRoutes, type Question } from "../../src/dashboard/page/playground/routes.ts";
 import { dataOf, EventCutter } from "../../src/dashboard/page/playground/sse.ts";
 import { pageResponse } from "../../src/dashboard/serve.ts";
-import { clientDialectNames } from "../../src/dialects/registry.ts";
+import { routes } from "../../src/gateway/operations.ts";
 
 describe("figures", () => {
   test("keep the digits that tell a small amount from nothing", () => {
@@ -76,29 +77,86 @@ describe("the playground", () => {
     }
   });
 
-  test("can ask in every dialect that clients speak", () => {
-    expect(Object.keys(pageDialects).toSorted()).toEqual(clientDialectNames.toSorted());
+  const question: Question = {
+    model: "m",
+    system: "be brief",
+    text: "hi\n\nyou",
+    suffix: "",
+    documents: "one\ntwo",
+    size: "",
+    voice: "alloy",
+    file: null,
+    maxTokens: 5,
+    stream: true,
+  };
+  const routeOf = (name: string) => pageRoutes[name] as (typeof pageRoutes)[string];
+
+  test("can ask on every route that asks a model", () => {
+    const asking = routes.filter(({ method, use }) => method === "POST" && use !== undefined);
+    const names = new Set(asking.map(({ dialect, description }) => dialect ?? description.operationId));
+    expect(Object.keys(pageRoutes).toSorted()).toEqual([...names].toSorted());
   });
 
   test("asks in each dialect and finds the text in each answer", () => {
-    const question = { model: "m", system: "be brief", text: "hi", maxTokens: 5, stream: true };
-    const { chat, responses, messages } = pageDialects;
-    expect(chat.body(question)).toMatchObject({ max_tokens: 5, stream: true });
-    expect(responses.body(question)).toMatchObject({
-      input: "hi",
+    const [chat, responses, messages] = ["chat", "responses", "messages"].map(routeOf);
+    expect(chat?.body(question)).toMatchObject({ max_tokens: 5, stream: true });
+    expect(responses?.body(question)).toMatchObject({
+      input: question.text,
       instructions: "be brief",
       max_output_tokens: 5,
     });
-    expect(messages.body({ ...question, maxTokens: null })).toMatchObject({
+    expect(messages?.body({ ...question, maxTokens: null })).toMatchObject({
       max_tokens: 1024,
       system: "be brief",
     });
-    expect(chat.delta({ choices: [{ delta: { content: "a" } }] })).toBe("a");
-    expect(responses.delta({ type: "response.output_text.delta", delta: "b" })).toBe("b");
-    expect(messages.delta({ type: "content_block_delta", delta: { text: "c" } })).toBe("c");
-    expect(chat.delta(null)).toBe("");
-    expect(responses.text({ output: [{ content: [{ text: "x" }, { text: "y" }] }] })).toBe("xy");
-    expect(messages.text({ content: [{ type: "text", text: "z" }] })).toBe("z");
+    expect(chat?.delta?.({ choices: [{ delta: { content: "a" } }] })).toBe("a");
+    expect(responses?.delta?.({ type: "response.output_text.delta", delta: "b" })).toBe("b");
+    expect(messages?.delta?.({ type: "content_block_delta", delta: { text: "c" } })).toBe("c");
+    expect(chat?.delta?.(null)).toBe("");
+    const texts = responses?.read?.({ output: [{ content: [{ text: "x" }, { text: "y" }] }] }, question);
+    expect(texts).toEqual({ kind: "text", text: "xy" });
+    const parts = messages?.read?.({ content: [{ type: "text", text: "z" }] }, question);
+    expect(parts).toEqual({ kind: "text", text: "z" });
+  });
+
+  test("shows vectors by their length, and scores with what they are for", () => {
+    const vectors = routeOf("createEmbedding");
+    expect(vectors.body(question)).toMatchObject({ input: ["hi", "you"] });
+    const embedding = [1, 2, 3, 4, 5, 6, 7, 8];
+    expect(vectors.read?.({ data: [{ embedding }] }, question)).toEqual({
+      kind: "vectors",
+      vectors: [{ length: 8, first: [1, 2, 3, 4, 5, 6] }],
+    });
+    const results = [{ index: 1, relevance_score: 0.9 }];
+    for (const answer of [{ results }, { data: results }]) {
+      expect(routeOf("rerank").read?.(answer, question)).toMatchObject({
+        scores: [{ name: "two", value: 0.9 }],
+      });
+    }
+    const result = {
+      flagged: true,
+      categories: { violence: true, "self-harm/intent": false },
+      category_scores: { "self-harm/intent": 0.1, violence: 0.7 },
+    };
+    expect(routeOf("createModeration").read?.({ results: [result] }, question)).toEqual({
+      kind: "scores",
+      verdict: "flagged",
+      scores: [
+        { name: "violence", value: 0.7, isHigh: true },
+        { name: "self-harm/intent", value: 0.1, isHigh: false },
+      ],
+    });
+  });
+
+  test("sends files as forms, and finds errors in every dialect's form", () => {
+    const file = new File(["x"], "a.wav");
+    const body = routeOf("createTranscription").body({ ...question, file });
+    expect(body instanceof FormData && [...body.keys()]).toEqual(["model", "file"]);
+    const message = "No.";
+    expect(errorIn({ error: { code: "model_not_found", message } })?.code).toBe("model_not_found");
+    expect(errorIn({ type: "error", error: { type: "api_error", message } })?.code).toBe("api_error");
+    expect(errorIn({ type: "response.failed", response: { error: { code: "x", message } } })?.code).toBe("x");
+    expect(errorIn({ choices: [] })).toBeNull();
   });
 });
 

@@ -1,5 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { routes } from "../../gateway/operations.ts";
+import type { ServedRoute } from "../../gateway/served-operation.ts";
 import { isStillAdmitted } from "../auth/guard.ts";
 import type { AdminDeps } from "../deps.ts";
 import { findingDocument } from "../operations/attention.ts";
@@ -10,7 +11,7 @@ import { readStorage } from "../operations/storage.ts";
 import { findingView } from "../views/attention.ts";
 import { pageOf, when } from "../views/shapes.ts";
 import { auditView, healthView, nodeView, routeView, storageView } from "../views/system.ts";
-import type { HealthView } from "../views.ts";
+import type { HealthView, RouteView } from "../views.ts";
 import { type AdminRoute, read } from "./route.ts";
 import { tailResponse } from "./tail.ts";
 
@@ -65,7 +66,7 @@ export const systemRoutes: readonly AdminRoute[] = [
       query: none,
       answers: Type.Object({ data: Type.Array(routeView) }),
     },
-    () => ({ data: routes.map(({ method, path, mode, dialect }) => ({ method, path, mode, dialect })) }),
+    ({ deps }) => ({ data: routes.flatMap((route) => routeDocument(route, deps)) }),
   ),
   read(
     { path: "/audit", summary: "Changes, newest first", query: auditQuery, answers: pageOf(auditView) },
@@ -90,6 +91,13 @@ export const systemRoutes: readonly AdminRoute[] = [
       ),
   ),
 ];
+
+/** Nothing for a route that is switched off. */
+function routeDocument(route: ServedRoute, deps: AdminDeps): RouteView[] {
+  const { method, path, mode, dialect, use = null, switchedBy } = route;
+  if (switchedBy !== undefined && !deps.settings().routes[switchedBy]) return [];
+  return [{ method, path, mode, dialect, operation: route.description.operationId, use }];
+}
 
 function health(deps: AdminDeps): HealthView {
   const trouble = deps.trouble();

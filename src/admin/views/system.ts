@@ -1,5 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { keyModes } from "../../base/key-attributes.ts";
+import { modelUses } from "../../base/model-uses.ts";
 import { roles } from "../auth/roles.ts";
 import { count, durationMs, moment, nullable, oneOf } from "./shapes.ts";
 
@@ -88,6 +89,8 @@ export const routeView = Type.Object({
   path: Type.String(),
   mode: oneOf(keyModes),
   dialect: nullable(Type.String({ description: "The dialect that it generates in; null if it does not." })),
+  operation: Type.String({ description: "Its name in the OpenAPI document of clients." }),
+  use: nullable(oneOf(modelUses)),
 });
 export type RouteView = Static<typeof routeView>;
 

@@ -6,6 +6,7 @@ import "./style/controls.css";
 import "./style/layout.css";
 import "./style/parts.css";
 import "./style/pages.css";
+import "./style/playground.css";
 import { App } from "./app.tsx";
 import { followLinks } from "./router.ts";
 import { keepThemeStamped } from "./theme.ts";

@@ -7,13 +7,12 @@ import type { IssuedKeyView } from "../../admin/views.ts";
  */
 export interface KnownSecret {
   readonly name: string;
-  readonly mode: IssuedKeyView["mode"];
   readonly secret: string;
 }
 
 export const knownSecrets = signal<readonly KnownSecret[]>([]);
 
 export function remember(issued: IssuedKeyView): void {
-  const known = { name: issued.label ?? `${issued.prefix}…`, mode: issued.mode, secret: issued.key };
+  const known = { name: issued.label ?? `${issued.prefix}…`, secret: issued.key };
   knownSecrets.value = [known, ...knownSecrets.value];
 }

@@ -6,7 +6,7 @@ import { serveMetered } from "./serve.ts";
 export const meteredOperations: readonly ServedOperation[] = meteredRouteNames.flatMap(operationsOf);
 
 function operationsOf(name: MeteredRouteName): ServedOperation[] {
-  const { paths, operation, switchedBy, tracedAs } = meteredRoute(name);
+  const { paths, operation, switchedBy, use, tracedAs } = meteredRoute(name);
   return paths.map((path) => ({
     method: "POST",
     path,
@@ -14,6 +14,7 @@ function operationsOf(name: MeteredRouteName): ServedOperation[] {
     errors: "openai",
     acceptsApiKeyHeader: false,
     dialect: null,
+    use,
     needsKey: true,
     isCharged: true,
     tracedAs,

@@ -13,5 +13,6 @@ export const demo: Vendor = {
   strictDialects: [],
   capabilities: { reasoning: true, effort_none: true, structured_output: true },
   baseUrl: { default: "", example: "", pathWarning: () => null },
+  meteredFormats: () => ["openai"],
   create: (settings) => new DemoProvider(settings),
 };

@@ -11,6 +11,7 @@ import type { ProviderSettings } from "../settings.ts";
 import { answerTo } from "./answer.ts";
 import { type DemoError, errorBodyOf } from "./error-body.ts";
 import { largeBodyBytes, shortened } from "./large-body.ts";
+import { meteredAnswer } from "./metered.ts";
 import { abortable, pacedBody } from "./pace.ts";
 import { refusalOf } from "./refusal.ts";
 import { readDemoRequest } from "./request.ts";
@@ -36,7 +37,10 @@ export class DemoProvider implements Provider {
   readonly readRefusal = readDefaultRefusal;
 
   /** Like `fetch`: an abort rejects whatever is being waited for. */
-  async respond({ dialect: name, purpose, body: sent }: Prepared, signal: AbortSignal): Promise<Response> {
+  async respond(
+    { dialect: name, purpose, method, body: sent }: Prepared,
+    signal: AbortSignal,
+  ): Promise<Response> {
     const spoken = clientDialectNames.find((client) => client === name);
     assert(spoken !== undefined, `the demo does not speak ${name}`);
     const dialect = clientDialect(spoken);
@@ -44,6 +48,11 @@ export class DemoProvider implements Provider {
     await nextTurn();
     const body = parse(await textOf(sent));
     if (body === null) return refused(dialect.errorFormat, { message: "The body is not a JSON object." });
+    if (method !== undefined) {
+      const answer = meteredAnswer(method, body);
+      const message = `The demo has no ${method}.`;
+      return answer === null ? refused(dialect.errorFormat, { message }) : Response.json(answer);
+    }
     const refusal = refusalOf(body);
     if (refusal !== null) return refused(dialect.errorFormat, refusal);
     const request = readDemoRequest(body);

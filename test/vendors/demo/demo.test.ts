@@ -20,6 +20,9 @@ beforeAll(() => {
       "/v1/chat/completions": (request) => ask("chat", request),
       "/v1/responses": (request) => ask("responses", request),
       "/v1/messages": (request) => ask("messages", request),
+      "/v1/embeddings": (request) => askMetered("embeddings", request),
+      "/v1/moderations": (request) => askMetered("moderations", request),
+      "/v1/images/generations": (request) => askMetered("images/generations", request),
       "/v1/messages/count_tokens": (request) => ask("count_tokens", request),
     },
   });
@@ -35,6 +38,11 @@ async function ask(operation: "chat" | "responses" | "messages" | "count_tokens"
   const counting = { dialect: "messages", purpose: "countTokens", body } as const;
   const asked = operation === "count_tokens" ? counting : ({ dialect: operation, body } as const);
   return demo.respond(prepared(asked), request.signal);
+}
+
+async function askMetered(method: string, request: Request) {
+  const asked = prepared({ dialect: "chat", purpose: "metered", method, body: await request.text() });
+  return demo.respond(asked, request.signal);
 }
 
 const user = (content: string) => [{ role: "user" as const, content }];
@@ -294,4 +302,33 @@ describe("the demo fails as it is told", () => {
       expect(await reading.catch((error: Error) => error.name)).toBe("AbortError");
     });
   }
+});
+
+test("the demo has vectors, nearer the more words two texts share, and judges texts by what they name", async () => {
+  const { data, usage } = await openai.embeddings.create({
+    model: "d",
+    input: ["a lock on a canal", "the lock of a canal", "bread"],
+    encoding_format: "float",
+  });
+  const [one = [], like = [], other = []] = data.map(({ embedding }) => embedding);
+  const product = (vector: number[]) =>
+    one.reduce((sum, value, place) => sum + value * (vector[place] ?? 0), 0);
+  expect([one.length, product(one).toFixed(3)]).toEqual([64, "1.000"]);
+  expect(product(like)).toBeGreaterThan(product(other));
+  expect(usage.total_tokens).toBeGreaterThan(3);
+  const short = await openai.embeddings.create({
+    model: "d",
+    input: "x",
+    dimensions: 8,
+    encoding_format: "float",
+  });
+  expect(short.data[0]?.embedding).toHaveLength(8);
+  const { results } = await openai.moderations.create({
+    model: "d",
+    input: ["kind words", "words of violence"],
+  });
+  expect(results.map(({ flagged }) => flagged)).toEqual([false, true]);
+  expect(results[1]?.categories.violence).toBe(true);
+  const image = await openai.images.generate({ model: "d", prompt: "a lock" }).catch(String);
+  expect(image).toContain("The demo has no images/generations");
 });

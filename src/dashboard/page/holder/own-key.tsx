@@ -8,9 +8,9 @@ import { ExchangeTable } from "../pages/exchange-table.tsx";
 import { RotateKey } from "../pages/key-dialogs.tsx";
 import { KeySpend } from "../pages/key-spend.tsx";
 import { KeyStatus } from "../parts/badge.tsx";
-import { balanceWords, spentWords } from "../parts/balance.tsx";
+import { keyStanding, spentWords } from "../parts/balance.tsx";
 import { Button } from "../parts/button.tsx";
-import { CapBars } from "../parts/cap-bars.tsx";
+import { KeyCapCards } from "../parts/cap-bars.tsx";
 import { type Fact, FactTiles } from "../parts/fact-tiles.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Shown } from "../parts/states.tsx";
@@ -34,7 +34,8 @@ export function OwnKey({ id, onChange }: { id: string; onChange: () => void }) {
             title={value.label ?? "Your key"}
             about={
               <>
-                <code>{value.prefix}…</code> <KeyStatus status={value.status} />
+                <code>{value.prefix}…</code>{" "}
+                <KeyStatus status={value.status} account={value.account_status} />
               </>
             }
           >
@@ -45,16 +46,17 @@ export function OwnKey({ id, onChange }: { id: string; onChange: () => void }) {
             )}
           </PageHead>
           <Facts of={value} />
-          {value.caps.length > 0 && (
-            <section class="card pad">
-              <h2>Caps</h2>
-              <CapBars caps={value.caps} mode={value.mode} />
-            </section>
-          )}
+          <KeyCapCards of={value} />
           <KeySpend of={value} />
           <section class="card flush">
             <h2>Newest exchanges</h2>
-            <Shown loaded={newest}>{(page) => <ExchangeTable exchanges={page.data} withKey={false} />}</Shown>
+            <Shown loaded={newest}>
+              {(page) => (
+                <ExchangeTable exchanges={page.data} withKey={false}>
+                  <p>What follows shows how to make the first request.</p>
+                </ExchangeTable>
+              )}
+            </Shown>
           </section>
           <section class="card pad">
             <h2>Use it</h2>
@@ -80,9 +82,9 @@ export function OwnKey({ id, onChange }: { id: string; onChange: () => void }) {
 }
 
 function Facts({ of: key }: { of: KeyView }) {
-  const { main, side } = balanceWords(key);
+  const { name, main, side } = keyStanding(key);
   const facts: readonly Fact[] = [
-    [key.credit ? "Balance" : "Tokens left", main, side],
+    [name, main, side],
     ["Spent", spentWords(key), key.credit ? "credits" : "tokens in this period"],
     ["Requests", count(key.requests), `${shortCount(key.input_tokens + key.output_tokens)} tokens`],
     ["Limit", key.rpm_limit === null ? "none" : count(key.rpm_limit), "requests a minute"],

@@ -2,13 +2,14 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { AccountView, KeyView } from "../../../admin/views.ts";
 import { api } from "../api.ts";
+import { count } from "../format.ts";
 import { Ask } from "../parts/ask.tsx";
-import { accountWords } from "../parts/balance.tsx";
+import { accountStanding } from "../parts/balance.tsx";
 import { TextField } from "../parts/field.tsx";
 import { tell } from "../parts/notices.tsx";
 import { Segmented } from "../parts/segmented.tsx";
 import { AccountFields, accountFormOf, accountRequest, emptyAccountForm } from "./account-fields.tsx";
-import { AdjustBalance } from "./adjust-balance.tsx";
+import { AdjustBalance, TopUpBalance } from "./credit-dialogs.tsx";
 import { creditsOf } from "./key-form.ts";
 
 export interface AccountDialogProps {
@@ -18,7 +19,7 @@ export interface AccountDialogProps {
 }
 
 function about(account: AccountView): ComponentChildren {
-  const { main, side } = accountWords(account);
+  const { main, side } = accountStanding(account);
   return `${account.label ?? account.id} · ${main} ${side}`;
 }
 
@@ -66,52 +67,46 @@ export function EditAccount({ of: account, onDone, onClose }: AccountDialogProps
   );
 }
 
-export function TopUpAccount({ of: account, onDone, onClose }: AccountDialogProps) {
-  const [amount, setAmount] = useState("");
-  const [reference, setReference] = useState("");
-  const submit = async () => {
-    const entry = { amount: creditsOf(amount), reference: reference === "" ? null : reference };
-    await api.post(`/accounts/${account.id}/topup`, entry);
-    tell(`${amount} credits added to ${account.label ?? account.id}.`);
-    onDone();
-  };
+export function TopUpAccount({ of: account, ...dialog }: AccountDialogProps) {
+  const name = account.label ?? account.id;
   return (
-    <Ask about={about(account)} title="Top up" verb="Top up" onClose={onClose} submit={submit}>
+    <TopUpBalance path={`/accounts/${account.id}/topup`} name={name} about={about(account)} {...dialog}>
       {account.open && <p>It lowers what is owed.</p>}
-      <TextField label="Amount in credits" value={amount} onValue={setAmount} inputMode="decimal" required />
-      <TextField
-        label="Reference"
-        value={reference}
-        onValue={setReference}
-        placeholder="An invoice, for example"
-        hint="The same one again adds nothing."
-      />
-    </Ask>
+      {!account.open && account.status === "closed" && (
+        <p class="bad">The account is closed: no key can spend what is added.</p>
+      )}
+    </TopUpBalance>
   );
 }
 
 export function AdjustAccount({ of: account, ...dialog }: AccountDialogProps) {
-  return <AdjustBalance path={`/accounts/${account.id}/adjust`} about={about(account)} {...dialog} />;
+  const name = account.label ?? account.id;
+  return (
+    <AdjustBalance path={`/accounts/${account.id}/adjust`} name={name} about={about(account)} {...dialog} />
+  );
 }
 
 export function CloseAccount({ of: account, onDone, onClose }: AccountDialogProps) {
+  const name = account.label ?? account.id;
+  const keyCount = account.keys.length;
   const submit = async () => {
     await api.post(`/accounts/${account.id}/close`);
-    tell("The account was closed.");
+    tell(`${name} was closed.`);
     onDone();
   };
   return (
     <Ask
       about={about(account)}
-      title="Close account"
+      title={`Close ${name}?`}
       verb="Close for good"
       danger
       onClose={onClose}
       submit={submit}
     >
       <p>
-        Its keys are refused from now on, and it takes no new ones. <strong>This cannot be undone.</strong>{" "}
-        Its entries stay, and it can still be topped up.
+        {keyCount === 1 ? "Its key is" : `Its ${count(keyCount)} keys are`} refused from now on, on every
+        node, within a second, and it takes no new ones. Calls that have begun end as they would.{" "}
+        <strong>This cannot be undone.</strong> Its entries stay, and it can still be topped up.
       </p>
     </Ask>
   );

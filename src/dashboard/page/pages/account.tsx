@@ -1,14 +1,14 @@
 import type { AccountView, EntryView, Page, UsageView } from "../../../admin/views.ts";
 import { api } from "../api.ts";
-import { count, credits, date } from "../format.ts";
+import { count, credits, date, shortCount } from "../format.ts";
 import { SpendByDay, spendSince } from "../holder/spend-by-day.tsx";
 import { useLoaded } from "../loaded.ts";
 import { KeyStatus } from "../parts/badge.tsx";
-import { accountWords, spentWords } from "../parts/balance.tsx";
+import { accountStanding } from "../parts/balance.tsx";
 import { CapBars, capWords } from "../parts/cap-bars.tsx";
 import { type Fact, FactTiles } from "../parts/fact-tiles.tsx";
 import { PageHead } from "../parts/page-head.tsx";
-import { Shown } from "../parts/states.tsx";
+import { Empty, Shown } from "../parts/states.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { hrefOf } from "../router.ts";
 import { AccountMenu } from "./account-menu.tsx";
@@ -19,15 +19,13 @@ type AccountKey = AccountView["keys"][number];
 
 function Facts({ of: account }: { of: AccountView }) {
   const { credit, open, keys, key_caps: given, mode } = account;
-  const { main, side } = accountWords(account);
+  const { name, main, side } = accountStanding(account);
   const owners = new Set(keys.map(({ owner }) => owner).filter((owner) => owner !== null));
   const facts: readonly Fact[] = [
-    [credit === null ? "Tokens left" : open ? "Owed" : "Balance", main, side],
-    [
-      "Spent",
-      credit ? credits(credit.used) : spentWords(account),
-      credit === null ? "tokens in this period" : "credits in all",
-    ],
+    [name, main, side],
+    credit
+      ? ["Spent", credits(credit.used), "credits in all"]
+      : ["Spent", shortCount(account.budget?.used ?? 0), "tokens in this period"],
     ["Keys", count(keys.length), `${count(owners.size)} ${owners.size === 1 ? "owner" : "owners"}`],
     [
       "New keys get",
@@ -43,7 +41,7 @@ function Facts({ of: account }: { of: AccountView }) {
   return <FactTiles facts={facts} />;
 }
 
-function keyColumns(mode: AccountView["mode"]): readonly Column<AccountKey>[] {
+function keyColumns({ mode, status: account }: AccountView): readonly Column<AccountKey>[] {
   return [
     {
       name: "Key",
@@ -56,7 +54,7 @@ function keyColumns(mode: AccountView["mode"]): readonly Column<AccountKey>[] {
       ),
     },
     { name: "Owner", cell: ({ owner }) => owner ?? "–" },
-    { name: "Status", cell: ({ status }) => <KeyStatus status={status} /> },
+    { name: "Status", cell: ({ status }) => <KeyStatus status={status} account={account} /> },
     { name: "Caps", class: "wide", cell: ({ caps }) => <CapBars caps={caps} mode={mode} /> },
   ];
 }
@@ -122,12 +120,14 @@ export function AccountPage({ id }: { id: string }) {
             <section class="card flush">
               <h2>Keys</h2>
               {value.keys.length === 0 ? (
-                <p class="muted pad">No key draws on it.</p>
+                <Empty icon="keys" title="No key draws on it yet">
+                  <p>Make one from the menu above, or move a key here from its own page.</p>
+                </Empty>
               ) : (
                 <Table
                   class="rows accounts"
                   rows={value.keys}
-                  columns={keyColumns(value.mode)}
+                  columns={keyColumns(value)}
                   keyOf={({ id: keyId }) => keyId}
                 />
               )}

@@ -4,16 +4,20 @@ import { api } from "../api.ts";
 import { count } from "../format.ts";
 import { useLoaded } from "../loaded.ts";
 import { KeyStatus } from "../parts/badge.tsx";
-import { accountWords } from "../parts/balance.tsx";
+import { accountStanding, Balance } from "../parts/balance.tsx";
 import { Button } from "../parts/button.tsx";
 import { CapBars } from "../parts/cap-bars.tsx";
+import { Choose, plainChoices } from "../parts/choose.tsx";
+import { EmptyList } from "../parts/empty-list.tsx";
 import { ForAdmins } from "../parts/for-admins.tsx";
 import { PageHead } from "../parts/page-head.tsx";
-import { Empty, Shown } from "../parts/states.tsx";
+import { SearchBox } from "../parts/search-box.tsx";
+import { Shown } from "../parts/states.tsx";
 import { type Column, Table } from "../parts/table.tsx";
-import { hrefOf } from "../router.ts";
+import { hrefOf, query, setQuery } from "../router.ts";
 import { CreateAccount } from "./account-dialogs.tsx";
 import { AccountMenu } from "./account-menu.tsx";
+import { chosenAccounts } from "./account-order.ts";
 
 const mostOwners = 3;
 
@@ -38,16 +42,12 @@ function columnsOf(onChange: () => void): readonly Column<AccountView>[] {
     },
     { name: "Status", cell: ({ status }) => <KeyStatus status={status} /> },
     {
-      name: "Balance",
+      name: "Left or owed",
       class: "number two",
       cell: (account) => {
-        const { main, side } = accountWords(account);
-        return (
-          <>
-            {main}
-            <small class="muted">{side}</small>
-          </>
-        );
+        const standing = accountStanding(account);
+        const main = account.open ? `${standing.main} ${standing.name.toLowerCase()}` : standing.main;
+        return <Balance standing={{ ...standing, main }} of={account.label ?? account.id} />;
       },
     },
     { name: "Caps", class: "wide", cell: ({ caps, mode }) => <CapBars caps={caps} mode={mode} /> },
@@ -69,8 +69,47 @@ function columnsOf(onChange: () => void): readonly Column<AccountView>[] {
   ];
 }
 
+const filters = ["search", "status", "paid"];
+
+const choices = [
+  {
+    name: "status",
+    label: "Status",
+    otherwise: "Any status",
+    choices: plainChoices(["active", "closed"]),
+  },
+  {
+    name: "paid",
+    label: "Paid",
+    otherwise: "However paid",
+    choices: [
+      { value: "prepaid", text: "prepaid" },
+      { value: "afterwards", text: "billed afterwards" },
+      { value: "budget", text: "token budget" },
+    ],
+  },
+  {
+    name: "sort",
+    label: "Order",
+    otherwise: "Newest first",
+    choices: [
+      { value: "label", text: "By name" },
+      { value: "tightest", text: "Nearly used up first" },
+      { value: "owed", text: "Most owed first" },
+      { value: "spent", text: "Most spent first" },
+    ],
+  },
+];
+
 export function Accounts() {
   const accounts = useLoaded("accounts", () => api.get<AccountList>("/accounts"), 10_000);
+  const asked = (name: string) => query.value.get(name) ?? "";
+  const filter = {
+    search: asked("search"),
+    status: asked("status"),
+    paid: asked("paid"),
+    sort: asked("sort"),
+  };
   const [creating, setCreating] = useState(false);
   return (
     <>
@@ -81,24 +120,36 @@ export function Accounts() {
           </Button>
         </ForAdmins>
       </PageHead>
+      <div class="filters">
+        <SearchBox
+          label="Search accounts"
+          value={filter.search}
+          placeholder="Name, id, key or owner"
+          onValue={(search) => setQuery({ search })}
+        />
+        {choices.map((choice) => (
+          <Choose key={choice.name} {...choice} />
+        ))}
+      </div>
       <div class="card flush">
         <Shown loaded={accounts}>
-          {({ data }) =>
-            data.length === 0 ? (
-              <Empty icon="accounts" title="No accounts yet">
+          {({ data }) => {
+            const rows = chosenAccounts(data, filter);
+            return rows.length === 0 ? (
+              <EmptyList icon="accounts" what="accounts" filters={filters}>
                 <p>
                   A key has an account of its own. Make one here for keys that share a balance, or limits.
                 </p>
-              </Empty>
+              </EmptyList>
             ) : (
               <Table
                 class="rows accounts"
-                rows={data}
+                rows={rows}
                 columns={columnsOf(accounts.reload)}
                 keyOf={({ id }) => id}
               />
-            )
-          }
+            );
+          }}
         </Shown>
       </div>
       {creating && (

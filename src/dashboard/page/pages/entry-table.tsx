@@ -28,7 +28,14 @@ const columns: readonly Column<EntryView>[] = [
   },
 ];
 
-export function EntryTable({ entries }: { entries: readonly EntryView[] }) {
-  if (entries.length === 0) return <p class="muted pad">No entries yet.</p>;
+interface EntryTableProps {
+  readonly entries: readonly EntryView[];
+  readonly isFiltered?: boolean;
+}
+
+export function EntryTable({ entries, isFiltered = false }: EntryTableProps) {
+  if (entries.length === 0) {
+    return <p class="muted pad">{isFiltered ? "No entries of this kind." : "No entries yet."}</p>;
+  }
   return <Table rows={entries} columns={columns} keyOf={({ id }) => id} />;
 }

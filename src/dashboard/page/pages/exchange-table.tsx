@@ -1,12 +1,16 @@
+import type { ComponentChildren } from "preact";
 import type { ExchangeView } from "../../../admin/views.ts";
 import { count, credits, duration, moment, routeName, shortCount } from "../format.ts";
 import { OutcomeBadge } from "../parts/badge.tsx";
+import { Empty } from "../parts/states.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { hrefOf, path, query } from "../router.ts";
 
 interface ExchangeTableProps {
   readonly exchanges: readonly ExchangeView[];
   readonly withKey: boolean;
+  /** What to do where there are none. */
+  readonly children?: ComponentChildren;
 }
 
 function Tokens({ of: exchange }: { of: ExchangeView }) {
@@ -84,7 +88,13 @@ function hrefTo({ id, entry }: ExchangeView): string {
   return hrefOf(`exchanges?${search}`);
 }
 
-export function ExchangeTable({ exchanges, withKey }: ExchangeTableProps) {
-  if (exchanges.length === 0) return <p class="muted pad">No exchanges yet.</p>;
+export function ExchangeTable({ exchanges, withKey, children }: ExchangeTableProps) {
+  if (exchanges.length === 0) {
+    return (
+      <Empty icon="exchanges" title="No exchanges yet">
+        {children}
+      </Empty>
+    );
+  }
   return <Table rows={exchanges} columns={withKey ? columns : withoutKey} keyOf={({ id }) => id} />;
 }

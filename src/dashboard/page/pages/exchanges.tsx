@@ -1,13 +1,16 @@
 import type { ExchangeView, ModelView, Page, RouteView } from "../../../admin/views.ts";
 import { api } from "../api.ts";
+import { routeName } from "../format.ts";
 import { useLoaded } from "../loaded.ts";
 import { Choose, plainChoices } from "../parts/choose.tsx";
 import { Download, everyPage } from "../parts/download.tsx";
+import { EmptyList } from "../parts/empty-list.tsx";
+import { FirstRequest } from "../parts/first-request.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Pager } from "../parts/pager.tsx";
 import { RangePicker } from "../parts/range-picker.tsx";
 import { SearchBox } from "../parts/search-box.tsx";
-import { Empty, Shown } from "../parts/states.tsx";
+import { Shown } from "../parts/states.tsx";
 import { query, setQuery } from "../router.ts";
 import { ExchangeDetail } from "./exchange-detail.tsx";
 import { ExchangeTable } from "./exchange-table.tsx";
@@ -38,6 +41,11 @@ function search(text: string): void {
   else setQuery({ search: text, key: null, cursor: null });
 }
 
+/** Each once: some have several methods. */
+function pathsOf(routes: readonly RouteView[]): readonly string[] {
+  return [...new Set(routes.map(({ path }) => path))];
+}
+
 function Filters({ codes }: { codes: readonly string[] }) {
   const models = useLoaded("models", () => api.get<Page<ModelView>>("/models"));
   const routes = useLoaded("routes", () => api.get<Page<RouteView>>("/routes"));
@@ -59,7 +67,15 @@ function Filters({ codes }: { codes: readonly string[] }) {
         choices={["completed", "failed", "refused", "cancelled", "interrupted"]}
       />
       <Filter name="code" label="Code" choices={codes} />
-      <Filter name="route" label="Route" choices={routes.value?.data.map(({ path }) => path) ?? []} />
+      <Choose
+        name="route"
+        label="Route"
+        otherwise="Any route"
+        choices={pathsOf(routes.value?.data ?? []).map((path) => ({
+          value: path,
+          text: routeName(path),
+        }))}
+      />
       {saidNames
         .filter((name) => query.value.has(name))
         .map((name) => (
@@ -95,9 +111,9 @@ export function Exchanges() {
         <Shown loaded={page} rows={12}>
           {({ data }) =>
             data.length === 0 ? (
-              <Empty icon="exchanges" title="No exchanges here">
-                <p>Nothing was recorded with these filters.</p>
-              </Empty>
+              <EmptyList icon="exchanges" what="exchanges" filters={filterNames}>
+                <FirstRequest />
+              </EmptyList>
             ) : (
               <ExchangeTable exchanges={data} withKey />
             )

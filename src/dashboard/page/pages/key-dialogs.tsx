@@ -3,16 +3,16 @@ import { useState } from "preact/hooks";
 import type { IssuedKeyView, KeyView } from "../../../admin/views.ts";
 import { api, shownKey } from "../api.ts";
 import { Ask } from "../parts/ask.tsx";
-import { balanceWords } from "../parts/balance.tsx";
+import { keyStanding } from "../parts/balance.tsx";
 import { TextField } from "../parts/field.tsx";
 import { tell } from "../parts/notices.tsx";
 import { Secret } from "../parts/secret.tsx";
 import { remember } from "../secrets.ts";
-import { AdjustBalance } from "./adjust-balance.tsx";
 import { KeyCaps } from "./cap-fields.tsx";
 import { type CapForm, capForms, capsOf } from "./cap-form.ts";
+import { AdjustBalance, TopUpBalance } from "./credit-dialogs.tsx";
 import { KeyFields } from "./key-fields.tsx";
-import { creditsOf, formOf, hoursOf, isShared, requestOf } from "./key-form.ts";
+import { formOf, hoursOf, isShared, requestOf } from "./key-form.ts";
 
 export interface KeyDialogProps {
   readonly of: KeyView;
@@ -22,7 +22,7 @@ export interface KeyDialogProps {
 
 /** Whose key it is. */
 export function aboutKey(key: KeyView): ComponentChildren {
-  const { main, side } = balanceWords(key);
+  const { main, side } = keyStanding(key);
   return (
     <>
       {key.label ?? "No label"} · <code>{key.prefix}…</code> · {main} {side}
@@ -30,24 +30,23 @@ export function aboutKey(key: KeyView): ComponentChildren {
   );
 }
 
-export function TopUpKey({ of: key, onDone, onClose }: KeyDialogProps) {
-  const [amount, setAmount] = useState("");
-  const [note, setNote] = useState("");
-  const submit = async () => {
-    await api.post(`/keys/${key.id}/topup`, { amount: creditsOf(amount), note: note === "" ? null : note });
-    tell(`${amount} credits added to ${key.label ?? key.prefix}.`);
-    onDone();
-  };
+/** What notices and questions call a key. */
+export function nameOfKey({ label, prefix }: Pick<KeyView, "label" | "prefix">): string {
+  return label ?? `${prefix}…`;
+}
+
+export function TopUpKey({ of: key, ...dialog }: KeyDialogProps) {
+  const path = `/keys/${key.id}/topup`;
   return (
-    <Ask about={aboutKey(key)} title="Top up" verb="Top up" onClose={onClose} submit={submit}>
-      <TextField label="Amount in credits" value={amount} onValue={setAmount} inputMode="decimal" required />
-      <TextField label="Note" value={note} onValue={setNote} placeholder="Kept with the ledger entry" />
-    </Ask>
+    <TopUpBalance path={path} name={nameOfKey(key)} about={aboutKey(key)} {...dialog}>
+      {isShared(key) && <p>It goes to the account that the key draws on, for all its keys.</p>}
+    </TopUpBalance>
   );
 }
 
 export function AdjustKey({ of: key, ...dialog }: KeyDialogProps) {
-  return <AdjustBalance path={`/keys/${key.id}/adjust`} about={aboutKey(key)} {...dialog} />;
+  const path = `/keys/${key.id}/adjust`;
+  return <AdjustBalance path={path} name={nameOfKey(key)} about={aboutKey(key)} {...dialog} />;
 }
 
 export function EditKey({ of: key, onDone, onClose }: KeyDialogProps) {
@@ -104,7 +103,7 @@ interface StopProps extends KeyDialogProps {
 
 /** Whatever stops a key names it in its title, and says what will happen. */
 function StopKey({ of: key, action, title, verb, done, children, onDone, onClose }: StopProps) {
-  const name = key.label ?? key.prefix;
+  const name = nameOfKey(key);
   const submit = async () => {
     await api.post(`/keys/${key.id}/${action}`);
     tell(`${name} is ${done}.`);

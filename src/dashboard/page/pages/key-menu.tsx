@@ -10,6 +10,7 @@ import {
   AdjustKey,
   DisableKey,
   EditKey,
+  nameOfKey,
   RevokeKey,
   RotateKey,
   SuspendKey,
@@ -44,7 +45,7 @@ export function KeyMenu({ of: key, inSight = false, onChange }: KeyMenuProps) {
   const enable = async () => {
     try {
       await api.post(`/keys/${key.id}/enable`);
-      tell(`${key.label ?? key.prefix} is active again.`);
+      tell(`${nameOfKey(key)} is active again.`);
     } catch (cause) {
       tell((cause as ApiError).message, "bad");
     }
@@ -53,6 +54,7 @@ export function KeyMenu({ of: key, inSight = false, onChange }: KeyMenuProps) {
 
   const Shown = open === null ? null : dialogs[open];
   const held = key.status === "disabled" || key.status === "suspended";
+  const isClosed = key.account_status === "closed";
   if (key.status === "revoked") return null;
   return (
     <ForAdmins>
@@ -66,15 +68,15 @@ export function KeyMenu({ of: key, inSight = false, onChange }: KeyMenuProps) {
           Rotate
         </Button>
       )}
-      <Menu label={`Actions for ${key.label ?? key.prefix}`}>
+      <Menu label={`Actions for ${nameOfKey(key)}`}>
         {key.mode === "credit" && <MenuItem onClick={ask("topup")}>Top up…</MenuItem>}
         {key.mode === "credit" && <MenuItem onClick={ask("adjust")}>Adjust credit…</MenuItem>}
         <MenuItem onClick={ask("edit")}>Edit…</MenuItem>
         {key.caps.length > 0 && <MenuItem onClick={ask("extend")}>Raise a cap once…</MenuItem>}
         <MenuItem onClick={ask("move")}>Move to an account…</MenuItem>
         <MenuItem onClick={ask("rotate")}>Rotate secret…</MenuItem>
-        <hr />
-        {held && <MenuItem onClick={() => void enable()}>Enable</MenuItem>}
+        {!(held && isClosed) && <hr />}
+        {held && !isClosed && <MenuItem onClick={() => void enable()}>Enable</MenuItem>}
         {!held && <MenuItem onClick={ask("disable")}>Disable…</MenuItem>}
         {!held && <MenuItem onClick={ask("suspend")}>Suspend…</MenuItem>}
         <hr />

@@ -1,12 +1,14 @@
 import type { EntryView, ExchangeView, FiguresView, KeyView, Page, UsageView } from "../../../admin/views.ts";
+import { useAccountNames } from "../account-names.ts";
 import { api } from "../api.ts";
 import { count, credits, date, shortCount } from "../format.ts";
 import { useLoaded } from "../loaded.ts";
 import { KeyStatus } from "../parts/badge.tsx";
-import { balanceWords, spentWords } from "../parts/balance.tsx";
-import { CapBars } from "../parts/cap-bars.tsx";
+import { keyStanding, spentWords } from "../parts/balance.tsx";
+import { KeyCapCards } from "../parts/cap-bars.tsx";
 import { Choose } from "../parts/choose.tsx";
 import { type Fact, FactTiles } from "../parts/fact-tiles.tsx";
+import { FirstRequest } from "../parts/first-request.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Shown } from "../parts/states.tsx";
 import { hrefOf, query } from "../router.ts";
@@ -41,9 +43,9 @@ function endedNote(key: KeyView, figures: FiguresView | null): string {
 }
 
 function Facts({ of: key, figures }: { of: KeyView; figures: FiguresView | null }) {
-  const balance = balanceWords(key);
+  const { name, main, side } = keyStanding(key);
   const facts: readonly Fact[] = [
-    [key.credit ? "Balance" : "Tokens left", balance.main, balance.side],
+    [name, main, side],
     ["Spent", spentWords(key), spentNote(key, figures)],
     ["Requests", count(key.requests), endedNote(key, figures)],
     ["Limit", key.rpm_limit === null ? "none" : count(key.rpm_limit), "requests a minute"],
@@ -65,6 +67,7 @@ export function KeyPage({ id }: { id: string }) {
     () => api.get<Page<ExchangeView>>("/exchanges", { key: id, limit: 10 }),
     5000,
   );
+  const names = useAccountNames();
   const kind = query.value.get("kind") ?? "";
   const entries = useLoaded(
     `${id}/e/${kind}`,
@@ -81,12 +84,13 @@ export function KeyPage({ id }: { id: string }) {
               title={value.label ?? "No label"}
               about={
                 <>
-                  <code>{value.prefix}…</code> <KeyStatus status={value.status} />{" "}
+                  <code>{value.prefix}…</code>{" "}
+                  <KeyStatus status={value.status} account={value.account_status} />{" "}
                   {value.mode === "credit" ? "credit key" : "token-budget key"}
                   {value.owner !== null && ` of ${value.owner}`}
                   {isShared(value) && (
                     <>
-                      , paid by <a href={hrefOf(`accounts/${value.account}`)}>another account</a>
+                      , paid by <a href={hrefOf(`accounts/${value.account}`)}>{names(value.account)}</a>
                     </>
                   )}
                 </>
@@ -102,19 +106,18 @@ export function KeyPage({ id }: { id: string }) {
               />
             </PageHead>
             <Facts of={value} figures={usage.value?.total ?? null} />
-            {value.caps.length > 0 && (
-              <section class="card">
-                <h2>Caps</h2>
-                <CapBars caps={value.caps} mode={value.mode} />
-              </section>
-            )}
+            <KeyCapCards of={value} />
             <KeySpend of={value} />
             <section class="card flush">
               <h2>
                 Newest exchanges <a href={hrefOf(`exchanges?key=${value.id}`)}>all</a>
               </h2>
               <Shown loaded={exchanges}>
-                {(page) => <ExchangeTable exchanges={page.data} withKey={false} />}
+                {(page) => (
+                  <ExchangeTable exchanges={page.data} withKey={false}>
+                    <FirstRequest mode={value.mode} />
+                  </ExchangeTable>
+                )}
               </Shown>
             </section>
             <section class="card flush">
@@ -122,7 +125,9 @@ export function KeyPage({ id }: { id: string }) {
               <div class="filters pad">
                 <Choose name="kind" label="Kind of entry" otherwise="Any kind" choices={entryKinds} />
               </div>
-              <Shown loaded={entries}>{(page) => <EntryTable entries={page.data} />}</Shown>
+              <Shown loaded={entries}>
+                {(page) => <EntryTable entries={page.data} isFiltered={kind !== ""} />}
+              </Shown>
             </section>
           </>
         )}

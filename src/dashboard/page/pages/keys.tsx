@@ -1,24 +1,32 @@
 import { useState } from "preact/hooks";
 import type { KeyList, ListedKeyView } from "../../../admin/views.ts";
+import { useAccountNames } from "../account-names.ts";
 import { api } from "../api.ts";
 import { count } from "../format.ts";
 import { useLoaded } from "../loaded.ts";
 import { KeyStatus } from "../parts/badge.tsx";
-import { Balance, spentWords } from "../parts/balance.tsx";
+import { Balance, keyStanding, spentWords } from "../parts/balance.tsx";
 import { Button } from "../parts/button.tsx";
 import { Choose, plainChoices } from "../parts/choose.tsx";
+import { EmptyList, isFiltered } from "../parts/empty-list.tsx";
+import { FirstRequest } from "../parts/first-request.tsx";
 import { ForAdmins } from "../parts/for-admins.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Pager } from "../parts/pager.tsx";
 import { SearchBox } from "../parts/search-box.tsx";
 import { Sparkline } from "../parts/sparkline.tsx";
-import { Empty, Shown } from "../parts/states.tsx";
+import { Shown } from "../parts/states.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { hrefOf, query, setQuery } from "../router.ts";
 import { CreateKey } from "./key-create.tsx";
+import { nameOfKey } from "./key-dialogs.tsx";
+import { isShared } from "./key-form.ts";
 import { KeyMenu } from "./key-menu.tsx";
 
-function columnsOf(onChange: () => void): readonly Column<ListedKeyView>[] {
+function columnsOf(
+  names: (account: string) => string,
+  onChange: () => void,
+): readonly Column<ListedKeyView>[] {
   return [
     {
       name: "Key",
@@ -30,9 +38,25 @@ function columnsOf(onChange: () => void): readonly Column<ListedKeyView>[] {
         </>
       ),
     },
-    { name: "Status", cell: ({ status }) => <KeyStatus status={status} /> },
-    { name: "Mode", cell: ({ mode }) => (mode === "credit" ? "credit" : "token budget") },
-    { name: "Balance", class: "number two", cell: (key) => <Balance of={key} /> },
+    { name: "Status", cell: ({ status, account_status: account }) => <KeyStatus {...{ status, account }} /> },
+    {
+      name: "Paid by",
+      cell: (key) => (
+        <>
+          {key.mode === "credit" ? "credit" : "token budget"}
+          {isShared(key) && (
+            <small>
+              <a href={hrefOf(`accounts/${key.account}`)}>{names(key.account)}</a>
+            </small>
+          )}
+        </>
+      ),
+    },
+    {
+      name: "Balance",
+      class: "number two",
+      cell: (key) => <Balance standing={keyStanding(key)} of={nameOfKey(key)} />,
+    },
     { name: "Spent", class: "number", cell: (key) => spentWords(key) },
     {
       name: "Requests",
@@ -87,6 +111,8 @@ const choices = [
   },
 ];
 
+const filters = ["search", "status", "mode"];
+
 export function Keys() {
   const search = query.value.get("search") ?? "";
   const status = query.value.get("status") ?? "";
@@ -98,13 +124,13 @@ export function Keys() {
     () => api.get<KeyList>("/keys", { search, status, mode, sort, cursor, limit: 25 }),
     10_000,
   );
+  const names = useAccountNames();
   const [creating, setCreating] = useState(false);
-  const filtered = search !== "" || status !== "" || mode !== "";
   return (
     <>
       <PageHead
         title="Keys"
-        about={keys.value ? `${count(keys.value.total)} ${filtered ? "found" : "in all"}` : "…"}
+        about={keys.value ? `${count(keys.value.total)} ${isFiltered(filters) ? "found" : "in all"}` : "…"}
       >
         <ForAdmins>
           <Button kind="primary" icon="plus" onClick={() => setCreating(true)}>
@@ -127,14 +153,14 @@ export function Keys() {
         <Shown loaded={keys}>
           {(page) =>
             page.data.length === 0 ? (
-              <Empty icon="keys" title={filtered ? "No key matches" : "No keys yet"}>
-                <p>{filtered ? "Change the search or the status." : "Make one to let a client in."}</p>
-              </Empty>
+              <EmptyList icon="keys" what="keys" filters={filters}>
+                <FirstRequest />
+              </EmptyList>
             ) : (
               <Table
                 class="rows keys"
                 rows={page.data}
-                columns={columnsOf(keys.reload)}
+                columns={columnsOf(names, keys.reload)}
                 keyOf={({ id }) => id}
               />
             )

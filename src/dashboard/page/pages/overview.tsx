@@ -2,6 +2,7 @@ import type { ExchangeView, OverviewRange, OverviewView, Page } from "../../../a
 import { api } from "../api.ts";
 import { count, credits, duration, rate, shortCount, timeRange } from "../format.ts";
 import { useLoaded } from "../loaded.ts";
+import { FirstRequest } from "../parts/first-request.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Segmented } from "../parts/segmented.tsx";
 import { Empty, Shown } from "../parts/states.tsx";
@@ -23,9 +24,8 @@ function Quiet() {
   return (
     <div class="card">
       <Empty icon="overview" title="Nothing has passed in this time">
-        <p>
-          Try a longer range, or send something from the <a href={hrefOf("playground")}>playground</a>.
-        </p>
+        <p>Try a longer range, or send something:</p>
+        <FirstRequest />
       </Empty>
     </div>
   );

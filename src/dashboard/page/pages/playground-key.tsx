@@ -1,28 +1,53 @@
-import type { KeyView } from "../../../admin/views.ts";
+import type { KeyList, KeyView } from "../../../admin/views.ts";
+import { api } from "../api.ts";
+import { useLoaded } from "../loaded.ts";
+import { keyStanding } from "../parts/balance.tsx";
 import { SelectField, TextField } from "../parts/field.tsx";
-import { Segmented } from "../parts/segmented.tsx";
 import { knownSecrets } from "../secrets.ts";
 
 export interface ChosenKey {
   readonly secret: string;
-  readonly mode: KeyView["mode"];
   readonly pasted: boolean;
 }
 
 export function firstChoice(): ChosenKey {
   const known = knownSecrets.value[0];
-  return known
-    ? { secret: known.secret, mode: known.mode, pasted: false }
-    : { secret: "", mode: "credit", pasted: true };
+  return known ? { secret: known.secret, pasted: false } : { secret: "", pasted: true };
+}
+
+/** As much of a key as is no secret. */
+const prefixLength = 12;
+
+/** The key that a secret belongs to. The server is told its beginning, which is no secret; null while nothing fits. */
+export function useKeyOf(secret: string): KeyView | null {
+  const prefix = secret.trim().slice(0, prefixLength);
+  const found = useLoaded(`key ${prefix}`, async () => {
+    if (prefix.length < prefixLength) return null;
+    const { data } = await api.get<KeyList>("/keys", { search: prefix, limit: 5 });
+    return data.find((key) => key.prefix === prefix) ?? null;
+  });
+  return found.value?.prefix === prefix ? found.value : null;
+}
+
+function hintFor(secret: string, key: KeyView | null): string {
+  if (key === null) {
+    return secret.trim().length < prefixLength
+      ? "Stays in this tab. Keys made here are offered by name."
+      : "No key here begins like this.";
+  }
+  const { main, side } = keyStanding(key);
+  const status = key.status === "active" ? "" : `, ${key.status}`;
+  return `${key.label ?? key.prefix}${status}: ${main} ${side}`;
 }
 
 interface KeyChoiceProps {
   readonly chosen: ChosenKey;
+  readonly of: KeyView | null;
   readonly onChoose: (chosen: ChosenKey) => void;
 }
 
 /** Keys made in this tab by name, or any other by its secret: the server itself could not tell them. */
-export function KeyChoice({ chosen, onChoose }: KeyChoiceProps) {
+export function KeyChoice({ chosen, of, onChoose }: KeyChoiceProps) {
   const known = knownSecrets.value;
   const choices = [
     ...known.map((each) => ({ value: each.secret, text: each.name })),
@@ -35,32 +60,19 @@ export function KeyChoice({ chosen, onChoose }: KeyChoiceProps) {
           label="Key"
           value={chosen.pasted ? "" : chosen.secret}
           choices={choices}
-          onValue={(secret) => {
-            const mode = known.find((each) => each.secret === secret)?.mode ?? "credit";
-            onChoose({ secret, mode, pasted: secret === "" });
-          }}
+          hint={chosen.pasted ? undefined : hintFor(chosen.secret, of)}
+          onValue={(secret) => onChoose({ secret, pasted: secret === "" })}
         />
       )}
       {chosen.pasted && (
-        <>
-          <TextField
-            label={known.length > 0 ? "Secret" : "Key"}
-            secret
-            value={chosen.secret}
-            onValue={(secret) => onChoose({ ...chosen, secret })}
-            placeholder="slu_…"
-            hint="Stays in this tab. Keys made here are offered by name."
-          />
-          <Segmented
-            label="Mode of the key"
-            value={chosen.mode}
-            choices={[
-              { value: "credit", text: "Credit" },
-              { value: "token_budget", text: "Token budget" },
-            ]}
-            onValue={(mode) => onChoose({ ...chosen, mode: mode === "credit" ? "credit" : "token_budget" })}
-          />
-        </>
+        <TextField
+          label={known.length > 0 ? "Secret" : "Key"}
+          secret
+          value={chosen.secret}
+          onValue={(secret) => onChoose({ ...chosen, secret })}
+          placeholder="slu_…"
+          hint={hintFor(chosen.secret, of)}
+        />
       )}
     </>
   );

@@ -3,9 +3,12 @@ import type { EntryView } from "../../../admin/views.ts";
 import { count, credits, duration } from "../format.ts";
 import { Badge, StatusCode } from "../parts/badge.tsx";
 import { FactList, type NamedFact } from "../parts/fact-list.tsx";
+import { Icon } from "../parts/icon.tsx";
 import { Empty } from "../parts/states.tsx";
+import { adviceFor } from "../playground/error.ts";
 import type { Run } from "../playground/run.ts";
 import { hrefOf } from "../router.ts";
+import { AnswerView } from "./playground-answer.tsx";
 
 const stateTones = { running: "info", done: "good", refused: "bad", stopped: "warn", broken: "bad" } as const;
 
@@ -27,7 +30,7 @@ function figuresOf(run: Run): readonly NamedFact[] {
     ],
     ["Cost", <span data-test="cost">{run.detail ? chargeOf(run.detail.entries) : "–"}</span>],
     ["Tokens", exchange ? `${count(exchange.input_tokens)} → ${count(exchange.output_tokens)}` : "–"],
-    ["First byte", duration(run.firstByteMs)],
+    ["First token", duration(run.firstTokenMs)],
     ["Duration", duration(run.totalMs)],
     ["Request", run.requestId && <a href={hrefOf(`exchanges?open=${run.requestId}`)}>{run.requestId}</a>],
   ];
@@ -53,9 +56,67 @@ function useFollow(length: number) {
   return { place, onScroll };
 }
 
-export function RunView({ run }: { run: Run | null }) {
-  const { place, onScroll } = useFollow(run?.events.length ?? 0);
-  if (!run) {
+/** What went wrong, in the server's words, and what to do about it. */
+function Problem({ of: { error, detail } }: { of: Run }) {
+  if (error === null) return null;
+  const advice = detail?.explanation ?? adviceFor(error);
+  return (
+    <div class="failure problem" role="alert" data-test="problem">
+      <Icon name="warning" />
+      <div>
+        <p>
+          <code>{error.code}</code>
+        </p>
+        <p>{error.message}</p>
+        {advice !== null && advice !== error.message && <p class="advice">{advice}</p>}
+      </div>
+    </div>
+  );
+}
+
+function Events({ of: events }: { of: readonly string[] }) {
+  const { place, onScroll } = useFollow(events.length);
+  return (
+    <>
+      <h3>
+        Raw {events.length === 1 ? "answer" : "events"} <span class="muted">{count(events.length)}</span>
+      </h3>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard. */}
+      <div class="events" ref={place} onScroll={onScroll} data-test="events" tabIndex={0} role="log">
+        {events.map((event, index) => (
+          <pre key={index}>{event}</pre>
+        ))}
+      </div>
+    </>
+  );
+}
+
+function OneRun({ of: run }: { of: Run }) {
+  const hasAnswer = run.error === null || (run.answer.kind === "text" && run.answer.text !== "");
+  return (
+    <section class="card run" aria-label={`Answer of ${run.model}`}>
+      <h2>{run.model}</h2>
+      <FactList class="figures" facts={figuresOf(run)} />
+      <div class="answer">
+        <div class="answer-side" aria-live="polite">
+          <Problem of={run} />
+          {hasAnswer && (
+            <div data-test="answer">
+              <AnswerView of={run.answer} isRunning={run.state === "running"} />
+            </div>
+          )}
+        </div>
+        <div class="answer-side">
+          <Events of={run.events} />
+        </div>
+      </div>
+    </section>
+  );
+}
+
+/** One run, or two side by side. */
+export function RunViews({ runs }: { runs: readonly Run[] }) {
+  if (runs.length === 0) {
     return (
       <section class="card run">
         <Empty icon="playground" title="Nothing sent yet">
@@ -65,32 +126,10 @@ export function RunView({ run }: { run: Run | null }) {
     );
   }
   return (
-    <section class="card run" aria-label="Answer">
-      <FactList class="figures" facts={figuresOf(run)} />
-      <div class="answer">
-        <div class="answer-side">
-          <h2>Text</h2>
-          <div class={run.state === "running" ? "text live" : "text"} data-test="answer" aria-live="polite">
-            {run.text === "" ? (
-              <span class="muted">{run.state === "running" ? "Waiting…" : "No text."}</span>
-            ) : (
-              run.text
-            )}
-          </div>
-        </div>
-        <div class="answer-side">
-          <h2>
-            Raw {run.events.length === 1 ? "answer" : "events"}{" "}
-            <span class="muted">{count(run.events.length)}</span>
-          </h2>
-          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard. */}
-          <div class="events" ref={place} onScroll={onScroll} data-test="events" tabIndex={0} role="log">
-            {run.events.map((event, index) => (
-              <pre key={index}>{event}</pre>
-            ))}
-          </div>
-        </div>
-      </div>
-    </section>
+    <div class={runs.length > 1 ? "runs two" : "runs"}>
+      {runs.map((run, place) => (
+        <OneRun key={place} of={run} />
+      ))}
+    </div>
   );
 }

@@ -1,51 +1,102 @@
-import { useRef, useState } from "preact/hooks";
-import type { ModelView, Page, RouteView } from "../../../admin/views.ts";
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { KeyView, ModelView, Page, RouteView } from "../../../admin/views.ts";
 import { api } from "../api.ts";
 import { useLoaded } from "../loaded.ts";
 import { Button } from "../parts/button.tsx";
-import { Field, SelectField, TextField } from "../parts/field.tsx";
+import { plainChoices } from "../parts/choose.tsx";
+import { SelectField } from "../parts/field.tsx";
 import { PageHead } from "../parts/page-head.tsx";
-import { Segmented } from "../parts/segmented.tsx";
-import { type PageDialect, pageDialects } from "../playground/dialects.ts";
+import { forgetAnswer } from "../playground/answer.ts";
+import { type PageRoute, pageRoutes } from "../playground/routes.ts";
 import { type Run, run } from "../playground/run.ts";
 import { query } from "../router.ts";
-import { type ChosenKey, firstChoice, KeyChoice } from "./playground-key.tsx";
-import { RunView } from "./playground-run.tsx";
+import { firstForm, QuestionFields } from "./playground-form.tsx";
+import { type ChosenKey, firstChoice, KeyChoice, useKeyOf } from "./playground-key.tsx";
+import { RunViews } from "./playground-run.tsx";
 
-const dialects: Readonly<Record<string, PageDialect>> = pageDialects;
+/** A route of the server that the page has a form for. */
+interface Place extends RouteView {
+  readonly name: string;
+  readonly route: PageRoute;
+}
+
+/** Each once, although some have several paths. */
+function placesFor(routes: readonly RouteView[], mode: KeyView["mode"]): readonly Place[] {
+  const places = new Map<string, Place>();
+  for (const view of routes) {
+    const name = view.dialect ?? view.operation;
+    const route = pageRoutes[name];
+    if (view.mode === mode && view.method === "POST" && route && !places.has(name))
+      places.set(name, { ...view, name, route });
+  }
+  return [...places.values()];
+}
+
+/** Starts runs side by side, and stops them all. */
+function useRuns() {
+  const [runs, setRuns] = useState<readonly Run[]>([]);
+  const stopper = useRef(new AbortController());
+  const shown = useRef(runs);
+  shown.current = runs;
+  const forget = () => {
+    for (const { answer } of shown.current) forgetAnswer(answer);
+  };
+  useEffect(
+    () => () => {
+      stopper.current.abort();
+      forget();
+    },
+    [],
+  );
+  return {
+    runs,
+    isRunning: runs.some(({ state }) => state === "running"),
+    stop: () => stopper.current.abort(),
+    start(calls: readonly Parameters<typeof run>[0][]) {
+      forget();
+      stopper.current = new AbortController();
+      const { signal } = stopper.current;
+      setRuns([]);
+      for (const [place, call] of calls.entries()) {
+        void run(call, signal, (now) =>
+          setRuns((before) => (stopper.current.signal === signal ? before.toSpliced(place, 1, now) : before)),
+        );
+      }
+    },
+  };
+}
 
 export function Playground() {
   const models = useLoaded("models", () => api.get<Page<ModelView>>("/models"));
   const routes = useLoaded("routes", () => api.get<Page<RouteView>>("/routes"));
-  const [key, setKey] = useState<ChosenKey>(firstChoice);
-  const [dialect, setDialect] = useState("chat");
+  const [chosen, setChosen] = useState<ChosenKey>(firstChoice);
+  const [routeName, setRouteName] = useState("chat");
   const [chosenModel, setModel] = useState(query.value.get("model") ?? "");
-  const [system, setSystem] = useState("");
-  const [text, setText] = useState("Say hello in three languages.");
-  const [maxTokens, setMaxTokens] = useState("256");
-  const [stream, setStream] = useState(true);
-  const [current, setCurrent] = useState<Run | null>(null);
-  const stopper = useRef<AbortController | null>(null);
+  const [other, setOther] = useState("");
+  const [form, setForm] = useState(firstForm);
+  const { runs, isRunning, start, stop } = useRuns();
+  const key = useKeyOf(chosen.secret);
 
-  const places = (routes.value?.data ?? []).flatMap(({ path, mode, dialect: name }) => {
-    const known = name === null || mode !== key.mode ? undefined : dialects[name];
-    return name === null || known === undefined
-      ? []
-      : [{ value: name, text: known.name, path, dialect: known }];
-  });
-  const place = places.find(({ value }) => value === dialect);
-  const names = models.value?.data.map((model) => model.id) ?? [];
-  const model = chosenModel === "" ? (names[0] ?? "") : chosenModel;
-  const running = current?.state === "running";
+  const places = placesFor(routes.value?.data ?? [], key?.mode ?? "credit");
+  const place = places.find(({ name }) => name === routeName) ?? places[0];
+  const serving = models.value?.data.filter(({ serves }) => serves.some((use) => use === place?.use)) ?? [];
+  const names = serving.map(({ id }) => id);
+  const model = names.includes(chosenModel) ? chosenModel : (names[0] ?? "");
+  const second = names.includes(other) && other !== model ? other : "";
 
   const send = (event: Event) => {
     event.preventDefault();
-    if (place === undefined) return;
-    const limit = maxTokens.trim() === "" ? null : Number(maxTokens);
-    const question = { model, system, text, maxTokens: limit, stream };
-    stopper.current = new AbortController();
-    const call = { secret: key.secret.trim(), path: place.path, dialect: place.dialect, question };
-    void run(call, stopper.current.signal, setCurrent);
+    if (place === undefined || isRunning) return;
+    const maxTokens = form.maxTokens.trim() === "" ? null : Number(form.maxTokens);
+    const asked = second === "" ? [model] : [model, second];
+    start(
+      asked.map((name) => ({
+        secret: chosen.secret.trim(),
+        path: place.path,
+        route: place.route,
+        question: { ...form, maxTokens, model: name },
+      })),
+    );
   };
 
   return (
@@ -56,53 +107,57 @@ export function Playground() {
       />
       <div class="playground">
         <form class="card" onSubmit={send}>
-          <KeyChoice chosen={key} onChoose={setKey} />
-          <Segmented label="Dialect" value={dialect} choices={places} onValue={setDialect} />
+          <KeyChoice chosen={chosen} of={key} onChoose={setChosen} />
+          <SelectField
+            label="Route"
+            value={place?.name ?? ""}
+            choices={places.map(({ name, route }) => ({ value: name, text: route.name }))}
+            hint={place && <code>POST {place.path}</code>}
+            onValue={setRouteName}
+          />
           <SelectField
             label="Model"
             value={model}
-            choices={names.map((name) => ({ value: name, text: name }))}
+            choices={plainChoices(names)}
+            hint={
+              models.value !== null && place?.use && names.length === 0 ? (
+                <>
+                  No model serves this: add <code>serves = ["{place.use}"]</code> to one in the configuration.
+                </>
+              ) : undefined
+            }
             onValue={setModel}
           />
-          <TextField label="System" value={system} onValue={setSystem} placeholder="none" />
-          <Field label="Message">
-            {(id) => (
-              <textarea
-                id={id}
-                rows={5}
-                value={text}
-                required
-                onInput={(event) => setText(event.currentTarget.value)}
-              />
-            )}
-          </Field>
-          <div class="pair">
-            <TextField label="Most tokens" value={maxTokens} onValue={setMaxTokens} inputMode="numeric" />
-            <label class="tick">
-              <input
-                type="checkbox"
-                checked={stream}
-                onChange={(event) => setStream(event.currentTarget.checked)}
-              />
-              Stream
-            </label>
-          </div>
-          {running ? (
-            <Button icon="stop" onClick={() => stopper.current?.abort()}>
+          {names.length > 1 && (
+            <SelectField
+              label="Beside it"
+              value={second}
+              choices={[
+                { value: "", text: "no second model" },
+                ...plainChoices(names.filter((name) => name !== model)),
+              ]}
+              onValue={setOther}
+            />
+          )}
+          {place && <QuestionFields route={place.route} form={form} onForm={setForm} />}
+          {isRunning ? (
+            // A key each: one element that turns from Stop into Send would submit the form by the same click.
+            <Button key="stop" icon="stop" onClick={stop}>
               Stop
             </Button>
           ) : (
             <Button
+              key="send"
               type="submit"
               kind="primary"
               icon="playground"
-              disabled={key.secret.trim() === "" || place === undefined}
+              disabled={chosen.secret.trim() === "" || place === undefined || model === ""}
             >
               Send
             </Button>
           )}
         </form>
-        <RunView run={current} />
+        <RunViews runs={runs} />
       </div>
     </>
   );

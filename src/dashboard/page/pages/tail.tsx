@@ -5,6 +5,7 @@ import { count, credits, duration, routeName, shortCount, time } from "../format
 import { Badge, StatusCode } from "../parts/badge.tsx";
 import { Button } from "../parts/button.tsx";
 import { Choose, plainChoices } from "../parts/choose.tsx";
+import { FirstRequest } from "../parts/first-request.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { SearchBox } from "../parts/search-box.tsx";
 import { Empty } from "../parts/states.tsx";
@@ -96,6 +97,23 @@ function isAskedFor(line: TailView): boolean {
   );
 }
 
+function NoLines({ hidden }: { hidden: number }) {
+  if (hidden > 0) {
+    return (
+      <Empty icon="search" title="No line fits">
+        <p>The filters hide {count(hidden)} of the newest lines.</p>
+        <Button onClick={() => setQuery({ search: null, outcome: null })}>Clear the filters</Button>
+      </Empty>
+    );
+  }
+  return (
+    <Empty icon="tail" title="Waiting for the next exchange">
+      <p>Every call shows up here the moment it ends, refused ones too.</p>
+      <FirstRequest />
+    </Empty>
+  );
+}
+
 export function Tail() {
   const [paused, setPaused] = useState(false);
   const tail = useTail(paused);
@@ -127,13 +145,7 @@ export function Tail() {
       </div>
       <div class="card flush tail">
         {lines.length === 0 ? (
-          <Empty icon="tail" title="Waiting for the next exchange">
-            <p>
-              {tail.lines.length === 0
-                ? "Every call shows up here the moment it ends, refused ones too."
-                : `The filters hide ${count(tail.lines.length)} of the newest lines.`}
-            </p>
-          </Empty>
+          <NoLines hidden={tail.lines.length} />
         ) : (
           <Table rows={lines} columns={columns} keyOf={({ id }) => id} />
         )}

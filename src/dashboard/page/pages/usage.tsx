@@ -4,11 +4,13 @@ import { count, credits, rate, shortCount, timeRange } from "../format.ts";
 import { useLoaded } from "../loaded.ts";
 import { Choose } from "../parts/choose.tsx";
 import { Download } from "../parts/download.tsx";
+import { EmptyList } from "../parts/empty-list.tsx";
 import { type Fact, FactTiles } from "../parts/fact-tiles.tsx";
+import { FirstRequest } from "../parts/first-request.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { RangePicker } from "../parts/range-picker.tsx";
 import { SearchBox } from "../parts/search-box.tsx";
-import { Empty, Shown } from "../parts/states.tsx";
+import { Shown } from "../parts/states.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { hrefOf, query, setQuery } from "../router.ts";
 
@@ -159,6 +161,7 @@ function tableRows({ data }: UsageView): readonly object[] {
   return data.map(({ group: _, name: __, groups, ...figures }) => ({ ...groups, ...figures }));
 }
 
+const filters = ["since", "until", "key", "account"];
 const asked = ["by", "since", "until", "key", "account"] as const;
 
 /** Who spent what on what, within a time. */
@@ -178,9 +181,9 @@ export function Usage() {
             <FactTiles facts={factsOf(report)} />
             <section class="card flush">
               {report.data.length === 0 ? (
-                <Empty icon="usage" title="Nothing was used">
-                  <p>There was no request in this time, with these filters.</p>
-                </Empty>
+                <EmptyList icon="usage" what="requests" filters={filters}>
+                  <FirstRequest />
+                </EmptyList>
               ) : (
                 <Table
                   class="rows usage"

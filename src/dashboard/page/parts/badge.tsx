@@ -15,8 +15,14 @@ const keyTones: Readonly<Record<string, Tone>> = {
   revoked: "bad",
 };
 
-export function KeyStatus({ status }: { status: string }) {
-  return <Badge tone={keyTones[status] ?? "muted"}>{status}</Badge>;
+/** The keys of a closed account are disabled by that, and say so. */
+export function KeyStatus({ status, account }: { status: string; account?: "active" | "closed" }) {
+  return (
+    <>
+      <Badge tone={keyTones[status] ?? "muted"}>{status}</Badge>
+      {status === "disabled" && account === "closed" && <small class="muted"> its account is closed</small>}
+    </>
+  );
 }
 
 const outcomeTones: Readonly<Record<string, Tone>> = {

@@ -1,57 +1,80 @@
-import type { AccountView, KeyView } from "../../../admin/views.ts";
+import type { AccountView, CapView, KeyView } from "../../../admin/views.ts";
 import { credits, exactCredits, shortCount } from "../format.ts";
+import { capWords } from "./cap-bars.tsx";
 
-interface Words {
+/** What a key or an account may still take, or what it owes. */
+export interface Standing {
+  readonly name: string;
   readonly main: string;
   readonly side: string;
+  /** How much is left of how much; null where nothing limits it. */
+  readonly left: { readonly rest: number; readonly of: number } | null;
 }
 
-/** What a key has left, in its own unit. */
-export function balanceWords({ credit, budget, held }: Pick<KeyView, "credit" | "budget" | "held">): Words {
+function prepaid({ credit, budget }: Pick<KeyView, "credit" | "budget">, held: number): Standing {
   if (credit) {
+    const { balance, purchased } = credit;
     const holding = held > 0 ? ` · ${exactCredits(held)} held` : "";
     return {
-      main: exactCredits(credit.balance),
-      side: `of ${exactCredits(credit.purchased)} credits${holding}`,
+      name: "Balance",
+      main: exactCredits(balance),
+      side: `of ${exactCredits(purchased)} credits${holding}`,
+      left: { rest: balance, of: purchased },
     };
   }
-  if (budget === null || budget.remaining === null || budget.tokens === null) {
-    return { main: "no limit", side: "tokens" };
+  const { remaining = null, tokens = null, period = "none" } = budget ?? {};
+  if (remaining === null || tokens === null) {
+    return { name: "Tokens left", main: "no limit", side: "tokens", left: null };
   }
-  const per = budget.period === "none" ? "in all" : `a ${budget.period}`;
-  return { main: shortCount(budget.remaining), side: `of ${shortCount(budget.tokens)} tokens ${per}` };
+  const per = period === "none" ? "in all" : `a ${period}`;
+  return {
+    name: "Tokens left",
+    main: shortCount(remaining),
+    side: `of ${shortCount(tokens)} tokens ${per}`,
+    left: { rest: remaining, of: tokens },
+  };
 }
 
-/** What an account has left, or what it owes. */
-export function accountWords(account: AccountView): Words {
+/** The cap with the least left, of the key's own and its account's. */
+function tightestCap({ caps, account_caps }: KeyView): CapView | null {
+  const leftOf = ({ limit, used }: CapView) => limit - used;
+  return [...caps, ...account_caps].toSorted((one, other) => leftOf(one) - leftOf(other))[0] ?? null;
+}
+
+/** A key that is billed afterwards has no balance: its caps are all that bounds it. */
+export function keyStanding(key: KeyView): Standing {
+  if (!key.open) return prepaid(key, key.held);
+  const cap = tightestCap(key);
+  const name = "Left of its cap";
+  if (cap === null) return { name, main: "no cap", side: "billed afterwards", left: null };
+  const rest = Math.max(0, cap.limit - cap.used);
+  const side = `of ${capWords(cap, key.mode)}, billed afterwards`;
+  return { name, main: credits(rest), side, left: { rest, of: cap.limit } };
+}
+
+/** An account that is billed afterwards owes what it has spent. */
+export function accountStanding(account: AccountView): Standing {
   const { credit, open } = account;
-  if (credit === null) return balanceWords({ ...account, held: 0 });
-  const { balance, purchased } = credit;
-  if (!open) return { main: credits(balance), side: `of ${credits(purchased)} credits` };
-  return { main: credits(Math.abs(balance)), side: balance > 0 ? "credits in advance" : "credits owed" };
+  if (credit === null || !open) return prepaid(account, 0);
+  const isAhead = credit.balance > 0;
+  const side = isAhead ? "credits paid in advance" : "credits, billed afterwards";
+  return { name: isAhead ? "Paid" : "Owed", main: credits(Math.abs(credit.balance)), side, left: null };
 }
 
-/** What a key has spent: credits for good, or tokens of the running period. */
-export function spentWords({ credit, budget }: Pick<KeyView, "credit" | "budget">): string {
-  return credit ? exactCredits(credit.used) : shortCount(budget?.used ?? 0);
+/** What a key has spent itself: credits for good, or tokens of the running period. */
+export function spentWords({ credit, budget, lifetime_spend }: KeyView): string {
+  return credit ? exactCredits(lifetime_spend) : shortCount(budget?.used ?? 0);
 }
 
-/** How much is left of how much; null where nothing limits it. */
-function left({ credit, budget }: KeyView): readonly [left: number, of: number] | null {
-  if (credit) return [credit.balance, credit.purchased];
-  const { remaining = null, tokens = null } = budget ?? {};
-  return remaining === null || tokens === null ? null : [remaining, tokens];
-}
-
-export function Balance({ of }: { of: KeyView }) {
-  const { main, side } = balanceWords(of);
-  const [rest, all] = left(of) ?? [0, 0];
+/** A standing in a row, with its bar. */
+export function Balance({ standing, of }: { standing: Standing; of: string }) {
+  const { main, side, left } = standing;
   return (
     <span class="left">
       {main}
       <small class="muted">{side}</small>
-      {all > 0 && (
-        <meter min={0} max={all} value={Math.max(0, rest)} aria-label={`Left of ${of.label ?? of.prefix}`} />
+      {left !== null && left.of > 0 && (
+        <meter min={0} max={left.of} value={Math.max(0, left.rest)} aria-label={`Left of ${of}`} />
       )}
     </span>
   );

@@ -23,6 +23,13 @@ function toneOf({ used, limit }: CapView): string {
   return used >= limit * 0.8 ? "warn" : "info";
 }
 
+/** When it begins anew, and what it is raised by until then. */
+function resetWords({ resets_at, raised_by }: CapView, mode: Unit): string | null {
+  if (resets_at === null) return null;
+  const raised = raised_by > 0 ? `raised by ${amountOf(raised_by, mode)} until then, ` : "";
+  return `${raised}begins anew ${zonedMinute(Date.parse(resets_at))}`;
+}
+
 /** Each cap as a bar: how much of it is used, and when it begins anew. */
 export function CapBars({ caps, mode }: { caps: readonly CapView[]; mode: Unit }) {
   if (caps.length === 0) return <span class="muted">no cap</span>;
@@ -40,11 +47,29 @@ export function CapBars({ caps, mode }: { caps: readonly CapView[]; mode: Unit }
             value={cap.limit === 0 ? 1 : cap.used}
             aria-label={`Used of ${capWords(cap, mode)}`}
           />
-          {cap.resets_at !== null && (
-            <small class="muted">begins anew {zonedMinute(Date.parse(cap.resets_at))}</small>
-          )}
+          <small class="muted">{resetWords(cap, mode)}</small>
         </li>
       ))}
     </ul>
+  );
+}
+
+/** What bounds a key: its own caps, and those that it shares with the other keys of its account. */
+export function KeyCapCards({ of: { caps, account_caps, mode } }: { of: KeyView }) {
+  const cards = [
+    { title: "Caps", bars: caps },
+    { title: "Caps of its account, for all keys together", bars: account_caps },
+  ];
+  return (
+    <>
+      {cards
+        .filter(({ bars }) => bars.length > 0)
+        .map(({ title, bars }) => (
+          <section key={title} class="card">
+            <h2>{title}</h2>
+            <CapBars caps={bars} mode={mode} />
+          </section>
+        ))}
+    </>
   );
 }

@@ -1,6 +1,9 @@
 /** A name, its value, and a word about it. */
 export type Fact = readonly [name: string, value: string, note?: string | undefined];
 
+/** Characters that a tile has room for. */
+const longest = 9;
+
 /** A few facts side by side in one card. */
 export function FactTiles({ facts }: { facts: readonly Fact[] }) {
   return (
@@ -8,7 +11,7 @@ export function FactTiles({ facts }: { facts: readonly Fact[] }) {
       {facts.map(([name, value, note]) => (
         <div class="tile" key={name}>
           <dt>{name}</dt>
-          <dd>{value}</dd>
+          <dd class={value.length > longest ? "long" : undefined}>{value}</dd>
           <dd class="muted">{note}</dd>
         </div>
       ))}

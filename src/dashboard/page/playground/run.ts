@@ -1,15 +1,22 @@
 import type { ExchangeDetailView } from "../../../admin/views.ts";
 import { api } from "../api.ts";
-import type { PageDialect, Question } from "./dialects.ts";
+import { type Answer, addressOf, noAnswer } from "./answer.ts";
+import { type CallError, errorIn } from "./error.ts";
+import { parsed } from "./json.ts";
+import type { PageRoute, Question } from "./routes.ts";
 import { dataOf, EventCutter } from "./sse.ts";
 
 export interface Run {
   readonly state: "running" | "done" | "refused" | "stopped" | "broken";
+  readonly model: string;
   readonly status: number | null;
   readonly requestId: string | null;
-  readonly text: string;
+  readonly answer: Answer;
+  readonly error: CallError | null;
+  /** As they came: the events of a stream, or the whole answer. */
   readonly events: readonly string[];
-  readonly firstByteMs: number | null;
+  /** Until the first text, or the first byte of what has none. */
+  readonly firstTokenMs: number | null;
   readonly totalMs: number | null;
   /** What the ledger says of it, once it has ended. */
   readonly detail: ExchangeDetailView | null;
@@ -18,65 +25,72 @@ export interface Run {
 export interface Call {
   readonly secret: string;
   readonly path: string;
-  readonly dialect: PageDialect;
+  readonly route: PageRoute;
   readonly question: Question;
 }
 
-const start: Run = {
+const begun: Omit<Run, "model"> = {
   state: "running",
   status: null,
   requestId: null,
-  text: "",
+  answer: noAnswer,
+  error: null,
   events: [],
-  firstByteMs: null,
+  firstTokenMs: null,
   totalMs: null,
   detail: null,
 };
 
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
+const retryMs = 1000;
+const mostAttempts = 20;
+const mostShown = 400;
+
+/** An answer to read: of images and vectors, which are long, the beginning. */
+function pretty(text: string): string {
+  const shortened = (_name: string, value: unknown) => {
+    if (typeof value === "string" && value.length > mostShown)
+      return `${value.slice(0, mostShown)}… (${value.length} characters)`;
+    if (Array.isArray(value) && typeof value[0] === "number" && value.length > 8)
+      return `[${value.slice(0, 8).join(", ")}, … (${value.length} numbers)]`;
+    return value;
+  };
+  const value = parsed(text);
+  return value === null ? text : JSON.stringify(value, shortened, 2);
 }
 
-function pretty(text: string): string {
-  const value = parsed(text);
-  return value === null ? text : JSON.stringify(value, null, 2);
+function request({ secret, route, question }: Call): RequestInit {
+  const body = route.body(question);
+  const isForm = body instanceof FormData;
+  const headers = {
+    authorization: `Bearer ${secret}`,
+    ...(isForm ? {} : { "content-type": "application/json" }),
+  };
+  return { method: "POST", credentials: "omit", headers, body: isForm ? body : JSON.stringify(body) };
 }
 
 /** Calls the gateway the way every client does, with a key and nothing of the admin session. */
 export async function run(call: Call, signal: AbortSignal, show: (run: Run) => void): Promise<void> {
-  const { dialect } = call;
+  const { route, question } = call;
   const startedMs = performance.now();
   const sinceMs = () => performance.now() - startedMs;
-  let now: Run = start;
+  let now: Run = { ...begun, model: question.model };
   const update = (changes: Partial<Run>) => {
     now = { ...now, ...changes };
     show(now);
   };
   update({});
   try {
-    const response = await fetch(call.path, {
-      method: "POST",
-      credentials: "omit",
-      signal,
-      headers: { authorization: `Bearer ${call.secret}`, "content-type": "application/json" },
-      body: JSON.stringify(dialect.body(call.question)),
-    });
+    const response = await fetch(call.path, { ...request(call), signal });
     update({ status: response.status, requestId: response.headers.get("x-request-id") });
-    const streaming = response.headers.get("content-type")?.startsWith("text/event-stream") === true;
-    if (streaming && response.body) await readStream(response.body);
+    const type = response.headers.get("content-type") ?? "";
+    if (type.startsWith("text/event-stream") && response.body) await readStream(response.body);
+    else if (response.ok && route.read === undefined) await readSound(response, type);
     else await readWhole(response);
-    update({ state: response.ok ? "done" : "refused", totalMs: sinceMs() });
+    const ended = now.error === null ? "done" : "broken";
+    update({ state: response.ok ? ended : "refused", totalMs: sinceMs() });
   } catch (cause) {
-    const words = signal.aborted ? [] : [String(cause)];
-    update({
-      state: signal.aborted ? "stopped" : "broken",
-      totalMs: sinceMs(),
-      events: [...now.events, ...words],
-    });
+    const error = signal.aborted ? null : { code: "unreachable", message: String(cause) };
+    update({ state: signal.aborted ? "stopped" : "broken", totalMs: sinceMs(), error });
   }
   await showCharge();
 
@@ -84,29 +98,50 @@ export async function run(call: Call, signal: AbortSignal, show: (run: Run) => v
     const cutter = new EventCutter();
     const decoder = new TextDecoder();
     const reader = body.getReader();
+    let text = "";
     for (;;) {
       const { done, value } = await reader.read();
       if (done) return;
       const events = cutter.push(decoder.decode(value, { stream: true }));
-      const added = events.map((event) => dialect.delta(parsed(dataOf(event)))).join("");
+      const values = events.map((event) => parsed(dataOf(event)));
+      text += values.map((event) => route.delta?.(event) ?? "").join("");
       update({
         events: [...now.events, ...events],
-        text: now.text + added,
-        firstByteMs: now.firstByteMs ?? sinceMs(),
+        answer: { kind: "text", text },
+        error: now.error ?? values.map(errorIn).find((error) => error !== null) ?? null,
+        firstTokenMs: now.firstTokenMs ?? (text === "" ? null : sinceMs()),
       });
     }
   }
 
+  async function readSound(response: Response, type: string): Promise<void> {
+    const bytes = await response.arrayBuffer();
+    const answer: Answer = { kind: "sound", address: addressOf(bytes, type) };
+    update({ answer, events: [`${type}, ${bytes.byteLength} bytes`], firstTokenMs: sinceMs() });
+  }
+
   async function readWhole(response: Response): Promise<void> {
-    const body = await response.text();
-    const text = response.ok ? dialect.text(parsed(body)) : "";
-    update({ events: [pretty(body)], text, firstByteMs: sinceMs() });
+    const text = await response.text();
+    const body = parsed(text);
+    const firstTokenMs = sinceMs();
+    if (response.ok)
+      update({ answer: route.read?.(body, question) ?? noAnswer, events: [pretty(text)], firstTokenMs });
+    else
+      update({
+        error: errorIn(body) ?? { code: String(response.status), message: text },
+        events: [pretty(text)],
+      });
   }
 
   async function showCharge(): Promise<void> {
-    if (now.requestId === null || now.state === "refused") return;
+    if (now.requestId === null) return;
     const path = `/exchanges/${encodeURIComponent(now.requestId)}`;
-    const detail = await api.get<ExchangeDetailView>(path).catch(() => null);
-    if (detail) update({ detail });
+    // A call that was left is settled when its end is noticed. Of some refusals nothing is kept.
+    const attempts = now.state === "refused" ? 1 : mostAttempts;
+    for (let attempt = 0; attempt < attempts; attempt += 1) {
+      const detail = await api.get<ExchangeDetailView>(path).catch(() => null);
+      if (detail) return update({ detail });
+      await new Promise((resolve) => setTimeout(resolve, retryMs));
+    }
   }
 }

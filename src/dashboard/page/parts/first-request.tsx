@@ -1,0 +1,26 @@
+import type { KeyView, ModelView, Page } from "../../../admin/views.ts";
+import { api } from "../api.ts";
+import { snippetsFor } from "../holder/snippets.ts";
+import { useLoaded } from "../loaded.ts";
+import { hrefOf } from "../router.ts";
+import { CopyButton } from "./copy.tsx";
+
+/** How to make the first request: a line to paste, and the places where a key is made and used. */
+export function FirstRequest({ mode = "credit" }: { mode?: KeyView["mode"] }) {
+  const models = useLoaded("models", () => api.get<Page<ModelView>>("/models"));
+  const model = models.value?.data.find(({ serves }) => serves.includes("generation"))?.id ?? "MODEL";
+  const [curl] = snippetsFor(mode, "YOUR_KEY", model);
+  return (
+    <div class="first-request">
+      <p>
+        Make a <a href={hrefOf("keys")}>key</a>, and send something with it, or from the{" "}
+        <a href={hrefOf("playground")}>playground</a>:
+      </p>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a block that scrolls must be reachable by keyboard. */}
+      <pre class="snippet" tabIndex={0}>
+        {curl?.text}
+      </pre>
+      <CopyButton text={curl?.text ?? ""} label="Copy" />
+    </div>
+  );
+}

@@ -1,0 +1,201 @@
+import type { Answer } from "./answer.ts";
+import { listAt, textAt } from "./json.ts";
+import { imagesIn, moderationIn, rankingIn, textAnswer, vectorsIn } from "./read-answer.ts";
+
+/** What is asked, as typed. */
+export interface Question {
+  readonly model: string;
+  readonly system: string;
+  readonly text: string;
+  /** After which a text goes on: code is written between the two. */
+  readonly suffix: string;
+  /** One a line. */
+  readonly documents: string;
+  readonly size: string;
+  readonly voice: string;
+  readonly file: File | null;
+  readonly maxTokens: number | null;
+  readonly stream: boolean;
+}
+
+export type QuestionField = Exclude<keyof Question, "model">;
+
+/** What the page needs to know of a route, beside its path: how to ask, and how to read what comes back. */
+export interface PageRoute {
+  readonly name: string;
+  /** The fields of its form. */
+  readonly fields: readonly QuestionField[];
+  /** What `text` is called. */
+  readonly textLabel?: string;
+  /** JSON, or a form where a file is sent. */
+  body(question: Question): Record<string, unknown> | FormData;
+  /** The text that one event of a stream adds. */
+  delta?(event: unknown): string;
+  /** A whole answer; absent if it is sound. */
+  read?(answer: unknown, question: Question): Answer;
+}
+
+const chatFields = ["system", "text", "maxTokens", "stream"] as const;
+
+const chat: PageRoute = {
+  name: "Chat completions",
+  fields: chatFields,
+  body: ({ model, system, text, maxTokens, stream }) => ({
+    model,
+    messages: [
+      ...(system === "" ? [] : [{ role: "system", content: system }]),
+      { role: "user", content: text },
+    ],
+    ...(maxTokens === null ? {} : { max_tokens: maxTokens }),
+    ...(stream ? { stream, stream_options: { include_usage: true } } : {}),
+  }),
+  delta: (event) => textAt(event, "choices.0.delta.content"),
+  read: (answer) => textAnswer(textAt(answer, "choices.0.message.content")),
+};
+
+const responses: PageRoute = {
+  name: "Responses",
+  fields: chatFields,
+  body: ({ model, system, text, maxTokens, stream }) => ({
+    model,
+    input: text,
+    ...(system === "" ? {} : { instructions: system }),
+    ...(maxTokens === null ? {} : { max_output_tokens: maxTokens }),
+    ...(stream ? { stream } : {}),
+  }),
+  delta: (event) => (textAt(event, "type") === "response.output_text.delta" ? textAt(event, "delta") : ""),
+  read: (answer) =>
+    textAnswer(
+      listAt(answer, "output")
+        .flatMap((item) => listAt(item, "content"))
+        .map((part) => textAt(part, "text"))
+        .join(""),
+    ),
+};
+
+const messages: PageRoute = {
+  name: "Messages",
+  fields: chatFields,
+  body: ({ model, system, text, maxTokens, stream }) => ({
+    model,
+    max_tokens: maxTokens ?? 1024,
+    messages: [{ role: "user", content: text }],
+    ...(system === "" ? {} : { system }),
+    ...(stream ? { stream } : {}),
+  }),
+  delta: (event) => (textAt(event, "type") === "content_block_delta" ? textAt(event, "delta.text") : ""),
+  read: (answer) =>
+    textAnswer(
+      listAt(answer, "content")
+        .map((part) => textAt(part, "text"))
+        .join(""),
+    ),
+};
+
+const completionParts = {
+  textLabel: "Prompt",
+  delta: (event: unknown) => textAt(event, "choices.0.text") || textAt(event, "choices.0.delta.content"),
+  read: (answer: unknown) =>
+    textAnswer(textAt(answer, "choices.0.text") || textAt(answer, "choices.0.message.content")),
+} as const;
+
+const completion: PageRoute = {
+  name: "Completions",
+  fields: ["text", "maxTokens", "stream"],
+  ...completionParts,
+  body: ({ model, text, maxTokens, stream }) => ({
+    model,
+    prompt: text,
+    ...(maxTokens === null ? {} : { max_tokens: maxTokens }),
+    ...(stream ? { stream } : {}),
+  }),
+};
+
+const fimCompletion: PageRoute = {
+  ...completion,
+  name: "Fill in the middle",
+  fields: ["text", "suffix", "maxTokens", "stream"],
+  body: (question) => ({ ...completion.body(question), suffix: question.suffix }),
+};
+
+/** The texts of a field that has one a line. */
+export function linesOf(text: string): readonly string[] {
+  return text.split("\n").filter((line) => line.trim() !== "");
+}
+
+const embedding: PageRoute = {
+  name: "Embeddings",
+  fields: ["text"],
+  textLabel: "Texts, one a line",
+  body: ({ model, text }) => ({ model, input: linesOf(text), encoding_format: "float" }),
+  read: vectorsIn,
+};
+
+const moderation: PageRoute = {
+  name: "Moderations",
+  fields: ["text"],
+  textLabel: "Text",
+  body: ({ model, text }) => ({ model, input: text }),
+  read: moderationIn,
+};
+
+const rerank: PageRoute = {
+  name: "Rerank",
+  fields: ["text", "documents"],
+  textLabel: "Query",
+  body: ({ model, text, documents }) => ({ model, query: text, documents: linesOf(documents) }),
+  read: (answer, { documents }) => rankingIn(answer, linesOf(documents)),
+};
+
+const image: PageRoute = {
+  name: "Images",
+  fields: ["text", "size"],
+  textLabel: "What it shows",
+  body: ({ model, text, size }) => ({ model, prompt: text, ...(size === "" ? {} : { size }) }),
+  read: imagesIn,
+};
+
+function formOf(entries: Readonly<Record<string, string | File | null>>): FormData {
+  const form = new FormData();
+  for (const [name, value] of Object.entries(entries))
+    if (value !== null && value !== "") form.set(name, value);
+  return form;
+}
+
+const imageEdit: PageRoute = {
+  ...image,
+  name: "Image edits",
+  fields: ["file", "text", "size"],
+  body: ({ model, text, size, file }) => formOf({ model, prompt: text, size, image: file }),
+};
+
+const speech: PageRoute = {
+  name: "Speech",
+  fields: ["text", "voice"],
+  textLabel: "What it says",
+  body: ({ model, text, voice }) => ({ model, input: text, voice }),
+};
+
+const transcription: PageRoute = {
+  name: "Transcriptions",
+  fields: ["file"],
+  body: ({ model, file }) => formOf({ model, file }),
+  read: (answer) => textAnswer(textAt(answer, "text")),
+};
+
+/** By the dialect's name, or else by the operation's, at the server; it is asked which of them there are. */
+export const pageRoutes: Readonly<Record<string, PageRoute>> = {
+  chat,
+  responses,
+  messages,
+  createEmbedding: embedding,
+  createModeration: moderation,
+  rerank,
+  createCompletion: completion,
+  createFimCompletion: fimCompletion,
+  createImage: image,
+  editImage: imageEdit,
+  createSpeech: speech,
+  createTranscription: transcription,
+  createTranslation: { ...transcription, name: "Translations" },
+};

@@ -1,0 +1,138 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { Page } from "playwright-core";
+import { Sluice } from "../support/sluice.ts";
+import { waitFor } from "../support/wait.ts";
+import { type Browsing, browse, findBrowser } from "./browser.ts";
+import { pictureAndSound, startStudio } from "./studio.ts";
+
+const token = "the-operators-token";
+const browserPath = await findBrowser();
+
+describe.if(browserPath !== null)("the playground", () => {
+  let sluice: Sluice;
+  let browsing: Browsing;
+  let page: Page;
+  let studio: Bun.Server<undefined>;
+  let key: { readonly key: string };
+  const complaints: string[] = [];
+
+  beforeAll(async () => {
+    studio = startStudio();
+    const config = (await Bun.file("config/sluice.toml").text()) + pictureAndSound(studio);
+    sluice = await Sluice.start({ config, env: { SLUICE_ADMIN_TOKEN: token } });
+    key = await sluice.createKey({ label: "Browser test", credit: 5 });
+    browsing = await browse(browserPath ?? "", { scheme: "light", width: 1360, height: 850 });
+    page = await browsing.context.newPage();
+    page.setDefaultTimeout(20_000);
+    page.on("console", (message) => {
+      if (message.type() === "error" && !message.text().includes("status of 4"))
+        complaints.push(message.text());
+    });
+    await page.goto(`${sluice.url}/admin/playground`);
+    await page.getByLabel("Admin token").fill(token);
+    await page.keyboard.press("Enter");
+    await page.getByLabel("Key", { exact: true }).fill(key.key);
+  }, 300_000);
+
+  afterAll(async () => {
+    await browsing[Symbol.asyncDispose]();
+    await sluice.dispose();
+    await studio.stop(true);
+  });
+
+  async function ask(route: string): Promise<void> {
+    await page.getByLabel("Route").selectOption({ label: route });
+    await page.getByRole("button", { name: "Send" }).click();
+  }
+
+  test("asks two models at once, each with its own figures, and stops both", async () => {
+    await page.getByLabel("Route").selectOption({ label: "Chat completions" });
+    await page.getByLabel("Model", { exact: true }).selectOption("demo-small");
+    await page.getByLabel("Beside it").selectOption("demo-large");
+    await page.getByLabel("Message").fill("say 400 words, slow");
+    await page.getByRole("button", { name: "Send" }).click();
+    const [small, large] = ["demo-small", "demo-large"].map((name) =>
+      page.getByRole("region", { name: `Answer of ${name}` }),
+    );
+    await small?.getByText("The water").waitFor();
+    await large?.getByText("The water").waitFor();
+    await page.getByRole("button", { name: "Stop" }).click();
+    for (const pane of [small, large]) {
+      await pane?.getByText("stopped", { exact: true }).waitFor();
+      await pane
+        ?.locator("[data-test=cost]")
+        .getByText(/^0\.0*[1-9]\d* credits$/)
+        .waitFor();
+    }
+  });
+
+  test("shows vectors, verdicts and rankings of the other routes, and offers only models that serve them", async () => {
+    const answer = page.locator("[data-test=answer]");
+    await ask("Embeddings");
+    await answer.getByText("64 numbers").waitFor();
+    expect(await page.getByLabel("Model", { exact: true }).locator("option").allInnerTexts()).toEqual([
+      "demo-small",
+    ]);
+    await page.getByLabel("Texts, one a line").fill("violence");
+    await ask("Moderations");
+    await answer.getByText("flagged", { exact: true }).waitFor();
+    await page.getByLabel("Text", { exact: true }).fill("hello in French");
+    await ask("Rerank");
+    await answer.locator("li", { hasText: "Bonjour is French for hello." }).first().waitFor();
+    expect(await answer.locator("meter").count()).toBe(3);
+    await page.getByLabel("Route").selectOption({ label: "Completions" });
+    await page.getByText("No model serves this").waitFor();
+    expect(await page.getByRole("button", { name: "Send" }).isDisabled()).toBe(true);
+  });
+
+  test("shows an image, plays sound, and sends a file to be transcribed", async () => {
+    const answer = page.locator("[data-test=answer]");
+    await page.getByLabel("Route").selectOption({ label: "Images" });
+    await page.getByLabel("What it shows").fill("a lock");
+    await ask("Images");
+    const width = () => page.evaluate("document.querySelector('.pictures img')?.naturalWidth");
+    await waitFor(async () => (await width()) === 2, "the image to be shown");
+    await page.getByLabel("Route").selectOption({ label: "Speech" });
+    await page.getByLabel("What it says").fill("hello");
+    await ask("Speech");
+    const seconds = () => page.evaluate("document.querySelector('audio')?.duration");
+    await waitFor(async () => Number(await seconds()) > 0.4, "the sound to be loaded");
+    await page.getByLabel("Route").selectOption({ label: "Transcriptions" });
+    await page
+      .getByLabel("File")
+      .setInputFiles({ name: "a.wav", mimeType: "audio/wav", buffer: Buffer.from("x") });
+    await ask("Transcriptions");
+    await answer.getByText("hello from a file").waitFor();
+    expect(complaints).toEqual([]);
+  });
+
+  test("says in the main pane what went wrong and what to do, whole and in a stream", async () => {
+    const problem = page.locator("[data-test=problem]");
+    await page.getByLabel("Route").selectOption({ label: "Chat completions" });
+    await page.getByLabel("Beside it").selectOption("");
+    await page.getByLabel("Message").fill("fail 404");
+    await ask("Chat completions");
+    await problem.getByText("upstream_error", { exact: true }).waitFor();
+    await problem.getByText("check `upstream_model` and `base_url`").waitFor();
+    for (const dialect of ["Chat completions", "Responses", "Messages"]) {
+      await page.getByLabel("Message").fill("fast, break");
+      await ask(dialect);
+      await page.getByText("broken", { exact: true }).waitFor();
+      await problem.getByText("broke off").first().waitFor();
+    }
+  });
+
+  test("takes a pasted key to the routes of its mode", async () => {
+    const budget = await sluice.createKey({ mode: "token_budget", label: "By tokens" });
+    await page.getByLabel("Route").selectOption({ label: "Chat completions" });
+    await page.getByLabel("Message").fill("hello");
+    await page.getByText("POST /v1/chat/completions").waitFor();
+    const asked: string[] = [];
+    page.on("request", (request) => asked.push(request.url()));
+    await page.getByLabel("Key", { exact: true }).fill(budget.key);
+    await page.getByText("POST /token/v1/chat/completions").waitFor();
+    await page.getByRole("button", { name: "Send" }).click();
+    await page.getByText("done", { exact: true }).waitFor();
+    expect(asked.filter((url) => url.includes(budget.key))).toEqual([]);
+  });
+});
