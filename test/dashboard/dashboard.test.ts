@@ -183,7 +183,7 @@ describe.if(browserPath !== null)("the dashboard in a browser", () => {
     await rows.first().waitFor();
     await page.getByLabel("Time", { exact: true }).selectOption("A range of your own");
     await page.getByLabel("To (UTC)").fill("2020-01-01T00:00");
-    await page.getByText("No exchanges here").waitFor();
+    await page.getByText("No exchanges found").waitFor();
     expect(new URL(page.url()).searchParams.get("until")).toEndWith("Z");
     await page.getByLabel("To (UTC)").fill("");
     await rows.first().waitFor();
@@ -313,6 +313,7 @@ describe.if(browserPath !== null)("the dashboard in a browser", () => {
     await dialog.getByLabel("Why").fill("release week");
     await dialog.getByRole("button", { name: "Raise" }).click();
     await page.getByText("0.00 of 7.50 credits a day").waitFor();
+    await page.getByText("raised by 2.50 until then, begins anew").waitFor();
     // Saving the form again does not make that the cap for good.
     await choose(page.locator(".page-head"), "Edit…");
     expect(await dialog.getByLabel("Credits").inputValue()).toBe("5");
@@ -339,6 +340,7 @@ describe.if(browserPath !== null)("the dashboard in a browser", () => {
     await choose(page.locator(".page-head"), "Close…");
     await dialog.getByRole("button", { name: "Close for good" }).click();
     await page.locator(".page-head").getByText("closed").waitFor();
+    await page.getByText("its account is closed").first().waitFor();
     expect((await sluice.cliJson<{ status: string }>("keys", "show", "Wanderer")).status).toBe("disabled");
   });
 

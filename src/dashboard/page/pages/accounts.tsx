@@ -44,11 +44,7 @@ function columnsOf(onChange: () => void): readonly Column<AccountView>[] {
     {
       name: "Left or owed",
       class: "number two",
-      cell: (account) => {
-        const standing = accountStanding(account);
-        const main = account.open ? `${standing.main} ${standing.name.toLowerCase()}` : standing.main;
-        return <Balance standing={{ ...standing, main }} of={account.label ?? account.id} />;
-      },
+      cell: (account) => <Balance standing={accountStanding(account)} of={account.label ?? account.id} />,
     },
     { name: "Caps", class: "wide", cell: ({ caps, mode }) => <CapBars caps={caps} mode={mode} /> },
     {

@@ -57,7 +57,7 @@ export function accountStanding(account: AccountView): Standing {
   const { credit, open } = account;
   if (credit === null || !open) return prepaid(account, 0);
   const isAhead = credit.balance > 0;
-  const side = isAhead ? "credits paid in advance" : "credits, billed afterwards";
+  const side = isAhead ? "credits paid in advance" : "credits owed, billed afterwards";
   return { name: isAhead ? "Paid" : "Owed", main: credits(Math.abs(credit.balance)), side, left: null };
 }
 
