@@ -116,7 +116,7 @@ describe.if(browserPath !== null)("a month of a company's traffic in the dashboa
     await page.getByLabel("Kind of entry").selectOption("Top-ups");
     await page.getByRole("row", { name: /topup.*2\.00/ }).waitFor();
     await page.getByLabel("Kind of entry").selectOption("Charges");
-    await page.getByText("No entries yet.").waitFor();
+    await page.getByText("No entries of this kind.").waitFor();
     await page.getByLabel("Actions for Ours").click();
     await page.getByRole("menuitem", { name: "Edit…", exact: true }).click();
     await dialog.getByRole("checkbox", { name: "gpt-5.6" }).check();
