@@ -13,7 +13,7 @@ import { readStream } from "../support/sse.ts";
  * and started: they all read the same answer, and it is charged once.
  */
 const isCompiled = process.env["SLUICE_TEST_TARGET"] === "executable";
-const cycles = process.env["SLUICE_SOAK"] === "1" ? 200 : isCompiled ? 12 : 3;
+const cycles = process.env["SLUICE_SOAK"] === "1" ? 200 : isCompiled ? 6 : 3;
 const payers = 6;
 const racers = 4;
 const seed = Number(process.env["SEED"] ?? Date.now() % 1_000_000);

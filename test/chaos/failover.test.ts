@@ -12,7 +12,7 @@ import { waitFor } from "../support/wait.ts";
  * reach a client is never asked for again (invariant 8).
  */
 const isCompiled = process.env["SLUICE_TEST_TARGET"] === "executable";
-const requests = isCompiled ? 10_000 : 1_500;
+const requests = isCompiled ? 3_000 : 1_500;
 const clients = 64;
 const seed = Number(process.env["SEED"] ?? Date.now() % 1_000_000);
 const random = seededRandom(seed);

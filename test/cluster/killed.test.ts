@@ -11,7 +11,7 @@ import { waitFor } from "../support/wait.ts";
 import { costOfFixture, FragileNodes } from "./fragile-nodes.ts";
 
 const isCompiled = process.env["SLUICE_TEST_TARGET"] === "executable";
-const cycles = process.env["SLUICE_SOAK"] === "1" ? 500 : isCompiled ? 25 : 3;
+const cycles = process.env["SLUICE_SOAK"] === "1" ? 500 : isCompiled ? 9 : 3;
 const clientsPerNode = 4;
 const seed = Number(process.env["SEED"] ?? Date.now() % 1_000_000);
 

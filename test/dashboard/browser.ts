@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type BrowserContext, chromium } from "playwright-core";
+import { type Browser, type BrowserContext, chromium } from "playwright-core";
 
 const names = ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome"];
 const aptSeconds = 240;
@@ -80,24 +80,20 @@ export interface Browsing extends AsyncDisposable {
   readonly context: BrowserContext;
 }
 
-/** A browser with a new, empty profile. */
+let running: Promise<Browser> | undefined;
+
+/** A new, empty profile, in the one browser of this process, which ends with it. */
 export async function browse(executablePath: string, { scheme, width, height }: Look): Promise<Browsing> {
-  const profile = mkdtempSync(join(tmpdir(), "sluice-profile-"));
-  const context = await chromium.launchPersistentContext(profile, {
-    executablePath,
-    args: flags,
+  running ??= chromium.launch({ executablePath, args: flags });
+  const context = await (await running).newContext({
     colorScheme: scheme,
+    // What moves is painted again and again, and has any color in between.
+    reducedMotion: "reduce",
     viewport: { width, height },
     locale: "en-GB",
     // Not the server's: every time on the page is UTC, wherever it is read.
     timezoneId: "America/Los_Angeles",
     permissions: ["clipboard-read", "clipboard-write"],
   });
-  return {
-    context,
-    [Symbol.asyncDispose]: async () => {
-      await context.close();
-      rmSync(profile, { recursive: true, force: true });
-    },
-  };
+  return { context, [Symbol.asyncDispose]: () => context.close() };
 }

@@ -14,7 +14,7 @@ import { type Sighting, Witness } from "./witness.ts";
  * killed at random moments under load, started again, and its ledger is held against what clients saw.
  */
 const isCompiled = process.env["SLUICE_TEST_TARGET"] === "executable";
-const cycles = process.env["SLUICE_SOAK"] === "1" ? 500 : isCompiled ? 25 : 3;
+const cycles = process.env["SLUICE_SOAK"] === "1" ? 500 : isCompiled ? 9 : 3;
 const clients = 8;
 const seed = Number(process.env["SEED"] ?? Date.now() % 1_000_000);
 

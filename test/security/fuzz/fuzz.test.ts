@@ -16,7 +16,7 @@ import { Wire, type WireResponse } from "./wire.ts";
  * Each input is made from the run's seed and its own number, so that `SEED=… INPUT=…` sends one of them again.
  */
 const isCompiled = process.env["SLUICE_TEST_TARGET"] === "executable";
-const inputs = process.env["SLUICE_SOAK"] === "1" ? 1_000_000 : isCompiled ? 20_000 : 2_000;
+const inputs = process.env["SLUICE_SOAK"] === "1" ? 1_000_000 : isCompiled ? 4_000 : 1_000;
 const seed = Number(process.env["SEED"] ?? Date.now() % 1_000_000);
 const only = process.env["INPUT"] === undefined ? null : Number(process.env["INPUT"]);
 const connections = 24;
