@@ -39,9 +39,9 @@ export function adminSettings(config: ConfigFile, context: LoadContext): AdminSe
   };
 }
 
-/** Addresses and groups compare without case. */
+/** Addresses and groups compare without case. The signs of kelvin, ångström and ohm are no capital letters, and would become `k`, `å`, `ω`. */
 export function asCompared(name: string): string {
-  return name.trim().toLowerCase();
+  return name.trim().replaceAll(/[^\u2126\u212a\u212b]+/g, (letters) => letters.toLowerCase());
 }
 
 function listener(address: string | undefined, place: string, example: string, { problems }: LoadContext) {

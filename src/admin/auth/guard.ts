@@ -54,7 +54,7 @@ export async function admit(
   const recognized = await recognize(guard, request, origin);
   if (recognized.kind === "refused") return recognized;
   // Cookies and a proxy's sign-in come along by themselves, so another site's page might be asking.
-  if (changes && !isOwnOrigin(request, bearerOf(request) === null)) return foreign;
+  if (changes && !isOwnOrigin(request, guard.settings(), bearerOf(request) === null)) return foreign;
   const session = bearerOf(request) === null ? sessionOf(request) : null;
   const caller = await callerOf(guard, recognized.identity, session);
   if (caller === null) return notSignedIn;

@@ -59,10 +59,11 @@ export class OidcSignIn {
       });
     const claims = tokens.claims();
     if (claims === undefined) throw new SignInRefused(401, "The identity provider told nothing about you.");
-    const needed = [settings.userClaim, ...(settings.userClaim === "email" ? ["email_verified"] : [])];
+    const { userClaim, groupsClaim } = settings;
+    const needed = [userClaim, groupsClaim, ...(userClaim === "email" ? ["email_verified"] : [])];
     const isComplete = needed.every((name) => claims[name] !== undefined);
     const more = isComplete ? {} : await userInfo(client, config, tokens.access_token, claims);
-    return personIn({ ...more, ...claims }, settings);
+    return personIn(together(claims, more), settings);
   }
 
   async #discover(settings: OidcSettings): Promise<Configuration> {
@@ -99,10 +100,20 @@ async function userInfo(
   return isObject(told) ? told : {};
 }
 
+/** What verifies an address stands beside that address: of another one it says nothing. */
+function together(claims: JsonObject, more: JsonObject): JsonObject {
+  const email = claims["email"] ?? more["email"];
+  const said = [claims, more].find((it) => it["email"] === email && it["email_verified"] !== undefined);
+  return { ...more, ...claims, email_verified: said?.["email_verified"] };
+}
+
+/** What cannot be seen in a name would make it look like another's, or compare as that. */
+const unseen = /^\s|\s$|\p{C}/u;
+
 /** An address that nobody has verified may be anybody's. */
 export function personIn(claims: JsonObject, settings: OidcSettings): Person {
   const user = claims[settings.userClaim];
-  if (typeof user !== "string" || user.trim() === "") {
+  if (typeof user !== "string" || user === "" || unseen.test(user)) {
     throw new SignInRefused(401, `The identity provider did not say your \`${settings.userClaim}\`.`);
   }
   if (settings.userClaim === "email" && claims["email_verified"] !== true && !settings.trustEmail) {
@@ -110,5 +121,5 @@ export function personIn(claims: JsonObject, settings: OidcSettings): Person {
   }
   const groups = claims[settings.groupsClaim];
   const listed = Array.isArray(groups) ? groups : [groups];
-  return { user: user.trim(), groups: listed.filter((group) => typeof group === "string") };
+  return { user, groups: listed.filter((group) => typeof group === "string") };
 }

@@ -1,18 +1,40 @@
+import type { AdminSettings } from "../../config/settings.ts";
+
+type Address = Pick<AdminSettings, "publicUrl">;
+
 /**
  * Whether a request that changes something comes from our own page. Browsers send the page's origin in `Origin`,
  * which another page cannot forge. Only the host is compared, because behind a proxy that terminates TLS the scheme
- * differs. Programs send no `Origin` and no cookie.
+ * differs; that of the public address is known. Programs send no `Origin` and no cookie.
  */
-export function isOwnOrigin(request: Request, needed: boolean): boolean {
-  const origin = request.headers.get("origin");
-  if (origin === null) return !needed;
-  try {
-    return new URL(origin).host === hostOf(request);
-  } catch {
-    return false;
-  }
+export function isOwnOrigin(request: Request, { publicUrl }: Address, needed: boolean): boolean {
+  const site = request.headers.get("sec-fetch-site");
+  if (site === "cross-site" || site === "same-site") return false;
+  const text = request.headers.get("origin");
+  if (text === null) return !needed;
+  const origin = URL.parse(text);
+  if (origin === null) return false;
+  const known = publicUrl === null ? null : new URL(publicUrl);
+  // A page of our name without TLS may be anybody's between the browser and us.
+  if (known?.host === origin.host) return known.origin === origin.origin;
+  return origin.host === (request.headers.get("host") ?? new URL(request.url).host);
 }
 
-function hostOf(request: Request): string {
-  return request.headers.get("host") ?? new URL(request.url).host;
+/** The gateway's origin in the browser: a trusted proxy may have ended TLS. */
+export function originInBrowser(request: Request, isFromProxy: boolean, { publicUrl }: Address): string {
+  if (publicUrl !== null) return new URL(publicUrl).origin;
+  const url = new URL(request.url);
+  return isFromProxy && isForwardedTls(request) ? `https://${url.host}` : url.origin;
+}
+
+/** Whether the browser used TLS. Its own word counts most: the public address may not be the one that it is at. */
+export function isOverTls(request: Request, isFromProxy: boolean, address: Address): boolean {
+  if (isFromProxy && isForwardedTls(request)) return true;
+  const origin = request.headers.get("origin") ?? originInBrowser(request, isFromProxy, address);
+  return origin.startsWith("https:");
+}
+
+/** Of several proxies the first one saw the browser. */
+function isForwardedTls(request: Request): boolean {
+  return /^https\s*(,|$)/i.test(request.headers.get("x-forwarded-proto") ?? "");
 }

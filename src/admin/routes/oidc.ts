@@ -4,6 +4,7 @@ import type { OidcSettings } from "../../config/settings.ts";
 import { sessionCookie } from "../auth/guard.ts";
 import { OidcSignIn, SignInRefused } from "../auth/oidc.ts";
 import { attemptMinutes, openAttempt, sealAttempt } from "../auth/oidc-attempt.ts";
+import { originInBrowser } from "../auth/origin.ts";
 import { roleOf } from "../auth/person.ts";
 import type { AdminDeps } from "../deps.ts";
 import { answerHeaders } from "./refusal.ts";
@@ -11,7 +12,10 @@ import { recordSignIn } from "./session.ts";
 
 const home = "/admin";
 const base = "/admin/oidc";
-const cookieName = "sluice_oidc";
+const cookiePrefix = "sluice_oidc_";
+const attemptName = /^sluice_oidc_[\w-]{16}$/;
+/** Tabs that sign in at the same time. Who began more has given up on the first of them. */
+const mostAttempts = 4;
 
 /** Sends people to the identity provider, and takes them back. */
 export function mountOidc(app: Elysia, deps: AdminDeps): void {
@@ -31,24 +35,30 @@ export function mountOidc(app: Elysia, deps: AdminDeps): void {
   app.get(
     `${base}/login`,
     guarded(async (request, oidc) => {
-      const redirectUri = `${ownOrigin(deps, request)}${base}/callback`;
+      const admin = deps.settings().admin;
+      const own = originInBrowser(request, deps.originOf(request).isFromProxy, admin);
+      const redirectUri = `${own}${base}/callback`;
       const { url, ...attempt } = await signIn.begin(oidc, redirectUri);
       const endsAtMs = deps.clock.wallMs() + attemptMinutes * 60_000;
       const returnTo = safeReturn(new URL(request.url).searchParams.get("return"));
       const sealed = sealAttempt({ ...attempt, redirectUri, returnTo, endsAtMs }, oidc.clientSecret);
-      return redirect(url.href, [attemptCookie(sealed, redirectUri)]);
+      const begun = [...cookiesOf(request).keys()].filter((name) => attemptName.test(name));
+      return redirect(url.href, [
+        ...begun.slice(0, 1 - mostAttempts).map((name) => attemptCookie(name, null, redirectUri)),
+        attemptCookie(cookieFor(attempt.state), sealed, redirectUri),
+      ]);
     }),
   );
   app.get(
     `${base}/callback`,
     guarded(async (request, oidc) => {
-      const sealed = new RegExp(`(?:^|;\\s*)${cookieName}=([\\w-]+)(?:;|$)`).exec(
-        request.headers.get("cookie") ?? "",
-      )?.[1];
-      const attempt = openAttempt(sealed ?? "", oidc.clientSecret, deps.clock.wallMs());
+      const { search, searchParams } = new URL(request.url);
+      const cookie = cookieFor(searchParams.get("state") ?? "");
+      const sealed = cookiesOf(request).get(cookie) ?? "";
+      const attempt = openAttempt(sealed, oidc.clientSecret, deps.clock.wallMs());
       if (attempt === null) throw new SignInRefused(401, "This sign-in was not begun here, or is over.");
       const callback = new URL(attempt.redirectUri);
-      callback.search = new URL(request.url).search;
+      callback.search = search;
       const person = await signIn.finish(oidc, callback, attempt);
       if (roleOf(person, deps.settings().admin) === null) {
         return refusal(403, `You are ${person.user}, who has no role here. Ask an operator for one.`);
@@ -58,31 +68,35 @@ export function mountOidc(app: Elysia, deps: AdminDeps): void {
       const isSecure = attempt.redirectUri.startsWith("https:");
       return redirect(attempt.returnTo, [
         sessionCookie(session, isSecure),
-        attemptCookie(null, attempt.redirectUri),
+        attemptCookie(cookie, null, attempt.redirectUri),
       ]);
     }),
   );
 }
 
-/** The gateway's origin in the browser: a trusted proxy may have ended TLS. */
-function ownOrigin(deps: AdminDeps, request: Request): string {
-  const { publicUrl } = deps.settings().admin;
-  if (publicUrl !== null) return publicUrl.replace(/\/$/, "");
-  const url = new URL(request.url);
-  const forwarded = deps.originOf(request).isFromProxy ? request.headers.get("x-forwarded-proto") : null;
-  return forwarded === "https" ? `https://${url.host}` : url.origin;
-}
-
-/** Only to pages of this gateway: anything else would make it a signpost to other sites. */
+/**
+ * Only to pages of this gateway: anything else would make it a signpost to other sites. The pattern is for the address as it is
+ * written and as a browser reads it, without its dots.
+ */
 export function safeReturn(wanted: string | null): string {
-  if (wanted === null || !/^\/(admin|usage)(?![\w-])[\w\-./?=&%#]*$/.test(wanted)) return home;
-  return wanted.includes("//") ? home : wanted;
+  const page = /^\/(admin|usage)(?![\w-])[\w\-./?=&%#]{0,500}$/;
+  if (wanted === null || !page.test(wanted) || wanted.includes("//")) return home;
+  return page.test(new URL(wanted, "http://localhost").pathname) ? wanted : home;
 }
 
-function attemptCookie(sealed: string | null, redirectUri: string): string {
+/** Each tab's attempt has a cookie of its own, so that they do not spoil each other's. */
+function cookieFor(state: string): string {
+  return cookiePrefix + state.slice(0, 16);
+}
+
+function cookiesOf(request: Request): Bun.CookieMap {
+  return new Bun.CookieMap(request.headers.get("cookie") ?? "");
+}
+
+function attemptCookie(name: string, sealed: string | null, redirectUri: string): string {
   const secure = redirectUri.startsWith("https:") ? "; Secure" : "";
   const age = sealed === null ? 0 : attemptMinutes * 60;
-  return `${cookieName}=${sealed ?? ""}; Path=${base}; HttpOnly; SameSite=Lax; Max-Age=${age}${secure}`;
+  return `${name}=${sealed ?? ""}; Path=${base}; HttpOnly; SameSite=Lax; Max-Age=${age}${secure}`;
 }
 
 function redirect(location: string, cookies: readonly string[]): Response {

@@ -2,7 +2,7 @@ import type { Elysia } from "elysia";
 import { newId } from "../../base/id.ts";
 import { actorName } from "../auth/actor.ts";
 import { admit, callerOf, sessionCookie, sessionOf, tryToken } from "../auth/guard.ts";
-import { isOwnOrigin } from "../auth/origin.ts";
+import { isOverTls, isOwnOrigin } from "../auth/origin.ts";
 import type { AdminDeps } from "../deps.ts";
 import { type SessionView, type SignInBody, signInBody } from "../views/system.ts";
 import { checkedBody } from "./check.ts";
@@ -34,7 +34,7 @@ async function sessionView(deps: AdminDeps, request: Request): Promise<SessionVi
 }
 
 async function signIn(deps: AdminDeps, request: Request): Promise<Response> {
-  refuseForeign(request);
+  refuseForeign(deps, request);
   const { address } = deps.originOf(request);
   const { token } = (await checkedBody(signInBody, request, maxSignInBytes)) as SignInBody;
   const verdict = await tryToken(deps.guard, token, address);
@@ -42,7 +42,7 @@ async function signIn(deps: AdminDeps, request: Request): Promise<Response> {
   const session = await deps.guard.sessions.begin(verdict.identity);
   const caller = await callerOf(deps.guard, verdict.identity, session);
   await recordSignIn(deps, request, caller?.name ?? actorName(session));
-  return empty(sessionCookie(session, isSecure(request)));
+  return empty(sessionCookie(session, isSecure(deps, request)));
 }
 
 export async function recordSignIn(deps: AdminDeps, request: Request, actor: string): Promise<void> {
@@ -54,19 +54,19 @@ export async function recordSignIn(deps: AdminDeps, request: Request, actor: str
   else void recorded.catch(() => undefined);
 }
 
-async function signOut({ guard }: AdminDeps, request: Request): Promise<Response> {
-  refuseForeign(request);
+async function signOut(deps: AdminDeps, request: Request): Promise<Response> {
+  refuseForeign(deps, request);
   const session = sessionOf(request);
-  if (session !== null) await guard.sessions.end(session);
-  return empty(sessionCookie(null, isSecure(request)));
+  if (session !== null) await deps.guard.sessions.end(session);
+  return empty(sessionCookie(null, isSecure(deps, request)));
 }
 
-function isSecure(request: Request): boolean {
-  return request.headers.get("origin")?.startsWith("https:") ?? false;
+function isSecure(deps: AdminDeps, request: Request): boolean {
+  return isOverTls(request, deps.originOf(request).isFromProxy, deps.settings().admin);
 }
 
-function refuseForeign(request: Request): void {
-  if (isOwnOrigin(request, false)) return;
+function refuseForeign(deps: AdminDeps, request: Request): void {
+  if (isOwnOrigin(request, deps.settings().admin, false)) return;
   throw new AdminError(403, "foreign_origin", "A change must come from this gateway's own page.");
 }
 

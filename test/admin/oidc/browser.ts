@@ -29,6 +29,10 @@ export class Browser {
     return response;
   }
 
+  cookieNames(host: string): string[] {
+    return [...(this.#jars.get(host)?.keys() ?? [])];
+  }
+
   cookie(host: string, name: string): string | undefined {
     return this.#jars.get(host)?.get(name);
   }

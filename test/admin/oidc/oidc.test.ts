@@ -10,6 +10,8 @@ let sluice: Sluice;
 let browser: Browser;
 
 const config = (url: string, more = "") => `
+[server]
+trusted_proxies = ["::ffff:127.0.0.1"]
 [providers.demo]
 kind = "demo"
 [[models]]
@@ -18,7 +20,7 @@ provider = "demo"
 free = true
 [admin]
 admins = ["Ada@Example.com"]
-viewers = ["group:readers"]
+viewers = ["group:readers", 'group:/ops team, eu; ÜNÏ="x"']
 ${more}
 [admin.oidc]
 issuer = "${url}"
@@ -101,8 +103,61 @@ describe("signing in with OpenID Connect", () => {
     "javascript:alert(1)",
     "/admin\r\nx: y",
     "/v1/models",
+    "/%5Cevil.example",
+    "/%2F/evil.example",
+    "https:evil.example",
+    "/admin/\t/evil.example",
+    "\n/admin",
+    "/admin@evil.example",
+    "/admin/../v1/models",
+    "/admin/%2e%2e/v1/models",
+    "/usage/..",
   ])("never leads to another site: %j", async (path) => {
     expect((await login(path)).headers.get("location")).toBe("/admin");
+  });
+});
+
+test("a way back that no cookie has room for is forgotten", async () => {
+  expect((await login(`/admin/${"a".repeat(5000)}`)).headers.get("location")).toBe("/admin");
+});
+
+describe("signing in", () => {
+  test("in two tabs at once ends well in both, whichever comes back first", async () => {
+    const [one, other] = await Promise.all([callbackOf(), callbackOf()]);
+    for (const callback of [other, one]) {
+      expect((await browser.fetch(callback)).headers.get("location")).toBe("/admin");
+      expect((await browser.fetch(callback)).status).toBe(401);
+    }
+  });
+
+  test("again and again leaves no heap of cookies behind", async () => {
+    for (let times = 0; times < 9; times += 1) await browser.fetch(`${sluice.url}/admin/oidc/login`);
+    expect(browser.cookieNames(new URL(sluice.url).host).length).toBeLessThan(5);
+    expect((await login()).status).toBe(302);
+  });
+
+  test("behind a proxy that ends TLS gives cookies that TLS alone carries, and plain ones elsewhere", async () => {
+    const begun = (headers: Record<string, string>) =>
+      fetch(`${sluice.url}/admin/oidc/login`, { headers, redirect: "manual" });
+    for (const proto of ["https", "HTTPS", "https, http"]) {
+      const away = await begun({ "x-forwarded-proto": proto });
+      expect(away.headers.get("set-cookie")).toContain("; Secure");
+      expect(new URL(away.headers.get("location") ?? "").searchParams.get("redirect_uri")).toStartWith(
+        "https:",
+      );
+    }
+    expect((await begun({})).headers.get("set-cookie")).not.toContain("Secure");
+  });
+
+  test("finds the role of a group that only userinfo tells, whatever characters it has", async () => {
+    for (const group of ["readers", '/Ops Team, EU; ünï="x"']) {
+      issuer.says({
+        claims: (usual) => ({ ...usual, email: "vera@example.com" }),
+        userInfo: { groups: [group, 7, null, { name: "Ada@Example.com" }] },
+      });
+      await login();
+      expect(await session()).toMatchObject({ name: "vera@example.com", role: "viewer" });
+    }
   });
 });
 
@@ -124,11 +179,22 @@ describe("nobody is signed in by", () => {
     const forged = new URL(callback);
     forged.searchParams.set("state", "forged");
     await refused(await browser.fetch(forged));
-    const attempt = browser.cookie(new URL(sluice.url).host, "sluice_oidc") ?? "";
+    const { host } = new URL(sluice.url);
+    const [name = ""] = browser.cookieNames(host);
+    const cookie = `${name}=${browser.cookie(host, name)}`;
     expect((await browser.fetch(callback)).status).toBe(302);
     browser = new Browser();
-    const replayed = await browser.fetch(callback, { headers: { cookie: `sluice_oidc=${attempt}` } });
+    const replayed = await browser.fetch(callback, { headers: { cookie } });
     await refused(replayed);
+  });
+
+  test("the state and the code of another browser", async () => {
+    const theirs = await callbackOf();
+    browser = new Browser();
+    const callback = await callbackOf();
+    await refused(await browser.fetch(theirs));
+    callback.searchParams.set("code", theirs.searchParams.get("code") ?? "");
+    await refused(await browser.fetch(callback));
   });
 
   test("a code that was never given out", async () => {
@@ -143,6 +209,28 @@ describe("nobody is signed in by", () => {
       "an address of which it is not known",
       { claims: (usual: object) => ({ ...usual, email_verified: undefined }) },
     ],
+    [
+      "an address of which only another address's verification is told",
+      {
+        claims: (usual: object) => ({ ...usual, email_verified: undefined }),
+        userInfo: { email: "eve@example.com", email_verified: true },
+      },
+    ],
+    [
+      "an unverified address of userinfo, whatever the token verifies",
+      {
+        claims: (usual: object) => ({ ...usual, email: undefined }),
+        userInfo: { email: "ada@example.com", email_verified: false },
+      },
+    ],
+    [
+      "an address that differs by what cannot be seen",
+      { claims: (usual: object) => ({ ...usual, email: "\u00a0ada@example.com" }) },
+    ],
+    [
+      "an address with a control character",
+      { claims: (usual: object) => ({ ...usual, email: "ada@example.com\u001b[2J" }) },
+    ],
     ["a token with another nonce", { claims: (usual: object) => ({ ...usual, nonce: "other" }) }],
     ["another issuer's token", { claims: (usual: object) => ({ ...usual, iss: "https://other.example" }) }],
     ["a token for another client", { claims: (usual: object) => ({ ...usual, aud: "another" }) }],
@@ -152,6 +240,16 @@ describe("nobody is signed in by", () => {
   ])("%s", async (_, script) => {
     issuer.says(script);
     await refused(await login());
+  });
+
+  test("an address that another one would become in small letters", async () => {
+    const kelvin = "\u212a";
+    await sluice.reload(config(issuer.url).replace("Ada@Example.com", "kay@example.com"));
+    issuer.says({ claims: (usual) => ({ ...usual, email: `${kelvin}ay@example.com` }) });
+    await refused(await login(), 403);
+    issuer.says({ claims: (usual) => ({ ...usual, email: "KAY@Example.com" }) });
+    expect((await login()).status).toBe(302);
+    await sluice.reload(config(issuer.url));
   });
 
   test("an identity that no list has: they are told who they are", async () => {

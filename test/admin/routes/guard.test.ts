@@ -60,6 +60,35 @@ describe("the session", () => {
     expect(response.headers.get("set-cookie")).toContain("; Secure");
   });
 
+  test("is Secure behind a proxy that ends TLS, also where no origin is sent, and never because a stranger says so", async () => {
+    await using admin = await startAdmin();
+    const enter = async (headers: Record<string, string>) => {
+      const body = JSON.stringify({ token });
+      const response = await admin.call("/session", { method: "POST", body, headers });
+      expect(response.status).toBe(204);
+      return (response.headers.get("set-cookie") ?? "").includes("; Secure");
+    };
+    const tls = { "x-forwarded-proto": "https" };
+    expect(await enter({ ...tls, "x-from": "10.0.0.1" })).toBe(true);
+    expect(await enter({ ...tls, "x-from": "10.0.0.1", origin: admin.url })).toBe(true);
+    expect(await enter({ ...tls })).toBe(false);
+    expect(await enter({ origin: admin.url })).toBe(false);
+  });
+
+  test("is Secure at a public address with TLS, whose page is our own whatever Host a proxy sends", async () => {
+    await using admin = await startAdmin('[admin]\npublic_url = "https://sluice.example.com/"\n');
+    const enter = async (headers: Record<string, string>) => {
+      const body = JSON.stringify({ token });
+      const response = await admin.call("/session", { method: "POST", body, headers });
+      return [response.status, (response.headers.get("set-cookie") ?? "").includes("; Secure")];
+    };
+    expect(await enter({ origin: "https://sluice.example.com" })).toEqual([204, true]);
+    expect(await enter({})).toEqual([204, true]);
+    expect(await enter({ origin: admin.url })).toEqual([204, false]);
+    const plain = { origin: "http://sluice.example.com", host: "sluice.example.com" };
+    expect(await enter(plain)).toEqual([403, false]);
+  });
+
   test("admits, until it is ended or half a day is over", async () => {
     await using admin = await startAdmin();
     const cookie = await signIn(admin);
@@ -114,6 +143,31 @@ describe("a change", () => {
     expect(admin.deps.keys.size).toBe(0);
     const own = { authorization: "", cookie, origin: admin.url };
     expect((await admin.call("/keys", { method: "POST", body, headers: own })).status).toBe(200);
+  });
+
+  test("is refused where the browser says that another site asks, whatever else it says", async () => {
+    await using admin = await startAdmin();
+    const cookie = await signIn(admin);
+    for (const site of ["cross-site", "same-site"]) {
+      const headers = { "sec-fetch-site": site, "content-type": "text/plain" };
+      const own = { ...headers, authorization: "", cookie, origin: admin.url };
+      expect((await admin.call("/keys", { method: "POST", body, headers: own })).status).toBe(403);
+      const enter = { method: "POST", body: JSON.stringify({ token }), headers };
+      expect((await admin.call("/session", enter)).status).toBe(403);
+      expect((await admin.call("/session", { method: "DELETE", headers: own })).status).toBe(403);
+    }
+    const headers = { authorization: "", cookie, origin: admin.url, "sec-fetch-site": "same-origin" };
+    expect((await admin.call("/keys", { method: "POST", body, headers })).status).toBe(200);
+  });
+
+  test("is not made by a method that only reads, nor by one in disguise", async () => {
+    await using admin = await startAdmin();
+    const cookie = await signIn(admin);
+    const headers = { authorization: "", cookie, "x-http-method-override": "POST" };
+    for (const method of ["GET", "HEAD", "OPTIONS", "PUT", "DELETE"]) {
+      await admin.call("/keys?mode=credit&_method=POST", { method, headers });
+    }
+    expect(admin.deps.keys.size).toBe(0);
   });
 
   test("by a program needs no origin, but a foreign page cannot borrow its token either", async () => {
