@@ -28,6 +28,15 @@ test("the help of every command reads as it is written down", async () => {
   expect(text).toBe(readFileSync(golden, "utf8"));
 });
 
+test("an option that takes one of several values shows them all", () => {
+  const walk = (command: ReturnType<typeof buildProgram>): void => {
+    for (const { flags, description, argChoices = [] } of command.options)
+      for (const value of argChoices) expect(`${flags} ${description}`, fullName(command)).toContain(value);
+    command.commands.forEach(walk);
+  };
+  walk(buildProgram({} as Terminal));
+});
+
 test("every command that does something takes --json", async () => {
   for (const words of commandLines().slice(1)) {
     const { stdout } = await sluice(newPlace(), ...words, "--help");

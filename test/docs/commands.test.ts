@@ -56,6 +56,14 @@ test("every command and option that the documentation names is there", () => {
   expect(unknown).toEqual([]);
 });
 
+test("no pattern is left to the shell: zsh refuses a line whose pattern matches no file", () => {
+  const lines = [...commandsInProse(), ...shellLines()].filter(({ text }) => {
+    const unquoted = text.replaceAll(/'[^']*'|"[^"]*"/g, "");
+    return /[*?[]/.test(unquoted);
+  });
+  expect(lines).toEqual([]);
+});
+
 test("what the documentation says to type does what it says", async () => {
   const lines = shellLines().filter(({ text }) => !elsewhere.test(text) && !startOrReplace.test(text));
   const functions = lines.filter(({ text }) => text.includes("() {")).map(({ text }) => asHere(text));

@@ -76,7 +76,11 @@ function createCommand(terminal: Terminal): Command {
     .requiredOption("--label <text>", "a name for people")
     .option("--credit <n>", "opening balance, in credits", creditAmount)
     .option("--budget <n>", "tokens per period (default: no limit)", atLeastZero)
-    .addOption(new Option("--period <period>", "the budget's period (default: month)").choices(budgetPeriods))
+    .addOption(
+      new Option(`--period <${budgetPeriods.join("|")}>`, "the budget's period (default: month)").choices(
+        budgetPeriods,
+      ),
+    )
     .option("--open", "billed afterwards: no balance is needed, and caps are the only bound")
     .addOption(capOption("cap", "the most that all keys together may take; repeatable"))
     .addOption(capOption("key-cap", "the cap that each new key gets; repeatable"))
@@ -224,7 +228,9 @@ function updateCommand(terminal: Terminal): Command {
     .argument("<account>", "its id or label")
     .option("--label <text>", "a name for people")
     .option("--budget <n|none>", "tokens per period", orWord("none", atLeastZero))
-    .addOption(new Option("--period <period>", "the budget's period").choices(budgetPeriods))
+    .addOption(
+      new Option(`--period <${budgetPeriods.join("|")}>`, "the budget's period").choices(budgetPeriods),
+    )
     .option("--open", "billed afterwards from now on: no balance is needed")
     .option("--no-open", "needs a balance from now on; what is owed has to be topped up before")
     .addOption(capOption("cap", "takes the place of all its caps; repeatable"))
