@@ -8,9 +8,9 @@ export class TurnAllowance {
   #allowed: number;
   #taken = 0;
 
-  constructor(perTurn: number) {
+  constructor(perTurn: number, now?: () => number) {
     this.#perTurn = perTurn;
-    this.#share = new TurnShare(perTurn);
+    this.#share = new TurnShare(perTurn, now);
     this.#allowed = perTurn;
   }
 

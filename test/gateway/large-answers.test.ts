@@ -15,7 +15,10 @@ afterEach(() => {
   world.provider.reset();
   running.mockClear();
 });
-afterAll(() => world[Symbol.asyncDispose]());
+afterAll(() => {
+  running.mockRestore();
+  return world[Symbol.asyncDispose]();
+});
 
 /** So many values in so few bytes that parsing and checking them would take half a second. */
 const manyValues = `[${"[],".repeat(300_000)}0]`;

@@ -1,4 +1,4 @@
-import { afterEach, expect, spyOn, test } from "bun:test";
+import { afterAll, afterEach, expect, spyOn, test } from "bun:test";
 import { connect, type Socket } from "node:net";
 import { GatewayError } from "../../src/base/errors.ts";
 import { ClientStream } from "../../src/gateway/answer/client-stream.ts";
@@ -17,6 +17,7 @@ afterEach(() => {
   for (const socket of sockets.splice(0)) socket.destroy();
   sending.mockClear();
 });
+afterAll(() => sending.mockRestore());
 
 /** Sends a request, and reads nothing of its answer. Resolves when the gateway waits for it. */
 async function stalledClient(world: World, { secret }: Caller, path: string, body: object): Promise<void> {

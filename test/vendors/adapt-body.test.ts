@@ -32,7 +32,7 @@ test("bodies that a vendor takes as they are go up without being parsed", () => 
 
 test("what a vendor changes, and a provider's options without its secrets, are found out once per provider", () => {
   const finding = spyOn(bedrock, "bodyChanges");
-  const settings = settingsOf("bedrock", { region: "eu-west-1", secret_access_key: "canary" });
+  const settings = settingsOf("bedrock", { region: "eu-west-1", secret_access_key: "canary-access-key" });
   const first = vendorOf(settings, "messages");
   const second = vendorOf(settings, "messages");
   expect(first?.options).toEqual({ region: "eu-west-1" });

@@ -315,10 +315,10 @@ describe("B10: the chain", () => {
     host.script(json(keys));
     const env = {
       AWS_CONTAINER_CREDENTIALS_FULL_URI: `${host.url}/keys`,
-      AWS_CONTAINER_AUTHORIZATION_TOKEN: "canary",
+      AWS_CONTAINER_AUTHORIZATION_TOKEN: "canary-container-token",
     };
     expect(await issue({ ...none, ...env })).toMatchObject({ token: { sessionToken: "canary-token" } });
-    expect(host.requests[0]?.headers["authorization"]).toBe("canary");
+    expect(host.requests[0]?.headers["authorization"]).toBe("canary-container-token");
     const stranger = { ...none, AWS_CONTAINER_CREDENTIALS_FULL_URI: "http://example.com/keys" };
     expect(issue(stranger)).rejects.toThrow("must be https");
   });
