@@ -45,3 +45,17 @@ describe("times on the page, read west of Greenwich,", () => {
     expect(format.time("2026-11-15T06:07:08Z")).toBe("06:07:08");
   });
 });
+
+test("sizes are written in the unit that they are read in", async () => {
+  const { bytes } = await import("../../src/dashboard/page/format.ts");
+  const kib = 1024;
+  expect([0, 100, 4 * kib, 1.5 * kib ** 2, 340 * kib ** 2, 7.25 * kib ** 3, kib ** 4].map(bytes)).toEqual([
+    "0 KiB",
+    "0.1 KiB",
+    "4 KiB",
+    "1.5 MiB",
+    "340 MiB",
+    "7.3 GiB",
+    "1 TiB",
+  ]);
+});

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
+import type { StorageView } from "../../src/admin/views.ts";
 import { Sluice, type TestKey } from "../support/sluice.ts";
 import { waitFor } from "../support/wait.ts";
 import { type Browsing, browse, findBrowser } from "./browser.ts";
@@ -56,7 +57,7 @@ describe.if(browserPath !== null)("a month of a company's traffic in the dashboa
     const changes = /^(New key|New account|check|Top up|Rotate|Edit|Reload)$|^Actions for/;
     const offered = async (on: Page) =>
       (await on.getByRole("button", { name: changes }).count()) + (await on.locator("summary").count());
-    for (const path of ["keys", `keys/${key.id}`, "accounts", "models"]) {
+    for (const path of ["keys", `keys/${key.id}`, "accounts", "models", "system"]) {
       await open(page, path);
       expect(await offered(page), `an admin, ${path}`).toBeGreaterThan(0);
       await open(theirs, path);
@@ -159,6 +160,81 @@ describe.if(browserPath !== null)("a month of a company's traffic in the dashboa
     await page.getByLabel("Only lines with").fill("GPT-5");
     await page.getByRole("row", { name: /gpt-5\.6/ }).waitFor();
     await waitFor(async () => (await page.locator("tbody tr").count()) === 1, "the line of that model alone");
+  }, 60_000);
+
+  test("the configuration on disk is checked, compared and put in force", async () => {
+    const file = join(sluice.folder, "sluice.toml");
+    const before = await Bun.file(file).text();
+    const card = page.locator("section.card", { has: page.getByRole("heading", { name: "On disk" }) });
+    const check = () => card.getByRole("button", { name: "Check again" }).click();
+    await open(page, "system");
+    const inForce = page.getByLabel("Configuration in force");
+    await inForce.getByText('id = "house-model"').waitFor();
+    await card.getByText("is what is in force.").waitFor();
+    await page.getByRole("button", { name: "Copy", exact: true }).click();
+    await page.getByRole("button", { name: "Copied" }).waitFor();
+    expect(await page.evaluate("navigator.clipboard.readText()")).toContain("[providers.together]");
+
+    await Bun.write(file, `[server]\nnode = 5\n${before}`);
+    await check();
+    const problems = card.getByRole("list", { name: "Problems of the file" });
+    await problems.getByText(/^server\.node \(line 2\): must be a string/).waitFor();
+    expect(await card.getByRole("button", { name: "Reload" }).isDisabled()).toBe(true);
+
+    const changed = `[server]\nnode = "fra-9"\n${before.replace('"GPT-5.6"', '"GPT 5.6"')}`;
+    await Bun.write(file, changed);
+    await check();
+    await card.getByText("differs from what is in force: 2 changes.").waitFor();
+    await card.getByRole("row", { name: /server\.node takes a restart added/ }).waitFor();
+    await card.getByRole("row", { name: /"gpt-5\.6", display_name changed "GPT-5\.6" "GPT 5\.6"/ }).waitFor();
+    await card.getByRole("button", { name: "Reload" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText("1 of them waits for a restart.").waitFor();
+
+    // Somebody writes the file while somebody else reads the difference.
+    await Bun.write(file, before.replace('"GPT-5.6"', '"Another"'));
+    await dialog.getByRole("button", { name: "Reload" }).click();
+    await dialog.getByText("The file has changed since it was checked; check it again.").waitFor();
+    await dialog.getByRole("button", { name: "Cancel" }).click();
+    await Bun.write(file, changed);
+    await card.getByRole("button", { name: "Reload" }).click();
+    await dialog.getByRole("button", { name: "Reload" }).click();
+    await card.getByRole("status").getByText("2 changes").waitFor();
+    await card.getByText("server.node has changed; that takes a restart").waitFor();
+    await card.getByText("differs from what is in force: 1 change.").waitFor();
+    await inForce.getByText('display_name = "GPT 5.6"').waitFor();
+    await page.getByRole("row", { name: /config\.reload.*changed model "gpt-5\.6", display_name/ }).waitFor();
+    await Bun.write(file, before);
+  }, 60_000);
+
+  test("what is kept, how long and how large it is stands on the System page", async () => {
+    const { records, retention } = await sluice.cliJson<StorageView>("store", "size");
+    await open(page, "system");
+    await page
+      .getByText(/^The database takes [\d.]+ MiB, its journal [\d.]+ [KM]iB; [\d.]+ [GT]iB/)
+      .waitFor();
+    const entries = records.ledger_entries.toLocaleString("en");
+    await page.getByRole("row", { name: `Ledger entries ${entries} ever –` }).waitFor();
+    const free = `Exchanges that cost nothing .* ${retention.exchange_days} days, at most`;
+    await page.getByRole("row", { name: new RegExp(free) }).waitFor();
+  }, 60_000);
+
+  test("changes are searched for and limited to a time, and the address keeps it", async () => {
+    const { prefix } = await sluice.createKey({ label: "Looked for" });
+    await open(page, "system");
+    const rows = page
+      .locator("section", { has: page.getByRole("heading", { name: "Changes", exact: true }) })
+      .locator("tbody tr");
+    await page.getByLabel("Search changes").fill(prefix);
+    await waitFor(async () => (await rows.count()) === 1, "the one change that is like this");
+    expect(await rows.first().textContent()).toContain("key.create");
+    await page.getByLabel("Time", { exact: true }).selectOption("Last 24 hours");
+    await page.reload();
+    await rows.first().waitFor();
+    expect(await rows.count()).toBe(1);
+    expect(await page.getByLabel("Search changes").inputValue()).toBe(prefix);
+    await page.goto(`${sluice.url}/admin/system?until=2020-01`);
+    await page.getByText("No change is like this.").waitFor();
   }, 60_000);
 
   test("usage is told apart by two things, within a month, as the command line has it", async () => {

@@ -128,9 +128,14 @@ export function moment(iso: string): string {
   return (isToday ? clock : dayAndTime).format(at);
 }
 
+/** `12 KiB`, `3.4 GiB`: digits as far as they tell something. */
 export function bytes(value: number): string {
-  return value < 1_048_576 ? `${Math.round(value / 1024)} KiB` : `${Math.round(value / 1_048_576)} MiB`;
+  const power = Math.max(1, Math.min(Math.floor(Math.log2(value) / 10), byteUnits.length));
+  const size = value / 1024 ** power;
+  return `${size.toFixed(size < 10 && !Number.isInteger(size) ? 1 : 0)} ${byteUnits[power - 1]}`;
 }
+
+const byteUnits = ["KiB", "MiB", "GiB", "TiB"];
 
 export function uptime(seconds: number): string {
   if (seconds < 60) return `${Math.floor(seconds)} s`;

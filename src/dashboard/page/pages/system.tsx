@@ -1,4 +1,5 @@
-import type { AuditView, HealthView, NodeView, Page } from "../../../admin/views.ts";
+import { useState } from "preact/hooks";
+import type { HealthView, NodeView } from "../../../admin/views.ts";
 import { api } from "../api.ts";
 import { bytes, count, duration, moment, uptime } from "../format.ts";
 import { useLoaded } from "../loaded.ts";
@@ -8,6 +9,10 @@ import { PageHead } from "../parts/page-head.tsx";
 import { Shown } from "../parts/states.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { Warnings } from "../parts/warnings.tsx";
+import { AuditLog } from "./audit-log.tsx";
+import { ConfigInForce } from "./config-in-force.tsx";
+import { ConfigOnDisk } from "./config-on-disk.tsx";
+import { Storage } from "./storage.tsx";
 
 function HealthTiles({ health }: { health: HealthView }) {
   const facts: readonly Fact[] = [
@@ -40,39 +45,18 @@ const nodeColumns: readonly Column<NodeView>[] = [
   { name: "Last beat", cell: ({ last_beat }) => moment(last_beat) },
 ];
 
-const auditColumns: readonly Column<AuditView>[] = [
-  { name: "Time", cell: ({ at }) => moment(at) },
-  { name: "What", cell: ({ action }) => action },
-  { name: "To", cell: ({ target }) => (target ? <code>{target}</code> : "–") },
-  { name: "Detail", class: "muted", cell: ({ detail }) => detail ?? "–" },
-  {
-    name: "By",
-    cell: ({ actor, address }) => (
-      <>
-        {actor}
-        <small class="muted">{address}</small>
-      </>
-    ),
-  },
-];
-
-function AuditTable({ rows }: { rows: readonly AuditView[] }) {
-  if (rows.length === 0) return <p class="muted pad">No changes yet.</p>;
-  return <Table rows={rows} columns={auditColumns} keyOf={({ id }) => id} />;
-}
-
 export function System() {
   const health = useLoaded("health", () => api.get<HealthView>("/health"), 5000);
   const nodes = useLoaded("nodes", () => api.get<{ data: readonly NodeView[] }>("/nodes"), 5000);
-  const audit = useLoaded("audit", () => api.get<Page<AuditView>>("/audit", { limit: 20 }));
-  const config = useLoaded("config", () => api.get<unknown>("/config"));
+  // What depends on the configuration is loaded anew after a reload.
+  const [reloads, setReloads] = useState(0);
   return (
     <>
       <PageHead
         title="System"
-        about="How the gateway runs, what was changed, and the configuration in force."
+        about="How the gateway runs, its configuration, what it keeps, and who changed what."
       />
-      <Warnings />
+      <Warnings key={`warnings ${reloads}`} />
       <Shown loaded={health} rows={2}>
         {(value) => <HealthTiles health={value} />}
       </Shown>
@@ -82,21 +66,10 @@ export function System() {
           <Table rows={nodes.value.data} columns={nodeColumns} keyOf={({ node }) => node} />
         </section>
       )}
-      <section class="card flush">
-        <h2>Changes</h2>
-        <Shown loaded={audit}>{(page) => <AuditTable rows={page.data} />}</Shown>
-      </section>
-      <section class="card">
-        <h2>Configuration in force</h2>
-        <Shown loaded={config}>
-          {(value) => (
-            // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard.
-            <section class="config" tabIndex={0} aria-label="Configuration in force">
-              <pre>{JSON.stringify(value, null, 2)}</pre>
-            </section>
-          )}
-        </Shown>
-      </section>
+      <ConfigOnDisk onReload={() => setReloads(reloads + 1)} />
+      <ConfigInForce key={`config ${reloads}`} />
+      <Storage key={`storage ${reloads}`} />
+      <AuditLog key={`changes ${reloads}`} />
     </>
   );
 }

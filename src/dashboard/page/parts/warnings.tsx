@@ -2,19 +2,29 @@ import { api } from "../api.ts";
 import { useLoaded } from "../loaded.ts";
 import { Icon } from "./icon.tsx";
 
-/** What the configuration in force was warned of, such as a provider that is left out because its key is not set. */
-export function Warnings() {
-  const config = useLoaded("warnings", () => api.get<{ warnings: readonly string[] }>("/config"), 30_000);
-  const warnings = config.value?.warnings ?? [];
-  if (warnings.length === 0) return null;
+interface PointsProps {
+  readonly label: string;
+  readonly points: readonly string[];
+  readonly tone?: "warn" | "bad";
+}
+
+/** Sentences that somebody should read, below each other; nothing if there are none. */
+export function Points({ label, points, tone = "warn" }: PointsProps) {
+  if (points.length === 0) return null;
   return (
-    <div class="warnings">
+    <div class={`points ${tone}`}>
       <Icon name="warning" />
-      <ul aria-label="Warnings of the configuration">
-        {warnings.map((warning) => (
-          <li key={warning}>{warning}</li>
+      <ul aria-label={label}>
+        {points.map((point) => (
+          <li key={point}>{point}</li>
         ))}
       </ul>
     </div>
   );
+}
+
+/** What the configuration in force was warned of, such as a provider that is left out because its key is not set. */
+export function Warnings() {
+  const config = useLoaded("warnings", () => api.get<{ warnings: readonly string[] }>("/config"), 30_000);
+  return <Points label="Warnings of the configuration" points={config.value?.warnings ?? []} />;
 }

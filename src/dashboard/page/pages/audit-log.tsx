@@ -1,0 +1,66 @@
+import type { AuditView, Page } from "../../../admin/views.ts";
+import { api } from "../api.ts";
+import { moment } from "../format.ts";
+import { useLoaded } from "../loaded.ts";
+import { Card } from "../parts/card.tsx";
+import { Download, everyPage } from "../parts/download.tsx";
+import { Pager } from "../parts/pager.tsx";
+import { RangePicker } from "../parts/range-picker.tsx";
+import { SearchBox } from "../parts/search-box.tsx";
+import { Shown } from "../parts/states.tsx";
+import { type Column, Table } from "../parts/table.tsx";
+import { query, setQuery } from "../router.ts";
+
+const columns: readonly Column<AuditView>[] = [
+  { name: "Time", cell: ({ at }) => moment(at) },
+  { name: "What", cell: ({ action }) => action },
+  { name: "To", cell: ({ target }) => (target ? <code>{target}</code> : "–") },
+  { name: "Detail", class: "muted", cell: ({ detail }) => detail ?? "–" },
+  {
+    name: "By",
+    cell: ({ actor, address }) => (
+      <>
+        {actor}
+        <small class="muted">{address}</small>
+      </>
+    ),
+  },
+];
+
+/** Who changed what; the page's address keeps what is looked for. */
+export function AuditLog() {
+  const [search, since, until, cursor] = ["search", "since", "until", "cursor"].map((name) =>
+    query.value.get(name),
+  );
+  const asked = { search, since, until };
+  const page = useLoaded(JSON.stringify([asked, cursor]), () =>
+    api.get<Page<AuditView>>("/audit", { ...asked, cursor, limit: 20 }),
+  );
+  const isFiltered = Object.values(asked).some(Boolean);
+  return (
+    <Card
+      title="Changes"
+      actions={<Download name="changes" rows={() => everyPage<AuditView>("/audit", asked)} />}
+    >
+      <div class="filters">
+        <SearchBox
+          label="Search changes"
+          value={search ?? ""}
+          placeholder="Who, from where, what, to what or how"
+          onValue={(text) => setQuery({ search: text, cursor: null })}
+        />
+        <RangePicker otherwise="Any time" />
+      </div>
+      <Shown loaded={page}>
+        {({ data }) =>
+          data.length === 0 ? (
+            <p class="muted pad">{isFiltered ? "No change is like this." : "No changes yet."}</p>
+          ) : (
+            <Table rows={data} columns={columns} keyOf={({ id }) => id} />
+          )
+        }
+      </Shown>
+      <Pager next={page.value?.next_cursor ?? null} />
+    </Card>
+  );
+}

@@ -1,0 +1,147 @@
+import { useState } from "preact/hooks";
+import type { ConfigChangeView, ConfigCheckView, ConfigReloadView } from "../../../admin/views.ts";
+import { api } from "../api.ts";
+import { useLoaded } from "../loaded.ts";
+import { Ask } from "../parts/ask.tsx";
+import { Badge } from "../parts/badge.tsx";
+import { Button } from "../parts/button.tsx";
+import { Card } from "../parts/card.tsx";
+import { ForAdmins } from "../parts/for-admins.tsx";
+import { Shown } from "../parts/states.tsx";
+import { type Column, Table } from "../parts/table.tsx";
+import { Points } from "../parts/warnings.tsx";
+
+const changeTones = { added: "good", changed: "info", removed: "warn" } as const;
+
+function written(value: string | null) {
+  return value === null ? "–" : <code>{value}</code>;
+}
+
+const changeColumns: readonly Column<ConfigChangeView>[] = [
+  {
+    name: "What",
+    class: "lead",
+    cell: ({ where, needs_restart }) => (
+      <>
+        {where} {needs_restart && <Badge tone="warn">takes a restart</Badge>}
+      </>
+    ),
+  },
+  { name: "Change", cell: ({ change }) => <Badge tone={changeTones[change]}>{change}</Badge> },
+  { name: "In force", class: "written", cell: ({ before }) => written(before) },
+  { name: "On disk", class: "written", cell: ({ after }) => written(after) },
+];
+
+function nameOf(file: string | null): string {
+  return file ?? "The built-in configuration";
+}
+
+function changesCounted(changes: readonly ConfigChangeView[]): string {
+  return changes.length === 1 ? "1 change" : `${changes.length} changes`;
+}
+
+/** The place has the line already, where one is known. */
+function inWords({ where, message }: ConfigCheckView["problems"][number]): string {
+  return where === "" ? message : `${where}: ${message}`;
+}
+
+function Checked({ of: { file, ok, problems, warnings, changes } }: { of: ConfigCheckView }) {
+  const state = !ok
+    ? "cannot be put in force; what is in force stays."
+    : changes.length === 0
+      ? "is what is in force."
+      : `differs from what is in force: ${changesCounted(changes)}.`;
+  return (
+    <>
+      <p class="pad">
+        <code>{nameOf(file)}</code> {state}
+      </p>
+      <Points tone="bad" label="Problems of the file" points={problems.map(inWords)} />
+      <Points label="Warnings of the file" points={warnings} />
+      {changes.length > 0 && <Table rows={changes} columns={changeColumns} keyOf={({ where }) => where} />}
+    </>
+  );
+}
+
+interface ReloadProps {
+  readonly of: ConfigCheckView;
+  readonly onClose: () => void;
+  readonly onDone: (reloaded: ConfigReloadView) => void;
+}
+
+function Reload({ of: { file, digest, changes }, onClose, onDone }: ReloadProps) {
+  const restarts = changes.filter(({ needs_restart }) => needs_restart).length;
+  return (
+    <Ask
+      title="Put the configuration on disk in force?"
+      about={nameOf(file)}
+      verb="Reload"
+      onClose={onClose}
+      submit={async () =>
+        onDone(await api.post<ConfigReloadView>("/config/reload", digest === null ? {} : { digest }))
+      }
+    >
+      <p>
+        {changes.length === 0
+          ? "Nothing in it has changed; secrets that it refers to are read again."
+          : `It brings ${changesCounted(changes)}. Requests in flight end as they began.`}
+      </p>
+      {restarts > 0 && (
+        <p>
+          {restarts} of them {restarts === 1 ? "waits" : "wait"} for a restart.
+        </p>
+      )}
+    </Ask>
+  );
+}
+
+function Done({ of: { file, changes, not_in_force } }: { of: ConfigReloadView }) {
+  return (
+    <>
+      <p class="pad" role="status">
+        <Badge tone="good">reloaded</Badge> {nameOf(file)}, {changesCounted(changes)}
+      </p>
+      <Points label="What was not applied" points={not_in_force} />
+    </>
+  );
+}
+
+/** What the file would change, and the way to put it in force. */
+export function ConfigOnDisk({ onReload }: { onReload: () => void }) {
+  const check = useLoaded("config/check", () => api.get<ConfigCheckView>("/config/check"));
+  const [asking, setAsking] = useState<ConfigCheckView | null>(null);
+  const [reloaded, setReloaded] = useState<ConfigReloadView | null>(null);
+  const { value } = check;
+  return (
+    <Card
+      title="On disk"
+      actions={
+        <>
+          <Button onClick={check.reload}>Check again</Button>
+          <ForAdmins>
+            <Button kind="primary" disabled={!value?.ok} onClick={() => setAsking(value)}>
+              Reload
+            </Button>
+          </ForAdmins>
+        </>
+      }
+    >
+      {reloaded && <Done of={reloaded} />}
+      <Shown loaded={check} rows={2}>
+        {(checked) => <Checked of={checked} />}
+      </Shown>
+      {asking && (
+        <Reload
+          of={asking}
+          onClose={() => setAsking(null)}
+          onDone={(done) => {
+            setAsking(null);
+            setReloaded(done);
+            check.reload();
+            onReload();
+          }}
+        />
+      )}
+    </Card>
+  );
+}

@@ -1,0 +1,78 @@
+import type { ComponentChildren } from "preact";
+import type { StorageView } from "../../../admin/views.ts";
+import { api } from "../api.ts";
+import { bytes, count, moment } from "../format.ts";
+import { useLoaded } from "../loaded.ts";
+import { Card } from "../parts/card.tsx";
+import { Shown } from "../parts/states.tsx";
+import { type Column, Table } from "../parts/table.tsx";
+
+/** Records of one kind. */
+interface Kept {
+  readonly what: string;
+  readonly records: number;
+  /** Null means for ever. */
+  readonly retention: string | null;
+  readonly pruned?: StorageView["pruned"][number] | undefined;
+}
+
+const columns: readonly Column<Kept>[] = [
+  { name: "Records", cell: ({ what }) => what },
+  { name: "Kept", class: "number", cell: ({ records }) => count(records) },
+  { name: "For", cell: ({ retention }) => retention ?? "ever" },
+  {
+    name: "Deleted last",
+    cell: ({ pruned, retention }) =>
+      pruned ? `${count(pruned.count)}, ${moment(pruned.at)}` : retention === null ? "–" : "nothing yet",
+  },
+];
+
+function plural(value: number, unit: string): string {
+  return `${count(value)} ${unit}${value === 1 ? "" : "s"}`;
+}
+
+function kinds({ records, retention, response_bytes, pruned }: StorageView): readonly Kept[] {
+  const last = (kind: StorageView["pruned"][number]["what"]) => pruned.find(({ what }) => what === kind);
+  return [
+    { what: "Accounts", records: records.accounts, retention: null },
+    { what: "Keys", records: records.keys, retention: null },
+    { what: "Ledger entries", records: records.ledger_entries, retention: null },
+    {
+      what: "Exchanges that cost nothing",
+      records: records.free_exchanges,
+      retention: `${plural(retention.exchange_days, "day")}, at most ${count(retention.exchange_rows)}`,
+      pruned: last("exchanges"),
+    },
+    {
+      what: `Stored responses, ${bytes(response_bytes)}`,
+      records: records.responses,
+      retention: `${plural(retention.response_hours, "hour")}, at most ${bytes(retention.response_bytes_per_key)} of a key`,
+      pruned: last("responses"),
+    },
+    { what: "Changes", records: records.audit_log, retention: null },
+  ];
+}
+
+function sizes({ database_bytes, journal_bytes, disk_free_bytes }: StorageView): ComponentChildren {
+  return [
+    `The database takes ${bytes(database_bytes)}`,
+    journal_bytes === null ? "" : `, its journal ${bytes(journal_bytes)}`,
+    disk_free_bytes === null ? "." : `; ${bytes(disk_free_bytes)} of the disk are free.`,
+  ];
+}
+
+export function Storage() {
+  const storage = useLoaded("storage", () => api.get<StorageView>("/storage"), 30_000);
+  return (
+    <Card title="Storage">
+      <Shown loaded={storage}>
+        {(value) => (
+          <>
+            <p class="pad">{sizes(value)}</p>
+            <Table rows={kinds(value)} columns={columns} keyOf={({ what }) => what} />
+          </>
+        )}
+      </Shown>
+    </Card>
+  );
+}
