@@ -1,4 +1,3 @@
-import type { ComponentChildren } from "preact";
 import type { StorageView } from "../../../admin/views.ts";
 import { api } from "../api.ts";
 import { bytes, count, moment } from "../format.ts";
@@ -17,9 +16,9 @@ interface Kept {
 }
 
 const columns: readonly Column<Kept>[] = [
-  { name: "Records", cell: ({ what }) => what },
-  { name: "Kept", class: "number", cell: ({ records }) => count(records) },
-  { name: "For", cell: ({ retention }) => retention ?? "ever" },
+  { name: "What", class: "lead", cell: ({ what }) => what },
+  { name: "Records", class: "number", cell: ({ records }) => count(records) },
+  { name: "Kept for", cell: ({ retention }) => retention ?? "ever" },
   {
     name: "Deleted last",
     cell: ({ pruned, retention }) =>
@@ -53,12 +52,12 @@ function kinds({ records, retention, response_bytes, pruned }: StorageView): rea
   ];
 }
 
-function sizes({ database_bytes, journal_bytes, disk_free_bytes }: StorageView): ComponentChildren {
+function sizes({ database_bytes, journal_bytes, disk_free_bytes }: StorageView): string {
   return [
     `The database takes ${bytes(database_bytes)}`,
     journal_bytes === null ? "" : `, its journal ${bytes(journal_bytes)}`,
-    disk_free_bytes === null ? "." : `; ${bytes(disk_free_bytes)} of the disk are free.`,
-  ];
+    disk_free_bytes === null ? "." : `; ${bytes(disk_free_bytes)} free on the disk.`,
+  ].join("");
 }
 
 export function Storage() {
