@@ -83,7 +83,7 @@ function Reload({ of: { file, digest, changes }, onClose, onDone }: ReloadProps)
     >
       <p>
         {changes.length === 0
-          ? "Nothing in it has changed; secrets that it refers to are read again."
+          ? "Nothing in it has changed; secrets in files are read again."
           : `It brings ${changesCounted(changes)}. Requests in flight end as they began.`}
       </p>
       {restarts > 0 && (
