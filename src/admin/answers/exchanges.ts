@@ -24,9 +24,9 @@ export async function exchangeDetail(
   entryId: number | null,
   caller: Pick<Caller, "role" | "owns">,
 ): Promise<ExchangeDetailView | null> {
-  const found = await findExchange(deps.store, id, entryId);
-  if (found === null || (caller.role === "holder" && !isOwn(deps, found.filed, caller))) return null;
-  return exchangeDetailDocument(found.filed, keyOf(deps));
+  const isShown = (filed: FiledExchange) => caller.role !== "holder" || isOwn(deps, filed, caller);
+  const found = await findExchange(deps.store, id, entryId, isShown);
+  return found === null ? null : exchangeDetailDocument(found.filed, keyOf(deps));
 }
 
 function isOwn(

@@ -118,7 +118,8 @@ function holderOf(owner: string): Pick<Caller, "owner" | "owns"> {
 
 /**
  * For the key holder's page, where a key is shown instead of a sign-in: its bearer sees this key and no other. A secret that was
- * replaced changes nothing, although it still works for a while: it may have been replaced because somebody else has it.
+ * replaced changes nothing, although it still works for a while: it may have been replaced because somebody else has it. A key that
+ * was stopped changes nothing either.
  */
 export function admitKey(
   guard: Guard,
@@ -133,6 +134,7 @@ export function admitKey(
   const shown = keys.find(bearer);
   if (shown !== null) {
     if (changes && shown.hash !== hashSecret(bearer)) return replaced;
+    if (changes && shown.status !== "active") return stopped;
     const owns = ({ id }: KeyRecord) => id === shown.id;
     return { kind: "admitted", caller: { role: "holder", name: `key ${shown.prefix}`, owner: null, owns } };
   }
@@ -194,6 +196,7 @@ function bearerOf(request: Request): string | null {
 
 const notSignedIn = refused(401, "invalid_credentials", "Sign in, or send the admin token as a bearer.");
 const replaced = refused(403, "role_needed", "This secret has been replaced; use the new one.");
+const stopped = refused(403, "role_needed", "This key is not active; ask an operator about it.");
 const foreign = refused(403, "foreign_origin", "A change must come from this gateway's own page.");
 
 function roleNeeded(name: string, needed: Role): RefusedAccess {

@@ -10,18 +10,20 @@ interface FoundExchange {
 
 const mostShown = 20;
 
-/** Finds an exchange by its own id, or by the one that its client gave it. */
+/** Finds an exchange by its own id, or by the one that its client gave it, which another's client may have given too. */
 export async function findExchange(
   { reports }: Pick<Store, "reports">,
   id: string,
   entryId: number | null,
+  isShown: (filed: FiledExchange) => boolean = () => true,
 ): Promise<FoundExchange | null> {
   const own = await reports.exchange(id, entryId);
-  if (own !== null) return { id, filed: own, others: [] };
+  if (own !== null) return isShown(own) ? { id, filed: own, others: [] } : null;
   const called = await reports.exchangesCalled(id, mostShown);
   for (const [place, exchangeId] of called.entries()) {
     const filed = await reports.exchange(exchangeId, null);
-    if (filed !== null) return { id: exchangeId, filed, others: called.toSpliced(place, 1) };
+    if (filed !== null && isShown(filed))
+      return { id: exchangeId, filed, others: called.toSpliced(place, 1) };
   }
   return null;
 }

@@ -47,7 +47,10 @@ async function answer(
   if (verdict.kind === "refused") throw await accessError(deps.guard.lockout, verdict);
   const { caller } = verdict;
   const query = checkedQuery(route.query, request.url);
-  if (caller.role === "holder") confine(deps, caller, params["key"] ?? namedKey(route, query));
+  if (caller.role === "holder") {
+    refuseAccount(query);
+    confine(deps, caller, params["key"] ?? namedKey(route, query));
+  }
   const shared = { deps, request, params, query, caller, address: origin.address };
   if (route.method === "GET") {
     const result = await route.handle({ ...shared, body: null });
@@ -57,6 +60,14 @@ async function answer(
   const changed = await route.handle(call);
   await writeAudit(call, changed.change);
   return json(changed.answer);
+}
+
+/** Accounts are not a holder's to ask about: every answer would say whether there is one of that name. */
+function refuseAccount(query: unknown): void {
+  if ((query as { readonly account?: string }).account === undefined) return;
+  throw new AdminError(403, "role_needed", "Ask about your keys alone, without `account`.", {
+    param: "account",
+  });
 }
 
 /** The key that a query is about; undefined if its route has no such parameter. */
