@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test
 import type { ClientCall } from "../../src/gateway/client-call.ts";
 import { routes } from "../../src/gateway/operations.ts";
 import { respond } from "../../src/http/respond.ts";
-import { type Answer, json, openAiError, silence } from "../support/answers.ts";
+import { type Answer, json, openAiError, silence, sse, text } from "../support/answers.ts";
 import { answerFrom } from "../support/fixtures.ts";
 import { waitFor } from "../support/wait.ts";
 import { type Caller, World } from "./world.ts";
@@ -15,6 +15,14 @@ beforeAll(async () => {
   world = await World.start({
     head: "[server]\nmax_concurrent_per_key = 2\n",
     provider: "max_concurrent = 1",
+    tail: `
+[[models]]
+id = "say"
+provider = "openai"
+upstream_model = "audio-upstream"
+serves = ["speech"]
+price = { characters = 15.0 }
+`,
   });
   caller = await world.creditCaller();
 });
@@ -29,6 +37,7 @@ function ask(
   more: object = {},
   on = path,
   { secret } = caller,
+  headers: Readonly<Record<string, string>> = { "idempotency-key": crypto.randomUUID() },
 ): { response: Promise<Response>; leave: () => void } {
   const client = new AbortController();
   const route = routes.find((each) => each.path === on);
@@ -36,7 +45,7 @@ function ask(
   const call: ClientCall = {
     request: new Request(`http://localhost${on}`, {
       method: "POST",
-      headers: { authorization: `Bearer ${secret}`, "idempotency-key": crypto.randomUUID() },
+      headers: { authorization: `Bearer ${secret}`, ...headers },
       body: JSON.stringify({ ...body, ...more }),
       signal: client.signal,
     }),
@@ -76,6 +85,23 @@ describe("a client that leaves", () => {
     leave();
     await expectAllGivenBack();
   });
+
+  test.each([
+    ["sound", {}, text("a sound", "audio/mpeg")],
+    ["events", { stream_format: "sse" }, sse('data: {"type":"speech.audio.done"}\n\n')],
+  ])(
+    "before %s is pulled that the provider bills anyway, and pays for all of it",
+    async (_what, asked, said) => {
+      const leaver = await world.creditCaller();
+      world.provider.script({ ...said, framing: "chunked" });
+      const speech = { model: "say", input: "four", voice: "alloy", ...asked };
+      const { response, leave } = ask(speech, "/v1/audio/speech", leaver, {});
+      expect((await response).status).toBe(200);
+      leave();
+      expect(await world.chargesOf(leaver)).toMatchObject([{ amount: -60_000, outcome: "cancelled" }]);
+      expect(world.provider.aborted).toHaveLength(0);
+    },
+  );
 
   for (const stream of [false, true]) {
     test(`while the provider thinks about its ${stream ? "stream" : "answer"}`, async () => {

@@ -63,7 +63,10 @@ export class StreamBill {
     const { bill, exchange } = this.#answering;
     try {
       recordFacts(this.#answering, this.#relayer, "");
-      const isCharged = outcome === "cancelled" ? hasCharge(this.#relayer) : this.#relayer.started;
+      // What a provider bills in any case may have no tokens, and nothing before its end.
+      const isWhole = exchange.outlivesClient && this.#relayer.usage !== null;
+      const isBegun = outcome === "cancelled" ? hasCharge(this.#relayer) : this.#relayer.started;
+      const isCharged = isWhole || isBegun;
       if (isCharged) return bill.settle(outcome, this.evidence(), 200, null);
       exchange.billable.told = this.#relayer.usage ?? this.#relayer.partialUsage;
       bill.release();

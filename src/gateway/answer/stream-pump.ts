@@ -299,6 +299,8 @@ export class StreamPump implements Guarded, Interruptible, StreamSource {
     // The exchange is under way until it is charged, and a crash meanwhile costs the same.
     if (hasCharge(this.#relayer)) this.#bill.journal();
     if (this.#isPumping) this.#left.begin();
+    // What was never pulled, and is billed in any case, is read here.
+    else if (this.#exchange.outlivesClient) void this.#run();
     else this.#left.leave();
   }
 

@@ -220,6 +220,16 @@ function wav(seconds: number, { byteRate = 8000, size = seconds * 8000, format =
   return Buffer.concat([head, data]);
 }
 
+/** Ten seconds, if they are plain: the format is named at the end of a longer header. */
+function extensible(inside: number): Uint8Array {
+  const plain = Buffer.from(wav(10, { format: 0xfffe }));
+  plain.writeUInt32LE(40, 16);
+  const more = Buffer.alloc(24);
+  more.writeUInt16LE(22, 0);
+  more.writeUInt16LE(inside, 8);
+  return Buffer.concat([plain.subarray(0, 36), more, plain.subarray(36)]);
+}
+
 interface Heard {
   readonly fields?: Readonly<Record<string, string>>;
   readonly file?: Uint8Array;
@@ -333,6 +343,13 @@ describe("transcriptions", () => {
     const long = await hear({ fields: srt, file: twice });
     expect(Number(long.headers.get("x-sluice-cost"))).toBeGreaterThanOrEqual(0.001);
     expect((await hear({ fields: srt, file: wav(10, { format: 2 }) })).status).toBe(400);
+    for (const [inside, status] of [
+      [1, 200],
+      [0x55, 400],
+    ] as const) {
+      world.provider.script(text("1\n00:00 hello"));
+      expect((await hear({ fields: srt, file: extensible(inside) })).status).toBe(status);
+    }
     const streamed = await hear({ fields: { ...srt, stream: "true" }, file: new Uint8Array(1000) });
     expect(streamed.status).toBe(400);
   });
@@ -427,6 +444,23 @@ describe("transcriptions", () => {
       body: '--b\r\ncontent-disposition: form-data; name="model"\r\n\r\nhear',
     });
     expect(cut.status).toBe(400);
+    expect(world.provider.requests).toHaveLength(0);
+  });
+
+  test.each(["url", "file_url"])(
+    "have their sound with them: another by %s would be heard, and not be paid",
+    async (name) => {
+      const response = await hear({ fields: { [name]: "https://example.org/long.mp3" } });
+      const { error } = (await response.json()) as { error: { code: string; param: string } };
+      expect([response.status, error.code, error.param]).toEqual([400, "invalid_request", name]);
+      expect(world.provider.requests).toHaveLength(0);
+    },
+  );
+
+  test.each(["TRUE", "on", "yes"])("are streamed or not, which %s does not tell", async (stream) => {
+    const response = await hear({ fields: { stream } });
+    const { error } = (await response.json()) as { error: { param: string } };
+    expect([response.status, error.param]).toEqual([400, "stream"]);
     expect(world.provider.requests).toHaveLength(0);
   });
 

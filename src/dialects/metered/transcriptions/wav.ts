@@ -1,5 +1,8 @@
 /** Samples as they are. How long other kinds play cannot be told from their size. */
-const plainFormats = [1, 3, 0xfffe];
+const plainFormats = [1, 3];
+/** Has its kind at the end of a longer header. */
+const extensible = 0xfffe;
+const extensibleBytes = 40;
 
 /**
  * How long a WAV file plays, by its header; null if that cannot be told. `bytes` is the length of the whole file. The sender writes the
@@ -21,7 +24,9 @@ export function wavSeconds(start: Uint8Array, bytes: number): number | null {
 }
 
 function rateIn(format: Buffer): number {
-  const isPlain = plainFormats.includes(format.readUInt16LE(0));
+  const named = format.readUInt16LE(0);
+  const isLong = named === extensible && format.length >= extensibleBytes;
+  const isPlain = plainFormats.includes(isLong ? format.readUInt16LE(24) : named);
   const [channels, samples, bits] = [format.readUInt16LE(2), format.readUInt32LE(4), format.readUInt16LE(14)];
   return isPlain ? channels * samples * Math.ceil(bits / 8) : 0;
 }

@@ -49,7 +49,13 @@ export function bodyOfForm({ fields }: SpooledForm, { numbers }: FormFields): Js
   );
 }
 
+const flags: ReadonlyMap<Json, boolean> = new Map([
+  ...["true", "True", "1"].map((word) => [word, true] as const),
+  ...["false", "False", "0", ""].map((word) => [word, false] as const),
+]);
+
+/** What is no flag stays as it is, and is refused: the provider may take it for one. */
 function typed(name: string, value: Json, numbers: readonly string[]): Json {
-  if (name === "stream") return value === "true" || value === "True" || value === "1";
+  if (name === "stream") return flags.get(value) ?? value;
   return numbers.includes(name) && typeof value === "string" && /^\d+$/.test(value) ? Number(value) : value;
 }
