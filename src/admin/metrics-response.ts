@@ -1,6 +1,7 @@
 import { type Finding, findingKindNames } from "../attention/finding.ts";
 import { newId } from "../base/id.ts";
 import { creditsFromNano } from "../base/money.ts";
+import { residentBytes } from "../base/resident-bytes.ts";
 import type { AccountGauges } from "../observe/metrics-gauges.ts";
 import { accountGauges } from "./account-gauges.ts";
 import type { AdminDeps } from "./deps.ts";
@@ -39,7 +40,7 @@ function renderMetrics(deps: MetricsSource, accounts: readonly AccountGauges[]):
     heldCredits: creditsFromNano(held.nano),
     heldTokens: held.tokens,
     eventLoopLagMs: deps.live.lag.longestMs,
-    residentBytes: process.memoryUsage.rss(),
+    residentBytes: residentBytes(),
     journal: deps.journalStats(),
     attention: attentionCounts(deps.attention()),
     accounts,

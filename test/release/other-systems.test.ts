@@ -65,7 +65,7 @@ function targetNamed(system: string): Target {
   return target;
 }
 
-/** A script that runs the executable with the other system's libraries: in a chroot, or by the emulator. */
+/** A script that runs the executable with the other system's libraries: in a chroot, which has no /proc, or by the emulator. */
 async function runnable(target: Target, parts: string): Promise<string> {
   const place = join(folder, target.name);
   const executable = join(place, "sluice");
@@ -80,10 +80,10 @@ async function runnable(target: Target, parts: string): Promise<string> {
         `exec ${join(parts, "qemu-aarch64-static")} -L ${system} ${executable} "$@"`,
       ]
     : [
-        `exec unshare --mount sh -c 'mount --bind /proc ${system}/proc && mount --bind ${tmpdir()} ${system}${tmpdir()} &&
+        `exec unshare --mount sh -c 'mount --bind ${tmpdir()} ${system}${tmpdir()} &&
           exec chroot ${system} ${executable} "$@"' sh "$@"`,
       ];
-  for (const mount of ["proc", tmpdir()]) mkdirSync(join(system, mount), { recursive: true });
+  mkdirSync(join(system, tmpdir()), { recursive: true });
   writeFileSync(script, `#!/bin/sh\n${lines.join("\n")}\n`, { mode: 0o755 });
   return script;
 }

@@ -1,4 +1,5 @@
 import { Type } from "@sinclair/typebox";
+import { residentBytes } from "../../base/resident-bytes.ts";
 import { routes } from "../../gateway/operations.ts";
 import type { ServedRoute } from "../../gateway/served-operation.ts";
 import { isStillAdmitted } from "../auth/guard.ts";
@@ -108,6 +109,6 @@ function health(deps: AdminDeps): HealthView {
     uptime_seconds: deps.live.uptimeMs / 1000,
     in_flight: deps.inFlight(),
     event_loop_lag_ms: deps.live.lag.longestMs,
-    memory_bytes: process.memoryUsage.rss(),
+    memory_bytes: residentBytes(),
   };
 }

@@ -1,3 +1,5 @@
+import { residentBytes } from "../../base/resident-bytes.ts";
+
 /** The requests of a gateway, as far as idleness is concerned. */
 export interface Activity {
   /** Nothing is in flight. */
@@ -57,7 +59,7 @@ export class IdleCollection {
 }
 
 const processMemory: Memory = {
-  residentBytes: () => process.memoryUsage.rss(),
+  residentBytes,
   collect: () => Bun.gc(true),
 };
 
