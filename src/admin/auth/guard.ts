@@ -86,10 +86,12 @@ async function recognize(
   const identity = session === null ? null : await guard.sessions.find(session);
   if (identity !== null) return { kind: "recognized", identity };
   const person = isFromProxy ? proxyUser(request, guard.settings()) : null;
-  return person === null ? notSignedIn : { kind: "recognized", identity: { kind: "person", ...person } };
+  return person === null
+    ? notSignedIn
+    : { kind: "recognized", identity: { kind: "person", issuer: null, ...person } };
 }
 
-/** What an identity may do now. Null for a revoked token; people have the roles of the configuration in force. */
+/** What an identity may do now. Null for a revoked token, or a provider that is no longer asked; people have the roles of the configuration in force. */
 export async function callerOf(
   guard: Guard,
   identity: Identity,
@@ -103,6 +105,7 @@ export async function callerOf(
       return token === undefined ? null : { role: token.role, name: `token ${token.label}`, ...seesAll };
     }
     case "person": {
+      if (identity.issuer !== null && identity.issuer !== guard.settings().oidc?.issuer) return null;
       const role = roleOf(identity, guard.settings());
       const own = role === "holder" ? holderOf(identity.user) : seesAll;
       return { role, name: identity.user, ...own };

@@ -6,7 +6,8 @@ import type { Role } from "./roles.ts";
 export type Identity =
   | { readonly kind: "admin" }
   | { readonly kind: "token"; readonly id: string }
-  | ({ readonly kind: "person" } & Person);
+  /** `issuer` is the provider that signed them in; null for a proxy, which does it anew with every call. */
+  | ({ readonly kind: "person"; readonly issuer: string | null } & Person);
 
 /** Who makes a call, and what they may do. */
 export interface Caller {

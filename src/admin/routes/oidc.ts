@@ -63,7 +63,7 @@ export function mountOidc(app: Elysia, deps: AdminDeps): void {
       if (roleOf(person, deps.settings().admin) === null) {
         return refusal(403, `You are ${person.user}, who has no role here. Ask an operator for one.`);
       }
-      const session = await deps.guard.sessions.begin({ kind: "person", ...person });
+      const session = await deps.guard.sessions.begin({ kind: "person", issuer: oidc.issuer, ...person });
       await recordSignIn(deps, request, person.user);
       const isSecure = attempt.redirectUri.startsWith("https:");
       return redirect(attempt.returnTo, [

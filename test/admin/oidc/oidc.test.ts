@@ -270,6 +270,19 @@ test("who is taken off the list while signed in is out with the reload", async (
   expect((await health()).status).toBe(200);
 });
 
+test("who was signed in by a provider that is no longer asked is out with the reload", async () => {
+  await login();
+  const health = async () => (await browser.fetch(`${sluice.url}/admin/api/v1/health`)).status;
+  expect(await health()).toBe(200);
+  const [without = ""] = config(issuer.url).split("[admin.oidc]");
+  for (const changed of [without, config("http://127.0.0.1:1")]) {
+    await sluice.reload(changed);
+    expect(await health()).toBe(401);
+  }
+  await sluice.reload(config(issuer.url));
+  expect(await health()).toBe(200);
+});
+
 test("while the identity provider is away the gateway starts, is ready, and the token works", async () => {
   await using alone = await startSluice({
     config: config("http://127.0.0.1:1"),
