@@ -219,6 +219,27 @@ describe.if(browserPath !== null)("a month of a company's traffic in the dashboa
     await page.getByRole("row", { name: new RegExp(free) }).waitFor();
   }, 60_000);
 
+  test("an account's statement of a month is told and saved as the command line has it", async () => {
+    const { id } = await sluice.cliJson<{ id: string }>("accounts", "show", "Product teams");
+    const now = new Date();
+    const month = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - 1)).toISOString().slice(0, 7);
+    const printed = await sluice.cli("statement", "--month", month, "--account", id, "--csv");
+    await open(page, `accounts/${id}`);
+    await page.getByText("the month is not over").waitFor();
+    await page.getByLabel("Month", { exact: true }).selectOption(month);
+    await page
+      .getByText(/^0\.00 before · −[\d.]+ credits in this month · −([\d.]+) at the end · \1 to be paid$/)
+      .waitFor();
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "Download CSV" }).click(),
+    ]);
+    expect(download.suggestedFilename()).toBe(`Product teams ${month}.csv`);
+    const saved = (await Bun.file(await download.path()).text()).trimEnd().split("\r\n");
+    expect(saved.length).toBeGreaterThan(3);
+    expect(saved).toEqual(printed.stdout.trimEnd().split("\n"));
+  }, 60_000);
+
   test("changes are searched for and limited to a time, and the address keeps it", async () => {
     const { prefix } = await sluice.createKey({ label: "Looked for" });
     await open(page, "system");

@@ -12,6 +12,7 @@ import { Empty, Shown } from "../parts/states.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { hrefOf } from "../router.ts";
 import { AccountMenu } from "./account-menu.tsx";
+import { AccountStatement } from "./account-statement.tsx";
 import { EntryTable } from "./entry-table.tsx";
 import { TopRows } from "./overview-parts.tsx";
 
@@ -132,6 +133,7 @@ export function AccountPage({ id }: { id: string }) {
                 />
               )}
             </section>
+            <AccountStatement of={value} />
             <section class="card flush">
               <h2>Newest ledger entries</h2>
               <Shown loaded={entries}>{(page) => <EntryTable entries={page.data} />}</Shown>

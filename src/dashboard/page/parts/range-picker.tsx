@@ -10,12 +10,12 @@ interface Offered {
 }
 
 /** `2026-10`, so many months from now. */
-function month(offset: number): string {
+export function month(offset: number): string {
   const now = new Date();
   return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + offset)).toISOString().slice(0, 7);
 }
 
-function monthName(of: string): string {
+export function monthName(of: string): string {
   return new Date(of).toLocaleDateString("en-GB", { month: "long", year: "numeric", timeZone: "UTC" });
 }
 
