@@ -392,3 +392,15 @@ test("context_management is left out and named where a provider lacks it", async
   expect(lastBody()["context_management"]).toBeUndefined();
   await response.body?.cancel();
 });
+
+test("a Messages client's own compaction is refused by name where another provider would have to do it", async () => {
+  const asked = { max_tokens: 10, messages: [{ role: "user", content: "One" }] };
+  for (const model of models.filter((name) => name !== "claude-test")) {
+    const body = { model, ...asked, compaction: { type: "summarize" } };
+    const response = await world.ask(caller, { path: "/v1/messages", body });
+    const { error } = (await response.json()) as { error: { type: string; message: string } };
+    expect([response.status, error.type]).toEqual([400, "invalid_request_error"]);
+    expect(error.message).toContain("compaction");
+  }
+  expect(world.provider.requests).toHaveLength(0);
+});

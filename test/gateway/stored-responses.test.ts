@@ -1,4 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { backUp } from "../../src/admin/operations/back-up.ts";
+import { systemClock } from "../../src/base/clock.ts";
 import { type Item, models, say, TurnWorld } from "./turn-world.ts";
 import type { Caller, World } from "./world.ts";
 
@@ -99,6 +104,48 @@ describe("a stored response", () => {
     expect(error.code).toBe("previous_response_not_found");
     expect(error.message).toContain("may have been deleted, have expired or not have been stored");
     expect(error.message).toContain("Send the whole conversation");
+  });
+
+  test("of another key, deleted or unknown is answered in the same words, and nothing of it is read", async () => {
+    const [kept, deleted] = [await create({ input: "One" }), await create({ input: "Two" })];
+    await call("DELETE", deleted.id);
+    const ids = [kept.id, deleted.id, "resp_unknown"];
+    const { store } = world.running;
+    for (const id of ids) expect(await store.turns.find(other.key.id, id, Date.now())).toBeNull();
+    const asked = [
+      ...[["GET", ""] as const, ["DELETE", ""] as const, ["GET", "/input_items"] as const].map(
+        ([method, more]) =>
+          async (id: string) => {
+            const { status, body } = await call(method, id + more, other);
+            return { status, error: body.error };
+          },
+      ),
+      async (id: string) => (await create({ input: "Three", previous_response_id: id }, other)).error,
+    ];
+    for (const ask of asked) {
+      const said = await Promise.all(
+        ids.map(async (id) =>
+          JSON.stringify(await ask(id))
+            .replaceAll(id, "ID")
+            .replace(/req_\w+/, ""),
+        ),
+      );
+      expect(new Set(said).size).toBe(1);
+    }
+  });
+
+  test("is in no backup that is made after it was deleted", async () => {
+    const { id } = await create({ input: "a canary in the cage" });
+    const folder = mkdtempSync(join(tmpdir(), "sluice-test-"));
+    const holds = async (name: string) => {
+      const file = join(folder, name);
+      await backUp({ store: world.running.store, clock: systemClock }, file);
+      return readFileSync(file).includes(id);
+    };
+    expect(await holds("before.db")).toBe(true);
+    await call("DELETE", id);
+    expect(await holds("after.db")).toBe(false);
+    rmSync(folder, { recursive: true });
   });
 
   test("is kept for a rotated key, and not beyond its time or the key's bytes", async () => {

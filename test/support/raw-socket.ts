@@ -1,4 +1,5 @@
 import { connect, type Socket } from "node:net";
+import { constants, deflateRawSync } from "node:zlib";
 import { waitFor } from "./wait.ts";
 
 /** A WebSocket client that reads only when it is told to, as no library does. */
@@ -7,6 +8,7 @@ export class RawSocket implements Disposable {
   receivedBytes = 0;
   /** The last bytes, as text. */
   latest = "";
+  readonly closed: Promise<void>;
 
   private constructor(socket: Socket) {
     this.#socket = socket;
@@ -15,9 +17,10 @@ export class RawSocket implements Disposable {
       this.latest = (this.latest + data.toString("latin1", Math.max(0, data.length - 4096))).slice(-4096);
     });
     socket.on("error", () => {});
+    this.closed = new Promise((resolve) => socket.on("close", () => resolve()));
   }
 
-  static async open(url: string, secret: string): Promise<RawSocket> {
+  static async open(url: string, secret: string, headers: readonly string[] = []): Promise<RawSocket> {
     const { hostname, port, host } = new URL(url);
     const raw = new RawSocket(connect({ host: hostname, port: Number(port) }));
     raw.#socket.write(
@@ -29,6 +32,7 @@ export class RawSocket implements Disposable {
         "Upgrade: websocket",
         "Sec-WebSocket-Version: 13",
         "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+        ...headers,
         "\r\n",
       ].join("\r\n"),
     );
@@ -46,9 +50,18 @@ export class RawSocket implements Disposable {
 
   /** One short text frame, masked with zeros. */
   send(frame: object): void {
-    const payload = Buffer.from(JSON.stringify(frame));
+    this.#sendFrame(0x81, Buffer.from(JSON.stringify(frame)));
+  }
+
+  /** The same, compressed. */
+  sendDeflated(frame: object): void {
+    const flushed = deflateRawSync(JSON.stringify(frame), { finishFlush: constants.Z_SYNC_FLUSH });
+    this.#sendFrame(0xc1, flushed.subarray(0, -4));
+  }
+
+  #sendFrame(start: number, payload: Buffer): void {
     const length = Buffer.from([payload.length >> 8, payload.length & 255]);
-    this.#socket.write(Buffer.concat([Buffer.from([0x81, 0x80 | 126]), length, Buffer.alloc(4), payload]));
+    this.#socket.write(Buffer.concat([Buffer.from([start, 0x80 | 126]), length, Buffer.alloc(4), payload]));
   }
 
   [Symbol.dispose](): void {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
 import type { JsonObject } from "../../../src/base/json.ts";
 import type { answer } from "../../gateway/turn-world.ts";
 import { World } from "../../gateway/world.ts";
@@ -162,3 +163,48 @@ test("200 sockets at once are each served and charged for all they ask", async (
   for (const client of clients) client.close();
   await waitFor(() => world.gateway.sockets.countOf(caller.key.id) === 0, "the sockets to be closed");
 });
+
+const deflateOffer = ["Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits"];
+
+test("frames may come compressed, count as long as they are without, and are answered as they are", async () => {
+  const sockets = await SocketWorld.start();
+  await using world = sockets.world;
+  sockets.turns.reset();
+  using socket = await RawSocket.open(sockets.url, sockets.turns.caller.secret, deflateOffer);
+  expect(socket.latest).toContain("permessage-deflate");
+  socket.sendDeflated({ type: "response.create", model: "gpt-test", input: "x".repeat(1_000_000) });
+  await waitFor(() => socket.latest.includes('"response.completed"'), "the response to end");
+  expect(world.provider.requests[0]?.text).toContain("x".repeat(1_000_000));
+  socket.sendDeflated({ type: "response.create", model: "gpt-test", input: "x".repeat(33 * 1024 * 1024) });
+  await socket.closed;
+  expect(world.provider.requests).toHaveLength(1);
+});
+
+test("1,000 idle sockets take little memory each, are all kept, and are closed at the end", async () => {
+  const sockets = await SocketWorld.start("[websocket]\nmax_per_key = 1001\n");
+  await using world = sockets.world;
+  sockets.turns.reset();
+  const { caller } = sockets.turns;
+  using socket = await sockets.open();
+  await socket.ask({ input: "Hi" });
+  Bun.gc(true);
+  const before = residentBytes();
+  const idle = await Promise.all(
+    Array.from({ length: 1000 }, () => RawSocket.open(sockets.url, caller.secret, deflateOffer)),
+  );
+  Bun.gc(true);
+  // Both ends of them are in this process.
+  expect(residentBytes() - before).toBeLessThan(1000 * 100 * 1024);
+  expect(world.gateway.sockets.countOf(caller.key.id)).toBe(1001);
+  idle[500]?.send({ type: "response.create", model: "gpt-test", input: "Hi" });
+  await waitFor(() => idle[500]?.latest.includes('"response.completed"') === true, "an answer");
+  await world.running.stop();
+  await Promise.all(idle.map(({ closed }) => closed));
+  // 1001, in the frame that closes.
+  for (const { latest } of idle) expect(latest).toContain("\u0003\u00e9");
+}, 30_000);
+
+function residentBytes(): number {
+  const [, pages] = readFileSync("/proc/self/statm", "latin1").split(" ");
+  return Number(pages) * 4096;
+}

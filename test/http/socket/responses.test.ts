@@ -229,6 +229,32 @@ describe("a key that is revoked", () => {
     expect(world.provider.requests).toHaveLength(1);
   });
 
+  test("while a large frame of it is read asks nobody", async () => {
+    const { largeBodies } = world.gateway;
+    const runRequest = largeBodies.runRequest.bind(largeBodies);
+    const begun = Promise.withResolvers<void>();
+    const released = Promise.withResolvers<void>();
+    Object.assign(largeBodies, {
+      runRequest: async (...asked: Parameters<typeof runRequest>) => {
+        begun.resolve();
+        await released.promise;
+        return runRequest(...asked);
+      },
+    });
+    const caller = await world.creditCaller();
+    using socket = await open(caller);
+    socket.create({ input: [say("long ".repeat(300_000))] });
+    await begun.promise;
+    await changeStatus({ store: world.running.store, clock: systemClock }, caller.key.id, "revoked");
+    await world.gateway.catchUp();
+    released.resolve();
+    expect(await socket.end()).toMatchObject({ type: "error", status: 401 });
+    Object.assign(largeBodies, { runRequest });
+    expect((await socket.closed).code).toBe(1008);
+    expect(world.provider.requests).toHaveLength(0);
+    expect(await world.chargesOf(caller)).toEqual([]);
+  });
+
   test("is not taken for one that may not use a model: that socket stays", async () => {
     const context = { store: world.running.store, clock: systemClock };
     const spec = { mode: "credit", creditNano: nanoPerCredit, models: ["gpt-test"] } as const;
