@@ -1,5 +1,6 @@
 import { GatewayError } from "../base/errors.ts";
 import { unknownModelMessage } from "../base/unknown-model.ts";
+import { codexModel } from "../catalog/codex-model.ts";
 import type { KeyRecord } from "../store/store.ts";
 import { admitOptional } from "./admission/admit.ts";
 import type { Exchange } from "./exchange.ts";
@@ -54,8 +55,19 @@ export const showModelOperation: ServedOperation = {
  * contract the list has no field but these two. Anthropic's clients stop paging where `has_more` is absent.
  */
 async function listModels(gateway: Gateway, exchange: Exchange): Promise<Response> {
-  const data = listed(exchange, await admitOptional(gateway, exchange));
+  const key = await admitOptional(gateway, exchange);
+  if (urlOf(exchange).searchParams.has("client_version")) return listForCodex(exchange, key);
+  const data = listed(exchange, key);
   return Response.json({ object: "list", data }, { headers: commonHeaders(exchange) });
+}
+
+/** Codex says its version, and cannot read the list of the contract. */
+function listForCodex(exchange: Exchange, key: KeyRecord | null): Response {
+  const { catalog } = exchange.configured;
+  const generates = ({ id }: { readonly id: string }) => catalog.find(id)?.serves.includes("generation");
+  const models = listed(exchange, key).filter(generates).map(codexModel);
+  const etag = `"${Bun.SHA256.hash(JSON.stringify(models), "hex")}"`;
+  return Response.json({ models }, { headers: { ...commonHeaders(exchange), etag } });
 }
 
 /** One model, by its id or an alias. What a caller may not use does not exist for it, as in the list. */
@@ -76,8 +88,11 @@ function listed({ configured: { catalog } }: Exchange, key: KeyRecord | null) {
 }
 
 /** The part of the path that matches the route's wildcard. The edge has refused what cannot be decoded. */
-function nameIn({ call: { request, route } }: Exchange): string {
-  // A request without a host has a bare path as its URL.
-  const { pathname } = new URL(request.url, "http://localhost");
-  return decodeURIComponent(pathname.slice(route.path.length - 1));
+function nameIn(exchange: Exchange): string {
+  return decodeURIComponent(urlOf(exchange).pathname.slice(exchange.call.route.path.length - 1));
+}
+
+/** A request without a host has a bare path as its URL. */
+function urlOf({ call: { request } }: Exchange): URL {
+  return new URL(request.url, "http://localhost");
 }

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { configFor } from "../support/config.ts";
+import { answerFrom } from "../support/fixtures.ts";
 import { type ScriptedProvider, startProvider } from "../support/provider.ts";
 import { rawExchange } from "../support/raw.ts";
 import { type Sluice, startSluice, type TestKey } from "../support/sluice.ts";
@@ -60,7 +61,7 @@ describe("paths", () => {
     }
   });
 
-  test("may carry a query, which nothing reads", async () => {
+  test("may carry a query", async () => {
     const { status } = await raw("GET /v1/models?limit=1000&x=/v1/usage", ["Host: example.org"]);
     expect(status).toBe(200);
   });
@@ -100,6 +101,52 @@ describe("paths", () => {
       expect((await sluice.request(path, { method: "HEAD" })).status).toBe(200);
       expect(await (await sluice.request(path)).json()).toEqual({ message: "hello" });
     }
+  });
+
+  test("that clients try and need not have are not found, without a redirect", async () => {
+    for (const path of ["/v1/alpha/search", "/v1/images/variations", "/api/event_logging/batch"]) {
+      const response = await sluice.request(path, { body, key });
+      expect(response.status, path).toBe(404);
+    }
+  });
+
+  test("list the models in Codex's way for Codex alone, which says its version", async () => {
+    const usual = (await (await sluice.request("/v1/models", { key })).json()) as { data: { id: string }[] };
+    expect(Object.keys(usual)).toEqual(["object", "data"]);
+    const response = await sluice.request("/v1/models?client_version=0.166.0", { key });
+    const { models } = (await response.json()) as { models: { slug: string }[] };
+    expect(models.map(({ slug }) => slug)).toEqual(usual.data.map(({ id }) => id));
+    for (const model of models) {
+      expect(model).toMatchObject({
+        ...{ display_name: expect.any(String), visibility: "list", supported_in_api: true },
+        ...{ supported_reasoning_levels: [], shell_type: "default", priority: expect.any(Number) },
+        ...{ support_verbosity: false, experimental_supported_tools: [] },
+        truncation_policy: { mode: "bytes", limit: expect.any(Number) },
+      });
+    }
+    const again = await sluice.request("/v1/models?client_version=0.166.0", { key });
+    expect(response.headers.get("etag")).toMatch(/^"[0-9a-f]{64}"$/);
+    expect(again.headers.get("etag")).toBe(response.headers.get("etag"));
+  });
+
+  test("are those that Claude Code uses, with what it adds to them", async () => {
+    const response = await sluice.request("/v1/models?limit=1000", { key });
+    expect(response.status).toBe(200);
+    const { data } = (await response.json()) as { data: { id: string; display_name: string }[] };
+    expect(data.find(({ id }) => id === "claude-test")?.display_name).toBeString();
+    provider.script(answerFrom("messages/text.json"));
+    const ids = { "x-claude-code-session-id": "a", "x-claude-code-agent-id": "b" };
+    const asked = await sluice.request("/v1/messages?beta=true", {
+      key,
+      headers: { ...ids, "anthropic-version": "2023-06-01", "anthropic-canary": "c" },
+      body: JSON.stringify({
+        model: "claude-test",
+        max_tokens: 1,
+        messages: [{ role: "user", content: "Hi" }],
+      }),
+    });
+    expect(asked.status).toBe(200);
+    expect(provider.requests[0]?.headers["anthropic-canary"]).toBe("c");
   });
 
   test("that exist answer other methods with 405 and Allow", async () => {

@@ -1,0 +1,21 @@
+import type { PublicModel } from "./public-model.ts";
+
+/** What a tool may answer before Codex shortens it: its own figure for models that it does not know. */
+const toolOutput = { mode: "bytes", limit: 10_000 };
+
+/** A model as Codex reads it. What is said of none here, such as how it reasons, Codex is not told. */
+export function codexModel({ id, display_name, context_window }: PublicModel, place: number) {
+  return {
+    slug: id,
+    display_name,
+    supported_reasoning_levels: [],
+    shell_type: "default",
+    visibility: "list",
+    supported_in_api: true,
+    priority: place,
+    support_verbosity: false,
+    truncation_policy: toolOutput,
+    experimental_supported_tools: [],
+    ...(context_window === null ? {} : { context_window }),
+  };
+}
