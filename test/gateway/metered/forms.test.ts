@@ -139,3 +139,24 @@ test("a key that has spent all gets its answer again for the same form", async (
   expect((await hear(caller.secret, form)).status).toBe(402);
   expect((await hear(caller.secret, form, headers)).headers.get("idempotent-replayed")).toBe("true");
 });
+
+test("a part's head is of whole lines: servers that end one earlier would hear another file", async () => {
+  const caller = await world.creditCaller(1);
+  const type = "content-type: audio/wav\n\nRIFF";
+  const form = `${head.slice(0, -2)}${type}\r\n\r\nx${end}`;
+  const response = await hear(caller.secret, form);
+  expect(response.status).toBe(400);
+  expect(await codeOf(response)).toBe("invalid_request");
+  expect(world.provider.requests).toHaveLength(0);
+});
+
+test("a field may have any name, and is passed on once", async () => {
+  const caller = await world.creditCaller(1);
+  world.provider.script(json({ text: "hello", usage: { type: "duration", seconds: 1 } }));
+  const names = ["constructor", "__proto__", "toString"];
+  const parts = names.map((name) => `--b\r\ncontent-disposition: form-data; name="${name}"\r\n\r\nmine\r\n`);
+  expect((await hear(caller.secret, `${parts.join("")}${head}x${end}`)).status).toBe(200);
+  const sent = world.provider.requests[0]?.text ?? "";
+  for (const name of names) expect(sent.split(`name="${name}"\r\n\r\nmine\r\n`)).toHaveLength(2);
+  expect(sent).not.toContain("native code");
+});

@@ -123,6 +123,10 @@ export class FormParser {
 function readPartHead(text: string): PartHead {
   const headers = new Map<string, string>();
   for (const line of text.split("\r\n")) {
+    // Some servers end a line, or the head, at a line feed alone.
+    if (/\p{Cc}/u.test(line.replaceAll("\t", " "))) {
+      throw invalidRequest("A part of the form has a control character in its head.");
+    }
     const colon = line.indexOf(":");
     if (colon > 0) headers.set(line.slice(0, colon).trim().toLowerCase(), line.slice(colon + 1).trim());
   }

@@ -27,7 +27,8 @@ interface OpenFile {
  * model is its last part, so that each deployment gets its own name for it.
  */
 export class SpooledForm implements PartTaker, AsyncDisposable {
-  readonly fields: Record<string, Json> = {};
+  /** Without a prototype, which has names of its own. */
+  readonly fields: Record<string, Json> = Object.create(null);
   readonly files: FormFile[] = [];
   readonly #path: string;
   readonly #boundary = newId("sluice-");
