@@ -104,6 +104,15 @@ describe.if(browserPath !== null)("axe finds nothing to complain about", () => {
     await page.locator("tbody a").first().click();
     await page.getByRole("dialog").getByText("Ledger").waitFor();
     expect(await violations(page), "an exchange").toEqual([]);
+    await Bun.write(join(sluice.folder, "sluice.toml"), `${sampleConfig}\n[server]\nnode = "fra-9"\n`);
+    await open(page, "system");
+    await page.getByRole("button", { name: "Reload" }).click();
+    await page.getByRole("dialog").getByText("It brings 1 change.").waitFor();
+    expect(await violations(page), "a reload").toEqual([]);
+    await Bun.write(join(sluice.folder, "sluice.toml"), `${sampleConfig}\n[server]\nnode = 5\n`);
+    await open(page, "system");
+    await page.getByRole("list", { name: "Problems of the file" }).waitFor();
+    expect(await violations(page), "a configuration with a problem").toEqual([]);
     await open(page, "playground");
     await page.getByLabel("Key", { exact: true }).fill(key.key);
     await page.getByRole("button", { name: "Send" }).click();
