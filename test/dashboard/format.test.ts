@@ -59,3 +59,17 @@ test("sizes are written in the unit that they are read in", async () => {
     "1 TiB",
   ]);
 });
+
+test("marks of an axis have no more digits than they need, and are never written with an exponent", async () => {
+  const { axisDuration, axisNumber } = await import("../../src/dashboard/page/format.ts");
+  expect([0.0002, 0.2 + 0.1, 2, 400, 2500, 1e6, 2e-8].map(axisNumber)).toEqual([
+    "0.0002",
+    "0.3",
+    "2",
+    "400",
+    "2,500",
+    "1M",
+    "0.00000002",
+  ]);
+  expect([5, 500, 1000, 2500, 15_000].map(axisDuration)).toEqual(["5 ms", "500 ms", "1 s", "2.5 s", "15 s"]);
+});

@@ -30,6 +30,18 @@ export function exactCredits(value: number): string {
   return `${value < 0 ? "−" : ""}${exact.format(Math.abs(value))}`;
 }
 
+const axisDigits = new Intl.NumberFormat("en", { maximumFractionDigits: 9 });
+
+/** On an axis: no more digits than tell one mark from the next, since marks are round. */
+export function axisNumber(value: number): string {
+  return value >= 1000 ? shortCount(value) : axisDigits.format(value);
+}
+
+/** `500 ms`, `1 s`, `2.5 s`: on an axis. */
+export function axisDuration(ms: number): string {
+  return ms < 1000 ? `${axisDigits.format(ms)} ms` : `${axisDigits.format(ms / 1000)} s`;
+}
+
 export function duration(ms: number | null): string {
   if (ms === null) return "–";
   if (ms < 1) return "<1 ms";

@@ -81,7 +81,14 @@ function BillChart({ of: { data, total } }: { of: ReconciliationView }) {
   const lines = [line("billed", "billed", 1), line("charged", "ledger", 3)];
   const at = days.map((date) => Date.parse(date) / 1000);
   return (
-    <Chart title={figures[figure].name} at={at} format={format} lines={lines} whole={figure !== "cost"} />
+    <Chart
+      title={figures[figure].name}
+      at={at}
+      format={format}
+      axis={format}
+      lines={lines}
+      whole={figure !== "cost"}
+    />
   );
 }
 

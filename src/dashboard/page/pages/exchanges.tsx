@@ -56,7 +56,7 @@ function Filters({ codes }: { codes: readonly string[] }) {
       <SearchBox
         label="Search exchanges"
         value={query.value.get("search") ?? query.value.get("key") ?? ""}
-        placeholder="Request id, key, owner, code or tag=value"
+        placeholder="Id, key, owner, code or tag=value"
         onValue={search}
       />
       <Filter name="model" label="Model" choices={known.map((model) => model.id)} />

@@ -122,7 +122,7 @@ export function KeyPage({ id }: { id: string }) {
             </section>
             <section class="card flush">
               <h2>Newest ledger entries</h2>
-              <div class="filters pad">
+              <div class="filters">
                 <Choose name="kind" label="Kind of entry" otherwise="Any kind" choices={entryKinds} />
               </div>
               <Shown loaded={entries}>

@@ -1,11 +1,7 @@
 import { useMemo } from "preact/hooks";
 import type { OverviewPointView, OverviewView } from "../../../admin/views.ts";
-import { count, credits, duration, shortCount } from "../format.ts";
+import { axisDuration, count, credits, duration, shortCount } from "../format.ts";
 import { Chart, type Line } from "../parts/chart.tsx";
-
-function short(value: number): string {
-  return value >= 1000 ? shortCount(value) : String(Math.round(value * 10_000) / 10_000);
-}
 
 /** The figures of a point that are summed up, and so have a total. */
 type SummedFigure = "spend" | "requests" | "failed" | "refused" | "input_tokens" | "output_tokens";
@@ -39,8 +35,8 @@ export function OverviewCharts({ overview }: { overview: OverviewView }) {
   ];
   return (
     <div class="charts">
-      <Chart title="Spend" at={at} isRunning={isRunning} format={short} lines={[spend]} />
-      <Chart title="Requests" at={at} isRunning={isRunning} format={short} lines={requests} whole />
+      <Chart title="Spend" at={at} isRunning={isRunning} format={credits} lines={[spend]} />
+      <Chart title="Requests" at={at} isRunning={isRunning} format={count} lines={requests} whole />
       <Chart title="Tokens" at={at} isRunning={isRunning} format={shortCount} lines={tokens} whole />
       <Latency
         title="First byte"
@@ -78,6 +74,7 @@ function Latency({ title, at, isRunning, p50, p95, overall }: LatencyProps) {
       at={at}
       isRunning={isRunning}
       format={duration}
+      axis={axisDuration}
       whole
       lines={[
         { label: "p50", values: p50, colour: 1, overall: duration(overall[0]) },

@@ -1,5 +1,5 @@
 import { useEffect, useRef } from "preact/hooks";
-import type { EntryView } from "../../../admin/views.ts";
+import type { EntryView, ExchangeView } from "../../../admin/views.ts";
 import { count, credits, duration } from "../format.ts";
 import { Badge, StatusCode } from "../parts/badge.tsx";
 import { FactList, type NamedFact } from "../parts/fact-list.tsx";
@@ -18,6 +18,11 @@ function chargeOf(entries: readonly EntryView[]): string {
   return charge.unit === "credits" ? `${credits(-charge.amount)} credits` : `${count(-charge.amount)} tokens`;
 }
 
+/** Pictures and sound are not counted in tokens. */
+function tokensOf({ input_tokens: input, output_tokens: output }: ExchangeView): string {
+  return input + output === 0 ? "–" : `${count(input)} → ${count(output)}`;
+}
+
 function figuresOf(run: Run): readonly NamedFact[] {
   const exchange = run.detail?.exchange;
   return [
@@ -29,7 +34,7 @@ function figuresOf(run: Run): readonly NamedFact[] {
       </>,
     ],
     ["Cost", <span data-test="cost">{run.detail ? chargeOf(run.detail.entries) : "–"}</span>],
-    ["Tokens", exchange ? `${count(exchange.input_tokens)} → ${count(exchange.output_tokens)}` : "–"],
+    ["Tokens", exchange ? tokensOf(exchange) : "–"],
     ["First token", duration(run.firstTokenMs)],
     ["Duration", duration(run.totalMs)],
     ["Request", run.requestId && <a href={hrefOf(`exchanges?open=${run.requestId}`)}>{run.requestId}</a>],

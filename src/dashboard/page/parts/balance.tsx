@@ -48,7 +48,7 @@ export function keyStanding(key: KeyView): Standing {
   const name = "Left of its cap";
   if (cap === null) return { name, main: "no cap", side: "billed afterwards", left: null };
   const rest = Math.max(0, cap.limit - cap.used);
-  const side = `of ${capWords(cap, key.mode)}, billed afterwards`;
+  const side = `of ${capWords(cap, key.mode)}`;
   return { name, main: credits(rest), side, left: { rest, of: cap.limit } };
 }
 

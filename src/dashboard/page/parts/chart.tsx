@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
-import { axisTime, zonedMinute } from "../format.ts";
+import { axisNumber, axisTime, zonedMinute } from "../format.ts";
 import { isDark } from "../theme.ts";
 import { type Zone, zone } from "../zone.ts";
 import { loneIndices, type Shape, splitRunning, type Values } from "./chart-values.ts";
@@ -22,6 +22,8 @@ interface ChartProps {
   readonly at: readonly number[];
   readonly lines: readonly Line[];
   readonly format: (value: number) => string;
+  /** How the marks of the axis are written, if they are no plain numbers. */
+  readonly axis?: (value: number) => string;
   /** The last value is of a step that is not over: it is drawn as unfinished. */
   readonly isRunning?: boolean;
   /** The figures are whole numbers, so the axis has no fractions, which the format would round to the same text. */
@@ -67,16 +69,16 @@ function drawn({ lines, isRunning = false }: ChartProps): readonly Drawn[] {
   ];
 }
 
-function halfStep(chart: uPlot): number {
-  const [first, second] = chart.data[0];
-  return first === undefined || second === undefined ? 1 : (second - first) / 2;
-}
-
 const daySeconds = 86_400;
 
 /** Whole days are those of UTC, whatever zone a person reads times in. */
-function zoneOf({ at: [first = 0, second = 0] }: ChartProps): Zone {
+function zoneOf({ at: [first = 0, second = first + daySeconds] }: ChartProps): Zone {
   return second - first >= daySeconds ? "UTC" : zone.value;
+}
+
+/** As wide as the longest mark; there are none yet when the chart is first measured. */
+function axisWidth(_chart: uPlot, marks: readonly string[] | null): number {
+  return Math.max(48, ...(marks ?? []).map((mark) => 14 + 7 * mark.length));
 }
 
 function optionsOf(props: ChartProps, width: number, onPoint: (index: number | null) => void): uPlot.Options {
@@ -86,12 +88,15 @@ function optionsOf(props: ChartProps, width: number, onPoint: (index: number | n
     ticks: { show: false },
   };
   const inZone = zoneOf(props);
-  const hasBars = props.lines.some((line) => line.shape === "bars");
+  const needsRoom = props.at.length === 1 || props.lines.some((line) => line.shape === "bars");
+  const [first = 0, second = first + daySeconds] = props.at;
+  const room = needsRoom ? (second - first) / 2 : 0;
+  const { axis: mark = axisNumber } = props;
   const grid = { stroke: colourOf("--line"), width: 1 };
   return {
     width,
     height,
-    padding: [4, 24, 0, 0],
+    padding: [8, 24, 0, 0],
     legend: { show: false },
     tzDate: (seconds) =>
       inZone === "UTC" ? uPlot.tzDate(new Date(seconds * 1000), "Etc/UTC") : new Date(seconds * 1000),
@@ -102,12 +107,9 @@ function optionsOf(props: ChartProps, width: number, onPoint: (index: number | n
       points: { size: 7 },
     },
     scales: {
-      // Half a step of room on both sides, or the first and the last bar would be cut in two.
-      x: {
-        range: (chart, low, high) =>
-          hasBars ? [low - halfStep(chart), high + halfStep(chart)] : [low, high],
-      },
-      y: { range: (_chart, _low, high) => [0, high > 0 ? high * 1.12 : 1] },
+      // Half a step of room on both sides, or the first and the last bar would be cut in two; a single value stands in the middle.
+      x: { range: [first - room, (props.at.at(-1) ?? first) + room] },
+      y: { range: (_chart, _low, high) => [0, high > 0 ? high * 1.12 : 1.12] },
     },
     series: [{}, ...drawn(props).map(({ line, values, isRunning }) => seriesOf(line, values, isRunning))],
     axes: [
@@ -121,10 +123,10 @@ function optionsOf(props: ChartProps, width: number, onPoint: (index: number | n
       {
         ...axis,
         grid,
-        size: 56,
+        size: axisWidth,
         space: 36,
         ...(props.whole ? { incrs: wholeSteps } : {}),
-        values: (_chart, splits) => splits.map((value) => (value === 0 ? "0" : props.format(value))),
+        values: (_chart, splits) => splits.map((value) => (value === 0 ? "0" : mark(value))),
       },
     ],
     hooks: { setCursor: [(chart) => onPoint(chart.cursor.idx ?? null)] },
