@@ -43,7 +43,7 @@ test.if(canRun)(
       expect(readdirSync(data)).toContain("sluice.db");
       for (const name of [".", ...readdirSync(data)]) expect(statSync(join(data, name)).uid).toBe(65532);
       const again = await serve([], where);
-      expect(JSON.parse((await run(["keys", "list", "--json"], where)).stdout)).toHaveLength(1);
+      expect(JSON.parse((await run(["keys", "list", "--json"], where)).stdout)).toHaveLength(3);
       again.signal("SIGTERM");
       expect(await again.exited).toBe(0);
     } finally {
