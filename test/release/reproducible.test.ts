@@ -3,7 +3,12 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { version } from "../../package.json";
-import { command, root } from "./made.ts";
+import { builtExecutable, command, root } from "./made.ts";
+
+test("the executable does not name the folder that it was built in", async () => {
+  const executable = Buffer.from(await builtExecutable());
+  expect(executable.includes(join(root, "node_modules"))).toBe(false);
+});
 
 /** Two whole builds take minutes, so they belong to the long runs. */
 test.if(process.env["SLUICE_SOAK"] === "1")(
