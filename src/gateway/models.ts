@@ -92,7 +92,7 @@ function nameIn(exchange: Exchange): string {
   return decodeURIComponent(urlOf(exchange).pathname.slice(exchange.call.route.path.length - 1));
 }
 
-/** A request without a host has a bare path as its URL. */
+/** Without the client's host, which may be missing, or no valid one. */
 function urlOf({ call: { request } }: Exchange): URL {
-  return new URL(request.url, "http://localhost");
+  return new URL(`http://localhost${request.url.replace(/^https?:\/\/[^/?#]*/, "")}`);
 }
