@@ -43,6 +43,17 @@ if (nginxProgram === null) {
       headers: { authorization: `Bearer ${key.key}`, ...(init.headers as Record<string, string>) },
     });
 
+  test("a WebSocket passes through", async () => {
+    const headers = { authorization: `Bearer ${key.key}` };
+    const socket = new WebSocket(`${proxy.url.replace("http", "ws")}/v1/responses`, { headers });
+    const said = Promise.withResolvers<string>();
+    socket.onmessage = ({ data }) => said.resolve(String(data));
+    socket.onclose = ({ code }) => said.reject(new Error(`closed with ${code}`));
+    socket.onopen = () => socket.send("{}");
+    expect(JSON.parse(await said.promise)).toMatchObject({ type: "error" });
+    socket.close();
+  });
+
   test("a stream passes through unbuffered: the provider waits until the client has read each event", async () => {
     const events = fixture("chat/text.sse").split(/(?<=\n\n)/);
     const gates = events.map(() => Promise.withResolvers<void>());
