@@ -5,10 +5,11 @@ import { type BudgetPeriod, budgetPeriods } from "../../base/key-attributes.ts";
 import { creditsFromNano } from "../../base/money.ts";
 import type { AccountRecord, KeyMode } from "../../store/store.ts";
 import { capText, showAccount, standing } from "../account-output.ts";
-import { atLeastZero, creditAmount, orWord, positiveCreditAmount, signedCreditAmount } from "../arguments.ts";
+import { atLeastZero, creditAmount, orWord } from "../arguments.ts";
 import { auditChange } from "../audit.ts";
 import { capOption } from "../cap-options.ts";
 import { confirm } from "../confirm.ts";
+import { adjustCommand, type CreditHolder, type CreditOptions, topUpCommand } from "../credit-commands.ts";
 import { type CsvOption, type DataOptions, examples, group, newDataCommand, withCsv } from "../help.ts";
 import { type StoreContext, withStore } from "../open-store.ts";
 import { type ListColumn, printList } from "../terminal/list.ts";
@@ -20,8 +21,8 @@ export function accountsCommands(terminal: Terminal): Command {
     createCommand(terminal),
     listCommand(terminal),
     showCommand(terminal),
-    topUpCommand(terminal),
-    adjustCommand(terminal),
+    accountsTopUpCommand(terminal),
+    accountsAdjustCommand(terminal),
     updateCommand(terminal),
     closeCommand(terminal),
   ]);
@@ -152,11 +153,6 @@ function showCommand(terminal: Terminal): Command {
     });
 }
 
-interface CreditOptions extends DataOptions {
-  readonly reference?: string;
-  readonly note?: string;
-}
-
 async function enterCredit(
   kind: "topup" | "adjustment",
   name: string,
@@ -192,35 +188,27 @@ async function enterCredit(
   });
 }
 
-function topUpCommand(terminal: Terminal): Command {
-  return newDataCommand("topup", "Add credit to an account; on an open one it lowers what is owed")
-    .argument("<account>", "its id or label")
-    .argument("<credits>", "how much to add", positiveCreditAmount)
-    .option("--reference <text>", "what it is for, such as an invoice; the same one again adds nothing")
-    .option("--note <text>", "a remark for the ledger")
-    .addHelpText(
-      "after",
-      examples(["sluice accounts topup atlas 50 --reference invoice-1042", "safe to repeat"]),
-    )
-    .action((name: string, amountNano: number, options: CreditOptions) =>
-      enterCredit("topup", name, amountNano, options, terminal),
-    );
+function accountsTopUpCommand(terminal: Terminal): Command {
+  const summary = "Add credit to an account; on an open one it lowers what is owed";
+  return topUpCommand(summary, holderOf(terminal)).addHelpText(
+    "after",
+    examples(["sluice accounts topup atlas 50 --reference invoice-1042", "safe to repeat"]),
+  );
 }
 
-function adjustCommand(terminal: Terminal): Command {
-  return (
-    newDataCommand("adjust", "Correct an account's credit, up or down, by a ledger entry of its own")
-      .argument("<account>", "its id or label")
-      .argument("<±credits>", "how much to add, or with a minus to take away", signedCreditAmount)
-      .requiredOption("--note <text>", "why; kept with the ledger entry")
-      .option("--reference <text>", "the same one again changes nothing")
-      // Otherwise -5 would be taken for an option.
-      .allowUnknownOption()
-      .addHelpText("after", examples(['sluice accounts adjust atlas -5 --note "entered twice"', ""]))
-      .action((name: string, amountNano: number, options: CreditOptions) =>
-        enterCredit("adjustment", name, amountNano, options, terminal),
-      )
+function accountsAdjustCommand(terminal: Terminal): Command {
+  const summary = "Correct an account's credit, up or down, by a ledger entry of its own";
+  return adjustCommand(summary, holderOf(terminal)).addHelpText(
+    "after",
+    examples(['sluice accounts adjust atlas -5 --note "entered twice"', ""]),
   );
+}
+
+function holderOf(terminal: Terminal): CreditHolder {
+  return {
+    argument: ["<account>", "its id or label"],
+    enter: (...entry) => enterCredit(...entry, terminal),
+  };
 }
 
 function updateCommand(terminal: Terminal): Command {

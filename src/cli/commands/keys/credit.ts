@@ -1,62 +1,45 @@
 import type { Command } from "commander";
 import { creditsFromNano } from "../../../base/money.ts";
-import { positiveCreditAmount, signedCreditAmount } from "../../arguments.ts";
 import { auditChange } from "../../audit.ts";
-import { type DataOptions, examples, newDataCommand } from "../../help.ts";
+import { adjustCommand, type CreditHolder, type CreditOptions, topUpCommand } from "../../credit-commands.ts";
+import { examples } from "../../help.ts";
 import { withStore } from "../../open-store.ts";
 import { credits, creditsShown } from "../../terminal/format.ts";
 import { printJson, type Terminal } from "../../terminal/terminal.ts";
 
-interface Options extends DataOptions {
-  readonly reference?: string;
-  readonly note?: string;
-}
-
 export function keysTopUpCommand(terminal: Terminal): Command {
-  return newDataCommand("topup", "Add credit to a key")
-    .argument("<key>", "its id, prefix or label")
-    .argument("<credits>", "how much to add", positiveCreditAmount)
-    .option("--reference <text>", "what it is for, such as an invoice; the same one again adds nothing")
-    .option("--note <text>", "a remark for the ledger")
-    .addHelpText(
-      "after",
-      examples(
-        ["sluice keys topup slu_8fK2mQ0x 10", ""],
-        ["sluice keys topup slu_8fK2mQ0x 10 --reference invoice-1042", "safe to repeat"],
-      ),
-    )
-    .action((name: string, amountNano: number, options: Options) =>
-      enter("topup", name, amountNano, options, terminal),
-    );
+  return topUpCommand("Add credit to a key", holderOf(terminal)).addHelpText(
+    "after",
+    examples(
+      ["sluice keys topup slu_8fK2mQ0x 10", ""],
+      ["sluice keys topup slu_8fK2mQ0x 10 --reference invoice-1042", "safe to repeat"],
+    ),
+  );
 }
 
 export function keysAdjustCommand(terminal: Terminal): Command {
-  return (
-    newDataCommand("adjust", "Correct a key's credit, up or down, by a ledger entry of its own")
-      .argument("<key>", "its id, prefix or label")
-      .argument("<±credits>", "how much to add, or with a minus to take away", signedCreditAmount)
-      .requiredOption("--note <text>", "why; kept with the ledger entry")
-      .option("--reference <text>", "the same one again changes nothing")
-      // Otherwise -5 would be taken for an option.
-      .allowUnknownOption()
-      .addHelpText(
-        "after",
-        examples(
-          ['sluice keys adjust slu_8fK2mQ0x -5 --note "invoice 1042 was entered twice"', ""],
-          ['sluice keys adjust slu_8fK2mQ0x +2.5 --note "refund for the outage"', ""],
-        ),
-      )
-      .action((name: string, amountNano: number, options: Options) =>
-        enter("adjustment", name, amountNano, options, terminal),
-      )
+  const summary = "Correct a key's credit, up or down, by a ledger entry of its own";
+  return adjustCommand(summary, holderOf(terminal)).addHelpText(
+    "after",
+    examples(
+      ['sluice keys adjust slu_8fK2mQ0x -5 --note "invoice 1042 was entered twice"', ""],
+      ['sluice keys adjust slu_8fK2mQ0x +2.5 --note "refund for the outage"', ""],
+    ),
   );
+}
+
+function holderOf(terminal: Terminal): CreditHolder {
+  return {
+    argument: ["<key>", "its id, prefix or label"],
+    enter: (...entry) => enter(...entry, terminal),
+  };
 }
 
 async function enter(
   kind: "topup" | "adjustment",
   name: string,
   amountNano: number,
-  options: Options,
+  options: CreditOptions,
   terminal: Terminal,
 ): Promise<void> {
   const { enterKeyCredit } = await import("../../../admin/operations/enter-credit.ts");

@@ -1,19 +1,11 @@
 import type { ComponentChildren } from "preact";
 import { plainChoices } from "../parts/choose.tsx";
 import { Field, SelectField, TextField } from "../parts/field.tsx";
-import type { PageRoute, QuestionField } from "../playground/routes.ts";
+import type { PageRoute, Question, QuestionField } from "../playground/routes.ts";
 
 /** A question as it is typed; what a route does not ask for stays for the next one. */
-export interface PlaygroundForm {
-  readonly system: string;
-  readonly text: string;
-  readonly suffix: string;
-  readonly documents: string;
-  readonly size: string;
-  readonly voice: string;
-  readonly file: File | null;
+export interface PlaygroundForm extends Omit<Question, "model" | "maxTokens"> {
   readonly maxTokens: string;
-  readonly stream: boolean;
 }
 
 export const firstForm: PlaygroundForm = {
