@@ -57,6 +57,8 @@ export interface MeteredRoute {
   demand(request: RouteBody, model: MeteredModel): MeteredDemand;
   /** Bodies for several calls, each with no more inputs than one may have. Absent if a request is never split. */
   split?(body: JsonObject, mostInputs: number): readonly JsonObject[];
+  /** How many inputs a body has that are answered one by one; null if it does not say. Absent if they are not. */
+  countInputs?(body: JsonObject): number | null;
   /** The texts of the input, for a count of their tokens. Absent if the input is never counted. */
   texts?(body: JsonObject): readonly string[];
   /** The end of an answer that is written here, with the usage that is charged. */
@@ -177,6 +179,8 @@ export interface MeteredAnswer {
   readonly countedInput: number | null;
   /** Null if the provider has not said it. */
   readonly contentType: string | null;
+  /** How many inputs it has to answer; null if that is not known. */
+  readonly inputs: number | null;
 }
 
 /** What the form of the client's answer depends on. Plain data. */

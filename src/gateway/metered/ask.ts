@@ -46,8 +46,9 @@ export async function openCall(
  * first one fails.
  */
 export async function askForParts(parts: MeteredCallParts, bodies: readonly JsonObject[]): Promise<Answered> {
+  const inputsIn = (place: number) => parts.route.countInputs?.(bodies[place] ?? {}) ?? null;
   const first = await openCall(parts, bodies.length === 1 ? null : (bodies[0] ?? null), null);
-  const answers: (MeteredAnswer | undefined)[] = [await readAnswer(first.opened)];
+  const answers: (MeteredAnswer | undefined)[] = [await readAnswer(first.opened, inputsIn(0))];
   let failure: unknown = null;
   let next = 1;
   const work = async () => {
@@ -55,7 +56,7 @@ export async function askForParts(parts: MeteredCallParts, bodies: readonly Json
       const place = next++;
       try {
         const { opened } = await openCall(parts, bodies[place] ?? null, first.opened.deployment);
-        answers[place] = await readAnswer(opened);
+        answers[place] = await readAnswer(opened, inputsIn(place));
       } catch (error) {
         failure ??= error;
       }
@@ -76,7 +77,9 @@ export async function askForParts(parts: MeteredCallParts, bodies: readonly Json
 /** A whole answer to one call. */
 export async function wholeOf(begun: BegunCall, body: JsonObject): Promise<Answered> {
   const { call, opened } = begun;
-  const answer = await (call.streamsAnyType && opened.streaming ? readBytes(opened) : readAnswer(opened));
+  const answer = await (call.streamsAnyType && opened.streaming
+    ? readBytes(opened)
+    : readAnswer(opened, null));
   return { ...factsOf(begun), answers: [answer], parts: [body], failure: null };
 }
 
@@ -91,10 +94,10 @@ async function readBytes(opened: Opened): Promise<MeteredAnswer> {
   opened.outlivesClient = true;
   while ((await opened.read()) !== null);
   opened.finished("completed");
-  return answerOf(opened, new Uint8Array());
+  return answerOf(opened, new Uint8Array(), null);
 }
 
-async function readAnswer(opened: Opened): Promise<MeteredAnswer> {
+async function readAnswer(opened: Opened, inputs: number | null): Promise<MeteredAnswer> {
   if (opened.streaming) {
     opened.finished("failed");
     throw malformedAnswer("it is a stream");
@@ -102,11 +105,12 @@ async function readAnswer(opened: Opened): Promise<MeteredAnswer> {
   const { whole } = opened;
   const bytes = whole.bytes >= largeBodyBytes ? await joinShared(whole) : opened.bytes();
   opened.finished("completed");
-  return answerOf(opened, bytes);
+  return answerOf(opened, bytes, inputs);
 }
 
-function answerOf(opened: Opened, bytes: Uint8Array): MeteredAnswer {
-  return { bytes, countedInput: countedInput(opened), contentType: opened.head?.get("content-type") ?? null };
+function answerOf(opened: Opened, bytes: Uint8Array, inputs: number | null): MeteredAnswer {
+  const contentType = opened.head?.get("content-type") ?? null;
+  return { bytes, countedInput: countedInput(opened), contentType, inputs };
 }
 
 /** Bedrock's. */

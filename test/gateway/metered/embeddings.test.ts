@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
-import type { JsonObject } from "../../../src/base/json.ts";
+import type { Json, JsonObject } from "../../../src/base/json.ts";
 import { json, openAiError } from "../../support/answers.ts";
 import { type Caller, World } from "../world.ts";
 import {
@@ -250,6 +250,76 @@ describe("a request of more inputs than one call takes", () => {
     const response = await embed({ model: "embed-titan", input: ["refused", "one"] }, key);
     expect(response.status).toBe(400);
     expect(await world.chargesOf(key)).toEqual([]);
+  });
+});
+
+describe("vectors that are not those of the inputs", () => {
+  const input = ["a", "bb", "ccc"];
+  const listed = (...places: number[]) =>
+    places.map((index) => ({ object: "embedding", index, embedding: [index, 0.5] }));
+  const listOf = (data: Json) =>
+    json({ object: "list", data, model: "upstream", usage: { prompt_tokens: 3, total_tokens: 3 } });
+  const ask = (by: Caller, id: string, form: string) =>
+    world.ask(by, { path: "/v1/embeddings", body: { model: id, input, encoding_format: form } });
+
+  test.each([
+    ["fewer", listed(0, 1)],
+    ["none", []],
+    ["more", listed(0, 1, 2, 3)],
+    ["one twice", listed(0, 1, 1)],
+    ["one for no input", listed(0, 1, 3)],
+    ["one without its place", [...listed(0, 1), { object: "embedding", embedding: [2, 0.5] }]],
+  ])("are a failure of the provider: %s", async (_, data) => {
+    for (const id of ["embed", "embed-local"]) {
+      for (const form of ["float", "base64"]) {
+        const key = await world.creditCaller(1);
+        world.provider.script(listOf(data));
+        const response = await ask(key, id, form);
+        expect(response.status).toBe(502);
+        expect(await response.json()).toMatchObject({ error: { code: "upstream_error" } });
+        expect(await world.chargesOf(key)).toEqual([]);
+      }
+    }
+  });
+
+  test.each([
+    ["embed-gemini", { embeddings: [{ values: [1] }, { values: [2] }] }],
+    ["embed-vertex", { predictions: [{ embeddings: { values: [1] } }] }],
+    ["embed-cohere", { embeddings: { float: [[1], [2], [3], [4]] } }],
+    ["embed-bedrock-cohere", { embeddings: { float: [[1], [2]] } }],
+  ])("are a failure of %s, too", async (id, answer: JsonObject) => {
+    const key = await world.creditCaller(1);
+    world.provider.script(json(answer));
+    expect((await ask(key, id, "float")).status).toBe(502);
+    expect(await world.chargesOf(key)).toEqual([]);
+  });
+
+  test("in one of several calls are no reason not to pay for the others", async () => {
+    const key = await world.creditCaller(1);
+    const texts = Array.from({ length: 100 }, (_, index) => `text ${index}`);
+    world.provider.script((request) => {
+      const isRest = (request.body["texts"] as string[]).length < 96;
+      return isRest ? json({ embeddings: { float: [[1]] } }) : embeddingAnswer(request);
+    });
+    const body = { model: "embed-cohere", input: texts };
+    expect((await world.ask(key, { path: "/v1/embeddings", body })).status).toBe(502);
+    expect(await world.chargesOf(key)).toEqual([{ amount: -192_000, basis: "measured", outcome: "failed" }]);
+  });
+
+  test("but in another order are given their own places, or pass with their indexes", async () => {
+    world.provider.script(listOf(listed(2, 0, 1)));
+    const [passed, written] = [await ask(caller, "embed", "float"), await ask(caller, "embed", "base64")];
+    expect(((await passed.json()) as Embedded).data).toEqual(listed(2, 0, 1));
+    expect(await vectors(written)).toEqual([0, 1, 2].map((index) => base64Of([index, 0.5])));
+  });
+
+  test("pass without indexes, if there is one for each", async () => {
+    world.provider.script(listOf(input.map((_, place) => ({ embedding: [place, 0.5] }))));
+    expect(await vectors(await ask(caller, "embed-local", "float"))).toEqual([
+      [0, 0.5],
+      [1, 0.5],
+      [2, 0.5],
+    ]);
   });
 });
 

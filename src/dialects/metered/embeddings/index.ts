@@ -57,6 +57,7 @@ export const embeddings: MeteredRoute = {
       certain,
     };
   },
+  countInputs: (body) => (body["messages"] === undefined ? inputsOf(body).length : null),
   split: (body, most) => splitInputs(body, most),
   texts: textsOf,
   writeEnd,

@@ -6,7 +6,7 @@ import { parseAnswer, readOutline } from "../../json/outline.ts";
 import { inputUsage, isTokenCount } from "../../usage/usage-figures.ts";
 import type { AskedForm, MeteredAnswer, MeteredFormat, ReadMetered } from "../route.ts";
 import { dimensionsOf } from "./request.ts";
-import { vectorsOf, wantsBase64, writeVectors } from "./vectors.ts";
+import { byIndex, refuseOthers, vectorsOf, wantsBase64, writeVectors } from "./vectors.ts";
 
 /** OpenAI and Azure, which give vectors in either form. https://platform.openai.com/docs/api-reference/embeddings */
 export const openAiEmbeddings: MeteredFormat = {
@@ -32,12 +32,16 @@ export const compatibleEmbeddings: MeteredFormat = {
 };
 
 const embeddingMember = Buffer.from('"embedding":');
+const indexMember = Buffer.from('"index":');
+/** Of an index, with a space before it. */
+const mostDigits = 10;
 const quote = 34;
 const space = 32;
 
-/** The provider's own bytes if its vectors are of the form that was asked for, and its usage has what clients require. */
-function passOpenAi({ bytes }: MeteredAnswer, asked: AskedForm): ReadMetered | null {
+/** The provider's own bytes if its vectors are those that were asked for, and its usage has what clients require. */
+function passOpenAi({ bytes, inputs }: MeteredAnswer, asked: AskedForm): ReadMetered | null {
   if (hasBase64(bytes) !== wantsBase64(asked)) return null;
+  if (inputs !== null && !hasIndexes(bytes, inputs)) return null;
   const outline = readOutline(bytes, "data");
   if (!Array.isArray(outline["data"])) throw malformedAnswer("it has no vectors");
   if (!isWholeUsage(outline["usage"])) return null;
@@ -52,7 +56,10 @@ function isWholeUsage(usage: Json | undefined): boolean {
 function readOpenAi([answer]: readonly MeteredAnswer[], asked: AskedForm): ReadMetered {
   assert(answer !== undefined, "there is one answer");
   const { data, usage } = parseAnswer(answer);
-  const vectors = vectorsOf(data, (item) => item["embedding"]);
+  const vectors = refuseOthers(
+    vectorsOf(byIndex(data), (item) => item["embedding"]),
+    answer,
+  );
   return { written: writeVectors(vectors, asked), usage: usageOf(usage), extras: {} };
 }
 
@@ -63,6 +70,21 @@ function hasBase64(bytes: Uint8Array): boolean {
   let at = found + embeddingMember.length;
   while (bytes[at] === space) at += 1;
   return bytes[at] === quote;
+}
+
+/** Whether each index below `count` stands there once, and no other. What cannot be told by a native search is told by parsing. */
+function hasIndexes(bytes: Uint8Array, count: number): boolean {
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const isThere = new Uint8Array(count);
+  let found = 0;
+  for (let at = text.indexOf(indexMember); at !== -1; at = text.indexOf(indexMember, at)) {
+    at += indexMember.length;
+    const index = Number.parseInt(text.toString("latin1", at, at + mostDigits), 10);
+    if (isThere[index] !== 0) return false;
+    isThere[index] = 1;
+    found += 1;
+  }
+  return found === count;
 }
 
 /** Voyage reports only a total. */

@@ -1,7 +1,8 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import { totalInput, type Usage } from "../../../base/usage.ts";
 import { malformedAnswer } from "../../errors/failure.ts";
-import type { AskedForm } from "../route.ts";
+import { objectOf } from "../../json/json-fields.ts";
+import type { AskedForm, MeteredAnswer } from "../route.ts";
 
 /** A vector as providers send it: floats, or base64 of little-endian numbers of 32 bits. */
 export type Vector = readonly number[] | string;
@@ -51,4 +52,23 @@ export function vectorOf(value: Json | undefined): Vector {
   if (typeof value === "string") return value;
   if (!Array.isArray(value) || typeof value[0] !== "number") throw malformedAnswer("a vector is missing");
   return value as number[];
+}
+
+/** Throws unless there is one vector for each input: a client takes them by their places, and would compare the wrong ones. */
+export function refuseOthers(vectors: readonly Vector[], { inputs }: MeteredAnswer): readonly Vector[] {
+  if (inputs === null || vectors.length === inputs) return vectors;
+  throw malformedAnswer(`it has ${vectors.length} vectors for ${inputs} inputs`);
+}
+
+/** The items of a list in the order of their indexes, which some servers leave out. */
+export function byIndex(items: Json | undefined): Json | undefined {
+  if (!Array.isArray(items) || items.every((item) => objectOf(item)?.["index"] == null)) return items;
+  const ordered = new Array<Json>(items.length);
+  for (const item of items) {
+    const index = objectOf(item)?.["index"];
+    if (typeof index !== "number" || !(index in items) || index in ordered)
+      throw malformedAnswer("its vectors have wrong indexes");
+    ordered[index] = item;
+  }
+  return ordered;
 }

@@ -2,7 +2,7 @@ import type { JsonObject } from "../../../base/json.ts";
 import { parseAnswer } from "../../json/outline.ts";
 import { inputUsage } from "../../usage/usage-figures.ts";
 import type { AskedForm, MeteredAnswer, MeteredFormat, ReadMetered } from "../route.ts";
-import { type Vector, writeVectors } from "./vectors.ts";
+import { refuseOthers, type Vector, writeVectors } from "./vectors.ts";
 
 /** What one answer of a provider says. */
 export interface FoundVectors {
@@ -29,7 +29,10 @@ function joined(
   asked: AskedForm,
   find: (answer: JsonObject, countedInput: number | null) => FoundVectors,
 ): ReadMetered {
-  const found = answers.map((answer) => find(parseAnswer(answer), answer.countedInput));
+  const found = answers.map((answer) => {
+    const { vectors, ...figures } = find(parseAnswer(answer), answer.countedInput);
+    return { vectors: refuseOthers(vectors, answer), ...figures };
+  });
   const images = found.reduce((sum, { images: some = 0 }) => sum + some, 0);
   let inputTokens = 0;
   let isReported = true;
