@@ -9,7 +9,7 @@ import type { SseFrame } from "./sse/frame.ts";
 import type { StreamScanner } from "./sse/stream-scanner.ts";
 import type { DroppedFields } from "./translation/dropped-fields.ts";
 import type { FigureProbe } from "./translation/frame-pattern.ts";
-import type { AnswerFigures } from "./usage/answer-figures.ts";
+import type { AnswerFigures } from "./usage/usage-figures.ts";
 
 /**
  * The gateway as a client of a wire format. Writers throw an `invalid_request` GatewayError for what their dialect

@@ -6,9 +6,9 @@ import type { Dial } from "../wire/http-client.ts";
 import { Attempts, type UpstreamLog } from "./attempts.ts";
 import { DeadlineTimer } from "./call/deadline-timer.ts";
 import { countTokens } from "./count-tokens.ts";
-import { healthOf } from "./health/health.ts";
+import type { DeploymentState } from "./health/deployment-state.ts";
 import { Directory } from "./selection/directory.ts";
-import type { Upstream } from "./upstream.ts";
+import type { DeploymentHealth, Upstream } from "./upstream.ts";
 
 export interface UpstreamOptions {
   readonly settings: Pick<Settings, "models" | "providers"> & {
@@ -38,4 +38,27 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     hasCredential: (provider, id) => directory.hasCredential(provider, id),
     health: () => healthOf(directory.states(), clock.monotonicMs()),
   };
+}
+
+/** Every deployment's health, for operators. */
+function healthOf(states: Iterable<DeploymentState>, nowMs: number): DeploymentHealth[] {
+  return Array.from(states, (state) => {
+    const { name, providerState, breaker, inFlight, alarm, failing, gate, waitingForCoolDown } = state;
+    const { calls, failures } = breaker.recent(nowMs);
+    return {
+      name,
+      provider: providerState.provider.settings.name,
+      state: breaker.state(nowMs),
+      waitMs: Math.ceil(breaker.waitMs(nowMs)),
+      consecutiveFailures: breaker.consecutiveFailures,
+      recentCalls: calls,
+      recentFailures: failures,
+      inFlight,
+      alarm,
+      failing,
+      waiting: (gate?.waiting ?? 0) + waitingForCoolDown,
+      keys: providerState.keys.size,
+      keysReady: providerState.keys.ready(nowMs),
+    };
+  });
 }

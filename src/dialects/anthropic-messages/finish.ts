@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../base/json.ts";
 import { tableOf } from "../../base/table.ts";
+import { unknownFinish } from "../ir/answer-parts.ts";
 import type { FinishReason, IrFinish } from "../ir/ir.ts";
-import { unknownFinish } from "../ir/unknown-finish.ts";
 import { objectOf, stringOf } from "../json/json-fields.ts";
 
 const reasons = tableOf<FinishReason>({

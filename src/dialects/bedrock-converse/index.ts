@@ -1,6 +1,5 @@
 import type { ProviderDialect } from "../provider-dialect.ts";
-import { legalCallId, wordCallIds } from "../tools/call-id.ts";
-import { mistralId } from "../tools/mistral-id.ts";
+import { legalCallId, mistralId, wordCallIds } from "../tools/call-id.ts";
 import { modelName, takesOutputFormat } from "../translation/model-traits.ts";
 import { canBeForced, familyOf } from "./provider/model-family.ts";
 import { writeRequest } from "./provider/request-out.ts";

@@ -3,7 +3,7 @@ import { noCalls, type ReportedExtras } from "../../base/extra-usage.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { noUsage, type ReportedUsage, totalTokens } from "../../base/usage.ts";
 import { mostParsedValues } from "../json/count-values.ts";
-import type { AnswerFigures } from "../usage/answer-figures.ts";
+import type { AnswerFigures } from "../usage/usage-figures.ts";
 import { readErrorObject } from "./refusal.ts";
 import { isUnpaid } from "./unpaid.ts";
 import { vendorErrorOf } from "./vendor-error.ts";

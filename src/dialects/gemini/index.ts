@@ -2,8 +2,7 @@ import type { ProviderDialect } from "../provider-dialect.ts";
 import { failedStart } from "./provider/finish-in.ts";
 import { takesFormatWithTools } from "./provider/model.ts";
 import { writeRequest } from "./provider/request-out.ts";
-import { readResponse } from "./provider/response-in.ts";
-import { GeminiStreamReader } from "./provider/stream-in.ts";
+import { GeminiStreamReader, readResponse } from "./provider/stream-in.ts";
 import { modelName, paths } from "./provider/targets.ts";
 import { figures } from "./provider/usage-in.ts";
 

@@ -1,6 +1,6 @@
 import { assert } from "../../base/assert.ts";
 import type { ReportedUsage } from "../../base/usage.ts";
-import { citing } from "./citations.ts";
+import { citing } from "./answer-parts.ts";
 import type {
   IrAssistantBlock,
   IrBlockHead,

@@ -7,7 +7,7 @@ import { type BilledField, billedField, billedFields, googleField, googleOptions
  */
 
 /** LiteLLM, as a provider, puts the members of this one in the place of the body's own. */
-export const mergedMember = "extra_body";
+const mergedMember = "extra_body";
 
 /** Members of the body itself, of any dialect. */
 const topLevelNames: readonly string[] = [

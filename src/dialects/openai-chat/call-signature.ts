@@ -1,5 +1,8 @@
 import type { JsonObject } from "../../base/json.ts";
+import type { WriterContext } from "../client-dialect.ts";
+import type { IrReasoning, ReasoningProof } from "../ir/ir.ts";
 import { objectOf, stringOf } from "../json/json-fields.ts";
+import { isReasoningEnvelope, unwrapReasoning, wrapProof } from "../reasoning/reasoning-envelope.ts";
 
 /** Google's extension of chat: a tool call has Gemini's signature in `extra_content.google.thought_signature`. */
 export function signatureIn(call: JsonObject): string | null {
@@ -8,4 +11,21 @@ export function signatureIn(call: JsonObject): string | null {
 
 export function addSignature(call: JsonObject, signature: string): void {
   call["extra_content"] = { google: { thought_signature: signature } };
+}
+
+/** The signature as the client gets it: in an envelope that also says where it is valid. Null if there is none. */
+export function signatureFor(proof: ReasoningProof | null, { keepsProofs }: WriterContext): string | null {
+  if (proof?.maker !== "google" || proof.signature === null) return null;
+  return keepsProofs === true ? proof.signature : wrapProof(proof, [0]);
+}
+
+/** The reasoning that holds a replayed call's signature. One that never was in an envelope is of unknown origin. */
+export function readCallProof(call: JsonObject): IrReasoning[] {
+  const signature = signatureIn(call);
+  if (signature === null) return [];
+  if (!isReasoningEnvelope(signature)) {
+    return [{ type: "reasoning", parts: [], proof: { maker: "google", signature, origin: null } }];
+  }
+  const reasoning = unwrapReasoning(signature, "");
+  return reasoning === null ? [] : [{ ...reasoning, parts: [] }];
 }

@@ -1,7 +1,7 @@
 import type { Json } from "../../base/json.ts";
 import { tableOf } from "../../base/table.ts";
+import { unknownFinish } from "../ir/answer-parts.ts";
 import type { FinishReason, IrFinish } from "../ir/ir.ts";
-import { unknownFinish } from "../ir/unknown-finish.ts";
 
 /** OpenAI's reasons, and what compatible servers call the same, in lower case. */
 const reasons = tableOf<FinishReason | "failure">({

@@ -1,5 +1,7 @@
 import type { JsonObject } from "../../base/json.ts";
 import type { ClientDialect } from "../client-dialect.ts";
+import { listOf } from "../json/json-fields.ts";
+import type { BodyChanges } from "../json/patch.ts";
 import { forwardHeaders, requestHeaders } from "../openai/headers.ts";
 import { readUser } from "../openai/identity.ts";
 import { asIs, refuseOverLimit } from "../output-limit.ts";
@@ -10,12 +12,11 @@ import { heartbeat, inBandError } from "./client/in-band.ts";
 import { readRequest } from "./client/request-in.ts";
 import { writeResponse } from "./client/response-out.ts";
 import { responsesRequest, responsesResponse } from "./client/schema.ts";
-import { statelessChanges } from "./client/stateless.ts";
 import { createStreamWriter } from "./client/stream-out.ts";
 import { stripForeignReasoning, stripProvenReasoning } from "./client/strip-foreign-reasoning.ts";
 import { givenIds } from "./provider/given-ids.ts";
+import { failureIn, readResponse } from "./provider/items-in.ts";
 import { writeRequest } from "./provider/request-out.ts";
-import { failureIn, readResponse } from "./provider/response-in.ts";
 import { createStreamReader } from "./provider/stream-in.ts";
 import { ResponsesScanner } from "./provider/stream-scanner.ts";
 import { figures } from "./provider/usage-in.ts";
@@ -108,3 +109,12 @@ const provider: ProviderDialect = {
 };
 
 export const openAiResponses = { client, provider };
+
+const encryptedReasoning = "reasoning.encrypted_content";
+
+/** Without its ciphertext, reasoning would be lost to the conversation once the provider keeps none of it. */
+function statelessChanges({ include }: JsonObject, mayReason: boolean): BodyChanges {
+  const included = listOf(include);
+  if (!mayReason || included.includes(encryptedReasoning)) return { store: false };
+  return { store: false, include: [...included, encryptedReasoning] };
+}

@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from "../../base/json.ts";
-import { spanWithin } from "../ir/citations.ts";
+import { spanWithin } from "../ir/answer-parts.ts";
 import type { IrCitation, IrSpan } from "../ir/ir.ts";
 import { numberOf, objectOf, objectsOf, stringOf } from "../json/json-fields.ts";
 

@@ -6,8 +6,8 @@ import {
   type TSchema,
   type TUnion,
 } from "@sinclair/typebox";
+import { type TypeCheck, TypeCompiler } from "@sinclair/typebox/compiler";
 import { isObject } from "../../base/json.ts";
-import { compiled } from "./compiled.ts";
 
 /** What is wrong with a value and what to send instead. `param` is a path such as `messages[0].role`. */
 export interface Complaint {
@@ -124,4 +124,16 @@ function alternativesOf({ anyOf }: TUnion): string {
   if (members.every((member) => KindGuard.IsLiteral(member))) return `one of ${names.join(", ")}`;
   const last = names.pop() ?? "valid";
   return names.length === 0 ? last : `${names.join(", ")} or ${last}`;
+}
+
+const checks = new WeakMap<TSchema, TypeCheck<TSchema>>();
+
+/** Compiled on first use, so that start-up does not wait for all schemas. */
+export function compiled(schema: TSchema): TypeCheck<TSchema> {
+  let check = checks.get(schema);
+  if (check === undefined) {
+    check = TypeCompiler.Compile(schema);
+    checks.set(schema, check);
+  }
+  return check;
 }

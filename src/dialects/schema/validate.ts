@@ -10,8 +10,7 @@ import { type TruncatedJson, truncateJson } from "../json/truncated-json.ts";
 import { type MeteredRouteName, meteredRoute, meteredRouteNames } from "../metered/registry.ts";
 import { compactRequest, inputTokensRequest } from "../openai-responses/client/schema.ts";
 import { type ClientDialectName, clientDialect, clientDialectNames } from "../registry.ts";
-import { compiled } from "./compiled.ts";
-import { explain } from "./explain.ts";
+import { compiled, explain } from "./explain.ts";
 
 /** Requests beside those of the dialects themselves, each with the dialect that it is written in. */
 const otherRequests = {

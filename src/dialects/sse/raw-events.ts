@@ -82,14 +82,10 @@ function endOfLongLine(bytes: Uint8Array, from: number): number {
   return bytes.length;
 }
 
-/** An event's JSON. Null for `[DONE]`, comments, malformed data and too many values. */
-export function jsonOf(data: string): JsonObject | null {
-  return hasTooManyValues(data) ? null : parsed(data);
-}
-
 /**
- * The same for an event that a scanner forwards, without its largest parts if it has too many values: the probabilities
- * of a long answer's tokens are hundreds of thousands, beside the figures of its use. Undefined if nothing would be left.
+ * The JSON of an event that a scanner forwards, without its largest parts if it has too many values: the probabilities of a
+ * long answer's tokens are hundreds of thousands, beside the figures of its use. Null for `[DONE]`, comments and malformed data,
+ * undefined if nothing would be left.
  */
 export function meaningOf(data: string): JsonObject | null | undefined {
   if (!hasTooManyValues(data)) return parsed(data);

@@ -1,4 +1,4 @@
-import type { IrMessage, IrRequest } from "../ir/ir.ts";
+import type { IrAssistantBlock, IrMessage, IrRequest } from "../ir/ir.ts";
 import type { Target } from "../provider-dialect.ts";
 import { adaptTools } from "../tools/adapt-tools.ts";
 import { forceFormat } from "../tools/format-tool.ts";
@@ -35,4 +35,21 @@ function mentionsTools(request: IrRequest): boolean {
 function holdsCallOrResult(message: IrMessage): boolean {
   for (const { type } of message.blocks) if (type === "tool_call" || type === "tool_result") return true;
   return false;
+}
+
+/** Removes the reasoning that a provider would recognise, and has refused: its account, key or model is another now. */
+export function withoutProofs(request: IrRequest, dropped: DroppedFields): IrRequest {
+  const messages = request.messages.map((message) => withoutProofsIn(message, dropped));
+  return { ...request, messages };
+}
+
+function withoutProofsIn(message: IrMessage, dropped: DroppedFields): IrMessage {
+  if (message.role !== "assistant") return message;
+  const blocks = message.blocks.filter(isUnproven);
+  if (blocks.length < message.blocks.length) dropped.add(dropped.names.reasoning);
+  return { ...message, blocks };
+}
+
+function isUnproven(block: IrAssistantBlock): boolean {
+  return block.type !== "reasoning" || block.proof === null || block.proof.maker === "chat";
 }

@@ -1,3 +1,4 @@
+import type { ReportedExtras } from "../../base/extra-usage.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { mostTokens, type ReportedUsage, type Usage, unreported } from "../../base/usage.ts";
 
@@ -102,4 +103,12 @@ const nothing: JsonObject = {};
 /** An empty object if the details are missing. */
 export function detailsOf(value: Json | undefined): JsonObject {
   return isObject(value) ? value : nothing;
+}
+
+/** How a dialect reads what an answer reports of its use, be it a whole answer or an event of a stream. */
+export interface AnswerFigures {
+  /** Null if it reports neither input nor output. */
+  usageIn(answer: JsonObject): ReportedUsage | null;
+  /** Its service tier, hosted tools and audio. */
+  readExtras(answer: JsonObject): ReportedExtras;
 }

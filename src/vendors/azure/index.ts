@@ -1,5 +1,5 @@
 import type { ForwardedHeaders } from "../../dialects/headers.ts";
-import { leftOutBetas, type SortedBetas, sortBetas, withBetas } from "../claude/betas.ts";
+import { leftOutBetas, type SortedBetas, sortBetas, withBetas } from "../claude/headers.ts";
 import { isLoopback } from "../credentials/loopback.ts";
 import { type KeyScheme, keySchemes } from "../credentials/static-header.ts";
 import { HttpProvider } from "../http/http-provider.ts";

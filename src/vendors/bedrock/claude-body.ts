@@ -6,10 +6,9 @@ import type { MemberChanges } from "../../dialects/json/patch.ts";
 import { refuse } from "../../dialects/translation/dropped-fields.ts";
 import type { FieldDecisions } from "../../dialects/translation/field-decisions.ts";
 import { claudeGeneration } from "../../dialects/translation/model-traits.ts";
-import { anthropicVersion } from "../claude/api-version.ts";
-import { type SortedBetas, sortBetas } from "../claude/betas.ts";
-import { conversationChanges } from "../claude/cache-marks.ts";
 import { atAnthropicOnly, withoutFields } from "../claude/cloud-fields.ts";
+import { conversationChanges } from "../claude/conversation.ts";
+import { anthropicVersion, type SortedBetas, sortBetas } from "../claude/headers.ts";
 import type { BodyContext } from "../vendor.ts";
 
 /** Fields of Anthropic's API that InvokeModel rejects with 400. */

@@ -1,5 +1,5 @@
 import type { MemberChanges } from "../../dialects/json/patch.ts";
-import { leftOutBetas } from "../claude/betas.ts";
+import { leftOutBetas } from "../claude/headers.ts";
 import { compatibleFormats } from "../compatible/index.ts";
 import { keySchemes } from "../credentials/static-header.ts";
 import { HttpProvider } from "../http/http-provider.ts";

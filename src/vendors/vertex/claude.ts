@@ -1,10 +1,9 @@
 import type { JsonObject } from "../../base/json.ts";
 import type { ForwardedHeaders } from "../../dialects/headers.ts";
 import type { MemberChanges } from "../../dialects/json/patch.ts";
-import { anthropicVersion } from "../claude/api-version.ts";
-import { type SortedBetas, sortBetas, withBetas } from "../claude/betas.ts";
-import { conversationChanges } from "../claude/cache-marks.ts";
 import { atAnthropicOnly, withoutFields } from "../claude/cloud-fields.ts";
+import { conversationChanges } from "../claude/conversation.ts";
+import { anthropicVersion, type SortedBetas, sortBetas, withBetas } from "../claude/headers.ts";
 import type { BodyContext } from "../vendor.ts";
 
 /** Fields of Anthropic's API that Vertex rejects with 400. */

@@ -1,4 +1,4 @@
-import { leftOutBetas } from "../claude/betas.ts";
+import { leftOutBetas } from "../claude/headers.ts";
 import { compatibleFormats } from "../compatible/index.ts";
 import { googleCredential, googleCredentialWords } from "../google/credentials.ts";
 import { readGoogleRefusal } from "../google/refusal.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { JsonObject } from "../../../src/base/json.ts";
 import { refused } from "../../../src/upstream/failure.ts";
-import { withoutSystemTurns } from "../../../src/vendors/claude/system-turns.ts";
+import { withoutSystemTurns } from "../../../src/vendors/claude/conversation.ts";
 import { HttpProvider } from "../../../src/vendors/http/http-provider.ts";
 import type { Prepared } from "../../../src/vendors/provider.ts";
 import { createProvider } from "../../../src/vendors/registry.ts";

@@ -1,11 +1,11 @@
 import type { GatewayError } from "../../../base/errors.ts";
+import type { JsonObject } from "../../../base/json.ts";
 import type { Usage } from "../../../base/usage.ts";
 import type { StreamPosition } from "../../client-dialect.ts";
 import { errorBody } from "../../errors/envelope.ts";
 import { keepaliveComment } from "../../sse/frame.ts";
 import { namedFrame } from "../../sse/sse.ts";
-import { eventFrame } from "./event-frame.ts";
-import { writeUsage } from "./usage-out.ts";
+import { writeUsage } from "./response-out.ts";
 
 /**
  * A message begins with an estimate of its input, or with what the provider has counted by then. So what was charged
@@ -27,4 +27,9 @@ function usageFrame(usage: Usage): string {
 
 export function heartbeat(hasBegun: boolean): string {
   return hasBegun ? 'event: ping\ndata: {"type":"ping"}\n\n' : keepaliveComment;
+}
+
+/** An event of a Messages stream, which is named by its type. */
+export function eventFrame(event: JsonObject & { readonly type: string }): string {
+  return namedFrame(event.type, JSON.stringify(event));
 }

@@ -1,9 +1,18 @@
-import type { Json, JsonObject } from "../../../base/json.ts";
+import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import type { IrFormat, IrIdentity, IrReasoningSettings, IrRequest } from "../../ir/ir.ts";
-import { numberOf, objectOf, stringOf, stringsOf } from "../../json/json-fields.ts";
+import { listOf, numberOf, objectOf, objectsOf, stringOf, stringsOf } from "../../json/json-fields.ts";
 import { readEffort } from "../../reasoning/effort.ts";
 import { type DroppedFields, refuse } from "../../translation/dropped-fields.ts";
-import { decideRequest } from "./decide-request.ts";
+import { decideFields, decideParts } from "../../translation/field-decisions.ts";
+import {
+  blockFields,
+  messageFields,
+  metadataFields,
+  outputConfigFields,
+  requestFields,
+  thinkingFields,
+  toolFields,
+} from "./fields.ts";
 import { readMessages, readSystem } from "./messages-in.ts";
 import { defaultMaxTokens } from "./output-limit.ts";
 import { readParallel, readToolChoice, readTools } from "./tools-in.ts";
@@ -81,4 +90,35 @@ export function readUser(body: JsonObject): string | null {
 
 function readTier(tier: string | null): string | null {
   return tier === "standard_only" ? "default" : tier;
+}
+
+/** Rejects or reports the parts of a request that no other dialect can express. */
+function decideRequest(body: JsonObject, dropped: DroppedFields): void {
+  decideFields(body, requestFields, dropped);
+  const { output_config: config, metadata, thinking } = body;
+  if (isObject(config)) decideFields(config, outputConfigFields, dropped, "output_config.");
+  if (isObject(metadata)) decideFields(metadata, metadataFields, dropped, "metadata.");
+  if (isObject(thinking)) decideFields(thinking, thinkingFields, dropped, "thinking.");
+  for (const tool of objectsOf(body["tools"])) {
+    if ((tool["type"] ?? "custom") === "custom") decideFields(tool, toolFields, dropped, "tools[].");
+  }
+  for (const message of listOf(body["messages"])) {
+    if (!isObject(message)) continue;
+    decideFields(message, messageFields, dropped, "messages[].");
+    decideParts(message["content"], blockFields, dropped);
+  }
+  if (listOf(body["messages"]).some(hasCitations)) dropped.add("citations");
+}
+
+/** Citations that are requested or that an earlier answer has, at any level of the content. */
+function hasCitations(holder: Json): boolean {
+  const content = isObject(holder) ? holder["content"] : null;
+  return Array.isArray(content) && content.some((block) => isCited(block) || hasCitations(block));
+}
+
+function isCited(block: Json): boolean {
+  const citations = isObject(block) ? block["citations"] : null;
+  return Array.isArray(citations)
+    ? citations.length > 0
+    : isObject(citations) && citations["enabled"] === true;
 }

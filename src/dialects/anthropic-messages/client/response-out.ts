@@ -1,11 +1,11 @@
 import type { JsonObject } from "../../../base/json.ts";
+import { noUsage, type Usage } from "../../../base/usage.ts";
 import type { WriterContext } from "../../client-dialect.ts";
 import type { IrAssistantBlock, IrReasoning, IrResponse, IrText, ReasoningProof } from "../../ir/ir.ts";
 import { partSeparator, wrapProof } from "../../reasoning/reasoning-envelope.ts";
 import { callInput } from "../../tools/call-input.ts";
 import { writeCitation } from "../citations.ts";
 import { addFinish } from "../finish.ts";
-import { writeUsage } from "./usage-out.ts";
 
 export function writeResponse(response: IrResponse, call: WriterContext): JsonObject {
   const message: JsonObject = {
@@ -49,4 +49,20 @@ function writeReasoning({ parts, proof }: IrReasoning): JsonObject[] {
 export function signatureOf(proof: ReasoningProof | null, partLengths: readonly number[]): string {
   if (proof === null) return "";
   return proof.maker === "anthropic" ? proof.signature : wrapProof(proof, partLengths);
+}
+
+/** Never absent: the official SDK reads these without a check. The tier has OpenAI's name. */
+export function writeUsage(known: Usage | null, tier: string | null): JsonObject {
+  const usage = known ?? noUsage;
+  const written: JsonObject = {
+    input_tokens: usage.inputTokens,
+    cache_creation_input_tokens: usage.cacheWriteTokens,
+    cache_read_input_tokens: usage.cachedInputTokens,
+    output_tokens: usage.outputTokens,
+  };
+  if (usage.reasoningTokens > 0) {
+    written["output_tokens_details"] = { thinking_tokens: usage.reasoningTokens };
+  }
+  if (tier !== null) written["service_tier"] = tier === "default" ? "standard" : tier;
+  return written;
 }

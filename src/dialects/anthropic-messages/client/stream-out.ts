@@ -9,10 +9,8 @@ import { partSeparator } from "../../reasoning/reasoning-envelope.ts";
 import { type FrameTemplate, fillTemplate } from "../../translation/shortcut.ts";
 import { writeCitation } from "../citations.ts";
 import { addFinish } from "../finish.ts";
-import { eventFrame } from "./event-frame.ts";
-import { heartbeat, inBandError } from "./in-band.ts";
-import { signatureOf } from "./response-out.ts";
-import { writeUsage } from "./usage-out.ts";
+import { eventFrame, heartbeat, inBandError } from "./in-band.ts";
+import { signatureOf, writeUsage } from "./response-out.ts";
 
 interface Block {
   readonly head: IrBlockHead;

@@ -14,8 +14,7 @@ import {
 import { jsonOnly } from "../../translation/own-words.ts";
 import { withCache, writeContent } from "./content-out.ts";
 import { writeMessages } from "./messages-out.ts";
-import { addOutputConfig } from "./output-config-out.ts";
-import { isForced, writeThinking } from "./thinking-out.ts";
+import { addOutputConfig, isForced, writeThinking } from "./thinking-out.ts";
 
 /** The dialect requires a limit; used if neither the client nor the catalog has one. */
 const fallbackMaxTokens = 4096;

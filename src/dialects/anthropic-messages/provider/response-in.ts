@@ -1,9 +1,8 @@
 import type { GatewayError } from "../../../base/errors.ts";
 import { isObject, type JsonObject } from "../../../base/json.ts";
 import { malformedAnswer, reportedFailure } from "../../errors/failure.ts";
-import { citing } from "../../ir/citations.ts";
+import { citing, unsaidFinish } from "../../ir/answer-parts.ts";
 import type { IrAssistantBlock, IrResponse } from "../../ir/ir.ts";
-import { unsaidFinish } from "../../ir/unknown-finish.ts";
 import { isZero, objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
 import { readCitations } from "../citations.ts";
 import { readFinish } from "../finish.ts";

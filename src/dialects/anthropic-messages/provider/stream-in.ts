@@ -2,9 +2,8 @@ import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import type { Tiers } from "../../../base/service-tiers.ts";
 import type { ReportedUsage } from "../../../base/usage.ts";
 import { cutShort, malformedAnswer, reportedFailure } from "../../errors/failure.ts";
-import { citing } from "../../ir/citations.ts";
+import { citing, usageEvent } from "../../ir/answer-parts.ts";
 import type { IrBlockHead, IrCitation, IrEvent, IrFinish, ReasoningProof } from "../../ir/ir.ts";
-import { usageEvent } from "../../ir/usage-event.ts";
 import { numberOf, objectOf, stringOf } from "../../json/json-fields.ts";
 import type { StreamReader } from "../../provider-dialect.ts";
 import { isDoneMark } from "../../sse/data-field.ts";
@@ -14,8 +13,7 @@ import { tiersIn } from "../../usage/extra-usage.ts";
 import { mergeFigures } from "../../usage/usage-figures.ts";
 import { readCitations } from "../citations.ts";
 import { readFinish } from "../finish.ts";
-import { sealedChars } from "./sealed-chars.ts";
-import { figures, readUsage } from "./usage-in.ts";
+import { figures, readUsage, sealedChars } from "./usage-in.ts";
 
 interface OpenBlock {
   readonly index: number;

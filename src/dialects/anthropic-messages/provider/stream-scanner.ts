@@ -11,8 +11,7 @@ import { CallCounter } from "../../usage/extra-usage.ts";
 import { mergeFigures } from "../../usage/usage-figures.ts";
 import { readFinish } from "../finish.ts";
 import { givenIdsOfEvent } from "./given-ids.ts";
-import { sealedChars } from "./sealed-chars.ts";
-import { countBlock, extrasOf, figures, readUsage } from "./usage-in.ts";
+import { countBlock, extrasOf, figures, readUsage, sealedChars } from "./usage-in.ts";
 
 const messageMark = Buffer.from('"message_');
 const blockMark = Buffer.from('"content_block_start"');

@@ -10,9 +10,14 @@ import {
   unreported,
 } from "../../../base/usage.ts";
 import { objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
-import type { AnswerFigures } from "../../usage/answer-figures.ts";
 import { CallCounter, countOf, reportedTogether, tiersIn } from "../../usage/extra-usage.ts";
-import { detailsOf, isTokenCount, reportUsage, UsageSide } from "../../usage/usage-figures.ts";
+import {
+  type AnswerFigures,
+  detailsOf,
+  isTokenCount,
+  reportUsage,
+  UsageSide,
+} from "../../usage/usage-figures.ts";
 
 /** Unlike OpenAI's, Anthropic's input figure does not include cached tokens. */
 export function readUsage(usage: Json | undefined): ReportedUsage | null {
@@ -67,7 +72,7 @@ function readFigures(usage: JsonObject): ReportedUsage | null {
   );
 }
 
-export function readExtras(answer: JsonObject): ReportedExtras {
+function readExtras(answer: JsonObject): ReportedExtras {
   const calls = new CallCounter();
   for (const block of objectsOf(answer["content"])) countBlock(block, calls);
   return extrasOf(objectOf(answer["usage"]) ?? {}, calls);
@@ -99,3 +104,11 @@ const toolsOfBlocks: readonly (readonly [RegExp, HostedToolName])[] = [
   [/code_execution$/, "code_execution"],
   [/^tool_search/, "tool_search"],
 ];
+
+/** The length of the reasoning in a block or a delta that only Anthropic can read: hidden altogether, or in its signature. */
+export function sealedChars(block: Json | undefined): number {
+  if (!isObject(block)) return 0;
+  const { type, signature, data } = block;
+  const hidden = type === "redacted_thinking" ? (stringOf(data)?.length ?? 0) : 0;
+  return hidden + (stringOf(signature)?.length ?? 0);
+}

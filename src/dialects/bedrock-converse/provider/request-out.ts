@@ -1,6 +1,5 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
-import { addOutputConfig } from "../../anthropic-messages/provider/output-config-out.ts";
-import { isForced, writeThinking } from "../../anthropic-messages/provider/thinking-out.ts";
+import { addOutputConfig, isForced, writeThinking } from "../../anthropic-messages/provider/thinking-out.ts";
 import { asksForImageDetail } from "../../ir/image-detail.ts";
 import type { IrFormat, IrRequest, IrTool } from "../../ir/ir.ts";
 import { dropCacheMarks } from "../../openai/cache-marks.ts";

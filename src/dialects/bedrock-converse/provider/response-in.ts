@@ -3,12 +3,11 @@ import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import { tableOf } from "../../../base/table.ts";
 import type { ReportedUsage } from "../../../base/usage.ts";
 import { failedAnswer, malformedAnswer, reportedFailure } from "../../errors/failure.ts";
+import { unknownFinish } from "../../ir/answer-parts.ts";
 import type { FinishReason, IrAssistantBlock, IrFinish, IrResponse } from "../../ir/ir.ts";
-import { unknownFinish } from "../../ir/unknown-finish.ts";
 import { objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
-import type { AnswerFigures } from "../../usage/answer-figures.ts";
 import { serviceTier } from "../../usage/extra-usage.ts";
-import { isTokenCount, reportUsage, UsageSide } from "../../usage/usage-figures.ts";
+import { type AnswerFigures, isTokenCount, reportUsage, UsageSide } from "../../usage/usage-figures.ts";
 
 export function readResponse(body: JsonObject): IrResponse {
   if (isObject(body["error"])) throw reportedFailure(body, figures);
@@ -96,7 +95,7 @@ export function readFinish(stopReason: Json | undefined): IrFinish | null {
 }
 
 /** As Anthropic's, the input figure does not include cached tokens. Reasoning is not reported separately. */
-export function readUsage(usage: Json | undefined): ReportedUsage | null {
+function readUsage(usage: Json | undefined): ReportedUsage | null {
   if (!isObject(usage)) return null;
   const { inputTokens: input, outputTokens: output } = usage;
   if (!isTokenCount(input) && !isTokenCount(output)) return null;

@@ -1,8 +1,9 @@
 import { isObject, type JsonObject } from "../../../base/json.ts";
 import type { ReportedUsage } from "../../../base/usage.ts";
 import { cutShort, failedAnswer, malformedAnswer, reportedFailure } from "../../errors/failure.ts";
-import type { IrEvent } from "../../ir/ir.ts";
-import { usageEvent } from "../../ir/usage-event.ts";
+import { usageEvent } from "../../ir/answer-parts.ts";
+import { EventCollector } from "../../ir/events.ts";
+import type { IrEvent, IrResponse } from "../../ir/ir.ts";
 import { listOf, objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
 import type { StreamFigures, StreamReader, Target } from "../../provider-dialect.ts";
 import { googleProof } from "../../reasoning/google-proof.ts";
@@ -193,4 +194,14 @@ function isFirst({ index }: JsonObject): boolean {
 /** No client dialect can be given the data itself. */
 function noteOf(data: JsonObject): string {
   return `[The model returned ${stringOf(data["mimeType"]) ?? "data"}, which cannot be shown here.]`;
+}
+
+/** A whole answer has the form of a stream's only chunk. */
+export function readResponse(body: JsonObject, target: Target): IrResponse {
+  const collector = new EventCollector();
+  const reader = new GeminiStreamReader((event) => collector.push(event), target);
+  reader.read(body);
+  if (!reader.hasEndedText) throw malformedAnswer("an answer without a finishReason");
+  reader.end();
+  return collector.response();
 }

@@ -3,9 +3,8 @@ import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import { tableOf } from "../../../base/table.ts";
 import type { ReportedUsage } from "../../../base/usage.ts";
 import { firstObjectOf, listOf, objectOf, stringOf } from "../../json/json-fields.ts";
-import type { AnswerFigures } from "../../usage/answer-figures.ts";
 import { serviceTier } from "../../usage/extra-usage.ts";
-import { inclusiveUsage, isTokenCount, mergeFigures } from "../../usage/usage-figures.ts";
+import { type AnswerFigures, inclusiveUsage, isTokenCount, mergeFigures } from "../../usage/usage-figures.ts";
 
 /** Thoughts are billed as output and counted apart. Figures of 0 are left out. */
 export function readUsage(usage: Json | undefined): ReportedUsage | null {
@@ -81,7 +80,7 @@ const trafficTiers = tableOf<string>({
   ON_DEMAND_FLEX: "flex",
 });
 
-export function readExtras(answer: JsonObject): ReportedExtras {
+function readExtras(answer: JsonObject): ReportedExtras {
   return serviceTier(tierOf(objectOf(answer["usageMetadata"]) ?? {}));
 }
 

@@ -1,8 +1,7 @@
 import { isTokenCount } from "../../usage/usage-figures.ts";
 import { cohereTexts, cohereVectors } from "./cohere.ts";
 import { dimensionsOf, dropOthers, refuseDimensions, textsOf } from "./request.ts";
-import { vectorOf } from "./vectors.ts";
-import { writtenFormat } from "./written.ts";
+import { vectorOf, writtenFormat } from "./vectors.ts";
 
 /** Amazon's own models, which take one text. https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-titan-embed-text.html */
 export const titanEmbeddings = writtenFormat(

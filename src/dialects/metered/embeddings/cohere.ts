@@ -2,8 +2,7 @@ import { isObject, type JsonObject } from "../../../base/json.ts";
 import { objectOf } from "../../json/json-fields.ts";
 import { isTokenCount } from "../../usage/usage-figures.ts";
 import { dimensionsOf, dropOthers, inputTypeOf, textsOf } from "./request.ts";
-import { type Vector, vectorsOf } from "./vectors.ts";
-import { writtenFormat } from "./written.ts";
+import { type Vector, vectorsOf, writtenFormat } from "./vectors.ts";
 
 /** https://docs.cohere.com/reference/embed: it bills tokens, and images by the piece. */
 export const cohereEmbeddings = writtenFormat(

@@ -3,8 +3,7 @@ import { modelName } from "../../gemini/provider/targets.ts";
 import { objectOf } from "../../json/json-fields.ts";
 import { isTokenCount } from "../../usage/usage-figures.ts";
 import { dimensionsOf, dropOthers, textsOf } from "./request.ts";
-import { vectorOf, vectorsOf } from "./vectors.ts";
-import { writtenFormat } from "./written.ts";
+import { vectorOf, vectorsOf, writtenFormat } from "./vectors.ts";
 
 /** https://ai.google.dev/api/embeddings: the older models report no usage. */
 export const geminiEmbeddings = writtenFormat(

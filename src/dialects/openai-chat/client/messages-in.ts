@@ -11,7 +11,7 @@ import type {
 import { listOf, objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
 import { type DroppedFields, refuse } from "../../translation/dropped-fields.ts";
 import { decideFields, decideParts } from "../../translation/field-decisions.ts";
-import { readCallProof } from "./call-proof.ts";
+import { readCallProof } from "../call-signature.ts";
 import { cacheOf, readContent, readTexts } from "./content-in.ts";
 import { messageFields, partFields } from "./fields.ts";
 

@@ -1,12 +1,11 @@
 import type { JsonObject } from "../../../base/json.ts";
+import { noUsage, totalInput, totalTokens, type Usage } from "../../../base/usage.ts";
 import type { WriterContext } from "../../client-dialect.ts";
 import type { IrResponse, IrToolCall } from "../../ir/ir.ts";
 import { chatAnnotations } from "../../openai/citations.ts";
 import { partSeparator } from "../../reasoning/reasoning-envelope.ts";
-import { addSignature } from "../call-signature.ts";
+import { addSignature, signatureFor } from "../call-signature.ts";
 import { writeFinish } from "../finish.ts";
-import { signatureFor } from "./call-proof.ts";
-import { writeUsage } from "./usage-out.ts";
 
 export function writeResponse(response: IrResponse, call: WriterContext): JsonObject {
   return {
@@ -70,4 +69,19 @@ function writeCall(call: IrToolCall, signature: string | null): JsonObject {
       : { id: call.id, type: "function", function: { name: call.name, arguments: call.input } };
   if (signature !== null) addSignature(written, signature);
   return written;
+}
+
+/** Always complete: clients read the details without asking whether they are there. */
+export function writeUsage(known: Usage | null): JsonObject {
+  const usage = known ?? noUsage;
+  return {
+    prompt_tokens: totalInput(usage),
+    completion_tokens: usage.outputTokens,
+    total_tokens: totalTokens(usage),
+    prompt_tokens_details: {
+      cached_tokens: usage.cachedInputTokens,
+      cache_write_tokens: usage.cacheWriteTokens,
+    },
+    completion_tokens_details: { reasoning_tokens: usage.reasoningTokens },
+  };
 }

@@ -3,6 +3,7 @@ import type { GatewayError } from "../../../base/errors.ts";
 import type { Json, JsonObject } from "../../../base/json.ts";
 import type { Usage } from "../../../base/usage.ts";
 import type { StreamWriter, WriterContext } from "../../client-dialect.ts";
+import { errorBody } from "../../errors/envelope.ts";
 import { BlockOrder } from "../../ir/block-order.ts";
 import type { IrBlockHead, IrCitation, IrEvent, IrFinish } from "../../ir/ir.ts";
 import { objectOf } from "../../json/json-fields.ts";
@@ -11,11 +12,9 @@ import { partSeparator } from "../../reasoning/reasoning-envelope.ts";
 import { keepaliveComment } from "../../sse/frame.ts";
 import { dataFrame } from "../../sse/sse.ts";
 import { type FrameTemplate, fillTemplate } from "../../translation/shortcut.ts";
-import { addSignature } from "../call-signature.ts";
+import { addSignature, signatureFor } from "../call-signature.ts";
 import { writeFinish } from "../finish.ts";
-import { signatureFor } from "./call-proof.ts";
-import { inBandError } from "./in-band.ts";
-import { writeUsage } from "./usage-out.ts";
+import { writeUsage } from "./response-out.ts";
 
 const textFields = { text: "content", reasoning: "reasoning_content", refusal: "refusal" } as const;
 
@@ -186,4 +185,8 @@ export class ChatStreamWriter implements StreamWriter {
 /** A chat stream only includes usage if the client asks for it. */
 function asksForUsage({ source }: WriterContext): boolean {
   return objectOf(source.body["stream_options"])?.["include_usage"] === true;
+}
+
+export function inBandError(error: GatewayError, requestId: string): string {
+  return `data: ${JSON.stringify(errorBody("openai", error, requestId))}\n\n`;
 }

@@ -1,9 +1,8 @@
 import type { GatewayError } from "../../../base/errors.ts";
 import { isObject, type JsonObject } from "../../../base/json.ts";
 import { failedAnswer, malformedAnswer, reportedFailure, unexplainedFailure } from "../../errors/failure.ts";
-import { citing } from "../../ir/citations.ts";
+import { citing, unsaidFinish } from "../../ir/answer-parts.ts";
 import type { IrAssistantBlock, IrFinish, IrResponse } from "../../ir/ir.ts";
-import { unsaidFinish } from "../../ir/unknown-finish.ts";
 import { firstObjectOf, objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
 import type { FailedStart, Target } from "../../provider-dialect.ts";
 import { googleProof } from "../../reasoning/google-proof.ts";

@@ -1,9 +1,7 @@
 import type { JsonObject } from "../../../base/json.ts";
 import { cutShort, failedAnswer, reportedFailure, unexplainedFailure } from "../../errors/failure.ts";
-import { citing } from "../../ir/citations.ts";
+import { citing, unsaidFinish, usageEvent } from "../../ir/answer-parts.ts";
 import type { IrCitation, IrEvent, IrFinish, ReasoningProof } from "../../ir/ir.ts";
-import { unsaidFinish } from "../../ir/unknown-finish.ts";
-import { usageEvent } from "../../ir/usage-event.ts";
 import { firstObjectOf, objectOf, stringOf } from "../../json/json-fields.ts";
 import type { StreamReader, Target } from "../../provider-dialect.ts";
 import { isDoneMark } from "../../sse/data-field.ts";

@@ -2,9 +2,8 @@ import { nothingReported, type ReportedExtras } from "../../../base/extra-usage.
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import type { ReportedUsage } from "../../../base/usage.ts";
 import { firstObjectOf, objectOf } from "../../json/json-fields.ts";
-import type { AnswerFigures } from "../../usage/answer-figures.ts";
 import { audioOf, countOf, reportedTogether, tiersIn } from "../../usage/extra-usage.ts";
-import { detailsOf, inclusiveUsage, isTokenCount } from "../../usage/usage-figures.ts";
+import { type AnswerFigures, detailsOf, inclusiveUsage, isTokenCount } from "../../usage/usage-figures.ts";
 
 export function readUsage(usage: Json | undefined): ReportedUsage | null {
   if (!isObject(usage)) return null;

@@ -95,7 +95,7 @@ export function withInput(body: Uint8Array, items: readonly TurnItem[], isWhole 
   return applyEdits(body, edits);
 }
 
-export function listText(items: readonly TurnItem[]): Uint8Array {
+function listText(items: readonly TurnItem[]): Uint8Array {
   const pieces: Uint8Array[] = [open];
   for (const [index, { raw }] of items.entries()) {
     if (index > 0) pieces.push(between);

@@ -31,3 +31,19 @@ export function isReadable(item: Json): item is JsonObject {
 function isListOfObjects(parts: Json): boolean {
   return Array.isArray(parts) && parts.every(isObject);
 }
+
+/** Measures reasoning that only OpenAI can read. An item may have some of it when it is announced, and all when it is done. */
+export class SealedItems {
+  /** By the item's index. */
+  readonly #charsByItem = new Map<Json | undefined, number>();
+
+  /** How much an event adds. */
+  charsIn({ item, output_index: index }: JsonObject): number {
+    if (!isObject(item)) return 0;
+    const chars = stringOf(item["encrypted_content"])?.length ?? 0;
+    const known = this.#charsByItem.get(index) ?? 0;
+    if (chars <= known) return 0;
+    this.#charsByItem.set(index, chars);
+    return chars - known;
+  }
+}

@@ -1,13 +1,24 @@
+import { GatewayError } from "../../../base/errors.ts";
 import { isObject, type JsonObject } from "../../../base/json.ts";
-import { citing } from "../../ir/citations.ts";
-import type { FinishReason, IrAssistantBlock, IrFinish, IrRefusal, IrText, IrToolCall } from "../../ir/ir.ts";
-import { listOf, stringOf } from "../../json/json-fields.ts";
+import { failedAnswer, malformedAnswer, reportedFailure } from "../../errors/failure.ts";
+import { citing } from "../../ir/answer-parts.ts";
+import type {
+  FinishReason,
+  IrAssistantBlock,
+  IrFinish,
+  IrRefusal,
+  IrResponse,
+  IrText,
+  IrToolCall,
+} from "../../ir/ir.ts";
+import { listOf, objectsOf, stringOf } from "../../json/json-fields.ts";
 import { readCitations } from "../../openai/citations.ts";
 import { namespaceOf } from "../namespace.ts";
 import { readReasoning } from "../reasoning.ts";
+import { figures } from "./usage-in.ts";
 
 /** The blocks of an output item. Calls of hosted tools give none. */
-export function readItem(item: JsonObject): IrAssistantBlock[] {
+function readItem(item: JsonObject): IrAssistantBlock[] {
   switch (item["type"]) {
     case "message":
       return readMessageParts(item).map(({ block }) => block);
@@ -74,4 +85,30 @@ function finishReason(response: JsonObject, { called, refused }: AnswerKinds): F
 
 export function readTier(response: JsonObject): string | null {
   return stringOf(response["service_tier"]);
+}
+
+export function readResponse(body: JsonObject): IrResponse {
+  const { status, output } = body;
+  const failure = failureIn(body);
+  if (failure !== null) throw failure;
+  if (!Array.isArray(output)) throw malformedAnswer("a response without output");
+  if (status === "queued" || status === "in_progress")
+    throw malformedAnswer("a response that is not finished");
+  const blocks = objectsOf(output).flatMap(readItem);
+  const finish = readFinish(body, {
+    called: blocks.some((block) => block.type === "tool_call"),
+    refused: blocks.some((block) => block.type === "refusal"),
+  });
+  return { blocks, finish, usage: figures.usageIn(body), serviceTier: readTier(body) };
+}
+
+export function failureIn(body: JsonObject): GatewayError | null {
+  const { status, error } = body;
+  if (isObject(error)) return reportedFailure(body, figures);
+  if (status !== "failed" && status !== "cancelled") return null;
+  const failure = new GatewayError(
+    "upstream_error",
+    `The response ${status === "failed" ? "failed" : "was cancelled"}.`,
+  );
+  return failedAnswer(failure, figures.usageIn(body), figures.readExtras(body));
 }

@@ -6,9 +6,8 @@ import { readCitations } from "../../openai/citations.ts";
 import type { StreamReader } from "../../provider-dialect.ts";
 import { isDoneMark } from "../../sse/data-field.ts";
 import type { SseFrame } from "../../sse/frame.ts";
-import { isReadable, type ResponsesEvent, readEvent } from "./event-in.ts";
+import { isReadable, type ResponsesEvent, readEvent, SealedItems } from "./event-in.ts";
 import { readFinish, readTier } from "./items-in.ts";
-import { SealedItems } from "./sealed-items.ts";
 import { Blocks, type Channel, IncomingItem } from "./stream-items-in.ts";
 import { figures, readUsage } from "./usage-in.ts";
 

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../../base/json.ts";
-import { citing } from "../../ir/citations.ts";
+import { citing } from "../../ir/answer-parts.ts";
 import type { IrBlockHead, IrCitation, IrEvent, ReasoningProof } from "../../ir/ir.ts";
 import { stringOf } from "../../json/json-fields.ts";
 import { proofOf, readReasoning } from "../reasoning.ts";

@@ -6,8 +6,8 @@ import type { ScannerOptions } from "../../provider-dialect.ts";
 import type { RawEvent } from "../../sse/raw-events.ts";
 import { type EventAction, earlier, type ScanPosition, StreamScanner } from "../../sse/stream-scanner.ts";
 import { CallCounter } from "../../usage/extra-usage.ts";
+import { SealedItems } from "./event-in.ts";
 import { givenIds } from "./given-ids.ts";
-import { SealedItems } from "./sealed-items.ts";
 import { countItem, figures, readExtras, readUsage } from "./usage-in.ts";
 
 const terminalMarks = ['"response.completed"', '"response.incomplete"', '"response.failed"'].map((mark) =>

@@ -4,9 +4,8 @@ import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import { tableOf } from "../../../base/table.ts";
 import type { ReportedUsage } from "../../../base/usage.ts";
 import { objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
-import type { AnswerFigures } from "../../usage/answer-figures.ts";
 import { audioOf, CallCounter, reportedTogether, tiersIn } from "../../usage/extra-usage.ts";
-import { detailsOf, inclusiveUsage } from "../../usage/usage-figures.ts";
+import { type AnswerFigures, detailsOf, inclusiveUsage } from "../../usage/usage-figures.ts";
 
 export function readUsage(usage: Json | undefined): ReportedUsage | null {
   if (!isObject(usage)) return null;

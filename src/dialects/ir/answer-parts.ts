@@ -1,0 +1,33 @@
+import type { ReportedUsage } from "../../base/usage.ts";
+import type { IrCitation, IrEvent, IrFinish, IrSpan } from "./ir.ts";
+
+/** The field of a text block, or of the event that ends one; absent if nothing is cited. */
+export function citing(citations: readonly IrCitation[]): { readonly citations?: readonly IrCitation[] } {
+  return citations.length === 0 ? {} : { citations };
+}
+
+/** For dialects that require a span: all of the text if there is none, or one that the text does not have. */
+export function spanWithin({ span }: IrCitation, textLength: number): IrSpan {
+  const fits = span !== null && span.start >= 0 && span.start <= span.end && span.end <= textLength;
+  return fits ? span : { start: 0, end: textLength };
+}
+
+/**
+ * An unknown reason is not the end of a turn: the answer may have been cut off. Every client's dialect tells that
+ * the provider has stopped an answer as a refusal, and has a place for why.
+ */
+export function unknownFinish(word: string): IrFinish {
+  const explanation = `The provider ended the answer for a reason that is not known here: ${word.slice(0, 100)}.`;
+  return { reason: "refusal", stopSequence: null, explanation };
+}
+
+/** Of a whole answer, or of a stream that has ended properly, whose server does not say why. */
+export const unsaidFinish: IrFinish = { reason: "stop", stopSequence: null, explanation: null };
+
+/**
+ * The event for figures that a stream reports. They include all output if they come with the finish or after it, or if every
+ * piece comes with the usage up to it; such figures are charged as they are, however the stream breaks off.
+ */
+export function usageEvent(usage: ReportedUsage, includesAll: boolean): IrEvent {
+  return { type: "usage", usage: includesAll ? { ...usage, isUpToDate: true } : usage };
+}
