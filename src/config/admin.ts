@@ -1,8 +1,7 @@
-import type { LoadContext } from "./context.ts";
+import { type LoadContext, secretAt } from "./context.ts";
 import { defaults } from "./defaults.ts";
 import { validFields } from "./problems.ts";
 import type { ConfigFile } from "./schema.ts";
-import { readSecret } from "./secrets.ts";
 import { isHost } from "./server.ts";
 import type { AdminSettings, OidcSettings } from "./settings.ts";
 
@@ -58,21 +57,14 @@ function isListenAddress(text: string): boolean {
 /** The environment beats the file. */
 function configuredToken(reference: string | undefined, context: LoadContext): string | null {
   const fromEnvironment = context.env["SLUICE_ADMIN_TOKEN"]?.trim() || undefined;
-  const token = fromEnvironment ?? tokenInFile(reference, context);
+  const inFile = () =>
+    reference === undefined ? null : secretAt("admin.token", reference, context, "admin.token is not used");
+  const token = fromEnvironment ?? inFile();
   if (token !== null && token.length < minTokenLength) {
     const place = fromEnvironment === undefined ? "admin.token" : "SLUICE_ADMIN_TOKEN";
     context.problems.add(place, `must have at least ${minTokenLength} characters, so that nobody guesses it`);
   }
   return token;
-}
-
-function tokenInFile(reference: string | undefined, context: LoadContext): string | null {
-  if (reference === undefined) return null;
-  const secret = readSecret(reference, context);
-  if (secret.kind === "value") return secret.value;
-  if (secret.kind === "problem") context.problems.add("admin.token", secret.message);
-  else context.warnings.push(`admin.token is not used: ${secret.reason}`);
-  return null;
 }
 
 function isPlainOrigin(text: string): boolean {
@@ -101,14 +93,13 @@ function oidc(config: NonNullable<AdminConfig["oidc"]>, context: LoadContext): O
     context.problems.add("admin.oidc.issuer", "must be an https address; http is for this machine alone");
     return null;
   }
-  const secret = readSecret(config.client_secret, context);
-  if (secret.kind === "problem") context.problems.add("admin.oidc.client_secret", secret.message);
-  if (secret.kind === "unset") context.warnings.push(`admin.oidc is off: ${secret.reason}`);
-  if (secret.kind !== "value") return null;
+  const path = "admin.oidc.client_secret";
+  const clientSecret = secretAt(path, config.client_secret, context, "admin.oidc is off");
+  if (clientSecret === null) return null;
   return {
     issuer: config.issuer,
     clientId: config.client_id,
-    clientSecret: secret.value,
+    clientSecret,
     scope: config.scope ?? defaults.oidc.scope,
     userClaim: config.user_claim ?? defaults.oidc.userClaim,
     groupsClaim: config.groups_claim ?? defaults.oidc.groupsClaim,

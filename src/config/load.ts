@@ -1,8 +1,7 @@
 import { adminSettings } from "./admin.ts";
-import { alertSettings } from "./alerts.ts";
 import { checkModels } from "./check-models.ts";
 import { checkShape } from "./check-shape.ts";
-import type { LoadContext } from "./context.ts";
+import { type LoadContext, secretAt } from "./context.ts";
 import { warnOfLimits } from "./exchange-limits.ts";
 import { resolveHeaders } from "./headers.ts";
 import { checkListeners } from "./listeners.ts";
@@ -130,6 +129,19 @@ function tracingSettings(config: ConfigFile, context: LoadContext): Settings["tr
   const { headers, unset } = resolveHeaders(config.tracing.headers, "tracing.headers", context);
   if (unset === null) return { otlpEndpoint: config.tracing.otlp_endpoint, headers };
   context.warnings.push(`tracing is off: ${unset}`);
+  return null;
+}
+
+/** Off, with a warning, if the address or the secret is not set: without the secret they would go out unsigned. */
+function alertSettings({ alerts }: ConfigFile, context: LoadContext): Settings["alerts"] {
+  if (alerts === undefined || !context.problems.isValidAt("alerts")) return null;
+  const read = (name: "url" | "secret", reference: string) =>
+    secretAt(`alerts.${name}`, reference, context, "alerts are off");
+  const url = read("url", alerts.url);
+  const secret = alerts.secret === undefined ? null : read("secret", alerts.secret);
+  if (url === null || (secret === null && alerts.secret !== undefined)) return null;
+  if (/^https?:$/.test(URL.parse(url)?.protocol ?? "")) return { url, secret };
+  context.problems.add("alerts.url", "must be an address that begins with http:// or https://");
   return null;
 }
 

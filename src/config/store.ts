@@ -1,11 +1,11 @@
 import { isObject } from "../base/json.ts";
 import { rememberSecret } from "../base/secrets.ts";
-import type { LoadContext } from "./context.ts";
+import { type LoadContext, secretAt } from "./context.ts";
 import { defaults } from "./defaults.ts";
 import { Places } from "./places.ts";
 import { ConfigError, ProblemList, validFields } from "./problems.ts";
 import type { ConfigFile } from "./schema.ts";
-import { isReference, readSecret } from "./secrets.ts";
+import { isReference } from "./secrets.ts";
 import type { StoreAddress } from "./settings.ts";
 import { findConfig, type SourceOptions } from "./source.ts";
 import { parseToml } from "./toml.ts";
@@ -112,13 +112,6 @@ function resolvePassword(reference: string | undefined, url: string, context: Lo
     return null;
   }
   return secretAt("store.password", reference, context);
-}
-
-function secretAt(path: string, reference: string, context: LoadContext): string | null {
-  const secret = readSecret(reference, context);
-  if (secret.kind === "value") return secret.value;
-  context.problems.add(path, secret.kind === "problem" ? secret.message : secret.reason);
-  return null;
 }
 
 /** Stays encoded if the URL is malformed: then only its presence matters. */

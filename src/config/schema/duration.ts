@@ -24,11 +24,7 @@ function isWithin(seconds: number, { minimum = 0, exclusiveMinimum = -1, maximum
 }
 
 /** The bounds apply to strings too. JSON Schema cannot express that, so a custom kind checks it. */
-export function duration(
-  description: string,
-  fallback: Duration | undefined,
-  bounds: Bounds = aDay,
-): TUnsafe<Duration> {
+export function duration(description: string, fallback?: Duration, bounds: Bounds = aDay): TUnsafe<Duration> {
   return Type.Unsafe<Duration>({
     [Kind]: kind,
     description,

@@ -1,4 +1,10 @@
-import { Type } from "@sinclair/typebox";
+import {
+  type IntegerOptions,
+  type StringOptions,
+  type TProperties,
+  type TSchema,
+  Type,
+} from "@sinclair/typebox";
 import { providerDialectNames } from "../../dialects/registry.ts";
 import { defaults } from "../defaults.ts";
 import type { Duration } from "../duration.ts";
@@ -7,7 +13,41 @@ import { duration } from "./duration.ts";
 /** Unknown names are errors everywhere. */
 export const closed = { additionalProperties: false } as const;
 
-export const dialect = Type.Union(providerDialectNames.map((name) => Type.Literal(name)));
+/** A table that may be left out, as may each field that is made by a function below. */
+export const section = <Fields extends TProperties>(fields: Fields) =>
+  Type.Optional(Type.Object(fields, closed));
+
+export const text = (description: string, options: StringOptions = {}) =>
+  Type.Optional(Type.String({ ...options, description }));
+
+export const named = (description: string) => text(description, { minLength: 1 });
+
+export const whole = (description: string, options: IntegerOptions) =>
+  Type.Optional(Type.Integer({ ...options, description }));
+
+export const flag = (description: string, byDefault?: boolean) =>
+  Type.Optional(Type.Boolean({ ...(byDefault === undefined ? {} : { default: byDefault }), description }));
+
+export const choice = <const Names extends readonly string[]>(
+  names: Names,
+  description: string,
+  byDefault: Names[number],
+) =>
+  Type.Optional(
+    Type.Union(
+      names.map((name: Names[number]) => Type.Literal(name)),
+      { default: byDefault, description },
+    ),
+  );
+
+export const list = <Item extends TSchema>(item: Item, description: string) =>
+  Type.Optional(Type.Array(item, { description }));
+
+export const time = (...described: Parameters<typeof duration>) => Type.Optional(duration(...described));
+
+export const name = Type.String({ minLength: 1 });
+
+export const dialect = Type.Union(providerDialectNames.map((each) => Type.Literal(each)));
 
 export const secret = Type.String({
   minLength: 1,
@@ -15,41 +55,28 @@ export const secret = Type.String({
 });
 
 const timeouts = {
-  connect: Type.Optional(
-    duration("Until the provider has accepted the connection.", defaults.timeouts.connect),
+  connect: time("Until the provider has accepted the connection.", defaults.timeouts.connect),
+  first_byte: time(
+    "Until the provider's first byte, for whole responses; default: as long as the exchange may take.",
   ),
-  first_byte: Type.Optional(
-    duration(
-      "Until the provider's first byte, for whole responses; default: as long as the exchange may take.",
-      undefined,
-    ),
-  ),
-  stream_first_byte: Type.Optional(
-    duration("Until the provider's first byte, for streams.", defaults.timeouts.streamFirstByte),
-  ),
-  gap: Type.Optional(duration("The longest silence within a stream.", defaults.timeouts.gap)),
-  total: Type.Optional(
-    duration("A call from its beginning to its end; default: as long as the exchange may take.", undefined),
-  ),
+  stream_first_byte: time("Until the provider's first byte, for streams.", defaults.timeouts.streamFirstByte),
+  gap: time("The longest silence within a stream.", defaults.timeouts.gap),
+  total: time("A call from its beginning to its end; default: as long as the exchange may take."),
 };
 
 export const timeoutsSchema = Type.Object(timeouts, closed);
 
 /** How long an exchange may take. An hour is enough for any answer, and bounds a stuck one. */
 export const exchangeLimit = (description: string, fallback?: Duration) =>
-  duration(description, fallback, { exclusiveMinimum: 0, maximum: 3600 });
+  time(description, fallback, { exclusiveMinimum: 0, maximum: 3600 });
 
-export const modelTimeoutsSchema = Type.Object(
-  {
-    ...timeouts,
-    exchange: Type.Optional(exchangeLimit("In place of server.max_exchange, for this model.")),
-  },
-  closed,
-);
+export const modelTimeouts = section({
+  ...timeouts,
+  exchange: exchangeLimit("In place of server.max_exchange, for this model."),
+});
 
-export const maxTokensField = Type.Union(
-  [Type.Literal("max_tokens"), Type.Literal("max_completion_tokens")],
-  {
+export const maxTokensField = Type.Optional(
+  Type.Union([Type.Literal("max_tokens"), Type.Literal("max_completion_tokens")], {
     description: "How a translated chat request names its output limit.",
-  },
+  }),
 );

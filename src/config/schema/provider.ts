@@ -6,7 +6,7 @@ import {
   type vendorOptions,
 } from "../../vendors/options.ts";
 import { vendorKinds } from "../../vendors/registry.ts";
-import { closed, dialect, maxTokensField, secret, timeoutsSchema } from "./parts.ts";
+import { closed, dialect, flag, maxTokensField, secret, text, timeoutsSchema, whole } from "./parts.ts";
 
 // The cast holds because each schema is the one of its name.
 const optionSchemas = Object.fromEntries(
@@ -24,12 +24,9 @@ export const providerSchema = Type.Object(
         description: "A secret, written `env:NAME` or `file:/path`, or several, one for each conversation.",
       }),
     ),
-    base_url: Type.Optional(
-      Type.String({
-        pattern: "^https?://",
-        description: "As the vendor's own SDK takes it: OpenAI kinds with /v1, Anthropic without.",
-      }),
-    ),
+    base_url: text("As the vendor's own SDK takes it: OpenAI kinds with /v1, Anthropic without.", {
+      pattern: "^https?://",
+    }),
     dialects: Type.Optional(
       Type.Array(dialect, {
         minItems: 1,
@@ -42,28 +39,16 @@ export const providerSchema = Type.Object(
         description: "Sent with every request; values may be secrets.",
       }),
     ),
-    stream_usage: Type.Optional(
-      Type.Boolean({
-        default: true,
-        description: "Whether chat streams understand `stream_options.include_usage`.",
-      }),
+    stream_usage: flag("Whether chat streams understand `stream_options.include_usage`.", true),
+    count_tokens: flag(
+      "Whether it counts tokens, in the dialects that can ask for it; default: by the kind.",
     ),
-    count_tokens: Type.Optional(
-      Type.Boolean({
-        description: "Whether it counts tokens, in the dialects that can ask for it; default: by the kind.",
-      }),
+    rate_limit_headers: flag(
+      "Whether clients see its rate-limit headers, in the names of their own dialect. They tell of your account.",
+      false,
     ),
-    rate_limit_headers: Type.Optional(
-      Type.Boolean({
-        default: false,
-        description:
-          "Whether clients see its rate-limit headers, in the names of their own dialect. They tell of your account.",
-      }),
-    ),
-    max_tokens_field: Type.Optional(maxTokensField),
-    max_concurrent: Type.Optional(
-      Type.Integer({ minimum: 1, description: "Calls at once; some more wait. Default: no limit." }),
-    ),
+    max_tokens_field: maxTokensField,
+    max_concurrent: whole("Calls at once; some more wait. Default: no limit.", { minimum: 1 }),
     timeouts: Type.Optional(timeoutsSchema),
     ...optionSchemas,
   },
