@@ -1,6 +1,5 @@
-import type { Command } from "commander";
 import { positiveCreditAmount, signedCreditAmount } from "./arguments.ts";
-import { type DataOptions, newDataCommand } from "./help.ts";
+import { type DataOptions, newDataCommand, type SluiceCommand } from "./help.ts";
 
 export interface CreditOptions extends DataOptions {
   readonly reference?: string;
@@ -21,7 +20,7 @@ export interface CreditHolder {
 export function topUpCommand(
   summary: string,
   { argument: [name, description], enter }: CreditHolder,
-): Command {
+): SluiceCommand {
   return newDataCommand("topup", summary)
     .argument(name, description)
     .argument("<credits>", "how much to add", positiveCreditAmount)
@@ -35,7 +34,7 @@ export function topUpCommand(
 export function adjustCommand(
   summary: string,
   { argument: [name, description], enter }: CreditHolder,
-): Command {
+): SluiceCommand {
   return (
     newDataCommand("adjust", summary)
       .argument(name, description)

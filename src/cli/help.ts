@@ -33,21 +33,30 @@ export const helpStyle: HelpConfiguration = {
   },
 };
 
-type Example = readonly [line: string, meaning: string];
+/** A line to paste, and what it does where that needs to be said. */
+type Example = string | readonly [line: string, meaning: string];
 
-/** An example below the options: a line to paste, and what it does. */
-export function examples(...list: readonly Example[]): string {
-  const width = Math.max(...list.map(([line, meaning]) => (meaning === "" ? 0 : line.length)));
-  const lines = list.map(([line, meaning]) => {
-    const comment = meaning === "" ? "" : `   ${coloured.dim(`# ${meaning}`)}`;
-    return `  ${line.padEnd(meaning === "" ? 0 : width)}${comment}`;
-  });
-  return `\n${coloured.bold("Examples:")}\n${lines.join("\n")}`;
+/** A command of ours. */
+export class SluiceCommand extends Command {
+  /** Shown below the options. */
+  examples(...list: readonly Example[]): this {
+    const pairs = list.map((each) => (typeof each === "string" ? ([each, ""] as const) : each));
+    const width = Math.max(...pairs.map(([line, meaning]) => (meaning === "" ? 0 : line.length)));
+    const lines = pairs.map(([line, meaning]) =>
+      meaning === "" ? `  ${line}` : `  ${line.padEnd(width)}   ${coloured.dim(`# ${meaning}`)}`,
+    );
+    return this.addHelpText("after", `\n${coloured.bold("Examples:")}\n${lines.join("\n")}`);
+  }
+}
+
+/** An option that takes one of a few words. */
+export function choiceOption(name: string, choices: readonly string[], description: string): Option {
+  return new Option(`--${name} <${choices.join("|")}>`, description).choices(choices);
 }
 
 /** A command with the common settings: `--json`, and no excess arguments. */
-export function newCommand(name: string, summary: string): Command {
-  return new Command(name)
+export function newCommand(name: string, summary: string): SluiceCommand {
+  return new SluiceCommand(name)
     .description(summary)
     .addOption(sharedOption("--json", "print the result as JSON"))
     .helpOption("-h, --help", "show this help")
@@ -55,7 +64,7 @@ export function newCommand(name: string, summary: string): Command {
 }
 
 /** A command on the data folder, or on the database in its place. */
-export function newDataCommand(name: string, summary: string): Command {
+export function newDataCommand(name: string, summary: string): SluiceCommand {
   return newCommand(name, summary)
     .addOption(sharedOption("--data <dir>", "the data folder (SLUICE_DATA; default: ./sluice-data)"))
     .addOption(sharedOption("--store <url>", "the PostgreSQL database that has the data (SLUICE_STORE)"))
@@ -63,12 +72,12 @@ export function newDataCommand(name: string, summary: string): Command {
 }
 
 /** Adds what every list and report has beside `--json`. */
-export function withCsv(command: Command): Command {
+export function withCsv(command: SluiceCommand): SluiceCommand {
   return command.addOption(sharedOption("--csv", "print comma-separated values").conflicts("json"));
 }
 
 /** A command that needs only the configuration. */
-export function newConfigCommand(name: string, summary: string): Command {
+export function newConfigCommand(name: string, summary: string): SluiceCommand {
   const config = "the configuration (SLUICE_CONFIG; default: ./sluice.toml, else the built-in one)";
   return newCommand(name, summary).addOption(sharedOption("--config <file>", config));
 }

@@ -1,4 +1,4 @@
-import { Command } from "commander";
+import type { Command } from "commander";
 import { accountsCommands } from "./commands/accounts.ts";
 import { adminTokensCommands } from "./commands/admin-tokens/index.ts";
 import { alertsTestCommand } from "./commands/alerts/test.ts";
@@ -35,7 +35,7 @@ import { storeReopenCommand } from "./commands/store/reopen.ts";
 import { storeSizeCommand } from "./commands/store/size.ts";
 import { usageCommand } from "./commands/usage.ts";
 import { versionCommand } from "./commands/version.ts";
-import { examples, group, helpStyle } from "./help.ts";
+import { group, helpStyle, SluiceCommand } from "./help.ts";
 import { plain } from "./terminal/style.ts";
 import type { Terminal } from "./terminal/terminal.ts";
 
@@ -104,7 +104,7 @@ function groupOf(name: string, summary: string, makers: readonly CommandMaker[])
  * and `--help` start fast. With `json`, a misuse is not printed here but reported by `run`, as JSON.
  */
 export function buildProgram(terminal: Terminal, json = false): Command {
-  const program = new Command("sluice")
+  const program = new SluiceCommand("sluice")
     .description("A self-hosted gateway in front of text-generation models.")
     .helpOption("-h, --help", "show this help")
     .option("-V, --version", "show the version")
@@ -122,14 +122,11 @@ export function buildProgram(terminal: Terminal, json = false): Command {
       },
     })
     .exitOverride()
-    .addHelpText(
-      "after",
-      examples(
-        ["sluice serve", "start with the built-in demo models, no key needed"],
-        ["sluice config init", "write sluice.toml to start from"],
-        ["sluice keys create --mode credit --credit 5", "a key that may spend 5 credits"],
-        ["sluice usage --by model --since 30d", "what was used, and what it cost"],
-      ),
+    .examples(
+      ["sluice serve", "start with the built-in demo models, no key needed"],
+      ["sluice config init", "write sluice.toml to start from"],
+      ["sluice keys create --mode credit --credit 5", "a key that may spend 5 credits"],
+      ["sluice usage --by model --since 30d", "what was used, and what it cost"],
     );
   for (const make of commands) program.addCommand(make(terminal));
   inheritSettings(program);

@@ -1,7 +1,7 @@
-import { type Command, Option } from "commander";
+import type { Command } from "commander";
 import type { WrittenCap } from "../../admin/operations/cap-text.ts";
 import type { AccountView } from "../../admin/views.ts";
-import { type BudgetPeriod, budgetPeriods } from "../../base/key-attributes.ts";
+import { type BudgetPeriod, budgetPeriods, keyModes } from "../../base/key-attributes.ts";
 import { creditsFromNano } from "../../base/money.ts";
 import type { AccountRecord, KeyMode } from "../../store/store.ts";
 import { capText, showAccount, standing } from "../account-output.ts";
@@ -10,7 +10,7 @@ import { auditChange } from "../audit.ts";
 import { capOption } from "../cap-options.ts";
 import { confirm } from "../confirm.ts";
 import { adjustCommand, type CreditHolder, type CreditOptions, topUpCommand } from "../credit-commands.ts";
-import { type CsvOption, type DataOptions, examples, group, newDataCommand, withCsv } from "../help.ts";
+import { type CsvOption, choiceOption, type DataOptions, group, newDataCommand, withCsv } from "../help.ts";
 import { type StoreContext, withStore } from "../open-store.ts";
 import { type ListColumn, printList } from "../terminal/list.ts";
 import { printJson, type Terminal } from "../terminal/terminal.ts";
@@ -70,27 +70,22 @@ function termsOf({ label, budget, period, open, cap, keyCap }: TermOptions) {
 function createCommand(terminal: Terminal): Command {
   return newDataCommand("create", "Create an account that several keys draw on")
     .addOption(
-      new Option("--mode <credit|token_budget>", "what its keys spend: credits, or the tokens of a budget")
-        .choices(["credit", "token_budget"])
-        .makeOptionMandatory(),
+      choiceOption(
+        "mode",
+        keyModes,
+        "what its keys spend: credits, or the tokens of a budget",
+      ).makeOptionMandatory(),
     )
     .requiredOption("--label <text>", "a name for people")
     .option("--credit <n>", "opening balance, in credits", creditAmount)
     .option("--budget <n>", "tokens per period (default: no limit)", atLeastZero)
-    .addOption(
-      new Option(`--period <${budgetPeriods.join("|")}>`, "the budget's period (default: month)").choices(
-        budgetPeriods,
-      ),
-    )
+    .addOption(choiceOption("period", budgetPeriods, "the budget's period (default: month)"))
     .option("--open", "billed afterwards: no balance is needed, and caps are the only bound")
     .addOption(capOption("cap", "the most that all keys together may take; repeatable"))
     .addOption(capOption("key-cap", "the cap that each new key gets; repeatable"))
-    .addHelpText(
-      "after",
-      examples(
-        ["sluice accounts create --mode credit --label atlas --credit 100 --key-cap 5/day", ""],
-        ["sluice accounts create --mode credit --label acme --open --cap 500/month", ""],
-      ),
+    .examples(
+      "sluice accounts create --mode credit --label atlas --credit 100 --key-cap 5/day",
+      "sluice accounts create --mode credit --label acme --open --cap 500/month",
     )
     .action(async (options: TermOptions & { readonly mode: KeyMode; readonly credit?: number }) => {
       const { createAccount } = await operations();
@@ -103,7 +98,7 @@ function createCommand(terminal: Terminal): Command {
 
 function listCommand(terminal: Terminal): Command {
   return withCsv(newDataCommand("list", "List the accounts that are more than one key's own"))
-    .addHelpText("after", examples(["sluice accounts list", ""]))
+    .examples("sluice accounts list")
     .action(async (options: DataOptions & CsvOption) => {
       const { listAccountViews } = await views();
       await withStore(terminal, options, {}, async (context) => {
@@ -143,7 +138,7 @@ const columns: readonly ListColumn<AccountView>[] = [
 function showCommand(terminal: Terminal): Command {
   return newDataCommand("show", "Show one account with its caps and its keys")
     .argument("<account>", "its id or label")
-    .addHelpText("after", examples(["sluice accounts show atlas", ""]))
+    .examples("sluice accounts show atlas")
     .action(async (name: string, options: DataOptions) => {
       const { readAccountView } = await views();
       const { findAccount } = await operations();
@@ -190,17 +185,16 @@ async function enterCredit(
 
 function accountsTopUpCommand(terminal: Terminal): Command {
   const summary = "Add credit to an account; on an open one it lowers what is owed";
-  return topUpCommand(summary, holderOf(terminal)).addHelpText(
-    "after",
-    examples(["sluice accounts topup atlas 50 --reference invoice-1042", "safe to repeat"]),
-  );
+  return topUpCommand(summary, holderOf(terminal)).examples([
+    "sluice accounts topup atlas 50 --reference invoice-1042",
+    "safe to repeat",
+  ]);
 }
 
 function accountsAdjustCommand(terminal: Terminal): Command {
   const summary = "Correct an account's credit, up or down, by a ledger entry of its own";
-  return adjustCommand(summary, holderOf(terminal)).addHelpText(
-    "after",
-    examples(['sluice accounts adjust atlas -5 --note "entered twice"', ""]),
+  return adjustCommand(summary, holderOf(terminal)).examples(
+    'sluice accounts adjust atlas -5 --note "entered twice"',
   );
 }
 
@@ -216,14 +210,12 @@ function updateCommand(terminal: Terminal): Command {
     .argument("<account>", "its id or label")
     .option("--label <text>", "a name for people")
     .option("--budget <n|none>", "tokens per period", orWord("none", atLeastZero))
-    .addOption(
-      new Option(`--period <${budgetPeriods.join("|")}>`, "the budget's period").choices(budgetPeriods),
-    )
+    .addOption(choiceOption("period", budgetPeriods, "the budget's period"))
     .option("--open", "billed afterwards from now on: no balance is needed")
     .option("--no-open", "needs a balance from now on; what is owed has to be topped up before")
     .addOption(capOption("cap", "takes the place of all its caps; repeatable"))
     .addOption(capOption("key-cap", "the cap that each new key gets; repeatable"))
-    .addHelpText("after", examples(["sluice accounts update atlas --cap 20/day --cap 300/month", ""]))
+    .examples("sluice accounts update atlas --cap 20/day --cap 300/month")
     .action(async (name: string, options: TermOptions) => {
       const { updateAccount } = await operations();
       await changeAccount(terminal, options, "update", (context) =>
@@ -236,7 +228,7 @@ function closeCommand(terminal: Terminal): Command {
   return newDataCommand("close", "Close an account: its keys are refused, its entries stay")
     .argument("<account>", "its id or label")
     .option("--yes", "do not ask")
-    .addHelpText("after", examples(["sluice accounts close atlas --yes", "in scripts"]))
+    .examples(["sluice accounts close atlas --yes", "in scripts"])
     .action(async (name: string, options: DataOptions & { readonly yes?: true }) => {
       const { closeAccount, findAccount } = await operations();
       const id = await withStore(terminal, options, {}, async (context) => {

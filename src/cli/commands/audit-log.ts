@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { AuditView } from "../../admin/views.ts";
 import { atLeastOne, since } from "../arguments.ts";
-import { type CsvOption, type DataOptions, examples, newDataCommand, withCsv } from "../help.ts";
+import { type CsvOption, type DataOptions, newDataCommand, withCsv } from "../help.ts";
 import { withStore } from "../open-store.ts";
 import { printable, second } from "../terminal/format.ts";
 import { type ListColumn, printList } from "../terminal/list.ts";
@@ -23,14 +23,12 @@ export function auditLogCommand(terminal: Terminal): Command {
     .option("--since <when>", `${when} (default: all)`, (text) => since(text))
     .option("--until <when>", "only what was done before it, written in the same way", (text) => since(text))
     .option("--limit <n>", `at most so many (default: ${defaultLimit})`, atLeastOne)
-    .addHelpText(
-      "after",
-      `${examples(
-        ["sluice audit-log --since 24h", "what was changed today, by whom, and from where"],
-        ["sluice audit-log --search ada@example.com --csv", "what Ada did"],
-        ["sluice audit-log --search price.change", "when a price has changed"],
-      )}\n\nWhether the books are right is another matter: \`sluice ledger audit\`.`,
+    .examples(
+      ["sluice audit-log --since 24h", "what was changed today, by whom, and from where"],
+      ["sluice audit-log --search ada@example.com --csv", "what Ada did"],
+      ["sluice audit-log --search price.change", "when a price has changed"],
     )
+    .addHelpText("after", "\nWhether the books are right is another matter: `sluice ledger audit`.")
     .action(async (options: Options) => {
       const { listAudit } = await import("../../admin/operations/list-audit.ts");
       const { search, since: sinceMs, until: untilMs, limit = defaultLimit } = options;

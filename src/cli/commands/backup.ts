@@ -1,24 +1,21 @@
 import { resolve } from "node:path";
 import type { Command } from "commander";
-import { type DataOptions, examples, newDataCommand } from "../help.ts";
+import { type DataOptions, newDataCommand } from "../help.ts";
 import { withStore } from "../open-store.ts";
 import { plural } from "../terminal/format.ts";
-import { printJson, type Terminal } from "../terminal/terminal.ts";
+import { printDone, type Terminal } from "../terminal/terminal.ts";
 
 export function backupCommand(terminal: Terminal): Command {
   return newDataCommand("backup", "Copy all data into one file, also while the gateway runs")
     .argument("<file>", "where to; an existing file is never overwritten")
-    .addHelpText("after", examples(["sluice backup sluice-$(date +%F).db", ""]))
+    .examples("sluice backup sluice-$(date +%F).db")
     .action(async (name: string, options: DataOptions) => {
       const { backUp } = await import("../../admin/operations/back-up.ts");
       const file = resolve(terminal.cwd, name);
       await withStore(terminal, options, {}, async (context) => {
         const { bytes } = await backUp(context, file);
-        if (options.json) printJson({ file, bytes }, terminal);
-        else
-          terminal.print(
-            `${terminal.style.good("✓")} ${file} holds everything (${plural(Math.ceil(bytes / 1024), "KiB", "KiB")})`,
-          );
+        const told = `${file} holds everything (${plural(Math.ceil(bytes / 1024), "KiB", "KiB")})`;
+        printDone(options.json, { file, bytes }, told, terminal);
       });
     });
 }

@@ -4,8 +4,8 @@ import { isObject, type Json } from "../../base/json.ts";
 import type { ServerSettings } from "../../config/settings.ts";
 import { host, port } from "../arguments.ts";
 import { Refused } from "../failure.ts";
-import { type ConfigOptions, examples, newConfigCommand } from "../help.ts";
-import { printJson, type Terminal } from "../terminal/terminal.ts";
+import { type ConfigOptions, newConfigCommand } from "../help.ts";
+import { printDone, type Terminal } from "../terminal/terminal.ts";
 
 interface Options extends ConfigOptions {
   readonly host?: string;
@@ -19,15 +19,14 @@ export function healthCommand(terminal: Terminal): Command {
   return newConfigCommand("health", "Ask a running gateway whether it is ready")
     .option("--host <host>", "where it listens (SLUICE_HOST; default: 127.0.0.1)", host)
     .option("--port <port>", "the port (SLUICE_PORT; default: 8787)", port)
-    .addHelpText("after", examples(["sluice health && echo ready", "exit 0 when it takes new work, else 1"]))
+    .examples(["sluice health && echo ready", "exit 0 when it takes new work, else 1"])
     .action(async (options: Options) => {
       const { loadSettings } = await import("../../config/load.ts");
       const { config, json, ...flags } = options;
       const { settings } = loadSettings({ file: config, env: terminal.env, cwd: terminal.cwd, flags });
       const url = addressOf(settings.server);
       await expectReady(url);
-      if (json) printJson({ status: "ready", url }, terminal);
-      else terminal.print(`${terminal.style.good("✓")} ${url} is ready`);
+      printDone(json, { status: "ready", url }, `${url} is ready`, terminal);
     });
 }
 

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { NodeView } from "../../admin/views.ts";
 import { Refused } from "../failure.ts";
-import { type CsvOption, type DataOptions, examples, newDataCommand, withCsv } from "../help.ts";
+import { type CsvOption, type DataOptions, newDataCommand, withCsv } from "../help.ts";
 import { withStore } from "../open-store.ts";
 import { count, fromNow, moment, span } from "../terminal/format.ts";
 import { type ListColumn, printList } from "../terminal/list.ts";
@@ -9,12 +9,9 @@ import type { Terminal } from "../terminal/terminal.ts";
 
 export function nodesCommand(terminal: Terminal): Command {
   return withCsv(newDataCommand("nodes", "List the gateways that share the database"))
-    .addHelpText(
-      "after",
-      examples(
-        ["sluice nodes --store postgres://sluice@db/sluice", "who is joined, and what each has in flight"],
-        ["sluice nodes --json", "the same for programs"],
-      ),
+    .examples(
+      ["sluice nodes --store postgres://sluice@db/sluice", "who is joined, and what each has in flight"],
+      ["sluice nodes --json", "the same for programs"],
     )
     .action(async (options: DataOptions & CsvOption) => {
       const { listNodes } = await import("../../admin/operations/list-nodes.ts");

@@ -6,7 +6,7 @@ import { dateOfDay, utcDay } from "../../base/clock.ts";
 import { csvLine } from "../../base/csv.ts";
 import type { Settings } from "../../config/settings.ts";
 import { CommandFailed, Misuse, Refused } from "../failure.ts";
-import { type DataOptions, examples, newDataCommand } from "../help.ts";
+import { type DataOptions, newDataCommand } from "../help.ts";
 import { withStore } from "../open-store.ts";
 import { count, plural } from "../terminal/format.ts";
 import { type Column, table } from "../terminal/table.ts";
@@ -46,13 +46,10 @@ export function reconcileCommand(terminal: Terminal): Command {
     .option("--admin-key <where>", "env:NAME or file:PATH of that key")
     .option("--all", "also show what agrees")
     .option("--csv", "print every line as CSV")
-    .addHelpText(
-      "after",
-      examples(
-        ["sluice reconcile --provider openai --from 2026-10-01 --to 2026-10-31 usage.json costs.json", ""],
-        ["sluice reconcile --provider anthropic --fetch --admin-key env:ANTHROPIC_ADMIN_KEY", "this month"],
-        ["sluice reconcile --provider house --tolerance 0 --csv bill.csv", "date,model,input,output,cost"],
-      ),
+    .examples(
+      "sluice reconcile --provider openai --from 2026-10-01 --to 2026-10-31 usage.json costs.json",
+      ["sluice reconcile --provider anthropic --fetch --admin-key env:ANTHROPIC_ADMIN_KEY", "this month"],
+      ["sluice reconcile --provider house --tolerance 0 --csv bill.csv", "date,model,input,output,cost"],
     )
     .action(async (files: readonly string[], options: Options) => {
       const document = await compared(files, options, terminal);

@@ -5,8 +5,8 @@ import { locateData } from "../../config/locate-data.ts";
 import { locateStore } from "../../config/store.ts";
 import { confirm } from "../confirm.ts";
 import { Refused } from "../failure.ts";
-import { type DataOptions, examples, newDataCommand } from "../help.ts";
-import { printJson, type Terminal } from "../terminal/terminal.ts";
+import { type DataOptions, newDataCommand } from "../help.ts";
+import { printDone, type Terminal } from "../terminal/terminal.ts";
 
 interface Options extends DataOptions {
   readonly yes?: true;
@@ -19,9 +19,10 @@ export function restoreCommand(terminal: Terminal): Command {
   return newDataCommand("restore", "Put a backup in the place of all data")
     .argument("<file>", "a copy made by `sluice backup`")
     .option("--yes", "do not ask")
+    .examples(["sluice restore sluice-2026-01-31.db", "what it replaces is kept aside"])
     .addHelpText(
       "after",
-      `${examples(["sluice restore sluice-2026-01-31.db", "what it replaces is kept aside"])}\n\nA running gateway finishes what it is doing, and goes on with the restored data.`,
+      "\nA running gateway finishes what it is doing, and goes on with the restored data.",
     )
     .action(async (name: string, options: Options) => {
       const { env, cwd } = terminal;
@@ -38,10 +39,8 @@ export function restoreCommand(terminal: Terminal): Command {
       const onWaiting = () =>
         terminal.note("the gateway finishes what it is doing, then takes the copy over");
       const { replaced } = await restore({ dir, file, timeoutMs, onWaiting }, systemClock);
-      if (options.json) printJson({ data: dir, restored: file, replaced }, terminal);
-      else {
-        const kept = replaced === null ? "" : `\n  What was there before is kept as ${replaced}`;
-        terminal.print(`${terminal.style.good("✓")} ${dir} now holds what ${file} holds${kept}`);
-      }
+      const kept = replaced === null ? "" : `\n  What was there before is kept as ${replaced}`;
+      const told = `${dir} now holds what ${file} holds${kept}`;
+      printDone(options.json, { data: dir, restored: file, replaced }, told, terminal);
     });
 }

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { LoadOptions } from "../../config/load.ts";
 import { host, port } from "../arguments.ts";
-import { type DataOptions, examples, newCommand } from "../help.ts";
+import { type DataOptions, newCommand } from "../help.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import { showWarnings } from "../warnings.ts";
 
@@ -20,14 +20,12 @@ export function serveCommand(terminal: Terminal): Command {
     .option("--store <url>", "a PostgreSQL database that keeps them instead (SLUICE_STORE)")
     .option("--host <host>", "the address to listen on (SLUICE_HOST; default: 127.0.0.1)", host)
     .option("--port <port>", "the port; 0 takes any free one (SLUICE_PORT; default: 8787)", port)
-    .addHelpText(
-      "after",
-      `${examples(
-        ["sluice serve", "with the demo models the first run makes two keys, and lines to try them"],
-        ["sluice serve --config sluice.toml --host 0.0.0.0", "open to other machines"],
-        ["kill -HUP $(pidof sluice)", "take over a changed configuration"],
-      )}\n\nSIGTERM and Ctrl-C let open streams finish; a second one ends at once.`,
+    .examples(
+      ["sluice serve", "with the demo models the first run makes two keys, and lines to try them"],
+      ["sluice serve --config sluice.toml --host 0.0.0.0", "open to other machines"],
+      ["kill -HUP $(pidof sluice)", "take over a changed configuration"],
     )
+    .addHelpText("after", "\nSIGTERM and Ctrl-C let open streams finish; a second one ends at once.")
     .action((options: Options) => serve(options, terminal));
 }
 

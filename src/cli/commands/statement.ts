@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { AccountStatementView, StatementLineView, StatementView } from "../../admin/views.ts";
-import { type CsvOption, type DataOptions, examples, newDataCommand, withCsv } from "../help.ts";
+import { type CsvOption, type DataOptions, newDataCommand, withCsv } from "../help.ts";
 import { withStore } from "../open-store.ts";
 import { count, creditsShown, moment } from "../terminal/format.ts";
 import { csvOf, type ListColumn, listTable } from "../terminal/list.ts";
@@ -17,12 +17,13 @@ export function statementCommand(terminal: Terminal): Command {
   )
     .option("--month <month>", "such as 2026-10, UTC (default: the last one that is over)")
     .option("--account <account>", "only this account, by id or label (default: all that had an entry)")
+    .examples(
+      ["sluice statement --month 2026-10 --account acme", "what Acme is sent for October"],
+      ["sluice statement --month 2026-10 --csv > october.csv", "all accounts, for a spreadsheet"],
+    )
     .addHelpText(
       "after",
-      `${examples(
-        ["sluice statement --month 2026-10 --account acme", "what Acme is sent for October"],
-        ["sluice statement --month 2026-10 --csv > october.csv", "all accounts, for a spreadsheet"],
-      )}\n\nThe lines of an account add up to its entries of that month in the ledger. What a call cost beyond the balance was\nnot paid, and is no line.`,
+      "\nThe lines of an account add up to its entries of that month in the ledger. What a call cost beyond the balance was\nnot paid, and is no line.",
     )
     .action(async ({ month, account, ...options }: Options) => {
       const { statementOf } = await import("../../admin/operations/statement.ts");

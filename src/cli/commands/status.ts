@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { FindingView } from "../../admin/views.ts";
 import { CommandFailed } from "../failure.ts";
-import { type CsvOption, type DataOptions, examples, newDataCommand, withCsv } from "../help.ts";
+import { type CsvOption, type DataOptions, newDataCommand, withCsv } from "../help.ts";
 import { withStore } from "../open-store.ts";
 import { moment } from "../terminal/format.ts";
 import { type ListColumn, printList } from "../terminal/list.ts";
@@ -14,13 +14,10 @@ interface Options extends DataOptions, CsvOption {
 export function statusCommand(terminal: Terminal): Command {
   return withCsv(newDataCommand("status", "List what needs attention, the most urgent first"))
     .option("--check", "exit with 1 if something needs attention (default: 0 whatever is listed)")
-    .addHelpText(
-      "after",
-      examples(
-        ["sluice status", "failing providers, balances that run low, keys that expire, …"],
-        ["sluice status --json", "the same for programs"],
-        ["sluice status --check || page-somebody", "exit status 1 if there is anything"],
-      ),
+    .examples(
+      ["sluice status", "failing providers, balances that run low, keys that expire, …"],
+      ["sluice status --json", "the same for programs"],
+      ["sluice status --check || page-somebody", "exit status 1 if there is anything"],
     )
     .action(async (options: Options) => {
       const { readAttention } = await import("../../admin/operations/attention.ts");

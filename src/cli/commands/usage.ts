@@ -4,7 +4,7 @@ import type { FiguresView, UsageRowView, UsageView } from "../../admin/views.ts"
 import { cachedInputShare, dimensionNames, type Figures } from "../../store/store.ts";
 import { since } from "../arguments.ts";
 import { chosenTime, sinceHelp, timeInWords, untilHelp } from "../chosen-time.ts";
-import { type CsvOption, type DataOptions, examples, newDataCommand, withCsv } from "../help.ts";
+import { type CsvOption, type DataOptions, newDataCommand, withCsv } from "../help.ts";
 import { withStore } from "../open-store.ts";
 import { count, credits, plural, span } from "../terminal/format.ts";
 import { cellOf, csvOf, type ListColumn } from "../terminal/list.ts";
@@ -34,15 +34,12 @@ export function usageCommand(terminal: Terminal): Command {
         .argParser(dimensions)
         .default(["day"]),
     )
-    .addHelpText(
-      "after",
-      examples(
-        ["sluice usage", "the last week, day by day"],
-        ["sluice usage --by model --since 30d", "the last month, model by model"],
-        ["sluice usage --by key,model --since 2026-10 --until 2026-11", "what each key used in October"],
-        ["sluice usage --by month,owner --since 2026-01 --csv", "who spent what, for a spreadsheet"],
-        ["sluice usage --by hour --since 24h --key slu_8fK2mQ0x", "one key's last day"],
-      ),
+    .examples(
+      ["sluice usage", "the last week, day by day"],
+      ["sluice usage --by model --since 30d", "the last month, model by model"],
+      ["sluice usage --by key,model --since 2026-10 --until 2026-11", "what each key used in October"],
+      ["sluice usage --by month,owner --since 2026-01 --csv", "who spent what, for a spreadsheet"],
+      ["sluice usage --by hour --since 24h --key slu_8fK2mQ0x", "one key's last day"],
     )
     .action(async (options: Options) => {
       const { readNames, usageReport } = await import("../../admin/operations/usage-report.ts");

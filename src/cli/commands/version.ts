@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { version } from "../../../package.json";
-import { examples, type JsonOption, newCommand } from "../help.ts";
+import { type JsonOption, newCommand } from "../help.ts";
 import { printJson, type Terminal } from "../terminal/terminal.ts";
 
 /** Defined by the build, and only in an executable that was built in a checkout. */
@@ -9,10 +9,7 @@ const commit = typeof SLUICE_BUILD_COMMIT === "undefined" ? null : SLUICE_BUILD_
 
 export function versionCommand(terminal: Terminal): Command {
   return newCommand("version", "Show the version")
-    .addHelpText(
-      "after",
-      examples(["sluice version", ""], ["sluice version --json", "also its commit and the schemas it knows"]),
-    )
+    .examples("sluice version", ["sluice version --json", "also its commit and the schemas it knows"])
     .action(async (options: JsonOption) => {
       const { platform, arch } = process;
       if (!options.json) return terminal.print(`sluice ${version} (bun ${Bun.version}, ${platform} ${arch})`);

@@ -211,11 +211,11 @@ class ConfigConverter {
     const listed = this.#prices?.find(prefixOf(upstream) ?? "", names) ?? null;
     const deployment: ConvertedDeployment = {
       provider: provider.name,
-      upstreamModel,
+      upstream_model: upstreamModel,
       family: base === null || base === upstreamModel ? null : base,
-      weight: positiveInteger(parameters["weight"]),
       priority: positiveInteger(parameters["order"]),
-      maxConcurrent: positiveInteger(parameters["max_parallel_requests"]),
+      weight: positiveInteger(parameters["weight"]),
+      max_concurrent: positiveInteger(parameters["max_parallel_requests"]),
       price: stated ?? listed?.model.price ?? shippedPrice(base ?? upstreamModel),
     };
     if (stated === null && deployment.price !== null && listed?.isOtherVendors !== false) {
@@ -229,8 +229,8 @@ class ConfigConverter {
     }
     this.models.set(id, {
       id,
-      contextWindow: positiveInteger(info["max_input_tokens"]) ?? listed?.model.contextWindow ?? null,
-      maxOutputTokens:
+      context_window: positiveInteger(info["max_input_tokens"]) ?? listed?.model.contextWindow ?? null,
+      max_output_tokens:
         positiveInteger(info["max_output_tokens"]) ??
         positiveInteger(info["max_tokens"]) ??
         listed?.model.maxOutputTokens ??

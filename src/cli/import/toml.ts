@@ -1,4 +1,5 @@
-import { tomlString } from "../../config/toml-text.ts";
+import { isObject, type Json } from "../../base/json.ts";
+import { tomlString, tomlValue } from "../../config/toml-text.ts";
 import type { ImportedModel } from "./imported.ts";
 
 /** Always with a decimal point, so that all prices in a file look alike. */
@@ -7,16 +8,30 @@ function tomlNumber(value: number): string {
   return text.endsWith(".") ? `${text}0` : text;
 }
 
-/** A price, or capabilities. */
-export function inlineTable(values: object): string {
-  const parts = Object.entries(values).map(([name, value]) => {
+function priceText(price: object): string {
+  const parts = Object.entries(price).map(([name, value]) => {
     const key = /^[\w-]+$/.test(name) ? name : tomlString(name);
-    if (typeof value === "object") return `${key} = ${inlineTable(value)}`;
-    // A number of tokens; all other numbers are prices.
-    const isPrice = typeof value === "number" && name !== "above";
-    return `${key} = ${isPrice ? tomlNumber(value) : value}`;
+    if (typeof value === "object") return `${key} = ${priceText(value)}`;
+    // A number of tokens; all others are prices.
+    return `${key} = ${name === "above" ? value : tomlNumber(value)}`;
   });
   return `{ ${parts.join(", ")} }`;
+}
+
+/** A table and its fields. What is null or empty is left out. */
+export function tableText(header: string, fields: object, origin = ""): string {
+  const lines = Object.entries(fields).flatMap(([name, value]) => {
+    if (name === "price" && value !== null) return [`price = ${priceText(value)}${origin}`];
+    const stated = withoutNulls(value);
+    const isEmpty = stated === null || (typeof stated === "object" && Object.keys(stated).length === 0);
+    return isEmpty ? [] : [`${name} = ${tomlValue(stated)}`];
+  });
+  return `${[header, ...lines].join("\n")}\n`;
+}
+
+function withoutNulls(value: Json): Json {
+  if (!isObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).filter(([, each]) => each !== null));
 }
 
 /** Converts a vendor's name to a valid provider name: lower case, digits, `-` and `_`. */
@@ -27,21 +42,18 @@ export function providerName(vendor: string): string {
 
 /** `[[models]]` for a configuration, each with the source and the date of its price. */
 export function modelsToml(models: readonly ImportedModel[], source: string, day: string): string {
-  return models.map((model) => modelToml(model, `${source}, ${day}`)).join("\n");
-}
-
-function modelToml(model: ImportedModel, origin: string): string {
-  const lines = [
-    "[[models]]",
-    `id = ${tomlString(model.id)}`,
-    `provider = ${tomlString(providerName(model.vendor))}`,
-  ];
-  if (model.serves !== undefined) lines.push(`serves = [${tomlString(model.serves)}]`);
-  if (model.displayName !== null) lines.push(`display_name = ${tomlString(model.displayName)}`);
-  if (model.contextWindow !== null) lines.push(`context_window = ${model.contextWindow}`);
-  if (model.maxOutputTokens !== null) lines.push(`max_output_tokens = ${model.maxOutputTokens}`);
-  const hasPrice = model.serves !== "moderations";
-  if (hasPrice) lines.push(`price = ${inlineTable(model.price)}  # ${origin}`);
-  lines.push(`capabilities = ${inlineTable(model.capabilities)}`);
-  return `${lines.join("\n")}\n`;
+  const tables = models.map(({ id, vendor, serves, price, capabilities, ...model }) => {
+    const fields = {
+      id,
+      provider: providerName(vendor),
+      serves: serves === undefined ? [] : [serves],
+      display_name: model.displayName,
+      context_window: model.contextWindow,
+      max_output_tokens: model.maxOutputTokens,
+      price: serves === "moderations" ? null : price,
+      capabilities,
+    };
+    return tableText("[[models]]", fields, `  # ${source}, ${day}`);
+  });
+  return tables.join("\n");
 }

@@ -28,6 +28,17 @@ export function printJson(value: unknown, terminal: Terminal): void {
   terminal.print(JSON.stringify(value, null, terminal.columns === null ? 0 : 2));
 }
 
+/** A result as JSON, or as a sentence that says what was done. */
+export function printDone(
+  json: true | undefined,
+  document: object,
+  sentence: string,
+  terminal: Terminal,
+): void {
+  if (json) printJson(document, terminal);
+  else terminal.print(`${terminal.style.good("✓")} ${sentence}`);
+}
+
 export function processTerminal(): Terminal {
   const { stdout, stderr, stdin, env } = process;
   leaveQuietlyWhenReaderIsGone();

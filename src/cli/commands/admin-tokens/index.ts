@@ -1,8 +1,15 @@
-import { type Command, Option } from "commander";
+import type { Command } from "commander";
 import type { AdminTokenView } from "../../../admin/views/system.ts";
 import type { AdminTokenRecord } from "../../../store/store.ts";
 import { auditChange } from "../../audit.ts";
-import { type CsvOption, type DataOptions, examples, group, newDataCommand, withCsv } from "../../help.ts";
+import {
+  type CsvOption,
+  choiceOption,
+  type DataOptions,
+  group,
+  newDataCommand,
+  withCsv,
+} from "../../help.ts";
 import { withStore } from "../../open-store.ts";
 import { moment } from "../../terminal/format.ts";
 import { type ListColumn, printList } from "../../terminal/list.ts";
@@ -26,14 +33,9 @@ function createCommand(terminal: Terminal): Command {
   return newDataCommand("create", "Make a token; it is shown once")
     .requiredOption("--label <text>", "whose it is; the audit log names it so")
     .addOption(
-      new Option("--role <admin|viewer>", "a viewer changes nothing (default: admin)")
-        .choices(["admin", "viewer"])
-        .default("admin"),
+      choiceOption("role", ["admin", "viewer"], "a viewer changes nothing (default: admin)").default("admin"),
     )
-    .addHelpText(
-      "after",
-      examples(["sluice admin-tokens create --label grafana --role viewer", "for a program that reads"]),
-    )
+    .examples(["sluice admin-tokens create --label grafana --role viewer", "for a program that reads"])
     .action(async ({ label, role, ...options }: CreateOptions) => {
       const { createAdminToken } = await import("../../../admin/operations/admin-tokens.ts");
       await withStore(terminal, options, { create: true }, async (context) => {

@@ -1,13 +1,13 @@
 import type { Command } from "commander";
 import { systemClock } from "../../../base/clock.ts";
 import { Refused } from "../../failure.ts";
-import { type ConfigOptions, examples, newConfigCommand } from "../../help.ts";
+import { type ConfigOptions, newConfigCommand } from "../../help.ts";
 import { loadAndWarn } from "../../load-settings.ts";
-import { printJson, type Terminal } from "../../terminal/terminal.ts";
+import { printDone, type Terminal } from "../../terminal/terminal.ts";
 
 export function alertsTestCommand(terminal: Terminal): Command {
   return newConfigCommand("test", "Post one alert to the hook of [alerts], to see that it arrives")
-    .addHelpText("after", examples(["sluice alerts test", "exit status 1 when it is not accepted"]))
+    .examples(["sluice alerts test", "exit status 1 when it is not accepted"])
     .action(async (options: ConfigOptions) => {
       const { postToHook, testAlert } = await import("../../../attention/hook.ts");
       const { alerts, server } = await loadAndWarn(options, terminal);
@@ -17,10 +17,7 @@ export function alertsTestCommand(terminal: Terminal): Command {
       const problem = await postToHook(alerts, testAlert(server.node, nowMs), nowMs);
       if (problem !== null) throw new Refused(`the alert was not accepted by the hook: ${problem}`);
       const signed = alerts.secret !== null;
-      if (options.json) printJson({ delivered: true, signed }, terminal);
-      else
-        terminal.print(
-          `${terminal.style.good("✓")} the hook has accepted an alert${signed ? ", signed" : ""}`,
-        );
+      const told = `the hook has accepted an alert${signed ? ", signed" : ""}`;
+      printDone(options.json, { delivered: true, signed }, told, terminal);
     });
 }

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import type { CheckedConfig } from "../../../config/on-disk.ts";
 import type { ConfigProblem } from "../../../config/problems.ts";
 import { CommandFailed } from "../../failure.ts";
-import { type ConfigOptions, examples, newConfigCommand } from "../../help.ts";
+import { type ConfigOptions, newConfigCommand } from "../../help.ts";
 import { plural } from "../../terminal/format.ts";
 import { printJson, type Terminal } from "../../terminal/terminal.ts";
 import { showWarnings } from "../../warnings.ts";
@@ -15,13 +15,10 @@ export function configCheckCommand(terminal: Terminal): Command {
   return newConfigCommand("check", "Check the configuration and list everything that is wrong with it")
     .argument("[file]", "the file to check; the same as --config")
     .option("--strict", "fail if there is a warning, too")
-    .addHelpText(
-      "after",
-      examples(
-        ["sluice config check", ""],
-        ["sluice config check --strict staging.toml", "before it is shipped"],
-        ["sluice config check staging.toml && kill -HUP $(pidof sluice)", "reload only what is sound"],
-      ),
+    .examples(
+      "sluice config check",
+      ["sluice config check --strict staging.toml", "before it is shipped"],
+      ["sluice config check staging.toml && kill -HUP $(pidof sluice)", "reload only what is sound"],
     )
     .action(async (file: string | undefined, options: Options) => {
       const { checkConfig } = await import("../../check-config.ts");

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { ConfigChangeView } from "../../../admin/views.ts";
 import { CommandFailed } from "../../failure.ts";
-import { type CsvOption, type DataOptions, examples, newDataCommand, withCsv } from "../../help.ts";
+import { type CsvOption, type DataOptions, newDataCommand, withCsv } from "../../help.ts";
 import { type ListColumn, printList } from "../../terminal/list.ts";
 import { printJson, type Terminal } from "../../terminal/terminal.ts";
 import { invalidText } from "./check.ts";
@@ -12,12 +12,9 @@ export function configDiffCommand(terminal: Terminal): Command {
     newDataCommand("diff", "Check the configuration on disk, and show what a reload would change"),
   )
     .argument("[file]", "the file to compare (default: the one that is in force)")
-    .addHelpText(
-      "after",
-      examples(
-        ["sluice config diff", "before `sluice config reload`"],
-        ["sluice config diff staging.toml --json", "another file, for programs"],
-      ),
+    .examples(
+      ["sluice config diff", "before `sluice config reload`"],
+      ["sluice config diff staging.toml --json", "another file, for programs"],
     )
     .action(async (file: string | undefined, options: DataOptions & CsvOption) => {
       const { checkConfig } = await import("../../check-config.ts");

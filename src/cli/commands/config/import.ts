@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { Refused } from "../../failure.ts";
-import { examples, group, type JsonOption, newCommand } from "../../help.ts";
+import { group, type JsonOption, newCommand } from "../../help.ts";
 import type { ImportedConfig } from "../../import/litellm-config.ts";
 import type { PriceList } from "../../import/price-list.ts";
 import { readInput, writeResult } from "../../named-file.ts";
@@ -28,13 +28,10 @@ function liteLlmCommand(terminal: Terminal): Command {
       "--prices <file>",
       "a price list, as for `sluice models import`: for prices, limits and capabilities that the file does not state",
     )
-    .addHelpText(
-      "after",
-      examples(
-        ["sluice config import litellm config.yaml --out sluice.toml", ""],
-        ["sluice config import litellm config.yaml --prices model_prices_and_context_window.json", ""],
-        ["sluice config import litellm config.yaml | less", "look first"],
-      ),
+    .examples(
+      "sluice config import litellm config.yaml --out sluice.toml",
+      "sluice config import litellm config.yaml --prices model_prices_and_context_window.json",
+      ["sluice config import litellm config.yaml | less", "look first"],
     )
     .action(async (file: string, given: Options) => {
       const { importLiteLlmConfig } = await import("../../import/litellm-config.ts");

@@ -1,19 +1,16 @@
 import type { Command } from "commander";
 import { configFileName } from "../../../config/defaults.ts";
 import { builtInConfig } from "../../../config/source.ts";
-import { examples, type JsonOption, newCommand } from "../../help.ts";
+import { type JsonOption, newCommand } from "../../help.ts";
 import { writeNewFile } from "../../named-file.ts";
-import { printJson, type Terminal } from "../../terminal/terminal.ts";
+import { printDone, type Terminal } from "../../terminal/terminal.ts";
 
 export function configInitCommand(terminal: Terminal): Command {
   return newCommand("init", "Write a configuration to start from, with everything explained in it")
     .argument("[file]", "where to write it; - prints it", configFileName)
-    .addHelpText(
-      "after",
-      examples(
-        ["sluice config init", "writes ./sluice.toml; an existing file is never overwritten"],
-        ["sluice config init -", "prints it instead"],
-      ),
+    .examples(
+      ["sluice config init", "writes ./sluice.toml; an existing file is never overwritten"],
+      ["sluice config init -", "prints it instead"],
     )
     .action((file: string, options: JsonOption) => {
       if (file === "-") {
@@ -21,10 +18,7 @@ export function configInitCommand(terminal: Terminal): Command {
         return;
       }
       const path = writeNewFile(builtInConfig, file, terminal);
-      if (options.json) printJson({ file: path }, terminal);
-      else
-        terminal.print(
-          `${terminal.style.good("✓")} wrote ${path}\n  Next: edit it, then \`sluice config check${file === configFileName ? "" : ` ${file}`}\``,
-        );
+      const next = `sluice config check${file === configFileName ? "" : ` ${file}`}`;
+      printDone(options.json, { file: path }, `wrote ${path}\n  Next: edit it, then \`${next}\``, terminal);
     });
 }

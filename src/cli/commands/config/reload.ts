@@ -1,19 +1,21 @@
 import type { Command } from "commander";
 import { auditChange } from "../../audit.ts";
 import { Refused } from "../../failure.ts";
-import { type DataOptions, examples, newDataCommand } from "../../help.ts";
+import { type DataOptions, newDataCommand } from "../../help.ts";
 import { withStore } from "../../open-store.ts";
 import { servedConfig } from "../../serve/files-for-commands.ts";
-import { printJson, type Terminal } from "../../terminal/terminal.ts";
+import { printDone, type Terminal } from "../../terminal/terminal.ts";
+import { showWarnings } from "../../warnings.ts";
 
 export function configReloadCommand(terminal: Terminal): Command {
   return newDataCommand(
     "reload",
     "Put the configuration on disk in force, in the gateway of this data folder",
   )
+    .examples(["sluice config diff && sluice config reload", "look first"])
     .addHelpText(
       "after",
-      `${examples(["sluice config diff && sluice config reload", "look first"])}\n\nAs with SIGHUP, a bad file is refused, and the old configuration stays in force.`,
+      "\nAs with SIGHUP, a bad file is refused, and the old configuration stays in force.",
     )
     .action(async (options: DataOptions) => {
       const { wantReload } = await import("../../serve/wanted-reload.ts");
@@ -28,11 +30,9 @@ export function configReloadCommand(terminal: Terminal): Command {
         const changes = configDifferences(before, written);
         await auditChange(context, "config.reload", { prefix: file ?? "" }, changesInWords(changes));
         const { notInForce } = answer;
-        if (options.json) return printJson({ file, not_in_force: notInForce, changes }, terminal);
-        for (const each of notInForce) terminal.note(`${terminal.noteStyle.warn("!")} ${each}`);
-        terminal.print(
-          `${terminal.style.good("✓")} ${file ?? "the built-in configuration"} is in force: ${changesInWords(changes)}`,
-        );
+        if (!options.json) showWarnings(notInForce, terminal);
+        const told = `${file ?? "the built-in configuration"} is in force: ${changesInWords(changes)}`;
+        printDone(options.json, { file, not_in_force: notInForce, changes }, told, terminal);
       });
     });
 }

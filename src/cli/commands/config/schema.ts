@@ -1,10 +1,10 @@
 import type { Command } from "commander";
-import { examples, newCommand } from "../../help.ts";
+import { newCommand } from "../../help.ts";
 import type { Terminal } from "../../terminal/terminal.ts";
 
 export function configSchemaCommand(terminal: Terminal): Command {
   return newCommand("schema", "Print the configuration's JSON Schema, for editors and other tools")
-    .addHelpText("after", examples(["sluice config schema > sluice.schema.json", ""]))
+    .examples("sluice config schema > sluice.schema.json")
     .action(async () => {
       const { configSchema } = await import("../../../config/schema.ts");
       const schema = {

@@ -1,13 +1,13 @@
 import type { Command } from "commander";
 import { locateData } from "../../../config/locate-data.ts";
 import { Refused } from "../../failure.ts";
-import { type DataOptions, examples, newDataCommand } from "../../help.ts";
+import { type DataOptions, newDataCommand } from "../../help.ts";
 import { type ServedConfig, servedConfig } from "../../serve/files-for-commands.ts";
 import { printJson, type Terminal } from "../../terminal/terminal.ts";
 
 export function configShowCommand(terminal: Terminal): Command {
   return newDataCommand("show", "Print the configuration that is in force, without secrets")
-    .addHelpText("after", examples(["sluice config show", "what the gateway of this data folder runs with"]))
+    .examples(["sluice config show", "what the gateway of this data folder runs with"])
     .action(async (options: DataOptions) => {
       const { tomlText } = await import("../../../config/toml-text.ts");
       const { file, written } = configInForce(options, terminal);

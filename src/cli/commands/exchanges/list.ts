@@ -1,11 +1,11 @@
-import { type Command, Option } from "commander";
+import type { Command } from "commander";
 import type { OperationContext } from "../../../admin/operations/context.ts";
 import { askedLabels, searchExchanges } from "../../../admin/operations/find-exchanges.ts";
 import type { ExchangeView } from "../../../admin/views.ts";
 import type { Ending, ExchangeQuery, KeyRecord, ListedExchange } from "../../../store/store.ts";
 import { atLeastOne, since } from "../../arguments.ts";
 import { chosenTime, sinceHelp, timeInWords, untilHelp } from "../../chosen-time.ts";
-import { type CsvOption, type DataOptions, examples, newDataCommand, withCsv } from "../../help.ts";
+import { type CsvOption, choiceOption, type DataOptions, newDataCommand, withCsv } from "../../help.ts";
 import { withStore } from "../../open-store.ts";
 import { count, creditsShown, printable, second, span } from "../../terminal/format.ts";
 import { type ListColumn, printList } from "../../terminal/list.ts";
@@ -41,7 +41,7 @@ export function exchangesListCommand(terminal: Terminal): Command {
     .option("--key <key>", "only this key, by id, prefix or label")
     .option("--since <when>", sinceHelp, (text) => since(text))
     .option("--until <when>", untilHelp, (text) => since(text))
-    .addOption(new Option(`--outcome <${outcomes.join("|")}>`, "only those that ended so").choices(outcomes))
+    .addOption(choiceOption("outcome", outcomes, "only those that ended so"))
     .option("--code <code>", "only this error code, such as upstream_error")
     .option("--model <model>", "only this model")
     .option("--provider <provider>", "only this provider")
@@ -50,14 +50,11 @@ export function exchangesListCommand(terminal: Terminal): Command {
     .option("--session <session>", "only this conversation")
     .option("--tag <name=value>", "only what has this tag, such as project=atlas")
     .option("--limit <n>", `at most so many (default: ${defaultLimit})`, atLeastOne)
-    .addHelpText(
-      "after",
-      examples(
-        ["sluice exchanges list --outcome failed --since 1h", "what is going wrong right now"],
-        ["sluice exchanges list --since 2026-11-15T03:00 --until 2026-11-15T03:15", "what happened at night"],
-        ["sluice exchanges list --key slu_8fK2mQ0x --code rate_limit_exceeded", "who is too fast"],
-        ["sluice exchanges show req_0f3K9xTz", "why one of them ended as it did"],
-      ),
+    .examples(
+      ["sluice exchanges list --outcome failed --since 1h", "what is going wrong right now"],
+      ["sluice exchanges list --since 2026-11-15T03:00 --until 2026-11-15T03:15", "what happened at night"],
+      ["sluice exchanges list --key slu_8fK2mQ0x --code rate_limit_exceeded", "who is too fast"],
+      ["sluice exchanges show req_0f3K9xTz", "why one of them ended as it did"],
     )
     .action(async (options: Options) => {
       const { findKey } = await import("../../../admin/operations/find-key.ts");

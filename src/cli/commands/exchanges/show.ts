@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import type { AttemptView, EntryView, ExchangeDetailView, ExchangeView } from "../../../admin/views.ts";
 import type { KeyRecord } from "../../../store/store.ts";
 import { Refused } from "../../failure.ts";
-import { type DataOptions, examples, newDataCommand } from "../../help.ts";
+import { type DataOptions, newDataCommand } from "../../help.ts";
 import { withStore } from "../../open-store.ts";
 import { count, printable, second, span } from "../../terminal/format.ts";
 import { facts, table } from "../../terminal/table.ts";
@@ -12,7 +12,7 @@ import { paintOutcome } from "./list.ts";
 export function exchangesShowCommand(terminal: Terminal): Command {
   return newDataCommand("show", "Tell why an exchange ended as it did")
     .argument("<id>", "the x-request-id of its response, or the one that its client sent")
-    .addHelpText("after", examples(["sluice exchanges show req_0f3K9xTz", ""]))
+    .examples("sluice exchanges show req_0f3K9xTz")
     .action(async (id: string, options: DataOptions) => {
       const { exchangeDetailDocument } = await import("../../../admin/operations/exchange-document.ts");
       const { findExchange } = await import("../../../admin/operations/find-exchanges.ts");

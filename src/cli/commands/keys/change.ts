@@ -4,7 +4,7 @@ import { duration } from "../../arguments.ts";
 import { capOption } from "../../cap-options.ts";
 import { confirm } from "../../confirm.ts";
 import { Misuse } from "../../failure.ts";
-import { type DataOptions, examples, newDataCommand } from "../../help.ts";
+import { type DataOptions, newDataCommand } from "../../help.ts";
 import { attributesFromOptions, keyOptions } from "../../key-options.ts";
 import { changeKey } from "../../key-output.ts";
 import { knownNames } from "../../known-names.ts";
@@ -15,13 +15,10 @@ const operations = () => import("../../../admin/operations/change-key.ts");
 export function keysUpdateCommand(terminal: Terminal): Command {
   const command = newDataCommand("update", "Change a key's label, limits, scope or expiry")
     .argument("<key>", "its id, prefix or label")
-    .addHelpText(
-      "after",
-      examples(
-        ["sluice keys update slu_8fK2mQ0x --rpm 120 --models gpt-5.6,demo-small", ""],
-        ["sluice keys update slu_8fK2mQ0x --expires 30d", "also brings an expired key back"],
-      ),
-    )
+    .examples("sluice keys update slu_8fK2mQ0x --rpm 120 --models gpt-5.6,demo-small", [
+      "sluice keys update slu_8fK2mQ0x --expires 30d",
+      "also brings an expired key back",
+    ])
     .addOption(capOption("cap", "takes the place of all its caps: 5/day, 20/week:claude-opus-*; repeatable"))
     .action(async (name: string, options: DataOptions & { readonly cap?: readonly WrittenCap[] }) => {
       const update = { ...attributesFromOptions(options), caps: options.cap };
@@ -43,10 +40,7 @@ export function keysExtendCommand(terminal: Terminal): Command {
     .argument("<amount>", "by how much, in credits or tokens", aboveZero)
     .option("--cap <period[:models]>", "which cap, where it has several: month, week:claude-opus-*")
     .requiredOption("--note <text>", "why; kept in the audit log")
-    .addHelpText(
-      "after",
-      examples(['sluice keys extend slu_8fK2mQ0x 20 --cap month --note "release week"', ""]),
-    )
+    .examples('sluice keys extend slu_8fK2mQ0x 20 --cap month --note "release week"')
     .action(async (name: string, amount: number, options: ExtendOptions) => {
       const { extendKey } = await operations();
       await changeKey(terminal, options, ["key.extend", "updated"], (context) =>
@@ -69,7 +63,7 @@ export function keysMoveCommand(terminal: Terminal): Command {
   return newDataCommand("move", "Let a key draw on another account; its entries stay where they were made")
     .argument("<key>", "its id, prefix or label")
     .requiredOption("--account <account>", "the other account's id or label")
-    .addHelpText("after", examples(["sluice keys move slu_8fK2mQ0x --account atlas", ""]))
+    .examples("sluice keys move slu_8fK2mQ0x --account atlas")
     .action(async (name: string, options: DataOptions & { readonly account: string }) => {
       const { moveKey } = await operations();
       await changeKey(terminal, options, ["key.move", "updated"], (context) =>
@@ -88,13 +82,10 @@ export function keysRotateCommand(terminal: Terminal): Command {
       0,
     )
     .option("--yes", "do not ask")
-    .addHelpText(
-      "after",
-      examples([
-        "sluice keys rotate slu_8fK2mQ0x --grace 24h",
-        "a day to bring the new secret to every client",
-      ]),
-    )
+    .examples([
+      "sluice keys rotate slu_8fK2mQ0x --grace 24h",
+      "a day to bring the new secret to every client",
+    ])
     .action(async (name: string, options: DataOptions & { readonly grace: number; readonly yes?: true }) => {
       const { findKey } = await import("../../../admin/operations/find-key.ts");
       const { rotateKey } = await operations();

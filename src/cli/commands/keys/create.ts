@@ -1,10 +1,11 @@
-import { type Command, Option } from "commander";
+import type { Command } from "commander";
 import type { WrittenCap } from "../../../admin/operations/cap-text.ts";
+import { keyModes } from "../../../base/key-attributes.ts";
 import type { KeyMode } from "../../../store/store.ts";
 import { creditAmount } from "../../arguments.ts";
 import { capOption } from "../../cap-options.ts";
 import { Misuse } from "../../failure.ts";
-import { type DataOptions, examples, newDataCommand } from "../../help.ts";
+import { choiceOption, type DataOptions, newDataCommand } from "../../help.ts";
 import { attributesFromOptions, keyOptions } from "../../key-options.ts";
 import { changeKey } from "../../key-output.ts";
 import { knownNames } from "../../known-names.ts";
@@ -23,25 +24,17 @@ interface Options extends DataOptions {
 export function keysCreateCommand(terminal: Terminal): Command {
   const { label, ...limits } = keyOptions("create");
   const command = newDataCommand("create", "Create a key; its secret is shown once, now")
-    .addOption(
-      new Option(
-        "--mode <credit|token_budget>",
-        "what the key spends: credits, or the tokens of a budget",
-      ).choices(["credit", "token_budget"]),
-    )
+    .addOption(choiceOption("mode", keyModes, "what the key spends: credits, or the tokens of a budget"))
     .option("--account <account>", "draws on this account, by its id or label, and takes its mode")
     .option("--open", "billed afterwards: a credit key that needs no balance")
     .addOption(capOption("cap", "the most that it may take: 5/day, 20/week:claude-opus-*; repeatable"))
     .addOption(label)
     .option("--credit <n>", "opening balance of a credit key, in credits", creditAmount)
-    .addHelpText(
-      "after",
-      examples(
-        ["sluice keys create --mode credit --credit 5 --label alice", ""],
-        ["sluice keys create --mode token_budget --budget 1000000 --period month", ""],
-        ["sluice keys create --mode credit --credit 20 --scope openai --rpm 60 --expires 30d", ""],
-        ["sluice keys create --mode credit --credit 1 --json | jq -r .key", "only the secret"],
-      ),
+    .examples(
+      "sluice keys create --mode credit --credit 5 --label alice",
+      "sluice keys create --mode token_budget --budget 1000000 --period month",
+      "sluice keys create --mode credit --credit 20 --scope openai --rpm 60 --expires 30d",
+      ["sluice keys create --mode credit --credit 1 --json | jq -r .key", "only the secret"],
     )
     .action(async (options: Options) => {
       checkMode(options);

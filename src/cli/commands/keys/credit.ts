@@ -2,29 +2,22 @@ import type { Command } from "commander";
 import { creditsFromNano } from "../../../base/money.ts";
 import { auditChange } from "../../audit.ts";
 import { adjustCommand, type CreditHolder, type CreditOptions, topUpCommand } from "../../credit-commands.ts";
-import { examples } from "../../help.ts";
 import { withStore } from "../../open-store.ts";
 import { credits, creditsShown } from "../../terminal/format.ts";
 import { printJson, type Terminal } from "../../terminal/terminal.ts";
 
 export function keysTopUpCommand(terminal: Terminal): Command {
-  return topUpCommand("Add credit to a key", holderOf(terminal)).addHelpText(
-    "after",
-    examples(
-      ["sluice keys topup slu_8fK2mQ0x 10", ""],
-      ["sluice keys topup slu_8fK2mQ0x 10 --reference invoice-1042", "safe to repeat"],
-    ),
+  return topUpCommand("Add credit to a key", holderOf(terminal)).examples(
+    "sluice keys topup slu_8fK2mQ0x 10",
+    ["sluice keys topup slu_8fK2mQ0x 10 --reference invoice-1042", "safe to repeat"],
   );
 }
 
 export function keysAdjustCommand(terminal: Terminal): Command {
   const summary = "Correct a key's credit, up or down, by a ledger entry of its own";
-  return adjustCommand(summary, holderOf(terminal)).addHelpText(
-    "after",
-    examples(
-      ['sluice keys adjust slu_8fK2mQ0x -5 --note "invoice 1042 was entered twice"', ""],
-      ['sluice keys adjust slu_8fK2mQ0x +2.5 --note "refund for the outage"', ""],
-    ),
+  return adjustCommand(summary, holderOf(terminal)).examples(
+    'sluice keys adjust slu_8fK2mQ0x -5 --note "invoice 1042 was entered twice"',
+    'sluice keys adjust slu_8fK2mQ0x +2.5 --note "refund for the outage"',
   );
 }
 

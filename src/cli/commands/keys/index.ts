@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { type DataOptions, examples, group, newDataCommand } from "../../help.ts";
+import { type DataOptions, group, newDataCommand } from "../../help.ts";
 import { showKey } from "../../key-output.ts";
 import { withStore } from "../../open-store.ts";
 import type { Terminal } from "../../terminal/terminal.ts";
@@ -7,7 +7,7 @@ import { keysExtendCommand, keysMoveCommand, keysRotateCommand, keysUpdateComman
 import { keysCreateCommand } from "./create.ts";
 import { keysAdjustCommand, keysTopUpCommand } from "./credit.ts";
 import { keysListCommand } from "./list.ts";
-import { keysDisableCommand, keysEnableCommand, keysRevokeCommand, keysSuspendCommand } from "./status.ts";
+import { keysRevokeCommand, keysStatusCommand } from "./status.ts";
 
 export function keysCommands(terminal: Terminal): Command {
   return group("keys", "Create keys, fund them, limit them and take them back", [
@@ -20,9 +20,14 @@ export function keysCommands(terminal: Terminal): Command {
     keysExtendCommand(terminal),
     keysMoveCommand(terminal),
     keysRotateCommand(terminal),
-    keysDisableCommand(terminal),
-    keysEnableCommand(terminal),
-    keysSuspendCommand(terminal),
+    keysStatusCommand(
+      "disable",
+      "Refuse a key until it is enabled again; its holder is told so",
+      "disabled",
+      terminal,
+    ),
+    keysStatusCommand("enable", "Accept a disabled or suspended key again", "active", terminal),
+    keysStatusCommand("suspend", "Treat a key as unknown until it is enabled again", "suspended", terminal),
     keysRevokeCommand(terminal),
   ]);
 }
@@ -30,7 +35,7 @@ export function keysCommands(terminal: Terminal): Command {
 function keysShowCommand(terminal: Terminal): Command {
   return newDataCommand("show", "Show one key with its balance and limits")
     .argument("<key>", "its id, prefix or label")
-    .addHelpText("after", examples(["sluice keys show slu_8fK2mQ0x", ""]))
+    .examples("sluice keys show slu_8fK2mQ0x")
     .action(async (name: string, options: DataOptions) => {
       const { findKey } = await import("../../../admin/operations/find-key.ts");
       const { readKeySummary } = await import("../../../admin/operations/key-summary.ts");

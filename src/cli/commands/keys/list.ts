@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import type { KeySummary } from "../../../admin/operations/key-summary.ts";
 import { utcDay } from "../../../base/clock.ts";
 import { ownAccountId } from "../../../base/own-account.ts";
-import { type CsvOption, type DataOptions, examples, newDataCommand, withCsv } from "../../help.ts";
+import { type CsvOption, type DataOptions, newDataCommand, withCsv } from "../../help.ts";
 import { colorStatus } from "../../key-output.ts";
 import { withStore } from "../../open-store.ts";
 import { count, creditsShown, fromNow } from "../../terminal/format.ts";
@@ -16,13 +16,10 @@ interface Options extends DataOptions, CsvOption {
 export function keysListCommand(terminal: Terminal): Command {
   return withCsv(newDataCommand("list", "List all keys with what they have left"))
     .option("--search <text>", "only keys whose label contains it, or whose id or prefix begins with it")
-    .addHelpText(
-      "after",
-      examples(
-        ["sluice keys list", ""],
-        ["sluice keys list --search alice", ""],
-        ["sluice keys list --json | jq -r '.[] | select(.status == \"expired\") | .id'", ""],
-      ),
+    .examples(
+      "sluice keys list",
+      "sluice keys list --search alice",
+      "sluice keys list --json | jq -r '.[] | select(.status == \"expired\") | .id'",
     )
     .action(async (options: Options) => {
       const { allAccounts } = await import("../../../admin/operations/accounts.ts");

@@ -2,34 +2,18 @@ import type { Command } from "commander";
 import type { StoredKeyStatus } from "../../../store/store.ts";
 import { auditChange } from "../../audit.ts";
 import { confirm } from "../../confirm.ts";
-import { type DataOptions, examples, newDataCommand } from "../../help.ts";
+import { type DataOptions, newDataCommand } from "../../help.ts";
 import { withStore } from "../../open-store.ts";
 import { printJson, type Terminal } from "../../terminal/terminal.ts";
-
-export function keysDisableCommand(terminal: Terminal): Command {
-  const summary = "Refuse a key until it is enabled again; its holder is told so";
-  return statusCommand("disable", summary, "disabled", terminal);
-}
-
-export function keysEnableCommand(terminal: Terminal): Command {
-  return statusCommand("enable", "Accept a disabled or suspended key again", "active", terminal);
-}
-
-export function keysSuspendCommand(terminal: Terminal): Command {
-  return statusCommand("suspend", "Treat a key as unknown until it is enabled again", "suspended", terminal);
-}
 
 /** It cannot be undone, so it asks first. */
 export function keysRevokeCommand(terminal: Terminal): Command {
   return newDataCommand("revoke", "End a key for good")
     .argument("<key>", "its id, prefix or label")
     .option("--yes", "do not ask")
-    .addHelpText(
-      "after",
-      examples(
-        ["sluice keys revoke slu_8fK2mQ0x", "asks first"],
-        ["sluice keys revoke slu_8fK2mQ0x --yes", "in scripts"],
-      ),
+    .examples(
+      ["sluice keys revoke slu_8fK2mQ0x", "asks first"],
+      ["sluice keys revoke slu_8fK2mQ0x --yes", "in scripts"],
     )
     .action(async (name: string, options: DataOptions & { readonly yes?: true }) => {
       const { findKey } = await import("../../../admin/operations/find-key.ts");
@@ -44,10 +28,15 @@ export function keysRevokeCommand(terminal: Terminal): Command {
     });
 }
 
-function statusCommand(name: string, summary: string, status: StoredKeyStatus, terminal: Terminal): Command {
+export function keysStatusCommand(
+  name: string,
+  summary: string,
+  status: StoredKeyStatus,
+  terminal: Terminal,
+): Command {
   return newDataCommand(name, summary)
     .argument("<key>", "its id, prefix or label")
-    .addHelpText("after", examples([`sluice keys ${name} slu_8fK2mQ0x`, ""]))
+    .examples(`sluice keys ${name} slu_8fK2mQ0x`)
     .action(async (key: string, options: DataOptions) => setStatus(key, status, options, terminal));
 }
 

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { differenceDocument } from "../../../admin/operations/audit-ledger.ts";
 import { CommandFailed } from "../../failure.ts";
-import { type CsvOption, type DataOptions, examples, newDataCommand, withCsv } from "../../help.ts";
+import { type CsvOption, type DataOptions, newDataCommand, withCsv } from "../../help.ts";
 import { withStore } from "../../open-store.ts";
 import { plural } from "../../terminal/format.ts";
 import { type ListColumn, printList } from "../../terminal/list.ts";
@@ -10,9 +10,10 @@ import type { Terminal } from "../../terminal/terminal.ts";
 export function ledgerAuditCommand(terminal: Terminal): Command {
   return withCsv(newDataCommand("audit", "Compute every charge and every sum again, and tell what differs"))
     .option("--deep", "hold the times of every exchange against each other too")
+    .examples(["sluice ledger audit", "exit status 1 when anything differs"])
     .addHelpText(
       "after",
-      `${examples(["sluice ledger audit", "exit status 1 when anything differs"])}\n\nEvery charge is computed from the rates that it was made at, every sum from its entries. --deep also tells of charges\nwhose time does not fit the call: a clock that was set meanwhile does that.`,
+      "\nEvery charge is computed from the rates that it was made at, every sum from its entries. --deep also tells of charges\nwhose time does not fit the call: a clock that was set meanwhile does that.",
     )
     .action(async (options: DataOptions & CsvOption & { readonly deep?: true }) => {
       const { auditLedger, differenceDocument } = await import("../../../admin/operations/audit-ledger.ts");

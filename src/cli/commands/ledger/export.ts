@@ -1,7 +1,7 @@
-import { type Command, Option } from "commander";
+import type { Command } from "commander";
 import { since } from "../../arguments.ts";
 import { chosenTime, untilHelp } from "../../chosen-time.ts";
-import { type DataOptions, examples, newDataCommand } from "../../help.ts";
+import { choiceOption, type DataOptions, newDataCommand } from "../../help.ts";
 import { withStore } from "../../open-store.ts";
 import { count } from "../../terminal/format.ts";
 import { startProgress } from "../../terminal/progress.ts";
@@ -18,9 +18,7 @@ interface Options extends DataOptions {
 export function ledgerExportCommand(terminal: Terminal): Command {
   return newDataCommand("export", "Write the ledger's entries to stdout, oldest first")
     .addOption(
-      new Option("--format <csv|jsonl>", "comma-separated, or one JSON object a line (default: csv)").choices(
-        ["csv", "jsonl"],
-      ),
+      choiceOption("format", ["csv", "jsonl"], "comma-separated, or one JSON object a line (default: csv)"),
     )
     .option("--csv", "the same as --format csv")
     .option("--key <key>", "only this key, by id, prefix or label")
@@ -30,14 +28,14 @@ export function ledgerExportCommand(terminal: Terminal): Command {
       (text) => since(text),
     )
     .option("--until <when>", untilHelp, (text) => since(text))
+    .examples(
+      "sluice ledger export > ledger.csv",
+      ["sluice ledger export --csv --since 2026-10 --until 2026-11", "October, for an invoice"],
+      ["sluice ledger export --format jsonl --key slu_8fK2mQ0x | jq .amount", "--json is the same"],
+    )
     .addHelpText(
       "after",
-      examples(
-        ["sluice ledger export > ledger.csv", ""],
-        ["sluice ledger export --csv --since 2026-10 --until 2026-11", "October, for an invoice"],
-        ["sluice ledger export --format jsonl --key slu_8fK2mQ0x | jq .amount", "--json is the same"],
-      ) +
-        "\n\n`amount` is in nano-credits (1 credit = 1,000,000,000) for credit keys, in tokens for token-budget keys, as " +
+      "\n`amount` is in nano-credits (1 credit = 1,000,000,000) for credit keys, in tokens for token-budget keys, as " +
         "`unit` says; `credits` is in credits. A charge has the `rates` that it was made at, and its `sum`.",
     )
     .action(async (options: Options) => {

@@ -3,7 +3,7 @@ import type { ModelCheckView } from "../../../admin/views.ts";
 import type { ModelSettings, Settings } from "../../../config/settings.ts";
 import { didYouMean } from "../../../config/suggest.ts";
 import { CommandFailed, Refused } from "../../failure.ts";
-import { type ConfigOptions, type CsvOption, examples, newConfigCommand, withCsv } from "../../help.ts";
+import { type ConfigOptions, type CsvOption, newConfigCommand, withCsv } from "../../help.ts";
 import { loadAndWarn } from "../../load-settings.ts";
 import { plural, span } from "../../terminal/format.ts";
 import { type ListColumn, printList } from "../../terminal/list.ts";
@@ -13,12 +13,9 @@ import type { Terminal } from "../../terminal/terminal.ts";
 export function modelsCheckCommand(terminal: Terminal): Command {
   return withCsv(newConfigCommand("check", "Send one small request to each provider, or for one model"))
     .argument("[model]", "ask every deployment of this model instead")
-    .addHelpText(
-      "after",
-      examples(
-        ["sluice models check", "exit status 1 when any provider fails"],
-        ["sluice models check house-model", "each of its deployments, with the name that the provider knows"],
-      ),
+    .examples(
+      ["sluice models check", "exit status 1 when any provider fails"],
+      ["sluice models check house-model", "each of its deployments, with the name that the provider knows"],
     )
     .addHelpText("after", "\nA provider with several keys is asked with each of them.")
     .action(async (id: string | undefined, options: ConfigOptions & CsvOption) => {

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { Refused } from "../../failure.ts";
-import { examples, type JsonOption, newCommand } from "../../help.ts";
+import { type JsonOption, newCommand } from "../../help.ts";
 import type { ImportedModel, ImportedPrices } from "../../import/imported.ts";
 import { writeResult } from "../../named-file.ts";
 import { readPriceFile } from "../../price-file.ts";
@@ -22,12 +22,9 @@ export function modelsImportCommand(terminal: Terminal): Command {
     .option("--provider <name>", "only what this provider sells, as the file names it")
     .option("--match <pattern>", 'only names that fit, such as "claude-*"')
     .option("--out <file>", "write it there instead of printing it; nothing is overwritten")
-    .addHelpText(
-      "after",
-      examples(
-        ['sluice models import api.json --provider anthropic --match "claude-*-5*" >> sluice.toml', ""],
-        ["sluice models import model_prices_and_context_window.json --provider openai --json", ""],
-      ),
+    .examples(
+      'sluice models import api.json --provider anthropic --match "claude-*-5*" >> sluice.toml',
+      "sluice models import model_prices_and_context_window.json --provider openai --json",
     )
     .action(async (file: string, options: Options) => {
       const { choose } = await import("../../import/prices.ts");

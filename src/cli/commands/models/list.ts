@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { publishedPrice } from "../../../catalog/price.ts";
 import { describeExtras, priceInUsd } from "../../../catalog/price-view.ts";
 import type { ModelSettings } from "../../../config/settings.ts";
-import { type ConfigOptions, type CsvOption, examples, newConfigCommand, withCsv } from "../../help.ts";
+import { type ConfigOptions, type CsvOption, newConfigCommand, withCsv } from "../../help.ts";
 import { loadAndWarn } from "../../load-settings.ts";
 import { count, usdPerMillion } from "../../terminal/format.ts";
 import { type ListColumn, printList } from "../../terminal/list.ts";
@@ -10,10 +10,7 @@ import type { Terminal } from "../../terminal/terminal.ts";
 
 export function modelsListCommand(terminal: Terminal): Command {
   return withCsv(newConfigCommand("list", "List the models of the configuration with their prices"))
-    .addHelpText(
-      "after",
-      examples(["sluice models list", ""], ["sluice models list --json | jq '.[].id'", ""]),
-    )
+    .examples("sluice models list", "sluice models list --json | jq '.[].id'")
     .action(async (options: ConfigOptions & CsvOption) => {
       const { models } = await loadAndWarn(options, terminal);
       const columns = columnsOf(models, terminal);

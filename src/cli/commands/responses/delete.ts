@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { auditChange } from "../../audit.ts";
 import { confirm } from "../../confirm.ts";
-import { type DataOptions, examples, newDataCommand } from "../../help.ts";
+import { type DataOptions, newDataCommand } from "../../help.ts";
 import { withStore } from "../../open-store.ts";
 import { count } from "../../terminal/format.ts";
 import { printJson, type Terminal } from "../../terminal/terminal.ts";
@@ -15,7 +15,7 @@ export function responsesDeleteCommand(terminal: Terminal): Command {
   return newDataCommand("delete", "Delete all responses that are kept for a key")
     .requiredOption("--key <key>", "the key, by id, prefix or label")
     .option("--yes", "do not ask")
-    .addHelpText("after", examples(["sluice responses delete --key slu_8fK2mQ0x --yes", "in scripts"]))
+    .examples(["sluice responses delete --key slu_8fK2mQ0x --yes", "in scripts"])
     .action(async (options: Options) => {
       const { findKey } = await import("../../../admin/operations/find-key.ts");
       await withStore(terminal, options, {}, async (context) => {

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { type CsvOption, type DataOptions, examples, newDataCommand, withCsv } from "../../help.ts";
+import { type CsvOption, type DataOptions, newDataCommand, withCsv } from "../../help.ts";
 import { withStore } from "../../open-store.ts";
 import { count, second } from "../../terminal/format.ts";
 import { csvOf } from "../../terminal/list.ts";
@@ -12,7 +12,7 @@ interface Options extends DataOptions, CsvOption {
 export function responsesListCommand(terminal: Terminal): Command {
   return withCsv(newDataCommand("list", "Show how many responses are kept for a key, and how old they are"))
     .requiredOption("--key <key>", "the key, by id, prefix or label")
-    .addHelpText("after", examples(["sluice responses list --key slu_8fK2mQ0x", "never their content"]))
+    .examples(["sluice responses list --key slu_8fK2mQ0x", "never their content"])
     .action(async (options: Options) => {
       const { findKey } = await import("../../../admin/operations/find-key.ts");
       await withStore(terminal, options, {}, async (context) => {

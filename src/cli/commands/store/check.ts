@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { locateStore } from "../../../config/store.ts";
 import type { DatabaseCheck } from "../../../store/check.ts";
 import { CommandFailed, Refused } from "../../failure.ts";
-import { type ConfigOptions, examples, newConfigCommand } from "../../help.ts";
+import { type ConfigOptions, newConfigCommand } from "../../help.ts";
 import { plural } from "../../terminal/format.ts";
 import { facts } from "../../terminal/table.ts";
 import { printJson, type Terminal } from "../../terminal/terminal.ts";
@@ -16,12 +16,9 @@ export function storeCheckCommand(terminal: Terminal): Command {
   return newConfigCommand("check", "Reach the PostgreSQL database and tell how it is")
     .option("--store <url>", "the database (SLUICE_STORE; default: the configuration's)")
     .option("--migrate", "bring its schema up to date first, as `sluice serve` does")
-    .addHelpText(
-      "after",
-      examples(
-        ["sluice store check", "exit status 1 when it cannot be reached, or its schema is not up to date"],
-        ["sluice store check --migrate --store postgres://sluice@db/sluice", "prepare an empty database"],
-      ),
+    .examples(
+      ["sluice store check", "exit status 1 when it cannot be reached, or its schema is not up to date"],
+      ["sluice store check --migrate --store postgres://sluice@db/sluice", "prepare an empty database"],
     )
     .action(async (options: Options) => {
       const { config: file, store } = options;

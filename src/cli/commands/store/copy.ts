@@ -2,11 +2,11 @@ import type { Command } from "commander";
 import { systemClock } from "../../../base/clock.ts";
 import { locateData } from "../../../config/locate-data.ts";
 import type { StoreLocation } from "../../../store/settings.ts";
-import { type ConfigOptions, examples, newConfigCommand } from "../../help.ts";
+import { type ConfigOptions, newConfigCommand } from "../../help.ts";
 import { forgetServed } from "../../serve/files-for-commands.ts";
 import { count, plural } from "../../terminal/format.ts";
 import { startProgress } from "../../terminal/progress.ts";
-import { printJson, type Terminal } from "../../terminal/terminal.ts";
+import { printDone, type Terminal } from "../../terminal/terminal.ts";
 import { locationOf } from "./location.ts";
 
 interface Options extends ConfigOptions {
@@ -25,12 +25,13 @@ export function storeCopyCommand(terminal: Terminal): Command {
       "--data <dir>",
       "the data folder of a gateway of that database: it may have charges that are not made yet",
     )
+    .examples(
+      ["sluice store copy --from ./sluice-data --to env:DATABASE_URL", "into a database"],
+      ["sluice store copy --from postgres://sluice@db/sluice --to ./sluice-data", "and back"],
+    )
     .addHelpText(
       "after",
-      `${examples(
-        ["sluice store copy --from ./sluice-data --to env:DATABASE_URL", "into a database"],
-        ["sluice store copy --from postgres://sluice@db/sluice --to ./sluice-data", "and back"],
-      )}\n\nBoth sides are audited. What is copied from keeps its data, but it is marked as moved, and from then on says where to\n(--keep does not; \`sluice store reopen\` takes it back). Its schema is brought up to date first.`,
+      "\nBoth sides are audited. What is copied from keeps its data, but it is marked as moved, and from then on says where to\n(--keep does not; `sluice store reopen` takes it back). Its schema is brought up to date first.",
     )
     .action(async (options: Options) => {
       const from = locationOf(options.from, options, terminal);
@@ -49,14 +50,10 @@ export function storeCopyCommand(terminal: Terminal): Command {
         });
         progress.end();
         if ("dir" in to) forgetServed(to.dir);
-        if (options.json) printJson({ ...copied, audit: "clean" }, terminal);
-        else {
-          const what = `${plural(copied.keys, "key")}, ${plural(copied.entries, "entry", "entries")}`;
-          const moved = options.keep ? "" : `; ${options.from} is marked as moved`;
-          terminal.print(
-            `${terminal.style.good("✓")} ${what} and ${plural(copied.usage, "usage record")} copied; the books of both sides agree${moved}`,
-          );
-        }
+        const what = `${plural(copied.keys, "key")}, ${plural(copied.entries, "entry", "entries")}`;
+        const moved = options.keep ? "" : `; ${options.from} is marked as moved`;
+        const told = `${what} and ${plural(copied.usage, "usage record")} copied; the books of both sides agree${moved}`;
+        printDone(options.json, { ...copied, audit: "clean" }, told, terminal);
       } finally {
         progress.end();
       }

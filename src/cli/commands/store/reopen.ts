@@ -1,8 +1,8 @@
 import type { Command } from "commander";
 import { confirm } from "../../confirm.ts";
 import { Refused } from "../../failure.ts";
-import { type ConfigOptions, examples, newConfigCommand } from "../../help.ts";
-import { printJson, type Terminal } from "../../terminal/terminal.ts";
+import { type ConfigOptions, newConfigCommand } from "../../help.ts";
+import { printDone, type Terminal } from "../../terminal/terminal.ts";
 import { locationOf } from "./location.ts";
 
 interface Options extends ConfigOptions {
@@ -14,10 +14,8 @@ export function storeReopenCommand(terminal: Terminal): Command {
   return newConfigCommand("reopen", "Use data again that was moved away by `store copy`")
     .requiredOption("--at <dir|url>", "the data folder or the PostgreSQL database that was copied from")
     .option("--yes", "do not ask")
-    .addHelpText(
-      "after",
-      `${examples(["sluice store reopen --at ./sluice-data", "go on where the copy was made from"])}\n\nWhat has happened in the copy since is not there: stop its gateways first.`,
-    )
+    .examples(["sluice store reopen --at ./sluice-data", "go on where the copy was made from"])
+    .addHelpText("after", "\nWhat has happened in the copy since is not there: stop its gateways first.")
     .action(async (options: Options) => {
       const { movedTo, reopenStore } = await import("../../../store/open.ts");
       const place = locationOf(options.at, options, terminal);
@@ -29,7 +27,7 @@ export function storeReopenCommand(terminal: Terminal): Command {
         terminal,
       );
       await reopenStore(place);
-      if (options.json) printJson({ reopened: options.at, moved_to: moved.to }, terminal);
-      else terminal.print(`${terminal.style.good("✓")} ${options.at} is in use again`);
+      const document = { reopened: options.at, moved_to: moved.to };
+      printDone(options.json, document, `${options.at} is in use again`, terminal);
     });
 }

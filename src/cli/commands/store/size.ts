@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { StorageView } from "../../../admin/views.ts";
-import { type DataOptions, examples, newDataCommand } from "../../help.ts";
+import { type DataOptions, newDataCommand } from "../../help.ts";
 import { withStore } from "../../open-store.ts";
 import { count, moment, plural } from "../../terminal/format.ts";
 import { facts } from "../../terminal/table.ts";
@@ -8,10 +8,7 @@ import { printJson, type Terminal } from "../../terminal/terminal.ts";
 
 export function storeSizeCommand(terminal: Terminal): Command {
   return newDataCommand("size", "Tell how much is kept, for how long, and what was deleted last")
-    .addHelpText(
-      "after",
-      examples(["sluice store size", "the database, its records, and the room that is left"]),
-    )
+    .examples(["sluice store size", "the database, its records, and the room that is left"])
     .action(async (options: DataOptions) => {
       const { examineSettings } = await import("../../../config/load.ts");
       const { readStorage } = await import("../../../admin/operations/storage.ts");
