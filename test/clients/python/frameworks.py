@@ -1,12 +1,13 @@
 """Drives agent frameworks through an errand: tools are called by the model, run here, and their results sent back.
 
 Reads one JSON object from stdin: {url, key, runs: [{framework, dialect, model, stream}]}. Writes one JSON object to
-stdout for each run, in order: {text, calls} or {error: {type, message}, calls}. A framework is imported when the first
-of its runs begins, because not all of them can be installed side by side.
+stdout for each run, in order: {text, calls} or {error: {type, message}, calls}. Only the frameworks of these runs are
+imported, because not all of them can be installed side by side.
 """
 
 import asyncio
 import contextvars
+import importlib
 import json
 import sys
 
@@ -177,6 +178,20 @@ async def instructor(access, dialect, model, stream):
     return f"{place.city}: {place.degrees}"
 
 
+# What the drivers import. It is loaded before the first run: on a busy machine an import takes longer than the five seconds
+# that the openai package gives a connection, and nothing else moves meanwhile.
+MODULES = {
+    "openai-agents": ["agents", "openai"],
+    "langgraph": ["langchain.agents", "langchain_anthropic", "langchain_openai"],
+    "pydantic-ai": ["pydantic_ai.models.anthropic", "pydantic_ai.models.openai"],
+    "llama-index": [
+        "llama_index.core.agent.workflow",
+        "llama_index.llms.anthropic",
+        "llama_index.llms.openai_like",
+    ],
+    "instructor": ["anthropic", "instructor", "openai"],
+}
+
 DRIVERS = {
     "openai-agents": openai_agents,
     "langgraph": langgraph,
@@ -202,6 +217,9 @@ AT_ONCE = 4
 
 async def main():
     task = json.load(sys.stdin)
+    for framework in {run["framework"] for run in task["runs"]}:
+        for module in MODULES[framework]:
+            importlib.import_module(module)
     places = asyncio.Semaphore(AT_ONCE)
 
     async def in_place(run):
