@@ -27,25 +27,13 @@ export function bodyVendorOf(
   headers: ForwardedHeaders,
   purpose: BodyContext["purpose"] = "generate",
 ): BodyVendor | null {
-  const fixed = fixedPartOf(settings, dialect);
+  const fixed = fixedParts
+    .getOrInsertComputed(settings, () => new Map())
+    .getOrInsertComputed(dialect, () => fixedPartOf(settings, dialect));
   return fixed === null ? null : { ...fixed, purpose, model, headers };
 }
 
-function fixedPartOf(settings: ProviderSettings, dialect: ProviderDialectName): FixedPart | null {
-  let byDialect = fixedParts.get(settings);
-  if (byDialect === undefined) {
-    byDialect = new Map();
-    fixedParts.set(settings, byDialect);
-  }
-  let fixed = byDialect.get(dialect);
-  if (fixed === undefined) {
-    fixed = makeFixedPart(settings, dialect);
-    byDialect.set(dialect, fixed);
-  }
-  return fixed;
-}
-
-function makeFixedPart({ kind, options }: ProviderSettings, dialect: ProviderDialectName): FixedPart | null {
+function fixedPartOf({ kind, options }: ProviderSettings, dialect: ProviderDialectName): FixedPart | null {
   const open = publicOptions(options);
   const changer = vendorOf(kind).bodyChanges?.(dialect, open) ?? null;
   return changer === null ? null : { kind, dialect, options: open };

@@ -50,11 +50,6 @@ export function countIn(object: JsonObject, name: string): number {
   throw new UnreadableBill(`${name} is ${JSON.stringify(value)}, and should be a count.`);
 }
 
-export function textIn(object: JsonObject, name: string): string | null {
-  const value = object[name];
-  return typeof value === "string" && value !== "" ? value : null;
-}
-
 const nanoPerUsd = 1_000_000_000;
 /** Ten times what a double adds up exactly in nano-USD is no bill of a day. */
 const mostUsd = 1_000_000;

@@ -42,7 +42,7 @@ export interface Vendor {
   /** It compacts conversations of the Responses API itself. */
   readonly compactsResponses?: true;
   /** Defaults for the models' `capabilities`, if they cannot be inferred from the models' names. */
-  readonly capabilities: Readonly<Record<string, unknown>>;
+  readonly capabilities?: Readonly<Record<string, unknown>>;
   /** What the provider's settings add to every translated request. */
   requestFields?(options: ProviderOptions, dialect: ProviderDialectName): JsonObject;
   readonly baseUrl: BaseUrlRules;

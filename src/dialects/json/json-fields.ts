@@ -7,6 +7,11 @@ export function stringOf(value: Json | undefined): string | null {
   return typeof value === "string" ? value : null;
 }
 
+/** A text that says something. */
+export function nonEmpty(value: Json | undefined): string | null {
+  return typeof value === "string" && value !== "" ? value : null;
+}
+
 export function numberOf(value: Json | undefined): number | null {
   return typeof value === "number" && Number.isFinite(value) ? value : null;
 }

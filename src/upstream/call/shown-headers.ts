@@ -1,8 +1,7 @@
 import type { Clock } from "../../base/clock.ts";
-import type { ForwardedHeaders } from "../../dialects/headers.ts";
+import { type ForwardedHeaders, pickHeaders } from "../../dialects/headers.ts";
 import { translateRateLimits } from "../../dialects/rate-limit-headers.ts";
 import { clientDialect } from "../../dialects/registry.ts";
-import { pickResponse } from "../../vendors/http/response-headers.ts";
 import type { Head } from "../../wire/transfer.ts";
 import type { Deployment, Plan } from "../upstream.ts";
 
@@ -17,4 +16,20 @@ export function shownHeaders(
   if (!provider.settings.rateLimitHeaders) return headers;
   const { errorFormat } = clientDialect(plan.clientDialect);
   return { ...headers, ...translateRateLimits(head, errorFormat, clock.wallMs()) };
+}
+
+/**
+ * Headers that are useful to clients and reveal nothing about the operator's account. All others are dropped: cookies,
+ * account names, keys and the account's rate limits.
+ */
+const responseNames = [
+  "openai-model",
+  "openai-processing-ms",
+  "openai-version",
+  "x-codex-turn-state",
+] as const;
+
+/** The provider's headers that are returned to the client. */
+export function pickResponse(provider: Pick<Head, "get">): ForwardedHeaders {
+  return pickHeaders(responseNames, provider);
 }

@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises";
 import type { Clock } from "../../base/clock.ts";
 import { cancelled } from "../failure.ts";
 import type { Candidate } from "../health/deployment-state.ts";
@@ -179,17 +180,7 @@ export function giveUpCandidate({ state: deploymentState }: Candidate, state: At
   releaseSlot(deploymentState);
 }
 
-/** Resolves to true after the delay, or to false as soon as the signal fires. Cleans up timer and listener. */
+/** Resolves to true after the delay, or to false as soon as the signal fires. */
 function abortableDelay(durationMs: number, signal: AbortSignal): Promise<boolean> {
-  if (signal.aborted) return Promise.resolve(false);
-  return new Promise((resolve) => {
-    const end = (isComplete: boolean) => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", abort);
-      resolve(isComplete);
-    };
-    const abort = () => end(false);
-    const timer = setTimeout(() => end(true), durationMs);
-    signal.addEventListener("abort", abort);
-  });
+  return setTimeout(durationMs, true, { signal }).catch(() => false);
 }

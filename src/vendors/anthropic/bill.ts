@@ -1,12 +1,12 @@
 import { msPerDay } from "../../base/clock.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
+import { nonEmpty } from "../../dialects/json/json-fields.ts";
 import {
   type BillReport,
   countIn,
   isoDay,
   nanoUsd,
   refuseOtherCurrencies,
-  textIn,
   UnreadableBill,
   type VendorBill,
   withQuery,
@@ -17,7 +17,7 @@ const daysPerPage = "31";
 const centsPerUsd = 100;
 
 function dayOf(bucket: JsonObject): number {
-  const startMs = Date.parse(textIn(bucket, "starting_at") ?? "");
+  const startMs = Date.parse(nonEmpty(bucket["starting_at"]) ?? "");
   if (Number.isNaN(startMs)) throw new UnreadableBill("a bucket has no starting_at.");
   return Math.floor(startMs / msPerDay);
 }
@@ -49,7 +49,7 @@ const usage: BillReport = {
       0,
     );
     return {
-      model: textIn(result, "model"),
+      model: nonEmpty(result["model"]),
       figures: {
         input: countIn(result, "uncached_input_tokens") + cached + cacheWrites,
         cached,
@@ -70,7 +70,7 @@ const costs: BillReport = {
   read: (result) => {
     refuseOtherCurrencies(result["currency"]);
     return {
-      model: textIn(result, "model") ?? textIn(result, "description") ?? textIn(result, "cost_type"),
+      model: nonEmpty(result["model"]) ?? nonEmpty(result["description"]) ?? nonEmpty(result["cost_type"]),
       figures: { cost: nanoUsd(result["amount"], centsPerUsd) },
     };
   },

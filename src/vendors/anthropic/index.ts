@@ -1,5 +1,5 @@
 import { keySchemes } from "../credentials/static-header.ts";
-import { HttpProvider } from "../http/http-provider.ts";
+import { overHttp } from "../http/http-provider.ts";
 import type { Vendor } from "../vendor.ts";
 import { anthropicBill } from "./bill.ts";
 
@@ -12,7 +12,6 @@ export const anthropic: Vendor = {
   options: ["auth"],
   strictDialects: ["messages"],
   searchesIn: ["messages"],
-  capabilities: {},
   baseUrl: {
     default: "https://api.anthropic.com",
     example: "https://api.anthropic.com",
@@ -20,10 +19,5 @@ export const anthropic: Vendor = {
       /\/v1\/*$/.test(path) ? 'ends in /v1, which kind "anthropic" adds by itself' : null,
   },
   bill: anthropicBill,
-  create: (settings, context) =>
-    new HttpProvider(
-      settings,
-      { pathPrefix, credential: keySchemes[settings.options.auth ?? "x-api-key"] },
-      context,
-    ),
+  create: overHttp(({ options }) => ({ pathPrefix, credential: keySchemes[options.auth ?? "x-api-key"] })),
 };

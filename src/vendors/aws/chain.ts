@@ -4,10 +4,15 @@ import { join } from "node:path";
 import { abortAfter } from "../../base/deadline.ts";
 import type { Environment } from "../../base/environment.ts";
 import { rememberIssuedSecret } from "../../base/secrets.ts";
+import { isLoopback } from "../../wire/proxy.ts";
 import { clockProblem } from "../credentials/clock-problem.ts";
 import { CredentialUnavailable } from "../credentials/credential.ts";
-import { isLoopback } from "../credentials/loopback.ts";
-import { askTokenHost, type TokenAnswer, type TokenRequest } from "../credentials/token-host.ts";
+import {
+  askTokenHost,
+  readTokenFile,
+  type TokenAnswer,
+  type TokenRequest,
+} from "../credentials/token-host.ts";
 import type { Issue, Issued } from "../credentials/token-source.ts";
 import type { AwsKey } from "./signature.ts";
 
@@ -45,7 +50,7 @@ async function byWebIdentity(
   env: Environment,
   signal: AbortSignal,
 ): Promise<Issued<AwsKey>> {
-  const token = (await read(tokenFile, "the file in AWS_WEB_IDENTITY_TOKEN_FILE")).trim();
+  const token = await readTokenFile(tokenFile, "the file in AWS_WEB_IDENTITY_TOKEN_FILE");
   rememberIssuedSecret(token);
   const answer = await askTokenHost(
     {
@@ -82,7 +87,7 @@ async function fromContainer(url: string, env: Environment, signal: AbortSignal)
   if (!isTrusted) throw new CredentialUnavailable("AWS_CONTAINER_CREDENTIALS_FULL_URI must be https");
   const file = env["AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE"];
   const token = file
-    ? (await read(file, "the file in AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE")).trim()
+    ? await readTokenFile(file, "the file in AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE")
     : env["AWS_CONTAINER_AUTHORIZATION_TOKEN"];
   if (token) rememberIssuedSecret(token);
   const headers: Record<string, string> = token ? { authorization: token } : {};
@@ -154,14 +159,6 @@ function profileIn(text: string, profile: string): Readonly<Record<string, strin
     if (section === profile && name !== undefined && value !== undefined) settings[name] = value;
   }
   return settings;
-}
-
-async function read(file: string, what: string): Promise<string> {
-  try {
-    return await readFile(file, "utf8");
-  } catch (cause) {
-    throw new CredentialUnavailable(`${what} cannot be read`, { cause });
-  }
 }
 
 function lasting(id = "", secret = "", token?: string): Issued<AwsKey> {

@@ -62,10 +62,10 @@ export class RequestSigner {
       `${request.method}\n${this.#canonicalTarget(request.target)}\n${canonicalHeaders(headers, names)}\n` +
         `${signed}\n${hexDigest(request.body)}`,
     );
-    const signature = hmac(this.#signingKeyOf(day), `AWS4-HMAC-SHA256\n${date}\n${scope}\n${hash}`, "hex");
+    const signature = hmac(this.#signingKeyOf(day), `AWS4-HMAC-SHA256\n${date}\n${scope}\n${hash}`);
     const authorization =
       `AWS4-HMAC-SHA256 Credential=${this.#key.accessKeyId}/${scope}, ` +
-      `SignedHeaders=${signed}, Signature=${signature}`;
+      `SignedHeaders=${signed}, Signature=${signature.toHex()}`;
     return { ...added, authorization };
   }
 
@@ -79,13 +79,10 @@ export class RequestSigner {
   }
 
   #canonicalTarget(target: string): string {
-    let canonical = this.#canonicalTargets.get(target);
-    if (canonical === undefined) {
+    return this.#canonicalTargets.getOrInsertComputed(target, () => {
       const [path, query] = splitTarget(target);
-      canonical = `${canonicalPath(path)}\n${canonicalQuery(query)}`;
-      this.#canonicalTargets.set(target, canonical);
-    }
-    return canonical;
+      return `${canonicalPath(path)}\n${canonicalQuery(query)}`;
+    });
   }
 
   #signingKeyOf(day: string): Uint8Array {
@@ -155,9 +152,6 @@ function hexDigest(data: Uint8Array | string): string {
   return CryptoHasher.hash("sha256", data, "hex");
 }
 
-function hmac(key: Uint8Array | string, text: string): Uint8Array;
-function hmac(key: Uint8Array | string, text: string, encoding: "hex"): string;
-function hmac(key: Uint8Array | string, text: string, encoding?: "hex"): Uint8Array | string {
-  const hasher = new CryptoHasher("sha256", key).update(text);
-  return encoding === undefined ? hasher.digest() : hasher.digest(encoding);
+function hmac(key: Uint8Array | string, text: string): Uint8Array {
+  return new CryptoHasher("sha256", key).update(text).digest();
 }

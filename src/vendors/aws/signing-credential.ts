@@ -1,76 +1,34 @@
 import {
   type Credential,
   type CredentialHeaders,
-  type CredentialUse,
+  fixedCredential,
   onlyCredential,
   type UnsignedRequest,
 } from "../credentials/credential.ts";
+import { TokenUse } from "../credentials/token-credential.ts";
 import type { TokenSource } from "../credentials/token-source.ts";
-import { TokenUse } from "../credentials/token-use.ts";
 import { type AwsKey, RequestSigner, type SignedScope } from "./signature.ts";
 
 /** A signature is made for each request, so nothing of it is in the headers that are kept. */
 const nothing: CredentialHeaders = Object.freeze({});
 
 /** Keys that do not change, from the configuration. */
-export class StaticAwsCredential implements Credential, CredentialUse {
-  readonly id = onlyCredential;
-  readonly #signer: RequestSigner;
-
-  constructor(key: AwsKey, scope: SignedScope) {
-    this.#signer = new RequestSigner(key, scope);
-  }
-
-  use(): CredentialUse {
-    return this;
-  }
-
-  prepare(): null {
-    return null;
-  }
-
-  headers(): CredentialHeaders {
-    return nothing;
-  }
-
-  sign(request: UnsignedRequest): CredentialHeaders {
-    return signed(this.#signer, request);
-  }
-
-  accepted(): void {}
-
-  expired(): boolean {
-    return false;
-  }
+export function fixedAwsCredential(key: AwsKey, scope: SignedScope): Credential {
+  const signer = new RequestSigner(key, scope);
+  return fixedCredential(onlyCredential, {
+    headers: () => nothing,
+    sign: (request) => signed(signer, request),
+  });
 }
 
 /** Temporary keys, as roles and machines have them. */
-export class IssuedAwsCredential implements Credential {
-  readonly id = onlyCredential;
-  readonly #source: TokenSource<AwsKey>;
-  readonly #scope: SignedScope;
-  readonly #signers = new WeakMap<AwsKey, RequestSigner>();
-
-  constructor(source: TokenSource<AwsKey>, scope: SignedScope) {
-    this.#source = source;
-    this.#scope = scope;
-  }
-
-  use(): CredentialUse {
-    return new IssuedUse(this.#source, (key) => this.#signerOf(key));
-  }
-
-  #signerOf(key: AwsKey): RequestSigner {
-    let signer = this.#signers.get(key);
-    if (signer === undefined) {
-      signer = new RequestSigner(key, this.#scope);
-      this.#signers.set(key, signer);
-    }
-    return signer;
-  }
+export function issuedAwsCredential(source: TokenSource<AwsKey>, scope: SignedScope): Credential {
+  const signers = new WeakMap<AwsKey, RequestSigner>();
+  const signerOf = (key: AwsKey) => signers.getOrInsertComputed(key, () => new RequestSigner(key, scope));
+  return { id: onlyCredential, use: () => new SigningUse(source, signerOf) };
 }
 
-class IssuedUse extends TokenUse<AwsKey> {
+class SigningUse extends TokenUse<AwsKey> {
   readonly #signerOf: (key: AwsKey) => RequestSigner;
 
   constructor(source: TokenSource<AwsKey>, signerOf: (key: AwsKey) => RequestSigner) {

@@ -1,5 +1,6 @@
+import type { Environment } from "../../base/environment.ts";
 import type { Credential } from "../credentials/credential.ts";
-import { TokenCredential } from "../credentials/token-credential.ts";
+import { tokenCredential } from "../credentials/token-credential.ts";
 import type { TokenSources } from "../credentials/token-sources.ts";
 import type { ProviderSettings } from "../settings.ts";
 import { defaultAuthority, issueByClientSecret, issueByFederatedToken, resourceOf } from "./entra.ts";
@@ -9,7 +10,7 @@ import { issueByManagedIdentity } from "./managed-identity.ts";
 export function azureCredentials(
   { name, options }: ProviderSettings,
   tokens: TokenSources,
-  env: Readonly<Record<string, string | undefined>> = process.env,
+  env: Environment = process.env,
 ): readonly Credential[] | undefined {
   const { tenant_id: tenantId, client_id: clientId, client_secret: clientSecret, credentials } = options;
   const authority = options.authority ?? env["AZURE_AUTHORITY_HOST"] ?? defaultAuthority;
@@ -17,13 +18,13 @@ export function azureCredentials(
     const application = { authority, tenantId, clientId };
     const basis = { issuer: "entra", ...application, clientSecret };
     const issue = (signal: AbortSignal) => issueByClientSecret(application, clientSecret, signal);
-    return [new TokenCredential(tokens.source(name, basis, issue))];
+    return [tokenCredential(tokens.source(name, basis, issue))];
   }
   if (credentials === "managed_identity") {
     const resource = resourceOf(authority);
     const basis = { issuer: "azure managed identity", resource, clientId };
     const issue = (signal: AbortSignal) => issueByManagedIdentity(resource, clientId, env, signal);
-    return [new TokenCredential(tokens.source(name, basis, issue))];
+    return [tokenCredential(tokens.source(name, basis, issue))];
   }
   if (credentials === "workload_identity") {
     const application = {
@@ -34,7 +35,7 @@ export function azureCredentials(
     const tokenFile = env["AZURE_FEDERATED_TOKEN_FILE"] ?? "";
     const basis = { issuer: "entra federated", ...application, tokenFile };
     const issue = (signal: AbortSignal) => issueByFederatedToken(application, tokenFile, signal);
-    return [new TokenCredential(tokens.source(name, basis, issue))];
+    return [tokenCredential(tokens.source(name, basis, issue))];
   }
   return undefined;
 }

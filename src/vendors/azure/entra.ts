@@ -1,9 +1,8 @@
-import { readFile } from "node:fs/promises";
 import { rememberIssuedSecret } from "../../base/secrets.ts";
 import { clockProblem } from "../credentials/clock-problem.ts";
 import { CredentialUnavailable } from "../credentials/credential.ts";
 import type { HeaderToken } from "../credentials/token-credential.ts";
-import { askTokenHost, bearerTokenIn, type TokenAnswer } from "../credentials/token-host.ts";
+import { askTokenHost, bearerTokenIn, readTokenFile, type TokenAnswer } from "../credentials/token-host.ts";
 import type { Issued } from "../credentials/token-source.ts";
 
 export const defaultAuthority = "https://login.microsoftonline.com";
@@ -37,7 +36,7 @@ export async function issueByFederatedToken(
   tokenFile: string,
   signal: AbortSignal,
 ): Promise<Issued<HeaderToken>> {
-  const assertion = (await readTokenFile(tokenFile)).trim();
+  const assertion = await readTokenFile(tokenFile, "the file in AZURE_FEDERATED_TOKEN_FILE");
   rememberIssuedSecret(assertion);
   return issue(
     application,
@@ -47,14 +46,6 @@ export async function issueByFederatedToken(
     },
     signal,
   );
-}
-
-async function readTokenFile(path: string): Promise<string> {
-  try {
-    return await readFile(path, "utf8");
-  } catch (cause) {
-    throw new CredentialUnavailable("the file in AZURE_FEDERATED_TOKEN_FILE cannot be read", { cause });
-  }
 }
 
 async function issue(

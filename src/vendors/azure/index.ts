@@ -1,8 +1,8 @@
 import type { ForwardedHeaders } from "../../dialects/headers.ts";
+import { isLoopback } from "../../wire/proxy.ts";
 import { leftOutBetas, type SortedBetas, sortBetas, withBetas } from "../claude/headers.ts";
-import { isLoopback } from "../credentials/loopback.ts";
 import { type KeyScheme, keySchemes } from "../credentials/static-header.ts";
-import { HttpProvider } from "../http/http-provider.ts";
+import { overHttp } from "../http/http-provider.ts";
 import { byApiKey, type ProviderOptions } from "../options.ts";
 import type { ProviderSettings } from "../settings.ts";
 import type { ModelDefaults, OptionProblem, Vendor, VendorDefaults } from "../vendor.ts";
@@ -67,7 +67,6 @@ export const azure: Vendor = {
   strictDialects: ["chat", "responses", "messages"],
   searchesIn: ["responses", "messages"],
   compactsResponses: true,
-  capabilities: {},
   meteredFormats: () => ["openai"],
   leftOut: (dialect, headers) => (dialect === "messages" ? leftOutBetas(foundryBetas(headers)) : []),
   baseUrl: {
@@ -81,24 +80,15 @@ export const azure: Vendor = {
         ? "does not end in /openai/v1, /openai, /anthropic or /models, as Azure's addresses do"
         : null,
   },
-  create: (settings, context) => {
-    const { baseUrl, options } = settings;
-    const credentials = azureCredentials(settings, context.tokens);
-    return new HttpProvider(
-      settings,
-      {
-        baseUrl: rootOf(baseUrl),
-        pathPrefix: "",
-        credential: keySchemeFor(settings),
-        ...(credentials === undefined ? {} : { credentials }),
-        advise: adviseOnAzure,
-        adaptHeaders: (headers, { dialect }) =>
-          dialect === "messages" ? withBetas(headers, foundryBetas(headers)) : headers,
-        target: (prepared) => targetOf(prepared, baseUrl, options.api_version),
-      },
-      context,
-    );
-  },
+  create: overHttp((settings, { tokens }) => ({
+    baseUrl: rootOf(settings.baseUrl),
+    credential: keySchemeFor(settings),
+    credentials: azureCredentials(settings, tokens),
+    advise: adviseOnAzure,
+    adaptHeaders: (headers, { dialect }) =>
+      dialect === "messages" ? withBetas(headers, foundryBetas(headers)) : headers,
+    target: (prepared) => targetOf(prepared, settings.baseUrl, settings.options.api_version),
+  })),
 };
 
 /** On a resource with both endpoints, Claude uses its own and all other models use OpenAI's. */

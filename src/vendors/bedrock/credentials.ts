@@ -1,5 +1,5 @@
 import { issueByChain } from "../aws/chain.ts";
-import { IssuedAwsCredential, StaticAwsCredential } from "../aws/signing-credential.ts";
+import { fixedAwsCredential, issuedAwsCredential } from "../aws/signing-credential.ts";
 import type { Credential } from "../credentials/credential.ts";
 import type { TokenSources } from "../credentials/token-sources.ts";
 import type { ProviderSettings } from "../settings.ts";
@@ -13,9 +13,9 @@ export function bedrockCredentials(
   const scope = { region, service: options.endpoint === "mantle" ? "bedrock-mantle" : "bedrock" };
   if (id !== undefined && secret !== undefined) {
     const key = { accessKeyId: id, secretAccessKey: secret, sessionToken: token ?? null };
-    return [new StaticAwsCredential(key, scope)];
+    return [fixedAwsCredential(key, scope)];
   }
   if (options.credentials !== "chain") return undefined;
   const source = tokens.source(name, { issuer: "aws chain", region }, issueByChain(region));
-  return [new IssuedAwsCredential(source, scope)];
+  return [issuedAwsCredential(source, scope)];
 }

@@ -29,9 +29,10 @@ const mostBytes = mostPayloadBytes + mostHeaderBytes + leastBytes;
 /** Splits the incoming bytes into messages. */
 export class EventStreamDecoder {
   readonly #take: TakeMessage;
-  /** A message that is not complete, or its prelude while its length is not known. */
-  #begun: Uint8Array | null = null;
+  /** The beginning of a message, and how many bytes decide on what to do with it: its prelude or all of it. */
+  #begun: Uint8Array[] = [];
   #begunBytes = 0;
+  #neededBytes = 0;
 
   constructor(take: TakeMessage) {
     this.#take = take;
@@ -39,51 +40,26 @@ export class EventStreamDecoder {
 
   /** True between two messages: a stream may end here. */
   get isBetweenMessages(): boolean {
-    return this.#begun === null;
+    return this.#begunBytes === 0;
   }
 
   /** Throws if the bytes are not such a stream or have been damaged. */
   push(bytes: Uint8Array): void {
-    let at = this.#begun === null ? 0 : this.#goOn(this.#begun, bytes);
-    while (bytes.length - at >= preludeBytes) {
-      const end = at + lengthOf(bytes, at);
-      if (end > bytes.length) break;
-      this.#split(bytes, at, end);
+    this.#begun.push(bytes);
+    this.#begunBytes += bytes.length;
+    if (this.#begunBytes < this.#neededBytes) return;
+    const all = this.#begun.length === 1 ? bytes : Buffer.concat(this.#begun);
+    let at = 0;
+    while (all.length - at >= preludeBytes) {
+      const end = at + lengthOf(all, at);
+      if (end > all.length) break;
+      this.#split(all, at, end);
       at = end;
     }
-    if (at < bytes.length) this.#begin(bytes.subarray(at));
-  }
-
-  #begin(rest: Uint8Array): void {
-    this.#begun = new Uint8Array(rest.length < preludeBytes ? preludeBytes : checkedLength(rest));
-    this.#begun.set(rest);
+    const rest = all.subarray(at);
+    this.#begun = rest.length === 0 ? [] : [rest];
     this.#begunBytes = rest.length;
-  }
-
-  /** Adds to the message that was begun. Returns how many bytes were its own. */
-  #goOn(begun: Uint8Array, bytes: Uint8Array): number {
-    let message = begun;
-    let taken = 0;
-    if (this.#begunBytes < preludeBytes) {
-      taken = this.#fill(message, bytes, preludeBytes);
-      if (this.#begunBytes < preludeBytes) return taken;
-      message = new Uint8Array(checkedLength(begun));
-      message.set(begun);
-      this.#begun = message;
-    }
-    taken += this.#fill(message, bytes.subarray(taken), message.length);
-    if (this.#begunBytes < message.length) return taken;
-    this.#begun = null;
-    this.#split(message, 0, message.length);
-    return taken;
-  }
-
-  /** Copies what the message lacks up to `length`. Returns how many bytes that were. */
-  #fill(message: Uint8Array, bytes: Uint8Array, length: number): number {
-    const missing = bytes.subarray(0, length - this.#begunBytes);
-    message.set(missing, this.#begunBytes);
-    this.#begunBytes += missing.length;
-    return missing.length;
+    this.#neededBytes = rest.length < preludeBytes ? preludeBytes : checkedLength(rest);
   }
 
   #split(bytes: Uint8Array, start: number, end: number): void {

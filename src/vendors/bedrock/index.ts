@@ -2,7 +2,7 @@ import type { MemberChanges } from "../../dialects/json/patch.ts";
 import { leftOutBetas } from "../claude/headers.ts";
 import { compatibleFormats } from "../compatible/index.ts";
 import { keySchemes } from "../credentials/static-header.ts";
-import { HttpProvider } from "../http/http-provider.ts";
+import { overHttp } from "../http/http-provider.ts";
 import { byApiKey } from "../options.ts";
 import type { Vendor } from "../vendor.ts";
 import { addressOf, mantleTarget, runtimeTarget, settingsIn } from "./address.ts";
@@ -48,7 +48,6 @@ export const bedrock: Vendor = {
   doubtsAbout: doubtsAboutRegion,
   countingDialect: ({ endpoint }) => (endpoint === "mantle" ? null : "converse"),
   strictDialects: ["messages", "converse", "responses"],
-  capabilities: {},
   meteredFormats: (name, { options }) => {
     if (options.endpoint === "mantle") return compatibleFormats;
     return /(?:^|\.)cohere\./.test(name) ? ["bedrock_cohere", "bedrock"] : ["titan", "bedrock"];
@@ -68,23 +67,14 @@ export const bedrock: Vendor = {
   },
   leftOut: (dialect, headers, { endpoint }) =>
     dialect === "messages" && endpoint !== "mantle" ? leftOutBetas(bedrockBetas(headers)) : [],
-  create(settings, context) {
-    const { options } = settings;
-    const credentials = bedrockCredentials(settings, context.tokens);
-    return new HttpProvider(
-      settings,
-      {
-        pathPrefix: "",
-        credential: keySchemes.bearer,
-        ...(credentials === undefined ? {} : { credentials }),
-        target: options.endpoint === "mantle" ? mantleTarget : runtimeTarget,
-        receive: (receiver) => new EventStreamReceiver(receiver),
-        readRefusal: readBedrockRefusal,
-        advise: (answer, model) => adviseOnBedrock(answer, model, options.region ?? ""),
-      },
-      context,
-    );
-  },
+  create: overHttp((settings, { tokens }) => ({
+    credential: keySchemes.bearer,
+    credentials: bedrockCredentials(settings, tokens),
+    target: settings.options.endpoint === "mantle" ? mantleTarget : runtimeTarget,
+    receive: (receiver) => new EventStreamReceiver(receiver),
+    readRefusal: readBedrockRefusal,
+    advise: (answer, model) => adviseOnBedrock(answer, model, settings.options.region ?? ""),
+  })),
 };
 
 function isClaude(model: string): boolean {

@@ -1,5 +1,5 @@
 import { keySchemes } from "../credentials/static-header.ts";
-import { HttpProvider } from "../http/http-provider.ts";
+import { overHttp } from "../http/http-provider.ts";
 import { openAiBaseUrl } from "../openai/index.ts";
 import type { Vendor, VendorDefaults } from "../vendor.ts";
 import { quirksOf } from "./known-servers.ts";
@@ -18,20 +18,13 @@ export const openAiCompatible: Vendor = {
   keys: "optional",
   options: ["auth", "quirks"],
   strictDialects: [],
-  capabilities: {},
   meteredFormats: (_, { quirks }) => [
     ...(quirks.includes("cohere_embed") ? ["cohere"] : []),
     ...compatibleFormats,
   ],
   baseUrl: { default: null, example: "http://127.0.0.1:11434/v1", ...openAiBaseUrl },
-  create: (settings, context) =>
-    new HttpProvider(
-      settings,
-      {
-        pathPrefix: "",
-        credential: keySchemes[settings.options.auth ?? "bearer"],
-        readRefusal: readCompatibleRefusal,
-      },
-      context,
-    ),
+  create: overHttp(({ options }) => ({
+    credential: keySchemes[options.auth ?? "bearer"],
+    readRefusal: readCompatibleRefusal,
+  })),
 };

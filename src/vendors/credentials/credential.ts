@@ -40,6 +40,12 @@ export interface CredentialUse {
   expired(): boolean;
 }
 
+/** A credential that never changes, and that all requests use in the same way. */
+export function fixedCredential(id: string, use: Pick<CredentialUse, "headers" | "sign">): Credential {
+  const fixed: CredentialUse = { ...use, prepare: () => null, accepted: () => {}, expired: () => false };
+  return { id, use: () => fixed };
+}
+
 /**
  * There is no credential at the moment, e.g. because the host that issues tokens is down. The message is a phrase for the
  * operator, and never quotes that host's answer.

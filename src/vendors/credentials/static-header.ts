@@ -1,4 +1,4 @@
-import type { Credential, CredentialHeaders, CredentialUse } from "./credential.ts";
+import { type Credential, type CredentialHeaders, fixedCredential } from "./credential.ts";
 
 /** How a vendor takes an API key: as one header, the same for every request. */
 export type KeyScheme = (apiKey: string) => CredentialHeaders;
@@ -12,31 +12,8 @@ export const keySchemes = {
   "api-key": (apiKey) => ({ "api-key": apiKey }),
 } as const satisfies Readonly<Record<string, KeyScheme>>;
 
-/** A credential that never changes. */
-export class StaticCredential implements Credential, CredentialUse {
-  readonly id: string;
-  readonly #headers: CredentialHeaders;
-
-  constructor(headers: CredentialHeaders) {
-    this.id = Bun.SHA256.hash(Object.values(headers).join("\n"), "hex").slice(0, 16);
-    this.#headers = headers;
-  }
-
-  use(): CredentialUse {
-    return this;
-  }
-
-  prepare(): null {
-    return null;
-  }
-
-  headers(): CredentialHeaders {
-    return this.#headers;
-  }
-
-  accepted(): void {}
-
-  expired(): boolean {
-    return false;
-  }
+/** An API key as a credential. */
+export function keyCredential(headers: CredentialHeaders): Credential {
+  const id = Bun.SHA256.hash(Object.values(headers).join("\n"), "hex").slice(0, 16);
+  return fixedCredential(id, { headers: () => headers });
 }

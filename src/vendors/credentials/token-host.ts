@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import type { JsonObject } from "../../base/json.ts";
 import { rememberIssuedSecret } from "../../base/secrets.ts";
 import { parseObject } from "../../dialects/json/json-fields.ts";
@@ -81,6 +82,15 @@ function whyUnreachable(cause: unknown): string {
   if (certificate !== null) return `cannot be trusted: its certificate ${certificate.message}`;
   const code = cause instanceof Error && "code" in cause ? ` (${String(cause.code)})` : "";
   return `cannot be reached${code}`;
+}
+
+/** A token that a platform keeps up to date in a file. */
+export async function readTokenFile(path: string, what: string): Promise<string> {
+  try {
+    return (await readFile(path, "utf8")).trim();
+  } catch (cause) {
+    throw new CredentialUnavailable(`${what} cannot be read`, { cause });
+  }
 }
 
 /** Where a host does not say how long its token lives. */

@@ -37,13 +37,11 @@ export class TokenSources {
     issue: Issue<Token>,
   ): TokenSource<Token> {
     const key = new Bun.CryptoHasher("sha256").update(JSON.stringify(basis)).digest("hex");
-    let entry = this.#entries.get(key);
-    if (entry === undefined) {
+    const entry = this.#entries.getOrInsertComputed(key, () => {
       const onRefreshFailed = (error: CredentialUnavailable) => this.#onRefreshFailed(account, error);
       const source = new TokenSource<Token>(issue, { clock: this.#clock, onRefreshFailed });
-      entry = { source: source as TokenSource<object>, isUsed: true };
-      this.#entries.set(key, entry);
-    }
+      return { source: source as TokenSource<object>, isUsed: true };
+    });
     entry.isUsed = true;
     return entry.source as TokenSource<Token>;
   }

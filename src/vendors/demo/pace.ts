@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises";
 import type { PacedFrame } from "./write-answer.ts";
 
 export interface Pace {
@@ -10,21 +11,12 @@ export interface Pace {
   readonly errorFrame: string;
 }
 
+/** The longest that a timer takes: nothing but an abort ends it. */
+const foreverMs = 2 ** 31 - 1;
+
 /** Like `fetch`: an abort rejects whatever is being waited for. */
 export function abortable(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const timer = Number.isFinite(ms) ? setTimeout(done, ms) : undefined;
-    function done(): void {
-      signal.removeEventListener("abort", left);
-      resolve();
-    }
-    function left(): void {
-      clearTimeout(timer);
-      reject(new DOMException("The operation was aborted.", "AbortError"));
-    }
-    if (signal.aborted) left();
-    else signal.addEventListener("abort", left, { once: true });
-  });
+  return setTimeout(Math.min(ms, foreverMs), undefined, { signal, ref: ms < foreverMs });
 }
 
 /**

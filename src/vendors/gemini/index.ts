@@ -1,6 +1,6 @@
 import { readGoogleRefusal } from "../google/refusal.ts";
 import { safetyFields } from "../google/safety.ts";
-import { HttpProvider } from "../http/http-provider.ts";
+import { overHttp } from "../http/http-provider.ts";
 import type { Vendor } from "../vendor.ts";
 import { adviseOnGemini } from "./advice.ts";
 
@@ -12,7 +12,6 @@ export const gemini: Vendor = {
   keys: "required",
   options: ["api_version", "safety"],
   strictDialects: ["gemini"],
-  capabilities: {},
   meteredFormats: () => ["gemini"],
   requestFields: safetyFields,
   baseUrl: {
@@ -23,15 +22,10 @@ export const gemini: Vendor = {
       return /\/v\d\w*\/*$/.test(path) ? 'ends in a version, which kind "gemini" adds by itself' : null;
     },
   },
-  create: (settings, context) =>
-    new HttpProvider(
-      settings,
-      {
-        pathPrefix: `/${settings.options.api_version ?? defaultVersion}`,
-        credential: (apiKey) => ({ "x-goog-api-key": apiKey }),
-        advise: adviseOnGemini,
-        readRefusal: readGoogleRefusal,
-      },
-      context,
-    ),
+  create: overHttp(({ options }) => ({
+    pathPrefix: `/${options.api_version ?? defaultVersion}`,
+    credential: (apiKey) => ({ "x-goog-api-key": apiKey }),
+    advise: adviseOnGemini,
+    readRefusal: readGoogleRefusal,
+  })),
 };

@@ -1,10 +1,11 @@
-import { readFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { systemClock } from "../../base/clock.ts";
 import type { Environment } from "../../base/environment.ts";
 import { type Credential, CredentialUnavailable } from "../credentials/credential.ts";
-import { type HeaderToken, TokenCredential } from "../credentials/token-credential.ts";
+import { type HeaderToken, tokenCredential } from "../credentials/token-credential.ts";
+import { readTokenFile } from "../credentials/token-host.ts";
 import type { Issued } from "../credentials/token-source.ts";
 import type { TokenSources } from "../credentials/token-sources.ts";
 import { issueByFederation } from "./external-account.ts";
@@ -23,7 +24,7 @@ export function googleCredential(
 ): Credential {
   const basis = { issuer: "google", credentials };
   const issue = (signal: AbortSignal) => issueToken(credentials, env, signal);
-  return new TokenCredential(tokens.source(provider, basis, issue));
+  return tokenCredential(tokens.source(provider, basis, issue));
 }
 
 function issueToken(
@@ -50,20 +51,12 @@ async function issueByText(
 /** Application default credentials: the file that a variable names, gcloud's own, or the metadata server. */
 async function issueByDefault(env: Environment, signal: AbortSignal): Promise<Issued<HeaderToken>> {
   const named = env["GOOGLE_APPLICATION_CREDENTIALS"];
-  if (named !== undefined && named !== "") {
-    const text = textOf(named);
-    if (text !== null) return issueByText(text, env, signal);
-    throw new CredentialUnavailable("the file in GOOGLE_APPLICATION_CREDENTIALS cannot be read");
+  if (named) {
+    const text = await readTokenFile(named, "the file in GOOGLE_APPLICATION_CREDENTIALS");
+    return issueByText(text, env, signal);
   }
   const folder = env["CLOUDSDK_CONFIG"] ?? join(env["HOME"] ?? homedir(), ".config", "gcloud");
-  const text = textOf(join(folder, "application_default_credentials.json"));
+  const file = join(folder, "application_default_credentials.json");
+  const text = await readFile(file, "utf8").catch(() => null);
   return text === null ? issueByMetadata(env, signal) : issueByText(text, env, signal);
-}
-
-function textOf(file: string): string | null {
-  try {
-    return readFileSync(file, "utf8");
-  } catch {
-    return null;
-  }
 }

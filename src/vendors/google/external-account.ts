@@ -1,12 +1,12 @@
 import type { Environment } from "../../base/environment.ts";
 import type { JsonObject } from "../../base/json.ts";
-import { numberOf, objectOf, stringOf } from "../../dialects/json/json-fields.ts";
+import { nonEmpty, numberOf, objectOf, stringOf } from "../../dialects/json/json-fields.ts";
 import { clockProblem } from "../credentials/clock-problem.ts";
 import { CredentialUnavailable } from "../credentials/credential.ts";
 import type { HeaderToken } from "../credentials/token-credential.ts";
 import { askTokenHost, bearerTokenIn, type TokenAnswer } from "../credentials/token-host.ts";
 import type { Issued } from "../credentials/token-source.ts";
-import { addressProblem, stringIn, tokenScope } from "./key-fields.ts";
+import { addressProblem, tokenScope } from "./key-fields.ts";
 import { readSubjectSource, type SubjectSource, subjectTokenOf } from "./subject-token.ts";
 
 const defaultTokenUrl = "https://sts.googleapis.com/v1/token";
@@ -39,12 +39,12 @@ interface Impersonation {
 
 /** The account, or what is wrong with the file, as the end of a sentence that starts with the setting's name. */
 export function readExternalAccount(file: JsonObject): ExternalAccount | string {
-  const audience = stringIn(file, "audience");
-  const subjectTokenType = stringIn(file, "subject_token_type");
+  const audience = nonEmpty(file["audience"]);
+  const subjectTokenType = nonEmpty(file["subject_token_type"]);
   const from = objectOf(file["credential_source"]);
   if (audience === null || subjectTokenType === null || from === null)
     return "is not a workload identity federation's file: audience, subject_token_type or credential_source is missing";
-  const tokenUrl = stringIn(file, "token_url") ?? defaultTokenUrl;
+  const tokenUrl = nonEmpty(file["token_url"]) ?? defaultTokenUrl;
   const impersonation = readImpersonation(file);
   const problem =
     addressProblem("token_url", tokenUrl) ??
@@ -52,7 +52,7 @@ export function readExternalAccount(file: JsonObject): ExternalAccount | string 
   if (problem !== null) return problem;
   const source = readSubjectSource(from);
   if (typeof source === "string") return source;
-  const id = stringIn(file, "client_id");
+  const id = nonEmpty(file["client_id"]);
   return {
     type: "external_account",
     audience,
@@ -60,15 +60,15 @@ export function readExternalAccount(file: JsonObject): ExternalAccount | string 
     tokenUrl,
     source,
     impersonation,
-    client: id === null ? null : { id, secret: stringIn(file, "client_secret") ?? "" },
-    workforceProject: stringIn(file, "workforce_pool_user_project"),
-    quotaProject: stringIn(file, "quota_project_id"),
+    client: id === null ? null : { id, secret: nonEmpty(file["client_secret"]) ?? "" },
+    workforceProject: nonEmpty(file["workforce_pool_user_project"]),
+    quotaProject: nonEmpty(file["quota_project_id"]),
     projectId: null,
   };
 }
 
 function readImpersonation(file: JsonObject): Impersonation | null {
-  const url = stringIn(file, "service_account_impersonation_url");
+  const url = nonEmpty(file["service_account_impersonation_url"]);
   if (url === null) return null;
   const settings = objectOf(file["service_account_impersonation"]);
   return { url, lifeSeconds: numberOf(settings?.["token_lifetime_seconds"]) ?? defaultLifeSeconds };

@@ -1,15 +1,7 @@
-import type { JsonObject } from "../../base/json.ts";
-import { isLoopback } from "../credentials/loopback.ts";
+import { isLoopback } from "../../wire/proxy.ts";
 
 /** What every token is asked for. */
 export const tokenScope = "https://www.googleapis.com/auth/cloud-platform";
-
-/** Readers for the fields of Google's key files. */
-
-export function stringIn(file: JsonObject, name: string): string | null {
-  const value = file[name];
-  return typeof value === "string" && value !== "" ? value : null;
-}
 
 /** What is wrong with an address that secrets are sent to; null if it is fine. */
 export function addressProblem(name: string, address: string): string | null {

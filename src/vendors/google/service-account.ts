@@ -1,12 +1,12 @@
 import type { JsonObject } from "../../base/json.ts";
-import { parseObject } from "../../dialects/json/json-fields.ts";
+import { nonEmpty, parseObject } from "../../dialects/json/json-fields.ts";
 import { clockProblem } from "../credentials/clock-problem.ts";
 import { CredentialUnavailable } from "../credentials/credential.ts";
 import type { HeaderToken } from "../credentials/token-credential.ts";
 import { askTokenHost, bearerTokenIn, type TokenAnswer } from "../credentials/token-host.ts";
 import type { Issued } from "../credentials/token-source.ts";
 import { type ExternalAccount, readExternalAccount } from "./external-account.ts";
-import { addressProblem, stringIn, tokenScope } from "./key-fields.ts";
+import { addressProblem, tokenScope } from "./key-fields.ts";
 
 const defaultTokenUri = "https://oauth2.googleapis.com/token";
 const assertionSeconds = 3600;
@@ -41,7 +41,7 @@ interface AuthorizedUser {
 export function readGoogleKey(text: string): GoogleKey | string {
   const file = parseObject(text);
   if (file === null) return "is not a key file: it must be the JSON document that Google gives out";
-  const tokenUri = stringIn(file, "token_uri") ?? defaultTokenUri;
+  const tokenUri = nonEmpty(file["token_uri"]) ?? defaultTokenUri;
   const problem = addressProblem("token_uri", tokenUri);
   if (problem !== null) return problem;
   switch (file["type"]) {
@@ -57,22 +57,22 @@ export function readGoogleKey(text: string): GoogleKey | string {
 }
 
 function readServiceAccount(file: JsonObject, tokenUri: string): GoogleKey | string {
-  const clientEmail = stringIn(file, "client_email");
-  const privateKey = stringIn(file, "private_key");
+  const clientEmail = nonEmpty(file["client_email"]);
+  const privateKey = nonEmpty(file["private_key"]);
   if (clientEmail === null || privateKey === null)
     return "is not a service account's key: client_email or private_key is missing";
-  const privateKeyId = stringIn(file, "private_key_id");
-  const projectId = stringIn(file, "project_id");
+  const privateKeyId = nonEmpty(file["private_key_id"]);
+  const projectId = nonEmpty(file["project_id"]);
   return { type: "service_account", clientEmail, privateKey, privateKeyId, tokenUri, projectId };
 }
 
 function readAuthorizedUser(file: JsonObject, tokenUri: string): GoogleKey | string {
-  const clientId = stringIn(file, "client_id");
-  const clientSecret = stringIn(file, "client_secret");
-  const refreshToken = stringIn(file, "refresh_token");
+  const clientId = nonEmpty(file["client_id"]);
+  const clientSecret = nonEmpty(file["client_secret"]);
+  const refreshToken = nonEmpty(file["refresh_token"]);
   if (clientId === null || clientSecret === null || refreshToken === null)
     return "is not a user's key: client_id, client_secret or refresh_token is missing";
-  const quotaProject = stringIn(file, "quota_project_id");
+  const quotaProject = nonEmpty(file["quota_project_id"]);
   return {
     type: "authorized_user",
     clientId,

@@ -1,15 +1,13 @@
-import { readFile } from "node:fs/promises";
 import { systemClock } from "../../base/clock.ts";
 import type { Environment } from "../../base/environment.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { rememberIssuedSecret } from "../../base/secrets.ts";
-import { objectOf, parseObject, stringOf } from "../../dialects/json/json-fields.ts";
+import { nonEmpty, objectOf, parseObject, stringOf } from "../../dialects/json/json-fields.ts";
+import { isLoopback } from "../../wire/proxy.ts";
 import { issueByChain, regionByMetadata } from "../aws/chain.ts";
 import { RequestSigner } from "../aws/signature.ts";
 import { CredentialUnavailable } from "../credentials/credential.ts";
-import { isLoopback } from "../credentials/loopback.ts";
-import { askTokenHost } from "../credentials/token-host.ts";
-import { stringIn } from "./key-fields.ts";
+import { askTokenHost, readTokenFile } from "../credentials/token-host.ts";
 
 /** Where a workload's own token comes from, which Google exchanges for one of its own. */
 export type SubjectSource = FileSource | UrlSource | AwsSource;
@@ -49,9 +47,9 @@ export function readSubjectSource(source: JsonObject): SubjectSource | string {
   const format = readFormat(objectOf(source["format"]) ?? {});
   if (format === undefined)
     return 'has a credential_source.format that is not known: its type must be "text", or "json" with a subject_token_field_name';
-  const file = stringIn(source, "file");
+  const file = nonEmpty(source["file"]);
   if (file !== null) return { kind: "file", file, format };
-  const url = stringIn(source, "url");
+  const url = nonEmpty(source["url"]);
   if (url === null) return "has a credential_source without a file, a url or an environment_id";
   if (!isTrusted(url))
     return "has a credential_source.url that is neither https nor an address of this machine";
@@ -61,15 +59,15 @@ export function readSubjectSource(source: JsonObject): SubjectSource | string {
 function readAws(source: JsonObject): SubjectSource | string {
   if (source["environment_id"] !== "aws1")
     return 'has a credential_source.environment_id that is not known; it must be "aws1"';
-  const verificationUrl = stringIn(source, "regional_cred_verification_url") ?? defaultVerificationUrl;
+  const verificationUrl = nonEmpty(source["regional_cred_verification_url"]) ?? defaultVerificationUrl;
   return { kind: "aws", verificationUrl };
 }
 
 /** Undefined if it is not known. */
 function readFormat(format: JsonObject): TokenFormat | undefined {
-  const type = stringIn(format, "type") ?? "text";
+  const type = nonEmpty(format["type"]) ?? "text";
   if (type === "text") return null;
-  return type === "json" ? (stringIn(format, "subject_token_field_name") ?? undefined) : undefined;
+  return type === "json" ? (nonEmpty(format["subject_token_field_name"]) ?? undefined) : undefined;
 }
 
 function headersIn(source: JsonObject): Record<string, string> {
@@ -111,7 +109,7 @@ async function readToken(
 ): Promise<string> {
   switch (source.kind) {
     case "file":
-      return tokenIn(await readText(source.file), source.format, "the file in credential_source.file");
+      return tokenIn(await readTokenFile(source.file, tokenFile), source.format, tokenFile);
     case "url": {
       const { url, headers } = source;
       const answer = await askTokenHost(
@@ -127,13 +125,7 @@ async function readToken(
   }
 }
 
-async function readText(file: string): Promise<string> {
-  try {
-    return await readFile(file, "utf8");
-  } catch (cause) {
-    throw new CredentialUnavailable("the file in credential_source.file cannot be read", { cause });
-  }
-}
+const tokenFile = "the file in credential_source.file";
 
 function tokenIn(text: string, format: TokenFormat, what: string): string {
   const token = format === null ? text.trim() : stringOf(parseObject(text)?.[format]);

@@ -5,10 +5,10 @@ import { HttpClient, serverAddressOf } from "../../wire/http-client.ts";
 import { isBehindProxy } from "../../wire/proxy.ts";
 import type { Receiver, Transfer } from "../../wire/transfer.ts";
 import type { Credential, CredentialHeaders, CredentialUse } from "../credentials/credential.ts";
-import { type KeyScheme, StaticCredential } from "../credentials/static-header.ts";
+import { type KeyScheme, keyCredential } from "../credentials/static-header.ts";
 import type { Prepared, Provider, RefusedAnswer, VendorRefusal } from "../provider.ts";
 import type { ProviderSettings } from "../settings.ts";
-import type { VendorContext } from "../vendor.ts";
+import type { Vendor, VendorContext } from "../vendor.ts";
 import { readDefaultRefusal } from "./default-refusal.ts";
 import { DeferredTransfer } from "./deferred-transfer.ts";
 import { dialectPath } from "./dialect-path.ts";
@@ -18,11 +18,11 @@ export interface HttpVendorOptions {
   /** Default: the configured one. */
   readonly baseUrl?: string;
   /** Appended to the base URL, which is written as the vendor's SDK takes it. */
-  readonly pathPrefix: string;
+  readonly pathPrefix?: string;
   /** How it takes the API keys of the configuration. */
   readonly credential: KeyScheme;
   /** What it takes instead of API keys. */
-  readonly credentials?: readonly Credential[];
+  readonly credentials?: readonly Credential[] | undefined;
   /** The request's target below the base URL, if it is not the dialect's default. */
   target?(prepared: Prepared): string;
   /** The headers that the vendor understands, if it does not understand all of the dialect's. */
@@ -54,6 +54,13 @@ interface FixedHeaders {
 
 const noCredential: CredentialHeaders = Object.freeze({});
 
+/** Creates the providers of a vendor that is called over HTTP. */
+export function overHttp(
+  optionsFor: (settings: ProviderSettings, context: VendorContext) => HttpVendorOptions,
+): Vendor["create"] {
+  return (settings, context) => new HttpProvider(settings, optionsFor(settings, context), context);
+}
+
 export class HttpProvider implements Provider {
   readonly settings: ProviderSettings;
   readonly credentials: readonly Credential[];
@@ -67,9 +74,9 @@ export class HttpProvider implements Provider {
   constructor(settings: ProviderSettings, options: HttpVendorOptions, { dial }: Partial<VendorContext> = {}) {
     this.settings = settings;
     this.credentials =
-      options.credentials ?? settings.apiKeys.map((key) => new StaticCredential(options.credential(key)));
+      options.credentials ?? settings.apiKeys.map((key) => keyCredential(options.credential(key)));
     this.#options = options;
-    const url = new URL((options.baseUrl ?? settings.baseUrl) + options.pathPrefix);
+    const url = new URL((options.baseUrl ?? settings.baseUrl) + (options.pathPrefix ?? ""));
     this.#base = { origin: url.origin, host: url.host, path: url.pathname.replace(/\/$/, "") };
     this.#client = isBehindProxy(url)
       ? null
@@ -115,18 +122,7 @@ export class HttpProvider implements Provider {
   ): Transfer {
     const waiting = credential?.prepare() ?? null;
     if (waiting === null) return this.#send(prepared, credential, receiver, caller);
-    return this.#sendAfter(waiting, prepared, credential, receiver, caller);
-  }
-
-  #sendAfter(
-    waiting: Promise<void>,
-    prepared: Prepared,
-    credential: CredentialUse | null,
-    receiver: Receiver,
-    caller: string,
-  ): Transfer {
-    const send = () => this.#send(prepared, credential, receiver, caller);
-    return new DeferredTransfer(waiting, send, receiver);
+    return new DeferredTransfer(waiting, () => this.#send(prepared, credential, receiver, caller), receiver);
   }
 
   #send(prepared: Prepared, credential: CredentialUse | null, receiver: Receiver, caller: string): Transfer {
@@ -170,9 +166,7 @@ export class HttpProvider implements Provider {
 
   /** Put together once per credential: sending takes 0.35 instead of 1.0 µs. */
   #fixed(credential: CredentialUse | null): FixedHeaders {
-    const own = credential?.headers() ?? noCredential;
-    let fixed = this.#fixedHeaders.get(own);
-    if (fixed === undefined) {
+    return this.#fixedHeaders.getOrInsertComputed(credential?.headers() ?? noCredential, (own) => {
       const values = {
         "content-type": "application/json",
         accept: "application/json, text/event-stream",
@@ -181,10 +175,8 @@ export class HttpProvider implements Provider {
         ...own,
         ...lowerCased(this.settings.headers),
       };
-      fixed = { values, lines: linesOf(values) };
-      this.#fixedHeaders.set(own, fixed);
-    }
-    return fixed;
+      return { values, lines: linesOf(values) };
+    });
   }
 }
 

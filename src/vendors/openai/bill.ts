@@ -1,11 +1,11 @@
 import { msPerDay } from "../../base/clock.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
+import { nonEmpty } from "../../dialects/json/json-fields.ts";
 import {
   type BillReport,
   countIn,
   nanoUsd,
   refuseOtherCurrencies,
-  textIn,
   UnreadableBill,
   type VendorBill,
   withQuery,
@@ -44,7 +44,7 @@ const usage: BillReport = {
   recognises: ({ object }) => typeof object === "string" && /^organization\.usage\.\w+\.result$/.test(object),
   dayOf,
   read: (result) => ({
-    model: textIn(result, "model"),
+    model: nonEmpty(result["model"]),
     figures: {
       requests: countIn(result, "num_model_requests"),
       input: countIn(result, "input_tokens"),
@@ -74,7 +74,7 @@ const costs: BillReport = {
   read: (result) => {
     const { value, currency } = isObject(result["amount"]) ? result["amount"] : {};
     refuseOtherCurrencies(currency);
-    return { model: modelOf(textIn(result, "line_item")), figures: { cost: nanoUsd(value) } };
+    return { model: modelOf(nonEmpty(result["line_item"])), figures: { cost: nanoUsd(value) } };
   },
 };
 

@@ -1,5 +1,5 @@
 import { keySchemes } from "../credentials/static-header.ts";
-import { HttpProvider } from "../http/http-provider.ts";
+import { overHttp } from "../http/http-provider.ts";
 import type { BaseUrlRules, Vendor } from "../vendor.ts";
 import { openAiBill } from "./bill.ts";
 
@@ -20,7 +20,6 @@ export const openAi: Vendor = {
   strictDialects: ["chat", "responses"],
   searchesIn: ["responses"],
   compactsResponses: true,
-  capabilities: {},
   meteredFormats: () => ["openai"],
   baseUrl: {
     default: "https://api.openai.com/v1",
@@ -28,10 +27,5 @@ export const openAi: Vendor = {
     ...openAiBaseUrl,
   },
   bill: openAiBill,
-  create: (settings, context) =>
-    new HttpProvider(
-      settings,
-      { pathPrefix: "", credential: keySchemes[settings.options.auth ?? "bearer"] },
-      context,
-    ),
+  create: overHttp(({ options }) => ({ credential: keySchemes[options.auth ?? "bearer"] })),
 };

@@ -4,7 +4,7 @@ import { googleCredential, googleCredentialWords } from "../google/credentials.t
 import { readGoogleRefusal } from "../google/refusal.ts";
 import { safetyFields } from "../google/safety.ts";
 import { readGoogleKey } from "../google/service-account.ts";
-import { HttpProvider } from "../http/http-provider.ts";
+import { overHttp } from "../http/http-provider.ts";
 import type { ProviderOptions } from "../options.ts";
 import type { ModelDefaults, OptionDoubt, OptionProblem, Vendor } from "../vendor.ts";
 import { defaultLocation, hostOf, projectOf, settingsIn, targetOf } from "./address.ts";
@@ -36,25 +36,19 @@ export const vertex: Vendor = {
     example: `https://${hostOf("europe-west1")}`,
     pathWarning: (path) => (path === "/" ? null : 'has a path, which kind "vertex" adds by itself'),
   },
-  create: (settings, context) => {
+  create: overHttp((settings, { tokens }) => {
     const { credentials, location } = settings.options;
     const project = projectOf(settings);
-    return new HttpProvider(
-      settings,
-      {
-        pathPrefix: "",
-        credential: (apiKey) => ({ "x-goog-api-key": apiKey }),
-        ...(credentials === undefined
-          ? {}
-          : { credentials: [googleCredential(settings.name, credentials, context.tokens)] }),
-        target: (prepared) => targetOf(prepared, project, location),
-        adaptHeaders: (headers, { dialect }) => (dialect === "messages" ? claudeHeaders(headers) : headers),
-        readRefusal: readGoogleRefusal,
-        advise: (answer, model) => adviseOnVertex(answer, model, settings),
-      },
-      context,
-    );
-  },
+    return {
+      credential: (apiKey) => ({ "x-goog-api-key": apiKey }),
+      credentials:
+        credentials === undefined ? undefined : [googleCredential(settings.name, credentials, tokens)],
+      target: (prepared) => targetOf(prepared, project, location),
+      adaptHeaders: (headers, { dialect }) => (dialect === "messages" ? claudeHeaders(headers) : headers),
+      readRefusal: readGoogleRefusal,
+      advise: (answer, model) => adviseOnVertex(answer, model, settings),
+    };
+  }),
 };
 
 /** Claude by its name, open models by their publisher's, and all others are Google's. */

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { withoutSecrets } from "../../../src/base/secrets.ts";
 import { clockProblem } from "../../../src/vendors/credentials/clock-problem.ts";
 import { CredentialUnavailable } from "../../../src/vendors/credentials/credential.ts";
-import { TokenCredential } from "../../../src/vendors/credentials/token-credential.ts";
+import { tokenCredential } from "../../../src/vendors/credentials/token-credential.ts";
 import { askTokenHost, bearerTokenIn } from "../../../src/vendors/credentials/token-host.ts";
 import { type Issued, TokenSource } from "../../../src/vendors/credentials/token-source.ts";
 import { TokenSources } from "../../../src/vendors/credentials/token-sources.ts";
@@ -154,7 +154,7 @@ describe("token sources", () => {
       number += 1;
       return { token: { headers: { authorization: `Bearer ${number}` } }, lifeMs: 100_000 };
     });
-    const credential = new TokenCredential(source);
+    const credential = tokenCredential(source);
     const first = credential.use();
     expect(first.expired()).toBe(false);
     await first.prepare();

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { clientDialect } from "../../../src/dialects/registry.ts";
+import { pickResponse } from "../../../src/upstream/call/shown-headers.ts";
 import type { CredentialUse } from "../../../src/vendors/credentials/credential.ts";
 import { HttpProvider } from "../../../src/vendors/http/http-provider.ts";
-import { pickResponse } from "../../../src/vendors/http/response-headers.ts";
 import type { Prepared } from "../../../src/vendors/provider.ts";
 import { createProvider, type VendorKind } from "../../../src/vendors/registry.ts";
 import type { ProviderSettings } from "../../../src/vendors/settings.ts";

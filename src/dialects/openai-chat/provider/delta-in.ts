@@ -1,7 +1,7 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import { isDisguised } from "../../errors/refusal.ts";
 import type { IrCitation, ReasoningProof } from "../../ir/ir.ts";
-import { isZero, objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
+import { isZero, nonEmpty, objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
 import { readCitations } from "../../openai/citations.ts";
 import { signatureIn } from "../call-signature.ts";
 
@@ -119,8 +119,4 @@ function readCall(call: JsonObject): CallFragment {
 function inputText(input: Json | undefined): string {
   if (input === null || input === undefined || input === "null") return "";
   return typeof input === "string" ? input : JSON.stringify(input);
-}
-
-function nonEmpty(value: Json | undefined): string | null {
-  return typeof value === "string" && value !== "" ? value : null;
 }

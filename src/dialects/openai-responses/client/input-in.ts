@@ -1,8 +1,7 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import type { IrAssistantBlock, IrMessage, IrText, IrUserBlock, ToolKind } from "../../ir/ir.ts";
-import { listOf } from "../../json/json-fields.ts";
+import { listOf, nonEmpty } from "../../json/json-fields.ts";
 import { type DroppedFields, refuse } from "../../translation/dropped-fields.ts";
-import { namespaceOf } from "../namespace.ts";
 import { readReplayedReasoning } from "../reasoning.ts";
 import { readAnswer, readContent } from "./content-in.ts";
 import { type LateTools, toolSearchName } from "./tools-in.ts";
@@ -122,7 +121,7 @@ class InputReader implements InputConversation {
       type: "tool_call",
       id: callId(item, path),
       kind,
-      namespace: namespaceOf(item["namespace"]),
+      namespace: nonEmpty(item["namespace"]),
       name,
       input: input ?? "",
     });

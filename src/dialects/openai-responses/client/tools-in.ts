@@ -1,9 +1,8 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import type { IrTool, IrToolChoice, ToolRef } from "../../ir/ir.ts";
-import { booleanOf, objectOf, stringOf } from "../../json/json-fields.ts";
+import { booleanOf, nonEmpty, objectOf, stringOf } from "../../json/json-fields.ts";
 import { type DroppedFields, refuse } from "../../translation/dropped-fields.ts";
 import { decideFields } from "../../translation/field-decisions.ts";
-import { namespaceOf } from "../namespace.ts";
 import { customToolFields, functionFields } from "./fields.ts";
 
 /** Codex' tool search has no name on the wire. */
@@ -77,7 +76,7 @@ function readTool(
     }
     case "namespace":
       return introduced(
-        readToolList(tool["tools"], namespaceOf(nameOf(tool, path)), `${path}.tools`, dropped),
+        readToolList(tool["tools"], nameOf(tool, path), `${path}.tools`, dropped),
         said ?? "",
       );
     case "tool_search":
@@ -138,7 +137,7 @@ export function readToolChoice(choice: Json | undefined, tools: readonly IrTool[
 }
 
 function readRef(choice: JsonObject, path: string): ToolRef {
-  return { namespace: namespaceOf(choice["namespace"]), name: nameOf(choice, path) };
+  return { namespace: nonEmpty(choice["namespace"]), name: nameOf(choice, path) };
 }
 
 /** Hosted tools in the list are ignored, because they are dropped anyway. */

@@ -11,9 +11,8 @@ import type {
   IrText,
   IrToolCall,
 } from "../../ir/ir.ts";
-import { listOf, objectsOf, stringOf } from "../../json/json-fields.ts";
+import { listOf, nonEmpty, objectsOf, stringOf } from "../../json/json-fields.ts";
 import { readCitations } from "../../openai/citations.ts";
-import { namespaceOf } from "../namespace.ts";
 import { readReasoning } from "../reasoning.ts";
 import { figures } from "./usage-in.ts";
 
@@ -57,7 +56,7 @@ export function readCall(item: JsonObject): IrToolCall | null {
     type: "tool_call",
     id: stringOf(id) ?? "",
     kind: custom ? "custom" : "function",
-    namespace: namespaceOf(item["namespace"]),
+    namespace: nonEmpty(item["namespace"]),
     name,
     input: stringOf(custom ? item["input"] : item["arguments"]) ?? "",
   };
