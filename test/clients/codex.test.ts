@@ -7,7 +7,7 @@ import { runAgent, Workshop } from "./agents/run.ts";
 import { png } from "./conversation/scenarios.ts";
 import type { Access } from "./drivers/client.ts";
 import { largeClients, runsLargeClients } from "./installed.ts";
-import { adminToken, startWorld, type World } from "./world.ts";
+import { startWorld, type World } from "./world.ts";
 
 const codex = runsLargeClients ? await largeClients.codex() : null;
 if (!runsLargeClients) console.log("Codex is run against the executable only.");
@@ -152,22 +152,13 @@ suite("the real Codex", () => {
     async (dialect) => {
       const secret = crypto.randomUUID();
       const errand = errandFor("gpt-5.5", secret);
-      const before = await socketsOpened();
+      const before = await world.socketsOpened();
       expectDone(await run("gpt-5.5", dialect, errand, secret, true), errand, secret);
       expect(world.provider.steps).toEqual([...errand.steps.keys(), errand.steps.length]);
-      expect(await socketsOpened()).toBe(before + 1);
+      expect(await world.socketsOpened()).toBe(before + 1);
     },
     timeoutMs,
   );
-
-  /** If they were refused, it would go on by HTTP. */
-  async function socketsOpened(): Promise<number> {
-    const headers = { authorization: `Bearer ${adminToken}` };
-    const metrics = await (await world.sluice.request("/metrics", { headers })).text();
-    const [, count = "0"] =
-      /^sluice_requests_total\{route="\/v1\/responses".*status="101".*\} (\d+)$/m.exec(metrics) ?? [];
-    return Number(count);
-  }
 
   test.each([...providerDialectNames])(
     "notices an answer that breaks off and asks again, on a provider of %s",

@@ -17,24 +17,34 @@ import { startWorld, type World } from "./world.ts";
  * take only older versions of the official packages, so there are two environments, and a process in each.
  */
 interface Group {
+  readonly name: string;
   readonly environment: () => Promise<string | null>;
   readonly frameworks: Readonly<Record<string, readonly ClientDialectName[]>>;
 }
 
 const groups: readonly Group[] = [
   {
+    name: "the current packages",
     environment: largeClients.python,
     frameworks: {
       "openai-agents": ["chat", "responses"],
+      "openai-agents, chained": ["responses"],
+      "openai-agents, over WebSocket": ["responses"],
+      "openai-agents, chained over WebSocket": ["responses"],
+      "openai-agents, compacted": ["responses"],
       langgraph: clientDialectNames,
       "pydantic-ai": clientDialectNames,
     },
   },
   {
+    name: "older packages",
     environment: largeClients.pythonWithOlderPackages,
     frameworks: { "llama-index": clientDialectNames, instructor: clientDialectNames },
   },
 ];
+
+/** The Agents SDK compacts only for models whose names look like OpenAI's. */
+const family = "gpt";
 
 /** LlamaIndex knows Anthropic's models by name and takes no others; a gateway has aliases for that. */
 const aliases: Readonly<Record<ProviderDialectName, string>> = {
@@ -81,18 +91,20 @@ for (const { group, python } of environments) {
   const suite = runsLargeClients ? describe.skipIf(python === null) : () => {};
   const runs = runsOf(group);
 
-  suite(`Python's ${Object.keys(group.frameworks).join(", ")}`, () => {
+  suite(`Python's frameworks on ${group.name}`, () => {
     let world: World<AgentProvider>;
     let outcomes: readonly Outcome[] = [];
 
     beforeAll(async () => {
-      world = await startWorld(startAgentProvider(), { aliases });
+      world = await startWorld(startAgentProvider(), { families: [family], aliases });
       world.provider.send(frameworkErrand);
       const { url, key } = world.access("chat");
+      const modelFor = ({ framework, provider }: Run) =>
+        framework.startsWith("openai") ? world.access(provider, family).model : aliases[provider];
       outcomes = await runPython(python ?? "", "frameworks.py", {
         url,
         key,
-        runs: runs.map((run) => ({ ...run, model: aliases[run.provider] })),
+        runs: runs.map((run) => ({ ...run, model: modelFor(run) })),
       });
     }, 300_000);
 
@@ -101,6 +113,11 @@ for (const { group, python } of environments) {
     test("have run all errands, and the provider has nothing to complain about", () => {
       expect(outcomes).toHaveLength(runs.length);
       expect(world.provider.complaints).toEqual([]);
+    });
+
+    test("have used one WebSocket for each run over WebSocket", async () => {
+      const onSocket = runs.filter(({ framework }) => framework.endsWith("over WebSocket"));
+      expect(await world.socketsOpened()).toBe(onSocket.length);
     });
 
     runs.forEach(({ framework, dialect, provider, stream }, index) => {

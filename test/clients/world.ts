@@ -4,7 +4,7 @@ import { waitFor } from "../support/wait.ts";
 import { upstreamModels } from "./conversation/provider.ts";
 import type { Access } from "./drivers/client.ts";
 
-export const adminToken = "the-admin-token-of-the-worlds";
+const adminToken = "the-admin-token-of-the-worlds";
 
 /** A gateway before one provider for each dialect, which speaks nothing else. */
 export interface World<Provider> {
@@ -12,6 +12,8 @@ export interface World<Provider> {
   readonly sluice: Sluice;
   /** The model on a provider of this dialect; `family` is one of those that the world was started with. */
   access(providerDialect: ProviderDialectName, family?: string): Access;
+  /** Clients whose WebSocket is refused may go on by HTTP, so that nothing else tells. */
+  socketsOpened(): Promise<number>;
   dispose(): Promise<void>;
 }
 
@@ -41,6 +43,13 @@ export async function startWorld<Provider extends { readonly url: string; stop()
     provider,
     sluice,
     access: (dialect, family = "any") => ({ url: sluice.url, key: key.key, model: modelId(dialect, family) }),
+    async socketsOpened() {
+      const headers = { authorization: `Bearer ${adminToken}` };
+      const metrics = await (await sluice.request("/metrics", { headers })).text();
+      const [, count = "0"] =
+        /^sluice_requests_total\{route="\/v1\/responses".*status="101".*\} (\d+)$/m.exec(metrics) ?? [];
+      return Number(count);
+    },
     async dispose() {
       provider.stop();
       await sluice.dispose();

@@ -10,6 +10,7 @@ import contextvars
 import importlib
 import json
 import sys
+from functools import partial
 
 QUESTION = "What are the weather and the time in Paris, and the weather in Oslo?"
 SYSTEM = "Answer briefly."
@@ -29,12 +30,15 @@ def get_time(city: str) -> str:
     return f"{city}: 14:05"
 
 
-async def openai_agents(access, dialect, model, stream):
+async def openai_agents(access, dialect, model, stream, on_socket=False, chained=False, compacted=False):
     from agents import (
         Agent,
         OpenAIChatCompletionsModel,
+        OpenAIResponsesCompactionSession,
         OpenAIResponsesModel,
+        OpenAIResponsesWSModel,
         Runner,
+        SQLiteSession,
         function_tool,
         set_tracing_disabled,
     )
@@ -42,6 +46,8 @@ async def openai_agents(access, dialect, model, stream):
 
     set_tracing_disabled(True)
     kind = {"chat": OpenAIChatCompletionsModel, "responses": OpenAIResponsesModel}[dialect]
+    if on_socket:
+        kind = OpenAIResponsesWSModel
     async with AsyncOpenAI(base_url=f"{access['url']}/v1", api_key=access["key"], max_retries=0) as client:
         agent = Agent(
             name="Errands",
@@ -49,12 +55,41 @@ async def openai_agents(access, dialect, model, stream):
             model=kind(model=model, openai_client=client),
             tools=[function_tool(get_weather), function_tool(get_time)],
         )
-        if not stream:
-            return (await Runner.run(agent, QUESTION)).final_output
-        running = Runner.run_streamed(agent, QUESTION)
-        async for _ in running.stream_events():
-            pass
-        return running.final_output
+        options = {"auto_previous_response_id": chained}
+        if compacted:
+            options["session"] = OpenAIResponsesCompactionSession(
+                "errands",
+                SQLiteSession("errands"),
+                client=client,
+                model=model,
+                should_trigger_compaction=lambda _: True,
+            )
+        if stream:
+            result = Runner.run_streamed(agent, QUESTION, **options)
+            async for _ in result.stream_events():
+                pass
+        else:
+            result = await Runner.run(agent, QUESTION, **options)
+        if chained:
+            assert await chain_length(client, result.last_response_id) == 3, "the turns were not chained"
+        if compacted:
+            kept = [item.get("type") for item in await options["session"].get_items()]
+            assert "compaction" in kept, f"nothing was compacted: {kept}"
+            # The errand is in the summary, so that a model which may call tools would be sent on it again.
+            again = await Runner.run(agent.clone(tools=[]), "Go on", **options)
+            assert again.final_output == "An errand", again.final_output
+        if on_socket:
+            await agent.model.close()
+        return result.final_output
+
+
+async def chain_length(client, response_id):
+    """How many stored responses lead to this one."""
+    length = 0
+    while response_id is not None:
+        response_id = (await client.responses.retrieve(response_id)).previous_response_id
+        length += 1
+    return length
 
 
 def langchain_model(access, dialect, model):
@@ -181,7 +216,7 @@ async def instructor(access, dialect, model, stream):
 # What the drivers import. It is loaded before the first run: on a busy machine an import takes longer than the five seconds
 # that the openai package gives a connection, and nothing else moves meanwhile.
 MODULES = {
-    "openai-agents": ["agents", "openai"],
+    "openai-agents": ["agents", "openai", "websockets"],
     "langgraph": ["langchain.agents", "langchain_anthropic", "langchain_openai"],
     "pydantic-ai": ["pydantic_ai.models.anthropic", "pydantic_ai.models.openai"],
     "llama-index": [
@@ -194,6 +229,10 @@ MODULES = {
 
 DRIVERS = {
     "openai-agents": openai_agents,
+    "openai-agents, chained": partial(openai_agents, chained=True),
+    "openai-agents, over WebSocket": partial(openai_agents, on_socket=True),
+    "openai-agents, chained over WebSocket": partial(openai_agents, on_socket=True, chained=True),
+    "openai-agents, compacted": partial(openai_agents, compacted=True),
     "langgraph": langgraph,
     "pydantic-ai": pydantic_ai,
     "llama-index": llama_index,
@@ -218,7 +257,7 @@ AT_ONCE = 4
 async def main():
     task = json.load(sys.stdin)
     for framework in {run["framework"] for run in task["runs"]}:
-        for module in MODULES[framework]:
+        for module in MODULES[framework.split(",")[0]]:
             importlib.import_module(module)
     places = asyncio.Semaphore(AT_ONCE)
 
