@@ -9,3 +9,8 @@ export function sharedCopy(bytes: Uint8Array): Uint8Array {
   copy.set(bytes);
   return copy;
 }
+
+/** The same bytes in shared memory, copied only if they are not there yet. */
+export function shared(bytes: Uint8Array): Uint8Array {
+  return bytes.buffer instanceof SharedArrayBuffer ? bytes : sharedCopy(bytes);
+}

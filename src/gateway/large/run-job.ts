@@ -1,6 +1,6 @@
 import { assert } from "../../base/assert.ts";
 import type { JsonObject } from "../../base/json.ts";
-import { sharedCopy } from "../../base/shared-bytes.ts";
+import { shared, sharedBytes } from "../../base/shared-bytes.ts";
 import { estimateInput, estimateTruncatedInput } from "../../catalog/estimate.ts";
 import { removeValues } from "../../dialects/json/remove-values.ts";
 import { meteredRoute } from "../../dialects/metered/registry.ts";
@@ -92,6 +92,9 @@ function patch({ bytes, spans, plan }: PatchJob): PreparedResult {
   return { body: shared(body), dropped, toolMapping: null };
 }
 
+/** More than any end with its figures takes. */
+const roomForEnd = 1024;
+
 /** Field names from the client are reported back to it, but not in full length. */
 const longestName = 200;
 
@@ -124,7 +127,15 @@ function answer({ bytes, form, context, shown }: AnswerJob): AnswerResult {
 export function metered({ route, format, answers, asked }: Omit<MeteredJob, "type">): MeteredResult {
   const read = meteredRoute(route).formats[format]?.read?.(answers, asked);
   assert(read !== undefined, `${route} has the format ${format}`);
-  return { ...read, written: read.written === null ? null : shared(Buffer.from(read.written)) };
+  return { ...read, written: read.written === null ? null : withRoom(read.written) };
+}
+
+/** The end of an answer, which is not known here, is written behind it: to join megabytes takes long on the event loop. */
+function withRoom(text: string): Uint8Array {
+  const length = Buffer.byteLength(text);
+  const bytes = sharedBytes(length + roomForEnd);
+  Buffer.from(bytes.buffer).write(text);
+  return bytes.subarray(0, length);
 }
 
 function translationFor({ client, toward, toolMapping, ...context }: AnswerContext): Translation {
@@ -133,8 +144,4 @@ function translationFor({ client, toward, toolMapping, ...context }: AnswerConte
   return toolMapping === null
     ? translate(source, target)
     : translationOfAnswer(source, target, toolMapping, []);
-}
-
-function shared(bytes: Uint8Array): Uint8Array {
-  return bytes.buffer instanceof SharedArrayBuffer ? bytes : sharedCopy(bytes);
 }

@@ -2,6 +2,7 @@ import { GatewayError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { Quantities } from "../../base/rates.ts";
 import { releaseBytes } from "../../base/release.ts";
+import { TurnPacer } from "../../base/turn-pacer.ts";
 import { noUsage } from "../../base/usage.ts";
 import { isBilled } from "../../dialects/errors/failure.ts";
 import { jsonHeaders } from "../answer/answering.ts";
@@ -14,6 +15,8 @@ import { largeTurns } from "../large/large-turns.ts";
 import { type Answered, askForParts, type BegunCall, wholeOf } from "./ask.ts";
 import type { MeteredAsking } from "./asking.ts";
 import { type FoundAnswer, type MeteredBody, readAnswers } from "./read-answers.ts";
+
+const partTurns = new TurnPacer(2);
 
 /** Asks a provider, charges for its answer, and passes it on. */
 export async function answerMetered(asking: MeteredAsking): Promise<Response> {
@@ -73,9 +76,7 @@ async function chargeParts(asking: MeteredAsking, answered: Answered, cause: unk
   const { exchange, bill } = asking;
   const readable = await readableParts(asking, answered);
   if (readable.parts.length === 0) throw cause;
-  const error = new GatewayError("upstream_error", "The provider failed with a part of the request.", {
-    cause,
-  });
+  const error = failureOf(cause);
   const found = await readAnswers(asking, readable);
   const units = { ...certainOf(asking, readable.parts), ...found.extras.units };
   exchange.brokenBy = error;
@@ -89,15 +90,24 @@ async function chargeParts(asking: MeteredAsking, answered: Answered, cause: unk
   throw error;
 }
 
+function failureOf(cause: unknown): GatewayError {
+  if (cause instanceof GatewayError && cause.code === "upstream_error") return cause;
+  return new GatewayError("upstream_error", "The provider failed with a part of the request.", { cause });
+}
+
+/** Those that make sense. Reading one takes a millisecond or less, so as many share a turn of the event loop as it allows for. */
 async function readableParts(asking: MeteredAsking, answered: Answered): Promise<Answered> {
-  const isReadable = await Promise.all(
-    answered.answers.map((answer) =>
-      readAnswers(asking, { ...answered, answers: [answer] }).then(
+  const isReadable: boolean[] = [];
+  for (const answer of answered.answers) {
+    await partTurns.turn();
+    const reading = readAnswers(asking, { ...answered, answers: [answer] });
+    isReadable.push(
+      await reading.then(
         () => true,
         () => false,
       ),
-    ),
-  );
+    );
+  }
   const ofReadable = <Item>(items: readonly Item[]) => items.filter((_, place) => isReadable[place]);
   return { ...answered, answers: ofReadable(answered.answers), parts: ofReadable(answered.parts) };
 }

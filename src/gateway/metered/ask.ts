@@ -1,8 +1,9 @@
 import { assert } from "../../base/assert.ts";
+import { GatewayError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { malformedAnswer } from "../../dialects/errors/failure.ts";
 import type { MeteredAnswer } from "../../dialects/metered/route.ts";
-import type { Deployment, Opened } from "../../upstream/upstream.ts";
+import { type Deployment, maxWholeBytes, type Opened } from "../../upstream/upstream.ts";
 import type { ChosenFormat } from "../../vendors/metered-format.ts";
 import { largeBodyBytes } from "../large/is-large.ts";
 import { joinShared } from "../large/join-shared.ts";
@@ -10,6 +11,9 @@ import { MeteredCall, type MeteredCallParts } from "./metered-call.ts";
 
 /** Calls of one request at the same time. */
 const mostAtOnce = 8;
+
+/** Of the answers to one request; as much as 2,048 vectors of 3,072 numbers have. */
+const mostPartsBytes = 2 * maxWholeBytes;
 
 /** What providers have answered to the parts of a request. */
 export interface Answered {
@@ -48,15 +52,21 @@ export async function openCall(
 export async function askForParts(parts: MeteredCallParts, bodies: readonly JsonObject[]): Promise<Answered> {
   const inputsIn = (place: number) => parts.route.countInputs?.(bodies[place] ?? {}) ?? null;
   const first = await openCall(parts, bodies.length === 1 ? null : (bodies[0] ?? null), null);
-  const answers: (MeteredAnswer | undefined)[] = [await readAnswer(first.opened, inputsIn(0))];
+  const answers: (MeteredAnswer | undefined)[] = [
+    await readAnswer(first.opened, inputsIn(0), bodies.length > 1),
+  ];
   let failure: unknown = null;
+  let bytes = 0;
   let next = 1;
   const work = async () => {
     while (next < bodies.length && failure === null) {
       const place = next++;
       try {
         const { opened } = await openCall(parts, bodies[place] ?? null, first.opened.deployment);
-        answers[place] = await readAnswer(opened, inputsIn(place));
+        const answer = await readAnswer(opened, inputsIn(place), true);
+        answers[place] = answer;
+        bytes += answer.bytes.length;
+        if (bytes > mostPartsBytes) throw tooLarge();
       } catch (error) {
         failure ??= error;
       }
@@ -79,7 +89,7 @@ export async function wholeOf(begun: BegunCall, body: JsonObject): Promise<Answe
   const { call, opened } = begun;
   const answer = await (call.streamsAnyType && opened.streaming
     ? readBytes(opened)
-    : readAnswer(opened, null));
+    : readAnswer(opened, null, false));
   return { ...factsOf(begun), answers: [answer], parts: [body], failure: null };
 }
 
@@ -97,13 +107,14 @@ async function readBytes(opened: Opened): Promise<MeteredAnswer> {
   return answerOf(opened, new Uint8Array(), null);
 }
 
-async function readAnswer(opened: Opened, inputs: number | null): Promise<MeteredAnswer> {
+/** A part is put where another thread can read it, because all of them together may be large. */
+async function readAnswer(opened: Opened, inputs: number | null, isPart: boolean): Promise<MeteredAnswer> {
   if (opened.streaming) {
     opened.finished("failed");
     throw malformedAnswer("it is a stream");
   }
   const { whole } = opened;
-  const bytes = whole.bytes >= largeBodyBytes ? await joinShared(whole) : opened.bytes();
+  const bytes = isPart || whole.bytes >= largeBodyBytes ? await joinShared(whole) : opened.bytes();
   opened.finished("completed");
   return answerOf(opened, bytes, inputs);
 }
@@ -111,6 +122,10 @@ async function readAnswer(opened: Opened, inputs: number | null): Promise<Metere
 function answerOf(opened: Opened, bytes: Uint8Array, inputs: number | null): MeteredAnswer {
   const contentType = opened.head?.get("content-type") ?? null;
   return { bytes, countedInput: countedInput(opened), contentType, inputs };
+}
+
+function tooLarge(): GatewayError {
+  return new GatewayError("upstream_error", "The answer is too large; send fewer inputs at a time.");
 }
 
 /** Bedrock's. */

@@ -1,8 +1,8 @@
 import { assert } from "../../base/assert.ts";
-import { sharedCopy } from "../../base/shared-bytes.ts";
+import { shared } from "../../base/shared-bytes.ts";
 import type { Usage } from "../../base/usage.ts";
-import type { ReadMetered } from "../../dialects/metered/route.ts";
-import { isLargeBody } from "../large/is-large.ts";
+import type { MeteredAnswer, ReadMetered } from "../../dialects/metered/route.ts";
+import { isLargeBody, largeBodyBytes } from "../large/is-large.ts";
 import type { Answered } from "./ask.ts";
 import type { MeteredAsking } from "./asking.ts";
 
@@ -24,7 +24,7 @@ export async function readAnswers(
   const passed = answers.length === 1 ? (chosen.format.pass?.(answer, asked) ?? null) : null;
   if (passed !== null) return { ...passed, bodyWith: () => answer.bytes };
   const end = (usage: Usage) => route.writeEnd?.(usage) ?? "";
-  if (!answers.some(({ bytes }) => isLargeBody(bytes))) {
+  if (!areLarge(answers)) {
     const read = chosen.format.read?.(answers, asked);
     assert(read !== undefined, "an answer passes, or is read");
     return { ...read, bodyWith: (usage) => (read.written ?? "") + end(usage) };
@@ -33,12 +33,23 @@ export async function readAnswers(
     type: "metered",
     route: name,
     format: chosen.name,
-    answers: answers.map((each) => ({ ...each, bytes: sharedCopy(each.bytes) })),
+    answers: answers.map((each) => ({ ...each, bytes: shared(each.bytes) })),
     asked,
   } as const;
   const { written, ...read } = await gateway.largeBodies.runAnswer(job);
-  return {
-    ...read,
-    bodyWith: (usage) => Buffer.concat([written ?? new Uint8Array(), Buffer.from(end(usage))]),
-  };
+  assert(written !== null, "an answer that is read is written");
+  return { ...read, bodyWith: (usage) => endedBy(written, Buffer.from(end(usage))) };
+}
+
+/** Many small ones take as long as a large one. */
+function areLarge(answers: readonly MeteredAnswer[]): boolean {
+  const bytes = answers.reduce((sum, answer) => sum + answer.bytes.length, 0);
+  return bytes >= largeBodyBytes || answers.some((answer) => isLargeBody(answer.bytes));
+}
+
+/** There is room behind it (large/run-job.ts). */
+function endedBy(written: Uint8Array, end: Uint8Array): Uint8Array {
+  const whole = new Uint8Array(written.buffer, written.byteOffset, written.length + end.length);
+  whole.set(end, written.length);
+  return whole;
 }

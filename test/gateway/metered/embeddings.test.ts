@@ -245,6 +245,54 @@ describe("a request of more inputs than one call takes", () => {
     expect(await world.chargesOf(key)).toEqual([]);
   });
 
+  test("has its answers read on another thread if they are large together, also where one of them fails", async () => {
+    const jobs: string[] = [];
+    const { largeBodies } = world.gateway;
+    const run = largeBodies.runAnswer.bind(largeBodies);
+    largeBodies.runAnswer = (job) => {
+      jobs.push(job.type);
+      return run(job);
+    };
+    const vector = Array.from({ length: 2048 }, (_, index) => index + 0.125);
+    const read = async (last: string) => {
+      world.provider.script(({ body }) =>
+        json(body["inputText"] === "nonsense" ? {} : { embedding: vector, inputTextTokenCount: 2 }),
+      );
+      const key = await world.creditCaller(1);
+      const body = { model: "embed-titan", input: [...texts.slice(1), last] };
+      return { key, response: await world.ask(key, { path: "/v1/embeddings", body }) };
+    };
+    try {
+      const { key, response } = await read("text");
+      expect(await vectors(response)).toEqual(texts.map(() => vector));
+      expect(await world.chargesOf(key)).toMatchObject([{ amount: -500_000, basis: "measured" }]);
+      expect(jobs).toEqual(["metered"]);
+      const failed = await read("nonsense");
+      expect(failed.response.status).toBe(502);
+      expect(await world.chargesOf(failed.key)).toMatchObject([{ amount: -498_000, outcome: "failed" }]);
+      expect(jobs).toEqual(["metered", "metered", "metered"]);
+    } finally {
+      largeBodies.runAnswer = run;
+    }
+  });
+
+  test("fails once its answers are too large together, and is charged for them", async () => {
+    const key = await world.creditCaller(1);
+    const padding = "x".repeat(16 * 1024 * 1024);
+    world.provider.script(json({ embedding: [0.5], inputTextTokenCount: 2, padding }));
+    const response = await world.ask(key, {
+      path: "/v1/embeddings",
+      body: { model: "embed-titan", input: texts },
+    });
+    expect(response.status).toBe(502);
+    expect(await response.text()).toContain("fewer inputs");
+    const asked = world.provider.requests.length;
+    expect(asked).toBeLessThan(20);
+    expect(await world.chargesOf(key)).toEqual([
+      { amount: -2000 * asked, basis: "measured", outcome: "failed" },
+    ]);
+  });
+
   test("that fails at its first call costs nothing, and says why", async () => {
     const key = await world.creditCaller(1);
     const response = await embed({ model: "embed-titan", input: ["refused", "one"] }, key);
