@@ -22,11 +22,7 @@ export function ratesFor(
   const tokenPrice = tierPrice(price, tiers);
   const chosen = ratesAt(tokenPrice, inputTokens);
   const inputAbove = chosen === tokenPrice ? null : (tokenPrice.longContext?.above ?? null);
-  let ofPrice = known.get(price);
-  if (ofPrice === undefined) {
-    ofPrice = new Map();
-    known.set(price, ofPrice);
-  }
+  const ofPrice = known.getOrInsertComputed(price, () => new Map());
   const name = `${inputAbove ?? ""} ${tiers.join(" ")}`;
   const made = ofPrice.get(name);
   if (made?.microUsdPerCredit === microUsdPerCredit) return made;

@@ -1,11 +1,10 @@
 import { type ErrorCode, GatewayError } from "../base/errors.ts";
 import { tookTooLong } from "../base/gateway-endings.ts";
 import type { JsonObject } from "../base/json.ts";
+import { isUnknownModel, isUnpaid } from "../dialects/errors/account-refusal.ts";
 import { explainRefusal } from "../dialects/errors/explain-refusal.ts";
 import { FailedAnswer, failedAnswer, isBilled, reportedFailure } from "../dialects/errors/failure.ts";
 import { readErrorObject } from "../dialects/errors/refusal.ts";
-import { isUnknownModel } from "../dialects/errors/unknown-model.ts";
-import { isUnpaid } from "../dialects/errors/unpaid.ts";
 import { parseObject } from "../dialects/json/json-fields.ts";
 import {
   type ClientDialectName,

@@ -1,12 +1,18 @@
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 
-/** Reads an error sent as bare JSON instead of an event, alone or in a list of one; null for other text. */
-export function errorIn(text: string): JsonObject | null {
+/** What a provider says in bare JSON: an object, alone or in a list of one, as Google has it; null for other text. */
+export function saidIn(text: string): JsonObject | null {
   try {
     const value: Json = JSON.parse(text);
     const said = Array.isArray(value) ? value[0] : value;
-    return isObject(said) && isObject(said["error"]) ? said : null;
+    return isObject(said) ? said : null;
   } catch {
     return null;
   }
+}
+
+/** Reads an error sent as bare JSON instead of an event; null for other text. */
+export function errorIn(text: string): JsonObject | null {
+  const said = saidIn(text);
+  return isObject(said?.["error"]) ? said : null;
 }

@@ -4,8 +4,8 @@ import type { JsonObject } from "../../base/json.ts";
 import { noUsage, type ReportedUsage, totalTokens } from "../../base/usage.ts";
 import { mostParsedValues } from "../json/count-values.ts";
 import type { AnswerFigures } from "../usage/usage-figures.ts";
+import { isUnpaid } from "./account-refusal.ts";
 import { readErrorObject } from "./refusal.ts";
-import { isUnpaid } from "./unpaid.ts";
 import { vendorErrorOf } from "./vendor-error.ts";
 
 /** By the vendors' codes, by an HTTP status in place of a code, or by MiniMax's numbers. */

@@ -1,6 +1,7 @@
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { withoutSecrets } from "../../base/secrets.ts";
 import { listOf } from "../json/json-fields.ts";
+import { saidIn } from "./bare-error.ts";
 
 /** A provider's error, whatever its format. Safe to show to a client. */
 export interface Refusal {
@@ -26,7 +27,7 @@ const maxMessageChars = 2000;
 
 /** Reads OpenAI's and Anthropic's envelopes, FastAPI's `detail`, bare messages, plain text, HTML and empty bodies. */
 export function readRefusal(status: number, contentType: string | null, text: string): Refusal {
-  const said = parse(text);
+  const said = saidIn(text);
   if (said === null) return describe(plainText(contentType, text) ?? statusText(status), {});
   return describe(messageOf(said) ?? statusText(status), errorIn(said));
 }
@@ -127,17 +128,6 @@ function wordOf(word: Json | undefined): string | undefined {
 /** llama.cpp states the numbers beside its message. */
 function statedLimit({ n_prompt_tokens: needed, n_ctx: maximum }: JsonObject): TokenLimit | null {
   return typeof needed === "number" && typeof maximum === "number" ? { needed, maximum } : null;
-}
-
-function parse(text: string): JsonObject | null {
-  try {
-    const value: Json = JSON.parse(text);
-    // Google wraps its error in a list of one.
-    const said = Array.isArray(value) ? value[0] : value;
-    return isObject(said) ? said : null;
-  } catch {
-    return null;
-  }
 }
 
 function messageOf(said: JsonObject): string | null {

@@ -1,5 +1,7 @@
+import type { Json } from "../../base/json.ts";
 import type { ReportedUsage } from "../../base/usage.ts";
-import type { IrCitation, IrEvent, IrFinish, IrSpan } from "./ir.ts";
+import { stringOf } from "../json/json-fields.ts";
+import type { IrBlockHead, IrCitation, IrEvent, IrFinish, IrSpan } from "./ir.ts";
 
 /** The field of a text block, or of the event that ends one; absent if nothing is cited. */
 export function citing(citations: readonly IrCitation[]): { readonly citations?: readonly IrCitation[] } {
@@ -11,6 +13,19 @@ export function spanWithin({ span }: IrCitation, textLength: number): IrSpan {
   const fits = span !== null && span.start >= 0 && span.start <= span.end && span.end <= textLength;
   return fits ? span : { start: 0, end: textLength };
 }
+
+/** A call of a function. What the provider leaves out is empty. */
+export function functionCall(id: Json | undefined, name: Json | undefined): CallHead {
+  return {
+    type: "tool_call",
+    id: stringOf(id) ?? "",
+    kind: "function",
+    namespace: null,
+    name: stringOf(name) ?? "",
+  };
+}
+
+type CallHead = Extract<IrBlockHead, { readonly type: "tool_call" }>;
 
 /**
  * An unknown reason is not the end of a turn: the answer may have been cut off. Every client's dialect tells that

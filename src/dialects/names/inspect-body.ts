@@ -79,36 +79,14 @@ function inspect(body: JsonObject): BodyWalk {
   return walk;
 }
 
-const noReferences: readonly Reference[] = [];
-const noAddresses: readonly Address[] = [];
-const noTools: readonly ToolList[] = [];
-const nothingBilled: readonly AskedField[] = [];
-
 class BodyWalk implements Mentions {
   members = 0;
   audioInput: string | null = null;
-  /** Most bodies have none of these, so the lists are only made for the first. */
-  #references: Reference[] | null = null;
-  #addresses: Address[] | null = null;
-  #toolLists: ToolList[] | null = null;
-  #billed: AskedField[] | null = null;
+  readonly references: Reference[] = [];
+  readonly addresses: Address[] = [];
+  readonly toolLists: ToolList[] = [];
+  readonly billed: AskedField[] = [];
   readonly #path: (string | number)[] = [];
-
-  get references(): readonly Reference[] {
-    return this.#references ?? noReferences;
-  }
-
-  get addresses(): readonly Address[] {
-    return this.#addresses ?? noAddresses;
-  }
-
-  get toolLists(): readonly ToolList[] {
-    return this.#toolLists ?? noTools;
-  }
-
-  get billed(): readonly AskedField[] {
-    return this.#billed ?? nothingBilled;
-  }
 
   object(object: JsonObject, place: Place): void {
     for (const name in object) {
@@ -177,7 +155,7 @@ class BodyWalk implements Mentions {
       case "tools":
         // A tool choice lists tools but offers none.
         if (Array.isArray(value) && this.#path[0] !== "tool_choice") {
-          this.#offer({ path: [...this.#path, name], tools: value });
+          this.toolLists.push({ path: [...this.#path, name], tools: value });
         }
         break;
       case "speech":
@@ -192,7 +170,7 @@ class BodyWalk implements Mentions {
     // A tool that is defined inside the conversation.
     if (type === "tool_definition" && isObject(object["definition"])) {
       const path = [...this.#path, "definition"];
-      this.#offer({ path, tools: [object["definition"]], isSingle: true });
+      this.toolLists.push({ path, tools: [object["definition"]], isSingle: true });
     }
     if (type === "input_audio" || type === "audio_url") this.audioInput ??= pathOf(this.#path);
   }
@@ -218,26 +196,18 @@ class BodyWalk implements Mentions {
     } else if (isObject(value)) {
       this.#refer(kind, value["id"], ...steps, "id");
     } else if (typeof value === "string" || typeof value === "number") {
-      this.#references ??= [];
-      this.#references.push({ path: pathOf([...this.#path, ...steps]), id: String(value), kind });
+      this.references.push({ path: pathOf([...this.#path, ...steps]), id: String(value), kind });
     }
   }
 
   #address(url: string, name: string): void {
-    this.#addresses ??= [];
-    this.#addresses.push({ path: pathOf([...this.#path, name]), url });
+    this.addresses.push({ path: pathOf([...this.#path, name]), url });
   }
 
   #bill(field: BilledField, name: string, value: Json | undefined): void {
     if (!isAsked(field, value)) return;
     const { vendor: _, isCommon: __, ...asked } = field;
-    this.#billed ??= [];
-    this.#billed.push({ ...asked, path: pathOf([...this.#path, name]) });
-  }
-
-  #offer(tools: ToolList): void {
-    this.#toolLists ??= [];
-    this.#toolLists.push(tools);
+    this.billed.push({ ...asked, path: pathOf([...this.#path, name]) });
   }
 
   #merged(name: string): Error {

@@ -41,3 +41,12 @@ export function shortened(name: string): string {
 function sessionOf(user: string): string | null {
   return stringOf(parseObject(user)?.["session_id"]) ?? /_session_([\w-]+)$/.exec(user)?.[1] ?? null;
 }
+
+/** The body's own fields for it. */
+export function readIdentity(body: JsonObject): IrIdentity {
+  return {
+    user: stringOf(body["user"]),
+    safetyIdentifier: stringOf(body["safety_identifier"]),
+    promptCacheKey: stringOf(body["prompt_cache_key"]),
+  };
+}

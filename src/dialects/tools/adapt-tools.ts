@@ -13,6 +13,7 @@ import { refuse } from "../translation/dropped-fields.ts";
 import { originalCallId } from "./call-id.ts";
 import { asFunction, wrapInput } from "./custom-input.ts";
 import type { ToolNames } from "./names.ts";
+import { functionTool } from "./schema.ts";
 
 /** Adapts tools, tool choice and history to the target. */
 export function adaptTools(
@@ -113,13 +114,5 @@ function mentionedTools(messages: readonly IrMessage[]): IrTool[] {
   for (const message of messages) {
     for (const block of message.blocks) if (block.type === "tool_call") called.add(block.name);
   }
-  return [...called].map((name) => ({
-    type: "function",
-    kind: "function",
-    namespace: null,
-    name,
-    description: null,
-    schema: null,
-    strict: null,
-  }));
+  return [...called].map((name) => functionTool(name, null, null));
 }

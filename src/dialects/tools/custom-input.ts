@@ -1,26 +1,22 @@
 import type { JsonObject } from "../../base/json.ts";
 import type { IrCustomTool, IrFunctionTool } from "../ir/ir.ts";
 import { objectOf, parseObject, stringOf } from "../json/json-fields.ts";
+import { functionTool } from "./schema.ts";
+
+const inputOnly: JsonObject = {
+  type: "object",
+  properties: { input: { type: "string", description: "The whole input of the tool, as plain text." } },
+  required: ["input"],
+  additionalProperties: false,
+};
 
 /**
  * A freeform tool as a function with one string named `input`, for a provider that only has functions. The JSON around
  * it is removed from the answer, because Codex' apply_patch expects the bare patch.
  */
 export function asFunction(tool: IrCustomTool): IrFunctionTool {
-  return {
-    type: "function",
-    kind: "function",
-    namespace: tool.namespace,
-    name: tool.name,
-    description: describe(tool),
-    schema: {
-      type: "object",
-      properties: { input: { type: "string", description: "The whole input of the tool, as plain text." } },
-      required: ["input"],
-      additionalProperties: false,
-    },
-    strict: null,
-  };
+  const { namespace, name } = tool;
+  return { ...functionTool(name, describe(tool), inputOnly), namespace };
 }
 
 function describe(tool: IrCustomTool): string {

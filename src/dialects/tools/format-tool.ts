@@ -1,5 +1,6 @@
 import type { IrRequest } from "../ir/ir.ts";
 import type { Target } from "../provider-dialect.ts";
+import { functionTool } from "./schema.ts";
 
 const name = "answer_in_format";
 
@@ -18,15 +19,8 @@ export function forceFormat(request: IrRequest, target: Target): Forced {
   if (format?.type !== "json_schema" || !target.dialect.toolRules.forcesFormat(target, request)) {
     return { request, formatTool: null };
   }
-  const tool = {
-    type: "function",
-    kind: "function",
-    namespace: null,
-    name,
-    description: format.description ?? "Gives the final answer. Its input is shown to the user.",
-    schema: format.schema,
-    strict: null,
-  } as const;
+  const description = format.description ?? "Gives the final answer. Its input is shown to the user.";
+  const tool = functionTool(name, description, format.schema);
   const free = request.tools.length === 0 || request.toolChoice?.type === "none";
   return {
     request: {

@@ -1,4 +1,5 @@
 import { invalidRequest } from "../../base/errors.ts";
+import type { IrRequest } from "../ir/ir.ts";
 
 /** A client dialect's names for what a translation may have to drop or reject. */
 export interface FieldNames {
@@ -39,6 +40,13 @@ export class DroppedFields {
 }
 
 const nothing: readonly string[] = [];
+
+/** The stop sequences that a provider takes: most refuse those that are only white space, so these are dropped. */
+export function takenStops({ stop }: Pick<IrRequest, "stop">, dropped: DroppedFields): string[] {
+  const stops = stop.filter((sequence) => sequence.trim() !== "");
+  if (stops.length < stop.length) dropped.add(dropped.names.stop);
+  return stops;
+}
 
 /** Rejects what the target cannot express and the client would miss. The error names the field. */
 export function refuse(field: string, why: string): never {

@@ -59,7 +59,7 @@ export function decideParts(
     const type = typeOf(part);
     const fields = typeof type === "string" ? decisions[type] : undefined;
     if (typeof type !== "string" || typeof fields !== "object") continue;
-    decideFields(part, fields, dropped, prefixOf(type));
+    decideFields(part, fields, dropped, prefixes.getOrInsertComputed(type, prefixOf));
   }
 }
 
@@ -71,12 +71,7 @@ function typeField(part: JsonObject): Json | undefined {
 const prefixes = new Map<string, string>();
 
 function prefixOf(type: string): string {
-  let prefix = prefixes.get(type);
-  if (prefix === undefined) {
-    prefix = `${type}.`;
-    prefixes.set(type, prefix);
-  }
-  return prefix;
+  return `${type}.`;
 }
 
 function refuseField(path: string, value: Json, { refused, except, vendor }: RefusedField): void {

@@ -1,3 +1,4 @@
+import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import type { Source } from "../client-dialect.ts";
 import type { IrMessage, IrRequest, IrText, IrTool } from "../ir/ir.ts";
 import type { Target } from "../provider-dialect.ts";
@@ -50,6 +51,38 @@ function marked<Part extends Markable>(parts: readonly Part[]): readonly Part[] 
 /** Text that is only white space is not written, and would take its mark along. */
 function canBeMarked(part: Markable): boolean {
   return part.type !== "text" || part.text.trim() !== "";
+}
+
+/** The vendors' limit per request. The last marks cover the most, so the earliest are removed. */
+const maxMarks = 4;
+
+/** The parts of what was written that have a mark in this field beyond the limit, in the provider's order. */
+export function surplusMarks(written: readonly Json[], field: string): readonly JsonObject[] {
+  const marked: JsonObject[] = [];
+  collectMarked(written, field, marked);
+  return marked.slice(0, -maxMarks);
+}
+
+/** Removes marks beyond the limit, and returns how many are left. Modifies the parts. */
+export function limitMarks(written: readonly Json[], field: string): number {
+  const marked: JsonObject[] = [];
+  collectMarked(written, field, marked);
+  for (const part of marked.slice(0, -maxMarks)) delete part[field];
+  return Math.min(marked.length, maxMarks);
+}
+
+function collectMarked(parts: readonly Json[], field: string, marked: JsonObject[]): void {
+  for (const part of parts) {
+    if (!isObject(part)) continue;
+    for (const inner of innerLists(part)) collectMarked(inner, field, marked);
+    if (part[field] !== undefined) marked.push(part);
+  }
+}
+
+/** The content of a message, and that of a tool's result. */
+export function innerLists({ content, output, toolResult }: JsonObject): Json[][] {
+  const result = isObject(toolResult) ? toolResult["content"] : undefined;
+  return [content, output, result].filter((list) => Array.isArray(list));
 }
 
 /** How many marks a client has set. */

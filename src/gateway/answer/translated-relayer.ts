@@ -6,7 +6,7 @@ import { FailedAnswer, isBilled } from "../../dialects/errors/failure.ts";
 import type { ParsedEvent, SseFrame } from "../../dialects/sse/frame.ts";
 import { largeEventBytes } from "../../dialects/sse/parse-event.ts";
 import { SseDecoder } from "../../dialects/sse/sse.ts";
-import type { StreamTranslator } from "../../dialects/translation/translation.ts";
+import type { StreamTranslator } from "../../dialects/translation/stream-translator.ts";
 import type { StreamRelayer } from "./stream-relayer.ts";
 
 /**

@@ -1,6 +1,5 @@
+import { isUnknownModel, isUnpaid } from "../../dialects/errors/account-refusal.ts";
 import { type Refusal, readRefusal } from "../../dialects/errors/refusal.ts";
-import { isUnknownModel } from "../../dialects/errors/unknown-model.ts";
-import { isUnpaid } from "../../dialects/errors/unpaid.ts";
 import type { RefusalSubject, RefusedAnswer, VendorRefusal } from "../provider.ts";
 import { retryAfterMs } from "./retry-after.ts";
 

@@ -1,5 +1,6 @@
 import type { JsonObject } from "../../../base/json.ts";
 import type { IrFunctionTool } from "../../ir/ir.ts";
+import { functionTool } from "../../tools/schema.ts";
 
 /**
  * Tools that Anthropic defines and the client runs. Claude knows their schemas; other models need them.
@@ -73,14 +74,5 @@ const knownTools: readonly KnownTool[] = [
 /** Null for a tool that Anthropic runs, or that is unknown. */
 export function knownTool(type: string, name: string | null): IrFunctionTool | null {
   const known = knownTools.find((tool) => tool.family.test(type));
-  if (known === undefined) return null;
-  return {
-    type: "function",
-    kind: "function",
-    namespace: null,
-    name: name ?? known.name,
-    description: known.description,
-    schema: known.schema,
-    strict: null,
-  };
+  return known === undefined ? null : functionTool(name ?? known.name, known.description, known.schema);
 }

@@ -1,6 +1,7 @@
 import type { JsonObject } from "../../../base/json.ts";
 import type { IrFunctionTool, IrTool, IrToolChoice } from "../../ir/ir.ts";
 import { booleanOf, objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
+import { functionTool } from "../../tools/schema.ts";
 import { type DroppedFields, refuse } from "../../translation/dropped-fields.ts";
 import { withMark } from "./content-in.ts";
 import { knownTool } from "./known-tools.ts";
@@ -21,16 +22,9 @@ function readTool(tool: JsonObject, path: string): IrTool {
 }
 
 function readFunction(tool: JsonObject, path: string): IrFunctionTool {
-  const read: IrFunctionTool = {
-    type: "function",
-    kind: "function",
-    namespace: null,
-    name: stringOf(tool["name"]) ?? refuse(`${path}.name`, "a tool must have a name"),
-    description: stringOf(tool["description"]),
-    schema: objectOf(tool["input_schema"]),
-    strict: booleanOf(tool["strict"]),
-  };
-  return withMark(read, tool);
+  const name = stringOf(tool["name"]) ?? refuse(`${path}.name`, "a tool must have a name");
+  const { description, input_schema: schema, strict } = tool;
+  return withMark(functionTool(name, stringOf(description), objectOf(schema), booleanOf(strict)), tool);
 }
 
 export function readToolChoice(body: JsonObject): IrToolChoice | null {

@@ -1,20 +1,16 @@
-import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
+import type { JsonObject } from "../../../base/json.ts";
 import { asksForImageDetail } from "../../ir/image-detail.ts";
 import type { IrRequest, IrTool } from "../../ir/ir.ts";
 import { shortened } from "../../openai/identity.ts";
 import type { Target } from "../../provider-dialect.ts";
 import { functionSchema } from "../../tools/schema.ts";
-import type { DroppedFields } from "../../translation/dropped-fields.ts";
-import {
-  mayDisableThinking,
-  modelName,
-  takesOutputFormat,
-  takesSampling,
-} from "../../translation/model-traits.ts";
+import { type DroppedFields, takenStops } from "../../translation/dropped-fields.ts";
+import { limitMarks } from "../../translation/mark-cache.ts";
+import { mayDisableThinking, modelName, takesOutputFormat } from "../../translation/model-traits.ts";
 import { jsonOnly } from "../../translation/own-words.ts";
 import { withCache, writeContent } from "./content-out.ts";
 import { writeMessages } from "./messages-out.ts";
-import { addOutputConfig, isForced, writeThinking } from "./thinking-out.ts";
+import { addOutputConfig, isForced, isThinking, takenSampling, writeThinking } from "./thinking-out.ts";
 
 /** The dialect requires a limit; used if neither the client nor the catalog has one. */
 const fallbackMaxTokens = 4096;
@@ -30,7 +26,7 @@ export function writeRequest(request: IrRequest, target: Target, dropped: Droppe
   // Anthropic requires a user message, so a request with instructions only sends them as one.
   const asked = messages.length > 0 ? messages : [{ role: "user", content: system.splice(0) }];
   const tools = writeTools(request, target, dropped);
-  limitCacheMarks(tools, system, asked);
+  limitMarks([...tools, ...system, ...asked], "cache_control");
   dropUnsupported(request, dropped);
   const body: JsonObject = { model: target.upstreamModel, max_tokens: maxTokens };
   if (system.length > 0) body["system"] = system;
@@ -41,8 +37,12 @@ export function writeRequest(request: IrRequest, target: Target, dropped: Droppe
   }
   if (thinking !== undefined) body["thinking"] = thinking;
   addOutputConfig(body, request, effort);
-  addSampling(body, request, target, thinking, dropped);
-  addStops(body, request, dropped);
+  const sampling = takenSampling(request, target, isThinking(thinking), dropped);
+  if (sampling.temperature !== null) body["temperature"] = sampling.temperature;
+  if (sampling.topP !== null) body["top_p"] = sampling.topP;
+  if (sampling.topK !== null) body["top_k"] = sampling.topK;
+  const stops = takenStops(request, dropped);
+  if (stops.length > 0) body["stop_sequences"] = stops;
   addIdentity(body, request);
   addTier(body, request, dropped);
   body["stream"] = request.stream;
@@ -87,34 +87,6 @@ function addChoice(body: JsonObject, request: IrRequest, target: Target, dropped
   }
 }
 
-/** Claude takes a temperature of at most 1, not together with top_p, and neither with thinking. */
-function addSampling(
-  body: JsonObject,
-  request: IrRequest,
-  target: Target,
-  thinking: JsonObject | undefined,
-  dropped: DroppedFields,
-): void {
-  const { temperature, topP, topK } = request.sampling;
-  if (temperature === null && topP === null && topK === null) return;
-  const thinks = thinking !== undefined && thinking["type"] !== "disabled";
-  const free = takesSampling(target) && !thinks;
-  if (temperature !== null && free) body["temperature"] = Math.min(Math.max(temperature, 0), 1);
-  else if (temperature !== null) dropped.add("temperature");
-  if (topP !== null && free && temperature === null) body["top_p"] = topP;
-  else if (topP !== null) dropped.add("top_p");
-  if (topK !== null && free) body["top_k"] = topK;
-  else if (topK !== null) dropped.add("top_k");
-}
-
-/** Anthropic rejects stop sequences that are only white space. */
-function addStops(body: JsonObject, request: IrRequest, dropped: DroppedFields): void {
-  if (request.stop.length === 0) return;
-  const stops = request.stop.filter((stop) => stop.trim() !== "");
-  if (stops.length < request.stop.length) dropped.add(dropped.names.stop);
-  if (stops.length > 0) body["stop_sequences"] = stops;
-}
-
 function addIdentity(body: JsonObject, request: IrRequest): void {
   const person = request.identity.safetyIdentifier ?? request.identity.user;
   if (person === null || person === "") return;
@@ -136,22 +108,4 @@ function dropUnsupported(request: IrRequest, dropped: DroppedFields): void {
   if (request.verbosity !== null) dropped.add("verbosity");
   if (request.store !== null) dropped.add("store");
   if (request.metadata !== null) dropped.add("metadata");
-}
-
-/** Anthropic's limit per request. The last marks cover the most, so the earliest are removed. */
-const maxMarks = 4;
-
-/** Takes the sections in the provider's order: tools, instructions, conversation. Modifies the blocks. */
-function limitCacheMarks(...sections: readonly (readonly JsonObject[])[]): void {
-  const marked: JsonObject[] = [];
-  for (const section of sections) collectMarked(section, marked);
-  for (const block of marked.slice(0, -maxMarks)) delete block["cache_control"];
-}
-
-function collectMarked(blocks: readonly Json[], marked: JsonObject[]): void {
-  for (const block of blocks) {
-    if (!isObject(block)) continue;
-    if (Array.isArray(block["content"])) collectMarked(block["content"], marked);
-    if (block["cache_control"] !== undefined) marked.push(block);
-  }
 }

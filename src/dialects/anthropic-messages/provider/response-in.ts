@@ -1,7 +1,7 @@
 import type { GatewayError } from "../../../base/errors.ts";
 import { isObject, type JsonObject } from "../../../base/json.ts";
 import { malformedAnswer, reportedFailure } from "../../errors/failure.ts";
-import { citing, unsaidFinish } from "../../ir/answer-parts.ts";
+import { citing, functionCall, unsaidFinish } from "../../ir/answer-parts.ts";
 import type { IrAssistantBlock, IrResponse } from "../../ir/ir.ts";
 import { isZero, objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
 import { readCitations } from "../citations.ts";
@@ -50,11 +50,7 @@ function readBlock(block: JsonObject): IrAssistantBlock[] {
     case "tool_use":
       return [
         {
-          type: "tool_call",
-          id: stringOf(block["id"]) ?? "",
-          kind: "function",
-          namespace: null,
-          name: stringOf(block["name"]) ?? "",
+          ...functionCall(block["id"], block["name"]),
           input: JSON.stringify(objectOf(block["input"]) ?? {}),
         },
       ];

@@ -2,7 +2,7 @@ import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import type { Tiers } from "../../../base/service-tiers.ts";
 import type { ReportedUsage } from "../../../base/usage.ts";
 import { cutShort, malformedAnswer, reportedFailure } from "../../errors/failure.ts";
-import { citing, usageEvent } from "../../ir/answer-parts.ts";
+import { citing, functionCall, usageEvent } from "../../ir/answer-parts.ts";
 import type { IrBlockHead, IrCitation, IrEvent, IrFinish, ReasoningProof } from "../../ir/ir.ts";
 import { numberOf, objectOf, stringOf } from "../../json/json-fields.ts";
 import type { StreamReader } from "../../provider-dialect.ts";
@@ -170,13 +170,7 @@ function headOf(block: JsonObject): IrBlockHead | null {
     case "redacted_thinking":
       return { type: "reasoning" };
     case "tool_use":
-      return {
-        type: "tool_call",
-        id: stringOf(block["id"]) ?? "",
-        kind: "function",
-        namespace: null,
-        name: stringOf(block["name"]) ?? "",
-      };
+      return functionCall(block["id"], block["name"]);
     default:
       return null;
   }

@@ -1,9 +1,14 @@
-import type { JsonObject } from "../../../base/json.ts";
+import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import { currentTurnStart, turnPartOf } from "../../ir/current-turn.ts";
 import type { Effort, IrMessage, IrReasoningSettings, IrRequest } from "../../ir/ir.ts";
 import type { Target } from "../../provider-dialect.ts";
 import type { DroppedFields } from "../../translation/dropped-fields.ts";
-import { claudeThinking, mayDisableThinking, modelName } from "../../translation/model-traits.ts";
+import {
+  claudeThinking,
+  mayDisableThinking,
+  modelName,
+  takesSampling,
+} from "../../translation/model-traits.ts";
 
 export interface ThinkingFields {
   /** Absent if that is left to the model. */
@@ -75,10 +80,10 @@ function extended(request: IrRequest, reasoning: IrReasoningSettings, maxTokens:
 function continuesUnthought({ messages }: IrRequest): boolean {
   const turn = messages.slice(currentTurnStart(messages, turnPartOf));
   const first = turn.find(({ role }) => role === "assistant");
-  return first !== undefined && !first.blocks.some(isThinking);
+  return first !== undefined && !first.blocks.some(isClaudes);
 }
 
-function isThinking(block: IrMessage["blocks"][number]): boolean {
+function isClaudes(block: IrMessage["blocks"][number]): boolean {
   return block.type === "reasoning" && /^anthropic/.test(block.proof?.maker ?? "");
 }
 
@@ -89,5 +94,30 @@ export function addOutputConfig(body: JsonObject, { format }: IrRequest, effort:
   body["output_config"] = {
     ...(effort === undefined ? {} : { effort }),
     ...(schema === null ? {} : { format: { type: "json_schema", schema } }),
+  };
+}
+
+export function isThinking(thinking: Json | undefined): boolean {
+  return isObject(thinking) && thinking["type"] !== "disabled";
+}
+
+/** Claude takes a temperature of at most 1, not together with top_p, and neither with thinking. The others take both. */
+export function takenSampling(
+  { sampling }: IrRequest,
+  target: Target,
+  thinks: boolean,
+  dropped: DroppedFields,
+  isClaude = true,
+): IrRequest["sampling"] {
+  const { temperature, topP, topK } = sampling;
+  const isFree = takesSampling(target) && !thinks;
+  const takesTopP = isFree && (temperature === null || !isClaude);
+  if (temperature !== null && !isFree) dropped.add("temperature");
+  if (topP !== null && !takesTopP) dropped.add("top_p");
+  if (topK !== null && !isFree) dropped.add("top_k");
+  return {
+    temperature: temperature !== null && isFree ? Math.min(Math.max(temperature, 0), 1) : null,
+    topP: takesTopP ? topP : null,
+    topK: isFree ? topK : null,
   };
 }

@@ -1,13 +1,19 @@
-import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
-import { addOutputConfig, isForced, writeThinking } from "../../anthropic-messages/provider/thinking-out.ts";
+import type { JsonObject } from "../../../base/json.ts";
+import {
+  addOutputConfig,
+  isForced,
+  isThinking,
+  takenSampling,
+  writeThinking,
+} from "../../anthropic-messages/provider/thinking-out.ts";
 import { asksForImageDetail } from "../../ir/image-detail.ts";
 import type { IrFormat, IrRequest, IrTool } from "../../ir/ir.ts";
 import { dropCacheMarks } from "../../openai/cache-marks.ts";
 import type { Target } from "../../provider-dialect.ts";
 import { effortOf } from "../../reasoning/effort.ts";
 import { functionSchema } from "../../tools/schema.ts";
-import type { DroppedFields } from "../../translation/dropped-fields.ts";
-import { modelName, takesOutputFormat, takesSampling } from "../../translation/model-traits.ts";
+import { type DroppedFields, takenStops } from "../../translation/dropped-fields.ts";
+import { modelName, takesOutputFormat } from "../../translation/model-traits.ts";
 import { jsonOnly } from "../../translation/own-words.ts";
 import { limitCachePoints } from "./cache-points.ts";
 import { ConverseContentWriter } from "./content-out.ts";
@@ -100,11 +106,18 @@ function addModelFields(
       ? claudeFields(request, target, maxTokens, dropped)
       : otherFields(request, family, dropped);
   const thinks = isThinking(extra["thinking"]);
-  const { inference, topK } = writeSampling(request, target, thinks, dropped);
-  if (topK !== null && family === "claude") extra["top_k"] = topK;
+  const isClaude = family === "claude";
+  const { temperature, topP, topK } = takenSampling(request, target, thinks, dropped, isClaude);
+  const stopSequences = takenStops(request, dropped);
+  if (topK !== null && isClaude) extra["top_k"] = topK;
   else if (topK !== null && family === "nova") extra["inferenceConfig"] = { topK };
   else if (topK !== null) dropped.add("top_k");
-  const inferenceConfig = { ...(maxTokens === null ? {} : { maxTokens }), ...inference };
+  const inferenceConfig = {
+    ...(maxTokens === null ? {} : { maxTokens }),
+    ...(temperature === null ? {} : { temperature }),
+    ...(topP === null ? {} : { topP }),
+    ...(stopSequences.length === 0 ? {} : { stopSequences }),
+  };
   if (Object.keys(inferenceConfig).length > 0) body["inferenceConfig"] = inferenceConfig;
   if (Object.keys(extra).length > 0) body["additionalModelRequestFields"] = extra;
 }
@@ -140,36 +153,6 @@ function otherFields(request: IrRequest, family: ModelFamily, dropped: DroppedFi
     return { reasoningConfig: { type: "enabled", maxReasoningEffort: novaEfforts[effort] ?? "high" } };
   if (effort !== "none") dropped.add(dropped.names.effort);
   return {};
-}
-
-function isThinking(thinking: Json | undefined): boolean {
-  return isObject(thinking) && thinking["type"] !== "disabled";
-}
-
-/** Claude takes a temperature of at most 1, not together with top_p, and neither with thinking. */
-function writeSampling(
-  request: IrRequest,
-  target: Target,
-  thinks: boolean,
-  dropped: DroppedFields,
-): { readonly inference: JsonObject; readonly topK: number | null } {
-  const { temperature, topP, topK } = request.sampling;
-  const isFree = takesSampling(target) && !thinks;
-  const isClaude = familyOf(modelName(target)) === "claude";
-  const takesTopP = isFree && (temperature === null || !isClaude);
-  if (temperature !== null && !isFree) dropped.add("temperature");
-  if (topP !== null && !takesTopP) dropped.add("top_p");
-  if (topK !== null && !isFree) dropped.add("top_k");
-  const stops = request.stop.filter((stop) => stop.trim() !== "");
-  if (stops.length < request.stop.length) dropped.add(dropped.names.stop);
-  return {
-    inference: {
-      ...(temperature !== null && isFree ? { temperature: Math.min(Math.max(temperature, 0), 1) } : {}),
-      ...(topP !== null && takesTopP ? { topP } : {}),
-      ...(stops.length > 0 ? { stopSequences: stops } : {}),
-    },
-    topK: isFree ? topK : null,
-  };
 }
 
 function tierOf(tier: string): string {

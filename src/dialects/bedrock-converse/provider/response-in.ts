@@ -3,7 +3,7 @@ import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import { tableOf } from "../../../base/table.ts";
 import type { ReportedUsage } from "../../../base/usage.ts";
 import { failedAnswer, malformedAnswer, reportedFailure } from "../../errors/failure.ts";
-import { unknownFinish } from "../../ir/answer-parts.ts";
+import { functionCall, unknownFinish } from "../../ir/answer-parts.ts";
 import type { FinishReason, IrAssistantBlock, IrFinish, IrResponse } from "../../ir/ir.ts";
 import { objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
 import { serviceTier } from "../../usage/extra-usage.ts";
@@ -31,22 +31,14 @@ function readBlock(block: JsonObject): IrAssistantBlock[] {
   const text = stringOf(block["text"]);
   if (text !== null) return [{ type: "text", text }];
   const call = objectOf(block["toolUse"]);
-  if (call !== null) return [readCall(call)];
+  if (call !== null) {
+    const input = JSON.stringify(objectOf(call["input"]) ?? {});
+    return [{ ...functionCall(call["toolUseId"], call["name"]), input }];
+  }
   const reasoning = objectOf(block["reasoningContent"]);
   if (reasoning !== null) return readReasoning(reasoning);
   const cited = objectsOf(objectOf(block["citationsContent"])?.["content"]);
   return cited.map((part) => ({ type: "text", text: stringOf(part["text"]) ?? "" }));
-}
-
-function readCall(call: JsonObject): IrAssistantBlock {
-  return {
-    type: "tool_call",
-    id: stringOf(call["toolUseId"]) ?? "",
-    kind: "function",
-    namespace: null,
-    name: stringOf(call["name"]) ?? "",
-    input: JSON.stringify(objectOf(call["input"]) ?? {}),
-  };
 }
 
 /** Models other than Claude do not sign their reasoning, and do not need it back. */

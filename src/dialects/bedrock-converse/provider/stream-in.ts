@@ -3,7 +3,7 @@ import { nothingReported } from "../../../base/extra-usage.ts";
 import { isObject, type JsonObject } from "../../../base/json.ts";
 import type { ReportedUsage } from "../../../base/usage.ts";
 import { cutShort, failedAnswer, reportedFailure } from "../../errors/failure.ts";
-import { usageEvent } from "../../ir/answer-parts.ts";
+import { functionCall, usageEvent } from "../../ir/answer-parts.ts";
 import type { IrBlockHead, IrEvent, IrFinish, ReasoningProof } from "../../ir/ir.ts";
 import { numberOf, objectOf, stringOf } from "../../json/json-fields.ts";
 import type { StreamReader } from "../../provider-dialect.ts";
@@ -92,9 +92,7 @@ export class ConverseStreamReader implements StreamReader {
 
   #start(index: number, start: JsonObject): void {
     const call = objectOf(start["toolUse"]);
-    if (call === null) return;
-    const [id, name] = [stringOf(call["toolUseId"]) ?? "", stringOf(call["name"]) ?? ""];
-    this.#openBlock(index, { type: "tool_call", id, kind: "function", namespace: null, name });
+    if (call !== null) this.#openBlock(index, functionCall(call["toolUseId"], call["name"]));
   }
 
   #delta(index: number, delta: JsonObject): void {

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../../base/json.ts";
 import type { IrRequest } from "../../ir/ir.ts";
 import type { Target } from "../../provider-dialect.ts";
-import { type DroppedFields, refuse } from "../../translation/dropped-fields.ts";
+import { type DroppedFields, refuse, takenStops } from "../../translation/dropped-fields.ts";
 import { takesFormatWithTools, takesJsonSchema } from "./model.ts";
 import { openApiSchema } from "./openapi-schema.ts";
 import { writeThinking } from "./thinking-out.ts";
@@ -32,9 +32,8 @@ function addSampling(config: JsonObject, { sampling }: IrRequest): void {
   if (topK !== null) config["topK"] = Math.round(topK);
 }
 
-function addStops(config: JsonObject, { stop }: IrRequest, dropped: DroppedFields): void {
-  const stops = stop.filter((sequence) => sequence.trim() !== "");
-  if (stops.length < stop.length) dropped.add(dropped.names.stop);
+function addStops(config: JsonObject, request: IrRequest, dropped: DroppedFields): void {
+  const stops = takenStops(request, dropped);
   if (stops.length > maxStops) refuse(dropped.names.stop, `the model's provider takes at most ${maxStops}`);
   if (stops.length > 0) config["stopSequences"] = stops;
 }

@@ -19,17 +19,10 @@ interface NamedModel {
 const known = new Map<string, NamedModel>();
 
 function named(target: Target): NamedModel {
-  const name = modelName(target);
-  let model = known.get(name);
-  if (model === undefined) {
+  return known.getOrInsertComputed(modelName(target), (name) => {
     const version = /gemini-(\d+(?:\.\d+)?)/.exec(name)?.[1];
-    model = {
-      version: version === undefined ? newest : Number(version),
-      isGemma: /(?:^|\/)gemma/.test(name),
-    };
-    known.set(name, model);
-  }
-  return model;
+    return { version: version === undefined ? newest : Number(version), isGemma: /(?:^|\/)gemma/.test(name) };
+  });
 }
 
 function versionOf(target: Target): number {

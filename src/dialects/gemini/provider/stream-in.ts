@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from "../../../base/json.ts";
 import type { ReportedUsage } from "../../../base/usage.ts";
 import { cutShort, failedAnswer, malformedAnswer, reportedFailure } from "../../errors/failure.ts";
-import { usageEvent } from "../../ir/answer-parts.ts";
+import { functionCall, usageEvent } from "../../ir/answer-parts.ts";
 import { EventCollector } from "../../ir/events.ts";
 import type { IrEvent, IrResponse } from "../../ir/ir.ts";
 import { listOf, objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
@@ -150,12 +150,7 @@ export class GeminiStreamReader implements StreamReader, StreamFigures {
     }
     this.#close(signature);
     const index = this.#nextIndex();
-    const id = stringOf(call["id"]) ?? "";
-    this.#emit({
-      type: "block_start",
-      index,
-      block: { type: "tool_call", id, kind: "function", namespace: null, name },
-    });
+    this.#emit({ type: "block_start", index, block: functionCall(call["id"], name) });
     this.#emit({ type: "delta", index, text: JSON.stringify(objectOf(call["args"]) ?? {}) });
     this.#emit({ type: "block_end", index, proof: null });
   }

@@ -1,6 +1,8 @@
 import type { Json, JsonObject } from "../../../base/json.ts";
-import type { IrFormat, IrReasoningSettings, IrRequest } from "../../ir/ir.ts";
+import type { IrReasoningSettings, IrRequest } from "../../ir/ir.ts";
 import { booleanOf, listOf, numberOf, objectOf, stringOf, stringsOf } from "../../json/json-fields.ts";
+import { readFormat } from "../../openai/format.ts";
+import { readIdentity } from "../../openai/identity.ts";
 import { readEffort } from "../../reasoning/effort.ts";
 import { type DroppedFields, refuse } from "../../translation/dropped-fields.ts";
 import { decideFields } from "../../translation/field-decisions.ts";
@@ -18,7 +20,7 @@ export function readRequest(body: JsonObject, dropped: DroppedFields): IrRequest
     toolChoice: readToolChoice(body),
     parallelToolCalls: booleanOf(body["parallel_tool_calls"]),
     reasoning: readReasoning(body["reasoning_effort"]),
-    format: readFormat(objectOf(body["response_format"])),
+    format: readFormat(objectOf(body["response_format"]), "response_format", describedIn),
     maxOutputTokens: numberOf(body["max_completion_tokens"]) ?? numberOf(body["max_tokens"]),
     stop: typeof body["stop"] === "string" ? [body["stop"]] : stringsOf(body["stop"]),
     sampling: {
@@ -26,11 +28,7 @@ export function readRequest(body: JsonObject, dropped: DroppedFields): IrRequest
       topP: numberOf(body["top_p"]),
       topK: numberOf(body["top_k"]),
     },
-    identity: {
-      user: stringOf(body["user"]),
-      safetyIdentifier: stringOf(body["safety_identifier"]),
-      promptCacheKey: stringOf(body["prompt_cache_key"]),
-    },
+    identity: readIdentity(body),
     serviceTier: stringOf(body["service_tier"]),
     verbosity: stringOf(body["verbosity"]),
     store: booleanOf(body["store"]),
@@ -50,18 +48,6 @@ function readReasoning(asked: Json | undefined): IrReasoningSettings | null {
   return { effort, thinking: null, budgetTokens: null, visible: true, summary: null };
 }
 
-function readFormat(format: JsonObject | null): IrFormat | null {
-  if (format === null || format["type"] === "text") return null;
-  if (format["type"] === "json_object") return { type: "json_object" };
-  if (format["type"] !== "json_schema")
-    refuse("response_format.type", "must be text, json_object or json_schema");
-  const described = objectOf(format["json_schema"]);
-  if (described === null) return refuse("response_format.json_schema", "must be an object");
-  return {
-    type: "json_schema",
-    name: stringOf(described["name"]),
-    description: stringOf(described["description"]),
-    schema: objectOf(described["schema"]) ?? {},
-    strict: booleanOf(described["strict"]),
-  };
+function describedIn(format: JsonObject): JsonObject {
+  return objectOf(format["json_schema"]) ?? refuse("response_format.json_schema", "must be an object");
 }

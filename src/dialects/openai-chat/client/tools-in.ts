@@ -1,6 +1,7 @@
 import type { Json, JsonObject } from "../../../base/json.ts";
-import type { IrTool, IrToolChoice, ToolRef } from "../../ir/ir.ts";
+import type { IrFunctionTool, IrTool, IrToolChoice, ToolRef } from "../../ir/ir.ts";
 import { booleanOf, objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
+import { functionTool } from "../../tools/schema.ts";
 import { type DroppedFields, refuse } from "../../translation/dropped-fields.ts";
 import { decideFields } from "../../translation/field-decisions.ts";
 import { cacheOf } from "./content-in.ts";
@@ -25,21 +26,10 @@ function readTool(tool: JsonObject, path: string, dropped: DroppedFields): IrToo
   return { type: "hosted", dialect: "chat", name: type ?? "", path };
 }
 
-function readFunction(
-  tool: JsonObject,
-  path: string,
-  dropped: DroppedFields,
-): IrTool & { readonly type: "function" } {
+function readFunction(tool: JsonObject, path: string, dropped: DroppedFields): IrFunctionTool {
   decideFields(tool, functionFields, dropped, "tools[].function.");
-  return {
-    type: "function",
-    kind: "function",
-    namespace: null,
-    name: readName(tool, path),
-    description: stringOf(tool["description"]),
-    schema: objectOf(tool["parameters"]),
-    strict: booleanOf(tool["strict"]),
-  };
+  const { description, parameters, strict } = tool;
+  return functionTool(readName(tool, path), stringOf(description), objectOf(parameters), booleanOf(strict));
 }
 
 function readCustom(tool: JsonObject, path: string): IrTool {

@@ -1,6 +1,7 @@
 import type { JsonObject } from "../../../base/json.ts";
 import type { Effort, IrFormat, IrRequest, IrTool, IrToolChoice } from "../../ir/ir.ts";
 import { dropCacheMarks, limitBreakpoints } from "../../openai/cache-marks.ts";
+import { writeSchema } from "../../openai/format.ts";
 import { openAiIdentity, shortened } from "../../openai/identity.ts";
 import type { Target } from "../../provider-dialect.ts";
 import { effortOf, openAiEffort } from "../../reasoning/effort.ts";
@@ -114,15 +115,7 @@ function effortFor({ reasoning }: IrRequest, target: Target): Effort | null {
 
 function writeFormat(format: IrFormat, target: Target): JsonObject {
   if (format.type === "json_object") return { type: "json_object" };
-  return {
-    type: "json_schema",
-    json_schema: {
-      name: format.name ?? "answer",
-      ...(format.description === null ? {} : { description: format.description }),
-      schema: format.schema,
-      ...(format.strict === null || has(target, "no_strict") ? {} : { strict: format.strict }),
-    },
-  };
+  return { type: "json_schema", json_schema: writeSchema(format, !has(target, "no_strict")) };
 }
 
 /** Fields that only OpenAI takes. */

@@ -1,6 +1,8 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
-import type { IrFormat, IrReasoningSettings, IrRequest } from "../../ir/ir.ts";
+import type { IrReasoningSettings, IrRequest } from "../../ir/ir.ts";
 import { booleanOf, listOf, numberOf, objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
+import { readFormat } from "../../openai/format.ts";
+import { readIdentity } from "../../openai/identity.ts";
 import { readEffort } from "../../reasoning/effort.ts";
 import { type DroppedFields, refuse } from "../../translation/dropped-fields.ts";
 import { decideFields, decideParts } from "../../translation/field-decisions.ts";
@@ -29,15 +31,11 @@ export function readRequest(body: JsonObject, dropped: DroppedFields): IrRequest
     toolChoice: readToolChoice(body["tool_choice"], tools),
     parallelToolCalls: booleanOf(body["parallel_tool_calls"]),
     reasoning: readReasoningSettings(body["reasoning"], dropped),
-    format: readFormat(text["format"]),
+    format: readFormat(objectOf(text["format"]), "text.format", describedIn),
     maxOutputTokens: numberOf(body["max_output_tokens"]),
     stop: [],
     sampling: { temperature: numberOf(body["temperature"]), topP: numberOf(body["top_p"]), topK: null },
-    identity: {
-      user: stringOf(body["user"]),
-      safetyIdentifier: stringOf(body["safety_identifier"]),
-      promptCacheKey: stringOf(body["prompt_cache_key"]),
-    },
+    identity: readIdentity(body),
     serviceTier: stringOf(body["service_tier"]),
     verbosity: stringOf(text["verbosity"]),
     // Other dialects never store responses.
@@ -79,17 +77,6 @@ function readReasoningSettings(
   };
 }
 
-function readFormat(format: Json | undefined): IrFormat | null {
-  if (!isObject(format) || format["type"] === "text") return null;
-  if (format["type"] === "json_object") return { type: "json_object" };
-  if (format["type"] !== "json_schema")
-    refuse("text.format.type", "must be text, json_object or json_schema");
-  if (!isObject(format["schema"])) refuse("text.format.schema", "must be a JSON schema");
-  return {
-    type: "json_schema",
-    name: stringOf(format["name"]),
-    description: stringOf(format["description"]),
-    schema: format["schema"],
-    strict: booleanOf(format["strict"]),
-  };
+function describedIn(format: JsonObject): JsonObject {
+  return isObject(format["schema"]) ? format : refuse("text.format.schema", "must be a JSON schema");
 }

@@ -1,6 +1,7 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import type { IrTool, IrToolChoice, ToolRef } from "../../ir/ir.ts";
 import { booleanOf, nonEmpty, objectOf, stringOf } from "../../json/json-fields.ts";
+import { functionTool } from "../../tools/schema.ts";
 import { type DroppedFields, refuse } from "../../translation/dropped-fields.ts";
 import { decideFields } from "../../translation/field-decisions.ts";
 import { customToolFields, functionFields } from "./fields.ts";
@@ -56,19 +57,12 @@ function readTool(
   const { type } = tool;
   const said = stringOf(tool["description"]);
   switch (type) {
-    case "function":
+    case "function": {
       decideFields(tool, functionFields, dropped, "tools[].");
-      return [
-        {
-          type: "function",
-          kind: "function",
-          namespace,
-          name: nameOf(tool, path),
-          description: said,
-          schema: objectOf(tool["parameters"]),
-          strict: booleanOf(tool["strict"]),
-        },
-      ];
+      const { parameters, strict } = tool;
+      const read = functionTool(nameOf(tool, path), said, objectOf(parameters), booleanOf(strict));
+      return [{ ...read, namespace }];
+    }
     case "custom": {
       decideFields(tool, customToolFields, dropped, "tools[].");
       const format = objectOf(tool["format"]);
@@ -101,15 +95,8 @@ function readToolSearch(tool: JsonObject, description: string | null, path: stri
   if (tool["execution"] !== "client") {
     return { type: "hosted", dialect: "responses", name: toolSearchName, path };
   }
-  return {
-    type: "function",
-    kind: "tool_search",
-    namespace: null,
-    name: toolSearchName,
-    description,
-    schema: objectOf(tool["parameters"]),
-    strict: null,
-  };
+  const read = functionTool(toolSearchName, description, objectOf(tool["parameters"]));
+  return { ...read, kind: "tool_search" };
 }
 
 function nameOf(tool: JsonObject, path: string): string {

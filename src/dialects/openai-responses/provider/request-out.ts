@@ -1,6 +1,7 @@
 import type { JsonObject } from "../../../base/json.ts";
 import type { Effort, IrFormat, IrReasoningSettings, IrRequest } from "../../ir/ir.ts";
 import { dropCacheMarks, limitBreakpoints } from "../../openai/cache-marks.ts";
+import { writeSchema } from "../../openai/format.ts";
 import { openAiIdentity } from "../../openai/identity.ts";
 import type { Target } from "../../provider-dialect.ts";
 import { openAiEffort } from "../../reasoning/effort.ts";
@@ -105,14 +106,9 @@ function writeText({ format, verbosity }: IrRequest): JsonObject {
 }
 
 function writeFormat(format: IrFormat): JsonObject {
-  if (format.type === "json_object") return { type: "json_object" };
-  return {
-    type: "json_schema",
-    name: format.name ?? "answer",
-    ...(format.description === null ? {} : { description: format.description }),
-    schema: format.schema,
-    ...(format.strict === null ? {} : { strict: format.strict }),
-  };
+  return format.type === "json_object"
+    ? { type: "json_object" }
+    : { type: "json_schema", ...writeSchema(format) };
 }
 
 function writeSampling(

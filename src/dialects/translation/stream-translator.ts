@@ -11,7 +11,6 @@ import type { SseFrame } from "../sse/frame.ts";
 import { patternOf } from "./frame-pattern.ts";
 import { StreamRestorer, type ToolMapping } from "./restore-answer.ts";
 import { Shortcut } from "./shortcut.ts";
-import type { StreamTranslator } from "./translation.ts";
 
 /** What is needed to translate an answer from the provider's dialect to the client's. */
 export interface TranslationContext {
@@ -24,8 +23,11 @@ export interface TranslationContext {
 /** After this many shortcuts in a row that matched no frame, no more are made. */
 const maxUnusedShortcuts = 4;
 
-/** Translates a stream: the provider's stream reader feeds the client's stream writer. */
-export class PairedStreams implements StreamTranslator {
+/**
+ * Translates a stream frame by frame: the provider's stream reader feeds the client's stream writer. `push` never returns
+ * the frames that end the client's stream: the caller settles first and then takes them from `terminal`.
+ */
+export class StreamTranslator {
   readonly #target: Target;
   readonly #reader: StreamReader;
   readonly #writer: StreamWriter;
@@ -38,6 +40,7 @@ export class PairedStreams implements StreamTranslator {
   #emittedMore = false;
   /** Shortcuts in a row that were never used. */
   #unusedShortcuts = 0;
+  /** Rewrites the following frames, up to one that does not match and is pushed. Null if every frame has to be pushed. */
   shortcut: Shortcut | null = null;
   #usage: ReportedUsage | null = null;
   readonly #usageFreshness = new UsageFreshness();
@@ -52,10 +55,12 @@ export class PairedStreams implements StreamTranslator {
     this.#reader = target.dialect.createStreamReader((event) => this.#receive(event), target);
   }
 
+  /** As far as the provider has reported them; the service tier by OpenAI's names. */
   get tiers(): Tiers {
     return { ...this.#reader.otherTiers, ...this.#serviceTier };
   }
 
+  /** The client's frames as text, possibly "". Throws a GatewayError if the provider reports a failure or is malformed. */
   push(frame: SseFrame): string {
     this.#emitted = null;
     this.#emittedMore = false;
@@ -65,6 +70,7 @@ export class PairedStreams implements StreamTranslator {
     return this.#take();
   }
 
+  /** For a provider that answers with one JSON body although a stream was asked for. */
   pushWhole(body: JsonObject): string {
     const response = this.#target.dialect.readResponse(body, this.#target);
     for (const event of eventsOf(response)) this.#restorer.push(event);
@@ -72,6 +78,7 @@ export class PairedStreams implements StreamTranslator {
     return this.#take();
   }
 
+  /** At the end of the provider's body; decides whether that was a proper end (see `ended`). */
   end(): string {
     if (!this.#wholeRead) this.#reader.end();
     return this.#take();
@@ -81,42 +88,52 @@ export class PairedStreams implements StreamTranslator {
     return this.#usageFreshness.apply(this.#usage);
   }
 
+  /** True once the provider's stream has ended properly. */
   get ended(): boolean {
     return this.#wholeRead || this.#reader.ended;
   }
 
+  /** The answer is complete, although the provider has not ended its stream. */
   get isComplete(): boolean {
     return this.#reader.isComplete === true;
   }
 
+  /** The length of all reasoning so far that only its provider can read. It is content, too. */
   get sealedChars(): number {
     return this.#reader.sealedChars ?? 0;
   }
 
+  /** Whether the last text is complete, and none has followed it: then only the end and the usage may be missing. */
   get hasEndedText(): boolean {
     return this.#hasEndedBlock || this.#reader.hasEndedText === true;
   }
 
+  /** True once content (text, reasoning, tool call) has been written, or the provider reports output for certain. */
   get started(): boolean {
     return this.#hasProduced || this.sealedChars > 0;
   }
 
+  /** The client is shown this usage in place of what the provider has reported. Called before `terminal`. */
   showUsage(usage: Usage): void {
     this.#written += this.#writer.write({ type: "usage", usage });
   }
 
+  /** The frames that end the client's stream; called once, after `ended`. */
   terminal(): string {
     return this.#writer.terminal();
   }
 
+  /** The client's in-band error; never looks like a proper end. Shows what was charged, null for nothing. */
   failure(error: GatewayError, requestId: string, charged: Usage | null): string {
     return this.#writer.failure(error, requestId, charged);
   }
 
+  /** A heartbeat that is legal after the frames written so far. */
   heartbeat(): string {
     return this.#writer.heartbeat();
   }
 
+  /** Text produced since the last call, for counting it locally and for progress. */
   takeProduced(): string {
     const produced = this.#produced;
     this.#produced = "";

@@ -1,0 +1,61 @@
+import type { Refusal } from "./refusal.ts";
+
+/** How vendors say something of the operator's account: by a code or type, or only in the message. */
+interface Wording {
+  readonly codes: ReadonlySet<string | undefined>;
+  /** At the beginning of the message, because further on it may quote the request. */
+  readonly start: RegExp;
+}
+
+function says({ codes, start }: Wording, { code, type, message }: Refusal): boolean {
+  return codes.has(code) || codes.has(type) || start.test(message);
+}
+
+const unknownModel: Wording = {
+  codes: new Set([
+    // OpenAI, Cerebras and Hugging Face
+    ...["model_not_found", "model_not_supported"],
+    // Groq
+    "model_decommissioned",
+    // Mistral and Perplexity
+    "invalid_model",
+    // Together
+    "model_not_available",
+    // GitHub
+    ...["unknown_model", "unavailable_model"],
+    // Azure
+    "DeploymentNotFound",
+  ]),
+  // DeepSeek, OpenRouter, xAI.
+  start:
+    /^(?:the )?(?:requested |specified |provided )?(?:(?:invalid|unknown) model(?: name| id)?(?::| ?['"`]|$)|model(?: name)? not (?:exist|found|supported)|model .{0,200}?(?:does(?: not|n't) exist|(?:is|was) not (?:found|available)|(?:has been|is|was) (?:deprecated|decommissioned|retired|discontinued|shut ?down)|(?:is )?no longer (?:available|supported))|\S{1,200} is not a valid model id)/i,
+};
+
+/**
+ * Whether the provider does not have the model, or has it no more. Its name is the operator's: the client's name of it never goes
+ * up. A model within a tool is the client's.
+ */
+export function isUnknownModel(refusal: Refusal): boolean {
+  return (refusal.param === undefined || refusal.param === "model") && says(unknownModel, refusal);
+}
+
+const unpaid: Wording = {
+  codes: new Set([
+    // OpenAI
+    ...["insufficient_quota", "billing_not_active", "billing_hard_limit_reached"],
+    // Anthropic
+    "billing_error",
+    // Moonshot
+    "exceeded_current_quota_error",
+    // Alibaba
+    "Arrearage",
+  ]),
+  // Google says "exceeded your current quota" of a minute's quota as well, so that is no sign of it.
+  start:
+    /^(?:your credit balance is too low|you have reached your specified (?:workspace )?api usage limits|this organization has been disabled|your team \S+ has either used all available credits|insufficient balance)/i,
+};
+
+/** Whether the account is out of credit, or has reached its spending limit. Vendors use 400, 402, 403 and 429 for it. */
+export function isUnpaid(refusal: Refusal): boolean {
+  return says(unpaid, refusal);
+}
