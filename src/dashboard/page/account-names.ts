@@ -1,9 +1,8 @@
 import type { AccountList } from "../../admin/views.ts";
-import { api } from "./api.ts";
-import { useLoaded } from "./loaded.ts";
+import { useAnswer } from "./loaded.ts";
 
 /** What accounts are called: by their labels, as far as they are loaded and have one. */
 export function useAccountNames(): (account: string) => string {
-  const accounts = useLoaded("accounts", () => api.get<AccountList>("/accounts")).value?.data ?? [];
+  const accounts = useAnswer<AccountList>("/accounts").value?.data ?? [];
   return (account) => accounts.find(({ id }) => id === account)?.label ?? account;
 }

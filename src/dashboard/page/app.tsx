@@ -1,10 +1,10 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { HealthView } from "../../admin/views.ts";
-import { api, askWhoIsSignedIn, session, signOut } from "./api.ts";
+import { askWhoIsSignedIn, session, signOut } from "./api.ts";
 import { zoneWord } from "./format.ts";
 import { Holder } from "./holder/holder.tsx";
-import { useLoaded } from "./loaded.ts";
+import { useAnswer } from "./loaded.ts";
 import { AccountPage } from "./pages/account.tsx";
 import { Accounts } from "./pages/accounts.tsx";
 import { Bill } from "./pages/bill.tsx";
@@ -98,7 +98,7 @@ function Navigation() {
 
 /** Above every page while the gateway takes no new work: why, and what to do. */
 function TroubleBanner() {
-  const { trouble } = useLoaded("trouble", () => api.get<HealthView>("/health"), 5000).value ?? {};
+  const { trouble } = useAnswer<HealthView>("/health", 5000).value ?? {};
   if (!trouble) return null;
   return (
     <div class="failure trouble" role="alert">

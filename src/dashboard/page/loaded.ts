@@ -1,11 +1,10 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import { ApiError } from "./api.ts";
+import { ApiError, api, type Query } from "./api.ts";
 
 export interface Loaded<Value> {
+  /** Null while there is nothing to show yet; a refresh keeps the old one on the page. */
   readonly value: Value | null;
   readonly error: ApiError | null;
-  /** True while there is nothing to show yet; a refresh keeps the old value on the page. */
-  readonly loading: boolean;
   reload(): void;
 }
 
@@ -14,11 +13,7 @@ export interface Loaded<Value> {
  * arrives after a newer question was asked is dropped.
  */
 export function useLoaded<Value>(name: string, load: () => Promise<Value>, everyMs = 0): Loaded<Value> {
-  const [state, setState] = useState<{ name: string; value: Value | null; error: ApiError | null }>({
-    name,
-    value: null,
-    error: null,
-  });
+  const [state, setState] = useState<Omit<Loaded<Value>, "reload">>({ value: null, error: null });
   const latest = useRef(0);
   const loader = useRef(load);
   loader.current = load;
@@ -28,10 +23,10 @@ export function useLoaded<Value>(name: string, load: () => Promise<Value>, every
     const mine = latest.current;
     try {
       const value = await loader.current();
-      if (mine === latest.current) setState({ name, value, error: null });
+      if (mine === latest.current) setState({ value, error: null });
     } catch (cause) {
       const error = cause instanceof ApiError ? cause : new ApiError(0, "unknown", String(cause));
-      if (mine === latest.current) setState((before) => ({ name, value: before.value, error }));
+      if (mine === latest.current) setState(({ value }) => ({ value, error }));
     }
   }, [name]);
 
@@ -44,10 +39,10 @@ export function useLoaded<Value>(name: string, load: () => Promise<Value>, every
     return () => clearInterval(timer);
   }, [reload, everyMs]);
 
-  return {
-    value: state.value,
-    error: state.error,
-    loading: state.value === null && state.error === null,
-    reload: () => void reload(),
-  };
+  return { ...state, reload: () => void reload() };
+}
+
+/** What the API answers to a question, as long as a page asks it. */
+export function useAnswer<Answer>(path: string, everyMs = 0, query: Query = {}): Loaded<Answer> {
+  return useLoaded(JSON.stringify([path, query]), () => api.get<Answer>(path, query), everyMs);
 }

@@ -1,14 +1,14 @@
 import { useState } from "preact/hooks";
 import type { IssuedKeyView, KeyList } from "../../../admin/views.ts";
-import { type ApiError, api, session, shownKey, signOut } from "../api.ts";
-import { useLoaded } from "../loaded.ts";
+import { api, session, shownKey, signOut } from "../api.ts";
+import { useAnswer } from "../loaded.ts";
+import { Ask } from "../parts/ask.tsx";
 import { Button } from "../parts/button.tsx";
-import { Dialog } from "../parts/dialog.tsx";
 import { SelectField, TextField } from "../parts/field.tsx";
 import { Mark } from "../parts/icon.tsx";
 import { Notices } from "../parts/notices.tsx";
 import { Secret } from "../parts/secret.tsx";
-import { Empty, Failure, Shown } from "../parts/states.tsx";
+import { Empty, Shown } from "../parts/states.tsx";
 import { query, setQuery } from "../router.ts";
 import { nextTheme, theme } from "../theme.ts";
 import { OwnKey } from "./own-key.tsx";
@@ -35,7 +35,7 @@ export function Holder() {
 }
 
 function OwnKeys() {
-  const keys = useLoaded("own keys", () => api.get<KeyList>("/keys", { limit: 200 }), 15_000);
+  const keys = useAnswer<KeyList>("/keys", 15_000, { limit: 200 });
   const [making, setMaking] = useState(false);
   return (
     <Shown loaded={keys}>
@@ -48,8 +48,7 @@ function OwnKeys() {
                 {data.length > 1 && (
                   <SelectField
                     label="Key"
-                    value={chosen?.id ?? ""}
-                    onValue={(id) => setQuery({ key: id })}
+                    of={[chosen?.id ?? "", (key) => setQuery({ key })]}
                     choices={data.map(({ id, label, prefix }) => ({
                       value: id,
                       text: label === null ? `${prefix}…` : `${label} (${prefix}…)`,
@@ -86,30 +85,16 @@ function OwnKeys() {
 }
 
 function MakeKey({ onClose }: { onClose: () => void }) {
-  const [label, setLabel] = useState("");
-  const [error, setError] = useState<ApiError | null>(null);
+  const label = useState("");
   const [issued, setIssued] = useState<IssuedKeyView | null>(null);
   if (issued !== null) return <Secret title="Your new key" issued={issued} onClose={onClose} />;
-  const submit = async (event: Event) => {
-    event.preventDefault();
-    try {
-      setIssued(await api.post<IssuedKeyView>("/keys", label.trim() === "" ? {} : { label: label.trim() }));
-    } catch (cause) {
-      setError(cause as ApiError);
-    }
+  const submit = async () => {
+    const wanted = label[0].trim();
+    setIssued(await api.post<IssuedKeyView>("/keys", wanted === "" ? {} : { label: wanted }));
   };
   return (
-    <Dialog title="New key" onClose={onClose}>
-      <form class="body" onSubmit={submit}>
-        <TextField label="Label" value={label} onValue={setLabel} placeholder="Such as: my laptop" />
-        {error && <Failure error={error} />}
-        <footer>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" kind="primary">
-            Create key
-          </Button>
-        </footer>
-      </form>
-    </Dialog>
+    <Ask title="New key" verb="Create key" onClose={onClose} submit={submit}>
+      <TextField label="Label" of={label} placeholder="Such as: my laptop" />
+    </Ask>
   );
 }

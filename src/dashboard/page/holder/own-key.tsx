@@ -1,8 +1,8 @@
 import { useState } from "preact/hooks";
 import type { ExchangeView, KeyView, Page } from "../../../admin/views.ts";
-import { api, shownKey } from "../api.ts";
+import { shownKey } from "../api.ts";
 import { count, date, shortCount } from "../format.ts";
-import { useLoaded } from "../loaded.ts";
+import { useAnswer } from "../loaded.ts";
 import { ExchangeDetail } from "../pages/exchange-detail.tsx";
 import { ExchangeTable } from "../pages/exchange-table.tsx";
 import { RotateKey } from "../pages/key-dialogs.tsx";
@@ -19,12 +19,8 @@ import { Snippets } from "./snippets.tsx";
 
 export function OwnKey({ id, onChange }: { id: string; onChange: () => void }) {
   const [rotating, setRotating] = useState(false);
-  const key = useLoaded(id, () => api.get<KeyView>(`/keys/${id}`), 10_000);
-  const newest = useLoaded(
-    `${id}/newest`,
-    () => api.get<Page<ExchangeView>>("/exchanges", { key: id, limit: 20 }),
-    10_000,
-  );
+  const key = useAnswer<KeyView>(`/keys/${id}`, 10_000);
+  const newest = useAnswer<Page<ExchangeView>>("/exchanges", 10_000, { key: id, limit: 20 });
   const open = query.value.get("open");
   return (
     <Shown loaded={key}>

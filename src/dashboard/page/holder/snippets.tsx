@@ -21,10 +21,10 @@ async function aModel(key: Pick<KeyView, "models" | "mode">): Promise<string> {
 
 /** The address and ready-made settings of a key's clients. */
 export function Snippets({ of: key, secret }: { of: KeyView; secret: string | null }) {
-  const [chosen, setChosen] = useState("curl");
+  const chosen = useState("curl");
   const model = useLoaded(`model of ${key.id}`, () => aModel(key).catch(() => "MODEL"));
   const snippets = snippetsFor(key.mode, secret ?? "YOUR_KEY", model.value ?? "MODEL");
-  const { text } = snippets.find(({ name }) => name === chosen) ?? { text: "" };
+  const { text } = snippets.find(({ name }) => name === chosen[0]) ?? { text: "" };
   return (
     <div class="snippets">
       <p>
@@ -33,8 +33,7 @@ export function Snippets({ of: key, secret }: { of: KeyView; secret: string | nu
       </p>
       <SelectField
         label="Client"
-        value={chosen}
-        onValue={setChosen}
+        of={chosen}
         choices={snippets.map(({ name }) => ({ value: name, text: name }))}
       />
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a block that scrolls must be reachable by keyboard. */}

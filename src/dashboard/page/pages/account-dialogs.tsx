@@ -7,8 +7,13 @@ import { Ask } from "../parts/ask.tsx";
 import { accountStanding } from "../parts/balance.tsx";
 import { TextField } from "../parts/field.tsx";
 import { tell } from "../parts/notices.tsx";
-import { Segmented } from "../parts/segmented.tsx";
-import { AccountFields, accountFormOf, accountRequest, emptyAccountForm } from "./account-fields.tsx";
+import {
+  AccountFields,
+  accountFormOf,
+  accountRequest,
+  emptyAccountForm,
+  ModeField,
+} from "./account-fields.tsx";
 import { AdjustBalance, TopUpBalance } from "./credit-dialogs.tsx";
 import { creditsOf } from "./key-form.ts";
 
@@ -24,31 +29,22 @@ function about(account: AccountView): ComponentChildren {
 }
 
 export function CreateAccount({ onDone, onClose }: Omit<AccountDialogProps, "of">) {
-  const [mode, setMode] = useState<KeyView["mode"]>("credit");
-  const [credit, setCredit] = useState("");
+  const chosen = useState<KeyView["mode"]>("credit");
+  const credit = useState("");
   const [form, setForm] = useState(emptyAccountForm);
+  const [mode] = chosen;
   const isPrepaid = mode === "credit" && !form.isOpen;
   const submit = async () => {
-    const start = isPrepaid && credit.trim() !== "" ? { credit: creditsOf(credit) } : {};
+    const start = isPrepaid && credit[0].trim() !== "" ? { credit: creditsOf(credit[0]) } : {};
     await api.post("/accounts", { mode, ...start, ...accountRequest(form, mode) });
     tell(`The account ${form.label.trim()} was made.`);
     onDone();
   };
   return (
     <Ask title="New account" verb="Create account" onClose={onClose} submit={submit}>
-      <Segmented
-        label="What its keys spend"
-        value={mode}
-        choices={[
-          { value: "credit", text: "Credit" },
-          { value: "token_budget", text: "Token budget" },
-        ]}
-        onValue={(value) => setMode(value === "credit" ? "credit" : "token_budget")}
-      />
+      <ModeField label="What its keys spend" of={chosen} />
       <AccountFields form={form} mode={mode} onForm={setForm} />
-      {isPrepaid && (
-        <TextField label="Starting credit" value={credit} onValue={setCredit} inputMode="decimal" />
-      )}
+      {isPrepaid && <TextField label="Starting credit" of={credit} inputMode="decimal" />}
     </Ask>
   );
 }

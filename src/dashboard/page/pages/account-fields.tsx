@@ -1,5 +1,5 @@
 import type { AccountView, KeyView } from "../../../admin/views.ts";
-import { SelectField, TextField } from "../parts/field.tsx";
+import { fieldOf, SelectField, type State, TextField } from "../parts/field.tsx";
 import { Segmented } from "../parts/segmented.tsx";
 import { CapFields } from "./cap-fields.tsx";
 import { type CapForm, capForms, capsOf } from "./cap-form.ts";
@@ -45,17 +45,30 @@ export function accountRequest(form: AccountForm, mode: KeyView["mode"]): Record
   return { label: form.label.trim(), ...terms, ...caps };
 }
 
+/** What is spent. */
+export function ModeField({ label, of: [mode, setMode] }: { label: string; of: State<KeyView["mode"]> }) {
+  return (
+    <Segmented
+      label={label}
+      of={[mode, (value) => setMode(value === "credit" ? "credit" : "token_budget")]}
+      choices={[
+        { value: "credit", text: "Credit" },
+        { value: "token_budget", text: "Token budget" },
+      ]}
+    />
+  );
+}
+
 /** Whether a balance is needed. */
-export function BilledField({ isOpen, onOpen }: { isOpen: boolean; onOpen: (isOpen: boolean) => void }) {
+export function BilledField({ of: [isOpen, setOpen] }: { of: State<boolean> }) {
   return (
     <Segmented
       label="When it is paid"
-      value={isOpen ? "afterwards" : "before"}
+      of={[isOpen ? "afterwards" : "before", (value) => setOpen(value === "afterwards")]}
       choices={[
         { value: "before", text: "Prepaid" },
         { value: "afterwards", text: "Billed afterwards" },
       ]}
-      onValue={(value) => onOpen(value === "afterwards")}
     />
   );
 }
@@ -67,48 +80,29 @@ interface AccountFieldsProps {
 }
 
 export function AccountFields({ form, mode, onForm }: AccountFieldsProps) {
-  const set = (changes: Partial<AccountForm>) => onForm({ ...form, ...changes });
+  const field = <Name extends keyof AccountForm>(name: Name) => fieldOf(form, onForm, name);
   return (
     <>
-      <TextField
-        label="Name"
-        value={form.label}
-        onValue={(label) => set({ label })}
-        placeholder="A team, a customer, a class"
-        required
-      />
+      <TextField label="Name" of={field("label")} placeholder="A team, a customer, a class" required />
       {mode === "credit" ? (
-        <BilledField isOpen={form.isOpen} onOpen={(isOpen) => set({ isOpen })} />
+        <BilledField of={field("isOpen")} />
       ) : (
         <div class="pair">
-          <TextField
-            label="Token budget"
-            value={form.budget}
-            onValue={(budget) => set({ budget })}
-            placeholder="no limit"
-            inputMode="numeric"
-          />
-          <SelectField
-            label="Renewed"
-            value={form.period}
-            choices={budgetPeriods}
-            onValue={(period) => set({ period })}
-          />
+          <TextField label="Token budget" of={field("budget")} placeholder="no limit" inputMode="numeric" />
+          <SelectField label="Renewed" of={field("period")} choices={budgetPeriods} />
         </div>
       )}
       <CapFields
         title="Caps of the account"
         hint="The most that all its keys together may take. All of them hold at once."
-        caps={form.caps}
+        of={field("caps")}
         mode={mode}
-        onCaps={(caps) => set({ caps })}
       />
       <CapFields
         title="Caps of each new key"
         hint="What a key gets when it is made on this account. Keys that are there keep theirs."
-        caps={form.keyCaps}
+        of={field("keyCaps")}
         mode={mode}
-        onCaps={(keyCaps) => set({ keyCaps })}
       />
     </>
   );

@@ -2,7 +2,7 @@ import type { AccountView, EntryView, Page, UsageView } from "../../../admin/vie
 import { api } from "../api.ts";
 import { count, credits, date, shortCount } from "../format.ts";
 import { SpendByDay, spendSince } from "../holder/spend-by-day.tsx";
-import { useLoaded } from "../loaded.ts";
+import { useAnswer, useLoaded } from "../loaded.ts";
 import { KeyStatus } from "../parts/badge.tsx";
 import { accountStanding } from "../parts/balance.tsx";
 import { CapBars, capWords } from "../parts/cap-bars.tsx";
@@ -83,12 +83,8 @@ function Spend({ of: { id, mode } }: { of: AccountView }) {
 }
 
 export function AccountPage({ id }: { id: string }) {
-  const account = useLoaded(id, () => api.get<AccountView>(`/accounts/${id}`), 5000);
-  const entries = useLoaded(
-    `${id}/e`,
-    () => api.get<Page<EntryView>>("/entries", { account: id, limit: 10 }),
-    5000,
-  );
+  const account = useAnswer<AccountView>(`/accounts/${id}`, 5000);
+  const entries = useAnswer<Page<EntryView>>("/entries", 5000, { account: id, limit: 10 });
   return (
     <>
       {account.value === null && <PageHead title="Account" />}

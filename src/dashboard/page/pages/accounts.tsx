@@ -1,8 +1,7 @@
 import { useState } from "preact/hooks";
 import type { AccountList, AccountView } from "../../../admin/views.ts";
-import { api } from "../api.ts";
 import { count } from "../format.ts";
-import { useLoaded } from "../loaded.ts";
+import { useAnswer } from "../loaded.ts";
 import { KeyStatus } from "../parts/badge.tsx";
 import { accountStanding, Balance } from "../parts/balance.tsx";
 import { Button } from "../parts/button.tsx";
@@ -14,7 +13,7 @@ import { PageHead } from "../parts/page-head.tsx";
 import { SearchBox } from "../parts/search-box.tsx";
 import { Shown } from "../parts/states.tsx";
 import { type Column, Table } from "../parts/table.tsx";
-import { hrefOf, query, setQuery } from "../router.ts";
+import { hrefOf, query } from "../router.ts";
 import { CreateAccount } from "./account-dialogs.tsx";
 import { AccountMenu } from "./account-menu.tsx";
 import { chosenAccounts } from "./account-order.ts";
@@ -98,7 +97,7 @@ const choices = [
 ];
 
 export function Accounts() {
-  const accounts = useLoaded("accounts", () => api.get<AccountList>("/accounts"), 10_000);
+  const accounts = useAnswer<AccountList>("/accounts", 10_000);
   const asked = (name: string) => query.value.get(name) ?? "";
   const filter = {
     search: asked("search"),
@@ -117,12 +116,7 @@ export function Accounts() {
         </ForAdmins>
       </PageHead>
       <div class="filters">
-        <SearchBox
-          label="Search accounts"
-          value={filter.search}
-          placeholder="Name, id, key or owner"
-          onValue={(search) => setQuery({ search })}
-        />
+        <SearchBox label="Search accounts" placeholder="Name, id, key or owner" />
         {choices.map((choice) => (
           <Choose key={choice.name} {...choice} />
         ))}

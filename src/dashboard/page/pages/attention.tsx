@@ -1,7 +1,6 @@
 import type { FindingView } from "../../../admin/views.ts";
-import { api } from "../api.ts";
 import { count, moment } from "../format.ts";
-import { useLoaded } from "../loaded.ts";
+import { useAnswer } from "../loaded.ts";
 import { Icon } from "../parts/icon.tsx";
 import { hrefOf } from "../router.ts";
 
@@ -16,7 +15,7 @@ function placeOf({ subject: { type, id } }: FindingView): string {
 
 /** What somebody has to do something about, the most urgent first; each stays until it is over. */
 export function Attention() {
-  const attention = useLoaded("attention", () => api.get<{ data: FindingView[] }>("/attention"), 5000);
+  const attention = useAnswer<{ data: FindingView[] }>("/attention", 5000);
   const findings = attention.value?.data ?? [];
   if (findings.length === 0) return null;
   const rest = findings.length - shownCount;

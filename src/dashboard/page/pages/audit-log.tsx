@@ -1,7 +1,6 @@
 import type { AuditView, Page } from "../../../admin/views.ts";
-import { api } from "../api.ts";
 import { moment } from "../format.ts";
-import { useLoaded } from "../loaded.ts";
+import { useAnswer } from "../loaded.ts";
 import { Card } from "../parts/card.tsx";
 import { Download, everyPage } from "../parts/download.tsx";
 import { Pager } from "../parts/pager.tsx";
@@ -9,7 +8,7 @@ import { RangePicker } from "../parts/range-picker.tsx";
 import { SearchBox } from "../parts/search-box.tsx";
 import { Shown } from "../parts/states.tsx";
 import { type Column, Table } from "../parts/table.tsx";
-import { query, setQuery } from "../router.ts";
+import { query } from "../router.ts";
 
 const columns: readonly Column<AuditView>[] = [
   { name: "Time", cell: ({ at }) => moment(at) },
@@ -33,9 +32,7 @@ export function AuditLog() {
     query.value.get(name),
   );
   const asked = { search, since, until };
-  const page = useLoaded(JSON.stringify([asked, cursor]), () =>
-    api.get<Page<AuditView>>("/audit", { ...asked, cursor, limit: 20 }),
-  );
+  const page = useAnswer<Page<AuditView>>("/audit", 0, { ...asked, cursor, limit: 20 });
   const isFiltered = Object.values(asked).some(Boolean);
   return (
     <Card
@@ -43,12 +40,7 @@ export function AuditLog() {
       actions={<Download name="changes" rows={() => everyPage<AuditView>("/audit", asked)} />}
     >
       <div class="filters">
-        <SearchBox
-          label="Search changes"
-          value={search ?? ""}
-          placeholder="Who, from where, what, to what or how"
-          onValue={(text) => setQuery({ search: text, cursor: null })}
-        />
+        <SearchBox label="Search changes" placeholder="Who, from where, what, to what or how" />
         <RangePicker otherwise="Any time" />
       </div>
       <Shown loaded={page}>

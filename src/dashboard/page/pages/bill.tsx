@@ -1,15 +1,17 @@
 import { useState } from "preact/hooks";
 import type { ModelView, Page, ReconciledRowView, ReconciliationView } from "../../../admin/views.ts";
-import { ApiError, api } from "../api.ts";
+import { api } from "../api.ts";
 import { count, price, shortCount } from "../format.ts";
-import { useLoaded } from "../loaded.ts";
+import { useAnswer } from "../loaded.ts";
 import { Badge } from "../parts/badge.tsx";
 import { Button } from "../parts/button.tsx";
 import { Chart, type Line } from "../parts/chart.tsx";
+import { plainChoices } from "../parts/choose.tsx";
 import { Field, SelectField, TextField } from "../parts/field.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Segmented } from "../parts/segmented.tsx";
 import { Empty, Failure } from "../parts/states.tsx";
+import { useSubmit } from "../parts/submit.ts";
 import { type Column, Table } from "../parts/table.tsx";
 
 /** Dollars of a day or a month; what is below a cent is shown as well. */
@@ -93,10 +95,10 @@ function BillChart({ of: { data, total } }: { of: ReconciliationView }) {
 }
 
 function Compared({ of: compared }: { of: ReconciliationView }) {
-  const [shown, setShown] = useState("differing");
+  const shown = useState("differing");
   const { data, differing, tolerance, total } = compared;
   const told = figureNames.filter((name) => total[name].billed !== null);
-  const rows = data.filter((row) => shown === "all" || row.differing.length > 0);
+  const rows = data.filter((row) => shown[0] === "all" || row.differing.length > 0);
   return (
     <>
       <div class="charts">
@@ -110,12 +112,11 @@ function Compared({ of: compared }: { of: ReconciliationView }) {
         </h2>
         <Segmented
           label="Lines"
-          value={shown}
+          of={shown}
           choices={[
             { value: "differing", text: "What differs" },
             { value: "all", text: "All" },
           ]}
-          onValue={setShown}
         />
         {rows.length > 0 && (
           <Table rows={rows} columns={columnsOf(told)} keyOf={({ date, model }) => `${date} ${model}`} />
@@ -128,72 +129,34 @@ function Compared({ of: compared }: { of: ReconciliationView }) {
 const msPerDay = 86_400_000;
 const yesterday = () => new Date(Date.now() - msPerDay).toISOString().slice(0, 10);
 
-interface DateFieldProps {
-  readonly label: string;
-  readonly value: string;
-  readonly onValue: (value: string) => void;
-}
-
-function DateField({ label, value, onValue }: DateFieldProps) {
-  return (
-    <Field label={label}>
-      {(id) => (
-        <input
-          id={id}
-          type="date"
-          required
-          value={value}
-          onChange={(event) => onValue(event.currentTarget.value)}
-        />
-      )}
-    </Field>
-  );
-}
-
 /** What a provider has billed, held against the ledger. */
 export function Bill() {
-  const models = useLoaded("models", () => api.get<Page<ModelView>>("/models"));
+  const models = useAnswer<Page<ModelView>>("/models");
   const known = [
     ...new Set(models.value?.data.flatMap(({ deployments }) => deployments.map((each) => each.provider))),
   ];
   const [chosen, setProvider] = useState("");
-  const [to, setTo] = useState(yesterday);
-  const [from, setFrom] = useState(() => `${yesterday().slice(0, 7)}-01`);
-  const [tolerance, setTolerance] = useState("1");
+  const to = useState(yesterday);
+  const from = useState(() => `${yesterday().slice(0, 7)}-01`);
+  const tolerance = useState("1");
   const [files, setFiles] = useState<readonly File[]>([]);
-  const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<ApiError | null>(null);
   const [compared, setCompared] = useState<ReconciliationView | null>(null);
   const provider = chosen || (known[0] ?? "");
-
-  const submit = async (event: Event) => {
-    event.preventDefault();
-    setBusy(true);
-    setError(null);
-    try {
-      const texts = await Promise.all(files.map((file) => file.text()));
-      const asked = { provider, from, to, tolerance: Number(tolerance), files: texts };
-      setCompared(await api.post<ReconciliationView>("/reconcile", asked));
-    } catch (cause) {
-      setCompared(null);
-      setError(cause instanceof ApiError ? cause : new ApiError(0, "unknown", String(cause)));
-    }
-    setBusy(false);
-  };
+  const { busy, error, onSubmit } = useSubmit(async () => {
+    setCompared(null);
+    const texts = await Promise.all(files.map((file) => file.text()));
+    const asked = { provider, from: from[0], to: to[0], tolerance: Number(tolerance[0]), files: texts };
+    setCompared(await api.post<ReconciliationView>("/reconcile", asked));
+  });
 
   return (
     <>
       <PageHead title="Bill" about="What a provider has billed, held against what was charged" />
-      <form class="card bill" onSubmit={submit}>
-        <SelectField
-          label="Provider"
-          value={provider}
-          choices={known.map((name) => ({ value: name, text: name }))}
-          onValue={setProvider}
-        />
-        <DateField label="From" value={from} onValue={setFrom} />
-        <DateField label="To" value={to} onValue={setTo} />
-        <TextField label="Tolerance (%)" value={tolerance} onValue={setTolerance} inputMode="decimal" />
+      <form class="card bill" onSubmit={onSubmit}>
+        <SelectField label="Provider" of={[provider, setProvider]} choices={plainChoices(known)} />
+        <TextField label="From" type="date" of={from} required />
+        <TextField label="To" type="date" of={to} required />
+        <TextField label="Tolerance (%)" of={tolerance} inputMode="decimal" />
         <Field
           label="Files"
           hint="Saved reports of OpenAI (usage, costs) or Anthropic (usage and cost report), every page of them, or a CSV table."

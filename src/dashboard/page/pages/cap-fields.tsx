@@ -1,55 +1,45 @@
 import type { KeyView } from "../../../admin/views.ts";
 import { Button } from "../parts/button.tsx";
-import { SelectField, TextField } from "../parts/field.tsx";
+import { fieldOf, SelectField, type State, TextField } from "../parts/field.tsx";
 import { type CapForm, emptyCap } from "./cap-form.ts";
 import { budgetPeriods } from "./key-form.ts";
 
 interface CapFieldsProps {
   readonly title: string;
   readonly hint: string;
-  readonly caps: readonly CapForm[];
+  readonly of: State<readonly CapForm[]>;
   readonly mode: KeyView["mode"];
-  readonly onCaps: (caps: readonly CapForm[]) => void;
 }
 
 const periods = budgetPeriods.filter(({ value }) => value !== "none");
 
 /** Any number of caps: how much, in which time, for which models. */
-export function CapFields({ title, hint, caps, mode, onCaps }: CapFieldsProps) {
-  const change = (place: number, changes: Partial<CapForm>) =>
-    onCaps(caps.map((cap, index) => (index === place ? { ...cap, ...changes } : cap)));
+export function CapFields({ title, hint, of: [caps, onCaps], mode }: CapFieldsProps) {
+  const isCredit = mode === "credit";
   return (
     <fieldset class="cap-fields">
       <legend>{title}</legend>
       <p class="hint">{hint}</p>
-      {caps.map((cap, place) => (
-        <div key={place} class="cap-row">
-          <TextField
-            label={mode === "credit" ? "Credits" : "Tokens"}
-            value={cap.limit}
-            inputMode={mode === "credit" ? "decimal" : "numeric"}
-            onValue={(limit) => change(place, { limit })}
-          />
-          <SelectField
-            label="Time"
-            value={cap.period}
-            choices={periods}
-            onValue={(value) => change(place, { period: value as CapForm["period"] })}
-          />
-          <TextField
-            label="Models"
-            value={cap.models}
-            placeholder="all, or claude-*"
-            onValue={(models) => change(place, { models })}
-          />
-          <Button
-            kind="quiet"
-            icon="close"
-            label={`Remove cap ${place + 1}`}
-            onClick={() => onCaps(caps.filter((_, index) => index !== place))}
-          />
-        </div>
-      ))}
+      {caps.map((cap, place) => {
+        const field = (name: keyof CapForm) => fieldOf(cap, (next) => onCaps(caps.with(place, next)), name);
+        return (
+          <div key={place} class="cap-row">
+            <TextField
+              label={isCredit ? "Credits" : "Tokens"}
+              of={field("limit")}
+              inputMode={isCredit ? "decimal" : "numeric"}
+            />
+            <SelectField label="Time" of={field("period")} choices={periods} />
+            <TextField label="Models" of={field("models")} placeholder="all, or claude-*" />
+            <Button
+              kind="quiet"
+              icon="close"
+              label={`Remove cap ${place + 1}`}
+              onClick={() => onCaps(caps.toSpliced(place, 1))}
+            />
+          </div>
+        );
+      })}
       <Button icon="plus" onClick={() => onCaps([...caps, emptyCap])}>
         Add a cap
       </Button>
@@ -58,7 +48,7 @@ export function CapFields({ title, hint, caps, mode, onCaps }: CapFieldsProps) {
 }
 
 /** The caps of one key. */
-export function KeyCaps(props: Pick<CapFieldsProps, "caps" | "mode" | "onCaps">) {
+export function KeyCaps(props: Pick<CapFieldsProps, "of" | "mode">) {
   return (
     <CapFields title="Caps" hint="The most that this key may take. All of them hold at once." {...props} />
   );

@@ -1,13 +1,12 @@
 import type { ConfigTextView } from "../../../admin/views.ts";
-import { api } from "../api.ts";
-import { useLoaded } from "../loaded.ts";
+import { useAnswer } from "../loaded.ts";
 import { Card } from "../parts/card.tsx";
 import { CopyButton } from "../parts/copy.tsx";
 import { Shown } from "../parts/states.tsx";
 
 /** As it would be written in a file, with references to secrets instead of them. */
 export function ConfigInForce() {
-  const config = useLoaded("config/toml", () => api.get<ConfigTextView>("/config/toml"));
+  const config = useAnswer<ConfigTextView>("/config/toml");
   return (
     <Card title="Configuration in force" actions={<CopyButton text={config.value?.toml ?? ""} />}>
       <Shown loaded={config}>

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import type { ConfigChangeView, ConfigCheckView, ConfigReloadView } from "../../../admin/views.ts";
 import { api } from "../api.ts";
-import { useLoaded } from "../loaded.ts";
+import { useAnswer } from "../loaded.ts";
 import { Ask } from "../parts/ask.tsx";
 import { Badge } from "../parts/badge.tsx";
 import { Button } from "../parts/button.tsx";
@@ -108,7 +108,7 @@ function Done({ of: { file, changes, not_in_force } }: { of: ConfigReloadView })
 
 /** What the file would change, and the way to put it in force. */
 export function ConfigOnDisk({ onReload }: { onReload: () => void }) {
-  const check = useLoaded("config/check", () => api.get<ConfigCheckView>("/config/check"));
+  const check = useAnswer<ConfigCheckView>("/config/check");
   const [asking, setAsking] = useState<ConfigCheckView | null>(null);
   const [reloaded, setReloaded] = useState<ConfigReloadView | null>(null);
   const { value } = check;

@@ -24,58 +24,42 @@ interface CreditDialogProps {
 
 /** Adds credit to a key or an account. */
 export function TopUpBalance({ path, name, about, children, onDone, onClose }: CreditDialogProps) {
-  const [amount, setAmount] = useState("");
-  const [reference, setReference] = useState("");
-  const [note, setNote] = useState("");
+  const [amount, reference, note] = [useState(""), useState(""), useState("")];
   const submit = async () => {
-    const texts = { reference: reference === "" ? null : reference, note: note === "" ? null : note };
-    const { repeated } = await api.post<Entered>(path, { amount: creditsOf(amount), ...texts });
-    if (repeated) tell(`Nothing was added: ${name} has had the reference ${reference} before.`, "bad");
-    else tell(`${amount} credits added to ${name}.`);
+    const texts = { reference: reference[0] || null, note: note[0] || null };
+    const { repeated } = await api.post<Entered>(path, { amount: creditsOf(amount[0]), ...texts });
+    if (repeated) tell(`Nothing was added: ${name} has had the reference ${reference[0]} before.`, "bad");
+    else tell(`${amount[0]} credits added to ${name}.`);
     onDone();
   };
   return (
     <Ask about={about} title="Top up" verb="Top up" onClose={onClose} submit={submit}>
       {children}
-      <TextField label="Amount in credits" value={amount} onValue={setAmount} inputMode="decimal" required />
+      <TextField label="Amount in credits" of={amount} inputMode="decimal" required />
       <TextField
         label="Reference"
-        value={reference}
-        onValue={setReference}
+        of={reference}
         placeholder="An invoice, for example"
         hint="The same one again adds nothing."
       />
-      <TextField label="Note" value={note} onValue={setNote} placeholder="Kept with the ledger entry" />
+      <TextField label="Note" of={note} placeholder="Kept with the ledger entry" />
     </Ask>
   );
 }
 
 /** Corrects the balance of a key or an account. */
 export function AdjustBalance({ path, name, about, onDone, onClose }: CreditDialogProps) {
-  const [amount, setAmount] = useState("");
-  const [note, setNote] = useState("");
+  const [amount, note] = [useState(""), useState("")];
   const submit = async () => {
-    await api.post(path, { amount: creditsOf(amount), note });
+    await api.post(path, { amount: creditsOf(amount[0]), note: note[0] });
     tell(`The balance of ${name} was corrected.`);
     onDone();
   };
+  const label = "Credits to add, or with a minus to take away";
   return (
     <Ask about={about} title="Adjust credit" verb="Adjust" onClose={onClose} submit={submit}>
-      <TextField
-        label="Credits to add, or with a minus to take away"
-        value={amount}
-        onValue={setAmount}
-        inputMode="decimal"
-        placeholder="-5"
-        required
-      />
-      <TextField
-        label="Why"
-        value={note}
-        onValue={setNote}
-        placeholder="Kept with the ledger entry"
-        required
-      />
+      <TextField label={label} of={amount} inputMode="decimal" placeholder="-5" required />
+      <TextField label="Why" of={note} placeholder="Kept with the ledger entry" required />
     </Ask>
   );
 }

@@ -1,7 +1,6 @@
 import type { AttemptView, ExchangeDetailView, ExchangeView } from "../../../admin/views.ts";
-import { api } from "../api.ts";
 import { count, duration, exactCredits, moment } from "../format.ts";
-import { useLoaded } from "../loaded.ts";
+import { useAnswer } from "../loaded.ts";
 import { OutcomeBadge, StatusCode } from "../parts/badge.tsx";
 import { CopyButton } from "../parts/copy.tsx";
 import { Dialog } from "../parts/dialog.tsx";
@@ -99,9 +98,9 @@ function Attempts({ of: attempts }: { of: readonly AttemptView[] }) {
 }
 
 export function ExchangeDetail({ id, onClose }: { id: string; onClose: () => void }) {
-  const detail = useLoaded(id, () =>
-    api.get<ExchangeDetailView>(`/exchanges/${encodeURIComponent(id)}`, { entry: query.value.get("entry") }),
-  );
+  const detail = useAnswer<ExchangeDetailView>(`/exchanges/${encodeURIComponent(id)}`, 0, {
+    entry: query.value.get("entry"),
+  });
   return (
     <Dialog title="Exchange" onClose={onClose}>
       <div class="body wide">

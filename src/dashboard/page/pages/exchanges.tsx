@@ -1,7 +1,6 @@
 import type { ExchangeView, ModelView, Page, RouteView } from "../../../admin/views.ts";
-import { api } from "../api.ts";
 import { routeName } from "../format.ts";
-import { useLoaded } from "../loaded.ts";
+import { useAnswer } from "../loaded.ts";
 import { Choose, plainChoices } from "../parts/choose.tsx";
 import { Download, everyPage } from "../parts/download.tsx";
 import { EmptyList } from "../parts/empty-list.tsx";
@@ -47,17 +46,16 @@ function pathsOf(routes: readonly RouteView[]): readonly string[] {
 }
 
 function Filters({ codes }: { codes: readonly string[] }) {
-  const models = useLoaded("models", () => api.get<Page<ModelView>>("/models"));
-  const routes = useLoaded("routes", () => api.get<Page<RouteView>>("/routes"));
+  const models = useAnswer<Page<ModelView>>("/models");
+  const routes = useAnswer<Page<RouteView>>("/routes");
   const known = models.value?.data ?? [];
   const providers = new Set(known.flatMap((model) => model.deployments.map((each) => each.provider)));
   return (
     <div class="filters">
       <SearchBox
         label="Search exchanges"
-        value={query.value.get("search") ?? query.value.get("key") ?? ""}
+        of={[query.value.get("search") ?? query.value.get("key") ?? "", search]}
         placeholder="Id, key, owner, code or tag=value"
-        onValue={search}
       />
       <Filter name="model" label="Model" choices={known.map((model) => model.id)} />
       <Filter name="provider" label="Provider" choices={[...providers]} />
@@ -95,11 +93,11 @@ export function Exchanges() {
   const asked = Object.fromEntries(filterNames.map((name) => [name, query.value.get(name)]));
   const cursor = query.value.get("cursor");
   const open = query.value.get("open");
-  const page = useLoaded(
-    JSON.stringify([asked, cursor]),
-    () => api.get<Page<ExchangeView>>("/exchanges", { ...asked, cursor, limit: 50 }),
-    cursor === null ? 5000 : 0,
-  );
+  const page = useAnswer<Page<ExchangeView>>("/exchanges", cursor === null ? 5000 : 0, {
+    ...asked,
+    cursor,
+    limit: 50,
+  });
   const codes = new Set((page.value?.data ?? []).flatMap(({ code }) => code ?? []));
   return (
     <>

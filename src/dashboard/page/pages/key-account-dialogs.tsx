@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import type { AccountList, CapView } from "../../../admin/views.ts";
 import { api } from "../api.ts";
-import { useLoaded } from "../loaded.ts";
+import { useAnswer } from "../loaded.ts";
 import { Ask } from "../parts/ask.tsx";
 import { capWords } from "../parts/cap-bars.tsx";
 import { SelectField, TextField } from "../parts/field.tsx";
@@ -16,32 +16,26 @@ function nameOf({ period, models }: CapView): string {
 
 export function ExtendKey({ of: key, onDone, onClose }: KeyDialogProps) {
   const choices = key.caps.map((cap) => ({ value: nameOf(cap), text: capWords(cap, key.mode) }));
-  const [cap, setCap] = useState(choices[0]?.value ?? "");
-  const [amount, setAmount] = useState("");
-  const [note, setNote] = useState("");
+  const [cap, amount, note] = [useState(choices[0]?.value ?? ""), useState(""), useState("")];
   const submit = async () => {
-    await api.post(`/keys/${key.id}/extend`, { cap, amount: amountOf(amount, key.mode), note });
+    const raise = { cap: cap[0], amount: amountOf(amount[0], key.mode), note: note[0] };
+    await api.post(`/keys/${key.id}/extend`, raise);
     tell("The cap is raised until it begins anew.");
     onDone();
   };
+  const unit = key.mode === "credit" ? "Credits" : "Tokens";
   return (
     <Ask about={aboutKey(key)} title="Raise a cap once" verb="Raise" onClose={onClose} submit={submit}>
       <p>Only for the period that is running. After it the cap is what it was.</p>
-      <SelectField label="Cap" value={cap} choices={choices} onValue={setCap} />
-      <TextField
-        label={key.mode === "credit" ? "Credits more" : "Tokens more"}
-        value={amount}
-        onValue={setAmount}
-        inputMode="decimal"
-        required
-      />
-      <TextField label="Why" value={note} onValue={setNote} placeholder="Kept in the audit log" required />
+      <SelectField label="Cap" of={cap} choices={choices} />
+      <TextField label={`${unit} more`} of={amount} inputMode="decimal" required />
+      <TextField label="Why" of={note} placeholder="Kept in the audit log" required />
     </Ask>
   );
 }
 
 export function MoveKey({ of: key, onDone, onClose }: KeyDialogProps) {
-  const accounts = useLoaded("accounts", () => api.get<AccountList>("/accounts"));
+  const accounts = useAnswer<AccountList>("/accounts");
   const fitting = (accounts.value?.data ?? []).filter(
     ({ id, mode, status }) => mode === key.mode && status === "active" && id !== key.account,
   );
@@ -63,9 +57,8 @@ export function MoveKey({ of: key, onDone, onClose }: KeyDialogProps) {
       ) : (
         <SelectField
           label="Account"
-          value={account}
+          of={[account, setChosen]}
           choices={fitting.map(({ id, label }) => ({ value: id, text: label ?? id }))}
-          onValue={setChosen}
         />
       )}
     </Ask>

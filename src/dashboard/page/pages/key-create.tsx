@@ -1,13 +1,12 @@
 import { useState } from "preact/hooks";
 import type { AccountList, AccountView, IssuedKeyView, KeyView } from "../../../admin/views.ts";
 import { api } from "../api.ts";
-import { useLoaded } from "../loaded.ts";
+import { useAnswer } from "../loaded.ts";
 import { Ask } from "../parts/ask.tsx";
 import { SelectField, TextField } from "../parts/field.tsx";
 import { Secret } from "../parts/secret.tsx";
-import { Segmented } from "../parts/segmented.tsx";
 import { remember } from "../secrets.ts";
-import { BilledField } from "./account-fields.tsx";
+import { BilledField, ModeField } from "./account-fields.tsx";
 import { KeyCaps } from "./cap-fields.tsx";
 import { type CapForm, capForms, capsOf } from "./cap-form.ts";
 import { KeyFields } from "./key-fields.tsx";
@@ -16,23 +15,24 @@ import { creditsOf, emptyKeyForm, requestOf } from "./key-form.ts";
 const noAccounts: readonly AccountView[] = [];
 
 export function CreateKey({ account: given, onClose }: { account?: AccountView; onClose: () => void }) {
-  const accounts = useLoaded("accounts", () => api.get<AccountList>("/accounts")).value?.data ?? noAccounts;
+  const accounts = useAnswer<AccountList>("/accounts").value?.data ?? noAccounts;
   const [account, setAccount] = useState<AccountView | null>(given ?? null);
-  const [ownMode, setMode] = useState<KeyView["mode"]>("credit");
-  const [isOpen, setOpen] = useState(false);
-  const [credit, setCredit] = useState("5");
+  const ownMode = useState<KeyView["mode"]>("credit");
+  const open = useState(false);
+  const credit = useState("5");
   const [form, setForm] = useState(emptyKeyForm);
-  const [caps, setCaps] = useState<readonly CapForm[]>(() => capForms(given?.key_caps ?? []));
+  const caps = useState<readonly CapForm[]>(() => capForms(given?.key_caps ?? []));
   const [issued, setIssued] = useState<IssuedKeyView | null>(null);
-  const mode = account?.mode ?? ownMode;
+  const mode = account?.mode ?? ownMode[0];
+  const [isOpen] = open;
 
   const choose = (id: string) => {
     const chosen = accounts.find((one) => one.id === id) ?? null;
     setAccount(chosen);
-    setCaps(capForms(chosen?.key_caps ?? []));
+    caps[1](capForms(chosen?.key_caps ?? []));
   };
   const submit = async () => {
-    const start = !isOpen && credit.trim() !== "" ? { credit: creditsOf(credit) } : {};
+    const start = !isOpen && credit[0].trim() !== "" ? { credit: creditsOf(credit[0]) } : {};
     const payer = account
       ? { account: account.id }
       : { mode, ...(mode === "credit" ? { open: isOpen, ...start } : {}) };
@@ -40,7 +40,7 @@ export function CreateKey({ account: given, onClose }: { account?: AccountView; 
     const made = await api.post<IssuedKeyView>("/keys", {
       ...payer,
       ...attributes,
-      caps: capsOf(caps, mode),
+      caps: capsOf(caps[0], mode),
     });
     remember(made);
     setIssued(made);
@@ -57,28 +57,17 @@ export function CreateKey({ account: given, onClose }: { account?: AccountView; 
       {choices.length > 0 && (
         <SelectField
           label="Paid by"
-          value={account?.id ?? ""}
+          of={[account?.id ?? "", choose]}
           choices={[{ value: "", text: "an account of its own" }, ...choices]}
-          onValue={choose}
         />
       )}
-      {account === null && (
-        <Segmented
-          label="Billing mode"
-          value={mode}
-          choices={[
-            { value: "credit", text: "Credit" },
-            { value: "token_budget", text: "Token budget" },
-          ]}
-          onValue={(value) => setMode(value === "credit" ? "credit" : "token_budget")}
-        />
-      )}
-      {account === null && mode === "credit" && <BilledField isOpen={isOpen} onOpen={setOpen} />}
+      {account === null && <ModeField label="Billing mode" of={ownMode} />}
+      {account === null && mode === "credit" && <BilledField of={open} />}
       {account === null && mode === "credit" && !isOpen && (
-        <TextField label="Starting credit" value={credit} onValue={setCredit} inputMode="decimal" />
+        <TextField label="Starting credit" of={credit} inputMode="decimal" />
       )}
       <KeyFields form={form} mode={mode} isShared={account !== null} onForm={setForm} />
-      <KeyCaps caps={caps} mode={mode} onCaps={setCaps} />
+      <KeyCaps of={caps} mode={mode} />
     </Ask>
   );
 }

@@ -51,27 +51,27 @@ export function AdjustKey({ of: key, ...dialog }: KeyDialogProps) {
 
 export function EditKey({ of: key, onDone, onClose }: KeyDialogProps) {
   const [form, setForm] = useState(() => formOf(key));
-  const [caps, setCaps] = useState<readonly CapForm[]>(() => capForms(key.caps));
+  const caps = useState<readonly CapForm[]>(() => capForms(key.caps));
   const shared = isShared(key);
   const submit = async () => {
     const changes = requestOf(form, key.mode, shared);
-    await api.patch(`/keys/${key.id}`, { ...changes, caps: capsOf(caps, key.mode) });
+    await api.patch(`/keys/${key.id}`, { ...changes, caps: capsOf(caps[0], key.mode) });
     tell("The key was changed.");
     onDone();
   };
   return (
     <Ask about={aboutKey(key)} title="Edit key" verb="Save" onClose={onClose} submit={submit}>
       <KeyFields form={form} mode={key.mode} isShared={shared} onForm={setForm} />
-      <KeyCaps caps={caps} mode={key.mode} onCaps={setCaps} />
+      <KeyCaps of={caps} mode={key.mode} />
     </Ask>
   );
 }
 
 export function RotateKey({ of: key, onDone, onClose }: KeyDialogProps) {
-  const [hours, setHours] = useState("0");
+  const hours = useState("0");
   const [issued, setIssued] = useState<IssuedKeyView | null>(null);
   const submit = async () => {
-    const grace = Math.round(hoursOf(hours) * 3600);
+    const grace = Math.round(hoursOf(hours[0]) * 3600);
     const made = await api.post<IssuedKeyView>(`/keys/${key.id}/rotate`, { grace_seconds: grace });
     remember(made);
     if (shownKey.value !== null) shownKey.value = made.key;
@@ -83,12 +83,7 @@ export function RotateKey({ of: key, onDone, onClose }: KeyDialogProps) {
   return (
     <Ask about={aboutKey(key)} title="Rotate secret" verb="Rotate" onClose={onClose} submit={submit}>
       <p>The key keeps its balance, label and limits, and gets a new secret.</p>
-      <TextField
-        label="Hours that the old secret still works"
-        value={hours}
-        onValue={setHours}
-        inputMode="decimal"
-      />
+      <TextField label="Hours that the old secret still works" of={hours} inputMode="decimal" />
     </Ask>
   );
 }

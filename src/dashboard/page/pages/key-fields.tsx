@@ -1,7 +1,6 @@
 import type { KeyView, ModelView, Page } from "../../../admin/views.ts";
-import { api } from "../api.ts";
-import { useLoaded } from "../loaded.ts";
-import { type Choice, Field, SelectField, TextField } from "../parts/field.tsx";
+import { useAnswer } from "../loaded.ts";
+import { type Choice, fieldOf, SelectField, type State, TextField } from "../parts/field.tsx";
 import { ModelPicker } from "../parts/model-picker.tsx";
 import {
   budgetPeriods,
@@ -22,7 +21,7 @@ interface KeyFieldsProps {
 }
 
 export function KeyFields({ form, mode, isShared, onForm }: KeyFieldsProps) {
-  const models = useLoaded("models", () => api.get<Page<ModelView>>("/models"));
+  const models = useAnswer<Page<ModelView>>("/models");
   const providers = [...new Set(models.value?.data.map((model) => model.provider))];
   const scopes = [...new Set(["all", ...providers, form.scope])];
   const scopeChoices = scopes.map((name) => ({ value: name, text: name === "all" ? "all providers" : name }));
@@ -32,13 +31,7 @@ export function KeyFields({ form, mode, isShared, onForm }: KeyFieldsProps) {
   };
   const inputs = (row: readonly KeyField[]) =>
     row.map((field) => (
-      <KeyInput
-        key={field}
-        field={field}
-        value={form[field]}
-        choices={choicesOf(field)}
-        onValue={(value) => onForm({ ...form, [field]: value })}
-      />
+      <KeyInput key={field} field={field} of={fieldOf(form, onForm, field)} choices={choicesOf(field)} />
     ));
   return (
     <>
@@ -59,36 +52,24 @@ export function KeyFields({ form, mode, isShared, onForm }: KeyFieldsProps) {
 
 interface KeyInputProps {
   readonly field: KeyField;
-  readonly value: string;
+  readonly of: State;
   readonly choices: readonly Choice[];
-  readonly onValue: (value: string) => void;
 }
 
-function KeyInput({ field, value, choices, onValue }: KeyInputProps) {
+function KeyInput({ field, of, choices }: KeyInputProps) {
   const { subject: _, ...texts } = fieldTexts[field];
   switch (kindOf(field)) {
     case "provider":
     case "period":
-      return <SelectField {...texts} value={value} choices={choices} onValue={onValue} />;
+      return <SelectField {...texts} of={of} choices={choices} />;
     case "models":
-      return <ModelPicker {...texts} value={value} choices={choices} onValue={onValue} />;
+      return <ModelPicker {...texts} of={of} choices={choices} />;
     case "moment":
-      return (
-        <Field {...texts}>
-          {(id) => (
-            <input
-              id={id}
-              type="date"
-              value={value}
-              onInput={(event) => onValue(event.currentTarget.value)}
-            />
-          )}
-        </Field>
-      );
+      return <TextField {...texts} of={of} type="date" />;
     case "count":
     case "positive":
-      return <TextField {...texts} value={value} onValue={onValue} inputMode="numeric" />;
+      return <TextField {...texts} of={of} inputMode="numeric" />;
     default:
-      return <TextField {...texts} value={value} onValue={onValue} />;
+      return <TextField {...texts} of={of} />;
   }
 }

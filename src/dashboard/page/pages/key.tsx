@@ -1,8 +1,7 @@
 import type { EntryView, ExchangeView, FiguresView, KeyView, Page, UsageView } from "../../../admin/views.ts";
 import { useAccountNames } from "../account-names.ts";
-import { api } from "../api.ts";
 import { count, credits, date, shortCount } from "../format.ts";
-import { useLoaded } from "../loaded.ts";
+import { useAnswer } from "../loaded.ts";
 import { KeyStatus } from "../parts/badge.tsx";
 import { keyStanding, spentWords } from "../parts/balance.tsx";
 import { KeyCapCards } from "../parts/cap-bars.tsx";
@@ -56,24 +55,12 @@ function Facts({ of: key, figures }: { of: KeyView; figures: FiguresView | null 
 }
 
 export function KeyPage({ id }: { id: string }) {
-  const key = useLoaded(id, () => api.get<KeyView>(`/keys/${id}`), 5000);
-  const usage = useLoaded(
-    `${id}/u`,
-    () => api.get<UsageView>("/usage", { key: id, by: "key", since: "1970-01-01T00:00:00Z" }),
-    5000,
-  );
-  const exchanges = useLoaded(
-    `${id}/x`,
-    () => api.get<Page<ExchangeView>>("/exchanges", { key: id, limit: 10 }),
-    5000,
-  );
+  const key = useAnswer<KeyView>(`/keys/${id}`, 5000);
+  const usage = useAnswer<UsageView>("/usage", 5000, { key: id, by: "key", since: "1970-01-01T00:00:00Z" });
+  const exchanges = useAnswer<Page<ExchangeView>>("/exchanges", 5000, { key: id, limit: 10 });
   const names = useAccountNames();
   const kind = query.value.get("kind") ?? "";
-  const entries = useLoaded(
-    `${id}/e/${kind}`,
-    () => api.get<Page<EntryView>>("/entries", { key: id, kind, limit: 10 }),
-    5000,
-  );
+  const entries = useAnswer<Page<EntryView>>("/entries", 5000, { key: id, kind, limit: 10 });
   return (
     <>
       {key.value === null && <PageHead title="Key" />}

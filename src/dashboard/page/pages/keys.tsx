@@ -1,9 +1,8 @@
 import { useState } from "preact/hooks";
 import type { KeyList, ListedKeyView } from "../../../admin/views.ts";
 import { useAccountNames } from "../account-names.ts";
-import { api } from "../api.ts";
 import { count } from "../format.ts";
-import { useLoaded } from "../loaded.ts";
+import { useAnswer } from "../loaded.ts";
 import { KeyStatus } from "../parts/badge.tsx";
 import { Balance, keyStanding, spentWords } from "../parts/balance.tsx";
 import { Button } from "../parts/button.tsx";
@@ -17,7 +16,7 @@ import { SearchBox } from "../parts/search-box.tsx";
 import { Sparkline } from "../parts/sparkline.tsx";
 import { Shown } from "../parts/states.tsx";
 import { type Column, Table } from "../parts/table.tsx";
-import { hrefOf, query, setQuery } from "../router.ts";
+import { hrefOf, query } from "../router.ts";
 import { CreateKey } from "./key-create.tsx";
 import { nameOfKey } from "./key-dialogs.tsx";
 import { isShared } from "./key-form.ts";
@@ -119,11 +118,7 @@ export function Keys() {
   const mode = query.value.get("mode") ?? "";
   const sort = query.value.get("sort") ?? "";
   const cursor = query.value.get("cursor") ?? "";
-  const keys = useLoaded(
-    JSON.stringify([search, status, mode, sort, cursor]),
-    () => api.get<KeyList>("/keys", { search, status, mode, sort, cursor, limit: 25 }),
-    10_000,
-  );
+  const keys = useAnswer<KeyList>("/keys", 10_000, { search, status, mode, sort, cursor, limit: 25 });
   const names = useAccountNames();
   const [creating, setCreating] = useState(false);
   return (
@@ -139,12 +134,7 @@ export function Keys() {
         </ForAdmins>
       </PageHead>
       <div class="filters">
-        <SearchBox
-          label="Search keys"
-          value={search}
-          placeholder="Label, owner, prefix or id"
-          onValue={(value) => setQuery({ search: value, cursor: null })}
-        />
+        <SearchBox label="Search keys" placeholder="Label, owner, prefix or id" />
         {choices.map((choice) => (
           <Choose key={choice.name} {...choice} />
         ))}

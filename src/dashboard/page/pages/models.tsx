@@ -11,7 +11,7 @@ import type {
 import { api } from "../api.ts";
 import { count, duration, moment, percent, price, rate, shortCount } from "../format.ts";
 import { healthWords } from "../health.ts";
-import { useLoaded } from "../loaded.ts";
+import { useAnswer } from "../loaded.ts";
 import { Badge } from "../parts/badge.tsx";
 import { Button } from "../parts/button.tsx";
 import { ForAdmins } from "../parts/for-admins.tsx";
@@ -192,8 +192,8 @@ function ModelCard({ of: model, usage }: { of: ModelView; usage: UsageRowView | 
 }
 
 export function Models() {
-  const models = useLoaded("models", () => api.get<Page<ModelView>>("/models"), 5000);
-  const lastDay = useLoaded("day", () => api.get<UsageView>("/usage", { by: "model", since: "24h" }), 30_000);
+  const models = useAnswer<Page<ModelView>>("/models", 5000);
+  const lastDay = useAnswer<UsageView>("/usage", 30_000, { by: "model", since: "24h" });
   return (
     <>
       <PageHead title="Models" about="What clients may ask for, and which deployments answer." />

@@ -1,7 +1,6 @@
 import type { ExchangeView, OverviewRange, OverviewView, Page } from "../../../admin/views.ts";
-import { api } from "../api.ts";
 import { count, credits, duration, rate, shortCount, timeRange } from "../format.ts";
-import { useLoaded } from "../loaded.ts";
+import { useAnswer } from "../loaded.ts";
 import { FirstRequest } from "../parts/first-request.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Segmented } from "../parts/segmented.tsx";
@@ -35,11 +34,11 @@ const latestCount = 5;
 
 function OverviewBody({ overview }: { overview: OverviewView }) {
   const { totals, since } = overview;
-  const failures = useLoaded(
-    `failures ${overview.range}`,
-    () => api.get<Page<ExchangeView>>("/exchanges", { outcome: "failed", since, limit: latestCount }),
-    5000,
-  );
+  const failures = useAnswer<Page<ExchangeView>>("/exchanges", 5000, {
+    outcome: "failed",
+    since,
+    limit: latestCount,
+  });
   const latest = failures.value?.data ?? [];
   const isQuiet = totals.requests + totals.failed + totals.refused + totals.cancelled === 0;
   return (
@@ -68,7 +67,7 @@ function OverviewBody({ overview }: { overview: OverviewView }) {
 export function Overview() {
   const asked = query.value.get("range");
   const range = overviewRanges.find((known) => known === asked) ?? "24h";
-  const overview = useLoaded(range, () => api.get<OverviewView>("/overview", { range }), 5000);
+  const overview = useAnswer<OverviewView>("/overview", 5000, { range });
   return (
     <>
       <PageHead
@@ -81,9 +80,8 @@ export function Overview() {
       >
         <Segmented
           label="Range"
-          value={range}
+          of={[range, (value) => setQuery({ range: value === "24h" ? null : value })]}
           choices={overviewRanges.map((value) => ({ value, text: rangeNames[value] }))}
-          onValue={(value) => setQuery({ range: value === "24h" ? null : value })}
         />
       </PageHead>
       <Attention />

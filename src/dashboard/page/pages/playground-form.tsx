@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { plainChoices } from "../parts/choose.tsx";
-import { Field, SelectField, TextField } from "../parts/field.tsx";
+import { Field, fieldOf, SelectField, type State, TextField } from "../parts/field.tsx";
 import type { PageRoute, Question, QuestionField } from "../playground/routes.ts";
 
 /** A question as it is typed; what a route does not ask for stays for the next one. */
@@ -34,24 +34,19 @@ interface QuestionFieldsProps {
 
 /** The fields that a route asks for. */
 export function QuestionFields({ route, form, onForm }: QuestionFieldsProps) {
-  const set = (changes: Partial<PlaygroundForm>) => onForm({ ...form, ...changes });
+  const field = <Name extends keyof PlaygroundForm>(name: Name) => fieldOf(form, onForm, name);
   const long = (label: string, rows: number, name: "text" | "documents" | "suffix") => (
-    <LongField label={label} rows={rows} value={form[name]} onValue={(value) => set({ [name]: value })} />
+    <LongField label={label} rows={rows} of={field(name)} />
   );
+  const [, setFile] = field("file");
+  const [isStream, setStream] = field("stream");
   const fields: Readonly<Record<QuestionField, ComponentChildren>> = {
-    system: (
-      <TextField
-        label="System"
-        value={form.system}
-        onValue={(system) => set({ system })}
-        placeholder="none"
-      />
-    ),
+    system: <TextField label="System" of={field("system")} placeholder="none" />,
     text: long(route.textLabel ?? "Message", 5, "text"),
     suffix: long("What follows it", 3, "suffix"),
     documents: long("Documents, one a line", 5, "documents"),
-    size: <SelectField label="Size" value={form.size} choices={sizes} onValue={(size) => set({ size })} />,
-    voice: <TextField label="Voice" value={form.voice} onValue={(voice) => set({ voice })} required />,
+    size: <SelectField label="Size" of={field("size")} choices={sizes} />,
+    voice: <TextField label="Voice" of={field("voice")} required />,
     file: (
       <Field label="File">
         {(id) => (
@@ -59,25 +54,18 @@ export function QuestionFields({ route, form, onForm }: QuestionFieldsProps) {
             id={id}
             type="file"
             required
-            onChange={(event) => set({ file: event.currentTarget.files?.[0] ?? null })}
+            onChange={(event) => setFile(event.currentTarget.files?.[0] ?? null)}
           />
         )}
       </Field>
     ),
-    maxTokens: (
-      <TextField
-        label="Most tokens"
-        value={form.maxTokens}
-        onValue={(maxTokens) => set({ maxTokens })}
-        inputMode="numeric"
-      />
-    ),
+    maxTokens: <TextField label="Most tokens" of={field("maxTokens")} inputMode="numeric" />,
     stream: (
       <label class="tick">
         <input
           type="checkbox"
-          checked={form.stream}
-          onChange={(event) => set({ stream: event.currentTarget.checked })}
+          checked={isStream}
+          onChange={(event) => setStream(event.currentTarget.checked)}
         />
         Stream
       </label>
@@ -97,14 +85,7 @@ export function QuestionFields({ route, form, onForm }: QuestionFieldsProps) {
   );
 }
 
-interface LongFieldProps {
-  readonly label: string;
-  readonly rows: number;
-  readonly value: string;
-  readonly onValue: (value: string) => void;
-}
-
-function LongField({ label, rows, value, onValue }: LongFieldProps) {
+function LongField({ label, rows, of: [value, onValue] }: { label: string; rows: number; of: State }) {
   return (
     <Field label={label}>
       {(id) => (

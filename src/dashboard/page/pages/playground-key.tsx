@@ -2,7 +2,7 @@ import type { KeyList, KeyView } from "../../../admin/views.ts";
 import { api } from "../api.ts";
 import { useLoaded } from "../loaded.ts";
 import { keyStanding } from "../parts/balance.tsx";
-import { SelectField, TextField } from "../parts/field.tsx";
+import { fieldOf, SelectField, TextField } from "../parts/field.tsx";
 import { knownSecrets } from "../secrets.ts";
 
 export interface ChosenKey {
@@ -58,18 +58,16 @@ export function KeyChoice({ chosen, of, onChoose }: KeyChoiceProps) {
       {known.length > 0 && (
         <SelectField
           label="Key"
-          value={chosen.pasted ? "" : chosen.secret}
+          of={[chosen.pasted ? "" : chosen.secret, (secret) => onChoose({ secret, pasted: secret === "" })]}
           choices={choices}
           hint={chosen.pasted ? undefined : hintFor(chosen.secret, of)}
-          onValue={(secret) => onChoose({ secret, pasted: secret === "" })}
         />
       )}
       {chosen.pasted && (
         <TextField
           label={known.length > 0 ? "Secret" : "Key"}
-          secret
-          value={chosen.secret}
-          onValue={(secret) => onChoose({ ...chosen, secret })}
+          type="password"
+          of={fieldOf(chosen, onChoose, "secret")}
           placeholder="slu_…"
           hint={hintFor(chosen.secret, of)}
         />

@@ -1,7 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { KeyView, ModelView, Page, RouteView } from "../../../admin/views.ts";
-import { api } from "../api.ts";
-import { useLoaded } from "../loaded.ts";
+import { useAnswer } from "../loaded.ts";
 import { Button } from "../parts/button.tsx";
 import { plainChoices } from "../parts/choose.tsx";
 import { SelectField } from "../parts/field.tsx";
@@ -67,8 +66,8 @@ function useRuns() {
 }
 
 export function Playground() {
-  const models = useLoaded("models", () => api.get<Page<ModelView>>("/models"));
-  const routes = useLoaded("routes", () => api.get<Page<RouteView>>("/routes"));
+  const models = useAnswer<Page<ModelView>>("/models");
+  const routes = useAnswer<Page<RouteView>>("/routes");
   const [chosen, setChosen] = useState<ChosenKey>(firstChoice);
   const [routeName, setRouteName] = useState("chat");
   const [chosenModel, setModel] = useState(query.value.get("model") ?? "");
@@ -110,14 +109,13 @@ export function Playground() {
           <KeyChoice chosen={chosen} of={key} onChoose={setChosen} />
           <SelectField
             label="Route"
-            value={place?.name ?? ""}
+            of={[place?.name ?? "", setRouteName]}
             choices={places.map(({ name, route }) => ({ value: name, text: route.name }))}
             hint={place && <code>POST {place.path}</code>}
-            onValue={setRouteName}
           />
           <SelectField
             label="Model"
-            value={model}
+            of={[model, setModel]}
             choices={plainChoices(names)}
             hint={
               models.value !== null && place?.use && names.length === 0 ? (
@@ -126,17 +124,15 @@ export function Playground() {
                 </>
               ) : undefined
             }
-            onValue={setModel}
           />
           {names.length > 1 && (
             <SelectField
               label="Beside it"
-              value={second}
+              of={[second, setOther]}
               choices={[
                 { value: "", text: "no second model" },
                 ...plainChoices(names.filter((name) => name !== model)),
               ]}
-              onValue={setOther}
             />
           )}
           {place && <QuestionFields route={place.route} form={form} onForm={setForm} />}

@@ -1,57 +1,64 @@
+import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { type ApiError, api, askWhoIsSignedIn, session } from "../api.ts";
+import { api, askWhoIsSignedIn, session } from "../api.ts";
 import { Button } from "../parts/button.tsx";
 import { TextField } from "../parts/field.tsx";
 import { Mark } from "../parts/icon.tsx";
 import { Failure } from "../parts/states.tsx";
+import { useSubmit } from "../parts/submit.ts";
 
-export function SignIn() {
-  const [token, setToken] = useState("");
-  const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<ApiError | null>(null);
+interface EntranceProps {
+  readonly title: string;
+  readonly about: string;
+  readonly verb: string;
+  readonly send: () => Promise<void>;
+  /** The field for a secret. */
+  readonly children: ComponentChildren;
+}
+
+/** For whoever is not signed in: sign in, or show a secret. */
+export function Entrance({ title, about, verb, send, children }: EntranceProps) {
+  const { busy, error, onSubmit } = useSubmit(send);
   const form = useRef<HTMLFormElement>(null);
   useEffect(() => form.current?.querySelector("input")?.focus(), []);
-
-  const submit = async (event: Event) => {
-    event.preventDefault();
-    setBusy(true);
-    try {
-      await api.post("/session", { token });
-      await askWhoIsSignedIn();
-    } catch (cause) {
-      setError(cause as ApiError);
-      setBusy(false);
-    }
-  };
-
+  const address = `/admin/oidc/login?return=${encodeURIComponent(location.pathname)}`;
   return (
     <main class="sign-in">
-      <form ref={form} class="card" onSubmit={submit}>
+      <form ref={form} class="card" onSubmit={onSubmit}>
         <Mark />
-        <h1>Sluice</h1>
-        <p class="muted">Sign in to see and steer this gateway.</p>
+        <h1>{title}</h1>
+        <p class="muted">{about}</p>
         {session.value?.oidc && (
-          <a
-            class="button primary"
-            href={`/admin/oidc/login?return=${encodeURIComponent(location.pathname)}`}
-          >
+          <a class="button primary" href={address}>
             Sign in with your organization
           </a>
         )}
-        <TextField
-          label="Admin token"
-          secret
-          value={token}
-          onValue={setToken}
-          required
-          autoComplete="current-password"
-          hint="Printed at the first start or left in first-start.txt in the data folder, or the value of SLUICE_ADMIN_TOKEN."
-        />
+        {children}
         {error && <Failure error={error} />}
         <Button type="submit" kind="primary" busy={busy}>
-          Sign in
+          {verb}
         </Button>
       </form>
     </main>
+  );
+}
+
+export function SignIn() {
+  const token = useState("");
+  const send = async () => {
+    await api.post("/session", { token: token[0] });
+    await askWhoIsSignedIn();
+  };
+  return (
+    <Entrance title="Sluice" about="Sign in to see and steer this gateway." verb="Sign in" send={send}>
+      <TextField
+        label="Admin token"
+        type="password"
+        of={token}
+        required
+        autocomplete="current-password"
+        hint="Printed at the first start or left in first-start.txt in the data folder, or the value of SLUICE_ADMIN_TOKEN."
+      />
+    </Entrance>
   );
 }

@@ -1,7 +1,6 @@
 import type { StorageView } from "../../../admin/views.ts";
-import { api } from "../api.ts";
 import { bytes, count, moment } from "../format.ts";
-import { useLoaded } from "../loaded.ts";
+import { useAnswer } from "../loaded.ts";
 import { Card } from "../parts/card.tsx";
 import { Shown } from "../parts/states.tsx";
 import { type Column, Table } from "../parts/table.tsx";
@@ -61,7 +60,7 @@ function sizes({ database_bytes, journal_bytes, disk_free_bytes }: StorageView):
 }
 
 export function Storage() {
-  const storage = useLoaded("storage", () => api.get<StorageView>("/storage"), 30_000);
+  const storage = useAnswer<StorageView>("/storage", 30_000);
   return (
     <Card title="Storage">
       <Shown loaded={storage}>

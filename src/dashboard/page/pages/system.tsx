@@ -1,8 +1,7 @@
 import { useState } from "preact/hooks";
 import type { HealthView, NodeView } from "../../../admin/views.ts";
-import { api } from "../api.ts";
 import { bytes, count, duration, moment, uptime } from "../format.ts";
-import { useLoaded } from "../loaded.ts";
+import { useAnswer } from "../loaded.ts";
 import { Badge } from "../parts/badge.tsx";
 import { type Fact, FactTiles } from "../parts/fact-tiles.tsx";
 import { PageHead } from "../parts/page-head.tsx";
@@ -46,8 +45,8 @@ const nodeColumns: readonly Column<NodeView>[] = [
 ];
 
 export function System() {
-  const health = useLoaded("health", () => api.get<HealthView>("/health"), 5000);
-  const nodes = useLoaded("nodes", () => api.get<{ data: readonly NodeView[] }>("/nodes"), 5000);
+  const health = useAnswer<HealthView>("/health", 5000);
+  const nodes = useAnswer<{ data: readonly NodeView[] }>("/nodes", 5000);
   // What depends on the configuration is loaded anew after a reload.
   const [reloads, setReloads] = useState(0);
   return (

@@ -130,12 +130,7 @@ export function Tail() {
         <Button onClick={tail.clear}>Clear</Button>
       </PageHead>
       <div class="filters">
-        <SearchBox
-          label="Only lines with"
-          value={query.value.get("search") ?? ""}
-          placeholder="Key, model, route, status or code"
-          onValue={(search) => setQuery({ search })}
-        />
+        <SearchBox label="Only lines with" placeholder="Key, model, route, status or code" />
         <Choose
           name="outcome"
           label="Outcome"

@@ -1,7 +1,6 @@
 import type { AccountList, UsageRowView, UsageView } from "../../../admin/views.ts";
-import { api } from "../api.ts";
 import { count, credits, rate, shortCount, timeRange } from "../format.ts";
-import { useLoaded } from "../loaded.ts";
+import { useAnswer } from "../loaded.ts";
 import { Choose } from "../parts/choose.tsx";
 import { Download } from "../parts/download.tsx";
 import { EmptyList } from "../parts/empty-list.tsx";
@@ -9,7 +8,7 @@ import { type Fact, FactTiles } from "../parts/fact-tiles.tsx";
 import { FirstRequest } from "../parts/first-request.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { RangePicker } from "../parts/range-picker.tsx";
-import { SearchBox } from "../parts/search-box.tsx";
+import { parameter, SearchBox } from "../parts/search-box.tsx";
 import { Shown } from "../parts/states.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { hrefOf, query, setQuery } from "../router.ts";
@@ -48,9 +47,8 @@ function DimensionChoice({ label, value, other, none, onValue }: DimensionProps)
       {isTag && (
         <SearchBox
           label="Tag's name"
-          value={value.slice("tag:".length)}
+          of={[value.slice("tag:".length), (name) => onValue(`tag:${name || "project"}`)]}
           placeholder="project"
-          onValue={(name) => onValue(`tag:${name || "project"}`)}
         />
       )}
     </>
@@ -75,17 +73,12 @@ function GroupingChoice() {
 }
 
 function Filters() {
-  const accounts = useLoaded("accounts", () => api.get<AccountList>("/accounts"));
+  const accounts = useAnswer<AccountList>("/accounts");
   return (
     <div class="filters">
       <RangePicker otherwise="Last week" />
       <GroupingChoice />
-      <SearchBox
-        label="Only this key"
-        value={query.value.get("key") ?? ""}
-        placeholder="Key's id, prefix or label"
-        onValue={(key) => setQuery({ key })}
-      />
+      <SearchBox label="Only this key" of={parameter("key")} placeholder="Key's id, prefix or label" />
       <Choose
         name="account"
         label="Account"
@@ -167,7 +160,7 @@ const asked = ["by", "since", "until", "key", "account"] as const;
 /** Who spent what on what, within a time. */
 export function Usage() {
   const parameters = Object.fromEntries(asked.map((name) => [name, query.value.get(name)]));
-  const usage = useLoaded(JSON.stringify(parameters), () => api.get<UsageView>("/usage", parameters));
+  const usage = useAnswer<UsageView>("/usage", 0, parameters);
   const { value } = usage;
   return (
     <>

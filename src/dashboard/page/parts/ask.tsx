@@ -1,9 +1,8 @@
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
-import type { ApiError } from "../api.ts";
 import { Button } from "./button.tsx";
 import { Dialog } from "./dialog.tsx";
 import { Failure } from "./states.tsx";
+import { useSubmit } from "./submit.ts";
 
 interface AskProps {
   readonly title: string;
@@ -17,34 +16,22 @@ interface AskProps {
 }
 
 /** A form in a dialog that stays open, with the server's words, when the server refuses. */
-export function Ask(props: AskProps) {
-  const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<ApiError | null>(null);
-  const onSubmit = async (event: Event) => {
-    event.preventDefault();
-    setBusy(true);
-    setError(null);
-    try {
-      await props.submit();
-    } catch (cause) {
-      setError(cause as ApiError);
-      setBusy(false);
-    }
-  };
+export function Ask({ title, about, verb, danger, children, onClose, submit }: AskProps) {
+  const { busy, error, onSubmit } = useSubmit(submit);
   return (
-    <Dialog title={props.title} onClose={props.onClose}>
+    <Dialog title={title} onClose={onClose}>
       <form class="body" onSubmit={onSubmit}>
-        {props.about !== undefined && (
+        {about !== undefined && (
           <p class="muted" data-test="whose">
-            {props.about}
+            {about}
           </p>
         )}
-        {props.children}
+        {children}
         {error && <Failure error={error} />}
         <footer>
-          <Button onClick={props.onClose}>Cancel</Button>
-          <Button type="submit" kind={props.danger ? "danger" : "primary"} busy={busy}>
-            {props.verb}
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" kind={danger ? "danger" : "primary"} busy={busy}>
+            {verb}
           </Button>
         </footer>
       </form>

@@ -1,13 +1,28 @@
 import type { ComponentChildren } from "preact";
 import { useId } from "preact/hooks";
 
-interface FieldProps {
-  readonly label: string;
-  readonly hint?: ComponentChildren;
-  readonly children: (id: string) => ComponentChildren;
+/** A value and what changes it, as `useState` has them. */
+export type State<Value = string> = readonly [value: Value, set: (value: Value) => void];
+
+/** One field of a form. */
+export function fieldOf<Form, Name extends keyof Form>(
+  form: Form,
+  onForm: (form: Form) => void,
+  name: Name,
+): State<Form[Name]> {
+  return [form[name], (value) => onForm({ ...form, [name]: value })];
 }
 
-export function Field({ label, hint, children }: FieldProps) {
+interface LabelProps {
+  readonly label: string;
+  readonly hint?: ComponentChildren;
+}
+
+export function Field({
+  label,
+  hint,
+  children,
+}: LabelProps & { children: (id: string) => ComponentChildren }) {
   const id = useId();
   return (
     <div class="field">
@@ -18,34 +33,25 @@ export function Field({ label, hint, children }: FieldProps) {
   );
 }
 
-interface TextFieldProps {
-  readonly label: string;
-  readonly hint?: ComponentChildren;
-  readonly value: string;
-  readonly onValue: (value: string) => void;
-  readonly secret?: boolean;
+interface TextFieldProps extends LabelProps {
+  readonly of: State;
+  readonly type?: "password" | "date";
   readonly inputMode?: "decimal" | "numeric";
   readonly placeholder?: string;
   readonly required?: boolean;
-  readonly autoComplete?: string;
+  readonly autocomplete?: string;
 }
 
-export function TextField(props: TextFieldProps) {
+export function TextField({ label, hint, of: [value, onValue], type, ...input }: TextFieldProps) {
+  const onInput = ({ currentTarget }: InputEvent) => {
+    if (currentTarget instanceof HTMLInputElement) onValue(currentTarget.value);
+  };
   return (
-    <Field label={props.label} hint={props.hint}>
+    <Field label={label} hint={hint}>
       {(id) => {
-        const shared = {
-          id,
-          value: props.value,
-          placeholder: props.placeholder,
-          required: props.required,
-          autocomplete: props.autoComplete ?? "off",
-          onInput: (event: InputEvent) => {
-            if (event.currentTarget instanceof HTMLInputElement) props.onValue(event.currentTarget.value);
-          },
-        };
-        if (props.secret) return <input type="password" {...shared} />;
-        return <input type="text" inputMode={props.inputMode} spellcheck={false} {...shared} />;
+        const shared = { spellcheck: false, autocomplete: "off", ...input, id, value, onInput };
+        if (type === "password") return <input type="password" {...shared} />;
+        return type === "date" ? <input type="date" {...shared} /> : <input type="text" {...shared} />;
       }}
     </Field>
   );
@@ -56,22 +62,19 @@ export interface Choice {
   readonly text: string;
 }
 
-interface SelectFieldProps {
-  readonly label: string;
-  readonly hint?: ComponentChildren;
-  readonly value: string;
+interface SelectFieldProps extends LabelProps {
+  readonly of: State;
   readonly choices: readonly Choice[];
-  readonly onValue: (value: string) => void;
 }
 
-export function SelectField(props: SelectFieldProps) {
+export function SelectField({ label, hint, of: [chosen, onValue], choices }: SelectFieldProps) {
   return (
-    <Field label={props.label} hint={props.hint}>
+    <Field label={label} hint={hint}>
       {(id) => (
-        <select id={id} value={props.value} onChange={(event) => props.onValue(event.currentTarget.value)}>
-          {props.choices.map((choice) => (
-            <option key={choice.value} value={choice.value} selected={choice.value === props.value}>
-              {choice.text}
+        <select id={id} value={chosen} onChange={(event) => onValue(event.currentTarget.value)}>
+          {choices.map(({ value, text }) => (
+            <option key={value} value={value} selected={value === chosen}>
+              {text}
             </option>
           ))}
         </select>

@@ -1,13 +1,12 @@
 import type { KeyView, ModelView, Page } from "../../../admin/views.ts";
-import { api } from "../api.ts";
 import { snippetsFor } from "../holder/snippets.ts";
-import { useLoaded } from "../loaded.ts";
+import { useAnswer } from "../loaded.ts";
 import { hrefOf } from "../router.ts";
 import { CopyButton } from "./copy.tsx";
 
 /** How to make the first request: a line to paste, and the places where a key is made and used. */
 export function FirstRequest({ mode = "credit" }: { mode?: KeyView["mode"] }) {
-  const models = useLoaded("models", () => api.get<Page<ModelView>>("/models"));
+  const models = useAnswer<Page<ModelView>>("/models");
   const model = models.value?.data.find(({ serves }) => serves.includes("generation"))?.id ?? "MODEL";
   const [curl] = snippetsFor(mode, "YOUR_KEY", model);
   return (

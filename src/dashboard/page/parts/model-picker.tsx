@@ -1,16 +1,15 @@
-import type { Choice } from "./field.tsx";
+import type { Choice, State } from "./field.tsx";
 
 interface ModelPickerProps {
   readonly label: string;
   readonly hint?: string;
   /** With commas between them; empty means all. */
-  readonly value: string;
+  readonly of: State;
   readonly choices: readonly Choice[];
-  readonly onValue: (value: string) => void;
 }
 
 /** Models to tick. One that is no longer served stays, until it is unticked. */
-export function ModelPicker({ label, hint, value, choices, onValue }: ModelPickerProps) {
+export function ModelPicker({ label, hint, of: [value, onValue], choices }: ModelPickerProps) {
   const chosen = value.split(",").flatMap((name) => name.trim() || []);
   const names = [...new Set([...choices.map((choice) => choice.value), ...chosen])];
   const toggle = (name: string) =>

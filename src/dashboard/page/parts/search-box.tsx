@@ -1,17 +1,28 @@
 import { useEffect, useRef, useState } from "preact/hooks";
+import { query, setQuery } from "../router.ts";
+import type { State } from "./field.tsx";
 import { Icon } from "./icon.tsx";
 
 interface SearchBoxProps {
   readonly label: string;
-  readonly value: string;
   readonly placeholder: string;
-  readonly onValue: (value: string) => void;
+  /** Where the text is kept; by default as `search` in the page's address. */
+  readonly of?: State;
+}
+
+/** A parameter of the page's address. What it says of a list is said of the first page. */
+export function parameter(name: string): State {
+  return [query.value.get(name) ?? "", (value) => setQuery({ [name]: value, cursor: null })];
 }
 
 const pauseMs = 200;
 
 /** Asks the server when the typing pauses, not at every letter. */
-export function SearchBox({ label, value, placeholder, onValue }: SearchBoxProps) {
+export function SearchBox({
+  label,
+  placeholder,
+  of: [value, onValue] = parameter("search"),
+}: SearchBoxProps) {
   const [text, setText] = useState(value);
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   useEffect(() => setText(value), [value]);

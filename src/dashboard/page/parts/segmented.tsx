@@ -1,14 +1,13 @@
-import type { Choice } from "./field.tsx";
+import type { Choice, State } from "./field.tsx";
 
 interface SegmentedProps {
   readonly label: string;
-  readonly value: string;
+  readonly of: State;
   readonly choices: readonly Choice[];
-  readonly onValue: (value: string) => void;
 }
 
 /** One of a few, all in sight. Radio buttons underneath, so that arrow keys move between them. */
-export function Segmented({ label, value, choices, onValue }: SegmentedProps) {
+export function Segmented({ label, of: [value, onValue], choices }: SegmentedProps) {
   return (
     <fieldset class="segmented">
       <legend class="unseen">{label}</legend>

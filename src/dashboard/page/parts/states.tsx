@@ -1,5 +1,4 @@
 import type { ComponentChildren } from "preact";
-import type { ApiError } from "../api.ts";
 import type { Loaded } from "../loaded.ts";
 import { Button } from "./button.tsx";
 import { Icon, type IconName } from "./icon.tsx";
@@ -22,7 +21,7 @@ export function Empty({
   );
 }
 
-export function Failure({ error, onRetry }: { error: ApiError; onRetry?: () => void }) {
+export function Failure({ error, onRetry }: { error: Error; onRetry?: () => void }) {
   return (
     <div class="failure" role="alert">
       <Icon name="warning" />

@@ -1,5 +1,4 @@
-import { api } from "../api.ts";
-import { useLoaded } from "../loaded.ts";
+import { useAnswer } from "../loaded.ts";
 import { Icon } from "./icon.tsx";
 
 interface PointsProps {
@@ -25,6 +24,6 @@ export function Points({ label, points, tone = "warn" }: PointsProps) {
 
 /** What the configuration in force was warned of, such as a provider that is left out because its key is not set. */
 export function Warnings() {
-  const config = useLoaded("warnings", () => api.get<{ warnings: readonly string[] }>("/config"), 30_000);
+  const config = useAnswer<{ warnings: readonly string[] }>("/config", 30_000);
   return <Points label="Warnings of the configuration" points={config.value?.warnings ?? []} />;
 }
