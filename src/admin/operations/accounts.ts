@@ -5,7 +5,7 @@ import { capLimits, type WrittenCap } from "./cap-text.ts";
 import { accountCreationDetail, accountUpdateDetail } from "./change-detail.ts";
 import type { OperationContext } from "./context.ts";
 import { checkKeyFields } from "./key-fields.ts";
-import { OperationRefusal } from "./refusal.ts";
+import { invalidInput, OperationRefusal } from "./refusal.ts";
 
 export interface AccountSpec {
   readonly mode: KeyMode;
@@ -44,7 +44,7 @@ export async function createAccount(context: OperationContext, spec: AccountSpec
   checkTerms(context, account);
   await refuseTakenLabel(context, account);
   if (mode === "token_budget" && creditNano !== undefined) {
-    throw new OperationRefusal("invalid_input", "a token budget has no credit; give it a budget instead");
+    throw invalidInput("a token budget has no credit; give it a budget instead");
   }
   await store.insertAccount(account, creditNano ?? 0);
   return { account, detail: accountCreationDetail(account, creditNano ?? 0) };
@@ -54,11 +54,11 @@ function checkTerms({ clock }: OperationContext, account: AccountRecord): void {
   const { mode, isOpen, budgetTokens, period, label } = account;
   if (mode === "credit" && (budgetTokens !== null || period !== "none")) {
     const why = "a credit account has no token budget; give it credit instead";
-    throw new OperationRefusal("invalid_input", why);
+    throw invalidInput(why);
   }
   if (mode === "token_budget" && isOpen) {
     const why = "an open account is billed in credits; a token budget without a limit needs no more";
-    throw new OperationRefusal("invalid_input", why);
+    throw invalidInput(why);
   }
   checkKeyFields({ label, budgetTokens, period }, clock.wallMs());
 }
@@ -85,7 +85,7 @@ export async function updateAccount(
   const given = Object.fromEntries(Object.entries(terms).filter(([, value]) => value !== undefined));
   const changes = { ...given, ...(keyCaps && { keyCaps: capLimits(keyCaps, mode) }) };
   if (Object.keys(changes).length === 0 && caps === undefined) {
-    throw new OperationRefusal("invalid_input", "nothing to change was named");
+    throw invalidInput("nothing to change was named");
   }
   checkTerms(context, { ...before, ...changes });
   await refuseTakenLabel(context, { ...before, ...changes });
@@ -99,13 +99,10 @@ export async function updateAccount(
 /** Commands and the configuration name accounts by their labels, so two cannot have the same one. */
 async function refuseTakenLabel({ store }: OperationContext, { id, label }: AccountRecord): Promise<void> {
   if (label === null) return;
-  if (label.trim() === "") throw new OperationRefusal("invalid_input", "a label has at least one character");
+  if (label.trim() === "") throw invalidInput("a label has at least one character");
   const taken = (await allAccounts(store)).find((other) => other.label === label && other.id !== id);
   if (taken === undefined) return;
-  throw new OperationRefusal(
-    "invalid_input",
-    `the account ${taken.id} has the label "${label}"; choose another`,
-  );
+  throw invalidInput(`the account ${taken.id} has the label "${label}"; choose another`);
 }
 
 /** Its keys are refused from now on; its entries stay. */

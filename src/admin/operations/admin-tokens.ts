@@ -4,7 +4,7 @@ import { AdminToken, newToken } from "../auth/admin-token.ts";
 import { iso } from "../iso-time.ts";
 import type { AdminTokenView, IssuedAdminTokenView } from "../views/system.ts";
 import type { OperationContext } from "./context.ts";
-import { OperationRefusal } from "./refusal.ts";
+import { invalidInput, OperationRefusal } from "./refusal.ts";
 
 /** The token of the configuration, or of the first start, which has no record. */
 const first: AdminTokenView = {
@@ -26,7 +26,7 @@ export async function createAdminToken(
   const taken = (await listAdminTokens({ store, clock })).some(
     (token) => token.label === label && token.revoked_at === null,
   );
-  if (taken) throw new OperationRefusal("invalid_input", `there is a token "${label}"; choose another label`);
+  if (taken) throw invalidInput(`there is a token "${label}"; choose another label`);
   const token = newToken();
   const id = newId("adm_");
   const record = {
@@ -48,7 +48,7 @@ export async function revokeAdminToken(
 ): Promise<AdminTokenView> {
   if (name === first.id) {
     const how = "set another one with SLUICE_ADMIN_TOKEN or admin.token, and reload";
-    throw new OperationRefusal("invalid_input", `the first token cannot be revoked; ${how}`);
+    throw invalidInput(`the first token cannot be revoked; ${how}`);
   }
   const tokens = await store.admin.listTokens();
   const token = tokens.find(({ id }) => id === name) ?? tokens.findLast(({ label }) => label === name);

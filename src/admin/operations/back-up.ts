@@ -1,7 +1,7 @@
 import { existsSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import type { OperationContext } from "./context.ts";
-import { OperationRefusal } from "./refusal.ts";
+import { invalidInput } from "./refusal.ts";
 
 interface BackUp {
   readonly file: string;
@@ -11,11 +11,10 @@ interface BackUp {
 /** Copies the database to one file while it is in use. The file appears under its name only when it is complete. */
 export async function backUp({ store }: OperationContext, file: string): Promise<BackUp> {
   if (!existsSync(dirname(file))) {
-    throw new OperationRefusal("invalid_input", `there is no folder ${dirname(file)} to write a copy to`);
+    throw invalidInput(`there is no folder ${dirname(file)} to write a copy to`);
   }
   if (store.files === null) {
-    throw new OperationRefusal(
-      "invalid_input",
+    throw invalidInput(
       "the data is in PostgreSQL, not in files; back it up with the database's own means: `pg_dump`, or base backups " +
         "and archived logs for recovery to any moment",
     );

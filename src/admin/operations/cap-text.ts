@@ -1,7 +1,7 @@
 import { modelPatternForm } from "../../base/model-pattern.ts";
 import { creditsFromNano, maxCredits, nanoFromCredits } from "../../base/money.ts";
 import type { CapLimit, KeyMode } from "../../store/store.ts";
-import { OperationRefusal } from "./refusal.ts";
+import { invalidInput } from "./refusal.ts";
 
 /** A cap as an operator writes it: `5/day`, `20/week:claude-opus-*`. The amount is in credits or tokens. */
 export interface WrittenCap extends Omit<CapLimit, "limit"> {
@@ -24,25 +24,19 @@ const mostCaps = 20;
 /** What is kept of them for an account of this mode. */
 export function capLimits(caps: readonly WrittenCap[], mode: KeyMode): CapLimit[] {
   if (caps.length > mostCaps) {
-    throw new OperationRefusal("invalid_input", `there are at most ${mostCaps} caps of one key or account`);
+    throw invalidInput(`there are at most ${mostCaps} caps of one key or account`);
   }
   const named = new Set(caps.map(capName));
   if (named.size < caps.length) {
-    throw new OperationRefusal(
-      "invalid_input",
-      "two caps are for the same period and models; name one of them",
-    );
+    throw invalidInput("two caps are for the same period and models; name one of them");
   }
   return caps.map(({ amount, period, models }) => {
     if (models !== null && !modelPatternForm.test(models)) {
-      throw new OperationRefusal(
-        "invalid_input",
-        "a cap's models are a name, in which * stands for anything",
-      );
+      throw invalidInput("a cap's models are a name, in which * stands for anything");
     }
     const limit = mode === "credit" ? nanoFromCredits(amount) : amount;
     if (limit !== null && Number.isSafeInteger(limit)) return { limit, period, models };
-    throw new OperationRefusal("invalid_input", rules[mode]);
+    throw invalidInput(rules[mode]);
   });
 }
 

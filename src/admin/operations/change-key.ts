@@ -12,7 +12,7 @@ import { findKey } from "./find-key.ts";
 import { rotationDetail } from "./former-prefix.ts";
 import { checkKeyFields } from "./key-fields.ts";
 import { type KnownNames, refuseUnknownNames } from "./known-names.ts";
-import { OperationRefusal } from "./refusal.ts";
+import { invalidInput, OperationRefusal } from "./refusal.ts";
 
 export interface UpdatedKey {
   readonly key: KeyRecord;
@@ -33,14 +33,11 @@ export async function updateKey(
   const key = await findKey(context, idOrPrefix);
   if (key.status === "revoked") throw revoked(key);
   if (key.mode === "credit" && (update.budgetTokens != null || update.period !== undefined)) {
-    throw new OperationRefusal(
-      "invalid_input",
-      `${key.prefix} is a credit key: it has no token budget; top it up`,
-    );
+    throw invalidInput(`${key.prefix} is a credit key: it has no token budget; top it up`);
   }
   const ofAccount = update.budgetTokens !== undefined || update.period !== undefined;
   if (ofAccount && key.accountId !== ownAccountId(key.id)) {
-    throw new OperationRefusal("invalid_input", `the budget is that of ${key.accountId}; change it there`);
+    throw invalidInput(`the budget is that of ${key.accountId}; change it there`);
   }
   checkKeyFields(update, context.clock.wallMs());
   if (known !== null) refuseUnknownNames(update, known, key);
@@ -48,7 +45,7 @@ export async function updateKey(
   const limits = caps && capLimits(caps, key.mode);
   const isNamed = Object.keys(changes).length > 0;
   if (!isNamed && limits === undefined) {
-    throw new OperationRefusal("invalid_input", "nothing to change was named");
+    throw invalidInput("nothing to change was named");
   }
   if (isNamed) await context.store.updateKey(key.id, changes);
   if (limits !== undefined) await context.store.setCaps({ keyId: key.id }, limits, context.clock.wallMs());
@@ -123,7 +120,7 @@ function capNamed(caps: readonly CapRecord[], which: string | undefined, prefix:
   if (only !== undefined && others.length === 0) return only;
   const names = caps.map(capName).join(", ");
   const why = caps.length === 0 ? `${prefix} has no cap` : `name one of its caps: ${names}`;
-  throw new OperationRefusal("invalid_input", why);
+  throw invalidInput(why);
 }
 
 function revoked({ prefix }: KeyRecord): OperationRefusal {

@@ -4,7 +4,7 @@ import { capLimits, type WrittenCap } from "./cap-text.ts";
 import type { OperationContext } from "./context.ts";
 import { checkKeyFields } from "./key-fields.ts";
 import { type KnownNames, refuseUnknownNames } from "./known-names.ts";
-import { OperationRefusal } from "./refusal.ts";
+import { invalidInput } from "./refusal.ts";
 
 /** `known`: the names that scope and models are checked against; null if unknown. */
 export async function createKey(
@@ -36,12 +36,12 @@ export async function createKeyOn(
   const account = name === undefined ? null : await findAccount(context, name);
   const mode = account?.mode ?? wanted;
   if (mode === undefined || (wanted !== undefined && wanted !== mode)) {
-    throw new OperationRefusal("invalid_input", `the mode of a key is its account's: ${mode ?? "name one"}`);
+    throw invalidInput(`the mode of a key is its account's: ${mode ?? "name one"}`);
   }
   const { creditNano, budgetTokens, period, isOpen } = spec;
   const isPaidItself = creditNano !== undefined || budgetTokens != null || period !== undefined || isOpen;
   if (account !== null && isPaidItself) {
-    throw new OperationRefusal("invalid_input", "balance and budget are the account's; change them there");
+    throw invalidInput("balance and budget are the account's; change them there");
   }
   const limits = caps === undefined ? account?.keyCaps : capLimits(caps, mode);
   return createKey(context, { ...spec, mode, accountId: account?.id, caps: limits }, known);
@@ -50,15 +50,15 @@ export async function createKeyOn(
 function checkModeFields(spec: KeySpec): void {
   if (spec.mode === "token_budget") {
     if (spec.isOpen) {
-      throw new OperationRefusal("invalid_input", "an open key is billed in credits; its mode is credit");
+      throw invalidInput("an open key is billed in credits; its mode is credit");
     }
     if (spec.creditNano === undefined) return;
-    throw new OperationRefusal("invalid_input", "a token-budget key has no credit; give it a budget instead");
+    throw invalidInput("a token-budget key has no credit; give it a budget instead");
   }
   if (spec.budgetTokens != null) {
-    throw new OperationRefusal("invalid_input", "a credit key has no token budget; give it credit instead");
+    throw invalidInput("a credit key has no token budget; give it credit instead");
   }
   if (spec.period !== undefined && spec.period !== "none") {
-    throw new OperationRefusal("invalid_input", "a credit key has no budget period");
+    throw invalidInput("a credit key has no budget period");
   }
 }

@@ -3,7 +3,7 @@ import type { AccountRecord, KeyRecord, OperatorEntry, RecordedEntry } from "../
 import { findAccount } from "./accounts.ts";
 import type { OperationContext } from "./context.ts";
 import { findKey } from "./find-key.ts";
-import { OperationRefusal } from "./refusal.ts";
+import { invalidInput, OperationRefusal } from "./refusal.ts";
 
 /** A top-up adds credit; an adjustment corrects it in either direction. Both are new entries; nothing is rewritten. */
 type CreditKind = "topup" | "adjustment";
@@ -38,7 +38,7 @@ export async function enterKeyCredit(
   if (key.mode !== "credit") {
     const change = kind === "topup" ? "raise" : "change";
     const why = `${key.prefix} is a token-budget key: ${change} its budget with an update instead`;
-    throw new OperationRefusal("invalid_input", why);
+    throw invalidInput(why);
   }
   if (kind === "adjustment") checkAdjustment(entry);
   else if (key.status === "revoked") {
@@ -60,8 +60,8 @@ export async function enterAccountCredit(
 }
 
 function checkAdjustment({ amountNano, note }: CreditEntry): void {
-  if (amountNano === 0) throw new OperationRefusal("invalid_input", "an adjustment of 0 changes nothing");
-  if (note?.trim() === "") throw new OperationRefusal("invalid_input", "an adjustment needs a note: say why");
+  if (amountNano === 0) throw invalidInput("an adjustment of 0 changes nothing");
+  if (note?.trim() === "") throw invalidInput("an adjustment needs a note: say why");
 }
 
 async function enter(
@@ -83,7 +83,7 @@ const maxTextLength = 200;
 export function checkEntryText(...texts: readonly (string | null | undefined)[]): void {
   for (const text of texts) {
     if (text != null && (text.trim() === "" || text.length > maxTextLength)) {
-      throw new OperationRefusal("invalid_input", `a reference or note has 1 to ${maxTextLength} characters`);
+      throw invalidInput(`a reference or note has 1 to ${maxTextLength} characters`);
     }
   }
 }

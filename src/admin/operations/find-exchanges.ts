@@ -1,5 +1,5 @@
 import type { Cut, ExchangeQuery, FiledExchange, ListedExchange, Store } from "../../store/store.ts";
-import { OperationRefusal } from "./refusal.ts";
+import { invalidInput } from "./refusal.ts";
 
 interface FoundExchange {
   readonly id: string;
@@ -59,10 +59,7 @@ interface AskedLabels {
 export function askedLabels({ user, session, tag }: AskedLabels): Readonly<Record<string, string>> {
   const [name = "", ...value] = tag?.split("=") ?? [];
   if (tag !== undefined && (name === "" || value.length === 0))
-    throw new OperationRefusal(
-      "invalid_input",
-      `a tag is a name and a value, such as project=atlas; not "${tag}"`,
-    );
+    throw invalidInput(`a tag is a name and a value, such as project=atlas; not "${tag}"`);
   return {
     ...(user === undefined ? {} : { user }),
     ...(session === undefined ? {} : { session }),

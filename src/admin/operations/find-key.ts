@@ -1,7 +1,7 @@
 import type { KeyRecord } from "../../store/store.ts";
 import type { OperationContext } from "./context.ts";
 import { keyFormerlyNamed } from "./former-prefix.ts";
-import { OperationRefusal } from "./refusal.ts";
+import { invalidInput, OperationRefusal } from "./refusal.ts";
 
 const shortestBeginning = 8;
 const prefixLength = 12;
@@ -14,10 +14,7 @@ const pageSize = 100;
 export async function findKey({ store }: OperationContext, name: string): Promise<KeyRecord> {
   if (name.startsWith("slu_") && name.length > prefixLength) {
     const prefix = name.slice(0, prefixLength);
-    throw new OperationRefusal(
-      "invalid_input",
-      `that is a whole key, which is a secret; name it by its prefix instead: ${prefix}`,
-    );
+    throw invalidInput(`that is a whole key, which is a secret; name it by its prefix instead: ${prefix}`);
   }
   const exact = await store.findKey(name);
   if (exact !== null) return exact;

@@ -4,7 +4,7 @@ import type { AdminDeps } from "../deps.ts";
 import type { NewKeyBody } from "../views/keys.ts";
 import { capFromText } from "./cap-text.ts";
 import type { PaidKeySpec } from "./create-key.ts";
-import { OperationRefusal } from "./refusal.ts";
+import { invalidInput, OperationRefusal } from "./refusal.ts";
 
 /** Each has a cap of its own, so their number bounds what a person can spend. */
 const mostKeys = 5;
@@ -30,10 +30,7 @@ export function holdersKey(
   }
   const [other] = Object.keys(others);
   if (other !== undefined) {
-    throw new OperationRefusal(
-      "invalid_input",
-      `your own key has a label and nothing else; leave out \`${other}\``,
-    );
+    throw invalidInput(`your own key has a label and nothing else; leave out \`${other}\``);
   }
   const nowMs = clock.wallMs();
   const active = [...keys.all()].filter((key) => owns(key) && effectiveStatus(key, nowMs) === "active");

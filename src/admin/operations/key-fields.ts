@@ -4,7 +4,7 @@ import {
   type KeyUpdate,
   keyAttributeList,
 } from "../../base/key-attributes.ts";
-import { OperationRefusal } from "./refusal.ts";
+import { invalidInput } from "./refusal.ts";
 
 const maxTextLength = 200;
 const maxNameLength = 128;
@@ -34,6 +34,6 @@ function isWhole(value: unknown, least: number): boolean {
 export function checkKeyFields(update: KeyUpdate, nowMs: number): void {
   for (const { field, kind, rule } of keyAttributeList) {
     const value = update[field];
-    if (value != null && !isValid[kind](value, nowMs)) throw new OperationRefusal("invalid_input", rule);
+    if (value != null && !isValid[kind](value, nowMs)) throw invalidInput(rule);
   }
 }

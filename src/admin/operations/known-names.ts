@@ -1,6 +1,6 @@
 import type { KeyUpdate } from "../../base/key-attributes.ts";
 import { didYouMean } from "../../config/suggest.ts";
-import { OperationRefusal } from "./refusal.ts";
+import { invalidInput } from "./refusal.ts";
 
 /** The providers and models that the configuration names, usable now or not. */
 export interface KnownNames {
@@ -15,15 +15,11 @@ export interface KnownNames {
 export function refuseUnknownNames(named: KeyUpdate, known: KnownNames, has: KeyUpdate = {}): void {
   const { scope } = named;
   if (scope !== undefined && scope !== "all" && scope !== has.scope && !known.providers.includes(scope)) {
-    throw new OperationRefusal(
-      "invalid_input",
-      `there is no provider "${scope}"${didYouMean(scope, known.providers)}`,
-    );
+    throw invalidInput(`there is no provider "${scope}"${didYouMean(scope, known.providers)}`);
   }
   for (const model of named.models ?? []) {
     if (known.models.includes(model) || has.models?.includes(model)) continue;
-    throw new OperationRefusal(
-      "invalid_input",
+    throw invalidInput(
       `there is no model "${model}"${didYouMean(model, known.models) || "; `sluice models list` shows them"}`,
     );
   }

@@ -15,7 +15,7 @@ import { type BillFile, type ProviderBill, readBill } from "../reconcile/read-bi
 import type { BilledFiguresView, ComparedFigureView, ReconciliationView } from "../views.ts";
 import type { OperationContext } from "./context.ts";
 import { isoMs } from "./moments.ts";
-import { OperationRefusal } from "./refusal.ts";
+import { invalidInput } from "./refusal.ts";
 
 /** Percent. Calls around midnight may be billed on the other day. */
 export const defaultTolerance = 1;
@@ -26,10 +26,10 @@ const mostDays = 366;
 /** Two dates (UTC), both included. */
 export function comparedDays(from: string, to: string): FetchedDays {
   const [fromMs, toMs] = [from, to].map((date) => (date.length === 10 ? isoMs(date) : null));
-  if (fromMs == null || toMs == null) throw refused("Write days such as 2026-10-01 and 2026-10-31.");
+  if (fromMs == null || toMs == null) throw invalidInput("Write days such as 2026-10-01 and 2026-10-31.");
   const [fromDay, throughDay] = [fromMs / msPerDay, toMs / msPerDay];
-  if (throughDay < fromDay) throw refused(`${to} is before ${from}.`);
-  if (throughDay - fromDay >= mostDays) throw refused(`At most ${mostDays} days can be compared.`);
+  if (throughDay < fromDay) throw invalidInput(`${to} is before ${from}.`);
+  if (throughDay - fromDay >= mostDays) throw invalidInput(`At most ${mostDays} days can be compared.`);
   return { fromDay, throughDay };
 }
 
@@ -66,11 +66,7 @@ export async function billOf(
 }
 
 function asRefusal(error: unknown): unknown {
-  return error instanceof UnreadableBill ? refused(error.message) : error;
-}
-
-function refused(message: string): OperationRefusal {
-  return new OperationRefusal("invalid_input", message);
+  return error instanceof UnreadableBill ? invalidInput(error.message) : error;
 }
 
 export interface ReconcileRequest extends FetchedDays {
@@ -87,13 +83,13 @@ export async function reconcile({ store }: OperationContext, request: ReconcileR
   const attempts = await store.reports.attemptSums(provider, fromDay, throughDay);
   if (attempts.length === 0 && !settings.providers.has(provider)) {
     const known = [...settings.providers.keys()].join(", ");
-    throw refused(`There is no provider "${provider}"; the configuration has ${known || "none"}.`);
+    throw invalidInput(`There is no provider "${provider}"; the configuration has ${known || "none"}.`);
   }
   const lines = bill.lines.filter(({ day }) => day >= fromDay && day <= throughDay);
-  if (bill.tells.size === 0) throw refused("The bill has no lines, so there is nothing to compare.");
+  if (bill.tells.size === 0) throw invalidInput("The bill has no lines, so there is nothing to compare.");
   if (lines.length === 0) {
     const range = `${dateOfDay(fromDay)} to ${dateOfDay(throughDay)}`;
-    throw refused(
+    throw invalidInput(
       `None of the bill's ${bill.lines.length} lines is of ${range}; name its days with from and to.`,
     );
   }

@@ -9,6 +9,10 @@ export class OperationRefusal extends Error {
   }
 }
 
+export function invalidInput(message: string): OperationRefusal {
+  return new OperationRefusal("invalid_input", message);
+}
+
 type OperationRefusalReason =
   | "unknown_key"
   | "ambiguous_key"

@@ -5,7 +5,7 @@ import { iso } from "../iso-time.ts";
 import type { AccountStatementView, StatementView } from "../views.ts";
 import { findAccount } from "./accounts.ts";
 import type { OperationContext } from "./context.ts";
-import { OperationRefusal } from "./refusal.ts";
+import { invalidInput } from "./refusal.ts";
 
 export interface StatementRequest {
   /** Such as `2026-10`, UTC. */
@@ -34,7 +34,7 @@ export async function statementOf(
 /** The first moment of the month, and of the next. */
 function rangeOf(month: string) {
   const [, year, ofYear] = /^(\d{4})-(0[1-9]|1[0-2])$/.exec(month) ?? [];
-  if (year === undefined) throw new OperationRefusal("invalid_input", "a month is written as 2026-10");
+  if (year === undefined) throw invalidInput("a month is written as 2026-10");
   const at = (offset: number) => Date.UTC(Number(year), Number(ofYear) - 1 + offset);
   return { sinceMs: at(0), untilMs: at(1) };
 }

@@ -18,87 +18,58 @@ import {
   newAccountBody,
 } from "../views/accounts.ts";
 import { adjustBody, topUpBody, withRepeated } from "../views/keys.ts";
-import { nothing } from "../views/shapes.ts";
-import { nano, repeating, signedNano } from "./credits.ts";
-import { type AdminCall, type AdminRoute, type Changed, change, read } from "./route.ts";
+import { nano, signedNano } from "./credits.ts";
+import { type AdminCall, type AdminRoute, type Changed, get, patch, post } from "./route.ts";
 
 export const accountRoutes: readonly AdminRoute[] = [
-  read(
-    { path: "/accounts", summary: "List accounts", query: nothing, answers: accountList },
-    async ({ deps }) => ({ data: await listAccountViews(deps) }),
+  get("/accounts", "List accounts", { answers: accountList }, async ({ deps }) => ({
+    data: await listAccountViews(deps),
+  })),
+  get("/accounts/:account", "Show an account", { answers: accountView }, async (call) =>
+    readAccountView(call.deps, await findAccount(call.deps, accountName(call))),
   ),
-  read(
-    { path: "/accounts/:account", summary: "Show an account", query: nothing, answers: accountView },
-    async (call) => readAccountView(call.deps, await findAccount(call.deps, accountName(call))),
-  ),
-  change(
-    "POST",
-    { path: "/accounts", summary: "Create an account", body: newAccountBody, answers: accountView },
+  post("/accounts", "Create an account", { body: newAccountBody, answers: accountView }, async (call) => {
+    const { mode, credit } = call.body;
+    const creditNano = credit === undefined ? undefined : nano(credit, "credit");
+    const spec = { ...updateFrom(call.body), mode, creditNano };
+    return changed(call, "account.create", await createAccount(call.deps, spec));
+  }),
+  patch(
+    "/accounts/:account",
+    "Change an account",
+    { body: accountChangesBody, answers: accountView },
     async (call) => {
-      const { mode, credit } = call.body;
-      const creditNano = credit === undefined ? undefined : nano(credit, "credit");
-      const spec = { ...updateFrom(call.body), mode, creditNano };
-      const { account, detail } = await createAccount(call.deps, spec);
-      return changed(call, account, "account.create", detail);
+      const updated = await updateAccount(call.deps, accountName(call), updateFrom(call.body));
+      return changed(call, "account.update", updated);
     },
   ),
-  change(
-    "PATCH",
-    {
-      path: "/accounts/:account",
-      summary: "Change an account",
-      body: accountChangesBody,
-      answers: accountView,
-    },
-    async (call) => {
-      const { account, detail } = await updateAccount(call.deps, accountName(call), updateFrom(call.body));
-      return changed(call, account, "account.update", detail);
-    },
-  ),
-  change(
-    "POST",
-    {
-      path: "/accounts/:account/topup",
-      summary: "Add credit; on an open account it lowers what is owed",
-      body: topUpBody,
-      answers: withRepeated(accountView),
-    },
+  post(
+    "/accounts/:account/topup",
+    "Add credit; on an open account it lowers what is owed",
+    { body: topUpBody, answers: withRepeated(accountView) },
     async (call) => {
       const entry = { ...call.body, amountNano: nano(call.body.amount, "amount") };
       const entered = await enterAccountCredit(call.deps, accountName(call), "topup", entry);
-      return repeating(
-        await changed(call, entered.account, "account.topup", entered.detail),
-        entered.repeated,
-      );
+      return changed(call, "account.topup", entered, { repeated: entered.repeated });
     },
   ),
-  change(
-    "POST",
-    {
-      path: "/accounts/:account/adjust",
-      summary: "Correct the balance by an entry of its own",
-      body: adjustBody,
-      answers: withRepeated(accountView),
-    },
+  post(
+    "/accounts/:account/adjust",
+    "Correct the balance by an entry of its own",
+    { body: adjustBody, answers: withRepeated(accountView) },
     async (call) => {
       const entry = { ...call.body, amountNano: signedNano(call.body.amount) };
       const held = (accountId: string) => heldOf(call.deps, accountId);
       const entered = await enterAccountCredit(call.deps, accountName(call), "adjustment", entry, held);
-      return repeating(
-        await changed(call, entered.account, "account.adjust", entered.detail),
-        entered.repeated,
-      );
+      return changed(call, "account.adjust", entered, { repeated: entered.repeated });
     },
   ),
-  change(
-    "POST",
-    {
-      path: "/accounts/:account/close",
-      summary: "Close an account for good: its keys are refused, its entries stay",
-      body: nothing,
-      answers: accountView,
-    },
-    async (call) => changed(call, await closeAccount(call.deps, accountName(call)), "account.close", null),
+  post(
+    "/accounts/:account/close",
+    "Close an account for good: its keys are refused, its entries stay",
+    { answers: accountView },
+    async (call) =>
+      changed(call, "account.close", { account: await closeAccount(call.deps, accountName(call)) }),
   ),
 ];
 
@@ -126,11 +97,11 @@ async function heldOf({ keys, accounts }: AdminDeps, accountId: string): Promise
 /** Loads the change into memory before the answer says that it is done. */
 async function changed(
   call: AdminCall,
-  account: AccountRecord,
   action: string,
-  detail: string | null,
+  { account, detail = null }: { readonly account: AccountRecord; readonly detail?: string | null },
+  more: object = {},
 ): Promise<Changed> {
   await call.deps.applyChanges();
-  const answer = await readAccountView(call.deps, account);
+  const answer = { ...(await readAccountView(call.deps, account)), ...more };
   return { answer, change: { action, target: account.id, detail } };
 }

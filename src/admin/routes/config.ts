@@ -6,49 +6,34 @@ import { changesInWords, configCheckDocument } from "../operations/config-check.
 import { configCheckView, configReloadBody, configReloadView, configTextView } from "../views/config.ts";
 import type { ConfigCheckView } from "../views.ts";
 import { AdminError, sentence } from "./refusal.ts";
-import { type AdminRoute, change, read } from "./route.ts";
-
-const none = Type.Object({});
+import { type AdminRoute, get, post } from "./route.ts";
 
 export const configRoutes: readonly AdminRoute[] = [
-  read(
-    {
-      path: "/config",
-      summary: "The settings in force with all defaults, secrets masked",
-      query: none,
-      answers: Type.Object({}, { additionalProperties: true }),
-    },
+  get(
+    "/config",
+    "The settings in force with all defaults, secrets masked",
+    { answers: Type.Object({}, { additionalProperties: true }) },
     ({ deps }) => configInForce(deps.settings()),
   ),
-  read(
-    {
-      path: "/config/toml",
-      summary: "The configuration in force as it is written, without secrets",
-      query: none,
-      answers: configTextView,
-    },
+  get(
+    "/config/toml",
+    "The configuration in force as it is written, without secrets",
+    { answers: configTextView },
     ({ deps }) => {
       const { source, written } = deps.settings();
       return { file: source?.file ?? null, toml: tomlText(written) };
     },
   ),
-  read(
-    {
-      path: "/config/check",
-      summary: "What is wrong with the configuration on disk, and how it differs from what is in force",
-      query: none,
-      answers: configCheckView,
-    },
+  get(
+    "/config/check",
+    "What is wrong with the configuration on disk, and how it differs from what is in force",
+    { answers: configCheckView },
     async ({ deps }) => (await checked(deps)).document,
   ),
-  change(
-    "POST",
-    {
-      path: "/config/reload",
-      summary: "Put the configuration on disk in force",
-      body: configReloadBody,
-      answers: configReloadView,
-    },
+  post(
+    "/config/reload",
+    "Put the configuration on disk in force",
+    { body: configReloadBody, answers: configReloadView },
     async ({ deps, body: { digest } }) => {
       const { document, onDisk } = await checked(deps);
       const { file, changes, problems } = document;

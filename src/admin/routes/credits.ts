@@ -1,6 +1,5 @@
 import { maxCredits, nanoFromCredits } from "../../base/money.ts";
 import { AdminError } from "./refusal.ts";
-import type { Changed } from "./route.ts";
 
 /** An amount of a body, in nano-credits. */
 export function nano(credits: number, param: string): number {
@@ -12,9 +11,4 @@ export function nano(credits: number, param: string): number {
 
 export function signedNano(amount: number): number {
   return Math.sign(amount) * nano(Math.abs(amount), "amount");
-}
-
-/** The answer to a credit entry says whether its reference was used before. */
-export function repeating({ answer, change }: Changed, repeated: boolean): Changed {
-  return { answer: { ...(answer as object), repeated }, change };
 }

@@ -1,19 +1,15 @@
-import { Type } from "@sinclair/typebox";
 import type { ModelSettings, Settings } from "../../config/settings.ts";
 import { checkProviders } from "../operations/check-providers.ts";
 import { modelCheckBody, modelCheckView } from "../views/models.ts";
+import { listOf } from "../views/shapes.ts";
 import { notFound } from "./refusal.ts";
-import { type AdminRoute, change } from "./route.ts";
+import { type AdminRoute, post } from "./route.ts";
 
 export const modelRoutes: readonly AdminRoute[] = [
-  change(
-    "POST",
-    {
-      path: "/models/check",
-      summary: "Send a small request to each provider, or to each deployment of one model",
-      body: modelCheckBody,
-      answers: Type.Object({ data: Type.Array(modelCheckView) }),
-    },
+  post(
+    "/models/check",
+    "Send a small request to each provider, or to each deployment of one model",
+    { body: modelCheckBody, answers: listOf(modelCheckView) },
     async ({ deps, body }) => {
       const settings = deps.settings();
       const model = body.model === undefined ? undefined : modelNamed(body.model, settings);

@@ -6,17 +6,16 @@ import {
   reconciliationDocument,
 } from "../operations/reconcile.ts";
 import { reconcileBody, reconciliationView } from "../views/reconcile.ts";
-import { type AdminRoute, change } from "./route.ts";
+import { type AdminRoute, post } from "./route.ts";
 
 /** Reports of a month are far shorter, unless they tell every key and project apart. */
 const maxBytes = 4 * 1024 * 1024;
 
 export const reconcileRoutes: readonly AdminRoute[] = [
-  change(
-    "POST",
+  post(
+    "/reconcile",
+    "Hold what a provider has billed against the ledger",
     {
-      path: "/reconcile",
-      summary: "Hold what a provider has billed against the ledger",
       // It changes nothing.
       role: "viewer",
       body: reconcileBody,

@@ -13,15 +13,15 @@ import { statementOf } from "../operations/statement.ts";
 import { dimensionWords, readDimensions } from "../operations/usage-report.ts";
 import { endings, entryKinds, entryView, exchangeDetailView, exchangeView } from "../views/exchanges.ts";
 import { modelView } from "../views/models.ts";
-import { oneOf, pageOf, when } from "../views/shapes.ts";
+import { oneOf, pageOf, text, when } from "../views/shapes.ts";
 import { statementView } from "../views/statement.ts";
 import { overviewRanges, overviewView, usageView } from "../views/usage.ts";
 import { AdminError, notFound } from "./refusal.ts";
-import { type AdminRoute, read } from "./route.ts";
+import { type AdminRoute, get } from "./route.ts";
 
 const limit = Type.Integer({ minimum: 1, maximum: 500, default: 50 });
 const cursor = Type.Optional(Type.Integer({ minimum: 1, description: "`next_cursor` of the page before." }));
-const key = Type.Optional(Type.String({ description: "A key's id, prefix or unique label." }));
+const key = Type.Optional(text("A key's id, prefix or unique label."));
 
 const exchangeQuery = Type.Object({
   search: Type.Optional(
@@ -36,10 +36,10 @@ const exchangeQuery = Type.Object({
   provider: Type.Optional(Type.String()),
   route: Type.Optional(Type.String()),
   outcome: Type.Optional(oneOf(endings)),
-  code: Type.Optional(Type.String({ description: "The error's code, such as `upstream_error`." })),
+  code: Type.Optional(text("The error's code, such as `upstream_error`.")),
   user: Type.Optional(Type.String()),
   session: Type.Optional(Type.String()),
-  tag: Type.Optional(Type.String({ description: "A tag and its value, such as `project=atlas`." })),
+  tag: Type.Optional(text("A tag and its value, such as `project=atlas`.")),
   since: Type.Optional(when),
   until: Type.Optional(when),
   cursor: Type.Optional(
@@ -48,7 +48,7 @@ const exchangeQuery = Type.Object({
   limit,
 });
 
-const account = Type.Optional(Type.String({ description: "An account's id or unique label." }));
+const account = Type.Optional(text("An account's id or unique label."));
 
 const entryQuery = Type.Object({ key, account, kind: Type.Optional(oneOf(entryKinds)), cursor, limit });
 
@@ -60,7 +60,7 @@ const usageQuery = Type.Object({
   since: Type.Optional(when),
   until: Type.Optional(when),
   key,
-  account: Type.Optional(Type.String({ description: "Only what this account paid for, by its id." })),
+  account: Type.Optional(text("Only what this account paid for, by its id.")),
 });
 
 const statementQuery = Type.Object({
@@ -72,31 +72,22 @@ const overviewQuery = Type.Object({
   range: oneOf(overviewRanges, "24h"),
 });
 
-const none = Type.Object({});
-
 export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
   const overview = new Overview(deps);
   return [
-    read(
-      {
-        path: "/overview",
-        summary: "Figures and charts of a time",
-        query: overviewQuery,
-        answers: overviewView,
-      },
+    get(
+      "/overview",
+      "Figures and charts of a time",
+      { query: overviewQuery, answers: overviewView },
       async ({ query }) => {
         await deps.flushEndings();
         return overview.of(query.range);
       },
     ),
-    read(
-      {
-        path: "/usage",
-        summary: "Usage added up",
-        role: "holder",
-        query: usageQuery,
-        answers: usageView,
-      },
+    get(
+      "/usage",
+      "Usage added up",
+      { role: "holder", query: usageQuery, answers: usageView },
       async ({ query: { by, since, until, key, account } }) => {
         await deps.flushEndings();
         const nowMs = deps.clock.wallMs();
@@ -108,14 +99,10 @@ export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
         return usage(deps, { by: dimensions, ...range, key, account });
       },
     ),
-    read(
-      {
-        path: "/exchanges",
-        summary: "Exchanges, newest first",
-        role: "holder",
-        query: exchangeQuery,
-        answers: pageOf(exchangeView),
-      },
+    get(
+      "/exchanges",
+      "Exchanges, newest first",
+      { role: "holder", query: exchangeQuery, answers: pageOf(exchangeView) },
       async ({ query: { key, since, until, user, session, tag, ...filters } }) => {
         await deps.flushEndings();
         const nowMs = deps.clock.wallMs();
@@ -124,10 +111,10 @@ export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
         return exchangePage(deps, { ...filters, labels, sinceMs, untilMs, keyId: await keyIdOf(deps, key) });
       },
     ),
-    read(
+    get(
+      "/exchanges/:id",
+      "An exchange: why it ended as it did, its attempts and its ledger entries",
       {
-        path: "/exchanges/:id",
-        summary: "An exchange: why it ended as it did, its attempts and its ledger entries",
         role: "holder",
         query: Type.Object({
           entry: Type.Optional(Type.Integer({ minimum: 1, description: "Where to look; makes it instant." })),
@@ -141,14 +128,10 @@ export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
         return detail;
       },
     ),
-    read(
-      {
-        path: "/entries",
-        summary: "Ledger entries, newest first",
-        role: "holder",
-        query: entryQuery,
-        answers: pageOf(entryView),
-      },
+    get(
+      "/entries",
+      "Ledger entries, newest first",
+      { role: "holder", query: entryQuery, answers: pageOf(entryView) },
       async ({ query: { key, account, cursor, ...filters } }) => {
         const accountId = account === undefined ? undefined : (await findAccount(deps, account)).id;
         return entryPage(deps, {
@@ -159,24 +142,16 @@ export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
         });
       },
     ),
-    read(
-      {
-        path: "/statement",
-        summary: "What a month was charged and paid, to the last digit",
-        query: statementQuery,
-        answers: statementView,
-      },
+    get(
+      "/statement",
+      "What a month was charged and paid, to the last digit",
+      { query: statementQuery, answers: statementView },
       ({ query }) => statementOf(deps, query),
     ),
-    read(
-      {
-        path: "/models",
-        summary: "Models and the health of their deployments",
-        query: none,
-        answers: pageOf(modelView),
-      },
-      () => ({ data: modelViews(deps), next_cursor: null }),
-    ),
+    get("/models", "Models and the health of their deployments", { answers: pageOf(modelView) }, () => ({
+      data: modelViews(deps),
+      next_cursor: null,
+    })),
   ];
 }
 

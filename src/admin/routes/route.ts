@@ -2,6 +2,7 @@ import type { Static, TObject, TSchema } from "@sinclair/typebox";
 import type { Caller } from "../auth/identity.ts";
 import type { Role } from "../auth/roles.ts";
 import type { AdminDeps } from "../deps.ts";
+import { nothing } from "../views/shapes.ts";
 
 /** An authenticated call with a validated query and body. */
 export interface AdminCall<Query = unknown, Body = unknown> {
@@ -53,21 +54,38 @@ interface ChangeRoute extends Described {
 
 export type AdminRoute = ReadRoute | ChangeRoute;
 
+type Schemas<Route, Given> = Omit<Route, "method" | "path" | "summary" | "handle" | keyof Given> & Given;
+
 /** Types a handler by the schemas that validate its input. */
-export function read<Query extends TObject>(
-  route: Omit<ReadRoute, "method" | "handle" | "query"> & { readonly query: Query },
+export function get<Query extends TObject>(
+  path: string,
+  summary: string,
+  schemas: Schemas<ReadRoute, { readonly query?: Query }>,
   handle: (call: AdminCall<Static<Query>>) => unknown,
 ): ReadRoute {
-  return { ...route, method: "GET", handle: (call) => handle(call as AdminCall<Static<Query>>) };
+  const method = "GET";
+  return { ...schemas, method, path, summary, handle: (call) => handle(call as AdminCall<Static<Query>>) };
 }
 
-export function change<Body extends TSchema>(
-  method: ChangeRoute["method"],
-  route: Omit<ChangeRoute, "method" | "handle" | "body"> & { readonly body: Body },
-  handle: (call: AdminCall<unknown, Static<Body>>) => Promise<Changed>,
-): ChangeRoute {
-  return { ...route, method, handle: (call) => handle(call as AdminCall<unknown, Static<Body>>) };
-}
+/** Without a schema the body has no fields. */
+const changing =
+  (method: ChangeRoute["method"]) =>
+  <Body extends TSchema>(
+    path: string,
+    summary: string,
+    schemas: Schemas<ChangeRoute, { readonly body?: Body }>,
+    handle: (call: AdminCall<unknown, Static<Body>>) => Promise<Changed>,
+  ): ChangeRoute => ({
+    body: nothing,
+    ...schemas,
+    method,
+    path,
+    summary,
+    handle: (call) => handle(call as AdminCall<unknown, Static<Body>>),
+  });
+
+export const post = changing("POST");
+export const patch = changing("PATCH");
 
 export function roleFor({ method, role }: AdminRoute): Role {
   return role ?? (method === "GET" ? "viewer" : "admin");

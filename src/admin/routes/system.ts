@@ -10,13 +10,11 @@ import { listNodes } from "../operations/list-nodes.ts";
 import { momentOf } from "../operations/moments.ts";
 import { readStorage } from "../operations/storage.ts";
 import { findingView } from "../views/attention.ts";
-import { pageOf, when } from "../views/shapes.ts";
+import { listOf, pageOf, text, when } from "../views/shapes.ts";
 import { auditView, healthView, nodeView, routeView, storageView } from "../views/system.ts";
 import type { HealthView, RouteView } from "../views.ts";
-import { type AdminRoute, read } from "./route.ts";
+import { type AdminRoute, get } from "./route.ts";
 import { tailResponse } from "./tail.ts";
-
-const none = Type.Object({});
 
 const auditQuery = Type.Object({
   search: Type.Optional(
@@ -29,48 +27,32 @@ const auditQuery = Type.Object({
 });
 
 export const systemRoutes: readonly AdminRoute[] = [
-  read(
-    { path: "/health", summary: "How the gateway is doing", query: none, answers: healthView },
-    ({ deps }) => health(deps),
-  ),
-  read(
-    {
-      path: "/attention",
-      summary: "What needs attention, the most urgent first",
-      query: none,
-      answers: Type.Object({ data: Type.Array(findingView) }),
-    },
+  get("/health", "How the gateway is doing", { answers: healthView }, ({ deps }) => health(deps)),
+  get(
+    "/attention",
+    "What needs attention, the most urgent first",
+    { answers: listOf(findingView) },
     ({ deps }) => ({ data: deps.attention().map(findingDocument) }),
   ),
-  read(
-    {
-      path: "/nodes",
-      summary: "The gateways that share the database; none if the data is in a folder",
-      query: none,
-      answers: Type.Object({ data: Type.Array(nodeView) }),
-    },
+  get(
+    "/nodes",
+    "The gateways that share the database; none if the data is in a folder",
+    { answers: listOf(nodeView) },
     async ({ deps }) => ({ data: await listNodes(deps.store) }),
   ),
-  read(
-    {
-      path: "/storage",
-      summary: "How much is kept, for how long, and what was deleted last",
-      query: none,
-      answers: storageView,
-    },
+  get(
+    "/storage",
+    "How much is kept, for how long, and what was deleted last",
+    { answers: storageView },
     ({ deps }) => readStorage(deps.store, deps.settings().retention),
   ),
-  read(
-    {
-      path: "/routes",
-      summary: "The routes that clients call",
-      query: none,
-      answers: Type.Object({ data: Type.Array(routeView) }),
-    },
-    ({ deps }) => ({ data: routes.flatMap((route) => routeDocument(route, deps)) }),
-  ),
-  read(
-    { path: "/audit", summary: "Changes, newest first", query: auditQuery, answers: pageOf(auditView) },
+  get("/routes", "The routes that clients call", { answers: listOf(routeView) }, ({ deps }) => ({
+    data: routes.flatMap((route) => routeDocument(route, deps)),
+  })),
+  get(
+    "/audit",
+    "Changes, newest first",
+    { query: auditQuery, answers: pageOf(auditView) },
     async ({ deps, query: { limit, cursor, since, until, search } }) => {
       const nowMs = deps.clock.wallMs();
       const [sinceMs, untilMs] = [momentOf(since, nowMs), momentOf(until, nowMs)];
@@ -79,13 +61,10 @@ export const systemRoutes: readonly AdminRoute[] = [
       return { data, next_cursor: data.length === limit && last !== undefined ? String(last.id) : null };
     },
   ),
-  read(
-    {
-      path: "/tail",
-      summary: "Every exchange as it ends, as server-sent events",
-      query: none,
-      answers: Type.String({ description: "text/event-stream; the data of each event is one exchange." }),
-    },
+  get(
+    "/tail",
+    "Every exchange as it ends, as server-sent events",
+    { answers: text("text/event-stream; the data of each event is one exchange.") },
     ({ deps, request }) =>
       tailResponse(deps.live.feed, () =>
         isStillAdmitted(deps.guard, request, deps.originOf(request), "viewer"),

@@ -1,5 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { count, durationMs, moment, nullable, oneOf } from "./shapes.ts";
+import { count, counted, durationMs, figure, flag, moment, nullable, oneOf, text } from "./shapes.ts";
 
 const outcomes = ["completed", "failed", "cancelled", "interrupted"] as const;
 export const endings = [...outcomes, "refused"] as const;
@@ -7,7 +7,7 @@ const bases = ["measured", "estimated"] as const;
 export const entryKinds = ["topup", "adjustment", "charge", "overrun"] as const;
 
 export const exchangeView = Type.Object({
-  id: Type.String({ description: "The `x-request-id` of its response." }),
+  id: text("The `x-request-id` of its response."),
   entry: nullable(
     Type.Integer({ description: "Its place in the ledger; finding an old exchange by it is instant." }),
   ),
@@ -21,35 +21,30 @@ export const exchangeView = Type.Object({
   key_label: nullable(Type.String()),
   route: Type.String(),
   model: Type.String(),
-  unknown_model: nullable(Type.String({ description: "What was asked for, if there is no such model." })),
+  unknown_model: nullable(text("What was asked for, if there is no such model.")),
   provider: Type.String(),
   upstream_model: Type.String(),
   stream: Type.Boolean(),
   outcome: oneOf(endings),
   status: nullable(Type.Integer({ description: "What the client was answered; null if the process ended." })),
-  code: nullable(Type.String({ description: "The error's code." })),
-  message: nullable(Type.String({ description: "What the client was told." })),
-  alike: Type.Integer({
-    minimum: 0,
-    description: "How many more of the same kind ended within that second and are counted with this one.",
-  }),
+  code: nullable(text("The error's code.")),
+  message: nullable(text("What the client was told.")),
+  alike: counted("How many more of the same kind ended within that second and are counted with this one."),
   input_tokens: count,
   cached_input_tokens: count,
   cache_write_tokens: count,
   output_tokens: count,
   reasoning_tokens: count,
   basis: nullable(oneOf(bases)),
-  charged: Type.Number({ description: "What was charged, in `unit`." }),
+  charged: figure("What was charged, in `unit`."),
   unit: oneOf(["credits", "tokens"]),
-  cost: Type.Number({ description: "`charged` of a credit key; 0 for a token-budget key." }),
-  list_cost: nullable(
-    Type.Number({ description: "Credits that the use of a token-budget key would have cost." }),
-  ),
+  cost: figure("`charged` of a credit key; 0 for a token-budget key."),
+  list_cost: nullable(figure("Credits that the use of a token-budget key would have cost.")),
   first_byte_ms: nullable(durationMs),
   total_ms: nullable(durationMs),
   attempts: count,
-  user: nullable(Type.String({ description: "Whom the client asked for." })),
-  session: nullable(Type.String({ description: "The client's name for the conversation." })),
+  user: nullable(text("Whom the client asked for.")),
+  session: nullable(text("The client's name for the conversation.")),
   tags: Type.Record(Type.String(), Type.String(), { description: "Of the header `x-sluice-tags`." }),
   affinity: oneOf(["conversation", "none"]),
 });
@@ -76,9 +71,9 @@ export const entryView = Type.Object({
   key_prefix: Type.String(),
   key_label: nullable(Type.String()),
   kind: oneOf(entryKinds),
-  amount: Type.Number({ description: "Signed as it changes the balance, in `unit`." }),
+  amount: figure("Signed as it changes the balance, in `unit`."),
   unit: oneOf(["credits", "tokens", "nano_credits"]),
-  credits: nullable(Type.Number({ description: "The amount in credits; null for a token budget." })),
+  credits: nullable(figure("The amount in credits; null for a token budget.")),
   exchange_id: nullable(Type.String()),
   basis: nullable(oneOf(bases)),
   outcome: nullable(oneOf(outcomes)),
@@ -88,11 +83,9 @@ export const entryView = Type.Object({
   reference: nullable(Type.String()),
   note: nullable(Type.String()),
   model: nullable(Type.String()),
-  asked_model: nullable(Type.String({ description: "The name that the client asked for the model by." })),
+  asked_model: nullable(text("The name that the client asked for the model by.")),
   provider: nullable(Type.String()),
-  list_cost: nullable(
-    Type.Number({ description: "Credits that the use of a token-budget key would have cost." }),
-  ),
+  list_cost: nullable(figure("Credits that the use of a token-budget key would have cost.")),
   rates: nullable(ratesView),
   quantities: nullable(
     Type.Record(Type.String(), Type.Number(), {
@@ -107,20 +100,16 @@ export const entryView = Type.Object({
       },
     ),
   ),
-  sum: nullable(
-    Type.String({ description: "How it comes to its cost, such as `120 × 5.00/M + 40 × 30.00/M = 0.0018`." }),
-  ),
+  sum: nullable(text("How it comes to its cost, such as `120 × 5.00/M + 40 × 30.00/M = 0.0018`.")),
 });
 export type EntryView = Static<typeof entryView>;
 
 const attemptView = Type.Object({
-  deployment: Type.String({ description: "`provider/upstream_model`." }),
+  deployment: text("`provider/upstream_model`."),
   status: nullable(Type.Integer({ description: "The provider's status; null if none came." })),
-  failure: nullable(
-    Type.String({ description: "Such as `status_500` or `timeout`; null if it answered well." }),
-  ),
-  cause: nullable(Type.String({ description: "The system's code, such as `ECONNREFUSED`." })),
-  said: nullable(Type.String({ description: "The provider's own message, at most 500 characters." })),
+  failure: nullable(text("Such as `status_500` or `timeout`; null if it answered well.")),
+  cause: nullable(text("The system's code, such as `ECONNREFUSED`.")),
+  said: nullable(text("The provider's own message, at most 500 characters.")),
   duration_ms: durationMs,
   next: nullable(oneOf(["retry", "other_key", "next_deployment"])),
 });
@@ -130,7 +119,7 @@ export const exchangeDetailView = Type.Object({
   exchange: Type.Union([exchangeView, Type.Null()], {
     description: "Null for an old cancelled or interrupted exchange, of which only the ledger still knows.",
   }),
-  explanation: Type.String({ description: "Why it ended as it did, and what may be done." }),
+  explanation: text("Why it ended as it did, and what may be done."),
   attempts: Type.Array(attemptView),
   entries: Type.Array(entryView),
 });
@@ -148,7 +137,7 @@ const tailView = Type.Object({
   status: Type.Integer(),
   error_code: nullable(Type.String()),
   outcome: Type.String(),
-  kept: Type.Boolean({ description: "Whether it can be looked up: exchanges of keys are kept." }),
+  kept: flag("Whether it can be looked up: exchanges of keys are kept."),
   input_tokens: count,
   output_tokens: count,
   charged: Type.Number(),

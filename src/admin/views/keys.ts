@@ -6,7 +6,7 @@ import {
   keyAttributes,
   keyModes,
 } from "../../base/key-attributes.ts";
-import { count, credits, moment, nullable, oneOf } from "./shapes.ts";
+import { count, credits, figure, flag, moment, nullable, oneOf, text } from "./shapes.ts";
 
 export const keyStatuses = ["active", "disabled", "suspended", "revoked", "expired"] as const;
 export const accountStatuses = ["active", "closed"] as const;
@@ -16,7 +16,7 @@ export const capPeriods = ["day", "week", "month"] as const;
 const attributeKinds = {
   text: nullable(Type.String()),
   name: nullable(Type.String()),
-  provider: Type.String({ description: "A provider's name, or `all`." }),
+  provider: text("A provider's name, or `all`."),
   models: nullable(Type.Array(Type.String())),
   positive: nullable(Type.Integer({ minimum: 1 })),
   count: nullable(count),
@@ -45,10 +45,10 @@ export const budgetStanding = Type.Object({
 });
 
 export const capView = Type.Object({
-  limit: Type.Number({ description: "Credits or tokens; with what it is raised by in this period." }),
-  raised_by: Type.Number({ description: "The part of the limit that is for the running period alone." }),
+  limit: figure("Credits or tokens; with what it is raised by in this period."),
+  raised_by: figure("The part of the limit that is for the running period alone."),
   period: oneOf(capPeriods),
-  models: nullable(Type.String({ description: "A pattern, in which * stands for anything." })),
+  models: nullable(text("A pattern, in which * stands for anything.")),
   used: Type.Number(),
   resets_at: nullable(moment),
 });
@@ -71,13 +71,13 @@ export type CapsBody = Static<typeof capsBody>;
 
 const keyFields = {
   id: Type.String(),
-  account: Type.String({ description: "The id of the account that it draws on." }),
-  prefix: Type.String({ description: "The first characters of the key; not secret." }),
+  account: text("The id of the account that it draws on."),
+  prefix: text("The first characters of the key; not secret."),
   mode: oneOf(keyModes),
   status: oneOf(keyStatuses),
   ...shownAttributes,
   caps: Type.Array(capView),
-  open: Type.Boolean({ description: "Its account is billed afterwards: caps are the only bound." }),
+  open: flag("Its account is billed afterwards: caps are the only bound."),
   account_status: oneOf(accountStatuses),
   account_caps: Type.Array(capView, {
     description: "Of its account: for all keys together that draw on it.",
@@ -86,8 +86,8 @@ const keyFields = {
   previous_secret_until: nullable(moment),
   credit: nullable(creditStanding),
   budget: nullable(budgetStanding),
-  held: Type.Number({ description: "Set aside by open requests: credits, or tokens of a budget." }),
-  lifetime_spend: Type.Number({ description: "Credits that it has spent itself, whichever account paid." }),
+  held: figure("Set aside by open requests: credits, or tokens of a budget."),
+  lifetime_spend: figure("Credits that it has spent itself, whichever account paid."),
   requests: count,
   input_tokens: count,
   output_tokens: count,
@@ -116,7 +116,7 @@ export type KeyList = Static<typeof keyList>;
 
 export const issuedKeyView = Type.Object({
   ...keyFields,
-  key: Type.String({ description: "The secret. This answer is the only one that ever carries it." }),
+  key: text("The secret. This answer is the only one that ever carries it."),
 });
 export type IssuedKeyView = Static<typeof issuedKeyView>;
 
@@ -124,16 +124,12 @@ export const keyChangesBody = Type.Partial(Type.Object({ ...attributes, caps: ca
 export type KeyChangesBody = Static<typeof keyChangesBody>;
 
 export const openingCredit = Type.Number({ minimum: 0, description: "Opening balance, in credits." });
-export const billedAfterwards = Type.Boolean({ description: "Billed afterwards: no balance is needed." });
+export const billedAfterwards = flag("Billed afterwards: no balance is needed.");
 
 export const newKeyBody = Type.Object(
   {
     mode: Type.Optional(oneOf(keyModes)),
-    account: Type.Optional(
-      Type.String({
-        description: "The id or label of the account that it draws on; absent: one of its own.",
-      }),
-    ),
+    account: Type.Optional(text("The id or label of the account that it draws on; absent: one of its own.")),
     credit: Type.Optional(openingCredit),
     open: Type.Optional(billedAfterwards),
     ...keyChangesBody.properties,
@@ -150,9 +146,7 @@ export const moveBody = Type.Object(
 export const extendBody = Type.Object(
   {
     amount: Type.Number({ exclusiveMinimum: 0, description: "Credits or tokens, for the running period." }),
-    cap: Type.Optional(
-      Type.String({ description: "Which cap, where it has several: `month`, `week:claude-opus-*`." }),
-    ),
+    cap: Type.Optional(text("Which cap, where it has several: `month`, `week:claude-opus-*`.")),
     note: Type.String({ minLength: 1, description: "Why; kept in the audit log." }),
   },
   closed,
@@ -162,16 +156,14 @@ export const extendBody = Type.Object(
 export function withRepeated<Properties extends TProperties>(view: TObject<Properties>) {
   return Type.Object({
     ...view.properties,
-    repeated: Type.Boolean({ description: "The reference was used before, and nothing was changed." }),
+    repeated: flag("The reference was used before, and nothing was changed."),
   });
 }
 
 export const topUpBody = Type.Object(
   {
     amount: Type.Number({ exclusiveMinimum: 0, description: "Credits." }),
-    reference: Type.Optional(
-      nullable(Type.String({ description: "The same reference again adds nothing: a retry is safe." })),
-    ),
+    reference: Type.Optional(nullable(text("The same reference again adds nothing: a retry is safe."))),
     note: Type.Optional(nullable(Type.String())),
   },
   closed,
@@ -179,11 +171,9 @@ export const topUpBody = Type.Object(
 
 export const adjustBody = Type.Object(
   {
-    amount: Type.Number({ description: "Credits: above 0 adds, below 0 takes away." }),
+    amount: figure("Credits: above 0 adds, below 0 takes away."),
     note: Type.String({ minLength: 1, description: "Why; kept with the ledger entry." }),
-    reference: Type.Optional(
-      nullable(Type.String({ description: "The same reference again changes nothing: a retry is safe." })),
-    ),
+    reference: Type.Optional(nullable(text("The same reference again changes nothing: a retry is safe."))),
   },
   closed,
 );

@@ -1,7 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { forEachTool } from "../../base/hosted-tools.ts";
 import { modelUses } from "../../base/model-uses.ts";
-import { count, moment, nullable, oneOf } from "./shapes.ts";
+import { count, counted, moment, nullable, oneOf, text } from "./shapes.ts";
 
 const usdPerMillion = Type.Number({ minimum: 0, description: "USD per million tokens." });
 
@@ -47,28 +47,26 @@ const healthView = Type.Object({
   state: oneOf(["closed", "open", "half_open", "cooling"]),
   wait_ms: Type.Number({ minimum: 0, description: "Until it is asked again; 0 when now." }),
   in_flight: count,
-  alarm: nullable(
-    Type.String({ description: "What needs attention, e.g. `unpaid`; null once it has answered again." }),
-  ),
+  alarm: nullable(text("What needs attention, e.g. `unpaid`; null once it has answered again.")),
   failing: nullable(
     Type.Object(
       {
         since: moment,
         at: moment,
-        failure: Type.String({ description: "What its last call failed with, such as `status_500`." }),
-        last_words: nullable(Type.String({ description: "What the provider said last." })),
+        failure: text("What its last call failed with, such as `status_500`."),
+        last_words: nullable(text("What the provider said last.")),
       },
       { description: "Its last error; null once it has answered again." },
     ),
   ),
-  recent_attempts: Type.Integer({ minimum: 0, description: "Within the last 30 seconds." }),
+  recent_attempts: counted("Within the last 30 seconds."),
   recent_failures: count,
   keys: count,
-  keys_ready: Type.Integer({ minimum: 0, description: "Credentials that are not resting." }),
+  keys_ready: counted("Credentials that are not resting."),
 });
 
 const deploymentView = Type.Object({
-  name: Type.String({ description: "`provider/upstream_model`." }),
+  name: text("`provider/upstream_model`."),
   provider: Type.String(),
   upstream_model: Type.String(),
   dialects: Type.Array(Type.String(), {
@@ -100,7 +98,7 @@ export const modelView = Type.Object({
 export type ModelView = Static<typeof modelView>;
 
 export const modelCheckBody = Type.Object(
-  { model: Type.Optional(Type.String({ description: "Ask every deployment of this model." })) },
+  { model: Type.Optional(text("Ask every deployment of this model.")) },
   { additionalProperties: false },
 );
 
@@ -114,6 +112,6 @@ export const modelCheckView = Type.Object({
   ok: Type.Boolean(),
   status: nullable(Type.Integer({ description: "Null if no answer came." })),
   took_ms: count,
-  problem: nullable(Type.String({ description: "What is wrong, and what to do." })),
+  problem: nullable(text("What is wrong, and what to do.")),
 });
 export type ModelCheckView = Static<typeof modelCheckView>;

@@ -1,6 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { reasonKinds } from "../reconcile/reason-kinds.ts";
-import { count, nullable, oneOf } from "./shapes.ts";
+import { count, counted, figure, nullable, oneOf, text } from "./shapes.ts";
 
 const date = Type.String({ pattern: "^\\d{4}-\\d{2}-\\d{2}$", description: "A day (UTC)." });
 
@@ -15,7 +15,7 @@ const billedFigures = Type.Object(
     cached: billed,
     cache_writes: billed,
     output: billed,
-    cost: Type.Optional(Type.Number({ description: "USD." })),
+    cost: Type.Optional(figure("USD.")),
   },
   { additionalProperties: false },
 );
@@ -41,9 +41,9 @@ export const reconcileBody = Type.Object(
 );
 
 const comparedFigure = Type.Object({
-  billed: nullable(Type.Number({ description: "Null if the bill does not tell it." })),
+  billed: nullable(figure("Null if the bill does not tell it.")),
   ledger: Type.Number(),
-  difference: nullable(Type.Number({ description: "What was billed without what the ledger has." })),
+  difference: nullable(figure("What was billed without what the ledger has.")),
 });
 export type ComparedFigureView = Static<typeof comparedFigure>;
 
@@ -58,7 +58,7 @@ const figures = {
 
 const reconciledRowView = Type.Object({
   date,
-  model: nullable(Type.String({ description: "Null where the bill does not tell models apart." })),
+  model: nullable(text("Null where the bill does not tell models apart.")),
   ...figures,
   differing: Type.Array(Type.String(), {
     description: "The figures that differ by more than the tolerance.",
@@ -74,8 +74,8 @@ export const reconciliationView = Type.Object({
   provider: Type.String(),
   from: date,
   to: date,
-  tolerance: Type.Number({ description: "Percent." }),
-  differing: Type.Integer({ minimum: 0, description: "Rows that differ by more than the tolerance." }),
+  tolerance: figure("Percent."),
+  differing: counted("Rows that differ by more than the tolerance."),
   data: Type.Array(reconciledRowView),
   total: Type.Object(figures),
 });

@@ -20,6 +20,14 @@ export const nothing = Type.Object({}, { additionalProperties: false });
 
 export const count = Type.Integer({ minimum: 0 });
 
+export const counted = (description: string) => Type.Integer({ minimum: 0, description });
+
+export const figure = (description: string) => Type.Number({ description });
+
+export const flag = (description: string) => Type.Boolean({ description });
+
+export const text = (description: string) => Type.String({ description });
+
 export const moment = Type.String({ format: "date-time", description: "ISO 8601 in UTC." });
 
 /** A moment of the past, as the command line takes it too. */
@@ -34,6 +42,8 @@ export const credits = Type.Number({
 });
 
 export const durationMs = Type.Number({ minimum: 0, description: "Milliseconds." });
+
+export const listOf = <Row extends TSchema>(row: Row) => Type.Object({ data: Type.Array(row) });
 
 export const pageOf = <Row extends TSchema>(row: Row) =>
   Type.Object({

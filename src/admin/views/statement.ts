@@ -1,10 +1,8 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { keyModes } from "../../base/key-attributes.ts";
-import { count, moment, nullable, oneOf } from "./shapes.ts";
+import { count, figure, flag, moment, nullable, oneOf } from "./shapes.ts";
 
-const amount = Type.Number({
-  description: "Credits or tokens, as `unit` says; what was charged is below 0.",
-});
+const amount = figure("Credits or tokens, as `unit` says; what was charged is below 0.");
 const name = nullable(Type.String());
 const nano = nullable(Type.Integer({ description: "The same in whole nano-credits; null for tokens." }));
 
@@ -54,7 +52,7 @@ export const statementView = Type.Object({
   month: Type.String(),
   since: moment,
   until: moment,
-  unfinished: Type.Boolean({ description: "The month is not over, and its figures may still change." }),
+  unfinished: flag("The month is not over, and its figures may still change."),
   accounts: Type.Array(accountStatement),
 });
 export type StatementView = Static<typeof statementView>;

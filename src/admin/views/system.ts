@@ -2,17 +2,16 @@ import { type Static, Type } from "@sinclair/typebox";
 import { keyModes } from "../../base/key-attributes.ts";
 import { modelUses } from "../../base/model-uses.ts";
 import { roles } from "../auth/roles.ts";
-import { count, durationMs, moment, nullable, oneOf } from "./shapes.ts";
+import { count, counted, durationMs, flag, moment, nullable, oneOf, text } from "./shapes.ts";
 
 export const tokenRoles = ["admin", "viewer"] as const;
 
 export const auditView = Type.Object({
   id: Type.Integer(),
   at: moment,
-  actor: Type.String({
-    description:
-      "Who signed in; `session …` and `token` for the first token, `token LABEL` for another, `cli` for the command line, whose user stands in `address`.",
-  }),
+  actor: text(
+    "Who signed in; `session …` and `token` for the first token, `token LABEL` for another, `cli` for the command line, whose user stands in `address`.",
+  ),
   address: Type.String(),
   action: Type.String(),
   target: nullable(Type.String()),
@@ -24,8 +23,8 @@ export const healthView = Type.Object({
   status: oneOf(["ok", "draining", "unhealthy"]),
   trouble: nullable(
     Type.Object({
-      reason: Type.String({ description: "Why no new work is taken." }),
-      advice: Type.String({ description: "What to do." }),
+      reason: text("Why no new work is taken."),
+      advice: text("What to do."),
     }),
   ),
   version: Type.String(),
@@ -44,7 +43,7 @@ export const nodeView = Type.Object({
   state: oneOf(["live", "late", "dead"]),
   since: moment,
   in_flight: count,
-  holds: Type.Integer({ minimum: 0, description: "Open holds that it answers for." }),
+  holds: counted("Open holds that it answers for."),
   last_beat: moment,
 });
 export type NodeView = Static<typeof nodeView>;
@@ -53,22 +52,14 @@ const bytes = Type.Integer({ minimum: 0 });
 
 export const storageView = Type.Object({
   database_bytes: bytes,
-  journal_bytes: nullable(
-    Type.Integer({
-      minimum: 0,
-      description: "SQLite's write-ahead log; null for PostgreSQL, as is the disk.",
-    }),
-  ),
+  journal_bytes: nullable(counted("SQLite's write-ahead log; null for PostgreSQL, as is the disk.")),
   disk_free_bytes: nullable(bytes),
-  response_bytes: Type.Integer({ minimum: 0, description: "Of stored responses." }),
+  response_bytes: counted("Of stored responses."),
   records: Type.Object({
     accounts: count,
     keys: count,
     ledger_entries: count,
-    free_exchanges: Type.Integer({
-      minimum: 0,
-      description: "Exchanges that cost nothing; others are entries.",
-    }),
+    free_exchanges: counted("Exchanges that cost nothing; others are entries."),
     responses: count,
     audit_log: count,
   }),
@@ -88,8 +79,8 @@ export const routeView = Type.Object({
   method: Type.String(),
   path: Type.String(),
   mode: oneOf(keyModes),
-  dialect: nullable(Type.String({ description: "The dialect that it generates in; null if it does not." })),
-  operation: Type.String({ description: "Its name in the OpenAPI document of clients." }),
+  dialect: nullable(text("The dialect that it generates in; null if it does not.")),
+  operation: text("Its name in the OpenAPI document of clients."),
   use: nullable(oneOf(modelUses)),
 });
 export type RouteView = Static<typeof routeView>;
@@ -99,7 +90,7 @@ export const sessionView = Type.Object({
   name: nullable(Type.String()),
   role: nullable(oneOf(roles)),
   may_create_keys: Type.Boolean(),
-  oidc: Type.Boolean({ description: "Whether people can sign in at `/admin/oidc/login`." }),
+  oidc: flag("Whether people can sign in at `/admin/oidc/login`."),
 });
 export type SessionView = Static<typeof sessionView>;
 
@@ -125,7 +116,7 @@ export const newAdminTokenBody = Type.Object(
 
 export const issuedAdminTokenView = Type.Object({
   ...adminTokenView.properties,
-  token: Type.String({ description: "The secret. This answer is the only one that ever carries it." }),
+  token: text("The secret. This answer is the only one that ever carries it."),
 });
 export type IssuedAdminTokenView = Static<typeof issuedAdminTokenView>;
 

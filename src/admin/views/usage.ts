@@ -1,21 +1,15 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { count, durationMs, moment, nullable, oneOf } from "./shapes.ts";
+import { count, counted, durationMs, figure, moment, nullable, oneOf, text } from "./shapes.ts";
 
 /** One definition of each figure, wherever it is shown. The table in docs/admin.md matches it. */
 const sums = {
-  requests: Type.Integer({
-    minimum: 0,
-    description: "Usage records: what completed, and what failed after content had begun.",
-  }),
+  requests: counted("Usage records: what completed, and what failed after content had begun."),
   completed: count,
-  failed: Type.Integer({
-    minimum: 0,
-    description: "Answered with a 5xx, or broken off after the answer had begun.",
-  }),
-  errors: Type.Integer({ minimum: 0, description: "The same as `failed`, under its older name." }),
-  refused: Type.Integer({ minimum: 0, description: "Answered with a 4xx." }),
-  cancelled: Type.Integer({ minimum: 0, description: "The client left." }),
-  interrupted: Type.Integer({ minimum: 0, description: "The process ended; charged at the next start." }),
+  failed: counted("Answered with a 5xx, or broken off after the answer had begun."),
+  errors: counted("The same as `failed`, under its older name."),
+  refused: counted("Answered with a 4xx."),
+  cancelled: counted("The client left."),
+  interrupted: counted("The process ended; charged at the next start."),
   error_rate: nullable(
     Type.Number({ minimum: 0, maximum: 1, description: "`failed` among `completed` and `failed`." }),
   ),
@@ -25,24 +19,17 @@ const sums = {
     Type.Number({ minimum: 0, maximum: 1, description: "`cached_input_tokens` among `input_tokens`." }),
   ),
   output_tokens: count,
-  spend: Type.Number({ description: "Credits: the sum of the ledger's charges, cancelled calls included." }),
-  cancelled_spend: Type.Number({ description: "The part of `spend` that cancelled calls were charged." }),
-  interrupted_spend: Type.Number({ description: "The part of `spend` that interrupted calls were charged." }),
-  spend_tokens: Type.Number({
-    description: "Tokens charged to budgets; the same sum for token-budget keys.",
-  }),
-  list_cost: Type.Number({
-    description: "Credits that the use of token-budget keys would have cost. It is not part of `spend`.",
-  }),
-  cache_savings: Type.Number({
-    description:
-      "Credits that the same use would have cost more without the providers' caches, at list prices for token-budget keys.",
-  }),
-  covered_attempts: Type.Integer({
-    minimum: 0,
-    description:
-      "Attempts that failed before a call completed: a retry or failover covered them. By provider, of the one that failed.",
-  }),
+  spend: figure("Credits: the sum of the ledger's charges, cancelled calls included."),
+  cancelled_spend: figure("The part of `spend` that cancelled calls were charged."),
+  interrupted_spend: figure("The part of `spend` that interrupted calls were charged."),
+  spend_tokens: figure("Tokens charged to budgets; the same sum for token-budget keys."),
+  list_cost: figure("Credits that the use of token-budget keys would have cost. It is not part of `spend`."),
+  cache_savings: figure(
+    "Credits that the same use would have cost more without the providers' caches, at list prices for token-budget keys.",
+  ),
+  covered_attempts: counted(
+    "Attempts that failed before a call completed: a retry or failover covered them. By provider, of the one that failed.",
+  ),
   average_first_byte_ms: nullable(durationMs),
   average_total_ms: nullable(durationMs),
 };
@@ -60,12 +47,11 @@ export type SumsView = Static<typeof sumsView>;
 
 const usageRowView = Type.Object({
   group: nullable(
-    Type.String({
-      description:
-        "A time, an id, a model or whatever it is grouped by; null where there is none, or for several at once.",
-    }),
+    text(
+      "A time, an id, a model or whatever it is grouped by; null where there is none, or for several at once.",
+    ),
   ),
-  name: Type.String({ description: "What people call it: for keys and accounts the label." }),
+  name: text("What people call it: for keys and accounts the label."),
   groups: Type.Optional(
     Type.Record(Type.String(), nullable(Type.String()), { description: "The value of each dimension." }),
   ),
@@ -74,7 +60,7 @@ const usageRowView = Type.Object({
 export type UsageRowView = Static<typeof usageRowView>;
 
 export const usageView = Type.Object({
-  by: Type.String({ description: "The dimensions, with commas between them." }),
+  by: text("The dimensions, with commas between them."),
   since: moment,
   until: moment,
   data: Type.Array(usageRowView),
