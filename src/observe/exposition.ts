@@ -1,32 +1,50 @@
 /** Prometheus's text format: https://prometheus.io/docs/instrumenting/exposition_formats/ */
 
-export type Labels = readonly (readonly [name: string, value: string])[];
+export type Labels = Readonly<Record<string, string>>;
+
+/** One value of a metric. */
+type Sample = readonly [labels: Labels, value: number];
 
 export class Exposition {
   #text = "";
 
-  family(name: string, type: "counter" | "gauge" | "histogram", help: string): void {
-    this.#text += `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`;
+  /** A metric with all its samples; a value alone is one without labels. */
+  family(name: string, type: "counter" | "gauge", help: string, samples: number | readonly Sample[]): void {
+    this.#head(name, type, help);
+    if (typeof samples === "number") this.#sample(name, {}, samples);
+    else for (const [labels, value] of samples) this.#sample(name, labels, value);
   }
 
-  sample(name: string, labels: Labels, value: number): void {
-    this.#text += `${name}${braces(labels)} ${value}\n`;
-  }
-
-  /** One series of a histogram. It is counted in milliseconds; Prometheus's convention is seconds. */
-  histogram(name: string, labels: Labels, boundsMs: readonly number[], series: HistogramCounts): void {
-    let cumulative = 0;
-    boundsMs.forEach((boundMs, bucket) => {
-      cumulative += series.counts[bucket] ?? 0;
-      this.sample(`${name}_bucket`, [...labels, ["le", String(boundMs / 1000)]], cumulative);
-    });
-    this.sample(`${name}_bucket`, [...labels, ["le", "+Inf"]], series.count);
-    this.sample(`${name}_sum`, labels, series.sumMs / 1000);
-    this.sample(`${name}_count`, labels, series.count);
+  /** It is counted in milliseconds; Prometheus's convention is seconds. */
+  histogram(
+    name: string,
+    help: string,
+    boundsMs: readonly number[],
+    all: readonly (readonly [Labels, HistogramCounts])[],
+  ): void {
+    this.#head(name, "histogram", help);
+    for (const [labels, series] of all) {
+      let cumulative = 0;
+      boundsMs.forEach((boundMs, bucket) => {
+        cumulative += series.counts[bucket] ?? 0;
+        this.#sample(`${name}_bucket`, { ...labels, le: String(boundMs / 1000) }, cumulative);
+      });
+      this.#sample(`${name}_bucket`, { ...labels, le: "+Inf" }, series.count);
+      this.#sample(`${name}_sum`, labels, series.sumMs / 1000);
+      this.#sample(`${name}_count`, labels, series.count);
+    }
   }
 
   toString(): string {
     return this.#text;
+  }
+
+  #head(name: string, type: string, help: string): void {
+    this.#text += `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`;
+  }
+
+  #sample(name: string, labels: Labels, value: number): void {
+    this.#text += `${name}${braces(labels)} ${value}\n`;
   }
 }
 
@@ -37,8 +55,8 @@ interface HistogramCounts {
 }
 
 function braces(labels: Labels): string {
-  if (labels.length === 0) return "";
-  return `{${labels.map(([name, value]) => `${name}="${escaped(value)}"`).join(",")}}`;
+  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escaped(value)}"`);
+  return pairs.length === 0 ? "" : `{${pairs.join(",")}}`;
 }
 
 function escaped(value: string): string {

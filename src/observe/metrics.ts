@@ -25,11 +25,7 @@ class Series {
   readonly leftUnpaid = new Map<string, number>();
 
   constructor(route: string, model: string, provider: string) {
-    this.labels = [
-      ["route", route],
-      ["model", model],
-      ["provider", provider],
-    ];
+    this.labels = { route, model, provider };
   }
 
   add(facts: ExchangeFacts): void {
@@ -96,7 +92,7 @@ export class Metrics {
 
   render(gauges: Gauges): string {
     const out = new Exposition();
-    this.#renderExchanges(out);
+    renderExchanges(out, this.#all());
     renderGauges(out, gauges);
     return out.toString();
   }
@@ -115,89 +111,59 @@ export class Metrics {
     const models = [...this.#routes.values()].flatMap((byModel) => [...byModel.values()]);
     return models.flatMap((byProvider) => [...byProvider.values()]);
   }
-
-  #renderExchanges(out: Exposition): void {
-    const all = this.#all();
-    renderCounts(out, all);
-    renderTokens(out, all);
-    renderSpend(out, all);
-    counter(out, all, "sluice_upstream_attempts_total", "Calls to providers.", (one) => one.attempts);
-    histogram(out, all, "sluice_first_byte_seconds", "Time to the first byte.", (one) => one.firstByte);
-    histogram(out, all, "sluice_duration_seconds", "Time to the end.", (one) => one.duration);
-  }
 }
 
-function renderCounts(out: Exposition, all: readonly Series[]): void {
-  const countersBy = (
+function renderExchanges(out: Exposition, all: readonly Series[]): void {
+  const counter = (name: string, help: string, of: (one: Series) => number) =>
+    out.family(
+      name,
+      "counter",
+      help,
+      all.map((one) => [one.labels, of(one)]),
+    );
+  const counterBy = (
     label: string,
     name: string,
     help: string,
-    of: (series: Series) => ReadonlyMap<string | number, number>,
+    of: (one: Series) => Iterable<readonly [string | number, number]>,
   ) => {
-    out.family(name, "counter", help);
-    for (const series of all) {
-      for (const [value, count] of of(series)) {
-        out.sample(name, [...series.labels, [label, String(value)]], count);
-      }
-    }
+    const samples = all.flatMap((one) =>
+      Array.from(of(one), ([value, count]) => [{ ...one.labels, [label]: String(value) }, count] as const),
+    );
+    out.family(name, "counter", help, samples);
   };
-  countersBy(
-    "status",
-    "sluice_requests_total",
-    "Requests by the status they were answered with.",
-    (one) => one.byStatus,
-  );
-  countersBy(
-    "outcome",
-    "sluice_exchanges_total",
-    "Exchanges of keys by how they ended, as reports count them.",
-    (one) => one.byOutcome,
-  );
-  countersBy(
-    "form",
-    "sluice_left_unpaid_total",
-    "Calls that a client left before anything could be charged, though a provider had been asked.",
-    (one) => one.leftUnpaid,
-  );
-  countersBy(
-    "failure",
-    "sluice_upstream_failures_total",
-    "Calls to providers that failed, by why.",
-    (one) => one.byFailure,
-  );
-  countersBy(
-    "code",
-    "sluice_errors_total",
-    "Requests that ended in an error, by its code.",
-    (one) => one.byErrorCode,
-  );
-}
-
-function renderTokens(out: Exposition, all: readonly Series[]): void {
-  out.family("sluice_tokens_total", "counter", "Tokens of usage records, by kind.");
-  for (const { labels, inputTokens, cachedInputTokens, outputTokens } of all) {
-    out.sample("sluice_tokens_total", [...labels, ["kind", "input"]], inputTokens);
-    out.sample("sluice_tokens_total", [...labels, ["kind", "cached_input"]], cachedInputTokens);
-    out.sample("sluice_tokens_total", [...labels, ["kind", "output"]], outputTokens);
-  }
-}
-
-function renderSpend(out: Exposition, all: readonly Series[]): void {
-  counter(
-    out,
-    all,
-    "sluice_spend_credits_total",
-    "Credits charged, for cancelled calls too.",
-    (one) => one.spentNano / nanoPerCredit,
-  );
-  counter(out, all, "sluice_spend_tokens_total", "Tokens charged to budgets.", (one) => one.spentTokens);
-  counter(
-    out,
-    all,
-    "sluice_list_cost_credits_total",
-    "Credits that the use of token-budget keys would have cost.",
-    (one) => one.listCostNano / nanoPerCredit,
-  );
+  const histogram = (name: string, help: string, of: (one: Series) => Histogram) => {
+    const counted = all.filter((one) => of(one).count > 0);
+    out.histogram(
+      name,
+      help,
+      boundsMs,
+      counted.map((one) => [one.labels, of(one)]),
+    );
+  };
+  const requests = "Requests by the status they were answered with.";
+  counterBy("status", "sluice_requests_total", requests, (one) => one.byStatus);
+  const exchanges = "Exchanges of keys by how they ended, as reports count them.";
+  counterBy("outcome", "sluice_exchanges_total", exchanges, (one) => one.byOutcome);
+  const left = "Calls that a client left before anything could be charged, though a provider had been asked.";
+  counterBy("form", "sluice_left_unpaid_total", left, (one) => one.leftUnpaid);
+  const failures = "Calls to providers that failed, by why.";
+  counterBy("failure", "sluice_upstream_failures_total", failures, (one) => one.byFailure);
+  const errors = "Requests that ended in an error, by its code.";
+  counterBy("code", "sluice_errors_total", errors, (one) => one.byErrorCode);
+  counterBy("kind", "sluice_tokens_total", "Tokens of usage records, by kind.", (one) => [
+    ["input", one.inputTokens],
+    ["cached_input", one.cachedInputTokens],
+    ["output", one.outputTokens],
+  ]);
+  const spend = "Credits charged, for cancelled calls too.";
+  counter("sluice_spend_credits_total", spend, ({ spentNano }) => spentNano / nanoPerCredit);
+  counter("sluice_spend_tokens_total", "Tokens charged to budgets.", ({ spentTokens }) => spentTokens);
+  const listCost = "Credits that the use of token-budget keys would have cost.";
+  counter("sluice_list_cost_credits_total", listCost, ({ listCostNano }) => listCostNano / nanoPerCredit);
+  counter("sluice_upstream_attempts_total", "Calls to providers.", ({ attempts }) => attempts);
+  histogram("sluice_first_byte_seconds", "Time to the first byte.", ({ firstByte }) => firstByte);
+  histogram("sluice_duration_seconds", "Time to the end.", ({ duration }) => duration);
 }
 
 function inner<Value>(outer: Map<string, Map<string, Value>>, name: string): Map<string, Value> {
@@ -206,28 +172,4 @@ function inner<Value>(outer: Map<string, Map<string, Value>>, name: string): Map
   const made = new Map<string, Value>();
   outer.set(name, made);
   return made;
-}
-
-function counter(
-  out: Exposition,
-  all: readonly Series[],
-  name: string,
-  help: string,
-  of: (series: Series) => number,
-) {
-  out.family(name, "counter", help);
-  for (const series of all) out.sample(name, series.labels, of(series));
-}
-
-function histogram(
-  out: Exposition,
-  all: readonly Series[],
-  name: string,
-  help: string,
-  of: (series: Series) => Histogram,
-) {
-  out.family(name, "histogram", help);
-  for (const series of all) {
-    if (of(series).count > 0) out.histogram(name, series.labels, boundsMs, of(series));
-  }
 }
