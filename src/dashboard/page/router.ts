@@ -18,6 +18,15 @@ export const path = computed(() =>
 
 export const query = computed(() => here.value.searchParams);
 
+/** What the address says, null where it says nothing. */
+export function parameters<Name extends string>(names: readonly Name[]): Record<Name, string | null> {
+  // One for each name.
+  return Object.fromEntries(names.map((name) => [name, query.value.get(name)])) as Record<
+    Name,
+    string | null
+  >;
+}
+
 export function hrefOf(target: string): string {
   return target === "" ? base : `${base}/${target}`;
 }

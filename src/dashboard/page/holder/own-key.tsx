@@ -1,17 +1,15 @@
 import { useState } from "preact/hooks";
 import type { ExchangeView, KeyView, Page } from "../../../admin/views.ts";
 import { shownKey } from "../api.ts";
-import { count, date, shortCount } from "../format.ts";
 import { useAnswer } from "../loaded.ts";
 import { ExchangeDetail } from "../pages/exchange-detail.tsx";
 import { ExchangeTable } from "../pages/exchange-table.tsx";
 import { RotateKey } from "../pages/key-dialogs.tsx";
+import { KeyFacts } from "../pages/key-facts.tsx";
 import { KeySpend } from "../pages/key-spend.tsx";
 import { KeyStatus } from "../parts/badge.tsx";
-import { keyStanding, spentWords } from "../parts/balance.tsx";
 import { Button } from "../parts/button.tsx";
 import { KeyCapCards } from "../parts/cap-bars.tsx";
-import { type Fact, FactTiles } from "../parts/fact-tiles.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Shown } from "../parts/states.tsx";
 import { query, setQuery } from "../router.ts";
@@ -41,7 +39,7 @@ export function OwnKey({ id, onChange }: { id: string; onChange: () => void }) {
               </Button>
             )}
           </PageHead>
-          <Facts of={value} />
+          <KeyFacts of={value} />
           <KeyCapCards of={value} />
           <KeySpend of={value} />
           <section class="card flush">
@@ -75,17 +73,4 @@ export function OwnKey({ id, onChange }: { id: string; onChange: () => void }) {
       )}
     </Shown>
   );
-}
-
-function Facts({ of: key }: { of: KeyView }) {
-  const { name, main, side } = keyStanding(key);
-  const facts: readonly Fact[] = [
-    [name, main, side],
-    ["Spent", spentWords(key), key.credit ? "credits" : "tokens in this period"],
-    ["Requests", count(key.requests), `${shortCount(key.input_tokens + key.output_tokens)} tokens`],
-    ["Limit", key.rpm_limit === null ? "none" : count(key.rpm_limit), "requests a minute"],
-    ["Models", key.models?.join(", ") ?? "all models", key.scope === "all" ? "" : key.scope],
-    ["Expires", key.expires_at ? date(key.expires_at) : "never", `made ${date(key.created_at)}`],
-  ];
-  return <FactTiles facts={facts} />;
 }

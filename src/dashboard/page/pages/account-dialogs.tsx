@@ -5,6 +5,7 @@ import { api } from "../api.ts";
 import { count } from "../format.ts";
 import { Ask } from "../parts/ask.tsx";
 import { accountStanding } from "../parts/balance.tsx";
+import type { DialogProps } from "../parts/dialogs.tsx";
 import { TextField } from "../parts/field.tsx";
 import { tell } from "../parts/notices.tsx";
 import {
@@ -17,11 +18,7 @@ import {
 import { AdjustBalance, TopUpBalance } from "./credit-dialogs.tsx";
 import { creditsOf } from "./key-form.ts";
 
-export interface AccountDialogProps {
-  readonly of: AccountView;
-  readonly onDone: () => void;
-  readonly onClose: () => void;
-}
+type AccountDialogProps = DialogProps<AccountView>;
 
 function about(account: AccountView): ComponentChildren {
   const { main, side } = accountStanding(account);

@@ -21,26 +21,21 @@ const orders: Readonly<Record<string, (one: AccountView, other: AccountView) => 
   owed: (one, other) => (one.credit?.balance ?? 0) - (other.credit?.balance ?? 0),
 };
 
-export interface AccountFilter {
-  readonly search: string;
-  readonly status: string;
-  readonly paid: string;
-  readonly sort: string;
-}
+type AccountFilter = Readonly<Record<"search" | "status" | "paid" | "sort", string | null>>;
 
 /** Those that fit, in order; by themselves the newest first. There are few enough to do it here. */
 export function chosenAccounts(
   accounts: readonly AccountView[],
   { search, status, paid, sort }: AccountFilter,
 ): readonly AccountView[] {
-  const text = search.toLowerCase();
+  const text = search?.toLowerCase() ?? "";
   const found = accounts.filter(
     (account) =>
-      (status === "" || account.status === status) &&
-      (paid === "" || paymentOf(account) === paid) &&
+      (status === null || account.status === status) &&
+      (paid === null || paymentOf(account) === paid) &&
       textsOf(account).some((each) => each.toLowerCase().includes(text)),
   );
-  const order = orders[sort];
+  const order = orders[sort ?? ""];
   return order === undefined ? found.toReversed() : found.toSorted(order);
 }
 

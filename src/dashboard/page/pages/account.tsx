@@ -1,8 +1,7 @@
 import type { AccountView, EntryView, Page, UsageView } from "../../../admin/views.ts";
-import { api } from "../api.ts";
 import { count, credits, date, shortCount } from "../format.ts";
 import { SpendByDay, spendSince } from "../holder/spend-by-day.tsx";
-import { useAnswer, useLoaded } from "../loaded.ts";
+import { useAnswer } from "../loaded.ts";
 import { KeyStatus } from "../parts/badge.tsx";
 import { accountStanding } from "../parts/balance.tsx";
 import { CapBars, capWords } from "../parts/cap-bars.tsx";
@@ -63,9 +62,8 @@ function keyColumns({ mode, status: account }: AccountView): readonly Column<Acc
 /** What the account paid for in the last thirty days, whichever of its keys asked. */
 function Spend({ of: { id, mode } }: { of: AccountView }) {
   const since = spendSince();
-  const usage = (by: "day" | "model") => api.get<UsageView>("/usage", { account: id, by, since });
-  const byDay = useLoaded(`${id}/days`, () => usage("day"), 30_000);
-  const byModel = useLoaded(`${id}/models`, () => usage("model"), 30_000);
+  const byDay = useAnswer<UsageView>("/usage", 30_000, { account: id, by: "day", since });
+  const byModel = useAnswer<UsageView>("/usage", 30_000, { account: id, by: "model", since });
   return (
     <div class="columns spend">
       <Shown loaded={byDay}>{(value) => <SpendByDay usage={value} mode={mode} since={since} />}</Shown>
@@ -116,18 +114,17 @@ export function AccountPage({ id }: { id: string }) {
             <Spend of={value} />
             <section class="card flush">
               <h2>Keys</h2>
-              {value.keys.length === 0 ? (
-                <Empty icon="keys" title="No key draws on it yet">
-                  <p>Make one from the menu above, or move a key here from its own page.</p>
-                </Empty>
-              ) : (
-                <Table
-                  class="rows accounts"
-                  rows={value.keys}
-                  columns={keyColumns(value)}
-                  keyOf={({ id: keyId }) => keyId}
-                />
-              )}
+              <Table
+                class="rows accounts"
+                rows={value.keys}
+                columns={keyColumns(value)}
+                keyOf={({ id: keyId }) => keyId}
+                empty={
+                  <Empty icon="keys" title="No key draws on it yet">
+                    <p>Make one from the menu above, or move a key here from its own page.</p>
+                  </Empty>
+                }
+              />
             </section>
             <AccountStatement of={value} />
             <section class="card flush">

@@ -13,7 +13,7 @@ import { PageHead } from "../parts/page-head.tsx";
 import { SearchBox } from "../parts/search-box.tsx";
 import { Shown } from "../parts/states.tsx";
 import { type Column, Table } from "../parts/table.tsx";
-import { hrefOf, query } from "../router.ts";
+import { hrefOf, parameters } from "../router.ts";
 import { CreateAccount } from "./account-dialogs.tsx";
 import { AccountMenu } from "./account-menu.tsx";
 import { chosenAccounts } from "./account-order.ts";
@@ -98,13 +98,7 @@ const choices = [
 
 export function Accounts() {
   const accounts = useAnswer<AccountList>("/accounts", 10_000);
-  const asked = (name: string) => query.value.get(name) ?? "";
-  const filter = {
-    search: asked("search"),
-    status: asked("status"),
-    paid: asked("paid"),
-    sort: asked("sort"),
-  };
+  const filter = parameters(["search", "status", "paid", "sort"]);
   const [creating, setCreating] = useState(false);
   return (
     <>
@@ -123,23 +117,21 @@ export function Accounts() {
       </div>
       <div class="card flush">
         <Shown loaded={accounts}>
-          {({ data }) => {
-            const rows = chosenAccounts(data, filter);
-            return rows.length === 0 ? (
-              <EmptyList icon="accounts" what="accounts" filters={filters}>
-                <p>
-                  A key has an account of its own. Make one here for keys that share a balance, or limits.
-                </p>
-              </EmptyList>
-            ) : (
-              <Table
-                class="rows accounts"
-                rows={rows}
-                columns={columnsOf(accounts.reload)}
-                keyOf={({ id }) => id}
-              />
-            );
-          }}
+          {({ data }) => (
+            <Table
+              class="rows accounts"
+              rows={chosenAccounts(data, filter)}
+              columns={columnsOf(accounts.reload)}
+              keyOf={({ id }) => id}
+              empty={
+                <EmptyList icon="accounts" what="accounts" filters={filters}>
+                  <p>
+                    A key has an account of its own. Make one here for keys that share a balance, or limits.
+                  </p>
+                </EmptyList>
+              }
+            />
+          )}
         </Shown>
       </div>
       {creating && (

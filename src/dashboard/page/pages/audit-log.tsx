@@ -8,7 +8,7 @@ import { RangePicker } from "../parts/range-picker.tsx";
 import { SearchBox } from "../parts/search-box.tsx";
 import { Shown } from "../parts/states.tsx";
 import { type Column, Table } from "../parts/table.tsx";
-import { query } from "../router.ts";
+import { parameters } from "../router.ts";
 
 const columns: readonly Column<AuditView>[] = [
   { name: "Time", cell: ({ at }) => moment(at) },
@@ -28,10 +28,7 @@ const columns: readonly Column<AuditView>[] = [
 
 /** Who changed what; the page's address keeps what is looked for. */
 export function AuditLog() {
-  const [search, since, until, cursor] = ["search", "since", "until", "cursor"].map((name) =>
-    query.value.get(name),
-  );
-  const asked = { search, since, until };
+  const { cursor, ...asked } = parameters(["search", "since", "until", "cursor"]);
   const page = useAnswer<Page<AuditView>>("/audit", 0, { ...asked, cursor, limit: 20 });
   const isFiltered = Object.values(asked).some(Boolean);
   return (
@@ -44,13 +41,14 @@ export function AuditLog() {
         <RangePicker otherwise="Any time" />
       </div>
       <Shown loaded={page}>
-        {({ data }) =>
-          data.length === 0 ? (
-            <p class="muted pad">{isFiltered ? "No change is like this." : "No changes yet."}</p>
-          ) : (
-            <Table rows={data} columns={columns} keyOf={({ id }) => id} />
-          )
-        }
+        {({ data }) => (
+          <Table
+            rows={data}
+            columns={columns}
+            keyOf={({ id }) => id}
+            empty={<p class="muted pad">{isFiltered ? "No change is like this." : "No changes yet."}</p>}
+          />
+        )}
       </Shown>
       <Pager next={page.value?.next_cursor ?? null} />
     </Card>

@@ -10,7 +10,7 @@ import { Pager } from "../parts/pager.tsx";
 import { RangePicker } from "../parts/range-picker.tsx";
 import { SearchBox } from "../parts/search-box.tsx";
 import { Shown } from "../parts/states.tsx";
-import { query, setQuery } from "../router.ts";
+import { parameters, query, setQuery } from "../router.ts";
 import { ExchangeDetail } from "./exchange-detail.tsx";
 import { ExchangeTable } from "./exchange-table.tsx";
 
@@ -90,9 +90,8 @@ function Filters({ codes }: { codes: readonly string[] }) {
 }
 
 export function Exchanges() {
-  const asked = Object.fromEntries(filterNames.map((name) => [name, query.value.get(name)]));
-  const cursor = query.value.get("cursor");
-  const open = query.value.get("open");
+  const asked = parameters(filterNames);
+  const { cursor, open } = parameters(["cursor", "open"]);
   const page = useAnswer<Page<ExchangeView>>("/exchanges", cursor === null ? 5000 : 0, {
     ...asked,
     cursor,

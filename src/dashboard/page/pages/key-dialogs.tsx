@@ -4,6 +4,7 @@ import type { IssuedKeyView, KeyView } from "../../../admin/views.ts";
 import { api, shownKey } from "../api.ts";
 import { Ask } from "../parts/ask.tsx";
 import { keyStanding } from "../parts/balance.tsx";
+import type { DialogProps } from "../parts/dialogs.tsx";
 import { TextField } from "../parts/field.tsx";
 import { tell } from "../parts/notices.tsx";
 import { Secret } from "../parts/secret.tsx";
@@ -14,11 +15,7 @@ import { AdjustBalance, TopUpBalance } from "./credit-dialogs.tsx";
 import { KeyFields } from "./key-fields.tsx";
 import { formOf, hoursOf, isShared, requestOf } from "./key-form.ts";
 
-export interface KeyDialogProps {
-  readonly of: KeyView;
-  readonly onDone: () => void;
-  readonly onClose: () => void;
-}
+export type KeyDialogProps = DialogProps<KeyView>;
 
 /** Whose key it is. */
 export function aboutKey(key: KeyView): ComponentChildren {

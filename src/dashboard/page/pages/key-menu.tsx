@@ -1,7 +1,7 @@
-import { useState } from "preact/hooks";
 import type { KeyView } from "../../../admin/views.ts";
 import { type ApiError, api } from "../api.ts";
 import { Button } from "../parts/button.tsx";
+import { useDialogs } from "../parts/dialogs.tsx";
 import { ForAdmins } from "../parts/for-admins.tsx";
 import { Menu, MenuItem } from "../parts/menu.tsx";
 import { tell } from "../parts/notices.tsx";
@@ -29,8 +29,6 @@ const dialogs = {
   revoke: RevokeKey,
 } as const;
 
-type DialogName = keyof typeof dialogs;
-
 interface KeyMenuProps {
   readonly of: KeyView;
   /** What is done most often gets a button. */
@@ -40,8 +38,7 @@ interface KeyMenuProps {
 
 /** Everything that can be done to a key, as far as its status allows it. */
 export function KeyMenu({ of: key, inSight = false, onChange }: KeyMenuProps) {
-  const [open, setOpen] = useState<DialogName | null>(null);
-  const ask = (name: DialogName) => () => setOpen(name);
+  const [ask, dialog] = useDialogs(dialogs, key, onChange);
   const enable = async () => {
     try {
       await api.post(`/keys/${key.id}/enable`);
@@ -52,7 +49,6 @@ export function KeyMenu({ of: key, inSight = false, onChange }: KeyMenuProps) {
     onChange();
   };
 
-  const Shown = open === null ? null : dialogs[open];
   const held = key.status === "disabled" || key.status === "suspended";
   const isClosed = key.account_status === "closed";
   if (key.status === "revoked") return null;
@@ -84,16 +80,7 @@ export function KeyMenu({ of: key, inSight = false, onChange }: KeyMenuProps) {
           Revoke…
         </MenuItem>
       </Menu>
-      {Shown && (
-        <Shown
-          of={key}
-          onClose={() => setOpen(null)}
-          onDone={() => {
-            setOpen(null);
-            onChange();
-          }}
-        />
-      )}
+      {dialog}
     </ForAdmins>
   );
 }

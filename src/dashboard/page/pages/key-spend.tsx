@@ -1,17 +1,15 @@
 import type { KeyView, UsageRowView, UsageView } from "../../../admin/views.ts";
-import { api } from "../api.ts";
 import { count, credits, rate, shortCount } from "../format.ts";
 import { SpendByDay, spendDays, spendSince } from "../holder/spend-by-day.tsx";
-import { useLoaded } from "../loaded.ts";
+import { useAnswer } from "../loaded.ts";
 import { Shown } from "../parts/states.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 
 /** What a key has spent lately, by day and by model. */
 export function KeySpend({ of: key }: { of: Pick<KeyView, "id" | "mode"> }) {
   const since = spendSince();
-  const usageBy = (by: string) => () => api.get<UsageView>("/usage", { key: key.id, by, since });
-  const byDay = useLoaded(`${key.id}/days`, usageBy("day"), 60_000);
-  const byModel = useLoaded(`${key.id}/models`, usageBy("model"), 60_000);
+  const byDay = useAnswer<UsageView>("/usage", 60_000, { key: key.id, by: "day", since });
+  const byModel = useAnswer<UsageView>("/usage", 60_000, { key: key.id, by: "model", since });
   return (
     <>
       <Shown loaded={byDay}>{(usage) => <SpendByDay usage={usage} mode={key.mode} since={since} />}</Shown>

@@ -1,18 +1,16 @@
-import type { EntryView, ExchangeView, FiguresView, KeyView, Page, UsageView } from "../../../admin/views.ts";
+import type { EntryView, ExchangeView, KeyView, Page, UsageView } from "../../../admin/views.ts";
 import { useAccountNames } from "../account-names.ts";
-import { count, credits, date, shortCount } from "../format.ts";
 import { useAnswer } from "../loaded.ts";
 import { KeyStatus } from "../parts/badge.tsx";
-import { keyStanding, spentWords } from "../parts/balance.tsx";
 import { KeyCapCards } from "../parts/cap-bars.tsx";
 import { Choose } from "../parts/choose.tsx";
-import { type Fact, FactTiles } from "../parts/fact-tiles.tsx";
 import { FirstRequest } from "../parts/first-request.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Shown } from "../parts/states.tsx";
 import { hrefOf, query } from "../router.ts";
 import { EntryTable } from "./entry-table.tsx";
 import { ExchangeTable } from "./exchange-table.tsx";
+import { KeyFacts } from "./key-facts.tsx";
 import { isShared } from "./key-form.ts";
 import { KeyMenu } from "./key-menu.tsx";
 import { KeySpend } from "./key-spend.tsx";
@@ -23,36 +21,6 @@ const entryKinds = [
   { value: "adjustment", text: "Corrections" },
   { value: "overrun", text: "Overruns" },
 ];
-
-/** What the spend consists of; the figures are those since the key was made. */
-function spentNote(key: KeyView, figures: FiguresView | null): string {
-  const unit = key.credit ? "credits" : "tokens in this period";
-  if (figures === null) return unit;
-  if (key.credit === null) return `${unit} · ${credits(figures.list_cost)} credits list cost in all`;
-  const parts = [unit];
-  if (figures.cancelled_spend > 0) parts.push(`${credits(figures.cancelled_spend)} of cancelled calls`);
-  if (figures.interrupted_spend > 0) parts.push(`${credits(figures.interrupted_spend)} of interrupted calls`);
-  return parts.join(" · ");
-}
-
-function endedNote(key: KeyView, figures: FiguresView | null): string {
-  const tokens = `${shortCount(key.input_tokens + key.output_tokens)} tokens`;
-  if (figures === null) return tokens;
-  return `${tokens} · ${count(figures.failed)} failed · ${count(figures.refused)} refused`;
-}
-
-function Facts({ of: key, figures }: { of: KeyView; figures: FiguresView | null }) {
-  const { name, main, side } = keyStanding(key);
-  const facts: readonly Fact[] = [
-    [name, main, side],
-    ["Spent", spentWords(key), spentNote(key, figures)],
-    ["Requests", count(key.requests), endedNote(key, figures)],
-    ["Limit", key.rpm_limit === null ? "none" : count(key.rpm_limit), "requests a minute"],
-    ["May use", key.scope === "all" ? "all providers" : key.scope, key.models?.join(", ") ?? "all models"],
-    ["Expires", key.expires_at ? date(key.expires_at) : "never", `made ${date(key.created_at)}`],
-  ];
-  return <FactTiles facts={facts} />;
-}
 
 export function KeyPage({ id }: { id: string }) {
   const key = useAnswer<KeyView>(`/keys/${id}`, 5000);
@@ -92,7 +60,7 @@ export function KeyPage({ id }: { id: string }) {
                 }}
               />
             </PageHead>
-            <Facts of={value} figures={usage.value?.total ?? null} />
+            <KeyFacts of={value} figures={usage.value?.total ?? null} />
             <KeyCapCards of={value} />
             <KeySpend of={value} />
             <section class="card flush">

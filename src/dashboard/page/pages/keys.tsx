@@ -16,7 +16,7 @@ import { SearchBox } from "../parts/search-box.tsx";
 import { Sparkline } from "../parts/sparkline.tsx";
 import { Shown } from "../parts/states.tsx";
 import { type Column, Table } from "../parts/table.tsx";
-import { hrefOf, query } from "../router.ts";
+import { hrefOf, parameters } from "../router.ts";
 import { CreateKey } from "./key-create.tsx";
 import { nameOfKey } from "./key-dialogs.tsx";
 import { isShared } from "./key-form.ts";
@@ -113,12 +113,8 @@ const choices = [
 const filters = ["search", "status", "mode"];
 
 export function Keys() {
-  const search = query.value.get("search") ?? "";
-  const status = query.value.get("status") ?? "";
-  const mode = query.value.get("mode") ?? "";
-  const sort = query.value.get("sort") ?? "";
-  const cursor = query.value.get("cursor") ?? "";
-  const keys = useAnswer<KeyList>("/keys", 10_000, { search, status, mode, sort, cursor, limit: 25 });
+  const asked = parameters(["search", "status", "mode", "sort", "cursor"]);
+  const keys = useAnswer<KeyList>("/keys", 10_000, { ...asked, limit: 25 });
   const names = useAccountNames();
   const [creating, setCreating] = useState(false);
   return (
@@ -141,20 +137,19 @@ export function Keys() {
       </div>
       <div class="card flush">
         <Shown loaded={keys}>
-          {(page) =>
-            page.data.length === 0 ? (
-              <EmptyList icon="keys" what="keys" filters={filters}>
-                <FirstRequest />
-              </EmptyList>
-            ) : (
-              <Table
-                class="rows keys"
-                rows={page.data}
-                columns={columnsOf(names, keys.reload)}
-                keyOf={({ id }) => id}
-              />
-            )
-          }
+          {(page) => (
+            <Table
+              class="rows keys"
+              rows={page.data}
+              columns={columnsOf(names, keys.reload)}
+              keyOf={({ id }) => id}
+              empty={
+                <EmptyList icon="keys" what="keys" filters={filters}>
+                  <FirstRequest />
+                </EmptyList>
+              }
+            />
+          )}
         </Shown>
       </div>
       <Pager next={keys.value?.next_cursor ?? null} />

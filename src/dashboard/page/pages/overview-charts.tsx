@@ -33,53 +33,23 @@ export function OverviewCharts({ overview }: { overview: OverviewView }) {
     area("input", "input_tokens", 1, shortCount),
     area("output", "output_tokens", 2, shortCount),
   ];
+  const percentile = (measure: "first_byte" | "total", label: "p50" | "p95"): Line => ({
+    label,
+    values: values((point) => point[`${measure}_${label}_ms`]),
+    colour: label === "p50" ? 1 : 3,
+    overall: duration(totals[`${measure}_${label}_ms`]),
+  });
+  const latency = (title: string, measure: "first_byte" | "total") => {
+    const lines = [percentile(measure, "p50"), percentile(measure, "p95")];
+    return <Chart {...{ title, at, isRunning, lines }} format={duration} axis={axisDuration} whole />;
+  };
   return (
     <div class="charts">
       <Chart title="Spend" at={at} isRunning={isRunning} format={credits} lines={[spend]} />
       <Chart title="Requests" at={at} isRunning={isRunning} format={count} lines={requests} whole />
       <Chart title="Tokens" at={at} isRunning={isRunning} format={shortCount} lines={tokens} whole />
-      <Latency
-        title="First byte"
-        at={at}
-        isRunning={isRunning}
-        p50={values((point) => point.first_byte_p50_ms)}
-        p95={values((point) => point.first_byte_p95_ms)}
-        overall={[totals.first_byte_p50_ms, totals.first_byte_p95_ms]}
-      />
-      <Latency
-        title="Duration"
-        at={at}
-        isRunning={isRunning}
-        p50={values((point) => point.total_p50_ms)}
-        p95={values((point) => point.total_p95_ms)}
-        overall={[totals.total_p50_ms, totals.total_p95_ms]}
-      />
+      {latency("First byte", "first_byte")}
+      {latency("Duration", "total")}
     </div>
-  );
-}
-
-interface LatencyProps {
-  readonly title: string;
-  readonly at: readonly number[];
-  readonly isRunning: boolean;
-  readonly p50: readonly (number | null)[];
-  readonly p95: readonly (number | null)[];
-  readonly overall: readonly [p50: number | null, p95: number | null];
-}
-
-function Latency({ title, at, isRunning, p50, p95, overall }: LatencyProps) {
-  return (
-    <Chart
-      title={title}
-      at={at}
-      isRunning={isRunning}
-      format={duration}
-      axis={axisDuration}
-      whole
-      lines={[
-        { label: "p50", values: p50, colour: 1, overall: duration(overall[0]) },
-        { label: "p95", values: p95, colour: 3, overall: duration(overall[1]) },
-      ]}
-    />
   );
 }

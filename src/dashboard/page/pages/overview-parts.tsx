@@ -1,75 +1,53 @@
 import type { ComponentChildren } from "preact";
 import type { ExchangeView, OverviewView, UsageRowView } from "../../../admin/views.ts";
 import { change, count, credits, duration, moment, rate, shortCount } from "../format.ts";
+import { type Fact, FactTiles } from "../parts/fact-tiles.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { hrefOf } from "../router.ts";
 
-interface TileProps {
-  readonly name: string;
-  readonly value: ComponentChildren;
-  readonly unit?: string;
-  readonly note: ComponentChildren;
-}
-
-function Tile({ name, value, unit, note }: TileProps) {
-  return (
-    <div class="tile">
-      <dt>{name}</dt>
-      <dd>
-        {value}
-        {unit && <small> {unit}</small>}
-      </dd>
-      <dd class="muted">{note ?? "nothing to compare with"}</dd>
-    </div>
-  );
+/** A figure that leads to what it consists of. */
+function Linked({ to, children }: { to: string; children: ComponentChildren }) {
+  return <a href={hrefOf(to)}>{children}</a>;
 }
 
 export function Tiles({ overview }: { overview: OverviewView }) {
-  const { totals, before } = overview;
+  const { totals, before, range } = overview;
   const tokens = totals.input_tokens + totals.output_tokens;
-  return (
-    <dl class="tiles card">
-      <Tile
-        name="Spend"
-        value={<a href={hrefOf(`reports?by=key&since=${overview.range}`)}>{credits(totals.spend)}</a>}
-        unit="credits"
-        note={spendNote(overview)}
-      />
-      <Tile
-        name="Requests"
-        value={<a href={hrefOf(`exchanges?since=${overview.range}`)}>{shortCount(totals.requests)}</a>}
-        note={change(totals.requests, before.requests)}
-      />
-      <Tile
-        name="Tokens"
-        value={<a href={hrefOf(`reports?by=model&since=${overview.range}`)}>{shortCount(tokens)}</a>}
-        note={tokensNote(overview)}
-      />
-      <Tile
-        name="Failed"
-        value={
-          <a href={hrefOf(`exchanges?outcome=failed&since=${overview.range}`)}>{rate(totals.error_rate)}</a>
-        }
-        note={
-          <>
-            {count(totals.failed)} of {shortCount(totals.completed + totals.failed)} ·{" "}
-            <a href={hrefOf(`exchanges?outcome=refused&since=${overview.range}`)}>
-              {shortCount(totals.refused)} refused
-            </a>
-            {totals.covered_attempts > 0 &&
-              ` · ${shortCount(totals.covered_attempts)} attempts covered by others`}
-          </>
-        }
-      />
-      <Tile
-        name="First byte"
-        value={duration(totals.first_byte_p50_ms)}
-        note={`p95 ${duration(totals.first_byte_p95_ms)}`}
-      />
-      <Tile name="In flight" value={count(overview.in_flight)} note="open right now" />
-    </dl>
-  );
+  const facts: readonly Fact[] = [
+    [
+      "Spend",
+      <>
+        <Linked to={`reports?by=key&since=${range}`}>{credits(totals.spend)}</Linked> <small>credits</small>
+      </>,
+      spendNote(overview) ?? nothingBefore,
+    ],
+    [
+      "Requests",
+      <Linked to={`exchanges?since=${range}`}>{shortCount(totals.requests)}</Linked>,
+      change(totals.requests, before.requests) ?? nothingBefore,
+    ],
+    [
+      "Tokens",
+      <Linked to={`reports?by=model&since=${range}`}>{shortCount(tokens)}</Linked>,
+      tokensNote(overview),
+    ],
+    [
+      "Failed",
+      <Linked to={`exchanges?outcome=failed&since=${range}`}>{rate(totals.error_rate)}</Linked>,
+      <>
+        {count(totals.failed)} of {shortCount(totals.completed + totals.failed)} ·{" "}
+        <Linked to={`exchanges?outcome=refused&since=${range}`}>{shortCount(totals.refused)} refused</Linked>
+        {totals.covered_attempts > 0 &&
+          ` · ${shortCount(totals.covered_attempts)} attempts covered by others`}
+      </>,
+    ],
+    ["First byte", duration(totals.first_byte_p50_ms), `p95 ${duration(totals.first_byte_p95_ms)}`],
+    ["In flight", count(overview.in_flight), "open right now"],
+  ];
+  return <FactTiles facts={facts} />;
 }
+
+const nothingBefore = "nothing to compare with";
 
 function tokensNote({ totals }: OverviewView): string {
   const cached = `${rate(totals.cached_input_share)} cached`;

@@ -11,7 +11,7 @@ import { RangePicker } from "../parts/range-picker.tsx";
 import { parameter, SearchBox } from "../parts/search-box.tsx";
 import { Shown } from "../parts/states.tsx";
 import { type Column, Table } from "../parts/table.tsx";
-import { hrefOf, query, setQuery } from "../router.ts";
+import { hrefOf, parameters, query, setQuery } from "../router.ts";
 
 /** What usage can be grouped by; a tag by its name, which can be changed. */
 const dimensions = [
@@ -155,12 +155,10 @@ function tableRows({ data }: UsageView): readonly object[] {
 }
 
 const filters = ["since", "until", "key", "account"];
-const asked = ["by", "since", "until", "key", "account"] as const;
 
 /** Who spent what on what, within a time. */
 export function Usage() {
-  const parameters = Object.fromEntries(asked.map((name) => [name, query.value.get(name)]));
-  const usage = useAnswer<UsageView>("/usage", 0, parameters);
+  const usage = useAnswer<UsageView>("/usage", 0, parameters(["by", ...filters]));
   const { value } = usage;
   return (
     <>
@@ -173,18 +171,17 @@ export function Usage() {
           <>
             <FactTiles facts={factsOf(report)} />
             <section class="card flush">
-              {report.data.length === 0 ? (
-                <EmptyList icon="usage" what="requests" filters={filters}>
-                  <FirstRequest />
-                </EmptyList>
-              ) : (
-                <Table
-                  class="rows usage"
-                  rows={report.data}
-                  columns={columnsOf(report)}
-                  keyOf={(_, place) => place}
-                />
-              )}
+              <Table
+                class="rows usage"
+                rows={report.data}
+                columns={columnsOf(report)}
+                keyOf={(_, place) => place}
+                empty={
+                  <EmptyList icon="usage" what="requests" filters={filters}>
+                    <FirstRequest />
+                  </EmptyList>
+                }
+              />
             </section>
           </>
         )}

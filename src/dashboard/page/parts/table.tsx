@@ -16,10 +16,14 @@ interface TableProps<Row> {
   readonly class?: string;
   /** For rows that explain themselves. */
   readonly unseenHead?: boolean;
+  /** In the place of a table without rows. */
+  readonly empty?: ComponentChildren;
 }
 
 /** Rows that become cards on a narrow page, where each cell shows the name of its column. */
-export function Table<Row>({ rows, columns, keyOf, class: name = "rows", unseenHead }: TableProps<Row>) {
+export function Table<Row>(props: TableProps<Row>) {
+  const { rows, columns, keyOf, class: name = "rows", unseenHead, empty } = props;
+  if (rows.length === 0 && empty !== undefined) return <>{empty}</>;
   return (
     <table class={name}>
       <thead class={unseenHead ? "unseen" : undefined}>
