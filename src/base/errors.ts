@@ -22,6 +22,7 @@ const kinds = {
   invalid_request: { status: 400, type: "invalid_request_error" },
   model_not_found: { status: 404, type: "invalid_request_error" },
   previous_response_not_found: { status: 400, type: "invalid_request_error" },
+  conversation_locked: { status: 400, type: "invalid_request_error" },
   invalid_encrypted_content: { status: 400, type: "invalid_request_error" },
   invalid_stream_id: { status: 400, type: "invalid_request_error" },
   websocket_stream_limit_reached: { status: 400, type: "invalid_request_error" },

@@ -39,6 +39,16 @@ export function isOwnId(id: string): boolean {
   return ownForm.test(id);
 }
 
+const conversationPrefix = "conv_";
+
+export function newConversationId(): string {
+  return newId(conversationPrefix);
+}
+
+export function isConversationId(id: string): boolean {
+  return id.startsWith(conversationPrefix);
+}
+
 /** 131 random bits after a prefix that says what the id belongs to, such as `req_` or `key_`. Not for secrets. */
 export function newId(prefix: string): string {
   for (let at = 0; at < idLength; at += 2) {

@@ -4,7 +4,7 @@ export const routeSwitches = {
     default: true,
     description: "Responses by id: GET, DELETE, input_items, cancel, previous_response_id, item_reference.",
   },
-  conversations: { default: false, description: "/v1/conversations." },
+  conversations: { default: false, description: "/v1/conversations, and `conversation` of a response." },
   compact: { default: true, description: "/v1/responses/compact, and `compaction_trigger` items." },
   websocket: { default: true, description: "/v1/responses over WebSocket; off: 426." },
   input_tokens: { default: true, description: "/v1/responses/input_tokens." },

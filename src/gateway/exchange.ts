@@ -86,7 +86,7 @@ export class Exchange {
 
   /** What is to be kept of its answer for a client that continues it, and then what the settle keeps. */
   keeping: TurnInMaking | null = null;
-  turn: TurnRecord | undefined = undefined;
+  turns: readonly TurnRecord[] | undefined = undefined;
   /** Its answer is the summary of a conversation; null for all others. */
   compaction: Compaction | null = null;
   /** The provider itself is asked to compact the conversation, by a request of its own. */
@@ -94,6 +94,8 @@ export class Exchange {
 
   // What the exchange has taken; `endExchange` gives it back. Its place is known to `Ongoing`.
   claim: Claim | null = null;
+  /** On the conversation that it changes. */
+  conversationClaim: Claim | null = null;
   hold: Hold | null = null;
   answer: Opened | null = null;
   recorder: ResponseRecorder | null = null;

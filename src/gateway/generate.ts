@@ -39,6 +39,7 @@ import {
   refuseUnusableTools,
 } from "./request/request.ts";
 import { compactionLimit } from "./turns/compaction.ts";
+import { lockConversation } from "./turns/conversation-lock.ts";
 
 /** A stream that has begun is served before requests that have not: only so many of them go their way in a short turn. */
 const begunPerTurn = 64;
@@ -89,6 +90,9 @@ export async function generate(
   const claimed = await claimIdempotency(gateway, exchange, key, idempotencyKey, request);
   if (claimed.kind === "replay") return replay(exchange, claimed.response);
   exchange.claim = claimed.claim;
+  const { keeping } = exchange;
+  if (keeping?.conversation !== undefined)
+    await lockConversation(gateway, exchange, key, keeping.conversation);
   const { paths, names } = exchange.askedExtras?.withheld ?? nothingWithheld;
   exchange.withheld = names;
   const sent =

@@ -7,6 +7,7 @@ import { meteredOperations } from "./metered/operations.ts";
 import { listModelsOperation, showModelOperation } from "./models.ts";
 import { chargedCodes, chargedHeaders, type ServedOperation, type ServedRoute } from "./served-operation.ts";
 import { webSocketOperation } from "./socket/operation.ts";
+import { conversationOperations } from "./turns/conversation-operations.ts";
 import { storedResponseOperations } from "./turns/operations.ts";
 import { usageOperation } from "./usage-summary.ts";
 
@@ -18,6 +19,7 @@ export const operations: readonly ServedOperation[] = [
   countTokensOperation,
   usageOperation,
   ...storedResponseOperations,
+  ...conversationOperations,
   compactOperation,
   webSocketOperation,
   inputTokensOperation,

@@ -146,5 +146,5 @@ export interface Settlement extends PricedCharge {
   /** Every attempt of the exchange that its provider may bill; missing if none was made. */
   readonly attempts?: readonly AttemptCount[] | undefined;
   /** Absent where the client cannot continue the answer. */
-  readonly turn?: TurnRecord | undefined;
+  readonly turns?: readonly TurnRecord[] | undefined;
 }

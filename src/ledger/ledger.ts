@@ -113,7 +113,7 @@ export class Ledger implements Accounts {
       },
       record,
       response: settlement.response,
-      turn: settlement.turn,
+      turns: settlement.turns,
       ending: settlement.ending && { ...settlement.ending, atMs },
       attempts: settlement.attempts,
     };

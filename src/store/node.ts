@@ -187,7 +187,7 @@ export interface ChargeOrder {
   readonly served?: Served | undefined;
   /** Every attempt of the exchange that its provider may bill. */
   readonly attempts?: readonly AttemptCount[] | undefined;
-  readonly turn?: TurnRecord | undefined;
+  readonly turns?: readonly TurnRecord[] | undefined;
 }
 
 export interface Charged {

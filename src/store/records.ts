@@ -241,6 +241,7 @@ export type JournalItem =
   | { readonly kind: "given"; readonly given: GivenIds }
   | { readonly kind: "callers"; readonly callerIds: readonly CallerId[] }
   | { readonly kind: "part"; readonly part: ResponsePart }
+  | { readonly kind: "turn"; readonly turn: TurnRecord }
   /** Drops the parts of a response that will not be stored after all. */
   | { readonly kind: "discard"; readonly recordingId: string }
   | {
@@ -256,7 +257,7 @@ export type JournalItem =
       /** Every attempt of the exchange that its provider may bill; missing if none was made. */
       readonly attempts?: readonly AttemptCount[] | undefined;
       /** Absent where the client cannot continue the answer. */
-      readonly turn?: TurnRecord | undefined;
+      readonly turns?: readonly TurnRecord[] | undefined;
     };
 
 export interface Changes {

@@ -32,7 +32,7 @@ import type {
 } from "./records.ts";
 import type { Reports } from "./reports.ts";
 import type { Pruning, StorageFigures } from "./storage.ts";
-import type { TurnRecords } from "./turn-records.ts";
+import type { TurnRecord, TurnRecords } from "./turn-records.ts";
 
 export type * from "./admin-records.ts";
 export type * from "./alert-records.ts";
@@ -100,6 +100,8 @@ export interface Store {
   pruneStoredResponses(beforeMs: number, limit: number): Promise<number>;
   /** Durable, like given ids, no later than a charge that the same process makes afterwards. */
   recordResponsePart(part: ResponsePart): Promise<void>;
+  /** A turn that nothing is charged for; those of charged answers are written with their charges. */
+  recordTurn(turn: TurnRecord): Promise<void>;
   /** Drops the parts of a response that will not be stored after all. */
   discardResponse(recordingId: string): Promise<void>;
 

@@ -1,6 +1,7 @@
 /**
  * Turns of conversations: responses that a client may read, continue or refer to. A turn has only what was new in it; the
- * conversation is the chain of its parents.
+ * conversation is the chain of its parents. One that a client has named is a turn too, with all its items, which is replaced
+ * whenever it changes.
  */
 export interface TurnRecord {
   readonly keyId: string;
@@ -20,6 +21,8 @@ export interface TurnRecord {
   readonly recording?: Recording;
   /** How many bytes the key's turns may have; the oldest go first. */
   readonly keyBytes: number;
+  /** The number of the turn whose place it takes, with the same id. It is not kept if that one is gone. */
+  readonly replaces?: number | undefined;
 }
 
 /** The beginning of something long, written in parts before the rest. */
@@ -29,6 +32,8 @@ export interface Recording {
 }
 
 export interface StoredTurn extends Pick<TurnRecord, "id" | "parentId"> {
+  /** Never used again. */
+  readonly no: number;
   readonly body: Uint8Array;
 }
 
@@ -53,7 +58,9 @@ export type TurnChain =
   | { readonly kind: "missing" | "too_long" | "too_large" };
 
 export interface TurnSums {
+  /** Of both. */
   readonly count: number;
+  readonly conversations: number;
   readonly bytes: number;
   /** Null if there are none. */
   readonly oldestAtMs: number | null;
@@ -65,6 +72,8 @@ export interface TurnRecords {
   /** A turn and all before it, oldest first. */
   chain(query: ChainQuery): Promise<TurnChain>;
   find(keyId: string, id: string, nowMs: number): Promise<StoredTurn | null>;
+  /** Whether the turn of this number is still there. */
+  has(no: number): Promise<boolean>;
   /** For each digest the newest turn that has such an item, oldest first, each once; null if all are larger than `mostBytes`. */
   withItems(query: ItemsQuery): Promise<readonly StoredTurn[] | null>;
   /** False if there is none. */

@@ -37,7 +37,7 @@ test("an operator sees how many responses a key has, never what they say, and de
   const dir = join(place.folder, "sluice-data");
   const store = await openStore({ dir, clock: systemClock, role: "gateway" });
   for (const name of ["resp_1", "resp_2"])
-    await store.commit([{ ...settleItem(id, 1), turn: turn(id, name) }]);
+    await store.commit([{ ...settleItem(id, 1), turns: [turn(id, name)] }]);
   await store.close();
 
   const at = new Date(keptAtMs).toISOString();

@@ -198,7 +198,7 @@ test("thousands of items are described on another thread, written as one row, an
   Object.assign(kept, {
     record: (...asked: Parameters<typeof record>) => {
       const made = record(...asked);
-      rows.push(made?.items.length ?? 0);
+      rows.push(made[0]?.items.length ?? 0);
       return made;
     },
   });

@@ -96,7 +96,7 @@ function nameOf(schema: TSchema): string {
   if (KindGuard.IsBoolean(schema)) return "true or false";
   if (KindGuard.IsLiteral(schema)) return `\`${schema.const}\``;
   if (KindGuard.IsArray(schema)) return arrayNameOf(schema);
-  if (KindGuard.IsObject(schema)) return "an object";
+  if (KindGuard.IsObject(schema) || KindGuard.IsRecord(schema)) return "an object";
   if (KindGuard.IsIntersect(schema)) return schema.allOf.map(nameOf)[0] ?? "valid";
   if (KindGuard.IsUnion(schema)) return alternativesOf(schema);
   return schema["type"] ?? "valid";

@@ -8,7 +8,13 @@ import { hasMoreValues } from "../json/count-values.ts";
 import { brokenJson, type JsonSpans, maxDepth, scanTopLevel } from "../json/json-spans.ts";
 import { type TruncatedJson, truncateJson } from "../json/truncated-json.ts";
 import { type MeteredRouteName, meteredRoute, meteredRouteNames } from "../metered/registry.ts";
+import {
+  conversationItemsRequest,
+  conversationRequest,
+  conversationUpdateRequest,
+} from "../openai-responses/client/conversation-schema.ts";
 import { compactRequest, inputTokensRequest } from "../openai-responses/client/schema.ts";
+import type { ItemsField } from "../openai-responses/client/turn-items.ts";
 import { type ClientDialectName, clientDialect, clientDialectNames } from "../registry.ts";
 import { compiled, explain } from "./explain.ts";
 
@@ -17,6 +23,13 @@ const otherRequests = {
   count_tokens: { dialect: "messages", requestSchema: countTokensSchema },
   input_tokens: { dialect: "responses", requestSchema: () => inputTokensRequest },
   compact: { dialect: "responses", requestSchema: () => compactRequest },
+  conversation: { dialect: "responses", items: "items", requestSchema: () => conversationRequest },
+  conversation_items: { dialect: "responses", items: "items", requestSchema: () => conversationItemsRequest },
+  conversation_update: {
+    dialect: "responses",
+    items: "items",
+    requestSchema: () => conversationUpdateRequest,
+  },
 } as const satisfies Readonly<Record<string, RequestForm>>;
 
 /** What a body is validated as. A string, so that it can be sent to a worker. */
@@ -24,6 +37,8 @@ export type RequestKind = ClientDialectName | keyof typeof otherRequests | Meter
 
 interface RequestForm {
   readonly dialect: ClientDialectName;
+  /** Where a request of the Responses API has its items, if not in `input`. */
+  readonly items?: ItemsField | undefined;
   /** It may have as many, whatever the limit of members is. */
   readonly mostTokenIds?: number | undefined;
   requestSchema(options: ValidationOptions): TSchema;
@@ -47,6 +62,12 @@ function formOf(kind: RequestKind): RequestForm {
 /** The dialect in which a request of this kind speaks of models, messages and tools. */
 export function dialectOf(kind: RequestKind): ClientDialectName {
   return formOf(kind).dialect;
+}
+
+/** Where such a request has the items of a conversation; null if it has none. */
+export function itemsFieldOf(kind: RequestKind): ItemsField | null {
+  const { dialect, items = "input" } = formOf(kind);
+  return dialect === "responses" ? items : null;
 }
 
 /** Limits of a body's structure. Its size does not bound that: a list item takes as little as two bytes. */

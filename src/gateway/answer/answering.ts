@@ -50,7 +50,7 @@ export function recordFacts(answering: Delivery, facts: AnswerFacts, answer: Pie
   const tokens = facts.usage === null ? bill.held.input : totalTokens(facts.usage);
   const giver = { provider: opened.deployment.provider.settings.name, credential: opened.credential };
   gateway.idOwners.remember(key.id, giver, facts.given, tokens);
-  exchange.turn = recordTurn(gateway, exchange, answer);
+  exchange.turns = recordTurn(gateway, exchange, answer);
   exchange.extras = usedExtras(exchange, facts.extras);
 }
 

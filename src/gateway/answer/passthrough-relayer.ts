@@ -4,13 +4,14 @@ import type { ReportedExtras } from "../../base/extra-usage.ts";
 import type { ReportedUsage, Usage } from "../../base/usage.ts";
 import type { ClientDialect } from "../../dialects/client-dialect.ts";
 import { cutShort, FailedAnswer, isBilled } from "../../dialects/errors/failure.ts";
+import { withContinued } from "../../dialects/openai-responses/client/turn-items.ts";
 import { clientDialect, providerDialect, type SharedDialectName } from "../../dialects/registry.ts";
 import type { ParsedEvent } from "../../dialects/sse/frame.ts";
 import { FrameJoiner } from "../../dialects/sse/frame-joiner.ts";
 import { largeEventBytes } from "../../dialects/sse/parse-event.ts";
 import { eventEnd, meaningOf, rawEvent } from "../../dialects/sse/raw-events.ts";
 import type { StreamScanner } from "../../dialects/sse/stream-scanner.ts";
-import type { Piece, StreamRelayer } from "./stream-relayer.ts";
+import { bytesOf, type Piece, type StreamRelayer } from "./stream-relayer.ts";
 
 export interface PassthroughCall {
   readonly dialect: SharedDialectName;
@@ -22,6 +23,8 @@ export interface PassthroughCall {
   readonly model: string;
   readonly atSeconds: number;
   readonly isThreaded?: boolean;
+  /** The conversation that the answer is added to, of which the provider knows nothing. */
+  readonly conversationId?: string | undefined;
   /** Of events that are not the dialect's own. */
   readonly scanner?: StreamScanner;
 }
@@ -159,7 +162,9 @@ export class PassthroughRelayer implements StreamRelayer {
   showUsage(): void {}
 
   terminal(): Piece {
-    return this.#terminal ?? nothing;
+    const terminal = this.#terminal ?? nothing;
+    const { conversationId } = this.#call;
+    return conversationId === undefined ? terminal : withContinued(bytesOf(terminal), conversationId);
   }
 
   failure(error: GatewayError, charged: Usage | null): string {

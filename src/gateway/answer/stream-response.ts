@@ -56,6 +56,7 @@ function relayerOf({ exchange, generation, attempt }: Answering): StreamRelayer 
     hideUsage: attempt.hideUsage,
     readsExtras: tools.hosted.length > 0 || mentions.billed.length > 0 || speaks,
     isThreaded,
+    conversationId: exchange.keeping?.conversation?.id,
     requestId: exchange.id,
     model: generation.model.id,
     atSeconds: generation.atSeconds,

@@ -1,6 +1,7 @@
 import { GatewayError } from "../../base/errors.ts";
 import { releaseBytes } from "../../base/release.ts";
 import type { ReportedUsage } from "../../base/usage.ts";
+import { withContinued } from "../../dialects/openai-responses/client/turn-items.ts";
 import type { Evidence } from "../charge/bill.ts";
 import { Produced } from "../charge/produced.ts";
 import { addCostHeaders, addHeaders, addMissingHeaders, commonHeaders } from "../headers.ts";
@@ -8,6 +9,7 @@ import { compactedWhole } from "../turns/compacted-answer.ts";
 import { type Answering, jsonHeaders, recordFacts, streamHeaders } from "./answering.ts";
 import { chargeFailure } from "./charge-failure.ts";
 import type { WholeAnswer } from "./read-answer.ts";
+import { bytesOf } from "./stream-relayer.ts";
 import { readWhole } from "./whole-answer.ts";
 
 /**
@@ -32,9 +34,18 @@ export async function readOrChargeFailure(answering: Answering): Promise<WholeAn
   }
   answering.exchange.billable.told = whole.usage;
   // A translated answer shows what is charged for it, also where the provider reports nothing and it is counted here.
-  if (whole.showing === undefined) return whole;
+  if (whole.showing === undefined) return inConversation(answering, whole);
   const estimated = await answering.bill.estimated(evidenceOf(answering, whole));
   return estimated === null ? whole : whole.showing(estimated);
+}
+
+/** A provider knows nothing of the conversation that its answer is added to. */
+function inConversation({ exchange }: Answering, whole: WholeAnswer): WholeAnswer {
+  const id = exchange.keeping?.conversation?.id;
+  if (id === undefined) return whole;
+  const { usage, given, extras } = whole;
+  const body = withContinued(bytesOf(whole.body), id);
+  return { body, usage, given, extras, produced: () => whole.produced() };
 }
 
 /** Resolves when the charge is durable. */

@@ -215,7 +215,7 @@ export class Bill {
         outputTokens: usage.outputTokens,
         costNano: charge.listCostNano ?? (key.mode === "credit" ? charge.cost : 0),
       }),
-      turn: outcome === "completed" ? exchange.turn : undefined,
+      turns: outcome === "completed" ? exchange.turns : undefined,
     });
     return ending === null ? settling : this.#keepEnding(settling);
   }

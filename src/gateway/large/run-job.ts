@@ -7,7 +7,7 @@ import { meteredRoute } from "../../dialects/metered/registry.ts";
 import { inputSpans } from "../../dialects/openai-responses/client/turn-items.ts";
 import { openingHash } from "../../dialects/opening.ts";
 import { clientDialect, providerDialect } from "../../dialects/registry.ts";
-import { dialectOf, parseWhole } from "../../dialects/schema/validate.ts";
+import { itemsFieldOf, parseWhole } from "../../dialects/schema/validate.ts";
 import { parseLargeEvent } from "../../dialects/sse/parse-event.ts";
 import { translate, translationOfAnswer } from "../../dialects/translation/translate.ts";
 import type { Translation } from "../../dialects/translation/translation.ts";
@@ -57,6 +57,7 @@ function read({ bytes: sent, expected, wantsHash, without }: ReadJob): ReadResul
   const bytes = without === undefined ? sent : shared(removeValues(sent, without));
   const { truncated, cutBytes, spans, mentions, tools } = checkRequest(bytes, expected);
   const whole = cutBytes === 0 ? truncated : parseWhole(bytes);
+  const field = itemsFieldOf(expected.kind);
   return {
     bytes,
     truncated: truncatedText(truncated),
@@ -69,7 +70,7 @@ function read({ bytes: sent, expected, wantsHash, without }: ReadJob): ReadResul
     estimatedInput: estimateTruncatedInput(truncated, cutBytes) ?? estimateInput(whole),
     bodyHash: wantsHash ? Bun.SHA256.hash(bytes, "hex") : null,
     openingHash: openingHash(whole),
-    items: dialectOf(expected.kind) === "responses" ? inputSpans(bytes) : null,
+    items: field === null ? null : inputSpans(bytes, field),
   };
 }
 

@@ -2,8 +2,7 @@ import { GatewayError, invalidRequest } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { sharedCopy } from "../../base/shared-bytes.ts";
 import { removeValues, type ValuePath } from "../../dialects/json/remove-values.ts";
-import { clientDialect } from "../../dialects/registry.ts";
-import { dialectOf, type RequestKind, truncateBody } from "../../dialects/schema/validate.ts";
+import { itemsFieldOf, type RequestKind, truncateBody } from "../../dialects/schema/validate.ts";
 import type { BodyReservation } from "../../limits/body-budget.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import type { Exchange } from "../exchange.ts";
@@ -44,7 +43,7 @@ export async function readRequest(
 
 /** Whether such a request may continue a response. */
 function canContinue(kind: RequestKind): boolean {
-  return clientDialect(dialectOf(kind)).statelessChanges !== undefined;
+  return itemsFieldOf(kind) === "input";
 }
 
 function parseRequest(

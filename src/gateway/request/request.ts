@@ -11,6 +11,7 @@ import type { BodyChanges } from "../../dialects/json/patch.ts";
 import { inspectBody, type Mentions } from "../../dialects/names/inspect-body.ts";
 import {
   type ItemSpan,
+  type ItemsField,
   inputItems,
   itemsAt,
   type TurnItem,
@@ -102,9 +103,9 @@ export class ClientRequest {
   }
 
   /** The items of a conversation. */
-  inputItems(): readonly TurnItem[] {
+  inputItems(field: ItemsField = "input"): readonly TurnItem[] {
     const spans = this.large?.items ?? null;
-    return spans === null ? inputItems(this.bytes) : itemsAt(this.bytes, spans);
+    return spans === null ? inputItems(this.bytes, field) : itemsAt(this.bytes, spans);
   }
 
   /** Of what the client has sent. */

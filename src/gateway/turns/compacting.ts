@@ -1,18 +1,20 @@
 import type { CompactionContext } from "../../dialects/openai-responses/client/compaction.ts";
-import type { TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
+import type { NamingField, TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
 
 /** What a model is given, as items. */
 export interface Conversation {
   readonly items: readonly TurnItem[];
   /** How many of them were stored; the others the client has sent. */
   readonly stored: number;
+  /** The member of the request that names where they were. */
+  readonly naming: NamingField;
   /** False if the provider keeps more of it. */
   readonly isWhole: boolean;
 }
 
 /** How an error names one of its items. */
-export function pathOfItem({ stored }: Conversation, place: number): string {
-  return place < stored ? "previous_response_id" : `input[${place - stored}]`;
+export function pathOfItem({ stored, naming }: Conversation, place: number): string {
+  return place < stored ? naming : `input[${place - stored}]`;
 }
 
 /** A conversation that is being summarised, and how its summary is answered with. */

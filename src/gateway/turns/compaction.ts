@@ -85,7 +85,7 @@ export function summarise(
     model: model?.id ?? modelId,
     nowSeconds: Math.floor(exchange.atMs / 1000),
     estimatedInputTokens: 0,
-    kept: keeping === null ? undefined : { parentId: parentOf(truncated), isStored: keeping.isStored },
+    kept: keeping === null ? undefined : { parentId: continuedId(truncated), isStored: keeping.isStored },
   };
   exchange.compaction = {
     form,
@@ -95,7 +95,10 @@ export function summarise(
       Buffer.from(seal(Buffer.from(summary), secret, key.id, sealVersion)).toString("base64url"),
   };
   const maxOutputTokens = mostOfSummary(settings, model);
-  return summaryRequest(bytes, items, { maxOutputTokens, stream: form === "response" && stream });
+  return summaryRequest(bytes, items, conversation.naming, {
+    maxOutputTokens,
+    stream: form === "response" && stream,
+  });
 }
 
 function mostOfSummary({ responses }: Settings, model: PublishedLimits | undefined): number {
@@ -107,6 +110,19 @@ export function compactionLimit({ configured }: Exchange, model: PublishedLimits
   return asIs(mostOfSummary(configured.settings, model));
 }
 
+/** The response or the conversation that a request continues. */
+function continuedId(body: JsonObject): string | null {
+  return parentOf(body) ?? conversationIn(body);
+}
+
 export function parentOf({ previous_response_id: id }: JsonObject): string | null {
   return typeof id === "string" && id !== "" ? id : null;
+}
+
+/** The conversation that a request names, as a text or as an object with its id; null if it names none. */
+export function conversationIn({ conversation }: JsonObject): string | null {
+  if (conversation == null) return null;
+  const id = isObject(conversation) ? conversation["id"] : conversation;
+  if (typeof id === "string" && id !== "") return id;
+  throw invalidRequest("`conversation` must be an id, or an object with one.", "conversation");
 }

@@ -13,14 +13,16 @@ import { isItem, noSuchItem, noSuchResponse } from "../request/provider-id-owner
 import type { ClientRequest } from "../request/request.ts";
 import {
   compactsItself,
+  conversationIn,
   hasTrigger,
   parentOf,
   summarise,
   withoutTrigger,
   withSummaries,
 } from "./compaction.ts";
+import { noSuchConversation } from "./conversation-lock.ts";
 import type { Turn, TurnInMaking } from "./turn-body.ts";
-import { keepsResponses } from "./turns.ts";
+import { keepsConversations, keepsResponses } from "./turns.ts";
 
 /** A request's bytes as they go on, and as what they are to be read. */
 export interface ContinuedBody {
@@ -47,11 +49,13 @@ export function continued(
   if (isCompacted && !settings.routes.compact) throw compactsNone();
   const canKeep = keepsResponses(settings) || exchange.call.remembered !== undefined;
   if (!canKeep && parentId !== null && settings.responses.state === "gateway") throw keepsNone();
-  // A conversation is kept by the provider.
-  const isKept = canKeep && truncated["conversation"] == null;
+  const conversationId = keepsConversations(settings) ? conversationIn(truncated) : null;
+  if (conversationId !== null && parentId !== null) throw continuesBoth();
+  // A conversation that is not kept here is kept by the provider.
+  const isKept = canKeep && (conversationId !== null || truncated["conversation"] == null);
   const references = isKept && keepsResponses(settings) ? referencedItems(request) : [];
-  const asked = { kind, isCompacted, isKept, parentId, references };
-  const isContinued = isKept && (parentId !== null || references.length > 0);
+  const asked = { kind, isCompacted, isKept, parentId, conversationId, references };
+  const isContinued = isKept && ((parentId ?? conversationId) !== null || references.length > 0);
   if (isContinued || isCompacted || mayHaveSeal(bytes))
     return rewritten(gateway, exchange, key, request, asked);
   if (isKept) noteTurn(exchange, request, { parentId, before: [], input: () => request.inputItems() });
@@ -62,7 +66,7 @@ export function continued(
 function noteTurn(
   exchange: Exchange,
   { mayStore }: ClientRequest,
-  turn: Pick<TurnInMaking, "parentId" | "before" | "input">,
+  turn: Omit<TurnInMaking, "isStored">,
 ): void {
   const { configured, call } = exchange;
   const isStored = mayStore && keepsResponses(configured.settings);
@@ -74,6 +78,8 @@ interface Asked {
   readonly isCompacted: boolean;
   readonly isKept: boolean;
   readonly parentId: string | null;
+  /** A conversation that is kept here. */
+  readonly conversationId: string | null;
   readonly references: readonly string[];
 }
 
@@ -85,10 +91,10 @@ async function rewritten(
   asked: Asked,
 ): Promise<ContinuedBody | null> {
   const { bytes, modelId } = request;
-  const { kind, isCompacted, isKept, parentId } = asked;
+  const { kind, isCompacted, isKept, parentId, conversationId } = asked;
   const isNative = isCompacted && compactsItself(exchange.configured, key, modelId);
   exchange.isCompactedUpstream = isNative && kind === "compact";
-  const { chain, sent, input, conversation, secret } = await conversationOf(
+  const { chain, named, sent, input, conversation, secret } = await conversationOf(
     gateway,
     exchange,
     key,
@@ -99,17 +105,21 @@ async function rewritten(
   const said = isCompacted && kind !== "compact" ? withoutTrigger(conversation) : conversation;
   if (isKept && conversation.isWhole && kind !== "compact" && !input.some(isReference)) {
     const keptAfter = isCompacted ? keptMessages(said.items) : input;
-    const continuing = isCompacted ? { parentId: null, before: [] } : { parentId, before: chain };
-    noteTurn(exchange, request, { ...continuing, input: () => keptAfter });
+    const continuing = isCompacted
+      ? { parentId: null, before: [] }
+      : { parentId: parentId ?? conversationId, before: chain };
+    const items = continuing.before.flatMap(allItems);
+    const added = named === null ? undefined : { ...named, items };
+    noteTurn(exchange, request, { ...continuing, input: () => keptAfter, conversation: added });
   }
   if (isCompacted && !isNative) {
     const form = kind === "compact" ? "route" : "response";
     return { bytes: summarise(exchange, key, request, form, said, secret), kind: "responses" };
   }
-  const { items, isWhole } = conversation;
-  const namesParent = parentId !== null && isWhole;
+  const { items, isWhole, naming } = conversation;
+  const namesParent = (parentId ?? conversationId) !== null && isWhole;
   const isSame = !namesParent && items.length === sent.length && items.every((item, at) => item === sent[at]);
-  return isSame ? null : { bytes: withInput(bytes, items, isWhole), kind };
+  return isSame ? null : { bytes: withInput(bytes, items, isWhole ? naming : null), kind };
 }
 
 /** Before it is joined: a short request may refer to a long item thousands of times. */
@@ -140,12 +150,14 @@ async function conversationOf(
   exchange: Exchange,
   key: KeyRecord,
   request: ClientRequest,
-  { isCompacted, isKept, parentId, references }: Asked,
+  { isCompacted, isKept, parentId, conversationId, references }: Asked,
 ) {
   const { turns } = gateway;
   const { settings } = exchange.configured;
+  const named = conversationId === null ? null : await turns.conversation(key.id, conversationId, settings);
+  if (conversationId !== null && named === null) throw noSuchConversation(conversationId);
   const found = parentId === null || !isKept ? null : await chainOf(gateway, exchange, key, parentId);
-  const chain = found ?? [];
+  const chain = named === null ? (found ?? []) : [named];
   const sent = request.inputItems();
   const input = newItems(sent, chain, await turns.findItems(key.id, references, settings));
   const before = chain.flatMap(replayed);
@@ -155,8 +167,9 @@ async function conversationOf(
   const secret = isSealed ? await turns.sealingSecret() : noSecret;
   const isWhole = parentId === null || found !== null;
   if (isWhole && items.length === 0) throw invalidRequest("There is nothing to continue.", "input");
-  const conversation = withSummaries({ items, stored: before.length, isWhole }, secret, key.id);
-  return { chain, sent, input, conversation, secret };
+  const naming = named === null ? "previous_response_id" : "conversation";
+  const conversation = withSummaries({ items, stored: before.length, naming, isWhole }, secret, key.id);
+  return { chain, named, sent, input, conversation, secret };
 }
 
 const noSecret = new Uint8Array();
@@ -165,13 +178,17 @@ function referencedItems({ mentions: { references } }: ClientRequest): readonly 
   return references.filter(isItem).map(({ id }) => id);
 }
 
-function isReference({ type }: TurnItem): boolean {
+export function isReference({ type }: TurnItem): boolean {
   return type === "item_reference";
 }
 
+function allItems({ input, output }: Turn): readonly TurnItem[] {
+  return [...input, ...output];
+}
+
 /** A turn as a part of the conversation. */
-export function replayed({ input, output }: Turn): readonly TurnItem[] {
-  return [...input, ...output].filter(({ isLeftOut }) => !isLeftOut);
+export function replayed(turn: Turn): readonly TurnItem[] {
+  return allItems(turn).filter(({ isLeftOut }) => !isLeftOut);
 }
 
 /**
@@ -183,7 +200,7 @@ export function newItems(
   chain: readonly Turn[],
   found: ReadonlyMap<string, TurnItem>,
 ): readonly TurnItem[] {
-  const said = chain.flatMap(({ input, output }) => [...input, ...output]);
+  const said = chain.flatMap(allItems);
   const ids = new Set(said.map(({ id }) => id));
   const calls = new Set(said.map(callOf));
   return sent.flatMap((item, index) => {
@@ -222,6 +239,12 @@ function answersNoCall(index: number, callId: string | null): GatewayError {
 function keepsNone(): GatewayError {
   const message = "No responses are kept here to continue from. Send the whole conversation in `input`.";
   return invalidRequest(message, "previous_response_id");
+}
+
+function continuesBoth(): GatewayError {
+  const message =
+    "A request continues a response or a conversation. Send `previous_response_id` or `conversation`.";
+  return invalidRequest(message, "conversation");
 }
 
 function compactsNone(): GatewayError {

@@ -1,7 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { GatewayError, invalidRequest } from "../../base/errors.ts";
 import { responsesResponse } from "../../dialects/openai-responses/client/schema.ts";
-import { shownItem } from "../../dialects/openai-responses/client/shown-item.ts";
 import { joinResponse, type TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
 import { admit } from "../admission/admit.ts";
 import { jsonHeaders } from "../answer/answering.ts";
@@ -9,6 +8,7 @@ import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import { commonHeaders } from "../headers.ts";
 import { freeOfCharge, rateHeaders, readingCodes, type ServedOperation } from "../served-operation.ts";
+import { itemList, listedPage, listQuery, queryOf, segmentOf } from "./item-list.ts";
 import type { Turn } from "./turn-body.ts";
 import { keepsResponses } from "./turns.ts";
 
@@ -56,9 +56,6 @@ const deleteResponseOperation: ServedOperation = {
   run: deleteResponse,
 };
 
-const defaultLimit = 20;
-const mostListed = 100;
-
 const listInputItemsOperation: ServedOperation = {
   ...stored,
   method: "GET",
@@ -66,30 +63,9 @@ const listInputItemsOperation: ServedOperation = {
   description: {
     operationId: "listInputItems",
     summary: "List the conversation that a stored response answers",
-    query: [
-      {
-        name: "limit",
-        in: "query",
-        schema: { type: "integer", minimum: 1, maximum: mostListed, default: defaultLimit },
-      },
-      { name: "order", in: "query", schema: { type: "string", enum: ["asc", "desc"], default: "desc" } },
-      {
-        name: "after",
-        in: "query",
-        description: "The id of the item before the first one to be listed.",
-        schema: { type: "string" },
-      },
-    ],
+    query: listQuery,
     response: "InputItemList",
-    schemas: {
-      InputItemList: Type.Object({
-        object: Type.Literal("list"),
-        data: Type.Array(Type.Object({})),
-        first_id: Type.Union([Type.String(), Type.Null()]),
-        last_id: Type.Union([Type.String(), Type.Null()]),
-        has_more: Type.Boolean(),
-      }),
-    },
+    schemas: { InputItemList: itemList },
   },
   run: listInputItems,
 };
@@ -138,23 +114,10 @@ async function cancelResponse(gateway: Gateway, exchange: Exchange): Promise<Res
 /** All that the model was given, which is the conversation without the response's own output. */
 async function listInputItems(gateway: Gateway, exchange: Exchange): Promise<Response> {
   const { keyId, turn } = await find(gateway, exchange);
-  const { limit, isAscending, after } = listing(queryOf(exchange));
   // What it continues may be gone.
   const chain = (await gateway.turns.chain(keyId, turn.id, exchange.configured.settings)) ?? [turn];
   const given = chain.flatMap((each) => (each.id === turn.id ? each.input : [...each.input, ...each.output]));
-  // By their ids, because a page begins after one: some servers give all their items the same.
-  const shown = [...new Map(given.filter(isListed).map((item) => [item.id, item])).values()];
-  const ordered = isAscending ? shown : shown.toReversed();
-  const start = after === null ? 0 : ordered.findIndex(({ id }) => id === after) + 1;
-  if (after !== null && start === 0) throw invalidRequest("`after` names no item of this response.", "after");
-  const page = ordered.slice(start, start + limit);
-  const list = {
-    object: "list",
-    data: page.map(shownItem),
-    first_id: page[0]?.id ?? null,
-    last_id: page.at(-1)?.id ?? null,
-    has_more: start + limit < ordered.length,
-  };
+  const list = listedPage(given.filter(isListed), queryOf(exchange));
   return Response.json(list, { headers: commonHeaders(exchange) });
 }
 
@@ -162,7 +125,7 @@ async function listInputItems(gateway: Gateway, exchange: Exchange): Promise<Res
 async function find(gateway: Gateway, exchange: Exchange): Promise<{ keyId: string; turn: Turn }> {
   const { id: keyId } = await admit(gateway, exchange);
   const { settings } = exchange.configured;
-  const id = idIn(exchange);
+  const id = segmentOf(exchange, "response_id");
   const turn = keepsResponses(settings) ? await gateway.turns.find(keyId, id, settings) : null;
   if (turn === null) throw notFound(id);
   return { keyId, turn };
@@ -170,30 +133,6 @@ async function find(gateway: Gateway, exchange: Exchange): Promise<{ keyId: stri
 
 function notFound(id: string): GatewayError {
   return new GatewayError("not_found", `Response with id '${id.slice(0, 200)}' not found.`);
-}
-
-function urlOf({ call: { request } }: Exchange): URL {
-  // A request without a host has a bare path as its URL.
-  return new URL(request.url, "http://localhost");
-}
-
-function queryOf(exchange: Exchange): URLSearchParams {
-  return urlOf(exchange).searchParams;
-}
-
-function idIn(exchange: Exchange): string {
-  const place = exchange.call.route.path.split("/").indexOf(":response_id");
-  return decodeURIComponent(urlOf(exchange).pathname.split("/")[place] ?? "");
-}
-
-function listing(query: URLSearchParams) {
-  const limit = Number(query.get("limit") ?? defaultLimit);
-  if (!Number.isInteger(limit) || limit < 1 || limit > mostListed) {
-    throw invalidRequest(`\`limit\` must be a whole number from 1 to ${mostListed}.`, "limit");
-  }
-  const order = query.get("order") ?? "desc";
-  if (order !== "asc" && order !== "desc") throw invalidRequest("`order` must be asc or desc.", "order");
-  return { limit, isAscending: order === "asc", after: query.get("after") };
 }
 
 function isListed({ type }: TurnItem): boolean {

@@ -10,10 +10,14 @@ import { copyTurn } from "./turn-body.ts";
  * What the settle keeps of an answer: its whole body, or the piece that ends its stream. Undefined if nothing is to be kept,
  * or if the answer is none that can be continued.
  */
-export function recordTurn({ turns }: Gateway, exchange: Exchange, answer: Piece): TurnRecord | undefined {
+export function recordTurn(
+  { turns }: Gateway,
+  exchange: Exchange,
+  answer: Piece,
+): readonly TurnRecord[] | undefined {
   const { call, keeping, key, model, deployment, configured } = exchange;
   if (keeping === null || key === null || model === null) return undefined;
-  const { parentId } = keeping;
+  const { parentId, conversation = null } = keeping;
   try {
     const response = endedResponse(bytesOf(answer), parentId);
     if (response === null) return undefined;
@@ -21,8 +25,8 @@ export function recordTurn({ turns }: Gateway, exchange: Exchange, answer: Piece
     call.remembered?.remember([...keeping.before, copyTurn({ parentId, input, ...response })]);
     if (!keeping.isStored) return undefined;
     const provider = deployment?.provider.settings.name ?? "";
-    const facts = { keyId: key.id, model: model.id, provider, parentId, input, response };
-    return turns.record(facts, configured.settings) ?? undefined;
+    const facts = { keyId: key.id, model: model.id, provider, parentId, input, response, conversation };
+    return turns.record(facts, configured.settings);
   } catch (error) {
     // A provider's JSON is scanned as strictly as a client's. The client gets what it was answered nevertheless.
     if (error instanceof GatewayError || error instanceof SyntaxError) return undefined;

@@ -12,8 +12,25 @@ export interface Turn {
   readonly output: readonly TurnItem[];
 }
 
+/** A turn as it is stored. */
+export interface KeptTurn extends Turn {
+  /** Changes whenever a turn takes the place of another one with the same id. */
+  readonly no: number;
+}
+
+/** A conversation that a client has named, as it is to be from now on. */
+export interface ChangedConversation {
+  readonly id: string;
+  /** The number of what it was before; null if it is new. */
+  readonly no: number | null;
+  /** The JSON that clients are shown of it. */
+  readonly head: Uint8Array;
+  readonly items: readonly TurnItem[];
+}
+
 /** What is known of a turn before its answer. */
 export interface TurnInMaking {
+  /** The response or the conversation that it continues. */
   readonly parentId: string | null;
   /** Whether it is stored; else only its connection remembers it. */
   readonly isStored: boolean;
@@ -21,6 +38,8 @@ export interface TurnInMaking {
   readonly before: readonly Turn[];
   /** What is new in its input. */
   input(): readonly TurnItem[];
+  /** The conversation that it is added to, with the items that stay before it. Absent if it is added to none. */
+  readonly conversation?: ChangedConversation | undefined;
 }
 
 /** What a connection remembers of the conversations on it, whether or not they are stored. */

@@ -1,17 +1,19 @@
 import { randomBytes } from "node:crypto";
-import type { Clock } from "../../base/clock.ts";
+import { type Clock, msPerDay } from "../../base/clock.ts";
 import { invalidRequest } from "../../base/errors.ts";
-import { newId } from "../../base/id.ts";
+import { isConversationId, newId } from "../../base/id.ts";
 import { Repeating } from "../../base/repeating.ts";
 import type { Settings } from "../../config/settings.ts";
 import type { EndedResponse, TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
 import type { Store, StoredTurn, TurnRecord } from "../../store/store.ts";
-import { readTurn, type Turn, writeTurn } from "./turn-body.ts";
+import { type ChangedConversation, type KeptTurn, readTurn, type Turn, writeTurn } from "./turn-body.ts";
 
 const mostTurns = 1000;
 const pruneEveryMs = 10 * 60_000;
 const prunedAtOnce = 500;
 const secretBytes = 32;
+/** How long a conversation that a client has named is kept once nothing is added to it any more. */
+const conversationMs = 30 * msPerDay;
 /** Longer bodies are written ahead in parts of this size, so that charges of others need not wait for them. */
 const partBytes = 256 * 1024;
 
@@ -38,6 +40,7 @@ export interface TurnFacts {
   readonly parentId: string | null;
   readonly input: readonly TurnItem[];
   readonly response: EndedResponse;
+  readonly conversation: ChangedConversation | null;
 }
 
 /** Whether the gateway keeps responses for the clients that continue them. */
@@ -45,7 +48,12 @@ export function keepsResponses({ routes, responses, retention }: Settings): bool
   return routes.stored_responses && responses.state === "gateway" && retention.responsesMs > 0;
 }
 
-/** The responses that the gateway keeps, each for the key that got it. */
+/** Whether it also keeps conversations that clients name. */
+export function keepsConversations(settings: Settings): boolean {
+  return settings.routes.conversations && keepsResponses(settings);
+}
+
+/** The responses and conversations that the gateway keeps, each for the key that got it. */
 export class Turns {
   readonly #store: Store;
   readonly #clock: Clock;
@@ -59,6 +67,7 @@ export class Turns {
 
   /** A response and all that it continues, oldest first; null if one of them is not there for this key. */
   async chain(keyId: string, id: string, settings: Settings): Promise<readonly Turn[] | null> {
+    if (isConversationId(id)) return null;
     const mostBytes = settings.server.maxBodyBytes;
     const found = await this.#store.turns.chain({ keyId, id, nowMs: this.#nowMs(), mostTurns, mostBytes });
     switch (found.kind) {
@@ -70,14 +79,31 @@ export class Turns {
         throw tooLong(`more than the ${mostBytes} bytes that a request may have`);
       case "found": {
         const turns = found.turns.map((stored) => opened(stored, settings));
-        return turns.every((turn) => turn !== null) ? turns : null;
+        return turns.every((turn) => turn !== null) ? asItWas(turns) : null;
       }
     }
   }
 
   async find(keyId: string, id: string, settings: Settings): Promise<Turn | null> {
+    return isConversationId(id) ? null : this.#find(keyId, id, settings);
+  }
+
+  async conversation(keyId: string, id: string, settings: Settings): Promise<KeptTurn | null> {
+    return isConversationId(id) ? this.#find(keyId, id, settings) : null;
+  }
+
+  async #find(keyId: string, id: string, settings: Settings): Promise<KeptTurn | null> {
     const stored = await this.#store.turns.find(keyId, id, this.#nowMs());
     return stored === null ? null : opened(stored, settings);
+  }
+
+  /** Whether it has neither been changed nor deleted. */
+  isCurrent({ no }: { readonly no: number }): Promise<boolean> {
+    return this.#store.turns.has(no);
+  }
+
+  changeConversation(keyId: string, conversation: ChangedConversation, settings: Settings): Promise<void> {
+    return this.#store.recordTurn(this.#conversationRecord(keyId, conversation, settings));
   }
 
   /** Those of these items that are there for this key, by their ids; the newest of each id. */
@@ -107,18 +133,24 @@ export class Turns {
     return this.#store.turns.delete(keyId, id, this.#nowMs());
   }
 
-  /** For the settle, which stores it; null if it is too large. Call it before that: a long one is written ahead. */
-  record({ keyId, model, provider, parentId, ...facts }: TurnFacts, settings: Settings): TurnRecord | null {
+  /**
+   * For the settle, which stores it, and the conversation that it is added to. Nothing if it is too large. Call it before that: a
+   * long one is written ahead.
+   */
+  record(
+    { keyId, model, provider, parentId, conversation, ...facts }: TurnFacts,
+    settings: Settings,
+  ): readonly TurnRecord[] {
     const { retention, responses, server } = settings;
     const { id, head, output } = facts.response;
-    const group = newId(mintedPrefix).slice(0, -placeChars);
+    const group = newGroup();
     const input = facts.input.map((item, place) =>
-      item.id === null ? { ...item, id: group + place.toString(36).padStart(placeChars, "0") } : item,
+      item.id === null ? { ...item, id: mintedId(group, place) } : item,
     );
     const items = [...input, ...output];
     const ofItems = items.reduce((sum, { raw }) => sum + raw.length, 0);
     const bytes = ofItems + Math.max(0, head.length - usualHeadBytes);
-    if (bytes > server.maxBodyBytes) return null;
+    if (bytes > server.maxBodyBytes || isConversationId(id)) return [];
     const createdAtMs = this.#nowMs();
     const record = {
       keyId,
@@ -132,12 +164,41 @@ export class Turns {
       items: digestsOf(group, facts.input, output),
       keyBytes: retention.responseBytesPerKey,
     };
-    const body = writeTurn(id, { head, input, output }, responses.encryptionKey);
-    if (body.length <= partBytes) return { ...record, body };
-    return { ...record, ...this.#writeAhead(body) };
+    const turn = {
+      ...record,
+      ...this.#written(writeTurn(id, { head, input, output }, responses.encryptionKey)),
+    };
+    if (conversation === null) return [turn];
+    const added = { ...conversation, items: [...conversation.items, ...items] };
+    return [turn, this.#conversationRecord(keyId, added, settings)];
   }
 
-  #writeAhead(body: Uint8Array): Pick<TurnRecord, "body" | "recording"> {
+  /** Its items are found by its id alone: to write a row for each of them again would delay the charges of others. */
+  #conversationRecord(
+    keyId: string,
+    { id, no, head, items }: ChangedConversation,
+    { retention, responses }: Settings,
+  ): TurnRecord {
+    const body = writeTurn(id, { head, input: identified(items), output: [] }, responses.encryptionKey);
+    const createdAtMs = this.#nowMs();
+    return {
+      keyId,
+      id,
+      parentId: null,
+      model: "",
+      provider: "",
+      createdAtMs,
+      expiresAtMs: createdAtMs + conversationMs,
+      bytes: body.length,
+      items: [],
+      keyBytes: retention.responseBytesPerKey,
+      replaces: no ?? undefined,
+      ...this.#written(body),
+    };
+  }
+
+  #written(body: Uint8Array): Pick<TurnRecord, "body" | "recording"> {
+    if (body.length <= partBytes) return { body };
     const id = newId("rec_");
     const parts = Math.floor(body.length / partBytes);
     for (let sequence = 0; sequence < parts; sequence += 1) {
@@ -180,9 +241,38 @@ export class Turns {
   }
 }
 
-function opened({ id, parentId, body }: StoredTurn, { responses }: Settings): Turn | null {
+function opened({ no, id, parentId, body }: StoredTurn, { responses }: Settings): KeptTurn | null {
   const content = readTurn(id, body, responses.encryptionKey);
-  return content === null ? null : { id, parentId, ...content };
+  return content === null ? null : { no, id, parentId, ...content };
+}
+
+/** A chain that began in a conversation, with what that had then. Null if that cannot be told any more. */
+function asItWas(chain: readonly Turn[]): readonly Turn[] | null {
+  const [conversation, first] = chain;
+  if (conversation === undefined || first === undefined || !isConversationId(conversation.id)) return chain;
+  const places = new Map(conversation.input.map(({ id }, place) => [id, place]));
+  const [place] = [...first.input, ...first.output].flatMap(({ id }) => places.get(id) ?? []);
+  if (place === undefined) return null;
+  return [{ ...conversation, input: conversation.input.slice(0, place) }, ...chain.slice(1)];
+}
+
+function newGroup(): string {
+  return newId(mintedPrefix).slice(0, -placeChars);
+}
+
+function mintedId(group: string, place: number): string {
+  return group + place.toString(36).padStart(placeChars, "0");
+}
+
+/** Each with an id that no other has: some servers give all their items the same. */
+export function identified(items: readonly TurnItem[]): readonly TurnItem[] {
+  const group = newGroup();
+  const ids = new Set<string | null>([null]);
+  return items.map((item, place) => {
+    const isNew = !ids.has(item.id);
+    ids.add(item.id);
+    return isNew ? item : { ...item, id: mintedId(group, place) };
+  });
 }
 
 function digestsOf(group: string, input: readonly TurnItem[], output: readonly TurnItem[]): string[] {

@@ -16,6 +16,7 @@ const conditions: Readonly<Record<ErrorCode, string>> = {
   invalid_request: "Body failed schema validation; `param` names the field.",
   model_not_found: "Model id is not in the catalog.",
   previous_response_not_found: "`previous_response_id` names no response that the key was given.",
+  conversation_locked: "Another request is changing the conversation.",
   invalid_encrypted_content:
     "A summary that the gateway has sealed was not sealed for this key, or was changed.",
   invalid_stream_id: "`stream_id` is not a name of a lane.",

@@ -1,6 +1,14 @@
 import type { Clock } from "../../base/clock.ts";
 import { QueriedStore } from "../queried-store.ts";
-import type { AttemptSums, CallerId, Entry, ExchangeEnding, GivenIds, ResponsePart } from "../records.ts";
+import type {
+  AttemptSums,
+  CallerId,
+  Entry,
+  ExchangeEnding,
+  GivenIds,
+  ResponsePart,
+  TurnRecord,
+} from "../records.ts";
 import {
   type AuditedEntry,
   type EndingsPruning,
@@ -69,6 +77,11 @@ export class PostgresStore extends QueriedStore implements Store {
   recordResponsePart(part: ResponsePart): Promise<void> {
     const nowMs = this.#parts.clock.wallMs();
     return this.#track(responses.insertResponsePart(this.#database.changeSurely, part, nowMs));
+  }
+
+  async recordTurn(turn: TurnRecord): Promise<void> {
+    await this.written();
+    await responses.insertTurn(this.#database.changeSurely, turn);
   }
 
   discardResponse(recordingId: string): Promise<void> {

@@ -13,6 +13,7 @@ import type {
   GivenIds,
   JournalItem,
   ResponsePart,
+  TurnRecord,
 } from "../records.ts";
 import type {
   AuditedEntry,
@@ -111,6 +112,10 @@ export class SqliteStore extends QueriedStore implements JournaledStore {
 
   recordResponsePart(part: ResponsePart): Promise<void> {
     return this.commit([{ kind: "part", part }]);
+  }
+
+  recordTurn(turn: TurnRecord): Promise<void> {
+    return this.commit([{ kind: "turn", turn }]);
   }
 
   discardResponse(recordingId: string): Promise<void> {

@@ -45,6 +45,10 @@ export class StoredTurns implements TurnRecords {
     return turn ?? null;
   }
 
+  async has(no: number): Promise<boolean> {
+    return (await this.#queries.read("SELECT no FROM turns WHERE no = $1::int8", [no])).length > 0;
+  }
+
   async withItems(query: ItemsQuery): Promise<readonly StoredTurn[] | null> {
     const { keyId, digests, nowMs, mostBytes } = query;
     const found = await this.#queries.read<Omit<TurnLink, "parentId">>(findWithItems, [
@@ -67,7 +71,7 @@ export class StoredTurns implements TurnRecords {
 
   async sums(keyId: string, nowMs: number): Promise<TurnSums> {
     const [row] = await this.#queries.read<TurnSums>(sumTurns, [keyId, nowMs]);
-    return row ?? { count: 0, bytes: 0, oldestAtMs: null, newestAtMs: null };
+    return row ?? { count: 0, conversations: 0, bytes: 0, oldestAtMs: null, newestAtMs: null };
   }
 
   async sealingSecret(candidate: Uint8Array): Promise<Uint8Array> {
@@ -88,15 +92,15 @@ export class StoredTurns implements TurnRecords {
   /** Oldest first, without those that lack a part. */
   async #turns(where: string, parameters: readonly Parameter[]): Promise<readonly StoredTurn[]> {
     const rows = await this.#queries.read<TurnRow>(
-      `SELECT id, parent_id AS "parentId", recording_id AS "recordingId", parts, body FROM turns WHERE ${where} ORDER BY no`,
+      `SELECT no::float8 AS no, id, parent_id AS "parentId", recording_id AS "recordingId", parts, body FROM turns WHERE ${where} ORDER BY no`,
       parameters,
     );
     const recordings = rows.flatMap(({ recordingId }) => recordingId ?? []);
     const parts = recordings.length === 0 ? noParts : await this.#parts(recordings);
-    return rows.flatMap(({ id, parentId, recordingId, parts: expected, body }) => {
+    return rows.flatMap(({ recordingId, parts: expected, body, ...turn }) => {
       const ahead = parts.get(recordingId ?? "") ?? [];
       if (ahead.length !== expected) return [];
-      return { id, parentId, body: expected === 0 ? body : Buffer.concat([...ahead, body]) };
+      return { ...turn, body: expected === 0 ? body : Buffer.concat([...ahead, body]) };
     });
   }
 
@@ -149,7 +153,7 @@ function deletion(which: string): string {
 }
 
 const sumTurns = `
-SELECT count(*)::float8 AS count, coalesce(sum(bytes), 0)::float8 AS bytes, min(created_at_ms)::float8 AS "oldestAtMs",
+SELECT count(*)::float8 AS count, count(CASE WHEN substr(id, 1, 5) = 'conv_' THEN 1 END)::float8 AS conversations, coalesce(sum(bytes), 0)::float8 AS bytes, min(created_at_ms)::float8 AS "oldestAtMs",
   max(created_at_ms)::float8 AS "newestAtMs"
 FROM turns WHERE key_no = ${keyNo} AND expires_at_ms > $2::int8`;
 

@@ -8,7 +8,10 @@ const options = { anthropicBeta: false };
 
 /** Wherever a field stands, what is around it in a valid body. */
 const bodies: Readonly<
-  Record<Exclude<RequestKind, MeteredRouteName | "input_tokens" | "compact">, JsonObject>
+  Record<
+    Exclude<RequestKind, MeteredRouteName | "input_tokens" | "compact" | `conversation${string}`>,
+    JsonObject
+  >
 > = {
   chat: {
     model: "m",

@@ -32,7 +32,7 @@ function turn(
 }
 
 async function keep(store: GatewayStore, ...turns: readonly TurnRecord[]): Promise<void> {
-  for (const each of turns) await store.charge([{ ...settleItem(each.keyId, 1), turn: each }]);
+  for (const each of turns) await store.charge([{ ...settleItem(each.keyId, 1), turns: [each] }]);
 }
 
 async function twoKeys(store: GatewayStore): Promise<readonly [string, string]> {
@@ -84,6 +84,7 @@ testEachStore("an id that is given twice is that of the newer turn", async (data
   expect(await chainOf(store, one, "a")).toEqual(["newer"]);
   expect(await store.turns.sums(one, nowMs)).toEqual({
     count: 1,
+    conversations: 0,
     bytes: 7,
     oldestAtMs: 500,
     newestAtMs: 500,

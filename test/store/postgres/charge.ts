@@ -20,7 +20,7 @@ interface BookedEntry {
   readonly month: number;
 }
 
-async function book(query: Query, { charge, record, response, ending, turn }: SettleItem): Promise<void> {
+async function book(query: Query, { charge, record, response, ending, turns }: SettleItem): Promise<void> {
   const [found] = await query<{ no: number; accountNo: number }>(
     'SELECT no, account_no AS "accountNo" FROM keys WHERE id = $1',
     [charge.keyId],
@@ -64,8 +64,8 @@ async function book(query: Query, { charge, record, response, ending, turn }: Se
   ]);
   if (ending !== null) await insertEnding(query, found.no, ending, entry);
   if (response !== null) await insertResponse(query, found.no, response);
-  if (turn !== undefined) {
-    await query("SELECT sluice_keep_turns($1::text::json)", [JSON.stringify([turnOf(turn)])]);
+  if (turns !== undefined) {
+    await query("SELECT sluice_keep_turns($1::text::json)", [JSON.stringify(turns.map(turnOf))]);
   }
 }
 

@@ -4,7 +4,13 @@ import { listOf, stringOf } from "../../json/json-fields.ts";
 import { patchMembers } from "../../json/patch.ts";
 import { completedAt, requestEcho, responseHead } from "./envelope-out.ts";
 import { shownItem } from "./shown-item.ts";
-import { describeItem, type EndedResponse, type TurnItem, withInput } from "./turn-items.ts";
+import {
+  describeItem,
+  type EndedResponse,
+  type NamingField,
+  type TurnItem,
+  withInput,
+} from "./turn-items.ts";
 
 export const compactionTrigger = "compaction_trigger";
 
@@ -49,10 +55,11 @@ const leftOut = [
 export function summaryRequest(
   body: Uint8Array,
   items: readonly TurnItem[],
+  naming: NamingField,
   changes: { readonly maxOutputTokens: number; readonly stream: boolean },
 ): Uint8Array {
   const said = items.filter(({ type }) => type !== "reasoning" && type !== "additional_tools").map(inWords);
-  return patchMembers(withInput(body, [...said, userMessage(instruction)]), {
+  return patchMembers(withInput(body, [...said, userMessage(instruction)], naming), {
     ...Object.fromEntries(leftOut.map((name) => [name, undefined])),
     max_output_tokens: changes.maxOutputTokens,
     stream: changes.stream,

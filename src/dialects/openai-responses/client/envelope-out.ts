@@ -2,6 +2,7 @@ import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import { noUsage, totalInput, totalTokens, type Usage } from "../../../base/usage.ts";
 import type { Source, WriterContext } from "../../client-dialect.ts";
 import { booleanOf, listOf, numberOf, objectOf } from "../../json/json-fields.ts";
+import { continuedFields } from "./turn-items.ts";
 
 /** The fields of a response that change during a stream. */
 export interface ResponseProgress {
@@ -57,7 +58,7 @@ export function requestEcho(body: JsonObject, model: string, kept?: Source["kept
     metadata: body["metadata"] ?? {},
     parallel_tool_calls: booleanOf(body["parallel_tool_calls"]) ?? true,
     presence_penalty: numberOf(body["presence_penalty"]) ?? 0,
-    previous_response_id: kept?.parentId ?? null,
+    ...continuedFields(kept?.parentId ?? null),
     prompt_cache_key: body["prompt_cache_key"] ?? null,
     reasoning: { effort: reasoning["effort"] ?? null, summary: reasoning["summary"] ?? null },
     safety_identifier: body["safety_identifier"] ?? null,

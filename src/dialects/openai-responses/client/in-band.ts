@@ -47,6 +47,7 @@ const responsesErrorCodes: Readonly<Record<ErrorCode, string>> = {
   invalid_request: "invalid_prompt",
   model_not_found: "server_error",
   previous_response_not_found: "previous_response_not_found",
+  conversation_locked: "conversation_locked",
   invalid_encrypted_content: "invalid_encrypted_content",
   invalid_stream_id: "invalid_prompt",
   websocket_stream_limit_reached: "invalid_prompt",

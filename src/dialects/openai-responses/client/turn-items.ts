@@ -1,4 +1,6 @@
-import type { Json } from "../../../base/json.ts";
+import { GatewayError } from "../../../base/errors.ts";
+import { isConversationId } from "../../../base/id.ts";
+import type { Json, JsonObject } from "../../../base/json.ts";
 import { closeBrace, openBracket, quote, skipSpace } from "../../json/json-bytes.ts";
 import { type JsonSpans, type Member, scanObject } from "../../json/json-spans.ts";
 import { applyEdits, type Edit, patchMembers, removal } from "../../json/patch.ts";
@@ -18,9 +20,12 @@ export interface TurnItem {
 const decoder = new TextDecoder();
 const encoder = new TextEncoder();
 
-/** The items of a request's `input`. A text is one message of the user. */
-export function inputItems(body: Uint8Array): readonly TurnItem[] {
-  const input = inputOf(body);
+/** Where a request has its items. */
+export type ItemsField = "input" | "items";
+
+/** The items of a request. A text is one message of the user. */
+export function inputItems(body: Uint8Array, field: ItemsField): readonly TurnItem[] {
+  const input = fieldOf(body, field);
   if (input === undefined) return [];
   if (body[input.valueStart] === openBracket) return listedItems(body, input.valueStart);
   if (body[input.valueStart] !== quote) return [];
@@ -37,9 +42,9 @@ export interface ItemSpan extends Omit<TurnItem, "raw"> {
   readonly end: number;
 }
 
-/** Where the items of a request's `input` are, for another thread; null if that is no list. */
-export function inputSpans(body: Uint8Array): readonly ItemSpan[] | null {
-  const input = inputOf(body);
+/** Where the items of a request are, for another thread; null if it has no list of them. */
+export function inputSpans(body: Uint8Array, field: ItemsField): readonly ItemSpan[] | null {
+  const input = fieldOf(body, field);
   if (input === undefined || body[input.valueStart] !== openBracket) return null;
   return listedItems(body, input.valueStart).map(({ raw, ...item }) => {
     const start = raw.byteOffset - body.byteOffset;
@@ -51,8 +56,8 @@ export function itemsAt(body: Uint8Array, spans: readonly ItemSpan[]): readonly 
   return spans.map(({ start, end, ...item }) => ({ ...item, raw: body.subarray(start, end) }));
 }
 
-function inputOf(body: Uint8Array): Member | undefined {
-  return memberOf(scanObject(body, skipSpace(body, 0), ["input"]), "input");
+function fieldOf(body: Uint8Array, field: ItemsField): Member | undefined {
+  return memberOf(scanObject(body, skipSpace(body, 0), [field]), field);
 }
 
 function listedItems(bytes: Uint8Array, openedAt: number): readonly TurnItem[] {
@@ -73,14 +78,19 @@ export function describeItem(raw: Uint8Array): TurnItem {
   return { raw, id: textOf("id"), type, callId: textOf("call_id"), isLeftOut };
 }
 
-const continuing = ["input", "previous_response_id"];
+/** The members of a request that name what it continues: a response, or a conversation. */
+export type NamingField = "previous_response_id" | "conversation";
 
 /**
- * The request with these items as its input and, if they are the whole conversation, no response that it continues. All other
- * bytes stay as they are.
+ * The request with these items as its input and, if they are the whole conversation, without the member that names what it
+ * continues. All other bytes stay as they are.
  */
-export function withInput(body: Uint8Array, items: readonly TurnItem[], isWhole = true): Uint8Array {
-  const { members } = scanObject(body, skipSpace(body, 0), isWhole ? continuing : ["input"]);
+export function withInput(
+  body: Uint8Array,
+  items: readonly TurnItem[],
+  naming: NamingField | null,
+): Uint8Array {
+  const { members } = scanObject(body, skipSpace(body, 0), naming === null ? ["input"] : ["input", naming]);
   const list = listText(items);
   const edits: Edit[] = members.map((member) =>
     member.name === "input"
@@ -120,9 +130,15 @@ export interface EndedResponse {
 
 const kept: ReadonlySet<Json> = new Set(["completed", "incomplete"]);
 
+/** What a response says of the response or the conversation that it continues. */
+export function continuedFields(parentId: string | null): JsonObject {
+  if (parentId === null || !isConversationId(parentId)) return { previous_response_id: parentId };
+  return { previous_response_id: null, conversation: { id: parentId } };
+}
+
 /**
  * The response in an answer as the client gets it: its whole body, or the events that end its stream. Null if it has
- * failed, or is none. `parentId` is the response that it continues.
+ * failed, or is none. `parentId` is what it continues.
  */
 export function endedResponse(answer: Uint8Array, parentId: string | null): EndedResponse | null {
   const bytes = responseIn(answer);
@@ -133,12 +149,28 @@ export function endedResponse(answer: Uint8Array, parentId: string | null): Ende
   const responseId = parsedValue(bytes, id);
   if (typeof responseId !== "string" || !kept.has(parsedValue(bytes, status))) return null;
   if (bytes[output.valueStart] !== openBracket) return null;
-  const changes = { output: undefined, store: true, previous_response_id: parentId };
+  const changes = { output: undefined, store: true, ...continuedFields(parentId) };
   return {
     id: responseId,
     head: patchMembers(bytes, changes),
     output: listedItems(bytes, output.valueStart),
   };
+}
+
+/** The same answer, with what it continues. It stays as it is if there is no ended response in it, or one that cannot be read. */
+export function withContinued(answer: Uint8Array, parentId: string): Uint8Array {
+  try {
+    const response = responseIn(answer);
+    const place =
+      response === null ? -1 : Buffer.from(answer.buffer, answer.byteOffset, answer.length).indexOf(response);
+    if (response === null || place === -1) return answer;
+    const patched = patchMembers(response, continuedFields(parentId));
+    return Buffer.concat([answer.subarray(0, place), patched, answer.subarray(place + response.length)]);
+  } catch (error) {
+    // A provider's JSON is scanned as strictly as a client's.
+    if (error instanceof GatewayError || error instanceof SyntaxError) return answer;
+    throw error;
+  }
 }
 
 function responseIn(answer: Uint8Array): Uint8Array | null {

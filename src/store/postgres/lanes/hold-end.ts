@@ -17,7 +17,7 @@ export interface HoldEnd {
   readonly response: ResponseColumns | null;
   /** Absent in what an earlier build has kept in its file. */
   readonly attempts?: readonly AttemptCount[] | undefined;
-  readonly turn?: TurnColumns | undefined;
+  readonly turns?: readonly TurnColumns[] | undefined;
 }
 
 interface Columns {
@@ -146,7 +146,7 @@ export function releaseOf(holdId: string, keyId: string): HoldEnd {
 }
 
 export function endOf(order: ChargeOrder): HoldEnd {
-  const { holdId, record, ending, response, turn } = order;
+  const { holdId, record, ending, response, turns } = order;
   const usage = record?.usage;
   return {
     id: holdId,
@@ -187,7 +187,7 @@ export function endOf(order: ChargeOrder): HoldEnd {
     ending: ending && endingOf(ending),
     response: response && responseOf(holdId, response),
     attempts: order.attempts,
-    turn: turn && turnOf(turn),
+    turns: turns?.map(turnOf),
   };
 }
 
@@ -246,6 +246,7 @@ export function turnOf(turn: TurnRecord): TurnColumns {
     parts: turn.recording?.parts ?? 0,
     body: Buffer.from(turn.body).toString("base64"),
     key_bytes: turn.keyBytes,
+    replaces: turn.replaces ?? null,
   };
 }
 

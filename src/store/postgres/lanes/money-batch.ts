@@ -105,6 +105,6 @@ function responsesOf(ends: readonly HoldEnd[]): string | null {
 }
 
 function turnsOf(ends: readonly HoldEnd[]): string | null {
-  const turns = ends.flatMap(({ turn }) => (turn === undefined ? [] : [turn]));
+  const turns = ends.flatMap(({ turns: kept = [] }) => kept);
   return turns.length === 0 ? null : storableJson(turns);
 }

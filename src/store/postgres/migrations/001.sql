@@ -312,7 +312,8 @@ CREATE INDEX response_parts_by_time ON response_parts (written_at_ms);
 ALTER TABLE response_parts ALTER COLUMN body SET STORAGE EXTERNAL;
 
 -- Responses that a client may read, continue or refer to. Each has what was new in it; the conversation is the chain of
--- its parents. `no` grows with time.
+-- its parents. One that a client has named is a row too, which has all its items and is replaced whenever it changes. `no` grows
+-- with time.
 CREATE TABLE turns (
   no int8 PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
   key_no int NOT NULL,
@@ -1072,12 +1073,13 @@ DECLARE
   v_no int8;
 BEGIN
   FOR t IN SELECT k.no AS key_no, x.* FROM json_to_recordset(p_turns) AS x(key text, id text, parent text, model text, provider text, created int8,
-      expires int8, bytes int8, items text[], recording_id text, parts int, body text, key_bytes int8),
+      expires int8, bytes int8, items text[], recording_id text, parts int, body text, key_bytes int8, replaces int8),
     LATERAL (SELECT no FROM keys WHERE keys.id = x.key LIMIT 1) AS k
     ORDER BY k.no
   LOOP
     PERFORM FROM turn_sums WHERE key_no = t.key_no FOR UPDATE;
-    DELETE FROM turns WHERE key_no = t.key_no AND id = t.id;
+    DELETE FROM turns WHERE key_no = t.key_no AND id = t.id AND no = coalesce(t.replaces, no);
+    CONTINUE WHEN t.replaces IS NOT NULL AND NOT FOUND;
     INSERT INTO turns (key_no, id, parent_id, model, provider, created_at_ms, expires_at_ms, bytes, recording_id, parts, body)
       VALUES (t.key_no, t.id, t.parent, t.model, t.provider, t.created, t.expires, t.bytes, t.recording_id, t.parts, decode(t.body, 'base64'))
       RETURNING no INTO v_no;
@@ -1085,6 +1087,10 @@ BEGIN
     WHILE (SELECT bytes FROM turn_sums WHERE key_no = t.key_no) > t.key_bytes LOOP
       DELETE FROM turns WHERE no = (SELECT no FROM turns WHERE key_no = t.key_no ORDER BY no LIMIT 1);
     END LOOP;
+    -- The claim on what was replaced ends with it: whoever has seen the change may claim it at once, on any node.
+    IF t.replaces IS NOT NULL THEN
+      DELETE FROM idempotency WHERE key_no = t.key_no AND route = 'conversation' AND idempotency_key = t.id AND stored_at_ms IS NULL;
+    END IF;
   END LOOP;
 END $$;
 

@@ -1,7 +1,9 @@
-import type { ResponsePart } from "../../records.ts";
+import type { ResponsePart, TurnRecord } from "../../records.ts";
 import type { Query } from "../client.ts";
+import { turnOf } from "../lanes/hold-end.ts";
+import { storableJson } from "../text.ts";
 
-/** The responses that an Idempotency-Key replays. */
+/** The responses that an Idempotency-Key replays, and those that a client continues. */
 
 /** Parts that are as old belong to responses that are gone, or never came. */
 export async function pruneStoredResponses(query: Query, beforeMs: number, limit: number): Promise<number> {
@@ -15,6 +17,11 @@ export async function insertResponsePart(query: Query, part: ResponsePart, nowMs
     ON CONFLICT (recording_id, sequence) DO UPDATE SET body = excluded.body`,
     [part.recordingId, part.sequence, nowMs, part.body],
   );
+}
+
+/** Does no harm if it is done twice. */
+export async function insertTurn(query: Query, turn: TurnRecord): Promise<void> {
+  await query("SELECT sluice_keep_turns($1::text::json)", [storableJson([turnOf(turn)])]);
 }
 
 export async function discardResponse(query: Query, recordingId: string): Promise<void> {

@@ -158,7 +158,7 @@ export class InlineWriter implements TimedWriter {
   }
 
   #settle(item: JournalItem & { kind: "settle" }): void {
-    const { charge, record, response, ending, turn, hasProgress, holdId, attempts = [] } = item;
+    const { charge, record, response, ending, turns = [], hasProgress, holdId, attempts = [] } = item;
     const key = this.#payer(charge);
     const own = rowAttempt(item);
     const credential = own?.credential ?? null;
@@ -169,7 +169,7 @@ export class InlineWriter implements TimedWriter {
     if (own === undefined) for (const each of attempts) this.#attempts.add(utcDay(charge.atMs), each);
     if (hasProgress) this.#deleteHold.run(holdId);
     if (response !== null) this.#store(key.no, response);
-    if (turn !== undefined) this.#turns.insert(key.no, turn);
+    for (const turn of turns) this.#turns.insert(key.no, turn);
   }
 
   #applyOther(item: Exclude<JournalItem, { kind: "settle" }>): void {
@@ -190,6 +190,9 @@ export class InlineWriter implements TimedWriter {
         return;
       case "part":
         this.#insertPart.run(item.part.recordingId, item.part.sequence, item.part.body);
+        return;
+      case "turn":
+        this.#turns.insert(this.#keyNo(item.turn.keyId), item.turn);
         return;
       case "discard":
         this.#deleteParts.run(item.recordingId);

@@ -23,7 +23,6 @@ export function unpack(items: PackedItems): readonly JournalItem[] {
 }
 
 function hasBytes(item: JournalItem): boolean {
-  return (
-    item.kind === "part" || (item.kind === "settle" && (item.response !== null || item.turn !== undefined))
-  );
+  if (item.kind === "settle") return item.response !== null || item.turns !== undefined;
+  return item.kind === "part" || item.kind === "turn";
 }

@@ -10,7 +10,7 @@ export class TurnWriter {
   readonly #deleteOldest: Statement;
 
   constructor(database: Database) {
-    this.#delete = database.query("DELETE FROM turns WHERE key_no = ? AND id = ?");
+    this.#delete = database.query("DELETE FROM turns WHERE key_no = ? AND id = ? AND no = coalesce(?, no)");
     this.#insert = database.query(insertTurn);
     this.#insertItem = database.query("INSERT OR IGNORE INTO turn_items VALUES (?, ?, ?)");
     this.#bytes = database.query("SELECT bytes FROM turn_sums WHERE key_no = ?");
@@ -21,7 +21,9 @@ export class TurnWriter {
 
   /** A provider may give an id twice: the newer one counts. */
   insert(keyNo: number, turn: TurnRecord): void {
-    this.#delete.run(keyNo, turn.id);
+    const { replaces = null } = turn;
+    const { changes } = this.#delete.run(keyNo, turn.id, replaces);
+    if (replaces !== null && changes === 0) return;
     const { lastInsertRowid } = this.#insert.run(
       keyNo,
       turn.id,

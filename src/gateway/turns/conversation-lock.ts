@@ -1,0 +1,39 @@
+import { GatewayError } from "../../base/errors.ts";
+import type { KeyRecord } from "../../store/store.ts";
+import type { Exchange } from "../exchange.ts";
+import type { Gateway } from "../gateway.ts";
+import type { ChangedConversation } from "./turn-body.ts";
+
+/** Stands for the route in the name of a claim. PostgreSQL ends such a claim with the change that it is for. */
+const route = "conversation";
+
+/**
+ * One request at a time changes a conversation, whichever gateway serves it. The claim ends with the exchange, or with its gateway.
+ * Throws if the conversation has changed since it was read.
+ */
+export async function lockConversation(
+  { claims, turns }: Gateway,
+  exchange: Exchange,
+  { id: keyId }: KeyRecord,
+  { id, no }: ChangedConversation,
+): Promise<void> {
+  const request = { keyId, route, idempotencyKey: id, bodyHash: "", exchangeId: exchange.id };
+  try {
+    const claimed = await claims.claim(request);
+    if (claimed.kind === "run") exchange.conversationClaim = claimed.claim;
+  } catch (error) {
+    throw error instanceof GatewayError && error.code === "idempotency_in_flight" ? locked() : error;
+  }
+  if (no !== null && !(await turns.isCurrent({ no }))) throw locked();
+}
+
+function locked(): GatewayError {
+  const message = "Another request is changing this conversation. Retry when it has ended.";
+  return new GatewayError("conversation_locked", message, { param: "conversation" });
+}
+
+/** Another key's, a deleted, an expired and an unknown one are answered alike. */
+export function noSuchConversation(id: string): GatewayError {
+  const message = `Conversation with id '${id.slice(0, 200)}' not found.`;
+  return new GatewayError("not_found", message, { param: "conversation" });
+}

@@ -1,0 +1,303 @@
+import { GatewayError, invalidRequest } from "../../base/errors.ts";
+import { newConversationId } from "../../base/id.ts";
+import type { Json, JsonObject } from "../../base/json.ts";
+import type { Settings } from "../../config/settings.ts";
+import {
+  conversationItemsRequest,
+  conversationRequest,
+  conversationResponse,
+  conversationUpdateRequest,
+  deletedConversation,
+} from "../../dialects/openai-responses/client/conversation-schema.ts";
+import { shownItem } from "../../dialects/openai-responses/client/shown-item.ts";
+import type { TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
+import { anyObject } from "../../dialects/schema/fields.ts";
+import type { KeyRecord } from "../../store/store.ts";
+import { admit } from "../admission/admit.ts";
+import { jsonHeaders } from "../answer/answering.ts";
+import type { Exchange } from "../exchange.ts";
+import type { Gateway } from "../gateway.ts";
+import { commonHeaders } from "../headers.ts";
+import { noSuchItem } from "../request/provider-id-owners.ts";
+import { readRequest } from "../request/read-request.ts";
+import { freeOfCharge, rateHeaders, readingCodes, type ServedOperation } from "../served-operation.ts";
+import { isReference } from "./continue.ts";
+import { lockConversation, noSuchConversation } from "./conversation-lock.ts";
+import { itemList, listedPage, listOf, listQuery, queryOf, segmentOf } from "./item-list.ts";
+import type { ChangedConversation, KeptTurn } from "./turn-body.ts";
+import { identified, keepsConversations } from "./turns.ts";
+
+const reading = {
+  errors: "openai",
+  acceptsApiKeyHeader: false,
+  ...freeOfCharge,
+  needsKey: true,
+  switchedBy: "conversations",
+  codes: [...readingCodes, "key_expired", "key_disabled", "invalid_request", "not_found"],
+  headers: rateHeaders,
+} as const;
+
+const changing = { ...reading, codes: [...reading.codes, "conversation_locked"] } as const;
+
+const root = "/v1/conversations";
+const one = `${root}/:conversation_id`;
+const items = `${one}/items`;
+const oneItem = `${items}/:item_id`;
+
+const conversation = { response: "Conversation", schemas: { Conversation: conversationResponse } };
+const list = { response: "ConversationItemList", schemas: { ConversationItemList: itemList } };
+
+export const conversationOperations: readonly ServedOperation[] = [
+  {
+    ...reading,
+    method: "POST",
+    path: root,
+    description: {
+      operationId: "createConversation",
+      summary: "Create a conversation",
+      request: "ConversationRequest",
+      ...conversation,
+      schemas: { ConversationRequest: conversationRequest, ...conversation.schemas },
+    },
+    run: createConversation,
+  },
+  {
+    ...reading,
+    method: "GET",
+    path: one,
+    description: { operationId: "getConversation", summary: "Get a conversation", ...conversation },
+    run: showConversation,
+  },
+  {
+    ...changing,
+    method: "POST",
+    path: one,
+    description: {
+      operationId: "updateConversation",
+      summary: "Replace the metadata of a conversation",
+      request: "ConversationUpdate",
+      ...conversation,
+      schemas: { ConversationUpdate: conversationUpdateRequest, ...conversation.schemas },
+    },
+    run: updateConversation,
+  },
+  {
+    ...reading,
+    method: "DELETE",
+    path: one,
+    description: {
+      operationId: "deleteConversation",
+      summary: "Delete a conversation",
+      response: "DeletedConversation",
+      schemas: { DeletedConversation: deletedConversation },
+    },
+    run: deleteConversation,
+  },
+  {
+    ...changing,
+    method: "POST",
+    path: items,
+    description: {
+      operationId: "createConversationItems",
+      summary: "Add items to a conversation",
+      request: "ConversationItems",
+      ...list,
+      schemas: { ConversationItems: conversationItemsRequest, ...list.schemas },
+    },
+    run: createItems,
+  },
+  {
+    ...reading,
+    method: "GET",
+    path: items,
+    description: {
+      operationId: "listConversationItems",
+      summary: "List the items of a conversation",
+      query: listQuery,
+      ...list,
+    },
+    run: listItems,
+  },
+  {
+    ...reading,
+    method: "GET",
+    path: oneItem,
+    description: {
+      operationId: "getConversationItem",
+      summary: "Get an item of a conversation",
+      response: "ConversationItem",
+      schemas: { ConversationItem: anyObject },
+    },
+    run: showItem,
+  },
+  {
+    ...changing,
+    method: "DELETE",
+    path: oneItem,
+    description: {
+      operationId: "deleteConversationItem",
+      summary: "Delete an item of a conversation",
+      ...conversation,
+    },
+    run: deleteItem,
+  },
+];
+
+async function createConversation(gateway: Gateway, exchange: Exchange): Promise<Response> {
+  const key = await admitKept(gateway, exchange);
+  const { items: added, metadata } = await readChange(gateway, exchange, key, "conversation");
+  const id = newConversationId();
+  const head = headOf({ id, object: "conversation", created_at: Math.floor(exchange.atMs / 1000), metadata });
+  const created = { id, no: null, head, items: added };
+  await gateway.turns.changeConversation(key.id, created, exchange.configured.settings);
+  return shown(exchange, created);
+}
+
+async function showConversation(gateway: Gateway, exchange: Exchange): Promise<Response> {
+  const key = await admitKept(gateway, exchange);
+  return shown(exchange, await find(gateway, exchange, key));
+}
+
+async function updateConversation(gateway: Gateway, exchange: Exchange): Promise<Response> {
+  const key = await admitKept(gateway, exchange);
+  const { metadata } = await readChange(gateway, exchange, key, "conversation_update");
+  const found = await find(gateway, exchange, key);
+  const head = headOf({ ...JSON.parse(Buffer.from(found.head).toString()), metadata });
+  await change(gateway, exchange, key, { ...found, head, items: found.input });
+  return shown(exchange, { head });
+}
+
+/** Also while a request adds to it, which is then in vain. */
+async function deleteConversation(gateway: Gateway, exchange: Exchange): Promise<Response> {
+  const key = await admitKept(gateway, exchange);
+  const { id } = await find(gateway, exchange, key);
+  if (!(await gateway.turns.delete(key.id, id))) throw noSuchConversation(id);
+  const deleted = { id, object: "conversation.deleted", deleted: true };
+  return Response.json(deleted, { headers: commonHeaders(exchange) });
+}
+
+async function createItems(gateway: Gateway, exchange: Exchange): Promise<Response> {
+  const key = await admitKept(gateway, exchange);
+  const { items: added } = await readChange(gateway, exchange, key, "conversation_items");
+  const found = await find(gateway, exchange, key);
+  refuseKnown(found.input, added);
+  const all = identified([...found.input, ...added]);
+  refuseLong(all, exchange.configured.settings);
+  await change(gateway, exchange, key, { ...found, items: all });
+  return Response.json(listOf(all.slice(found.input.length)), { headers: commonHeaders(exchange) });
+}
+
+async function listItems(gateway: Gateway, exchange: Exchange): Promise<Response> {
+  const key = await admitKept(gateway, exchange);
+  const { input } = await find(gateway, exchange, key);
+  return Response.json(listedPage(input, queryOf(exchange)), { headers: commonHeaders(exchange) });
+}
+
+async function showItem(gateway: Gateway, exchange: Exchange): Promise<Response> {
+  const key = await admitKept(gateway, exchange);
+  const item = itemIn(await find(gateway, exchange, key), exchange);
+  return Response.json(shownItem(item), { headers: commonHeaders(exchange) });
+}
+
+async function deleteItem(gateway: Gateway, exchange: Exchange): Promise<Response> {
+  const key = await admitKept(gateway, exchange);
+  const found = await find(gateway, exchange, key);
+  const item = itemIn(found, exchange);
+  await change(gateway, exchange, key, { ...found, items: found.input.filter((each) => each !== item) });
+  return shown(exchange, found);
+}
+
+async function admitKept(gateway: Gateway, exchange: Exchange): Promise<KeyRecord> {
+  const key = await admit(gateway, exchange);
+  if (keepsConversations(exchange.configured.settings)) return key;
+  throw new GatewayError(
+    "not_found",
+    "No conversations are kept here. Send the whole conversation in `input`.",
+  );
+}
+
+/** Another key's, a deleted, an expired and an unknown one are looked up in the same way, and answered alike. */
+async function find({ turns }: Gateway, exchange: Exchange, { id: keyId }: KeyRecord): Promise<KeptTurn> {
+  const id = segmentOf(exchange, "conversation_id");
+  const found = await turns.conversation(keyId, id, exchange.configured.settings);
+  if (found === null) throw noSuchConversation(id);
+  return found;
+}
+
+function itemIn({ id, input }: KeptTurn, exchange: Exchange): TurnItem {
+  const itemId = segmentOf(exchange, "item_id");
+  const item = input.find((each) => each.id === itemId);
+  if (item !== undefined) return item;
+  throw new GatewayError("not_found", `Conversation '${id}' has no item '${itemId.slice(0, 200)}'.`);
+}
+
+async function change(
+  gateway: Gateway,
+  exchange: Exchange,
+  key: KeyRecord,
+  conversation: ChangedConversation,
+): Promise<void> {
+  await lockConversation(gateway, exchange, key, conversation);
+  await gateway.turns.changeConversation(key.id, conversation, exchange.configured.settings);
+}
+
+interface SentChange {
+  readonly items: readonly TurnItem[];
+  readonly metadata: Json;
+}
+
+/** With items in place of references to them. */
+async function readChange(
+  gateway: Gateway,
+  exchange: Exchange,
+  key: KeyRecord,
+  kind: "conversation" | "conversation_items" | "conversation_update",
+): Promise<SentChange> {
+  // The official SDKs send no body for a conversation without anything.
+  if (kind === "conversation" && exchange.call.request.body === null) return { items: [], metadata: {} };
+  const request = await readRequest(gateway, exchange, key, kind);
+  const sent = request.inputItems("items");
+  const references = sent.flatMap((item) => (isReference(item) ? (item.id ?? []) : []));
+  const found = await gateway.turns.findItems(key.id, references, exchange.configured.settings);
+  const items = sent.map((item, place) => {
+    const meant = isReference(item) ? found.get(item.id ?? "") : item;
+    if (meant === undefined) throw noSuchItem(`items[${place}].id`, item.id);
+    return meant;
+  });
+  return { items, metadata: request.truncated["metadata"] ?? {} };
+}
+
+/** As OpenAI does. */
+function refuseKnown(known: readonly TurnItem[], added: readonly TurnItem[]): void {
+  const ids = new Set<string | null>(known.map(({ id }) => id));
+  for (const [place, { id }] of added.entries()) {
+    if (id !== null && ids.has(id)) {
+      throw invalidRequest(
+        `The conversation has an item ${JSON.stringify(id)} already.`,
+        `items[${place}].id`,
+      );
+    }
+    ids.add(id);
+  }
+}
+
+/** What a request could not have could not be continued either. */
+function refuseLong(items: readonly TurnItem[], { server }: Settings): void {
+  const { maxBodyBytes, structure } = server;
+  const bytes = items.reduce((sum, { raw }) => sum + raw.length, 0);
+  const most =
+    bytes > maxBodyBytes
+      ? `${maxBodyBytes} bytes`
+      : items.length > structure.maxListItems
+        ? `${structure.maxListItems} items`
+        : null;
+  if (most !== null) throw invalidRequest(`The conversation is full; it may have at most ${most}.`, "items");
+}
+
+function headOf(conversation: JsonObject): Uint8Array {
+  return Buffer.from(JSON.stringify(conversation));
+}
+
+function shown(exchange: Exchange, { head }: Pick<ChangedConversation, "head">): Response {
+  return new Response(head, { headers: { ...commonHeaders(exchange), ...jsonHeaders } });
+}

@@ -1,0 +1,365 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import type { Json, JsonObject } from "../../src/base/json.ts";
+import { openAiError } from "../support/answers.ts";
+import { answer, type Item, models, say, TurnWorld } from "./turn-world.ts";
+import type { Caller, World } from "./world.ts";
+
+let turns: TurnWorld;
+let world: World;
+let caller: Caller;
+let other: Caller;
+let create: TurnWorld["create"];
+let lastBody: TurnWorld["lastBody"];
+
+beforeAll(async () => {
+  turns = await TurnWorld.start("[routes]\nconversations = true\n");
+  ({ world, caller, other, create, lastBody } = turns);
+});
+beforeEach(() => turns.reset());
+afterAll(() => world[Symbol.asyncDispose]());
+
+interface Answer {
+  readonly status: number;
+  readonly body: JsonObject & {
+    readonly id: string;
+    readonly data: readonly Item[];
+    readonly error: { readonly code: string; readonly param: string | null; readonly message: string };
+  };
+}
+
+async function call(method: string, path: string, body?: Json, as = caller): Promise<Answer> {
+  const headers = { authorization: `Bearer ${as.secret}`, "content-type": "application/json" };
+  const sent = body === undefined ? {} : { body: JSON.stringify(body) };
+  const url = `${world.running.url}/v1/conversations${path}`;
+  const response = await fetch(url, { method, headers, ...sent });
+  return { status: response.status, body: (await response.json()) as Answer["body"] };
+}
+
+async function begin(...items: JsonObject[]): Promise<string> {
+  return (await call("POST", "", { items })).body.id;
+}
+
+async function itemsOf(id: string): Promise<readonly Item[]> {
+  return (await call("GET", `/${id}/items?order=asc&limit=100`)).body.data;
+}
+
+function textOf({ type, content }: JsonObject): string {
+  if (type !== "message") return String(type);
+  if (typeof content === "string") return content;
+  return (content as { text: string }[]).map(({ text }) => text).join("");
+}
+
+const textsOf = async (id: string) => (await itemsOf(id)).map(textOf);
+
+const sentTexts = () => (lastBody()["input"] as JsonObject[]).map(textOf);
+
+describe("a conversation", () => {
+  test("is created, read, changed and deleted", async () => {
+    const metadata = { topic: "canals" };
+    const created = await call("POST", "", { metadata, items: [say("One")] });
+    expect(created).toEqual({
+      status: 200,
+      body: {
+        id: expect.stringMatching(/^conv_/),
+        object: "conversation",
+        created_at: expect.any(Number),
+        metadata,
+      },
+    } as never);
+    const { id } = created.body;
+    expect(await call("GET", `/${id}`)).toEqual(created);
+    const changed = { status: 200, body: { ...created.body, metadata: { topic: "locks" } } };
+    expect(await call("POST", `/${id}`, { metadata: { topic: "locks" } })).toEqual(changed as never);
+    expect(await call("GET", `/${id}`)).toEqual(changed as never);
+    expect(await textsOf(id)).toEqual(["One"]);
+    expect((await call("POST", `/${id}`, { metadata: null })).body["metadata"]).toEqual({});
+    expect(await call("DELETE", `/${id}`)).toEqual({
+      status: 200,
+      body: { id, object: "conversation.deleted", deleted: true },
+    } as never);
+    for (const method of ["GET", "DELETE"]) expect((await call(method, `/${id}`)).status).toBe(404);
+  });
+
+  test("needs nothing to begin with, not even a body", async () => {
+    for (const body of [undefined, {}, { items: null, metadata: null }]) {
+      const { status, body: created } = await call("POST", "", body as Json);
+      expect([status, created["metadata"]]).toEqual([200, {}]);
+      expect(await itemsOf(created.id)).toEqual([]);
+    }
+  });
+
+  test("has its items added, listed by pages, read and deleted one by one", async () => {
+    const id = await begin(say("One"));
+    const added = await call("POST", `/${id}/items`, {
+      items: [
+        { role: "assistant", content: "Two" },
+        { ...say("Three"), id: "msg_own" },
+      ],
+    });
+    expect(added.body).toMatchObject({ object: "list", last_id: "msg_own", has_more: false });
+    expect(added.body.data.map(textOf)).toEqual(["Two", "Three"]);
+    expect(await textsOf(id)).toEqual(["One", "Two", "Three"]);
+    const newest = await call("GET", `/${id}/items?limit=2`);
+    expect(newest.body.data.map(textOf)).toEqual(["Three", "Two"]);
+    expect(newest.body["has_more"]).toBe(true);
+    const rest = await call("GET", `/${id}/items?after=${newest.body["last_id"]}`);
+    expect(rest.body.data.map(textOf)).toEqual(["One"]);
+    const [one, two] = await itemsOf(id);
+    expect((await call("GET", `/${id}/items/${one?.id}`)).body as JsonObject).toEqual(one ?? {});
+    const conversation = (await call("GET", `/${id}`)).body;
+    expect((await call("DELETE", `/${id}/items/${two?.id}`)).body).toEqual(conversation);
+    expect(await textsOf(id)).toEqual(["One", "Three"]);
+    for (const method of ["GET", "DELETE"]) {
+      expect((await call(method, `/${id}/items/${two?.id}`)).body.error.code).toBe("not_found");
+    }
+  });
+
+  test.each<[string, string, Json, string]>([
+    ["more than 20 items", "", { items: Array.from({ length: 21 }, () => say("x")) }, "items"],
+    ["an item that is none", "", { items: ["x"] }, "items[0]"],
+    [
+      "17 pairs",
+      "",
+      { metadata: Object.fromEntries(Array.from({ length: 17 }, (_, n) => [n, ""])) },
+      "metadata",
+    ],
+    ["a long name", "", { metadata: { ["n".repeat(65)]: "" } }, "metadata"],
+    ["a long value", "", { metadata: { name: "v".repeat(513) } }, "metadata"],
+    ["a value that is no text", "", { metadata: { name: 1 } }, "metadata"],
+    ["no items", "/ID/items", {}, "items"],
+    ["21 items", "/ID/items", { items: Array.from({ length: 21 }, () => say("x")) }, "items"],
+    ["an item that it has", "/ID/items", { items: [{ ...say("x"), id: "msg_known" }] }, "items[0].id"],
+    [
+      "an item twice",
+      "/ID/items",
+      { items: [1, 2].map(() => ({ ...say("x"), id: "msg_2" })) },
+      "items[1].id",
+    ],
+    ["no metadata", "/ID", {}, "metadata"],
+  ])("refuses %s", async (_, path, body, param) => {
+    const id = await begin({ ...say("One"), id: "msg_known" });
+    const { status, body: answered } = await call("POST", path.replace("ID", id), body);
+    expect([status, answered.error.code, answered.error.param]).toEqual([400, "invalid_request", param]);
+    expect(await textsOf(id)).toEqual(["One"]);
+  });
+
+  test("takes what its limits allow", async () => {
+    const pairs = Array.from({ length: 16 }, (_, n) => [`${n}`.padEnd(64, "n"), "v".repeat(512)]);
+    const metadata = Object.fromEntries(pairs);
+    const items = Array.from({ length: 20 }, (_, n) => say(`${n}`.padEnd(600, "x")));
+    const { body } = await call("POST", "", { metadata, items });
+    expect(body["metadata"]).toEqual(metadata);
+    expect(await itemsOf(body.id)).toHaveLength(20);
+  });
+
+  test("of another key, deleted or unknown is answered in the same words", async () => {
+    const [kept, deleted] = [await begin(say("One")), await begin(say("Two"))];
+    await call("DELETE", `/${deleted}`);
+    const response = await create({ input: "One" });
+    const asked: readonly [string, string, Json?][] = [
+      ["GET", ""],
+      ["POST", "", { metadata: {} }],
+      ["DELETE", ""],
+      ["GET", "/items"],
+      ["POST", "/items", { items: [say("x")] }],
+      ["GET", "/items/msg_1"],
+      ["DELETE", "/items/msg_1"],
+    ];
+    const ids = [kept, deleted, "conv_unknown", response.id];
+    for (const [method, path, body] of asked) {
+      const answers = await Promise.all(ids.map((id) => call(method, `/${id}${path}`, body, other)));
+      for (const [place, answer] of answers.entries()) {
+        expect([answer.status, answer.body.error.code]).toEqual([404, "not_found"]);
+        const words = answer.body.error.message.replace(ids[place] ?? "", "ID");
+        expect(words).toBe("Conversation with id 'ID' not found.");
+      }
+    }
+    for (const conversation of [deleted, "conv_unknown", response.id, { id: deleted }]) {
+      const { error } = await create({ conversation, input: "x" });
+      expect([error.code, error.param]).toEqual(["not_found", "conversation"]);
+    }
+    expect((await create({ conversation: kept, input: "x" }, other)).error.code).toBe("not_found");
+    expect(await textsOf(kept)).toEqual(["One"]);
+  });
+
+  test("is no response", async () => {
+    const id = await begin(say("One"));
+    expect((await turns.call("GET", id)).status).toBe(404);
+    expect((await turns.call("DELETE", id)).status).toBe(404);
+    expect((await create({ previous_response_id: id, input: "x" })).error.code).toBe(
+      "previous_response_not_found",
+    );
+    expect(await textsOf(id)).toEqual(["One"]);
+  });
+
+  test("costs a rate token, and no money", async () => {
+    const charges = (await world.chargesOf(caller)).length;
+    const id = await begin(say("One"));
+    await call("GET", `/${id}/items`);
+    expect(world.observed.at(-1)).toMatchObject({
+      charged: 0,
+      route: "/v1/conversations/:conversation_id/items",
+    });
+    expect((await world.chargesOf(caller)).length).toBe(charges);
+  });
+});
+
+describe("a response in a conversation", () => {
+  test.each(models)(
+    "is given all its items, and is added to them with what was asked (%s)",
+    async (model) => {
+      const id = await begin(say("One"), { role: "assistant", content: "Two" });
+      const answered = await create({ model, conversation: id, input: "Three" });
+      expect(answered.status).toBe("completed");
+      const said = textOf(answered.output.find(({ type }) => type === "message") ?? {});
+      expect((await textsOf(id)).filter((text) => text !== "reasoning")).toEqual([
+        "One",
+        "Two",
+        "Three",
+        said,
+      ]);
+      const text = turns.lastText();
+      for (const word of ["One", "Two", "Three"]) expect(text).toContain(word);
+      expect(text).not.toContain(id);
+      const again = await turns.streamed({ model, conversation: { id }, input: [say("Four")] });
+      for (const each of [answered, again]) {
+        expect(each).toMatchObject({ status: "completed", conversation: { id }, previous_response_id: null });
+      }
+      expect(turns.lastText()).toContain(said);
+      expect((await textsOf(id)).filter((each) => each !== "reasoning").slice(4, 5)).toEqual(["Four"]);
+      const { body } = await turns.call("GET", again.id);
+      expect(body).toMatchObject({ conversation: { id }, previous_response_id: null });
+    },
+  );
+
+  test("has the whole conversation before it, reasoning in ciphertext too", async () => {
+    const id = await begin();
+    const first = await create({ conversation: id, input: "One" });
+    await create({ conversation: id, input: "Two" });
+    const input = lastBody()["input"] as JsonObject[];
+    expect(input.map(({ type }) => type)).toEqual(["message", "reasoning", "message", "message"]);
+    expect(input[1]).toEqual(first.output[0] ?? {});
+    expect(lastBody()).toMatchObject({ store: false, include: ["reasoning.encrypted_content"] });
+    expect((await turns.call("GET", `${first.id}/input_items`)).body.data.map(textOf)).toEqual(["One"]);
+  });
+
+  test("can be continued by its id, from the conversation as it was then", async () => {
+    const id = await begin(say("One"));
+    const first = await create({ conversation: id, input: "Two" });
+    await create({ conversation: id, input: "Three" });
+    await create({ previous_response_id: first.id, input: "Fork" });
+    const said = textOf(first.output[1] ?? {});
+    expect(sentTexts()).toEqual(["One", "Two", "reasoning", said, "Fork"]);
+    expect(await textsOf(id)).toHaveLength(7);
+    await call("DELETE", `/${id}`);
+    const { error } = await create({ previous_response_id: first.id, input: "x" });
+    expect(error.code).toBe("previous_response_not_found");
+    expect((await turns.call("GET", first.id)).status).toBe(200);
+  });
+
+  test("that is deleted leaves the conversation as it is", async () => {
+    const id = await begin();
+    const { id: responseId } = await create({ conversation: id, input: "One" });
+    expect((await turns.call("DELETE", responseId)).status).toBe(200);
+    expect(await textsOf(id)).toHaveLength(3);
+    expect((await create({ conversation: id, input: "Two" })).status).toBe("completed");
+  });
+
+  test("is added to nothing if it is not stored, or fails", async () => {
+    const id = await begin(say("One"));
+    expect((await create({ conversation: id, store: false, input: "Two" })).status).toBe("completed");
+    expect(sentTexts()).toEqual(["One", "Two"]);
+    world.provider.script(() => openAiError(400, "Too much."));
+    expect((await create({ conversation: id, input: "Three" })).error).toBeDefined();
+    turns.reset();
+    expect(await textsOf(id)).toEqual(["One"]);
+    expect((await create({ conversation: id, input: "Four" })).status).toBe("completed");
+  });
+
+  test("does not continue another response as well", async () => {
+    const [id, { id: responseId }] = [await begin(), await create({ input: "One" })];
+    const { error } = await create({ conversation: id, previous_response_id: responseId, input: "Two" });
+    expect([error.code, error.param]).toEqual(["invalid_request", "conversation"]);
+    for (const conversation of [1, {}, { id: 1 }, ""]) {
+      const wrong = await create({ conversation, input: "Two" });
+      expect([wrong.error.code, wrong.error.param]).toEqual(["invalid_request", "conversation"]);
+    }
+    expect((await create({ conversation: null, input: "Two" })).status).toBe("completed");
+  });
+
+  test("counts what it repeats once, and needs the call that it answers", async () => {
+    const called = { type: "function_call", call_id: "call_1", name: "look", arguments: "{}" };
+    const output = { type: "function_call_output", call_id: "call_1", output: "canals" };
+    const id = await begin({ ...say("One"), id: "msg_one" }, called);
+    await create({ conversation: id, input: [{ type: "item_reference", id: "msg_one" }, called, output] });
+    const types = () => (lastBody()["input"] as JsonObject[]).map(({ type }) => type);
+    expect(types()).toEqual(["message", "function_call", "function_call_output"]);
+    expect((await itemsOf(id)).map(({ type }) => type)).toEqual([
+      ...types(),
+      "reasoning",
+      "message",
+    ] as never);
+    const { error } = await create({ conversation: id, input: [{ ...output, call_id: "call_2" }] });
+    expect([error.code, error.param]).toEqual(["invalid_request", "input[0].call_id"]);
+  });
+
+  test("is held for as a whole, and refused where the key cannot pay for it", async () => {
+    const id = await begin(say("word ".repeat(100_000)));
+    const poor = await world.creditCaller(0.05);
+    const long = (await call("POST", "", { items: [say("word ".repeat(100_000))] }, poor)).body.id;
+    const { error } = await create({ conversation: long, input: "x", max_output_tokens: 16 }, poor);
+    expect(error.code).toBe("insufficient_credit");
+    const counted = await world.ask(caller, {
+      path: "/v1/responses/input_tokens",
+      body: { conversation: id, input: "x" },
+    });
+    expect(((await counted.json()) as { input_tokens: number }).input_tokens).toBeGreaterThan(90_000);
+    expect(await textsOf(id)).toHaveLength(1);
+  });
+
+  test("may be the only one at a time", async () => {
+    const id = await begin();
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    const { promise: asked, resolve: hasAsked } = Promise.withResolvers<void>();
+    world.provider.script(async (request) => {
+      hasAsked();
+      await released;
+      return answer(request);
+    });
+    const first = create({ conversation: id, input: "One" });
+    await asked;
+    const refused = [
+      (await create({ conversation: id, input: "Two" })).error,
+      (await call("POST", `/${id}/items`, { items: [say("x")] })).body.error,
+      (await call("POST", `/${id}`, { metadata: {} })).body.error,
+    ];
+    for (const error of refused) expect(error.code).toBe("conversation_locked");
+    expect((await call("GET", `/${id}`)).status).toBe(200);
+    release();
+    expect((await first).status).toBe("completed");
+    expect(world.provider.requests).toHaveLength(1);
+    expect((await textsOf(id))[0]).toBe("One");
+    expect((await create({ conversation: id, input: "Three" })).status).toBe("completed");
+  });
+
+  test("does not bring back a conversation that was deleted meanwhile", async () => {
+    const id = await begin(say("One"));
+    world.provider.script(async (request) => {
+      await call("DELETE", `/${id}`);
+      return answer(request);
+    });
+    expect((await create({ conversation: id, input: "Two" })).status).toBe("completed");
+    expect((await call("GET", `/${id}`)).status).toBe(404);
+  });
+
+  test("is compacted as a chain is", async () => {
+    const id = await begin(say("One"), { role: "assistant", content: "Two" });
+    const trigger = { type: "compaction_trigger" };
+    const answered = await create({ model: "chat-test", conversation: id, input: [say("Three"), trigger] });
+    expect(answered.output.map(({ type }) => type)).toEqual(["compaction"]);
+    expect((await itemsOf(id)).map(({ type }) => type)).toEqual(["message", "message", "compaction"]);
+    await create({ conversation: id, input: "Four" });
+    expect(sentTexts().join()).toContain("summary");
+    expect(sentTexts().at(-1)).toBe("Four");
+  });
+});
