@@ -36,20 +36,34 @@ test("an operator sees how many responses a key has, never what they say, and de
   );
   const dir = join(place.folder, "sluice-data");
   const store = await openStore({ dir, clock: systemClock, role: "gateway" });
-  for (const name of ["resp_1", "resp_2"])
+  for (const name of ["resp_1", "resp_2", "conv_1"])
     await store.commit([{ ...settleItem(id, 1), turns: [turn(id, name)] }]);
   await store.close();
 
   const at = new Date(keptAtMs).toISOString();
   const list = () => sluiceJson<object>(place, "responses", "list", "--key", prefix);
-  expect(await list()).toEqual({ key: prefix, responses: 2, bytes: 1000, oldest: at, newest: at });
+  expect(await list()).toEqual({
+    key: prefix,
+    responses: 2,
+    conversations: 1,
+    bytes: 1500,
+    oldest: at,
+    newest: at,
+  });
   const shown = await sluice(place, "responses", "list", "--key", prefix);
-  expect(shown.stdout).toContain("2 responses are kept");
+  expect(shown.stdout).toContain("2 responses and 1 conversations are kept");
   expect(shown.stdout).not.toContain("private");
   expect((await sluice(place, "responses", "delete", "--key", prefix)).code).not.toBe(0);
   expect(await sluiceJson<object>(place, "responses", "delete", "--key", prefix, "--yes")).toEqual({
     key: prefix,
-    deleted: 2,
+    deleted: 3,
   });
-  expect(await list()).toEqual({ key: prefix, responses: 0, bytes: 0, oldest: null, newest: null });
+  expect(await list()).toEqual({
+    key: prefix,
+    responses: 0,
+    conversations: 0,
+    bytes: 0,
+    oldest: null,
+    newest: null,
+  });
 });

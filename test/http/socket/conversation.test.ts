@@ -16,6 +16,35 @@ beforeAll(async () => {
 beforeEach(() => sockets.turns.reset());
 afterAll(() => world[Symbol.asyncDispose]());
 
+test("a conversation that is kept goes on on a socket, and is added to unless the request is not stored", async () => {
+  await world.reload((config) => `[routes]\nconversations = true\n${config}`);
+  const { caller } = sockets.turns;
+  const headers = { authorization: `Bearer ${caller.secret}` };
+  const url = `${world.running.url}/v1/conversations`;
+  const { id } = (await (await fetch(url, { method: "POST", headers })).json()) as { id: string };
+  const count = async () => {
+    const { data } = (await (await fetch(`${url}/${id}/items`, { headers })).json()) as { data: unknown[] };
+    return data.length;
+  };
+  using socket = await open();
+  const first = await socket.ask({ model: "chat-test", conversation: id, input: "One" });
+  expect(first.response).toMatchObject({ status: "completed", conversation: { id } });
+  expect(await count()).toBe(2);
+  const fork = await socket.ask({ previous_response_id: first.response.id, input: "Fork", store: false });
+  expect(fork.type).toBe("response.completed");
+  const warm = await socket.ask({ conversation: { id }, input: "Warm", generate: false });
+  expect(warm.type).toBe("response.completed");
+  await socket.ask({ conversation: { id }, input: "Two", store: false });
+  expect(sockets.turns.lastText()).toContain("One");
+  expect(await count()).toBe(2);
+  const lanes = ["a", "b"].map((stream_id) => socket.ask({ conversation: id, input: "Three", stream_id }));
+  const ended = (await Promise.all(lanes)).map(({ type, error }) => error?.code ?? type);
+  expect(ended.toSorted()).toEqual(["conversation_locked", "response.completed"]);
+  const unknown = await socket.ask({ conversation: "conv_unknown", input: "Four" });
+  expect([unknown.status, unknown.error.code]).toEqual([404, "not_found"]);
+  await world.reload((config) => config);
+});
+
 describe("a conversation on a socket", () => {
   const continuing = (id: string, fields: JsonObject) => ({
     previous_response_id: id,

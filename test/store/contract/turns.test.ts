@@ -192,3 +192,25 @@ testEachStore("a long turn is put together from its parts, and its parts go with
   expect(await chainOf(again, one, "a")).toBe("missing");
   await again.close();
 });
+
+testEachStore("a turn takes the place of another only while that one is there", async (database) => {
+  const store = await database.openGateway(new FakeClock());
+  const [one] = await twoKeys(store);
+  const conversation = (body: string, replaces?: number) =>
+    turn(one, "conv_1", null, { body: new TextEncoder().encode(body), items: [], replaces });
+  await store.recordTurn(conversation("first"));
+  const first = await store.turns.find(one, "conv_1", nowMs);
+  expect(await store.turns.has(first?.no ?? 0)).toBe(true);
+  const [settled] = [settleItem(one, 1)];
+  await store.charge([{ ...settled, turns: [turn(one, "a", "conv_1"), conversation("second", first?.no)] }]);
+  expect(await chainOf(store, one, "a")).toEqual(["second", "body of a"]);
+  expect(await store.turns.has(first?.no ?? 0)).toBe(false);
+  await store.recordTurn(conversation("late", first?.no));
+  expect(await chainOf(store, one, "conv_1")).toEqual(["second"]);
+  expect(await store.turns.sums(one, nowMs)).toMatchObject({ count: 2, conversations: 1, bytes: 20 });
+  const second = await store.turns.find(one, "conv_1", nowMs);
+  await store.turns.delete(one, "conv_1", nowMs);
+  await keep(store, conversation("late", second?.no));
+  expect(await chainOf(store, one, "conv_1")).toBe("missing");
+  await store.close();
+});

@@ -12,7 +12,7 @@ interface Options extends DataOptions {
 }
 
 export function responsesDeleteCommand(terminal: Terminal): Command {
-  return newDataCommand("delete", "Delete all responses that are kept for a key")
+  return newDataCommand("delete", "Delete all responses and conversations that are kept for a key")
     .requiredOption("--key <key>", "the key, by id, prefix or label")
     .option("--yes", "do not ask")
     .examples(["sluice responses delete --key slu_8fK2mQ0x --yes", "in scripts"])
@@ -24,7 +24,7 @@ export function responsesDeleteCommand(terminal: Terminal): Command {
         const deleted = await context.store.turns.deleteAll(key.id);
         await auditChange(context, "response.delete_all", key, `${deleted} responses`);
         if (options.json) printJson({ key: key.prefix, deleted }, terminal);
-        else terminal.print(`${count(deleted)} responses of ${key.prefix} are deleted.`);
+        else terminal.print(`${count(deleted)} responses and conversations of ${key.prefix} are deleted.`);
       });
     });
 }

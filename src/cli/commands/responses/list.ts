@@ -10,7 +10,12 @@ interface Options extends DataOptions, CsvOption {
 }
 
 export function responsesListCommand(terminal: Terminal): Command {
-  return withCsv(newDataCommand("list", "Show how many responses are kept for a key, and how old they are"))
+  return withCsv(
+    newDataCommand(
+      "list",
+      "Show how many responses and conversations are kept for a key, and how old they are",
+    ),
+  )
     .requiredOption("--key <key>", "the key, by id, prefix or label")
     .examples(["sluice responses list --key slu_8fK2mQ0x", "never their content"])
     .action(async (options: Options) => {
@@ -20,15 +25,24 @@ export function responsesListCommand(terminal: Terminal): Command {
         const kept = await context.store.turns.sums(id, Math.floor(context.clock.wallMs()));
         const [oldest, newest] = [kept.oldestAtMs, kept.newestAtMs];
         const iso = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
-        const { count: responses, bytes } = kept;
-        const document = { key: prefix, responses, bytes, oldest: iso(oldest), newest: iso(newest) };
+        const { conversations, bytes } = kept;
+        const responses = kept.count - conversations;
+        const document = {
+          key: prefix,
+          responses,
+          conversations,
+          bytes,
+          oldest: iso(oldest),
+          newest: iso(newest),
+        };
         if (options.json) printJson(document, terminal);
         else if (options.csv) terminal.print(csvOf(columns, [document]));
         else if (oldest === null || newest === null) {
-          terminal.print(`No responses are kept for ${prefix}.`);
+          terminal.print(`No responses or conversations are kept for ${prefix}.`);
         } else {
           terminal.print(
-            `${count(kept.count)} responses are kept for ${prefix}, ${count(kept.bytes)} bytes; ` +
+            `${count(responses)} responses and ${count(conversations)} conversations are kept for ${prefix}, ` +
+              `${count(bytes)} bytes; ` +
               `the oldest since ${second(oldest)}, the newest since ${second(newest)}.`,
           );
         }
@@ -36,4 +50,4 @@ export function responsesListCommand(terminal: Terminal): Command {
     });
 }
 
-const columns = ["key", "responses", "bytes", "oldest", "newest"].map((name) => ({ name }));
+const columns = ["key", "responses", "conversations", "bytes", "oldest", "newest"].map((name) => ({ name }));

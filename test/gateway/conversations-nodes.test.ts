@@ -1,0 +1,133 @@
+import { describe, expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type RunningGateway, startGateway } from "../../src/app/start.ts";
+import { systemClock } from "../../src/base/clock.ts";
+import { nanoPerCredit } from "../../src/base/money.ts";
+import { loadSettings } from "../../src/config/load.ts";
+import { issueKey } from "../../src/keys/issue.ts";
+import { temporaryFolder } from "../store/fixtures.ts";
+import { clientOf, emptyDatabase } from "../store/postgres/fixtures.ts";
+import { hasPostgres, withoutPostgres } from "../support/postgres.ts";
+import { dataOf, readStream } from "../support/sse.ts";
+import { waitFor } from "../support/wait.ts";
+
+/** Conversations where several gateways, or one after the other, keep them in one place. */
+
+const config =
+  "[routes]\nconversations = true\n" +
+  '[providers.demo]\nkind = "demo"\n[[models]]\nid = "m"\nprovider = "demo"\nprice = { input = 1, output = 1 }\n';
+
+function start(dir: string, name: string, store = ""): Promise<RunningGateway> {
+  const file = join(dir, "sluice.toml");
+  writeFileSync(file, store + config);
+  const flags = { port: 0, data: join(dir, name) };
+  const { settings } = loadSettings({ file, env: { SLUICE_LOG_LEVEL: "silent" }, flags });
+  return startGateway({ settings });
+}
+
+interface Answered {
+  readonly id: string;
+  readonly status: string;
+  readonly data: readonly unknown[];
+  readonly has_more: boolean;
+  readonly error: { readonly code: string } | null;
+}
+
+function post({ url }: RunningGateway, secret: string, path: string, body: object): Promise<Response> {
+  const headers = { authorization: `Bearer ${secret}`, "content-type": "application/json" };
+  return fetch(`${url}/v1/${path}`, { method: "POST", body: JSON.stringify(body), headers });
+}
+
+async function ask(gateway: RunningGateway, secret: string, fields: object): Promise<Answered> {
+  const response = await post(gateway, secret, "responses", { model: "m", ...fields });
+  if (!("stream" in fields)) return (await response.json()) as Answered;
+  const events = dataOf(await readStream(response)) as { type: string; response: Answered }[];
+  const ended = events.find(({ type }) => type === "response.completed");
+  if (ended === undefined) throw new Error("the stream has not ended");
+  return ended.response;
+}
+
+async function begin(gateway: RunningGateway, secret: string): Promise<string> {
+  return ((await (await post(gateway, secret, "conversations", {})).json()) as Answered).id;
+}
+
+async function countItems({ url }: RunningGateway, secret: string, id: string): Promise<number> {
+  const headers = { authorization: `Bearer ${secret}` };
+  const response = await fetch(`${url}/v1/conversations/${id}/items?limit=100`, { headers });
+  return ((await response.json()) as Answered).data.length;
+}
+
+async function keyOn({ store, gateway }: RunningGateway) {
+  const issued = await issueKey(store, systemClock, { mode: "credit", creditNano: 100 * nanoPerCredit });
+  await gateway.catchUp();
+  return issued;
+}
+
+test("a conversation outlasts a restart on a data folder, also one of megabytes", async () => {
+  using folder = temporaryFolder();
+  const gateway = await start(folder.dir, "data");
+  const { secret } = await keyOn(gateway);
+  const id = await begin(gateway, secret);
+  await ask(gateway, secret, { input: "long ".repeat(200_000), conversation: id });
+  await ask(gateway, secret, { input: "Two", conversation: id, stream: true });
+  await gateway.stop();
+  const again = await start(folder.dir, "data");
+  expect(await countItems(again, secret, id)).toBe(4);
+  expect((await ask(again, secret, { input: "Three", conversation: id })).status).toBe("completed");
+  await again.stop();
+});
+
+if (!hasPostgres) test.skipIf(true)(withoutPostgres, () => {});
+else
+  describe("on PostgreSQL", () => {
+    test("a conversation is shared by all gateways, and changed by one request at a time", async () => {
+      await using database = await emptyDatabase();
+      using folder = temporaryFolder();
+      const store = `[store]\nurl = "${database.url}"\n`;
+      const [one, other] = [await start(folder.dir, "one", store), await start(folder.dir, "other", store)];
+      const { key, secret } = await keyOn(one);
+      await other.gateway.catchUp();
+      const id = await begin(one, secret);
+      // Each is asked as soon as the one before has answered, on the other gateway: it finds no claim left.
+      for (let turn = 0; turn < 12; turn += 1) {
+        const gateway = turn % 2 === 0 ? other : one;
+        const stream = turn % 4 < 2 ? { stream: true } : {};
+        expect(
+          (await ask(gateway, secret, { input: `Turn ${turn}`, conversation: id, ...stream })).status,
+        ).toBe("completed");
+        const items = { items: [{ role: "user", content: `Item ${turn}` }] };
+        const added = await post(turn % 2 === 0 ? one : other, secret, `conversations/${id}/items`, items);
+        expect(added.status).toBe(200);
+      }
+      expect(await countItems(one, secret, id)).toBe(36);
+
+      const both = await Promise.all(
+        [one, other].map((gateway) => ask(gateway, secret, { input: "sleep 0.5", conversation: id })),
+      );
+      expect(both.map(({ status, error }) => error?.code ?? status).toSorted()).toEqual([
+        "completed",
+        "conversation_locked",
+      ]);
+      expect(await countItems(other, secret, id)).toBe(38);
+
+      // A gateway that is gone keeps no conversation.
+      const lost = ask(one, secret, { input: "sleep 60", conversation: id }).catch(() => null);
+      const client = clientOf(database.url, { max: 1 });
+      const claims = "SELECT FROM idempotency WHERE route = 'conversation'";
+      await waitFor(async () => (await client.query(claims)).length > 0, "the claim of the first gateway");
+      expect((await ask(other, secret, { input: "x", conversation: id })).error?.code).toBe(
+        "conversation_locked",
+      );
+      await client.query("SELECT sluice_fence(min(no), max(no)) FROM nodes WHERE dead_at IS NULL");
+      await client.close();
+      const isFree = async () =>
+        (await ask(other, secret, { input: "fast", conversation: id })).error === null;
+      await waitFor(isFree, "the conversation of a gateway that is gone", 30_000);
+      await lost;
+
+      expect(await other.store.turns.deleteAll(key.id)).toBeGreaterThan(12);
+      expect((await ask(one, secret, { input: "Again", conversation: id })).error?.code).toBe("not_found");
+      for (const gateway of [one, other]) await gateway.stop();
+    }, 90_000);
+  });
