@@ -53,7 +53,7 @@ export interface MeteredRoute {
   /** Throws `invalid_request` for what the schema cannot express, or what cannot be charged. */
   check?(body: JsonObject, priced: PricedNames, files: readonly FormFile[]): void;
   /** Ids of tokens that have to become text, because one of the providers would take them for something else. */
-  foreignTokens?(body: JsonObject, formats: readonly MeteredFormat[]): ForeignTokens | null;
+  foreignTokens?(request: RouteBody, formats: readonly MeteredFormat[]): ForeignTokens | null;
   demand(request: RouteBody, model: MeteredModel): MeteredDemand;
   /** Bodies for several calls, each with no more inputs than one may have. Absent if a request is never split. */
   split?(body: JsonObject, mostInputs: number): readonly JsonObject[];

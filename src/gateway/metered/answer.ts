@@ -14,6 +14,7 @@ import { largeBodyBytes } from "../large/is-large.ts";
 import { largeTurns } from "../large/large-turns.ts";
 import { type Answered, askForParts, type BegunCall, wholeOf } from "./ask.ts";
 import type { MeteredAsking } from "./asking.ts";
+import { countInput } from "./count-input.ts";
 import { type FoundAnswer, type MeteredBody, readAnswers } from "./read-answers.ts";
 
 const partTurns = new TurnPacer(2);
@@ -126,10 +127,11 @@ function certainOf({ request, demand, demandOf }: MeteredAsking, parts: readonly
 
 /** `counted`: the bodies whose texts are counted where the provider has not reported their tokens. */
 function evidenceOf(
-  { gateway, route, request, demand }: MeteredAsking,
+  asking: MeteredAsking,
   { usage, produced = "", writtenTimes }: Pick<FoundAnswer, "usage" | "produced" | "writtenTimes">,
   counted: () => readonly JsonObject[],
 ): Evidence {
+  const { request, demand } = asking;
   return {
     // What is not counted in tokens has none.
     usage: usage ?? (demand.isInTokens ? null : noUsage),
@@ -140,11 +142,7 @@ function evidenceOf(
       return text;
     },
     requestBytes: request.bytes,
-    // Ids of tokens were held for by their number.
-    countInput: async () =>
-      demand.canBeCounted || route.texts === undefined
-        ? gateway.tokens.text(counted().flatMap((body) => route.texts?.(body) ?? []))
-        : demand.input,
+    countInput: () => countInput(asking, counted),
   };
 }
 

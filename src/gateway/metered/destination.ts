@@ -15,7 +15,7 @@ export interface MeteredDestination {
 }
 
 /** A body of more bytes takes too long to be parsed and written anew beside others. */
-const mostWrittenBytes = 4 * 1024 * 1024;
+export const mostWrittenBytes = 4 * 1024 * 1024;
 
 /**
  * How each of the deployments is asked that may answer. Throws if the vendor of one has no such route, or needs another body in
@@ -28,15 +28,19 @@ export function formatsToward(
   return reached(configured, model, scope).map((deployment) => {
     const settings = configured.settings.providers.get(deployment.provider);
     const chosen = settings === undefined ? null : formatFor(route, deployment, settings);
-    if (chosen?.format.write !== undefined && bytes > mostWrittenBytes) {
-      throw invalidRequest("The request is too large for this model's provider; send less at a time.");
-    }
+    if (chosen?.format.write !== undefined) refuseOverWritten(bytes);
     if (chosen !== null) return chosen;
     throw invalidRequest(
       `${model.id} cannot serve ${route.use}: its provider "${deployment.provider}" has no such requests.`,
       "model",
     );
   });
+}
+
+/** For a request that has to be written anew. */
+export function refuseOverWritten(bytes: number): void {
+  if (bytes <= mostWrittenBytes) return;
+  throw invalidRequest("The request is too large for this model's provider; send less at a time.");
 }
 
 /**

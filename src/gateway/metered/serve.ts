@@ -31,7 +31,8 @@ import {
   refuseUnpriced,
 } from "../request/request.ts";
 import { answerMetered } from "./answer.ts";
-import { formatsToward, pricesToward } from "./destination.ts";
+import { countInput } from "./count-input.ts";
+import { formatsToward, pricesToward, refuseOverWritten } from "./destination.ts";
 import { boundaryOf } from "./form/form-parser.ts";
 import { bodyOfForm, readForm } from "./form/read-form.ts";
 import type { SpooledForm } from "./form/spooled-form.ts";
@@ -92,8 +93,10 @@ export async function serveMetered(
   exchange.claim = claimed.claim;
   if (form === null) await gateway.ongoing.enter(exchange, key.id);
 
-  const countInput = () => gateway.tokens.text(route.texts?.(request.body) ?? []);
   const held = { input: demand.input, output: demand.output };
+  const asked = { model: model.id, body: request.truncated, files, held, priced: [...priced] };
+  const parts = { route, exchange, model, keyId: key.id, scope, credential, request, form };
+  const asking = { gateway, key, name, mostInputs, demand, demandOf, estimatedInput, asked, ...parts };
   const wanted = {
     key,
     model,
@@ -101,11 +104,8 @@ export async function serveMetered(
     storedInput: 0,
     requestBytes: request.bytes,
     canBeCounted: demand.canBeCounted,
-    countInput,
+    countInput: () => countInput(asking, () => [request.body]),
   };
-  const asked = { model: model.id, body: request.truncated, files, held, priced: [...priced] };
-  const parts = { route, exchange, model, keyId: key.id, scope, credential, request, form };
-  const asking = { gateway, key, name, mostInputs, demand, demandOf, estimatedInput, asked, ...parts };
   // Awaited, because the form is needed until the provider has it.
   return await charged(gateway, exchange, wanted, (bill) =>
     exchange.stream || route.relaysBytes === true
@@ -184,8 +184,9 @@ async function withoutForeignTokens(
   request: ClientRequest,
   formats: readonly MeteredFormat[],
 ): Promise<ClientRequest> {
-  const foreign = meteredRoute(name).foreignTokens?.(request.truncated, formats) ?? null;
+  const foreign = meteredRoute(name).foreignTokens?.(request, formats) ?? null;
   if (foreign === null) return request;
+  refuseOverWritten(request.bytes.length);
   const texts = await gateway.tokens.decode(foreign.ids);
   if (texts === null) {
     throw invalidRequest("`input` has tokens that are not in cl100k_base; send the text instead.", "input");

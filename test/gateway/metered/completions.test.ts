@@ -59,6 +59,16 @@ describe("the hold", () => {
   });
 });
 
+test("a suffix is held for beside the ids of a prompt, and charged where nothing was reported", async () => {
+  const body = { prompt: [[1, 2, 3]], suffix: "some words ".repeat(1000) };
+  expect(await world.heldFor({ path, body: { model: "code", ...body } })).toBeGreaterThan(0.0044);
+  const key = await world.creditCaller(1);
+  world.provider.script(json({ id: "1", choices: [{ index: 0, text: "go" }] }));
+  expect((await ask(body, key)).status).toBe(200);
+  const [charge] = await world.chargesOf(key);
+  expect(charge?.amount).toBeLessThan(-4_400_000);
+});
+
 test("a provider is asked for as much as was held for, whatever it would write by itself", async () => {
   world.provider.script(json({ id: "1", choices: [], usage }));
   await ask({ prompt: "hello" });

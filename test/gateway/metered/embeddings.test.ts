@@ -186,6 +186,49 @@ test("messages pass on a server of OpenAI's shape, and are refused elsewhere", a
   expect((await world.ask(caller, { path: "/v1/embeddings", body: { model: "embed" } })).status).toBe(400);
 });
 
+test("messages are held for as they are estimated, and cost that where nothing was reported", async () => {
+  const messages = [{ role: "user", content: "some words ".repeat(1000) }];
+  const asking = { path: "/v1/embeddings", body: { model: "embed-local", messages } };
+  const poor = await world.creditCaller(0.001);
+  expect((await world.ask(poor, asking)).status).toBe(402);
+  expect(world.provider.requests).toHaveLength(0);
+  const key = await world.creditCaller(1);
+  world.provider.script(json({ object: "list", data: [{ index: 0, embedding: [0.5] }] }));
+  expect((await world.ask(key, asking)).status).toBe(200);
+  const [charge] = await world.chargesOf(key);
+  expect(charge).toMatchObject({ basis: "estimated" });
+  expect(charge?.amount).toBeLessThan(-4_400_000);
+});
+
+test("messages beside an input are refused by name", async () => {
+  for (const input of ["one", [[15339]]]) {
+    const response = await embed({
+      model: "embed-local",
+      input,
+      messages: [{ role: "user", content: "two" }],
+    });
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({ error: { param: "messages" } });
+  }
+});
+
+test("what goes along with tokens arrives whole where they become text", async () => {
+  const notes = [{ role: "user", content: "them ".repeat(2000) }];
+  await embed({ model: "embed-local", input: [[15339]], notes });
+  expect(world.provider.requests[0]?.body).toMatchObject({ input: ["hello"], notes });
+});
+
+test("a text of megabytes is counted roughly, because parsing it would hold up others", async () => {
+  const body = { model: "embed-local", input: "word ".repeat(1024 * 1024) };
+  expect(await world.heldFor({ path: "/v1/embeddings", body })).toBeCloseTo(2.097, 3);
+  const key = await world.creditCaller(1.5);
+  world.provider.script(json({ object: "list", data: [{ index: 0, embedding: [0.5] }] }));
+  expect((await world.ask(key, { path: "/v1/embeddings", body })).status).toBe(200);
+  const [charge] = await world.chargesOf(key);
+  expect(charge?.basis).toBe("estimated");
+  expect((charge?.amount ?? 0) / 1e9).toBeCloseTo(-1.31, 2);
+});
+
 describe("a request of more inputs than one call takes", () => {
   const texts = Array.from({ length: 250 }, (_, index) => `text ${index}`);
 

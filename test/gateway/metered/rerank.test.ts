@@ -93,12 +93,35 @@ describe("by tokens", () => {
     ]);
   });
 
+  test("all members of a document are counted", async () => {
+    const poor = await world.creditCaller(1);
+    world.provider.script(json({ results }));
+    await rank({ model: "by-token", documents: [{ text: "a", title: "b c" }, "d"] }, "/v1/rerank", poor);
+    // "best?" twice, "a b c" and "d".
+    expect(await world.chargesOf(poor)).toMatchObject([{ amount: -8000 }]);
+  });
+
   test("a budget of tokens pays for it", async () => {
     const budget = await world.tokenCaller(1000);
     world.provider.script(json({ results, usage: { total_tokens: 17 } }));
     const response = await rank({ model: "by-token" }, "/v1/rerank", budget);
     expect(response.headers.get("x-sluice-cost")).toBe("17");
   });
+});
+
+test("a query that is too long to be counted with all documents of a large request is refused by name", async () => {
+  const documents = Array.from({ length: 10_000 }, (_, index) => `document ${index}`);
+  for (const query of ["long ".repeat(1000), { text: "long ".repeat(1000) }]) {
+    for (const id of ["by-token", "by-search"]) {
+      const response = await rank({ model: id, query, documents });
+      expect(response.status).toBe(400);
+      expect(await response.json()).toMatchObject({ error: { code: "invalid_request", param: "query" } });
+    }
+  }
+  expect(world.provider.requests).toHaveLength(0);
+  const short = { path: "/v1/rerank", body: { model: "by-token", query: "long ".repeat(100), documents } };
+  // Four hundred estimated tokens of the query, with every document.
+  expect(await world.heldFor(short)).toBeGreaterThan(2);
 });
 
 test("Voyage is asked for top_k, and its answer comes as it wrote it", async () => {
@@ -121,7 +144,8 @@ test("a request may have a price of its own", async () => {
 
 test("Bedrock is asked in its own way, and its answer is under both names that clients read", async () => {
   world.provider.script(json({ results }));
-  const response = await rank({ model: "by-search-bedrock", top_n: 2 });
+  const response = await rank({ model: "by-search-bedrock", top_n: 2, max_tokens_per_doc: 100 });
+  expect(response.headers.get("x-sluice-dropped")).toBe("max_tokens_per_doc");
   expect(await response.json()).toEqual({ results, data: results });
   expect(response.headers.get("x-sluice-cost")).toBe("0.002");
   const [{ path, body } = { path: "", body: {} }] = world.provider.requests;

@@ -63,7 +63,7 @@ function demandOf(body: JsonObject, { estimatedInput }: MeteredModel, maxTokens:
   const ids = prompts.filter((one) => typeof one !== "string");
   const count = ids.reduce((sum, { length }) => sum + length, 0);
   return {
-    input: ids.length === 0 ? estimatedInput : count,
+    input: count + (ids.length === 0 || body["suffix"] ? estimatedInput : 0),
     output: maxTokens * choicesOf(body) * prompts.length,
     isInTokens: true,
     canBeCounted: ids.length === 0,

@@ -35,14 +35,17 @@ export const embeddings: MeteredRoute = {
     cohere: cohereEmbeddings,
   },
   check(body) {
-    if (body["input"] == null && body["messages"] === undefined) {
+    if (body["input"] == null && body["messages"] == null) {
       throw invalidRequest("`input` is missing; send a text, a list of texts, or tokens.", "input");
     }
+    if (body["input"] != null && body["messages"] != null) {
+      throw invalidRequest("`input` and `messages` are two inputs; send one of them.", "messages");
+    }
   },
-  foreignTokens(body, formats) {
-    const ids = tokenIdsOf(body);
+  foreignTokens(request, formats) {
+    const ids = tokenIdsOf(request.truncated);
     if (ids.length === 0 || formats.every(({ takesTokenIds }) => takesTokenIds)) return null;
-    return { ids, withTexts: (texts) => ({ ...body, input: [...texts] }) };
+    return { ids, withTexts: (texts) => ({ ...request.body, input: [...texts] }) };
   },
   demand(request, { priced, estimatedInput }) {
     const ids = tokenIdsOf(request.truncated);
@@ -52,12 +55,13 @@ export const embeddings: MeteredRoute = {
       input: ids.length === 0 ? estimatedInput : ids.reduce((sum, { length }) => sum + length, 0),
       output: 0,
       isInTokens: true,
-      canBeCounted: ids.length === 0,
+      // Only the provider knows what it makes of messages.
+      canBeCounted: ids.length === 0 && request.truncated["messages"] == null,
       most: { units: certain },
       certain,
     };
   },
-  countInputs: (body) => (body["messages"] === undefined ? inputsOf(body).length : null),
+  countInputs: (body) => (body["messages"] == null ? inputsOf(body).length : null),
   split: (body, most) => splitInputs(body, most),
   texts: textsOf,
   writeEnd,

@@ -75,7 +75,7 @@ export function inputTypeOf({ input_type: type }: JsonObject): string {
 
 /** Fields that a written body has no place for, and that do no harm if they are missing. */
 export function dropOthers(body: JsonObject, written: readonly string[], dropped: Set<string>): void {
-  if (body["messages"] !== undefined) {
+  if (body["messages"] != null) {
     throw invalidRequest("This model's provider embeds texts only; send `input`.", "messages");
   }
   const known = ["model", "input", "encoding_format", "dimensions", ...written];

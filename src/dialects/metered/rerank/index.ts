@@ -5,7 +5,7 @@ import { objectOf } from "../../json/json-fields.ts";
 import { parseAnswer, readOutline } from "../../json/outline.ts";
 import { inputUsage, isTokenCount } from "../../usage/usage-figures.ts";
 import type { MeteredAnswer, MeteredRoute, ReadMetered } from "../route.ts";
-import { documentsOf, queryOf, rerankRequest, rerankResponse } from "./request.ts";
+import { documentsOf, queryOf, queryTokens, rerankRequest, rerankResponse } from "./request.ts";
 import { mostSearchUnits, mostSearchUnitsOf, searchUnits } from "./search-units.ts";
 
 /** More takes long to parse beside other requests. */
@@ -37,12 +37,15 @@ export const rerank: MeteredRoute = {
     bedrock: {
       dialect: "converse",
       method: () => "invoke",
-      write: ({ query, documents, top_n: most }, { name }) => ({
-        query,
-        documents,
-        ...(most == null ? {} : { top_n: most }),
-        ...(/cohere\./.test(name) ? { api_version: 2 } : {}),
-      }),
+      write: ({ model: _, query, documents, top_n: most, ...others }, { name }, dropped) => {
+        for (const field of Object.keys(others)) dropped.add(field);
+        return {
+          query,
+          documents,
+          ...(most == null ? {} : { top_n: most }),
+          ...(/cohere\./.test(name) ? { api_version: 2 } : {}),
+        };
+      },
       read: ([answer]) => writeRanking(answer),
     },
   },
@@ -51,15 +54,15 @@ export const rerank: MeteredRoute = {
     const count = Array.isArray(truncated["documents"]) ? truncated["documents"].length : 0;
     const isBySearch = priced.has("search_units");
     const certain = { requests: 1, search_units: searchUnits(count) };
+    const ofQuery = queryTokens(request);
     const units = () =>
       request.bytes.length > mostParsedBytes
-        ? mostSearchUnitsOf(truncated, count, estimatedInput)
-        : mostSearchUnits(request.body);
+        ? mostSearchUnitsOf(truncated, ofQuery, count, estimatedInput)
+        : mostSearchUnits(request.body, ofQuery);
     const most = isBySearch ? { ...certain, search_units: units() } : certain;
     // A model that reads the query again with every document may be billed for that.
-    const queryTokens = Math.ceil(Buffer.byteLength(queryOf(truncated)) / 2.5);
     return {
-      input: estimatedInput + queryTokens * Math.max(0, count - 1),
+      input: estimatedInput + ofQuery * Math.max(0, count - 1),
       output: 0,
       isInTokens: priced.has("input") || !(isBySearch || priced.has("requests")),
       canBeCounted: true,

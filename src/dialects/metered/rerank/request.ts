@@ -1,6 +1,9 @@
 import { Type } from "@sinclair/typebox";
+import { invalidRequest } from "../../../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
+import { cutText } from "../../json/truncated-json.ts";
 import { anyObject, modelName, optional } from "../../schema/fields.ts";
+import type { RouteBody } from "../route.ts";
 
 /** The shape that Cohere, Jina, Voyage and vLLM share. */
 export const rerankRequest = Type.Object({
@@ -30,8 +33,32 @@ export function queryOf({ query }: JsonObject): string {
   return textOf(query);
 }
 
+/** High for most texts, as in other estimates. */
+const bytesPerToken = 2.5;
+
+export function estimatedTokens(text: string): number {
+  return Math.ceil(Buffer.byteLength(text) / bytesPerToken);
+}
+
+/** Smaller requests have their whole query. */
+const smallBytes = 64 * 1024;
+
+/** Of the query, which is read again with every document. Throws if it is so long that a large request comes without it. */
+export function queryTokens({ truncated, bytes }: RouteBody): number {
+  if (bytes.length < smallBytes || !hasCut(truncated["query"])) return estimatedTokens(queryOf(truncated));
+  throw invalidRequest(
+    "`query` is too long for so many documents; send a shorter one, or fewer of them.",
+    "query",
+  );
+}
+
 function textOf(document: Json | undefined): string {
   if (typeof document === "string") return document;
-  const text = isObject(document) ? document["text"] : undefined;
-  return typeof text === "string" ? text : JSON.stringify(document ?? "");
+  return isObject(document) ? Object.values(document).map(textOf).join(" ") : JSON.stringify(document ?? "");
+}
+
+function hasCut(value: Json | undefined): boolean {
+  return (
+    value === cutText || (typeof value === "object" && value !== null && Object.values(value).some(hasCut))
+  );
 }

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../../base/json.ts";
-import { documentsOf, queryOf } from "./request.ts";
+import { documentsOf, estimatedTokens } from "./request.ts";
 
 /** A search unit is one query over so many documents. */
 const documentsPerUnit = 100;
@@ -8,35 +8,32 @@ const documentsPerUnit = 100;
 const tokensPerChunk = 500;
 const usualTokensPerDocument = 4096;
 
-/** High for most texts, as in other estimates. */
-const bytesPerToken = 2.5;
-
 /** Where no document is long. */
 export function searchUnits(documents: number): number {
   return Math.ceil(documents / documentsPerUnit);
 }
 
 /** The most that a request may be billed, with long documents in chunks. */
-export function mostSearchUnits(body: JsonObject): number {
+export function mostSearchUnits(body: JsonObject, queryTokens: number): number {
   const { max_tokens_per_doc: most } = body;
   const mostTokens = typeof most === "number" ? most : usualTokensPerDocument;
-  const queryTokens = estimated(queryOf(body));
   let chunks = 0;
   for (const document of documentsOf(body)) {
-    const tokens = Math.min(estimated(document), mostTokens) + queryTokens;
+    const tokens = Math.min(estimatedTokens(document), mostTokens) + queryTokens;
     chunks += Math.max(1, Math.ceil(tokens / tokensPerChunk));
   }
   return searchUnits(chunks);
 }
 
 /** The same for documents that take long to be looked at one by one; `tokens` is an estimate of all of them. */
-export function mostSearchUnitsOf(body: JsonObject, documents: number, tokens: number): number {
+export function mostSearchUnitsOf(
+  body: JsonObject,
+  queryTokens: number,
+  documents: number,
+  tokens: number,
+): number {
   const { max_tokens_per_doc: most } = body;
   const mostTokens = typeof most === "number" ? most : usualTokensPerDocument;
-  const read = Math.min(tokens, documents * mostTokens) + documents * estimated(queryOf(body));
+  const read = Math.min(tokens, documents * mostTokens) + documents * queryTokens;
   return searchUnits(documents + Math.ceil(read / tokensPerChunk));
-}
-
-function estimated(text: string): number {
-  return Math.ceil(Buffer.byteLength(text) / bytesPerToken);
 }
