@@ -175,6 +175,62 @@ function responsesOn(model: string): readonly [string, Call][] {
       },
       gives: [{ type: "response.completed" }, { type: "response.completed" }],
     },
+    conversation: {
+      method: "conversations.create",
+      arguments: { items: [{ role: "user", content: "My name is Ada." }], metadata: { topic: "canals" } },
+      gives: { object: "conversation", metadata: { topic: "canals" } },
+    },
+    "a response in a conversation": {
+      method: "responses.create",
+      arguments: { model, input: "And?", conversation: of("conversation", "id") },
+      gives: { status: "completed", conversation: { id: expect.stringMatching(/^conv_/) } },
+    },
+    "items of a conversation": {
+      method: "conversations.items.list",
+      arguments: { conversation_id: of("conversation", "id"), order: "asc", limit: 1 },
+      gives: [{ role: "user" }, { role: "user" }, said("An errand")],
+    },
+    "items for a conversation": {
+      method: "conversations.items.create",
+      arguments: { conversation_id: of("conversation", "id"), items: [{ role: "user", content: "More" }] },
+      gives: { data: [{ type: "message" }], has_more: false },
+    },
+    "an item of a conversation": {
+      method: "conversations.items.retrieve",
+      arguments: {
+        conversation_id: of("conversation", "id"),
+        item_id: of("items for a conversation", "last_id"),
+      },
+      gives: { type: "message", content: [{ text: "More" }] },
+    },
+    "an item less": {
+      method: "conversations.items.delete",
+      arguments: {
+        conversation_id: of("conversation", "id"),
+        item_id: of("items for a conversation", "last_id"),
+      },
+      gives: { object: "conversation" },
+    },
+    "a conversation that is changed": {
+      method: "conversations.update",
+      arguments: { conversation_id: of("conversation", "id"), metadata: { topic: "locks" } },
+      gives: { metadata: { topic: "locks" } },
+    },
+    "a conversation that is deleted": {
+      method: "conversations.delete",
+      arguments: { conversation_id: of("conversation", "id") },
+      gives: { object: "conversation.deleted", deleted: true },
+    },
+    "a conversation that is gone": {
+      method: "conversations.retrieve",
+      arguments: { conversation_id: of("conversation", "id") },
+      gives: /404/,
+    },
+    "a session of the Agents SDK": {
+      method: "agents.session",
+      arguments: { model, asked: ["Hello", "Go on"] },
+      gives: { roles: ["user", "assistant", "user", "assistant"], popped: "assistant", left: 3 },
+    },
     delete: { method: "responses.delete", arguments: { response_id: of("create", "id") }, gives: null },
     "what is deleted": {
       method: "responses.retrieve",
@@ -215,7 +271,10 @@ beforeAll(async () => {
   if (!runsLargeClients) return;
   provider = startProvider(answerMetered);
   const tail = configFor({ url: provider.url, tail: meteredModels() + embeddingModels });
-  world = await startWorld(startAgentProvider(), { tail: tail.replaceAll("PROVIDER_URL", provider.url) });
+  const routes = "\n[routes]\nconversations = true\n";
+  world = await startWorld(startAgentProvider(), {
+    tail: tail.replaceAll("PROVIDER_URL", provider.url) + routes,
+  });
   world.provider.send(frameworkErrand);
 }, 30_000);
 afterAll(async () => {

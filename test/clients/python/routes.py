@@ -6,6 +6,7 @@ An argument {"$of": ["first", "id"]} is a field of the answer to the call of tha
 of a stream is the list of its events, that of a page the list of all items from there on.
 """
 
+import asyncio
 import json
 import sys
 from functools import reduce
@@ -25,6 +26,27 @@ def socket(client, access, creates):
             connection.response.create(**create, **before)
             ended.append(next(event for event in connection if event.type in ENDS))
     return ended
+
+
+def agents_session(client, access, model, asked):
+    """A session of the Agents SDK that the server keeps. Gives the texts of its items, what it popped, and what is left once it is cleared."""
+    from agents import Agent, OpenAIConversationsSession, OpenAIResponsesModel, Runner, set_tracing_disabled
+
+    set_tracing_disabled(True)
+    api = openai.AsyncOpenAI(base_url=f"{access['url']}/v1", api_key=access["key"], max_retries=0)
+    session = OpenAIConversationsSession(openai_client=api)
+    agent = Agent(name="Errands", model=OpenAIResponsesModel(model=model, openai_client=api))
+
+    async def converse():
+        for question in asked:
+            await Runner.run(agent, question, session=session)
+        kept = await session.get_items()
+        popped = await session.pop_item()
+        fewer = await session.get_items()
+        await session.clear_session()
+        return {"roles": [item["role"] for item in kept], "popped": popped["role"], "left": len(fewer)}
+
+    return asyncio.run(converse())
 
 
 def langchain_embeddings(client, access, model, texts):
@@ -52,6 +74,7 @@ def llama_index_embeddings(client, access, model, texts):
 
 DRIVERS = {
     "socket": socket,
+    "agents.session": agents_session,
     "langchain.embeddings": langchain_embeddings,
     "llama-index.embeddings": llama_index_embeddings,
 }
