@@ -64,15 +64,22 @@ function errandFor(family: string, secret: string): Errand {
   };
 }
 
-function argumentsFor({ url, model }: Access, onSocket: boolean): string[] {
-  const sockets = onSocket ? ",supports_websockets=true" : "";
-  const provider = `{name="sluice",base_url="${url}/v1",env_key="SLUICE_KEY",wire_api="responses"${sockets}}`;
+interface Way {
+  readonly onSocket?: boolean;
+  /** After every answer. Only a provider of OpenAI's name is asked to do it; else Codex asks for a summary itself. */
+  readonly compacts?: true;
+}
+
+function argumentsFor({ url, model }: Access, { onSocket = false, compacts }: Way): string[] {
+  const name = compacts === true ? "OpenAI" : "sluice";
+  const provider = `{name="${name}",base_url="${url}/v1",env_key="SLUICE_KEY",wire_api="responses",supports_websockets=${onSocket}}`;
   return [
     ...["exec", "--json", "--ephemeral", "--skip-git-repo-check"],
     // Its sandbox needs rights that a container does not have; the commands are our own.
     ...["--dangerously-bypass-approvals-and-sandbox", "--model", model],
     ...["-c", "model_provider=sluice", "-c", `model_providers.sluice=${provider}`],
     ...["-c", "analytics.enabled=false", "-c", "check_for_update_on_startup=false"],
+    ...(compacts === true ? ["-c", "model_auto_compact_token_limit=500"] : []),
     "Say what the file holds, and write it down.",
   ];
 }
@@ -109,7 +116,7 @@ suite("the real Codex", () => {
     dialect: ProviderDialectName,
     errand: Errand,
     secret: string,
-    onSocket = false,
+    way: Way = {},
   ): Promise<Finished> {
     using workshop = new Workshop({
       "first.txt": `first ${secret}`,
@@ -117,7 +124,7 @@ suite("the real Codex", () => {
     });
     world.provider.send(errand);
     const access = world.access(dialect, family);
-    const { code, stdout } = await runAgent([codex ?? "", ...argumentsFor(access, onSocket)], workshop, {
+    const { code, stdout } = await runAgent([codex ?? "", ...argumentsFor(access, way)], workshop, {
       CODEX_HOME: workshop.home,
       SLUICE_KEY: access.key,
     });
@@ -153,9 +160,31 @@ suite("the real Codex", () => {
       const secret = crypto.randomUUID();
       const errand = errandFor("gpt-5.5", secret);
       const before = await world.socketsOpened();
-      expectDone(await run("gpt-5.5", dialect, errand, secret, true), errand, secret);
+      expectDone(await run("gpt-5.5", dialect, errand, secret, { onSocket: true }), errand, secret);
       expect(world.provider.steps).toEqual([...errand.steps.keys(), errand.steps.length]);
       expect(await world.socketsOpened()).toBe(before + 1);
+    },
+    timeoutMs,
+  );
+
+  const compactions = providerDialectNames.flatMap((dialect) =>
+    ["HTTP", "WebSocket"].map((transport) => [transport, dialect] as const),
+  );
+
+  test.each(compactions)(
+    "has its conversation compacted over %s, and goes on from that, on a provider of %s",
+    async (transport, dialect) => {
+      const secret = crypto.randomUUID();
+      const errand: Errand = {
+        steps: [{ calls: [shell("call_look", "cat first.txt", secret)] }],
+        farewell: "It is done.",
+        summary: "The file was read – c'est fait.",
+      };
+      const way: Way = { onSocket: transport === "WebSocket", compacts: true };
+      const { code, stdout } = await run("gpt-5.5", dialect, errand, secret, way);
+      expect(world.provider.complaints).toEqual([]);
+      expect(messagesIn(stdout)).toEqual([errand.farewell]);
+      expect(code).toBe(0);
     },
     timeoutMs,
   );

@@ -11,6 +11,8 @@ export interface Errand {
   /** For clients that do not understand calls whose fragments are mixed. */
   readonly inSequence?: true;
   readonly farewell: string;
+  /** What a compaction says of all the steps. Once it is brought back, nothing is left but the farewell. */
+  readonly summary?: string;
   /** What is called where a client offers this tool alone, to get an object out of the model. */
   readonly extraction?: SaidCall;
 }

@@ -4,6 +4,7 @@ import { type SeenRequest, startProvider } from "../../support/provider.ts";
 import { Complaint, complain } from "../conversation/dialect.ts";
 import { providerDialects } from "../conversation/provider.ts";
 import type { Said, Turn } from "../conversation/scenario.ts";
+import { compaction, isContinued, isTriggered, summaryTurn, triggeredCompaction } from "./compaction.ts";
 import { type Errand, proofOf } from "./errand.ts";
 import { type Overheard, overhear } from "./overhear.ts";
 
@@ -29,7 +30,7 @@ export function startAgentProvider(): AgentProvider {
     if (request.path.endsWith("/count-tokens")) return json({ inputTokens: 1000 });
     if (request.path.endsWith("/responses/input_tokens"))
       return json({ object: "response.input_tokens", input_tokens: 1000 });
-    if (request.path.endsWith("/responses/compact")) return json(compaction);
+    if (request.path.endsWith("/responses/compact")) return compaction;
     const dialect = dialectAt(request.path);
     const heard = overhear[dialect](request.body);
     try {
@@ -37,9 +38,12 @@ export function startAgentProvider(): AgentProvider {
       if (request.text.includes('"type":"web_search')) complain("a search is offered");
       const extraction = extractionFor(heard, errand);
       if (extraction !== null) return render(dialect, extraction, request);
-      if (!isAboutErrand(heard, errand)) return render(dialect, aside, request);
+      if (isTriggered(request)) return triggeredCompaction(request, errand);
+      if (!isAboutErrand(heard, errand)) {
+        return render(dialect, errand.summary === undefined ? aside : summaryTurn(request, errand), request);
+      }
       if (errand.trouble === "too long") return tooLong(dialect);
-      const turn = nextTurn(heard, dialect);
+      const turn = isContinued(request, errand) ? turnAt(errand.steps.length) : nextTurn(heard, dialect);
       if (errand.trouble === undefined || troubled) return render(dialect, turn, request);
       troubled = true;
       return render(dialect, { ...turn, ending: "cut" }, request);
@@ -54,6 +58,11 @@ export function startAgentProvider(): AgentProvider {
     const answered = new Set(heard.results.map(({ id }) => id));
     const step = errand.steps.filter(({ calls }) => calls.every(({ call }) => answered.has(call.id))).length;
     for (const [at, done] of errand.steps.slice(0, step).entries()) check(done, at, heard, dialect);
+    if (errand.summary !== undefined && step === errand.steps.length) complain("nothing was compacted");
+    return turnAt(step);
+  }
+
+  function turnAt(step: number): Turn {
     steps.push(step);
     return turnOf(errand, step);
   }
@@ -93,20 +102,6 @@ function extractionFor({ toolNames }: Overheard, { extraction }: Errand): Turn |
 }
 
 const usage = { input: 1000, cached: 400, output: 50 };
-/** As OpenAI does it by itself. */
-const compaction = {
-  id: "resp_compacted",
-  object: "response.compaction",
-  created_at: 1794700000,
-  output: [{ id: "cmp_upstream", type: "compaction", encrypted_content: "gAAAAcompacted" }],
-  usage: {
-    input_tokens: 1000,
-    input_tokens_details: { cached_tokens: 400, cache_write_tokens: 0 },
-    output_tokens: 50,
-    output_tokens_details: { reasoning_tokens: 0 },
-    total_tokens: 1050,
-  },
-};
 const aside: Turn = { says: [{ type: "text", text: "An errand" }], usage, ending: "stop" };
 
 function turnOf(errand: Errand, step: number): Turn {
