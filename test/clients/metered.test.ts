@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { createCohere } from "@ai-sdk/cohere";
 import { createOpenAI } from "@ai-sdk/openai";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { OpenAIEmbeddings } from "@langchain/openai";
@@ -7,6 +8,7 @@ import {
   embedMany,
   generateImage,
   experimental_generateSpeech as generateSpeech,
+  rerank,
   experimental_transcribe as transcribe,
 } from "ai";
 import OpenAI from "openai";
@@ -140,6 +142,21 @@ test("openai: input tokens are counted", async () => {
     input: "hello",
   });
   expect(tokens).toBe(7);
+});
+
+test("the AI SDK: a ranking by Cohere's package, at the address of either version", async () => {
+  const documents = play("rerank").body["documents"] as string[];
+  for (const version of ["v1", "v2"]) {
+    const cohere = createCohere({ apiKey: access.apiKey, baseURL: `${sluice.url}/${version}` });
+    const model = cohere.reranking("rerank-model");
+    const { ranking, rerankedDocuments } = await rerank({ model, documents, query: "which one?", topN: 2 });
+    expect(ranking.map(({ originalIndex, score }) => [originalIndex, score])).toEqual([
+      [7, 0.9],
+      [3, 0.2],
+    ]);
+    expect(rerankedDocuments).toEqual(["document 7", "document 3"]);
+    expect(provider.requests.at(-1)?.body).toMatchObject({ documents, query: "which one?", top_n: 2 });
+  }
 });
 
 test("Open WebUI and Continue: a ranking at the address that they were given", async () => {

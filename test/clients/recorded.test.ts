@@ -260,15 +260,6 @@ const recorded: Readonly<Record<string, Readonly<Record<string, Recorded>>>> = {
       reads: heard,
     },
   },
-  // @ai-sdk/cohere, whose address is given as `https://HOST/v2`
-  "the AI SDK's package for Cohere": {
-    "a ranking": {
-      path: "/v2/rerank",
-      body: { model: "rerank-model", query: "which one?", documents, top_n: 2 },
-      answeredBy: "rerank",
-      reads: ranking,
-    },
-  },
 };
 
 describe.each(Object.entries(recorded))("%s", (_program, requests) => {
