@@ -29,14 +29,27 @@ export interface ChargedUnits {
   readonly amount: number;
 }
 
+/** The unit that a quantity or a rate is of: `images` for `images.high/1024x1024`. Undefined for tokens and calls of tools. */
+export function unitOf(name: string): UnitName | undefined {
+  const dot = name.indexOf(".");
+  const unit = dot === -1 ? name : name.slice(0, dot);
+  // The cast holds because the object has it.
+  return Object.hasOwn(meteredUnits, unit) ? (unit as UnitName) : undefined;
+}
+
 /** Null where only tokens and calls of tools were charged. Of several kinds the first in the table. */
 export function unitsOf(quantities: Quantities): ChargedUnits | null {
-  for (const unit of unitNames) {
-    let amount = 0;
-    for (const name in quantities) {
-      if (name === unit || name.startsWith(`${unit}.`)) amount += quantities[name] ?? 0;
-    }
-    if (amount > 0) return { kind: meteredUnits[unit].kind, amount };
+  let first: UnitName | undefined;
+  let amount = 0;
+  for (const name in quantities) {
+    const unit = unitOf(name);
+    if (unit === undefined || isBefore(first, unit)) continue;
+    amount = (unit === first ? amount : 0) + (quantities[name] ?? 0);
+    first = unit;
   }
-  return null;
+  return first === undefined || amount === 0 ? null : { kind: meteredUnits[first].kind, amount };
+}
+
+function isBefore(one: UnitName | undefined, other: UnitName): boolean {
+  return one !== undefined && unitNames.indexOf(one) < unitNames.indexOf(other);
 }

@@ -3,6 +3,8 @@ import { TurnShare } from "./turn-share.ts";
 /** Counts what is done within one turn of the event loop, and says when it is enough for that turn. */
 export class TurnAllowance {
   readonly #perTurn: number;
+  /** So many are counted over several turns: noticing the end of each turn would take longer than they do. */
+  readonly #few: number;
   readonly #share: TurnShare;
   readonly #waiting: (() => void)[] = [];
   #allowed: number;
@@ -10,6 +12,7 @@ export class TurnAllowance {
 
   constructor(perTurn: number, now?: () => number) {
     this.#perTurn = perTurn;
+    this.#few = perTurn >> 3;
     this.#share = new TurnShare(perTurn, now);
     this.#allowed = perTurn;
   }
@@ -17,7 +20,7 @@ export class TurnAllowance {
   /** Whether one more fits into this turn. */
   take(): boolean {
     if (this.#taken === this.#allowed) return false;
-    if (this.#taken === 0) setImmediate(this.#renew);
+    if (this.#taken === this.#few) setImmediate(this.#renew);
     this.#taken += 1;
     return true;
   }

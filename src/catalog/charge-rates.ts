@@ -7,7 +7,7 @@ import { ownTierPrice, tierPrice } from "./extra-price.ts";
 import { ratesAt } from "./token-rates.ts";
 
 /** Made once for each price, its tiers and sides of a long context's limit: a reload brings prices of its own. */
-const known = new WeakMap<Price, Map<string, Rates>>();
+const known = new WeakMap<Price, Map<string | number | null, Rates>>();
 let free: Rates | null = null;
 
 /** The rates of a call with this much input. */
@@ -23,7 +23,7 @@ export function ratesFor(
   const chosen = ratesAt(tokenPrice, inputTokens);
   const inputAbove = chosen === tokenPrice ? null : (tokenPrice.longContext?.above ?? null);
   const ofPrice = known.getOrInsertComputed(price, () => new Map());
-  const name = `${inputAbove ?? ""} ${tiers.join(" ")}`;
+  const name = tiers.length === 0 ? inputAbove : `${inputAbove ?? ""} ${tiers.join(" ")}`;
   const made = ofPrice.get(name);
   if (made?.microUsdPerCredit === microUsdPerCredit) return made;
   const rates = makeRates({ microUsdPerCredit, picoUsd: picoUsdOf(price, chosen), tiers, inputAbove });

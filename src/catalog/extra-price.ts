@@ -10,6 +10,7 @@ export function ownTierPrice({ tiers }: Price, tier: string): TokenPrice | undef
 
 /** The price of a tier, or the default price if it has none. Several together cost the highest rates among them. */
 export function tierPrice(price: Price, tiers: readonly string[]): TokenPrice {
+  if (tiers.length === 0) return price;
   const prices = tiers.flatMap((tier) => ownTierPrice(price, tier) ?? []);
   const [only = price] = prices;
   return prices.length > 1 ? highestTokenPrice(prices) : only;

@@ -100,8 +100,18 @@ export async function generate(
   if (!gateway.ongoing.tryEnter(exchange, key.id)) await gateway.ongoing.enter(exchange, key.id);
 
   const { largeBodies } = gateway;
-  const from = { scope, credential, keyId: key.id };
-  const parts = { largeBodies, exchange, model, ...from, request: sent, dialect, limit, estimatedInput };
+  const parts = {
+    largeBodies,
+    exchange,
+    model,
+    scope,
+    credential,
+    keyId: key.id,
+    request: sent,
+    dialect,
+    limit,
+    estimatedInput,
+  };
   return await runCharged(gateway, exchange, key, new Generation(parts), storedInput);
 }
 

@@ -1,4 +1,4 @@
-import { meteredUnits, unitNames, unitsOf } from "../../base/metered-units.ts";
+import { meteredUnits, unitOf, unitsOf } from "../../base/metered-units.ts";
 import { nanoPerCredit } from "../../base/money.ts";
 import { costNano, isToken, type Quantities, type Rates, readRates, tokensOf } from "../../base/rates.ts";
 import type { Entry } from "../../store/store.ts";
@@ -40,7 +40,7 @@ function ratesDocument({
   tiers,
   inputAbove,
 }: Rates): NonNullable<EntryView["rates"]> {
-  const usd = Object.entries(picoUsd).map(([name, pico]) => [name, pico / unitOf(name).pico] as const);
+  const usd = Object.entries(picoUsd).map(([name, pico]) => [name, pico / sizeOf(name).pico] as const);
   return {
     ...Object.fromEntries(usd),
     usd_per_credit: microUsdPerCredit / 1_000_000,
@@ -52,7 +52,7 @@ function ratesDocument({
 /** `120 × 5.00/M + 40 × 30.00/M = 0.0018`. */
 function sumInCredits(rates: Rates, quantities: Quantities): string {
   const terms = Object.entries(quantities).map(([name, count]) => {
-    const { pico, suffix } = unitOf(name);
+    const { pico, suffix } = sizeOf(name);
     const rate = twoDecimals((rates.picoUsd[name] ?? 0) / pico);
     return `${count}${isPlain(name) ? "" : ` ${name}`} × ${rate}/${suffix}`;
   });
@@ -75,8 +75,8 @@ function isPlain(name: string): boolean {
   return name === "input" || name === "output";
 }
 
-function unitOf(name: string): { readonly pico: number; readonly suffix: "M" | "K" | "1" } {
-  const unit = unitNames.find((each) => name === each || name.startsWith(`${each}.`));
+function sizeOf(name: string): { readonly pico: number; readonly suffix: "M" | "K" | "1" } {
+  const unit = unitOf(name);
   if (unit !== undefined) {
     const { per } = meteredUnits[unit];
     return { pico: picoPerUsd / per, suffix: per === 1 ? "1" : per === 1000 ? "K" : "M" };

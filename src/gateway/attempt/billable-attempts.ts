@@ -37,12 +37,12 @@ export class BillableAttempts {
 
   /** The last one is paid for by the exchange. */
   charged(charge: ChargedAttempt): readonly AttemptCount[] {
-    return this.#last === null ? this.#earlier : [...this.#earlier, chargedAttempt(this.#last, charge)];
+    return this.#last === null ? this.#earlier : after(this.#earlier, chargedAttempt(this.#last, charge));
   }
 
   uncharged(): readonly AttemptCount[] {
     if (this.#last === null || !this.#mayBeBilled) return this.#earlier;
-    return [...this.#earlier, unchargedAttempt(this.#last, this.told)];
+    return after(this.#earlier, unchargedAttempt(this.#last, this.told));
   }
 
   #begin({ provider, upstreamModel }: Deployment, credential: string | null, mayBeBilled: boolean): void {
@@ -54,4 +54,9 @@ export class BillableAttempts {
     };
     this.#mayBeBilled = mayBeBilled;
   }
+}
+
+/** Nearly every exchange has one attempt. */
+function after(earlier: readonly AttemptCount[], last: AttemptCount): readonly AttemptCount[] {
+  return earlier.length === 0 ? [last] : [...earlier, last];
 }

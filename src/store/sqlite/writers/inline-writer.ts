@@ -250,7 +250,9 @@ export class InlineWriter implements TimedWriter {
   }
 
   #payer({ keyId, accountId }: Pick<ChargeEntry, "keyId" | "accountId">): WrittenKey {
-    return { no: this.#keyNo(keyId), ...this.#account(accountId) };
+    const no = this.#keyNo(keyId);
+    const { accountNo, isCredit } = this.#account(accountId);
+    return { no, accountNo, isCredit };
   }
 
   #keyNo(keyId: string): number {

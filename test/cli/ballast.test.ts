@@ -1,0 +1,13 @@
+import { expect, test } from "bun:test";
+import { takeBallast } from "../../src/cli/serve/ballast.ts";
+
+const megabyte = 1024 * 1024;
+
+test("the ballast weighs with the collector, and takes no memory from the machine", () => {
+  const before = process.memoryUsage();
+  takeBallast();
+  takeBallast();
+  const after = process.memoryUsage();
+  expect(after.arrayBuffers - before.arrayBuffers).toBeGreaterThanOrEqual(32 * megabyte);
+  expect(after.rss - before.rss).toBeLessThan(16 * megabyte);
+});
