@@ -10,9 +10,11 @@ import {
 } from "@openai/agents";
 import OpenAI from "openai";
 import { type ProviderDialectName, providerDialectNames } from "../../src/dialects/registry.ts";
+import type { Errand } from "./agents/errand.ts";
 import { frameworkErrand } from "./agents/framework-errand.ts";
 import { type AgentProvider, startAgentProvider } from "./agents/provider.ts";
 import { expectedCalls, instructions, place, question, toolsOf } from "./frameworks/framework.ts";
+import { runN8nNode } from "./frameworks/n8n.ts";
 import { startWorld, type World } from "./world.ts";
 
 setTracingDisabled(true);
@@ -24,6 +26,12 @@ let world: World<AgentProvider>;
 const aliases = Object.fromEntries(
   providerDialectNames.map((dialect) => [dialect, `gpt-on-${dialect}`]),
 ) as Record<ProviderDialectName, string>;
+
+/** Its thinking has to come back with the results. */
+const thoughtfulErrand: Errand = {
+  ...frameworkErrand,
+  steps: frameworkErrand.steps.map((step, index) => ({ ...step, thinking: `Step ${index} – à faire.` })),
+};
 
 beforeAll(async () => {
   world = await startWorld(startAgentProvider(), { aliases });
@@ -93,6 +101,21 @@ describe.each(providerDialectNames)("on a provider of %s", (dialect) => {
       expect(world.provider.steps).toEqual([0, 1, 2]);
     },
   );
+
+  test("n8n's node runs its tools behind a previousResponseId, as its source does", async () => {
+    const { client, model } = clientFor(dialect);
+    const { id } = await client.responses.create({ model, input: "Hello" });
+    world.provider.send(thoughtfulErrand);
+    const calls: string[] = [];
+    const output = await runN8nNode(
+      { access: world.access(dialect), dialect: "responses", stream: false, calls },
+      id,
+    );
+    expect(world.provider.complaints).toEqual([]);
+    expect(output).toMatchObject([{ type: "message", content: [{ text: frameworkErrand.farewell }] }]);
+    expect(calls).toEqual(expectedCalls);
+    expect(world.provider.steps).toEqual([0, 1, 2]);
+  });
 
   test("the Agents SDK's compaction session compacts what it has, and goes on from it", async () => {
     const { client } = clientFor(dialect);
