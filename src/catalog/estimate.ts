@@ -132,16 +132,9 @@ class Walk {
 
 function attachedTokens(text: string, within: NonNullable<Within>): number {
   if (within === "text" || !looksEncoded(text)) return Buffer.byteLength(text) / bytesPerToken;
-  switch (within) {
-    case "image":
-      return 0;
-    case "document":
-      if (encodedText.test(text)) return (text.length * bytesPerBase64Char) / bytesPerToken;
-      return (text.length / base64CharsPerPage) * pageTokens;
-    case "audio":
-    case "media":
-      return 0;
-  }
+  if (within !== "document") return 0;
+  if (encodedText.test(text)) return (text.length * bytesPerBase64Char) / bytesPerToken;
+  return (text.length / base64CharsPerPage) * pageTokens;
 }
 
 function imageDetail({ detail, image_url: image }: JsonObject): Json | undefined {

@@ -1,4 +1,4 @@
-import { isObject, type Json } from "../base/json.ts";
+import { parseObject } from "../dialects/json/json-fields.ts";
 import { type ProviderDialectName, providerDialect } from "../dialects/registry.ts";
 import type { CallContext } from "./call/call-context.ts";
 import { UpstreamCall } from "./call/upstream-call.ts";
@@ -44,12 +44,7 @@ const mostBytes = 64 * 1024;
 
 function readCount(body: Uint8Array, dialect: ProviderDialectName): number | null {
   if (body.length > mostBytes) return null;
-  const { countTokens } = providerDialect(dialect);
-  try {
-    const answer: Json = JSON.parse(Buffer.from(body).toString());
-    const count = isObject(answer) && countTokens ? answer[countTokens.countField] : undefined;
-    return typeof count === "number" && Number.isSafeInteger(count) && count >= 0 ? count : null;
-  } catch {
-    return null;
-  }
+  const field = providerDialect(dialect).countTokens?.countField ?? "";
+  const count = parseObject(Buffer.from(body).toString())?.[field];
+  return typeof count === "number" && Number.isSafeInteger(count) && count >= 0 ? count : null;
 }

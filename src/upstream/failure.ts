@@ -188,6 +188,20 @@ export function refused(
   };
 }
 
+/** The usual meaning of a status, if there is a rule for it. */
+const subjects: Readonly<Record<number, RefusalSubject>> = {
+  400: "request",
+  401: "expired",
+  402: "unpaid",
+  403: "credential",
+  404: "account",
+  413: "request",
+  422: "request",
+  429: "busy",
+  503: "overloaded",
+  529: "overloaded",
+};
+
 /** The client sees the provider's message only if it is about the client's request. */
 function explained(
   status: number,
@@ -195,55 +209,43 @@ function explained(
   dialect: ClientDialectName,
   spoken: ProviderDialectName,
 ): Failure {
-  const said = refusal.message;
-  const kind = `status_${status}`;
-  if (status === 404 && isAboutRequest(refusal)) {
-    return { ...final, error: errorFor("not_found", refusal, dialect, spoken), kind, said };
-  }
-  switch (refusal.about ?? subjectOf(status)) {
+  const told = { kind: `status_${status}`, said: refusal.message };
+  const errorFor = (code: ErrorCode) => {
+    const { message, details } = explainRefusal(refusal, dialect, spoken);
+    return new GatewayError(code, message, details);
+  };
+  if (status === 404 && isAboutRequest(refusal)) return { ...final, ...told, error: errorFor("not_found") };
+  const mayRetry = true;
+  switch (refusal.about ?? subjects[status] ?? null) {
     case "request": {
       const code = refusal.contextOverflow ? "context_length_exceeded" : "invalid_request";
-      return { ...final, error: errorFor(code, refusal, dialect, spoken), kind, said };
+      return { ...final, ...told, error: errorFor(code) };
     }
-    case "proofs": {
-      const error = errorFor("invalid_request", refusal, dialect, spoken);
-      return { ...final, error, kind, said, refusesProofs: true };
-    }
+    case "proofs":
+      return { ...final, ...told, error: errorFor("invalid_request"), refusesProofs: true };
     case "credential":
-      return { ...refusedGateway(status, refusal), keyProblem: "rejected" };
+      return { ...refusedGateway(status, refusal), ...told, keyProblem: "rejected" };
     case "unpaid":
-      return { ...refusedGateway(status, refusal), kind: "unpaid", keyProblem: "rejected" };
+      return { ...refusedGateway(status, refusal), ...told, kind: "unpaid", keyProblem: "rejected" };
     case "expired":
-      return { ...refusedGateway(status, refusal), keyProblem: "rejected", hasExpired: true };
+      return { ...refusedGateway(status, refusal), ...told, keyProblem: "rejected", hasExpired: true };
     case "account":
-      return refusedGateway(status, refusal);
+      return { ...refusedGateway(status, refusal), ...told };
     case "busy":
-      return { ...busy(status, refusal), keyProblem: "throttled" };
+      return { ...busy(refusal), ...told, keyProblem: "throttled" };
     case "overloaded":
-      return busy(status, refusal);
+      return { ...busy(refusal), ...told };
     case "timeout":
-      return { ...tooSlow(dialect), kind, said };
+      return { ...tooSlow(dialect), ...told };
     case "failure":
-      return { ...tryOthers, error: failedWith(status, refusal), kind, said, mayRetry: true };
+      return { ...tryOthers, ...told, error: failedWith(status, refusal), mayRetry };
     case "passing":
-      return { ...tryOthers, error: failedWith(status, refusal), kind, said, mayRetry: true, evidence: null };
-    case "generation": {
-      const error = errorFor("upstream_error", refusal, dialect, spoken);
-      return { ...tryOthers, error, kind, said, mayRetry: true, evidence: null };
-    }
+      return { ...tryOthers, ...told, error: failedWith(status, refusal), mayRetry, evidence: null };
+    case "generation":
+      return { ...tryOthers, ...told, error: errorFor("upstream_error"), mayRetry, evidence: null };
     case null:
-      return unexpectedStatus(status, refusal);
+      return unexpectedStatus(status, refusal, told);
   }
-}
-
-function errorFor(
-  code: ErrorCode,
-  refusal: VendorRefusal,
-  dialect: ClientDialectName,
-  spoken: ProviderDialectName,
-): GatewayError {
-  const { message, details } = explainRefusal(refusal, dialect, spoken);
-  return new GatewayError(code, message, details);
 }
 
 /** Something that the request names no longer exists. The client's SDK recovers from this by itself. */
@@ -253,72 +255,38 @@ function isAboutRequest({ code, details }: VendorRefusal): boolean {
   return goneCodes.has(code) || goneCodes.has(details?.["error_code"]);
 }
 
-/** The usual meaning of a status; null if there is no rule for it. */
-function subjectOf(status: number): RefusalSubject | null {
-  switch (status) {
-    case 400:
-    case 413:
-    case 422:
-      return "request";
-    case 401:
-      return "expired";
-    case 402:
-      return "unpaid";
-    case 403:
-      return "credential";
-    case 404:
-      return "account";
-    case 429:
-      return "busy";
-    case 503:
-    case 529:
-      return "overloaded";
-    default:
-      return null;
-  }
-}
+type Untold = Omit<Failure, "kind" | "said">;
 
-function refusedGateway(status: number, refusal: VendorRefusal): Failure {
+function refusedGateway(status: number, refusal: VendorRefusal): Untold {
   const error = new GatewayError("upstream_error", "The provider refused the gateway's request.", {
     cause: refusal,
   });
   // Some vendors answer 403 to a prompt that they reject, and 404 to an unknown id in the request.
   const evidence = status === 403 || status === 404 ? "unclear" : "provider";
-  return { ...tryOthers, error, kind: `status_${status}`, said: refusal.message, evidence, alarm: true };
+  return { ...tryOthers, error, evidence, alarm: true };
 }
 
-function busy(status: number, refusal: VendorRefusal): Failure {
-  const { retryAfterMs } = refusal;
+function busy(refusal: VendorRefusal): Untold {
+  const { retryAfterMs, quotaResetMs = null } = refusal;
   const error = new GatewayError("service_unavailable", "The provider is busy. Please try again.", {
     retryAfterSeconds: Math.max(1, Math.ceil((retryAfterMs ?? 1000) / 1000)),
     cause: refusal,
   });
-  return {
-    ...tryOthers,
-    error,
-    kind: `status_${status}`,
-    said: refusal.message,
-    coolDownMs: retryAfterMs ?? 0,
-    quotaResetMs: refusal.quotaResetMs ?? null,
-  };
+  return { ...tryOthers, error, coolDownMs: retryAfterMs ?? 0, quotaResetMs };
 }
 
 function failedWith(status: number, refusal: VendorRefusal): GatewayError {
   return new GatewayError("upstream_error", `The provider failed with status ${status}.`, { cause: refusal });
 }
 
-function unexpectedStatus(status: number, refusal: VendorRefusal): Failure {
+function unexpectedStatus(
+  status: number,
+  refusal: VendorRefusal,
+  told: Pick<Failure, "kind" | "said">,
+): Failure {
   if (status >= 300 && status < 400) return unusable("it is a redirect");
   if (status >= 200 && status < 300) return unusable(`its status is ${status}`);
-  const error = failedWith(status, refusal);
   const isServers = status >= 500;
   const evidence = isServers ? "provider" : status === 408 ? "unclear" : null;
-  return {
-    ...tryOthers,
-    error,
-    kind: `status_${status}`,
-    said: refusal.message,
-    mayRetry: isServers,
-    evidence,
-  };
+  return { ...tryOthers, ...told, error: failedWith(status, refusal), mayRetry: isServers, evidence };
 }

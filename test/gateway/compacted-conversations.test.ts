@@ -294,7 +294,7 @@ describe("a compaction trigger", () => {
     const numbers = (text: string) =>
       [...text.matchAll(/"sequence_number":(\d+)/g)].map(([, number]) => Number(number));
     expect(numbers(stream.begin())).toEqual([0, 1, 2, 3]);
-    expect([stream.takeNumber(), stream.takeNumber()]).toEqual([4, 5]);
+    expect([stream.frames.takeNumber(), stream.frames.takeNumber()]).toEqual([4, 5]);
     expect(numbers(stream.end(compactionItem("cmp_1", "x"), null))).toEqual([6, 7]);
   });
 

@@ -1,4 +1,3 @@
-import { isObject } from "../../base/json.ts";
 import type { ClientDialect } from "../client-dialect.ts";
 import { forwardHeaders, requestHeaders } from "../openai/headers.ts";
 import { readUser } from "../openai/identity.ts";
@@ -10,7 +9,7 @@ import { requestFields } from "./client/fields.ts";
 import { readRequest } from "./client/request-in.ts";
 import { writeResponse } from "./client/response-out.ts";
 import { chatChunk, chatMessage, chatRequest, chatResponse } from "./client/schema.ts";
-import { ChatStreamWriter, inBandError } from "./client/stream-out.ts";
+import { asksForUsage, ChatStreamWriter, inBandError } from "./client/stream-out.ts";
 import { stripForeignReasoning } from "./client/strip-foreign-reasoning.ts";
 import { givenIds } from "./provider/given-ids.ts";
 import { writeRequest } from "./provider/request-out.ts";
@@ -93,14 +92,7 @@ const provider: ProviderDialect = {
   passthrough: {
     answerField: "choices",
     failureIn,
-    /** Only chat leaves the usage of a stream out unless it is asked for. */
-    usageOption: {
-      isSet: (body) => {
-        const options = body["stream_options"];
-        return isObject(options) && options["include_usage"] === true;
-      },
-      changes: { "stream_options.include_usage": true },
-    },
+    usageOption: { isSet: asksForUsage, changes: { "stream_options.include_usage": true } },
     createScanner: (options) => new ChatScanner(options),
     givenIds,
   },

@@ -12,12 +12,12 @@ import { heartbeat, inBandError } from "./client/in-band.ts";
 import { readRequest } from "./client/request-in.ts";
 import { writeResponse } from "./client/response-out.ts";
 import { responsesRequest, responsesResponse } from "./client/schema.ts";
-import { createStreamWriter } from "./client/stream-out.ts";
+import { ResponsesStreamWriter } from "./client/stream-out.ts";
 import { stripForeignReasoning, stripProvenReasoning } from "./client/strip-foreign-reasoning.ts";
 import { givenIds } from "./provider/given-ids.ts";
 import { failureIn, readResponse } from "./provider/items-in.ts";
 import { writeRequest } from "./provider/request-out.ts";
-import { createStreamReader } from "./provider/stream-in.ts";
+import { ResponsesStreamReader } from "./provider/stream-in.ts";
 import { ResponsesScanner } from "./provider/stream-scanner.ts";
 import { figures } from "./provider/usage-in.ts";
 
@@ -56,7 +56,7 @@ const client: ClientDialect = {
   readRequest,
   writeResponse,
   statelessChanges,
-  createStreamWriter,
+  createStreamWriter: (call) => new ResponsesStreamWriter(call),
   stripForeignReasoning,
   stripProvenReasoning,
   inBandError,
@@ -105,7 +105,7 @@ const provider: ProviderDialect = {
     createScanner: (options) => new ResponsesScanner(options),
     givenIds,
   },
-  createStreamReader,
+  createStreamReader: (emit) => new ResponsesStreamReader(emit),
 };
 
 export const openAiResponses = { client, provider };

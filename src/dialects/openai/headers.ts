@@ -7,16 +7,7 @@ export function forwardHeaders(client: Headers): ForwardedHeaders {
   return pickHeaders(names, client);
 }
 
-/** A translated request has no headers of the client's dialect. */
+/** Without those of another dialect, which a translated request may have. */
 export function requestHeaders(forwarded: ForwardedHeaders): ForwardedHeaders {
-  for (const name in forwarded) if (!isOurs(name)) return onlyOurs(forwarded);
-  return forwarded;
-}
-
-function isOurs(name: string): boolean {
-  return names.some((ours) => ours === name);
-}
-
-function onlyOurs(forwarded: ForwardedHeaders): ForwardedHeaders {
-  return Object.fromEntries(Object.entries(forwarded).filter(([name]) => isOurs(name)));
+  return pickHeaders(names, { get: (name) => forwarded[name] ?? null });
 }

@@ -83,14 +83,14 @@ export abstract class StreamScanner {
     const buffer = asBuffer(events);
     const leaving = this.firstMark(buffer) === none ? buffer : this.#sort(buffer);
     this.#unread.add(this.started ? leaving : leaving.subarray(this.#readToContent(leaving)));
-    if (this.#unread.tooMany) this.#read();
+    if (this.#unread.tooMany) this.readUnread();
     return leaving;
   }
 
   /** The same for one event that was parsed elsewhere, because it is large. */
   passLarge(event: Uint8Array, parsed: ParsedEvent): Uint8Array {
     // The order of the text is kept.
-    this.#read();
+    this.readUnread();
     this.#figuresEnd = 0;
     const { json } = parsed;
     const isMarked = this.firstMark(asBuffer(event)) !== none;
@@ -120,7 +120,7 @@ export abstract class StreamScanner {
 
   /** Text produced since the last call. */
   takeProduced(): string {
-    this.#read();
+    this.readUnread();
     const produced = this.#produced;
     this.#produced = "";
     return produced;
@@ -145,7 +145,7 @@ export abstract class StreamScanner {
 
   /** Whether the last text is complete, and none has followed it: then only the end and the usage may be missing. May have to read a lot. */
   hasEndedText(): boolean {
-    this.#read();
+    this.readUnread();
     return this.#hasEndedText;
   }
 
@@ -180,11 +180,6 @@ export abstract class StreamScanner {
       const event = meaningOf(data) ?? null;
       if (event !== null && this.producedBy(event) !== "") this.#areFiguresOutdated = true;
     }
-  }
-
-  /** Parses the events that were only forwarded so far. */
-  protected readUnread(): void {
-    this.#read();
   }
 
   /** An event that may end the stream must not leave unread. */
@@ -244,7 +239,8 @@ export abstract class StreamScanner {
     return end;
   }
 
-  #read(): void {
+  /** Parses the events that were only forwarded so far. */
+  protected readUnread(): void {
     for (const run of this.#unread.take()) {
       for (const { data } of rawEvents(run)) this.#readEvent(data);
     }

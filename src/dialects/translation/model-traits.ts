@@ -5,7 +5,8 @@ import type { Target } from "../provider-dialect.ts";
  * name gets the conservative answer.
  */
 
-function declared(target: Target, capability: string): boolean | null {
+/** Null if the configuration does not say. */
+export function declared(target: Target, capability: string): boolean | null {
   const value = target.capabilities[capability];
   return typeof value === "boolean" ? value : null;
 }

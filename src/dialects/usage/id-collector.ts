@@ -5,8 +5,6 @@ const maxIds = 1000;
 
 const deepestLevel = 32;
 
-const none: readonly string[] = [];
-
 /** The fields that hold ids of files and containers in a tool's output. */
 const idNames: ReadonlySet<string> = new Set(["file_id", "container_id"]);
 
@@ -15,17 +13,10 @@ const idNames: ReadonlySet<string> = new Set(["file_id", "container_id"]);
  * and the containers and files of its tools. Ids in the part that only echoes the request do not count.
  */
 export class IdCollector {
-  /** Most answers have none, so the list is only made for the first. */
-  #all: string[] | null = null;
-
-  get all(): readonly string[] {
-    return this.#all ?? none;
-  }
+  readonly all: string[] = [];
 
   add(id: Json | undefined): void {
-    if (typeof id !== "string" || id === "") return;
-    this.#all ??= [];
-    if (this.#all.length < maxIds) this.#all.push(id);
+    if (typeof id === "string" && id !== "" && this.all.length < maxIds) this.all.push(id);
   }
 
   addId(thing: Json | undefined): void {

@@ -130,7 +130,7 @@ export class CompactionRelayer implements StreamRelayer {
     const { context } = this.#compaction;
     const { source, id } = context;
     return clientDialect("responses").inBandError(error, this.#requestId, {
-      sequenceNumber: this.#stream.sequenceNumber,
+      sequenceNumber: this.#stream.frames.takeNumber(),
       responseId: id,
       model: source.model,
       createdAtSeconds: source.nowSeconds,
@@ -140,7 +140,7 @@ export class CompactionRelayer implements StreamRelayer {
   }
 
   heartbeat(): string {
-    const number = this.#begun ? this.#stream.takeNumber() : 0;
+    const number = this.#begun ? this.#stream.frames.takeNumber() : 0;
     return clientDialect("responses").heartbeat(this.#begun, number);
   }
 

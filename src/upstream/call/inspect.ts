@@ -1,5 +1,5 @@
 import type { GatewayError } from "../../base/errors.ts";
-import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import { isObject, type JsonObject } from "../../base/json.ts";
 import { errorIn as bareError } from "../../dialects/errors/bare-error.ts";
 import { isDisguised } from "../../dialects/errors/refusal.ts";
 import { isZero, parseObject } from "../../dialects/json/json-fields.ts";
@@ -108,13 +108,8 @@ function hasErrorMark(bytes: Buffer): boolean {
 
 /** The error, if the JSON text is one. */
 function errorIn(text: string): JsonObject | null {
-  if (!suspicious.test(text)) return null;
-  try {
-    const value: Json = JSON.parse(text);
-    return isObject(value) ? errorOf(value) : null;
-  } catch {
-    return null;
-  }
+  const value = suspicious.test(text) ? parseObject(text) : null;
+  return value === null ? null : errorOf(value);
 }
 
 function failureIn(data: string, failedStart: FailedStart | undefined): GatewayError | null {

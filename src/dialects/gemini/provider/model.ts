@@ -1,5 +1,5 @@
 import type { Target } from "../../provider-dialect.ts";
-import { modelName } from "../../translation/model-traits.ts";
+import { declared, modelName } from "../../translation/model-traits.ts";
 
 /**
  * What Gemini's models accept, inferred from their names. `capabilities` in the config takes precedence. A name without a
@@ -31,11 +31,6 @@ function versionOf(target: Target): number {
 
 export function isGemma(target: Target): boolean {
   return named(target).isGemma;
-}
-
-function declared({ capabilities }: Target, capability: string): boolean | null {
-  const value = capabilities[capability];
-  return typeof value === "boolean" ? value : null;
 }
 
 /** Vertex has none, and earlier models reject the field. */

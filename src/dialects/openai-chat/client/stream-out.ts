@@ -59,7 +59,7 @@ export class ChatStreamWriter implements StreamWriter {
     });
     this.#head = head.slice(0, -1);
     this.#opening = `data: ${this.#head},"choices":[{"index":0,"delta":`;
-    this.#wantsUsage = asksForUsage(call);
+    this.#wantsUsage = asksForUsage(call.source.body);
   }
 
   write(event: IrEvent): string {
@@ -182,9 +182,9 @@ export class ChatStreamWriter implements StreamWriter {
   }
 }
 
-/** A chat stream only includes usage if the client asks for it. */
-function asksForUsage({ source }: WriterContext): boolean {
-  return objectOf(source.body["stream_options"])?.["include_usage"] === true;
+/** A chat stream only includes usage if its client asks for it. */
+export function asksForUsage(body: JsonObject): boolean {
+  return objectOf(body["stream_options"])?.["include_usage"] === true;
 }
 
 export function inBandError(error: GatewayError, requestId: string): string {

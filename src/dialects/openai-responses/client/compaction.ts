@@ -4,6 +4,7 @@ import { listOf, stringOf } from "../../json/json-fields.ts";
 import { patchMembers } from "../../json/patch.ts";
 import { completedAt, requestEcho, responseHead } from "./envelope-out.ts";
 import { shownItem } from "./shown-item.ts";
+import { Frames } from "./stream-items-out.ts";
 import {
   describeItem,
   type EndedResponse,
@@ -179,20 +180,11 @@ function envelope({ source, id }: CompactionContext, status: "in_progress" | "co
 
 /** Writes the events of a response whose output is a compaction. */
 export class CompactionStream {
+  readonly frames = new Frames();
   readonly #context: CompactionContext;
-  #sequence = 0;
 
   constructor(context: CompactionContext) {
     this.#context = context;
-  }
-
-  get sequenceNumber(): number {
-    return this.#sequence;
-  }
-
-  takeNumber(): number {
-    this.#sequence += 1;
-    return this.#sequence - 1;
   }
 
   begin(): string {
@@ -217,7 +209,6 @@ export class CompactionStream {
   }
 
   #event(type: string, fields: JsonObject): string {
-    const event = { type, sequence_number: this.takeNumber(), ...fields };
-    return `event: ${type}\ndata: ${JSON.stringify(event)}\n\n`;
+    return this.frames.write(type, JSON.stringify(fields).slice(1, -1));
   }
 }

@@ -28,24 +28,19 @@ export function inBandError(error: GatewayError, _requestId: string, position: S
 /** The `error` of a response that has failed. */
 export function responseError(error: GatewayError): JsonObject {
   return {
-    code: error.vendor?.code ?? responsesErrorCodes[error.code],
+    code: error.vendor?.code ?? responsesErrorCodes[error.code] ?? "server_error",
     message: error.message,
     type: errorKinds[error.code].type,
     param: error.param ?? null,
   };
 }
 
-/** By these Codex decides whether to try again. */
-const responsesErrorCodes: Readonly<Record<ErrorCode, string>> = {
-  invalid_credentials: "server_error",
-  key_expired: "server_error",
-  key_disabled: "server_error",
+/** By these Codex decides whether to try again. All other errors are the server's. */
+const responsesErrorCodes: { readonly [Code in ErrorCode]?: string } = {
   rate_limit_exceeded: "rate_limit_exceeded",
-  balance_temporarily_reserved: "server_error",
   limit_reached: "insufficient_quota",
   insufficient_credit: "insufficient_quota",
   invalid_request: "invalid_prompt",
-  model_not_found: "server_error",
   previous_response_not_found: "previous_response_not_found",
   conversation_locked: "conversation_locked",
   invalid_encrypted_content: "invalid_encrypted_content",
@@ -53,16 +48,7 @@ const responsesErrorCodes: Readonly<Record<ErrorCode, string>> = {
   websocket_stream_limit_reached: "invalid_prompt",
   websocket_connection_limit_reached: "invalid_prompt",
   context_length_exceeded: "context_length_exceeded",
-  idempotency_conflict: "server_error",
-  idempotency_in_flight: "server_error",
-  not_found: "server_error",
-  method_not_allowed: "server_error",
-  upgrade_required: "server_error",
-  provider_unavailable: "server_error",
-  upstream_error: "server_error",
-  upstream_timeout: "server_error",
   service_unavailable: "server_is_overloaded",
-  internal_error: "server_error",
 };
 
 export function heartbeat(hasBegun: boolean, sequenceNumber: number): string {

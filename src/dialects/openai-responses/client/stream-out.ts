@@ -23,16 +23,12 @@ interface OpenBlock {
   readonly part: number;
 }
 
-export function createStreamWriter(call: WriterContext): StreamWriter {
-  return new ResponsesStreamWriter(call);
-}
-
 /**
  * Writes every event that the protocol defines, because the official helper rejects a stream that lacks one. The protocol
  * allows items to interleave, but LangChain and others give each delta to the newest item, so there is one at a time. An
  * item is closed only when the next one begins or the answer ends, because only `finish` says whether it is incomplete.
  */
-class ResponsesStreamWriter implements StreamWriter {
+export class ResponsesStreamWriter implements StreamWriter {
   readonly #call: WriterContext;
   readonly #frames = new Frames();
   readonly #id: string;

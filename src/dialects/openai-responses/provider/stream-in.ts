@@ -34,11 +34,7 @@ const wholes = new Map<string, TextEvent>([
   ["response.custom_tool_call_input.done", { channel: "input", field: "input" }],
 ]);
 
-export function createStreamReader(emit: (event: IrEvent) => void): StreamReader {
-  return new ResponsesStreamReader(emit);
-}
-
-class ResponsesStreamReader implements StreamReader {
+export class ResponsesStreamReader implements StreamReader {
   readonly #emit: (event: IrEvent) => void;
   readonly #blocks: Blocks;
   /** In order of appearance; also by index and by id, if the provider sends them. */
