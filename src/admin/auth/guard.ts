@@ -1,7 +1,9 @@
+import type { Clock } from "../../base/clock.ts";
 import { asCompared } from "../../config/admin.ts";
 import type { AdminSettings } from "../../config/settings.ts";
 import { hashSecret } from "../../keys/hash.ts";
 import type { KeyRing } from "../../keys/keyring.ts";
+import { effectiveStatus } from "../../keys/status.ts";
 import type { AdminRecords, AdminTokenRecord, KeyRecord } from "../../store/store.ts";
 import { actorName } from "./actor.ts";
 import { AdminToken } from "./admin-token.ts";
@@ -122,11 +124,10 @@ function holderOf(owner: string): Pick<Caller, "owner" | "owns"> {
 /**
  * For the key holder's page, where a key is shown instead of a sign-in: its bearer sees this key and no other. A secret that was
  * replaced changes nothing, although it still works for a while: it may have been replaced because somebody else has it. A key that
- * was stopped changes nothing either.
+ * was stopped, or has expired, changes nothing either.
  */
 export function admitKey(
-  guard: Guard,
-  keys: KeyRing,
+  { guard, keys, clock }: { readonly guard: Guard; readonly keys: KeyRing; readonly clock: Clock },
   request: Request,
   { address }: Origin,
   changes: boolean,
@@ -137,7 +138,7 @@ export function admitKey(
   const shown = keys.find(bearer);
   if (shown !== null) {
     if (changes && shown.hash !== hashSecret(bearer)) return replaced;
-    if (changes && shown.status !== "active") return stopped;
+    if (changes && effectiveStatus(shown, clock.wallMs()) !== "active") return stopped;
     const owns = ({ id }: KeyRecord) => id === shown.id;
     return { kind: "admitted", caller: { role: "holder", name: `key ${shown.prefix}`, owner: null, owns } };
   }

@@ -232,6 +232,25 @@ describe("a key in place of a sign-in", () => {
     annes = { ...annes, key };
   });
 
+  test("that does not work any more shows itself, and changes nothing", async () => {
+    const account = await admin.post<{ readonly id: string }>("/accounts", { mode: "credit", label: "gone" });
+    const soon = new Date(admin.clock.wallMs() + 60_000).toISOString();
+    const stopped = [
+      await admin.post<IssuedKeyView>("/keys", { mode: "credit", expires_at: soon }),
+      await admin.post<IssuedKeyView>("/keys", { account: account.id }),
+      await admin.post<IssuedKeyView>("/keys", { mode: "credit" }),
+    ];
+    const rotate = ({ id, key }: IssuedKeyView) =>
+      own(`/keys/${id}/rotate`, key, { method: "POST", body: "{}" });
+    admin.clock.advance(60_001);
+    await admin.post(`/accounts/${account.id}/close`, {});
+    await admin.post(`/keys/${stopped[2]?.id}/disable`, {});
+    for (const key of stopped) {
+      expect((await own("/keys", key.key)).status).toBe(200);
+      expect((await rotate(key)).status).toBe(403);
+    }
+  });
+
   test("opens nothing below /admin, and an admin's token nothing here", async () => {
     expect(await statusOf("/keys", { authorization: `Bearer ${annes.key}`, "x-from": "10.0.0.7" })).toBe(401);
     expect((await own("/keys", "slua_the-right-token")).status).toBe(401);
