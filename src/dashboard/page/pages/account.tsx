@@ -13,6 +13,7 @@ import { hrefOf } from "../router.ts";
 import { AccountMenu } from "./account-menu.tsx";
 import { AccountStatement } from "./account-statement.tsx";
 import { EntryTable } from "./entry-table.tsx";
+import { KeyLink } from "./key-dialogs.tsx";
 import { TopRows } from "./overview-parts.tsx";
 
 type AccountKey = AccountView["keys"][number];
@@ -43,16 +44,7 @@ function Facts({ of: account }: { of: AccountView }) {
 
 function keyColumns({ mode, status: account }: AccountView): readonly Column<AccountKey>[] {
   return [
-    {
-      name: "Key",
-      class: "lead",
-      cell: ({ id, label, prefix }) => (
-        <>
-          <a href={hrefOf(`keys/${id}`)}>{label ?? "No label"}</a>
-          <code>{prefix}…</code>
-        </>
-      ),
-    },
+    { name: "Key", class: "lead", cell: KeyLink },
     { name: "Owner", cell: ({ owner }) => owner ?? "–" },
     { name: "Status", cell: ({ status }) => <KeyStatus status={status} account={account} /> },
     { name: "Caps", class: "wide", cell: ({ caps }) => <CapBars caps={caps} mode={mode} /> },

@@ -46,15 +46,7 @@ function columnsOf(onChange: () => void): readonly Column<AccountView>[] {
       cell: (account) => <Balance standing={accountStanding(account)} of={account.label ?? account.id} />,
     },
     { name: "Caps", class: "wide", cell: ({ caps, mode }) => <CapBars caps={caps} mode={mode} /> },
-    {
-      name: "Keys",
-      cell: (account) => (
-        <>
-          {count(account.keys.length)}
-          <small class="muted">{owners(account)}</small>
-        </>
-      ),
-    },
+    { name: "Keys", cell: ({ keys }) => count(keys.length), note: owners },
     {
       name: "Actions",
       class: "row-end",

@@ -15,15 +15,7 @@ const columns: readonly Column<AuditView>[] = [
   { name: "What", cell: ({ action }) => action },
   { name: "To", cell: ({ target }) => (target ? <code>{target}</code> : "–") },
   { name: "Detail", class: "muted", cell: ({ detail }) => detail ?? "–" },
-  {
-    name: "By",
-    cell: ({ actor, address }) => (
-      <>
-        {actor}
-        <small class="muted">{address}</small>
-      </>
-    ),
-  },
+  { name: "By", cell: ({ actor }) => actor, note: ({ address }) => address },
 ];
 
 /** Who changed what; the page's address keeps what is looked for. */

@@ -19,12 +19,8 @@ const columns: readonly Column<EntryView>[] = [
   {
     name: "Amount",
     class: "number",
-    cell: ({ unit, amount }) => (
-      <>
-        {unit === "credits" ? exactCredits(amount) : count(amount)}
-        <small class="muted">{unit}</small>
-      </>
-    ),
+    cell: ({ unit, amount }) => (unit === "credits" ? exactCredits(amount) : count(amount)),
+    note: ({ unit }) => unit,
   },
 ];
 

@@ -28,17 +28,6 @@ export function hasUsageRecord({ outcome, basis }: ExchangeView): boolean {
   return basis !== null && outcome !== "cancelled" && outcome !== "interrupted";
 }
 
-function Cost({ of: exchange }: { of: ExchangeView }) {
-  return (
-    <>
-      {exchange.unit === "credits" ? credits(exchange.charged) : `${count(exchange.charged)} tokens`}
-      {exchange.list_cost !== null && exchange.list_cost > 0 && (
-        <small class="muted">{credits(exchange.list_cost)} list</small>
-      )}
-    </>
-  );
-}
-
 const none = <span class="muted">–</span>;
 
 const keyColumn: Column<ExchangeView> = {
@@ -51,12 +40,8 @@ const columns: readonly Column<ExchangeView>[] = [
   keyColumn,
   {
     name: "Model",
-    cell: ({ model, unknown_model, route }) => (
-      <>
-        {model || <span class="muted">{unknown_model ?? "–"}</span>}
-        <small class="muted">{routeName(route)}</small>
-      </>
-    ),
+    cell: ({ model, unknown_model }) => model || <span class="muted">{unknown_model ?? "–"}</span>,
+    note: ({ route }) => routeName(route),
   },
   {
     name: "Outcome",
@@ -73,7 +58,13 @@ const columns: readonly Column<ExchangeView>[] = [
     ),
   },
   { name: "Tokens", class: "number", cell: (row) => (hasUsageRecord(row) ? <Tokens of={row} /> : none) },
-  { name: "Cost", class: "number", cell: (row) => (row.entry === null ? none : <Cost of={row} />) },
+  {
+    name: "Cost",
+    class: "number",
+    cell: ({ entry, unit, charged }) =>
+      entry === null ? none : unit === "credits" ? credits(charged) : `${count(charged)} tokens`,
+    note: ({ list_cost: listed }) => listed !== null && listed > 0 && `${credits(listed)} list`,
+  },
   { name: "First byte", class: "number", cell: ({ first_byte_ms }) => duration(first_byte_ms) },
   { name: "Duration", class: "number", cell: ({ total_ms }) => duration(total_ms) },
 ];

@@ -8,6 +8,7 @@ import type { DialogProps } from "../parts/dialogs.tsx";
 import { TextField } from "../parts/field.tsx";
 import { tell } from "../parts/notices.tsx";
 import { Secret } from "../parts/secret.tsx";
+import { hrefOf } from "../router.ts";
 import { remember } from "../secrets.ts";
 import { KeyCaps } from "./cap-fields.tsx";
 import { type CapForm, capForms, capsOf } from "./cap-form.ts";
@@ -30,6 +31,16 @@ export function aboutKey(key: KeyView): ComponentChildren {
 /** What notices and questions call a key. */
 export function nameOfKey({ label, prefix }: Pick<KeyView, "label" | "prefix">): string {
   return label ?? `${prefix}…`;
+}
+
+/** What leads to its page. */
+export function KeyLink({ id, label, prefix }: Pick<KeyView, "id" | "label" | "prefix">) {
+  return (
+    <>
+      <a href={hrefOf(`keys/${id}`)}>{label ?? "No label"}</a>
+      <code>{prefix}…</code>
+    </>
+  );
 }
 
 export function TopUpKey({ of: key, ...dialog }: KeyDialogProps) {

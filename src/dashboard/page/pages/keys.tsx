@@ -18,7 +18,7 @@ import { Shown } from "../parts/states.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { hrefOf, parameters } from "../router.ts";
 import { CreateKey } from "./key-create.tsx";
-import { nameOfKey } from "./key-dialogs.tsx";
+import { KeyLink, nameOfKey } from "./key-dialogs.tsx";
 import { isShared } from "./key-form.ts";
 import { KeyMenu } from "./key-menu.tsx";
 
@@ -30,12 +30,7 @@ function columnsOf(
     {
       name: "Key",
       class: "lead",
-      cell: ({ id, label, prefix }) => (
-        <>
-          <a href={hrefOf(`keys/${id}`)}>{label ?? "No label"}</a>
-          <code>{prefix}…</code>
-        </>
-      ),
+      cell: KeyLink,
     },
     { name: "Status", cell: ({ status, account_status: account }) => <KeyStatus {...{ status, account }} /> },
     {
@@ -60,12 +55,8 @@ function columnsOf(
     {
       name: "Requests",
       class: "number",
-      cell: ({ requests, last_used_on }) => (
-        <>
-          {count(requests)}
-          <small class="muted">{last_used_on === null ? "never used" : `last ${last_used_on}`}</small>
-        </>
-      ),
+      cell: ({ requests }) => count(requests),
+      note: ({ last_used_on: day }) => (day === null ? "never used" : `last ${day}`),
     },
     {
       name: "14 days",

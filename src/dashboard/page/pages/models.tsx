@@ -56,54 +56,39 @@ function extrasOf(of: PriceView): string[] {
   return [...(above ? [above] : []), ...named, ...Object.keys(of.tiers ?? {}).map((tier) => `tier ${tier}`)];
 }
 
-function Prices({ of }: { of: PriceView | null }) {
-  if (!of) return <span class="muted">no price</span>;
-  return (
-    <>
-      {price(of.input)} in · {price(of.output)} out
-      <small class="muted">{[`${price(of.cached_input)} cached`, ...extrasOf(of)].join(" · ")}</small>
-    </>
-  );
-}
-
-function Load({ of: health }: { of: DeploymentView["health"] }) {
-  const { recent_attempts: attempts, recent_failures: failures, in_flight: open } = health;
-  return (
-    <>
-      {count(open)} in flight
-      <small class="muted">
-        {attempts === 0
-          ? "no attempts in 30 s"
-          : `${percent(failures, attempts)} of ${count(attempts)} failed`}
-      </small>
-    </>
-  );
+function loadNote({ health }: DeploymentView): string {
+  const { recent_attempts: attempts, recent_failures: failures } = health;
+  if (attempts === 0) return "no attempts in 30 s";
+  return `${percent(failures, attempts)} of ${count(attempts)} failed`;
 }
 
 const columns: readonly Column<DeploymentView>[] = [
   {
     name: "Deployment",
     class: "lead",
-    cell: ({ name, dialects }) => (
-      <>
-        <code>{name}</code>
-        <small class="muted">speaks {dialects.join(", ")}</small>
-      </>
-    ),
+    cell: ({ name }) => <code>{name}</code>,
+    note: ({ dialects }) => `speaks ${dialects.join(", ")}`,
   },
   { name: "Health", cell: (deployment) => <Health of={deployment} /> },
   {
     name: "Order",
     class: "number",
-    cell: ({ priority, weight }) => (
-      <>
-        priority {priority}
-        <small class="muted">weight {weight}</small>
-      </>
-    ),
+    cell: ({ priority }) => `priority ${priority}`,
+    note: ({ weight }) => `weight ${weight}`,
   },
-  { name: "Load", class: "number", cell: ({ health }) => <Load of={health} /> },
-  { name: "Price per million", class: "number", cell: ({ price: of }) => <Prices of={of} /> },
+  {
+    name: "Load",
+    class: "number",
+    cell: ({ health }) => `${count(health.in_flight)} in flight`,
+    note: loadNote,
+  },
+  {
+    name: "Price per million",
+    class: "number",
+    cell: ({ price: of }) =>
+      of ? `${price(of.input)} in · ${price(of.output)} out` : <span class="muted">no price</span>,
+    note: ({ price: of }) => of && [`${price(of.cached_input)} cached`, ...extrasOf(of)].join(" · "),
+  },
 ];
 
 function capabilityNames(model: ModelView): readonly string[] {

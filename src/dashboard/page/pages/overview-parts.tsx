@@ -118,12 +118,8 @@ const failureColumns: readonly Column<ExchangeView>[] = [
   },
   {
     name: "Model",
-    cell: ({ model, provider }) => (
-      <>
-        {model || "–"}
-        <small class="muted">{provider || "no provider"}</small>
-      </>
-    ),
+    cell: ({ model }) => model || "–",
+    note: ({ provider }) => provider || "no provider",
   },
   { name: "Code", cell: ({ code, outcome }) => <code>{code ?? outcome}</code> },
   { name: "Message", class: "muted message", cell: ({ message }) => message ?? "–" },

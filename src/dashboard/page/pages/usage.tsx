@@ -135,12 +135,8 @@ function columnsOf({ by, data }: UsageView): readonly Column<UsageRowView>[] {
     {
       name: "Requests",
       class: "number",
-      cell: ({ requests, failed }) => (
-        <>
-          {count(requests)}
-          {failed > 0 && <small class="muted">{count(failed)} failed</small>}
-        </>
-      ),
+      cell: ({ requests }) => count(requests),
+      note: ({ failed }) => failed > 0 && `${count(failed)} failed`,
     },
     { name: "Input", class: "number", cell: ({ input_tokens: tokens }) => shortCount(tokens) },
     { name: "Cached", class: "number", cell: ({ cached_input_share: share }) => rate(share) },

@@ -7,6 +7,8 @@ export interface Column<Row> {
   /** A column whose name is only read aloud. */
   readonly unseen?: true;
   readonly cell: (row: Row) => ComponentChildren;
+  /** A word below it; nothing where it is empty. */
+  readonly note?: (row: Row) => ComponentChildren;
 }
 
 interface TableProps<Row> {
@@ -38,11 +40,15 @@ export function Table<Row>(props: TableProps<Row>) {
       <tbody>
         {rows.map((row, place) => (
           <tr key={keyOf(row, place)}>
-            {columns.map((column) => (
-              <td key={column.name} class={column.class} data-name={column.unseen ? undefined : column.name}>
-                {column.cell(row)}
-              </td>
-            ))}
+            {columns.map(({ name: of, class: kind, unseen, cell, note }) => {
+              const below = note?.(row);
+              return (
+                <td key={of} class={kind} data-name={unseen ? undefined : of}>
+                  {cell(row)}
+                  {below && <small class="muted">{below}</small>}
+                </td>
+              );
+            })}
           </tr>
         ))}
       </tbody>

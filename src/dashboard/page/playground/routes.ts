@@ -46,7 +46,7 @@ const chat: PageRoute = {
       ...(system === "" ? [] : [{ role: "system", content: system }]),
       { role: "user", content: text },
     ],
-    ...(maxTokens === null ? {} : { max_tokens: maxTokens }),
+    max_tokens: maxTokens ?? undefined,
     ...(stream ? { stream, stream_options: { include_usage: true } } : {}),
   }),
   delta: (event) => textAt(event, "choices.0.delta.content"),
@@ -59,9 +59,9 @@ const responses: PageRoute = {
   body: ({ model, system, text, maxTokens, stream }) => ({
     model,
     input: text,
-    ...(system === "" ? {} : { instructions: system }),
-    ...(maxTokens === null ? {} : { max_output_tokens: maxTokens }),
-    ...(stream ? { stream } : {}),
+    instructions: system || undefined,
+    max_output_tokens: maxTokens ?? undefined,
+    stream: stream || undefined,
   }),
   delta: (event) => (textAt(event, "type") === "response.output_text.delta" ? textAt(event, "delta") : ""),
   read: (answer) =>
@@ -80,8 +80,8 @@ const messages: PageRoute = {
     model,
     max_tokens: maxTokens ?? 1024,
     messages: [{ role: "user", content: text }],
-    ...(system === "" ? {} : { system }),
-    ...(stream ? { stream } : {}),
+    system: system || undefined,
+    stream: stream || undefined,
   }),
   delta: (event) => (textAt(event, "type") === "content_block_delta" ? textAt(event, "delta.text") : ""),
   read: (answer) =>
@@ -106,8 +106,8 @@ const completion: PageRoute = {
   body: ({ model, text, maxTokens, stream }) => ({
     model,
     prompt: text,
-    ...(maxTokens === null ? {} : { max_tokens: maxTokens }),
-    ...(stream ? { stream } : {}),
+    max_tokens: maxTokens ?? undefined,
+    stream: stream || undefined,
   }),
 };
 
