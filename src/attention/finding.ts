@@ -16,6 +16,9 @@ export interface Finding {
   readonly lastWords: string | null;
 }
 
+/** What most findings have none of. */
+export const plain = { level: null, sinceMs: null, lastWords: null } as const;
+
 export interface Subject {
   readonly type: "provider" | "key" | "account" | "model" | "store" | "node" | "ledger" | "configuration";
   readonly id: string;

@@ -2,7 +2,7 @@ import type { Settings } from "../config/settings.ts";
 import { hasChangedOnDisk } from "../config/source.ts";
 import type { Trouble } from "../store/store.ts";
 import type { DeploymentHealth } from "../upstream/upstream.ts";
-import type { Finding } from "./finding.ts";
+import { type Finding, plain } from "./finding.ts";
 
 /** What only a running gateway knows. */
 export interface GatewayState {
@@ -11,8 +11,6 @@ export interface GatewayState {
   /** Why no new work is taken; null while it is. */
   trouble(): Trouble | null;
 }
-
-const plain = { level: null, sinceMs: null, lastWords: null } as const;
 
 /** What a gateway finds in its own memory and on its own disk. */
 export function gatewayFindings({ settings, deploymentHealth }: GatewayState): Finding[] {

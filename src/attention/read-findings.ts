@@ -1,7 +1,7 @@
 import { msPerDay } from "../base/clock.ts";
 import type { NodeRecord, Store } from "../store/store.ts";
 import { boundFindings } from "./bound-findings.ts";
-import { type Finding, findingKindNames, idOf } from "./finding.ts";
+import { type Finding, findingKindNames, idOf, plain } from "./finding.ts";
 
 const expiresSoonMs = 7 * msPerDay;
 
@@ -21,13 +21,11 @@ export async function readFindings(
       const name = label ?? prefix;
       const expires_at = new Date(expiresAtMs).toISOString();
       return {
+        ...plain,
         kind: "key_expires",
         subject: { type: "key", id, label: name },
-        level: null,
-        sinceMs: null,
         text: `The key ${name} expires at ${toTheSecond(expiresAtMs)}.`,
         details: { expires_at },
-        lastWords: null,
       };
     }),
     ...lateNodes(nodes === null ? [] : await nodes.list()),
@@ -53,13 +51,12 @@ function lateNodes(nodes: readonly NodeRecord[]): Finding[] {
     nodes.some((other) => other.state === "live" && other.name === name && other.startedAtMs > lastBeatMs);
   const missed = nodes.filter((node) => node.state !== "live" && !isReplaced(node));
   return missed.map(({ no, name, state, lastBeatMs }) => ({
+    ...plain,
     kind: "node_late",
     subject: { type: "node", id: String(no), label: name },
-    level: null,
     sinceMs: lastBeatMs,
     text: `The gateway ${name} has given no sign of life since ${toTheSecond(lastBeatMs)}.`,
     details: { node: no, state },
-    lastWords: null,
   }));
 }
 

@@ -12,6 +12,7 @@ import {
   named,
   secret,
   section,
+  table,
   text,
   time,
   type timeoutsSchema,
@@ -31,181 +32,175 @@ function socketLimit(byDefault: number, description: string, minimum = 1) {
  * The schema of the configuration file. It validates the file, gives the program its types, and is printed by
  * `sluice config schema`. Unknown names are errors everywhere.
  */
-export const configSchema = Type.Object(
-  {
-    server: section({
-      host: text('The address to listen on; "0.0.0.0" to be reached from other machines.', {
-        default: defaults.host,
-      }),
-      port: whole("The port to listen on; 0: any free one.", {
-        minimum: 0,
-        maximum: 65_535,
-        default: defaults.port,
-      }),
-      data: text("The data folder, relative to this file; `--data` and SLUICE_DATA beat it.", {
-        minLength: 1,
-        default: defaults.dataDir,
-      }),
-      node: text("A name for people, of a gateway that shares a database; default: the host's.", {
-        minLength: 1,
-        maxLength: 100,
-      }),
-      reuse_port: flag("Several processes on one port of one machine, on purpose.", defaults.reusePort),
-      trusted_proxies: list(Type.String(), "Addresses or CIDR ranges whose X-Forwarded-For counts."),
-      cors_origins: list(
-        Type.String(),
-        'Origins whose pages may call the interface from a browser, such as "https://chat.example.com"; "*": all.',
-      ),
-      same_key_in_both_headers: choice(
-        ["refuse", "accept"],
-        "accept: the same key in Authorization and x-api-key counts as one, where both are taken. Claude Code sends it so with `apiKeyHelper`.",
-        defaults.sameKeyInBothHeaders,
-      ),
-      max_body_bytes: whole("The largest body of a request.", {
-        minimum: 1024,
-        default: defaults.maxBodyBytes,
-      }),
-      max_body_memory: whole(
-        "Bytes for all bodies being read at once; default: a quarter of the memory, at most 512 MiB.",
-        { minimum: 1024 },
-      ),
-      max_body_members: whole("Items of lists and members of objects in one body, at all levels together.", {
-        minimum: 100,
-        default: defaults.maxBodyMembers,
-      }),
-      max_list_items: whole("Messages, input items or tools of one request.", {
-        minimum: 1,
-        default: defaults.maxListItems,
-      }),
-      heartbeat: time("Silence before a heartbeat in a stream; 0 turns it off.", defaults.heartbeat),
-      shutdown_grace: time(
-        "How long open requests may take to finish when the gateway is stopped.",
-        defaults.shutdownGrace,
-        { minimum: 0, maximum: 300 },
-      ),
-      max_exchange: exchangeLimit(
-        "The longest that a generation may take in all, streams too.",
-        defaults.maxExchange,
-      ),
-      stalled_reader: time("A client that reads nothing for so long is closed.", defaults.stalledReader),
-      max_concurrent: whole("Requests under way at once; more get 503.", {
-        minimum: 1,
-        default: defaults.maxConcurrent,
-      }),
-      max_concurrent_per_key: whole("The same for each key; default: no limit.", { minimum: 1 }),
-      anonymous_rpm: whole("Per address: failed credentials, public catalog.", {
-        minimum: 1,
-        default: defaults.anonymousRpm,
-      }),
+export const configSchema = table({
+  server: section({
+    host: text('The address to listen on; "0.0.0.0" to be reached from other machines.', {
+      default: defaults.host,
     }),
-    store: section({
-      url: named(
-        "PostgreSQL in place of SQLite in the data folder: `postgres://user@host:5432/database?sslmode=verify-full`, or `env:NAME` or `file:/path`, which it must be if it holds a password; `--store` and SLUICE_STORE beat it.",
-      ),
-      password: Type.Optional(secret),
-      prepare: flag(
-        "Prepared statements; false behind pgbouncer in transaction mode.",
-        defaults.storePrepare,
-      ),
+    port: whole("The port to listen on; 0: any free one.", {
+      minimum: 0,
+      maximum: 65_535,
+      default: defaults.port,
     }),
-    log: section({
-      level: choice(logLevels, "What is logged: this level and those above it.", defaults.logLevel),
-      format: choice(
-        ["auto", "json", "pretty"],
-        "auto: pretty on a terminal, else JSON lines.",
-        defaults.logFormat,
-      ),
+    data: text("The data folder, relative to this file; `--data` and SLUICE_DATA beat it.", {
+      minLength: 1,
+      default: defaults.dataDir,
     }),
-    money: section({
-      usd_per_credit: Type.Optional(
-        Type.Number({
-          exclusiveMinimum: 0,
-          maximum: 1_000_000,
-          default: defaults.usdPerCredit,
-          description: "What a credit is worth. Prices are in USD, balances in credits.",
-        }),
-      ),
+    node: text("A name for people, of a gateway that shares a database; default: the host's.", {
+      minLength: 1,
+      maxLength: 100,
     }),
-    retention: section({
-      exchange_days: whole("How long it is kept why exchanges were refused, failed or were cancelled.", {
-        minimum: 1,
-        maximum: 3_650,
-        default: defaults.exchangeDays,
-      }),
-      exchange_rows: whole("At most so many of them, the newest. The ledger is kept for ever.", {
-        minimum: 1,
-        maximum: 100_000_000,
-        default: defaults.exchangeRows,
-      }),
-      response_hours: whole("How long responses are kept for clients that continue them; 0: not at all.", {
-        minimum: 0,
-        maximum: 720,
-        default: defaults.responseHours,
-      }),
-      response_bytes_per_key: whole("At most so many bytes of them for a key, the newest.", {
-        minimum: 0,
-        default: defaults.responseBytesPerKey,
-      }),
-    }),
-    routes: Type.Optional(
-      Type.Object(
-        mapSwitches((_, { default: isOn, description }) => flag(description, isOn)),
-        {
-          ...closed,
-          description: "Routes beyond the interface. One that is off is 404, as if there were none.",
-        },
-      ),
+    reuse_port: flag("Several processes on one port of one machine, on purpose.", defaults.reusePort),
+    trusted_proxies: list(Type.String(), "Addresses or CIDR ranges whose X-Forwarded-For counts."),
+    cors_origins: list(
+      Type.String(),
+      'Origins whose pages may call the interface from a browser, such as "https://chat.example.com"; "*": all.',
     ),
-    responses: section({
-      state: choice(
-        ["gateway", "provider"],
-        "Who keeps responses that clients continue. provider: `store` is sent as it is, and only providers of the Responses API keep any.",
-        defaults.responseState,
-      ),
-      encryption_key: Type.Optional(secret),
-      compaction_max_tokens: whole("The longest summary of a conversation that is compacted.", {
-        minimum: 256,
-        default: defaults.compactionMaxTokens,
-      }),
-    }),
-    websocket: section({
-      max_per_key: socketLimit(webSocket.maxPerKey, "WebSockets that a key may have open at once."),
-      max_minutes: whole("How long one may be open.", {
-        minimum: 1,
-        maximum: 10_080,
-        default: webSocket.maxMinutes,
-      }),
-      max_active: socketLimit(webSocket.maxActive, "Responses at once on one of them."),
-      max_lanes: socketLimit(webSocket.maxLanes, "Names for `stream_id` on one of them.", 0),
-      max_queued: socketLimit(webSocket.maxQueued, "Requests that wait on one of them for others to end.", 0),
-    }),
-    admin: adminSchema,
-    tracing: section({
-      otlp_endpoint: Type.String({
-        pattern: "^https?://",
-        description: "Where traces go, by OTLP over HTTP; /v1/traces is added.",
-      }),
-      headers: Type.Optional(
-        Type.Record(Type.String(), Type.String(), {
-          description: "Sent with the traces; values may be secrets.",
-        }),
-      ),
-    }),
-    alerts: section({
-      url: Type.String({
-        minLength: 1,
-        description:
-          "Where alerts are posted, as JSON; a secret, written `env:NAME` or `file:/path`, because who knows the address may post there.",
-      }),
-      secret: named("Signs them (`x-sluice-signature`); a secret, written `env:NAME` or `file:/path`."),
-    }),
-    providers: Type.Optional(
-      Type.Record(Type.String({ pattern: providerNamePattern }), providerSchema, closed),
+    same_key_in_both_headers: choice(
+      ["refuse", "accept"],
+      "accept: the same key in Authorization and x-api-key counts as one, where both are taken. Claude Code sends it so with `apiKeyHelper`.",
+      defaults.sameKeyInBothHeaders,
     ),
-    models: Type.Optional(Type.Array(modelSchema)),
-  },
-  closed,
-);
+    max_body_bytes: whole("The largest body of a request.", {
+      minimum: 1024,
+      default: defaults.maxBodyBytes,
+    }),
+    max_body_memory: whole(
+      "Bytes for all bodies being read at once; default: a quarter of the memory, at most 512 MiB.",
+      { minimum: 1024 },
+    ),
+    max_body_members: whole("Items of lists and members of objects in one body, at all levels together.", {
+      minimum: 100,
+      default: defaults.maxBodyMembers,
+    }),
+    max_list_items: whole("Messages, input items or tools of one request.", {
+      minimum: 1,
+      default: defaults.maxListItems,
+    }),
+    heartbeat: time("Silence before a heartbeat in a stream; 0 turns it off.", defaults.heartbeat),
+    shutdown_grace: time(
+      "How long open requests may take to finish when the gateway is stopped.",
+      defaults.shutdownGrace,
+      { minimum: 0, maximum: 300 },
+    ),
+    max_exchange: exchangeLimit(
+      "The longest that a generation may take in all, streams too.",
+      defaults.maxExchange,
+    ),
+    stalled_reader: time("A client that reads nothing for so long is closed.", defaults.stalledReader),
+    max_concurrent: whole("Requests under way at once; more get 503.", {
+      minimum: 1,
+      default: defaults.maxConcurrent,
+    }),
+    max_concurrent_per_key: whole("The same for each key; default: no limit.", { minimum: 1 }),
+    anonymous_rpm: whole("Per address: failed credentials, public catalog.", {
+      minimum: 1,
+      default: defaults.anonymousRpm,
+    }),
+  }),
+  store: section({
+    url: named(
+      "PostgreSQL in place of SQLite in the data folder: `postgres://user@host:5432/database?sslmode=verify-full`, or `env:NAME` or `file:/path`, which it must be if it holds a password; `--store` and SLUICE_STORE beat it.",
+    ),
+    password: Type.Optional(secret),
+    prepare: flag("Prepared statements; false behind pgbouncer in transaction mode.", defaults.storePrepare),
+  }),
+  log: section({
+    level: choice(logLevels, "What is logged: this level and those above it.", defaults.logLevel),
+    format: choice(
+      ["auto", "json", "pretty"],
+      "auto: pretty on a terminal, else JSON lines.",
+      defaults.logFormat,
+    ),
+  }),
+  money: section({
+    usd_per_credit: Type.Optional(
+      Type.Number({
+        exclusiveMinimum: 0,
+        maximum: 1_000_000,
+        default: defaults.usdPerCredit,
+        description: "What a credit is worth. Prices are in USD, balances in credits.",
+      }),
+    ),
+  }),
+  retention: section({
+    exchange_days: whole("How long it is kept why exchanges were refused, failed or were cancelled.", {
+      minimum: 1,
+      maximum: 3_650,
+      default: defaults.exchangeDays,
+    }),
+    exchange_rows: whole("At most so many of them, the newest. The ledger is kept for ever.", {
+      minimum: 1,
+      maximum: 100_000_000,
+      default: defaults.exchangeRows,
+    }),
+    response_hours: whole("How long responses are kept for clients that continue them; 0: not at all.", {
+      minimum: 0,
+      maximum: 720,
+      default: defaults.responseHours,
+    }),
+    response_bytes_per_key: whole("At most so many bytes of them for a key, the newest.", {
+      minimum: 0,
+      default: defaults.responseBytesPerKey,
+    }),
+  }),
+  routes: Type.Optional(
+    Type.Object(
+      mapSwitches((_, { default: isOn, description }) => flag(description, isOn)),
+      {
+        ...closed,
+        description: "Routes beyond the interface. One that is off is 404, as if there were none.",
+      },
+    ),
+  ),
+  responses: section({
+    state: choice(
+      ["gateway", "provider"],
+      "Who keeps responses that clients continue. provider: `store` is sent as it is, and only providers of the Responses API keep any.",
+      defaults.responseState,
+    ),
+    encryption_key: Type.Optional(secret),
+    compaction_max_tokens: whole("The longest summary of a conversation that is compacted.", {
+      minimum: 256,
+      default: defaults.compactionMaxTokens,
+    }),
+  }),
+  websocket: section({
+    max_per_key: socketLimit(webSocket.maxPerKey, "WebSockets that a key may have open at once."),
+    max_minutes: whole("How long one may be open.", {
+      minimum: 1,
+      maximum: 10_080,
+      default: webSocket.maxMinutes,
+    }),
+    max_active: socketLimit(webSocket.maxActive, "Responses at once on one of them."),
+    max_lanes: socketLimit(webSocket.maxLanes, "Names for `stream_id` on one of them.", 0),
+    max_queued: socketLimit(webSocket.maxQueued, "Requests that wait on one of them for others to end.", 0),
+  }),
+  admin: adminSchema,
+  tracing: section({
+    otlp_endpoint: Type.String({
+      pattern: "^https?://",
+      description: "Where traces go, by OTLP over HTTP; /v1/traces is added.",
+    }),
+    headers: Type.Optional(
+      Type.Record(Type.String(), Type.String(), {
+        description: "Sent with the traces; values may be secrets.",
+      }),
+    ),
+  }),
+  alerts: section({
+    url: Type.String({
+      minLength: 1,
+      description:
+        "Where alerts are posted, as JSON; a secret, written `env:NAME` or `file:/path`, because who knows the address may post there.",
+    }),
+    secret: named("Signs them (`x-sluice-signature`); a secret, written `env:NAME` or `file:/path`."),
+  }),
+  providers: Type.Optional(
+    Type.Record(Type.String({ pattern: providerNamePattern }), providerSchema, closed),
+  ),
+  models: Type.Optional(Type.Array(modelSchema)),
+});
 
 /** The file as it is written. The rest of the program reads `Settings` (settings.ts). */
 export type ConfigFile = Static<typeof configSchema>;

@@ -8,7 +8,6 @@ import { figuresDocument } from "../operations/figures-document.ts";
 import { chosenRange, pastMoment } from "../operations/moments.ts";
 import { usageRow } from "../operations/usage-document.ts";
 import type { OverviewRange, OverviewView, SumsView, UsageRowView } from "../views.ts";
-import { keyName } from "./usage.ts";
 
 const topCount = 5;
 const oldestCount = 5;
@@ -71,6 +70,12 @@ async function topRows(deps: AdminDeps, by: "model" | "key", range: TimeRange): 
     .filter(({ group }) => group !== "")
     .slice(0, topCount)
     .map(({ group, ...figures }) => usageRow(group, by === "key" ? keyName(deps, group) : group, figures));
+}
+
+/** Keys are grouped by id and shown by label. */
+function keyName({ keys }: AdminDeps, id: string): string {
+  const key = keys.byId(id);
+  return key?.label ?? key?.prefix ?? id;
 }
 
 type Charted = Pick<OverviewView, "points" | "totals" | "before">;

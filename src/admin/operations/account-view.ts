@@ -3,10 +3,10 @@ import { creditsFromNano } from "../../base/money.ts";
 import { nextPeriodStart, periodStart } from "../../base/period.ts";
 import { effectiveStatus } from "../../keys/status.ts";
 import type { AccountRecord, AccountStanding } from "../../store/store.ts";
-import { iso, isoOrNull } from "../iso-time.ts";
+import { iso } from "../iso-time.ts";
 import type { AccountView } from "../views.ts";
 import { allAccounts } from "./accounts.ts";
-import { capDocument, capStates, creditDocument } from "./cap-document.ts";
+import { budgetDocument, capDocument, capStates, creditDocument } from "./cap-document.ts";
 import type { OperationContext } from "./context.ts";
 import { OperationRefusal } from "./refusal.ts";
 
@@ -35,7 +35,7 @@ export async function viewAccounts(
 }
 
 function accountView(account: AccountRecord, standing: AccountStanding, clock: Clock): AccountView {
-  const { mode, period, budgetTokens } = account;
+  const { mode, period } = account;
   const { totals, keys, caps } = standing;
   const nowMs = clock.wallMs();
   const isCurrent = totals.periodStartMs >= periodStart(period, nowMs);
@@ -48,16 +48,7 @@ function accountView(account: AccountRecord, standing: AccountStanding, clock: C
     status: account.closedAtMs === null ? "active" : "closed",
     created_at: iso(account.createdAtMs),
     credit: mode === "credit" ? creditDocument(totals) : null,
-    budget:
-      mode === "credit"
-        ? null
-        : {
-            tokens: budgetTokens,
-            period,
-            used,
-            remaining: budgetTokens === null ? null : Math.max(0, budgetTokens - used),
-            resets_at: isoOrNull(nextPeriodStart(period, nowMs)),
-          },
+    budget: mode === "credit" ? null : budgetDocument(account, used, nextPeriodStart(period, nowMs)),
     caps: capStates(account.caps, caps, "account_cap", nowMs).map((cap) => capDocument(cap, mode)),
     key_caps: account.keyCaps.map(({ limit, ...rest }) => ({
       limit: mode === "credit" ? creditsFromNano(limit) : limit,

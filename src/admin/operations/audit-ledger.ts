@@ -1,4 +1,4 @@
-import { auditFindings } from "../../attention/audit-findings.ts";
+import { type Finding, plain } from "../../attention/finding.ts";
 import { type AuditReport, audit } from "../../ledger/audit.ts";
 import type { OperationContext } from "./context.ts";
 
@@ -12,6 +12,21 @@ export async function auditLedger({ store, clock }: OperationContext, deep: bool
   const findings = JSON.stringify(auditFindings(report.differences.length, nowMs));
   await store.alerts.publish("audit", findings, nowMs, Number.MAX_SAFE_INTEGER);
   return report;
+}
+
+function auditFindings(differences: number, nowMs: number): Finding[] {
+  if (differences === 0) return [];
+  const found = `${differences} ${differences === 1 ? "difference" : "differences"}`;
+  return [
+    {
+      ...plain,
+      kind: "audit_failed",
+      subject: { type: "ledger", id: "ledger", label: "ledger" },
+      sinceMs: nowMs,
+      text: `The audit of the ledger found ${found}; \`sluice ledger audit\` lists them.`,
+      details: { differences },
+    },
+  ];
 }
 
 /** A difference under the names that JSON has. */

@@ -1,7 +1,7 @@
 import { creditsFromNano } from "../../base/money.ts";
 import type { AccountSummary, BoundState } from "../../ledger/accounts.ts";
 import { Cap } from "../../ledger/cap.ts";
-import type { CapRecord, CapTotals, KeyMode, KeyRecord, Store } from "../../store/store.ts";
+import type { AccountRecord, CapRecord, CapTotals, KeyMode, KeyRecord, Store } from "../../store/store.ts";
 import { isoOrNull } from "../iso-time.ts";
 import type { CapView } from "../views.ts";
 
@@ -16,6 +16,16 @@ export function creditDocument({
     used: creditsFromNano(used),
     balance: creditsFromNano(posted),
   };
+}
+
+/** A token budget as JSON. */
+export function budgetDocument(
+  { budgetTokens: tokens, period }: Pick<AccountRecord, "budgetTokens" | "period">,
+  used: number,
+  endsAtMs: number | null,
+) {
+  const remaining = tokens === null ? null : Math.max(0, tokens - used);
+  return { tokens, period, used, remaining, resets_at: isoOrNull(endsAtMs) };
 }
 
 /** A cap as JSON, in credits or tokens. */

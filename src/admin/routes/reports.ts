@@ -1,16 +1,16 @@
 import { Type } from "@sinclair/typebox";
-import { dimensionNames } from "../../store/store.ts";
-import { entryPage, exchangeDetail, exchangePage } from "../answers/exchanges.ts";
+import { dimensionNames, type FiledExchange } from "../../store/store.ts";
 import { modelViews } from "../answers/models.ts";
 import { Overview } from "../answers/overview.ts";
-import { usage } from "../answers/usage.ts";
 import type { AdminDeps } from "../deps.ts";
 import { findAccount } from "../operations/accounts.ts";
-import { askedLabels } from "../operations/find-exchanges.ts";
+import { entryDocument, exchangeDetailDocument, exchangeDocument } from "../operations/exchange-document.ts";
+import { askedLabels, findExchange, searchExchanges } from "../operations/find-exchanges.ts";
 import { findKey } from "../operations/find-key.ts";
 import { chosenRange, momentOf } from "../operations/moments.ts";
 import { statementOf } from "../operations/statement.ts";
-import { dimensionWords, readDimensions } from "../operations/usage-report.ts";
+import { usageDocument } from "../operations/usage-document.ts";
+import { dimensionWords, readDimensions, readNames, usageReport } from "../operations/usage-report.ts";
 import { endings, entryKinds, entryView, exchangeDetailView, exchangeView } from "../views/exchanges.ts";
 import { modelView } from "../views/models.ts";
 import { oneOf, pageOf, text, when } from "../views/shapes.ts";
@@ -18,6 +18,8 @@ import { statementView } from "../views/statement.ts";
 import { overviewRanges, overviewView, usageView } from "../views/usage.ts";
 import { AdminError, notFound } from "./refusal.ts";
 import { type AdminRoute, get } from "./route.ts";
+
+const mostUsageRows = 10_000;
 
 const limit = Type.Integer({ minimum: 1, maximum: 500, default: 50 });
 const cursor = Type.Optional(Type.Integer({ minimum: 1, description: "`next_cursor` of the page before." }));
@@ -74,6 +76,7 @@ const overviewQuery = Type.Object({
 
 export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
   const overview = new Overview(deps);
+  const keyOf = (id: string) => deps.keys.byId(id) ?? null;
   return [
     get(
       "/overview",
@@ -96,7 +99,8 @@ export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
         const dimensions = readDimensions(by);
         if (dimensions === null)
           throw new AdminError(400, "invalid_request", `\`by\` is ${dimensionWords}.`, { param: "by" });
-        return usage(deps, { by: dimensions, ...range, key, account });
+        const asked = { by: dimensions, ...range, key, account, largest: mostUsageRows };
+        return usageDocument(await usageReport(deps, asked), await readNames(deps, dimensions));
       },
     ),
     get(
@@ -108,7 +112,9 @@ export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
         const nowMs = deps.clock.wallMs();
         const [sinceMs, untilMs] = [momentOf(since, nowMs), momentOf(until, nowMs)];
         const labels = askedLabels({ user, session, tag });
-        return exchangePage(deps, { ...filters, labels, sinceMs, untilMs, keyId: await keyIdOf(deps, key) });
+        const asked = { ...filters, labels, sinceMs, untilMs, keyId: await keyIdOf(deps, key) };
+        const { rows, next } = await searchExchanges(deps.store, asked);
+        return { data: rows.map((row) => exchangeDocument(row, keyOf)), next_cursor: next };
       },
     ),
     get(
@@ -123,9 +129,13 @@ export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
       },
       async ({ params, query, caller }) => {
         await deps.flushEndings();
-        const detail = await exchangeDetail(deps, params["id"] ?? "", query.entry ?? null, caller);
-        if (detail === null) throw notFound("such exchange: it is unknown, or was pruned");
-        return detail;
+        const isShown = ({ exchange, entries }: FiledExchange) => {
+          const of = keyOf(exchange?.keyId ?? entries[0]?.keyId ?? "");
+          return caller.role !== "holder" || (of !== null && caller.owns(of));
+        };
+        const found = await findExchange(deps.store, params["id"] ?? "", query.entry ?? null, isShown);
+        if (found === null) throw notFound("such exchange: it is unknown, or was pruned");
+        return exchangeDetailDocument(found.filed, keyOf);
       },
     ),
     get(
@@ -134,12 +144,10 @@ export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
       { role: "holder", query: entryQuery, answers: pageOf(entryView) },
       async ({ query: { key, account, cursor, ...filters } }) => {
         const accountId = account === undefined ? undefined : (await findAccount(deps, account)).id;
-        return entryPage(deps, {
-          ...filters,
-          accountId,
-          keyId: await keyIdOf(deps, key),
-          beforeId: cursor,
-        });
+        const asked = { ...filters, accountId, keyId: await keyIdOf(deps, key), beforeId: cursor };
+        const { rows, next } = await deps.store.reports.entries(asked);
+        const data = rows.map((row) => entryDocument(row, keyOf));
+        return { data, next_cursor: next === null ? null : String(next) };
       },
     ),
     get(

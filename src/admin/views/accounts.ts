@@ -11,7 +11,7 @@ import {
   keyStatuses,
   openingCredit,
 } from "./keys.ts";
-import { moment, nullable, oneOf } from "./shapes.ts";
+import { body, moment, nullable, oneOf } from "./shapes.ts";
 
 const accountKeyView = Type.Object({
   id: Type.String(),
@@ -51,12 +51,9 @@ export const accountChangesBody = Type.Partial(
 );
 export type AccountChangesBody = Static<typeof accountChangesBody>;
 
-export const newAccountBody = Type.Object(
-  {
-    ...accountChangesBody.properties,
-    mode: oneOf(keyModes),
-    label,
-    credit: Type.Optional(openingCredit),
-  },
-  closed,
-);
+export const newAccountBody = body({
+  ...accountChangesBody.properties,
+  mode: oneOf(keyModes),
+  label,
+  credit: Type.Optional(openingCredit),
+});

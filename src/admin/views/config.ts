@@ -1,5 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { flag, nullable, oneOf, text } from "./shapes.ts";
+import { body, flag, nullable, oneOf, text } from "./shapes.ts";
 
 const plain = Type.String();
 
@@ -28,12 +28,9 @@ export const configCheckView = Type.Object({
 });
 export type ConfigCheckView = Static<typeof configCheckView>;
 
-export const configReloadBody = Type.Object(
-  {
-    digest: Type.Optional(text("That of the check; a file that has changed since is refused.")),
-  },
-  { additionalProperties: false },
-);
+export const configReloadBody = body({
+  digest: Type.Optional(text("That of the check; a file that has changed since is refused.")),
+});
 
 export const configReloadView = Type.Object({
   file: nullable(plain),

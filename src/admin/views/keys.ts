@@ -6,7 +6,7 @@ import {
   keyAttributes,
   keyModes,
 } from "../../base/key-attributes.ts";
-import { count, credits, figure, flag, moment, nullable, oneOf, text } from "./shapes.ts";
+import { body, count, credits, figure, flag, moment, nullable, oneOf, text } from "./shapes.ts";
 
 export const keyStatuses = ["active", "disabled", "suspended", "revoked", "expired"] as const;
 export const accountStatuses = ["active", "closed"] as const;
@@ -57,14 +57,11 @@ export type CapView = Static<typeof capView>;
 const closed = { additionalProperties: false } as const;
 
 export const capsBody = Type.Array(
-  Type.Object(
-    {
-      limit: Type.Number({ minimum: 0, description: "Credits or tokens." }),
-      period: oneOf(capPeriods),
-      models: Type.Optional(capView.properties.models),
-    },
-    closed,
-  ),
+  body({
+    limit: Type.Number({ minimum: 0, description: "Credits or tokens." }),
+    period: oneOf(capPeriods),
+    models: Type.Optional(capView.properties.models),
+  }),
   { description: "Takes the place of all caps; empty takes them away." },
 );
 export type CapsBody = Static<typeof capsBody>;
@@ -126,31 +123,24 @@ export type KeyChangesBody = Static<typeof keyChangesBody>;
 export const openingCredit = Type.Number({ minimum: 0, description: "Opening balance, in credits." });
 export const billedAfterwards = flag("Billed afterwards: no balance is needed.");
 
-export const newKeyBody = Type.Object(
-  {
-    mode: Type.Optional(oneOf(keyModes)),
-    account: Type.Optional(text("The id or label of the account that it draws on; absent: one of its own.")),
-    credit: Type.Optional(openingCredit),
-    open: Type.Optional(billedAfterwards),
-    ...keyChangesBody.properties,
-  },
-  closed,
-);
+export const newKeyBody = body({
+  mode: Type.Optional(oneOf(keyModes)),
+  account: Type.Optional(text("The id or label of the account that it draws on; absent: one of its own.")),
+  credit: Type.Optional(openingCredit),
+  open: Type.Optional(billedAfterwards),
+  ...keyChangesBody.properties,
+});
 export type NewKeyBody = Static<typeof newKeyBody>;
 
-export const moveBody = Type.Object(
-  { account: Type.String({ minLength: 1, description: "The other account's id or label." }) },
-  closed,
-);
+export const moveBody = body({
+  account: Type.String({ minLength: 1, description: "The other account's id or label." }),
+});
 
-export const extendBody = Type.Object(
-  {
-    amount: Type.Number({ exclusiveMinimum: 0, description: "Credits or tokens, for the running period." }),
-    cap: Type.Optional(text("Which cap, where it has several: `month`, `week:claude-opus-*`.")),
-    note: Type.String({ minLength: 1, description: "Why; kept in the audit log." }),
-  },
-  closed,
-);
+export const extendBody = body({
+  amount: Type.Number({ exclusiveMinimum: 0, description: "Credits or tokens, for the running period." }),
+  cap: Type.Optional(text("Which cap, where it has several: `month`, `week:claude-opus-*`.")),
+  note: Type.String({ minLength: 1, description: "Why; kept in the audit log." }),
+});
 
 /** What a view becomes in the answer to a credit entry. */
 export function withRepeated<Properties extends TProperties>(view: TObject<Properties>) {
@@ -160,25 +150,18 @@ export function withRepeated<Properties extends TProperties>(view: TObject<Prope
   });
 }
 
-export const topUpBody = Type.Object(
-  {
-    amount: Type.Number({ exclusiveMinimum: 0, description: "Credits." }),
-    reference: Type.Optional(nullable(text("The same reference again adds nothing: a retry is safe."))),
-    note: Type.Optional(nullable(Type.String())),
-  },
-  closed,
-);
+export const topUpBody = body({
+  amount: Type.Number({ exclusiveMinimum: 0, description: "Credits." }),
+  reference: Type.Optional(nullable(text("The same reference again adds nothing: a retry is safe."))),
+  note: Type.Optional(nullable(Type.String())),
+});
 
-export const adjustBody = Type.Object(
-  {
-    amount: figure("Credits: above 0 adds, below 0 takes away."),
-    note: Type.String({ minLength: 1, description: "Why; kept with the ledger entry." }),
-    reference: Type.Optional(nullable(text("The same reference again changes nothing: a retry is safe."))),
-  },
-  closed,
-);
+export const adjustBody = body({
+  amount: figure("Credits: above 0 adds, below 0 takes away."),
+  note: Type.String({ minLength: 1, description: "Why; kept with the ledger entry." }),
+  reference: Type.Optional(nullable(text("The same reference again changes nothing: a retry is safe."))),
+});
 
-export const rotateBody = Type.Object(
-  { grace_seconds: Type.Optional(Type.Integer({ minimum: 0, maximum: 2_592_000, default: 0 })) },
-  closed,
-);
+export const rotateBody = body({
+  grace_seconds: Type.Optional(Type.Integer({ minimum: 0, maximum: 2_592_000, default: 0 })),
+});

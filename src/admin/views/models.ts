@@ -1,7 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { forEachTool } from "../../base/hosted-tools.ts";
 import { modelUses } from "../../base/model-uses.ts";
-import { count, counted, moment, nullable, oneOf, text } from "./shapes.ts";
+import { body, count, counted, moment, nullable, oneOf, text } from "./shapes.ts";
 
 const usdPerMillion = Type.Number({ minimum: 0, description: "USD per million tokens." });
 
@@ -97,10 +97,7 @@ export const modelView = Type.Object({
 });
 export type ModelView = Static<typeof modelView>;
 
-export const modelCheckBody = Type.Object(
-  { model: Type.Optional(text("Ask every deployment of this model.")) },
-  { additionalProperties: false },
-);
+export const modelCheckBody = body({ model: Type.Optional(text("Ask every deployment of this model.")) });
 
 export const modelCheckView = Type.Object({
   provider: Type.String(),

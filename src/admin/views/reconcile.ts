@@ -1,44 +1,36 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { reasonKinds } from "../reconcile/reason-kinds.ts";
-import { count, counted, figure, nullable, oneOf, text } from "./shapes.ts";
+import { body, count, counted, figure, nullable, oneOf, text } from "./shapes.ts";
 
 const date = Type.String({ pattern: "^\\d{4}-\\d{2}-\\d{2}$", description: "A day (UTC)." });
 
 const billed = Type.Optional(count);
 
-const billedFigures = Type.Object(
-  {
-    date,
-    model: Type.Optional(Type.String({ minLength: 1, description: "Missing: all models of the day." })),
-    requests: billed,
-    input: billed,
-    cached: billed,
-    cache_writes: billed,
-    output: billed,
-    cost: Type.Optional(figure("USD.")),
-  },
-  { additionalProperties: false },
-);
+const billedFigures = body({
+  date,
+  model: Type.Optional(Type.String({ minLength: 1, description: "Missing: all models of the day." })),
+  requests: billed,
+  input: billed,
+  cached: billed,
+  cache_writes: billed,
+  output: billed,
+  cost: Type.Optional(figure("USD.")),
+});
 export type BilledFiguresView = Static<typeof billedFigures>;
 
-export const reconcileBody = Type.Object(
-  {
-    provider: Type.String({ minLength: 1, description: "The provider's name in the configuration." }),
-    from: date,
-    to: Type.String({ pattern: "^\\d{4}-\\d{2}-\\d{2}$", description: "A day (UTC), included." }),
-    tolerance: Type.Optional(
-      Type.Number({ minimum: 0, maximum: 100, description: "Percent; by default 1." }),
-    ),
-    files: Type.Optional(
-      Type.Array(Type.String(), {
-        maxItems: 100,
-        description: "The texts of saved reports of OpenAI or Anthropic, page by page, and of CSV tables.",
-      }),
-    ),
-    figures: Type.Optional(Type.Array(billedFigures, { description: "What was billed, in place of files." })),
-  },
-  { additionalProperties: false },
-);
+export const reconcileBody = body({
+  provider: Type.String({ minLength: 1, description: "The provider's name in the configuration." }),
+  from: date,
+  to: Type.String({ pattern: "^\\d{4}-\\d{2}-\\d{2}$", description: "A day (UTC), included." }),
+  tolerance: Type.Optional(Type.Number({ minimum: 0, maximum: 100, description: "Percent; by default 1." })),
+  files: Type.Optional(
+    Type.Array(Type.String(), {
+      maxItems: 100,
+      description: "The texts of saved reports of OpenAI or Anthropic, page by page, and of CSV tables.",
+    }),
+  ),
+  figures: Type.Optional(Type.Array(billedFigures, { description: "What was billed, in place of files." })),
+});
 
 const comparedFigure = Type.Object({
   billed: nullable(figure("Null if the bill does not tell it.")),

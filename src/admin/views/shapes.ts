@@ -1,4 +1,4 @@
-import { FormatRegistry, type TSchema, Type } from "@sinclair/typebox";
+import { FormatRegistry, type TProperties, type TSchema, Type } from "@sinclair/typebox";
 import { inWords } from "../../base/schema-words.ts";
 import { momentWords, pastMoment } from "../operations/moments.ts";
 
@@ -15,8 +15,12 @@ export const oneOf = <const Names extends readonly string[]>(names: Names, fallb
     ),
   );
 
-/** A query or a body that has no fields. */
-export const nothing = Type.Object({}, { additionalProperties: false });
+/** What is sent: unknown fields are refused. */
+export const body = <Fields extends TProperties>(fields: Fields) =>
+  Type.Object(fields, { additionalProperties: false });
+
+/** A body that has no fields. */
+export const nothing = body({});
 
 export const count = Type.Integer({ minimum: 0 });
 

@@ -2,7 +2,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import { keyModes } from "../../base/key-attributes.ts";
 import { modelUses } from "../../base/model-uses.ts";
 import { roles } from "../auth/roles.ts";
-import { count, counted, durationMs, flag, moment, nullable, oneOf, text } from "./shapes.ts";
+import { body, count, counted, durationMs, flag, moment, nullable, oneOf, text } from "./shapes.ts";
 
 export const tokenRoles = ["admin", "viewer"] as const;
 
@@ -94,10 +94,7 @@ export const sessionView = Type.Object({
 });
 export type SessionView = Static<typeof sessionView>;
 
-export const signInBody = Type.Object(
-  { token: Type.String({ minLength: 1 }) },
-  { additionalProperties: false },
-);
+export const signInBody = body({ token: Type.String({ minLength: 1 }) });
 export type SignInBody = Static<typeof signInBody>;
 
 export const adminTokenView = Type.Object({
@@ -109,10 +106,10 @@ export const adminTokenView = Type.Object({
 });
 export type AdminTokenView = Static<typeof adminTokenView>;
 
-export const newAdminTokenBody = Type.Object(
-  { label: Type.String({ minLength: 1, maxLength: 100 }), role: oneOf(tokenRoles, "admin") },
-  { additionalProperties: false },
-);
+export const newAdminTokenBody = body({
+  label: Type.String({ minLength: 1, maxLength: 100 }),
+  role: oneOf(tokenRoles, "admin"),
+});
 
 export const issuedAdminTokenView = Type.Object({
   ...adminTokenView.properties,

@@ -3,7 +3,6 @@ import { type ModelUse, modelUses, usualUses } from "../../base/model-uses.ts";
 import { affinities, cacheSettings, defaults } from "../defaults.ts";
 import {
   choice,
-  closed,
   dialect,
   flag,
   list,
@@ -11,6 +10,7 @@ import {
   modelTimeouts,
   name,
   named,
+  table,
   text,
   whole,
 } from "./parts.ts";
@@ -32,18 +32,15 @@ const upstreamModelSettings = {
   max_tokens_field: maxTokensField,
 };
 
-export const deploymentSchema = Type.Object(
-  {
-    provider: Type.String({ minLength: 1, description: "A name under [providers]." }),
-    upstream_model: named("The provider's name; default: the model's id."),
-    ...upstreamModelSettings,
-    priority: whole("Lower numbers are tried first.", { minimum: 0, default: defaults.priority }),
-    weight: whole("Share among one priority.", { minimum: 1, default: defaults.weight }),
-    max_concurrent: whole("Calls at once; some more wait. Default: no limit.", { minimum: 1 }),
-    price: Type.Optional(priceSchema),
-  },
-  closed,
-);
+export const deploymentSchema = table({
+  provider: Type.String({ minLength: 1, description: "A name under [providers]." }),
+  upstream_model: named("The provider's name; default: the model's id."),
+  ...upstreamModelSettings,
+  priority: whole("Lower numbers are tried first.", { minimum: 0, default: defaults.priority }),
+  weight: whole("Share among one priority.", { minimum: 1, default: defaults.weight }),
+  max_concurrent: whole("Calls at once; some more wait. Default: no limit.", { minimum: 1 }),
+  price: Type.Optional(priceSchema),
+});
 
 // The cast holds because the list is that of the type.
 const use = Type.Union(modelUses.map((each) => Type.Literal(each))) as unknown as TUnsafe<ModelUse>;
@@ -63,53 +60,50 @@ export const capabilitiesSchema = Type.Object(
   { additionalProperties: Type.Unknown() },
 );
 
-export const modelSchema = Type.Object(
-  {
-    id: Type.String({ minLength: 1, description: "What clients ask for." }),
-    aliases: list(
-      name,
-      "Other names for the model. What is asked for by one is charged and reported under the id.",
-    ),
-    list_aliases: flag("Whether `GET /v1/models` has the aliases too.", true),
-    serves: Type.Optional(
-      Type.Array(use, {
-        minItems: 1,
-        uniqueItems: true,
-        default: usualUses,
-        description: "What it may be asked for. Requests for anything else are refused.",
-      }),
-    ),
-    provider: named("A name under [providers], if there is one deployment only."),
-    upstream_model: named("The provider's name; default: id."),
-    ...upstreamModelSettings,
-    deployments: Type.Optional(Type.Array(deploymentSchema, { minItems: 1 })),
-    fallbacks: list(name, "Other models to try when all deployments fail."),
-    display_name: text("Shown to people in the model list; default: id."),
-    tagline: text("A sentence about it in the model list."),
-    owned_by: text("Its maker in the model list; default: the provider's name."),
-    created: whole("Unix seconds.", { minimum: 0 }),
-    public: flag("Listed for callers without a key.", true),
-    free: flag("A model without a price that costs nothing.", false),
-    context_window: tokens("Tokens of input and output; a longer input is refused."),
-    max_output_tokens: tokens("The most that it produces for one request."),
-    image_tokens_max: tokens("Tokens of one image at its highest quality and size, for the hold."),
-    price: Type.Optional(priceSchema),
-    allow: list(
-      name,
-      "Fields that clients may send although nobody knows here what they cost, such as provider and route of OpenRouter, and tools without a price, such as tools.x_search.",
-    ),
-    capabilities: Type.Optional(capabilitiesSchema),
-    cache: choice(
-      cacheSettings,
-      "Claude, asked by clients of OpenAI's dialects: whether conversations with tools are marked for its cache.",
-      defaults.cache,
-    ),
-    affinity: choice(
-      affinities,
-      "Whether a conversation stays with one deployment and one API key, where the provider has cached its prompt.",
-      defaults.affinity,
-    ),
-    timeouts: modelTimeouts,
-  },
-  closed,
-);
+export const modelSchema = table({
+  id: Type.String({ minLength: 1, description: "What clients ask for." }),
+  aliases: list(
+    name,
+    "Other names for the model. What is asked for by one is charged and reported under the id.",
+  ),
+  list_aliases: flag("Whether `GET /v1/models` has the aliases too.", true),
+  serves: Type.Optional(
+    Type.Array(use, {
+      minItems: 1,
+      uniqueItems: true,
+      default: usualUses,
+      description: "What it may be asked for. Requests for anything else are refused.",
+    }),
+  ),
+  provider: named("A name under [providers], if there is one deployment only."),
+  upstream_model: named("The provider's name; default: id."),
+  ...upstreamModelSettings,
+  deployments: Type.Optional(Type.Array(deploymentSchema, { minItems: 1 })),
+  fallbacks: list(name, "Other models to try when all deployments fail."),
+  display_name: text("Shown to people in the model list; default: id."),
+  tagline: text("A sentence about it in the model list."),
+  owned_by: text("Its maker in the model list; default: the provider's name."),
+  created: whole("Unix seconds.", { minimum: 0 }),
+  public: flag("Listed for callers without a key.", true),
+  free: flag("A model without a price that costs nothing.", false),
+  context_window: tokens("Tokens of input and output; a longer input is refused."),
+  max_output_tokens: tokens("The most that it produces for one request."),
+  image_tokens_max: tokens("Tokens of one image at its highest quality and size, for the hold."),
+  price: Type.Optional(priceSchema),
+  allow: list(
+    name,
+    "Fields that clients may send although nobody knows here what they cost, such as provider and route of OpenRouter, and tools without a price, such as tools.x_search.",
+  ),
+  capabilities: Type.Optional(capabilitiesSchema),
+  cache: choice(
+    cacheSettings,
+    "Claude, asked by clients of OpenAI's dialects: whether conversations with tools are marked for its cache.",
+    defaults.cache,
+  ),
+  affinity: choice(
+    affinities,
+    "Whether a conversation stays with one deployment and one API key, where the provider has cached its prompt.",
+    defaults.affinity,
+  ),
+  timeouts: modelTimeouts,
+});

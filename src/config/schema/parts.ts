@@ -13,9 +13,10 @@ import { duration } from "./duration.ts";
 /** Unknown names are errors everywhere. */
 export const closed = { additionalProperties: false } as const;
 
+export const table = <Fields extends TProperties>(fields: Fields) => Type.Object(fields, closed);
+
 /** A table that may be left out, as may each field that is made by a function below. */
-export const section = <Fields extends TProperties>(fields: Fields) =>
-  Type.Optional(Type.Object(fields, closed));
+export const section = <Fields extends TProperties>(fields: Fields) => Type.Optional(table(fields));
 
 export const text = (description: string, options: StringOptions = {}) =>
   Type.Optional(Type.String({ ...options, description }));
@@ -64,7 +65,7 @@ const timeouts = {
   total: time("A call from its beginning to its end; default: as long as the exchange may take."),
 };
 
-export const timeoutsSchema = Type.Object(timeouts, closed);
+export const timeoutsSchema = table(timeouts);
 
 /** How long an exchange may take. An hour is enough for any answer, and bounds a stuck one. */
 export const exchangeLimit = (description: string, fallback?: Duration) =>

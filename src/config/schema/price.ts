@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { forEachTool } from "../../base/hosted-tools.ts";
 import { meteredUnits } from "../../base/metered-units.ts";
-import { closed } from "./parts.ts";
+import { closed, table } from "./parts.ts";
 
 const usdPerMillion = (description: string) => Type.Number({ description, minimum: 0, maximum: 1_000_000 });
 
@@ -16,17 +16,14 @@ const tokenRates = {
 };
 
 const longContext = Type.Optional(
-  Type.Object(
-    {
-      above: Type.Integer({
-        minimum: 1,
-        description:
-          "Input tokens, cached ones included. Calls with more cost these prices, for all of their tokens.",
-      }),
-      ...tokenRates,
-    },
-    closed,
-  ),
+  table({
+    above: Type.Integer({
+      minimum: 1,
+      description:
+        "Input tokens, cached ones included. Calls with more cost these prices, for all of their tokens.",
+    }),
+    ...tokenRates,
+  }),
 );
 
 export const tokenPrices = { ...tokenRates, long_context: longContext };
@@ -50,35 +47,32 @@ const imagePrices = Type.Record(Type.String({ pattern: "^(?:\\*|[a-z0-9]+/[a-z0-
 });
 
 /** `input` and `output` are only required of models that generate (check-models.ts). */
-export const priceSchema = Type.Object(
-  {
-    ...tokenPrices,
-    input: Type.Optional(tokenRates.input),
-    output: Type.Optional(tokenRates.output),
-    audio_input: Type.Optional(usdPerMillion("USD per million tokens of audio input.")),
-    audio_output: Type.Optional(usdPerMillion("USD per million tokens of audio output.")),
-    image_input: Type.Optional(usdPerMillion("USD per million tokens of image input.")),
-    image_output: Type.Optional(usdPerMillion("USD per million tokens of image output.")),
-    images: Type.Optional(
-      Type.Union([usdPer("images"), imagePrices], {
-        description: "USD per image, or a table of them by quality and size.",
-      }),
-    ),
-    characters: Type.Optional(usdPer("characters")),
-    audio_minutes: Type.Optional(usdPer("audio_minutes")),
-    speech_minutes: Type.Optional(usdPer("speech_minutes")),
-    search_units: Type.Optional(usdPer("search_units")),
-    requests: Type.Optional(usdPer("requests")),
-    ...forEachTool(usdPerThousandCalls),
-    tiers: Type.Optional(
-      Type.Record(Type.String({ pattern: "^[a-z0-9][a-z0-9_.-]*$" }), Type.Object(tokenPrices, closed), {
-        ...closed,
-        description: "Prices of service tiers beside the usual one, such as `priority` and `flex`.",
-      }),
-    ),
-  },
-  closed,
-);
+export const priceSchema = table({
+  ...tokenPrices,
+  input: Type.Optional(tokenRates.input),
+  output: Type.Optional(tokenRates.output),
+  audio_input: Type.Optional(usdPerMillion("USD per million tokens of audio input.")),
+  audio_output: Type.Optional(usdPerMillion("USD per million tokens of audio output.")),
+  image_input: Type.Optional(usdPerMillion("USD per million tokens of image input.")),
+  image_output: Type.Optional(usdPerMillion("USD per million tokens of image output.")),
+  images: Type.Optional(
+    Type.Union([usdPer("images"), imagePrices], {
+      description: "USD per image, or a table of them by quality and size.",
+    }),
+  ),
+  characters: Type.Optional(usdPer("characters")),
+  audio_minutes: Type.Optional(usdPer("audio_minutes")),
+  speech_minutes: Type.Optional(usdPer("speech_minutes")),
+  search_units: Type.Optional(usdPer("search_units")),
+  requests: Type.Optional(usdPer("requests")),
+  ...forEachTool(usdPerThousandCalls),
+  tiers: Type.Optional(
+    Type.Record(Type.String({ pattern: "^[a-z0-9][a-z0-9_.-]*$" }), table(tokenPrices), {
+      ...closed,
+      description: "Prices of service tiers beside the usual one, such as `priority` and `flex`.",
+    }),
+  ),
+});
 
 export type TokenRatesConfig = { readonly [Name in keyof typeof tokenRates]?: number } & {
   readonly input: number;

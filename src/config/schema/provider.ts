@@ -6,51 +6,46 @@ import {
   type vendorOptions,
 } from "../../vendors/options.ts";
 import { vendorKinds } from "../../vendors/registry.ts";
-import { closed, dialect, flag, maxTokensField, secret, text, timeoutsSchema, whole } from "./parts.ts";
+import { dialect, flag, maxTokensField, secret, table, text, timeoutsSchema, whole } from "./parts.ts";
 
 // The cast holds because each schema is the one of its name.
 const optionSchemas = Object.fromEntries(
   vendorOptionNames.map((name) => [name, Type.Optional(vendorOption(name).schema)]),
 ) as unknown as { [Name in VendorOptionName]: TOptional<(typeof vendorOptions)[Name]["schema"]> };
 
-export const providerSchema = Type.Object(
-  {
-    kind: Type.Union(
-      vendorKinds.map((kind) => Type.Literal(kind)),
-      { description: "Whose API it is: addresses, credentials and dialects follow from it." },
-    ),
-    api_key: Type.Optional(
-      Type.Union([secret, Type.Array(secret, { minItems: 1 })], {
-        description: "A secret, written `env:NAME` or `file:/path`, or several, one for each conversation.",
-      }),
-    ),
-    base_url: text("As the vendor's own SDK takes it: OpenAI kinds with /v1, Anthropic without.", {
-      pattern: "^https?://",
+export const providerSchema = table({
+  kind: Type.Union(
+    vendorKinds.map((kind) => Type.Literal(kind)),
+    { description: "Whose API it is: addresses, credentials and dialects follow from it." },
+  ),
+  api_key: Type.Optional(
+    Type.Union([secret, Type.Array(secret, { minItems: 1 })], {
+      description: "A secret, written `env:NAME` or `file:/path`, or several, one for each conversation.",
     }),
-    dialects: Type.Optional(
-      Type.Array(dialect, {
-        minItems: 1,
-        uniqueItems: true,
-        description: "What the provider speaks by itself.",
-      }),
-    ),
-    headers: Type.Optional(
-      Type.Record(Type.String(), Type.String(), {
-        description: "Sent with every request; values may be secrets.",
-      }),
-    ),
-    stream_usage: flag("Whether chat streams understand `stream_options.include_usage`.", true),
-    count_tokens: flag(
-      "Whether it counts tokens, in the dialects that can ask for it; default: by the kind.",
-    ),
-    rate_limit_headers: flag(
-      "Whether clients see its rate-limit headers, in the names of their own dialect. They tell of your account.",
-      false,
-    ),
-    max_tokens_field: maxTokensField,
-    max_concurrent: whole("Calls at once; some more wait. Default: no limit.", { minimum: 1 }),
-    timeouts: Type.Optional(timeoutsSchema),
-    ...optionSchemas,
-  },
-  closed,
-);
+  ),
+  base_url: text("As the vendor's own SDK takes it: OpenAI kinds with /v1, Anthropic without.", {
+    pattern: "^https?://",
+  }),
+  dialects: Type.Optional(
+    Type.Array(dialect, {
+      minItems: 1,
+      uniqueItems: true,
+      description: "What the provider speaks by itself.",
+    }),
+  ),
+  headers: Type.Optional(
+    Type.Record(Type.String(), Type.String(), {
+      description: "Sent with every request; values may be secrets.",
+    }),
+  ),
+  stream_usage: flag("Whether chat streams understand `stream_options.include_usage`.", true),
+  count_tokens: flag("Whether it counts tokens, in the dialects that can ask for it; default: by the kind."),
+  rate_limit_headers: flag(
+    "Whether clients see its rate-limit headers, in the names of their own dialect. They tell of your account.",
+    false,
+  ),
+  max_tokens_field: maxTokensField,
+  max_concurrent: whole("Calls at once; some more wait. Default: no limit.", { minimum: 1 }),
+  timeouts: Type.Optional(timeoutsSchema),
+  ...optionSchemas,
+});

@@ -4,71 +4,54 @@ import type { Operation } from "../../gateway/client-call.ts";
 import { errorEnvelopeA, errorEnvelopeB } from "./error-schemas.ts";
 import { jsonSchema } from "./json-schema.ts";
 
-const nonNegative = { type: "integer", minimum: 0 };
+const text: JsonObject = { type: "string" };
+const nonNegative: JsonObject = { type: "integer", minimum: 0 };
+const only = (...values: string[]): JsonObject => ({ type: "string", enum: values });
+
+const required = { required: true };
 
 const headers: JsonObject = {
-  "x-request-id": {
-    description: "Identifies this request; on every response.",
-    required: true,
-    schema: { type: "string" },
-  },
-  "request-id": { description: "The same as `x-request-id`.", schema: { type: "string" } },
-  "Retry-After": {
-    description: "Whole seconds to wait; on every 429 and 503.",
-    required: true,
-    schema: nonNegative,
-  },
-  "x-should-retry": {
-    description: "`false`: the same request would fail again.",
-    schema: { type: "string", enum: ["false"] },
-  },
-  "x-ratelimit-limit-requests": {
-    description: "The key's requests per minute, where it has a limit.",
-    schema: { type: "integer", minimum: 1 },
-  },
+  "x-request-id": header("Identifies this request; on every response.", text, required),
+  "request-id": header("The same as `x-request-id`."),
+  "Retry-After": header("Whole seconds to wait; on every 429 and 503.", nonNegative, required),
+  "x-should-retry": header("`false`: the same request would fail again.", only("false")),
+  "x-ratelimit-limit-requests": header("The key's requests per minute, where it has a limit.", {
+    type: "integer",
+    minimum: 1,
+  }),
   "x-ratelimit-remaining-requests": { schema: nonNegative },
-  "x-ratelimit-reset-requests": {
-    description: "The time until the limit is full again.",
-    schema: { type: "string" },
-  },
-  "idempotent-replayed": {
-    description: "`true`: a stored response, given again and charged nothing.",
-    schema: { type: "string", enum: ["true"] },
-  },
-  "Cache-Control": { description: "`no-store` on streams.", schema: { type: "string" } },
-  "x-sluice-dropped": {
-    description: "Fields that the provider's dialect cannot express and that were left out.",
-    schema: { type: "string" },
-  },
-  "x-sluice-count": {
-    description: "Whether the provider counted, or the gateway estimated.",
-    schema: { type: "string", enum: ["exact", "estimate"] },
-  },
-  "x-sluice-units": {
-    description: "What was charged beside tokens: `images=2`, `minutes=1.35`, `search_units=3`.",
-    schema: { type: "string" },
-  },
-  "x-sluice-cost": {
-    description: "What a whole answer cost: credits, or tokens of a token-mode key.",
-    schema: { type: "number", minimum: 0 },
-  },
-  "x-service-credit-remaining": {
-    description: "Remaining API credit. Returned for credit-mode keys.",
-    schema: { type: "number" },
-  },
-  "x-ratelimit-remaining-tokens": {
-    description: "Remaining token budget. Returned for token-mode keys.",
-    schema: nonNegative,
-  },
+  "x-ratelimit-reset-requests": header("The time until the limit is full again."),
+  "idempotent-replayed": header("`true`: a stored response, given again and charged nothing.", only("true")),
+  "Cache-Control": header("`no-store` on streams."),
+  "x-sluice-dropped": header("Fields that the provider's dialect cannot express and that were left out."),
+  "x-sluice-count": header(
+    "Whether the provider counted, or the gateway estimated.",
+    only("exact", "estimate"),
+  ),
+  "x-sluice-units": header("What was charged beside tokens: `images=2`, `minutes=1.35`, `search_units=3`."),
+  "x-sluice-cost": header("What a whole answer cost: credits, or tokens of a token-mode key.", {
+    type: "number",
+    minimum: 0,
+  }),
+  "x-service-credit-remaining": header("Remaining API credit. Returned for credit-mode keys.", {
+    type: "number",
+  }),
+  "x-ratelimit-remaining-tokens": header(
+    "Remaining token budget. Returned for token-mode keys.",
+    nonNegative,
+  ),
 };
 
+function header(description: string, schema = text, more: JsonObject = {}): JsonObject {
+  return { description, ...more, schema };
+}
+
 const parameters: JsonObject = {
-  "Idempotency-Key": {
-    name: "Idempotency-Key",
-    in: "header",
-    description: "Stable over the retries of one logical request; reuse it only for that same request.",
-    schema: { type: "string", minLength: 1, maxLength: 255 },
-  },
+  "Idempotency-Key": inHeader(
+    "Idempotency-Key",
+    "Stable over the retries of one logical request; reuse it only for that same request.",
+    { type: "string", minLength: 1, maxLength: 255 },
+  ),
   model: {
     name: "model",
     in: "path",
@@ -76,21 +59,21 @@ const parameters: JsonObject = {
     description: "The model's id or an alias; slashes may be sent as they are or encoded.",
     schema: { type: "string", minLength: 1 },
   },
-  "compat-version": {
-    name: "compat-version",
-    in: "header",
-    description: "The compatibility version used by native clients; `anthropic-version` means the same.",
-    schema: { type: "string", default: "2023-06-01" },
-  },
-  "anthropic-version": { name: "anthropic-version", in: "header", schema: { type: "string" } },
-  "anthropic-beta": {
-    name: "anthropic-beta",
-    in: "header",
-    description:
-      "Forwarded to a provider that speaks Format B; with it, messages of the role `system` are accepted.",
-    schema: { type: "string" },
-  },
+  "compat-version": inHeader(
+    "compat-version",
+    "The compatibility version used by native clients; `anthropic-version` means the same.",
+    { type: "string", default: "2023-06-01" },
+  ),
+  "anthropic-version": { name: "anthropic-version", in: "header", schema: text },
+  "anthropic-beta": inHeader(
+    "anthropic-beta",
+    "Forwarded to a provider that speaks Format B; with it, messages of the role `system` are accepted.",
+  ),
 };
+
+function inHeader(name: string, description: string, schema = text): JsonObject {
+  return { name, in: "header", description, schema };
+}
 
 const securitySchemes: JsonObject = {
   bearer: {
