@@ -131,10 +131,12 @@ function evidenceOf(
   { usage, produced = "", writtenTimes }: Pick<FoundAnswer, "usage" | "produced" | "writtenTimes">,
   counted: () => readonly JsonObject[],
 ): Evidence {
-  const { request, demand } = asking;
+  const { exchange, request } = asking;
+  const isInTokens =
+    usage !== null || (exchange.deployment !== null && asking.isInTokensAt(exchange.deployment));
   return {
     // What is not counted in tokens has none.
-    usage: usage ?? (demand.isInTokens ? null : noUsage),
+    usage: isInTokens ? usage : noUsage,
     partialUsage: null,
     produced: () => {
       const text = new Produced(writtenTimes);

@@ -2,6 +2,7 @@ import type { InputEstimate } from "../../catalog/estimate.ts";
 import type { MeteredRouteName } from "../../dialects/metered/registry.ts";
 import type { AskedForm, MeteredDemand, RouteBody } from "../../dialects/metered/route.ts";
 import type { KeyRecord } from "../../store/store.ts";
+import type { Deployment } from "../../upstream/upstream.ts";
 import type { Bill } from "../charge/bill.ts";
 import type { Gateway } from "../gateway.ts";
 import type { MeteredCallParts } from "./metered-call.ts";
@@ -14,10 +15,13 @@ export interface MeteredAsking extends MeteredCallParts {
   readonly name: MeteredRouteName;
   /** The most inputs that all deployments take in one call. */
   readonly mostInputs: number;
+  /** Whichever deployment answers. */
   readonly demand: MeteredDemand;
   /** The same of a part of the request. */
   demandOf(part: RouteBody): MeteredDemand;
   readonly estimatedInput: InputEstimate;
-  /** What the answer's form and its figures depend on. */
-  readonly asked: AskedForm;
+  /** What the form and the figures of a deployment's answer depend on. */
+  askedAt(deployment: Deployment): AskedForm;
+  /** Whether a deployment is charged by what is counted in tokens. */
+  isInTokensAt(deployment: Deployment): boolean;
 }

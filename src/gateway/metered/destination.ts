@@ -1,7 +1,7 @@
 import { invalidRequest } from "../../base/errors.ts";
 import { inScope } from "../../catalog/catalog.ts";
 import { pricedNames } from "../../catalog/priced-names.ts";
-import type { DeploymentSettings, ModelSettings } from "../../config/settings.ts";
+import type { DeploymentSettings, ModelSettings, Price } from "../../config/settings.ts";
 import type { MeteredRoute } from "../../dialects/metered/route.ts";
 import { type ChosenFormat, formatFor } from "../../vendors/metered-format.ts";
 import type { Configured } from "../configured.ts";
@@ -44,19 +44,30 @@ export function refuseOverWritten(bytes: number): void {
 }
 
 /**
- * The names of the prices that the route is charged by. Throws where a deployment has a price and none of its names is one that the
- * route can count: the request would be free by mistake.
+ * What the deployments that may answer are charged by: one set of names for each kind of price. Throws where one has a price and none of
+ * its names is one that the route can count: the request would be free by mistake.
  */
-export function pricesToward({ route, configured, model, scope }: MeteredDestination): ReadonlySet<string> {
-  const found = new Set<string>();
+export function pricesToward({
+  route,
+  configured,
+  model,
+  scope,
+}: MeteredDestination): readonly ReadonlySet<string>[] {
+  const kinds = new Map<string, ReadonlySet<string>>();
   for (const { price } of reached(configured, model, scope)) {
-    if (price === null) continue;
-    const names = pricedNames(price);
-    const counted = route.prices.filter((name) => names.has(name));
-    if (counted.length === 0 && route.prices.length > 0) throw unpriced(route, model, names);
-    for (const name of names) if (counted.includes(name.split(".", 1)[0] ?? name)) found.add(name);
+    const counted = countedNames(route, price);
+    if (price !== null && counted.size === 0 && route.prices.length > 0) {
+      throw unpriced(route, model, pricedNames(price));
+    }
+    kinds.set([...counted].join(" "), counted);
   }
-  return found;
+  return [...kinds.values()];
+}
+
+/** The names of a price that the route is charged by; none without a price. */
+export function countedNames({ prices }: MeteredRoute, price: Price | null): ReadonlySet<string> {
+  const names = price === null ? [] : [...pricedNames(price)];
+  return new Set(names.filter((name) => prices.includes(name.split(".", 1)[0] ?? name)));
 }
 
 function unpriced({ prices, use }: MeteredRoute, { id }: ModelSettings, names: ReadonlySet<string>): Error {

@@ -16,10 +16,11 @@ export interface FoundAnswer extends Omit<ReadMetered, "written"> {
 
 /** Answers that have to be parsed and written anew are so on another thread if they are large. */
 export async function readAnswers(
-  { gateway, name, route, asked }: MeteredAsking,
-  { answers, chosen }: Answered,
+  { gateway, name, route, askedAt }: MeteredAsking,
+  { answers, chosen, opened }: Answered,
 ): Promise<FoundAnswer> {
   const [answer] = answers;
+  const asked = askedAt(opened.deployment);
   assert(answer !== undefined, "a provider has answered");
   const passed = answers.length === 1 ? (chosen.format.pass?.(answer, asked) ?? null) : null;
   if (passed !== null) return { ...passed, bodyWith: () => answer.bytes };

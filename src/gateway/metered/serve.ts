@@ -12,6 +12,7 @@ import type {
   RouteBody,
 } from "../../dialects/metered/route.ts";
 import type { KeyRecord } from "../../store/store.ts";
+import type { Deployment } from "../../upstream/upstream.ts";
 import { admit, refuseLeaving } from "../admission/admit.ts";
 import { askedExtras } from "../charge/asked-extras.ts";
 import { nothingWithheld } from "../charge/asked-tools.ts";
@@ -32,10 +33,11 @@ import {
 } from "../request/request.ts";
 import { answerMetered } from "./answer.ts";
 import { countInput } from "./count-input.ts";
-import { formatsToward, pricesToward, refuseOverWritten } from "./destination.ts";
+import { countedNames, formatsToward, pricesToward, refuseOverWritten } from "./destination.ts";
 import { boundaryOf } from "./form/form-parser.ts";
 import { bodyOfForm, readForm } from "./form/read-form.ts";
 import type { SpooledForm } from "./form/spooled-form.ts";
+import { largestDemand } from "./largest-demand.ts";
 import { streamMetered } from "./stream.ts";
 
 /**
@@ -75,14 +77,16 @@ export async function serveMetered(
   const mostInputs = Math.min(
     ...chosen.map(({ format, target }) => format.mostInputs?.(target) ?? Number.POSITIVE_INFINITY),
   );
-  const priced = pricesToward(destination);
+  const prices = pricesToward(destination);
   const files = form?.files ?? route.filesIn?.(sent) ?? [];
-  route.check?.(sent.truncated, priced, files);
+  for (const priced of prices) route.check?.(sent.truncated, priced, files);
   const request = await withoutForeignTokens(gateway, exchange, name, sent, formats);
   const estimatedInput = request.estimateInput();
   const { imageTokensMax } = model;
   const estimated = { estimatedInput: estimatedInput.tokens, limits: model, imageTokensMax };
-  const demandOf = (body: RouteBody) => route.demand(body, { priced, files, ...estimated });
+  const demandAt = (body: RouteBody, priced: ReadonlySet<string>) =>
+    route.demand(body, { priced, files, ...estimated });
+  const demandOf = (body: RouteBody) => largestDemand(prices.map((priced) => demandAt(body, priced)));
   const demand = demandOf(request);
   refuseUncounted(key, model, route, demand);
   const extras = askedExtras(withoutOwnFields(request, route), { ...continuing, scope });
@@ -94,9 +98,14 @@ export async function serveMetered(
   if (form === null) await gateway.ongoing.enter(exchange, key.id);
 
   const held = { input: demand.input, output: demand.output };
-  const asked = { model: model.id, body: request.truncated, files, held, priced: [...priced] };
+  const askedAt = ({ price }: Deployment) => {
+    const priced = [...countedNames(route, price)];
+    return { model: model.id, body: request.truncated, files, held, priced };
+  };
+  const isInTokensAt = ({ price }: Deployment) => demandAt(request, countedNames(route, price)).isInTokens;
   const parts = { route, exchange, model, keyId: key.id, scope, credential, request, form };
-  const asking = { gateway, key, name, mostInputs, demand, demandOf, estimatedInput, asked, ...parts };
+  const demands = { demand, demandOf, askedAt, isInTokensAt };
+  const asking = { gateway, key, name, mostInputs, estimatedInput, ...demands, ...parts };
   const wanted = {
     key,
     model,

@@ -46,7 +46,7 @@ export async function streamMetered(asking: MeteredAsking): Promise<Response> {
     requestId: exchange.id,
     model: model.id,
     atSeconds: Math.floor(exchange.atMs / 1000),
-    scanner: streams.createScanner(call.hidesUsage, asking.asked),
+    scanner: streams.createScanner(call.hidesUsage, asking.askedAt(opened.deployment)),
   });
   const generation = { request, estimatedInput };
   return relayStream({ gateway, exchange, key, bill, opened, generation }, relayer);

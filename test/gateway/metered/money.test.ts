@@ -15,9 +15,38 @@ serves = ["embeddings"]
 price = { input = 1.0 }
 `;
 
+/** Charged in one way by the first deployment, and in another by the second. */
+const inTwoWays = (id: string, use: string, first: string, second: string) => `
+[[models]]
+id = "two-${id}"
+serves = ["${use}"]
+deployments = [
+  { provider = "openai", upstream_model = "first", priority = 1, price = ${first} },
+  { provider = "local", upstream_model = "second", priority = 2, price = ${second} },
+]
+`;
+
+const mixed = [
+  inTwoWays("images", "images", "{ images = 0.04 }", "{ input = 5.0, image_output = 30.0 }"),
+  inTwoWays(
+    "sizes",
+    "images",
+    '{ images = { "high/1024x1024" = 0.2, "low/1024x1024" = 0.02 } }',
+    "{ images = 0.01 }",
+  ),
+  inTwoWays(
+    "transcriptions",
+    "transcriptions",
+    "{ audio_minutes = 0.006 }",
+    "{ audio_input = 6.0, output = 10.0 }",
+  ),
+  inTwoWays("speech", "speech", "{ characters = 15.0 }", "{ audio_output = 12.0 }"),
+  inTwoWays("rerank", "rerank", "{ search_units = 2.0 }", "{ input = 1.0 }"),
+].join("");
+
 let world: World;
 beforeAll(async () => {
-  world = await World.start({ tail: `${meteredModels()}\n${takesIds}` });
+  world = await World.start({ tail: `${meteredModels()}\n${takesIds}\n${mixed}` });
 });
 afterEach(() => world.provider.reset());
 afterAll(() => world[Symbol.asyncDispose]());
@@ -212,4 +241,92 @@ test("figures that cannot be are not believed, and ids of tokens without figures
     expect((await world.ask(caller, { path, body })).status).toBe(200);
     expect(await world.chargesOf(caller)).toEqual([{ amount, basis: "estimated", outcome: "completed" }]);
   }
+});
+
+describe("a model whose deployments are charged in two ways", () => {
+  const sound = { input_audio: { data: "A".repeat(32_000) } };
+  const image = { prompt: "a lock" };
+  const large = { quality: "high", size: "1024x1024" };
+  const ranking = { query: "best?", documents: ["a", "b"] };
+
+  test.each([
+    [
+      "images",
+      "/v1/images/generations",
+      image,
+      { data: [{ url: "a" }], usage: { input_tokens: 10, output_tokens: 1000 } },
+      30_050_000,
+    ],
+    // What is no image has no price of its own, and costs as much.
+    [
+      "images",
+      "/v1/images/generations",
+      image,
+      {
+        data: [{ url: "a" }],
+        usage: {
+          input_tokens: 10,
+          output_tokens: 1000,
+          output_tokens_details: { image_tokens: 400, text_tokens: 600 },
+        },
+      },
+      30_050_000,
+    ],
+    // Six thousand two hundred and forty tokens are held for, and three of the prompt.
+    ["images", "/v1/images/generations", image, { data: [{ url: "a" }] }, 187_215_000],
+    ["sizes", "/v1/images/generations", { ...image, ...large }, { data: [{ url: "a" }] }, 10_000_000],
+    [
+      "transcriptions",
+      "/v1/audio/transcriptions",
+      sound,
+      {
+        text: "hi",
+        usage: { input_tokens: 1000, output_tokens: 10, input_token_details: { audio_tokens: 1000 } },
+      },
+      6_100_000,
+    ],
+    // A second and a half, and one word.
+    ["transcriptions", "/v1/audio/transcriptions", sound, { text: "hi" }, 304_000],
+    ["rerank", "/v1/rerank", ranking, { results: [], usage: { total_tokens: 50 } }, 50_000],
+    ["rerank", "/v1/rerank", ranking, { results: [] }, 6000],
+  ] as const)(
+    "costs what the one that answered for %s is charged by",
+    async (id, path, body, answer, amount) => {
+      const caller = await world.creditCaller(1);
+      world.provider.script([openAiError(500, "down"), json(structuredClone(answer) as JsonObject)]);
+      const response = await world.ask(caller, { path, body: { model: `two-${id}`, ...body } });
+      expect(response.status).toBe(200);
+      expect(await world.chargesOf(caller)).toMatchObject([{ amount: 0 - amount }]);
+    },
+  );
+
+  test("is held for at the highest of them", async () => {
+    const held = (id: string, path: string, body: JsonObject) =>
+      world.heldFor({ path, body: { model: `two-${id}`, ...body } });
+    expect(await held("images", "/v1/images/generations", image)).toBeGreaterThan(0.1872);
+    expect(await held("sizes", "/v1/images/generations", { ...image, ...large })).toBeGreaterThanOrEqual(0.2);
+    expect(await held("transcriptions", "/v1/audio/transcriptions", sound)).toBeGreaterThan(0.002);
+  });
+
+  test("is refused what one of them could not charge for, by name", async () => {
+    const caller = await world.creditCaller(1);
+    for (const [id, path, body, param] of [
+      ["speech", "/v1/audio/speech", { input: "hello", voice: "alloy" }, "stream_format"],
+      ["sizes", "/v1/images/generations", { ...image, quality: "medium" }, "size"],
+    ] as const) {
+      const response = await world.ask(caller, { path, body: { model: `two-${id}`, ...body } });
+      expect(response.status).toBe(400);
+      expect(await response.json()).toMatchObject({ error: { code: "invalid_request", param } });
+    }
+    expect(world.provider.requests).toHaveLength(0);
+  });
+
+  test("takes no tokens from a budget unless all of them are charged so", async () => {
+    const caller = await world.tokenCaller(100_000);
+    const response = await world.ask(caller, {
+      path: "/v1/rerank",
+      body: { model: "two-rerank", ...ranking },
+    });
+    expect(response.status).toBe(400);
+  });
 });

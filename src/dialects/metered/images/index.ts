@@ -12,6 +12,7 @@ import type {
   MeteredFormat,
   MeteredModel,
   MeteredRoute,
+  PricedNames,
   ReadMetered,
   RouteBody,
 } from "../route.ts";
@@ -80,21 +81,23 @@ function figuresOf(
   const units = isPriced.has("images") ? { units: { [imageUnit(body, isPriced)]: images } } : {};
   const reported = usage === null ? null : readImageUsage(usage);
   if (isPriced.has("images")) {
-    return { usage: reported ?? noUsage, extras: { ...units, ...imageTokensOf(usage ?? {}) } };
+    return { usage: reported ?? noUsage, extras: { ...units, ...imageTokensOf(usage ?? {}, isPriced) } };
   }
   const found = withUntold(reported, held);
   const parts = found.isOutputDoubtful === true ? { output_tokens_details: null } : {};
-  return { usage: found, extras: imageTokensOf({ ...usage, ...parts, output_tokens: found.outputTokens }) };
+  const figures = { ...usage, ...parts, output_tokens: found.outputTokens };
+  return { usage: found, extras: imageTokensOf(figures, isPriced) };
 }
 
 function readImageUsage({ input_tokens: input, output_tokens: output }: JsonObject): ReportedUsage | null {
   return inclusiveUsage(input, output, undefined, undefined, undefined);
 }
 
-/** All output is images, unless the provider tells its parts. */
-function imageTokensOf(usage: JsonObject) {
+/** All output is images, unless the provider tells its parts, and there is a price for the others. */
+function imageTokensOf(usage: JsonObject, priced: PricedNames) {
   const sent = objectOf(usage["input_tokens_details"])?.["image_tokens"];
-  const made = objectOf(usage["output_tokens_details"])?.["image_tokens"] ?? usage["output_tokens"];
+  const parts = priced.has("output") ? objectOf(usage["output_tokens_details"]) : null;
+  const made = parts?.["image_tokens"] ?? usage["output_tokens"];
   return {
     ...(isTokenCount(sent) ? { imageInputTokens: sent } : {}),
     ...(isTokenCount(made) ? { imageOutputTokens: made } : {}),
