@@ -1,30 +1,15 @@
 import { describe, expect, test } from "bun:test";
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { type RunningGateway, startGateway } from "../../src/app/start.ts";
-import { systemClock } from "../../src/base/clock.ts";
-import { nanoPerCredit } from "../../src/base/money.ts";
-import { loadSettings } from "../../src/config/load.ts";
-import { issueKey } from "../../src/keys/issue.ts";
+import type { RunningGateway } from "../../src/app/start.ts";
 import { temporaryFolder } from "../store/fixtures.ts";
 import { clientOf, emptyDatabase } from "../store/postgres/fixtures.ts";
 import { hasPostgres, withoutPostgres } from "../support/postgres.ts";
 import { dataOf, readStream } from "../support/sse.ts";
 import { waitFor } from "../support/wait.ts";
+import { keyOn, start } from "./demo-gateway.ts";
 
 /** Conversations where several gateways, or one after the other, keep them in one place. */
 
-const config =
-  "[routes]\nconversations = true\n" +
-  '[providers.demo]\nkind = "demo"\n[[models]]\nid = "m"\nprovider = "demo"\nprice = { input = 1, output = 1 }\n';
-
-function start(dir: string, name: string, store = ""): Promise<RunningGateway> {
-  const file = join(dir, "sluice.toml");
-  writeFileSync(file, store + config);
-  const flags = { port: 0, data: join(dir, name) };
-  const { settings } = loadSettings({ file, env: { SLUICE_LOG_LEVEL: "silent" }, flags });
-  return startGateway({ settings });
-}
+const on = "[routes]\nconversations = true\n";
 
 interface Answered {
   readonly id: string;
@@ -58,21 +43,15 @@ async function countItems({ url }: RunningGateway, secret: string, id: string): 
   return ((await response.json()) as Answered).data.length;
 }
 
-async function keyOn({ store, gateway }: RunningGateway) {
-  const issued = await issueKey(store, systemClock, { mode: "credit", creditNano: 100 * nanoPerCredit });
-  await gateway.catchUp();
-  return issued;
-}
-
 test("a conversation outlasts a restart on a data folder, also one of megabytes", async () => {
   using folder = temporaryFolder();
-  const gateway = await start(folder.dir, "data");
+  const gateway = await start(folder.dir, "data", on);
   const { secret } = await keyOn(gateway);
   const id = await begin(gateway, secret);
   await ask(gateway, secret, { input: "long ".repeat(200_000), conversation: id });
   await ask(gateway, secret, { input: "Two", conversation: id, stream: true });
   await gateway.stop();
-  const again = await start(folder.dir, "data");
+  const again = await start(folder.dir, "data", on);
   expect(await countItems(again, secret, id)).toBe(4);
   expect((await ask(again, secret, { input: "Three", conversation: id })).status).toBe("completed");
   await again.stop();
@@ -84,7 +63,7 @@ else
     test("a conversation is shared by all gateways, and changed by one request at a time", async () => {
       await using database = await emptyDatabase();
       using folder = temporaryFolder();
-      const store = `[store]\nurl = "${database.url}"\n`;
+      const store = `${on}[store]\nurl = "${database.url}"\n`;
       const [one, other] = [await start(folder.dir, "one", store), await start(folder.dir, "other", store)];
       const { key, secret } = await keyOn(one);
       await other.gateway.catchUp();

@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { Json, JsonObject } from "../../src/base/json.ts";
-import { openAiError } from "../support/answers.ts";
-import { answer, type Item, models, say, TurnWorld } from "./turn-world.ts";
+import { drip, openAiError, sse } from "../support/answers.ts";
+import { waitFor } from "../support/wait.ts";
+import { ConversationWorld, textOf } from "./conversation-world.ts";
+import { answer, models, say, type TurnWorld } from "./turn-world.ts";
 import type { Caller, World } from "./world.ts";
 
 let turns: TurnWorld;
@@ -10,46 +12,18 @@ let caller: Caller;
 let other: Caller;
 let create: TurnWorld["create"];
 let lastBody: TurnWorld["lastBody"];
+let call: ConversationWorld["call"];
+let begin: ConversationWorld["begin"];
+let itemsOf: ConversationWorld["itemsOf"];
+let textsOf: ConversationWorld["textsOf"];
 
 beforeAll(async () => {
-  turns = await TurnWorld.start("[routes]\nconversations = true\n");
+  const conversations = await ConversationWorld.start();
+  ({ turns, call, begin, itemsOf, textsOf } = conversations);
   ({ world, caller, other, create, lastBody } = turns);
 });
 beforeEach(() => turns.reset());
 afterAll(() => world[Symbol.asyncDispose]());
-
-interface Answer {
-  readonly status: number;
-  readonly body: JsonObject & {
-    readonly id: string;
-    readonly data: readonly Item[];
-    readonly error: { readonly code: string; readonly param: string | null; readonly message: string };
-  };
-}
-
-async function call(method: string, path: string, body?: Json, as = caller): Promise<Answer> {
-  const headers = { authorization: `Bearer ${as.secret}`, "content-type": "application/json" };
-  const sent = body === undefined ? {} : { body: JSON.stringify(body) };
-  const url = `${world.running.url}/v1/conversations${path}`;
-  const response = await fetch(url, { method, headers, ...sent });
-  return { status: response.status, body: (await response.json()) as Answer["body"] };
-}
-
-async function begin(...items: JsonObject[]): Promise<string> {
-  return (await call("POST", "", { items })).body.id;
-}
-
-async function itemsOf(id: string): Promise<readonly Item[]> {
-  return (await call("GET", `/${id}/items?order=asc&limit=100`)).body.data;
-}
-
-function textOf({ type, content }: JsonObject): string {
-  if (type !== "message") return String(type);
-  if (typeof content === "string") return content;
-  return (content as { text: string }[]).map(({ text }) => text).join("");
-}
-
-const textsOf = async (id: string) => (await itemsOf(id)).map(textOf);
 
 const sentTexts = () => (lastBody()["input"] as JsonObject[]).map(textOf);
 
@@ -190,6 +164,15 @@ describe("a conversation", () => {
       "previous_response_not_found",
     );
     expect(await textsOf(id)).toEqual(["One"]);
+  });
+
+  test("of a key with a token budget is at that key's own address", async () => {
+    const budgeted = await world.tokenCaller(1000);
+    const headers = { authorization: `Bearer ${budgeted.secret}` };
+    const asked = ["/token", ""].map((origin) =>
+      fetch(`${world.running.url}${origin}/v1/conversations`, { method: "POST", headers }),
+    );
+    expect((await Promise.all(asked)).map(({ status }) => status)).toEqual([200, 401]);
   });
 
   test("costs a rate token, and no money", async () => {
@@ -342,6 +325,43 @@ describe("a response in a conversation", () => {
     expect((await create({ conversation: id, input: "Three" })).status).toBe("completed");
   });
 
+  test("is added once, however often it is asked for with one Idempotency-Key", async () => {
+    const id = await begin();
+    const headers = { "idempotency-key": "once" };
+    const body = { model: "gpt-test", conversation: id, input: "One" };
+    const ask = () => world.ask(caller, { path: "/v1/responses", body, headers });
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    world.provider.script(async (request) => {
+      await released;
+      return answer(request);
+    });
+    const first = ask();
+    await waitFor(() => world.provider.requests.length === 1, "the provider to be asked");
+    expect((await ask()).status).toBe(409);
+    release();
+    const answered = await (await first).text();
+    const again = await ask();
+    expect([again.headers.get("idempotent-replayed"), await again.text()]).toEqual(["true", answered]);
+    expect(await textsOf(id)).toHaveLength(3);
+    expect(world.provider.requests).toHaveLength(1);
+  });
+
+  test("whose client has left in its midst is not added, and keeps nobody waiting", async () => {
+    const id = await begin();
+    const leaving = new AbortController();
+    world.provider.script(() => drip(sse('event: x\ndata: {"type":"response.created"}\n\n'.repeat(1000)), 1));
+    const body = { model: "gpt-test", conversation: id, input: "One", stream: true };
+    const response = await world.ask(caller, { path: "/v1/responses", body, signal: leaving.signal });
+    await response.body?.getReader().read();
+    leaving.abort();
+    turns.reset();
+    await waitFor(
+      async () => (await create({ conversation: id, input: "Two" })).status === "completed",
+      "the conversation to be free",
+    );
+    expect((await textsOf(id))[0]).toBe("Two");
+  });
+
   test("does not bring back a conversation that was deleted meanwhile", async () => {
     const id = await begin(say("One"));
     world.provider.script(async (request) => {
@@ -361,99 +381,5 @@ describe("a response in a conversation", () => {
     await create({ conversation: id, input: "Four" });
     expect(sentTexts().join()).toContain("summary");
     expect(sentTexts().at(-1)).toBe("Four");
-  });
-});
-
-describe("the settings", () => {
-  const off = (config: string) => config.replace("conversations = true", "conversations = false");
-
-  test("turn conversations off: there is no such route, and providers are asked for their own", async () => {
-    const id = await begin(say("One"));
-    await world.reload(off);
-    const nowhere = await call("GET", "x/y");
-    for (const [method, path] of [
-      ["POST", ""],
-      ["GET", `/${id}`],
-      ["DELETE", `/${id}`],
-      ["GET", `/${id}/items`],
-    ]) {
-      const { status, body } = await call(method ?? "", path ?? "", method === "POST" ? {} : undefined);
-      expect([status, body.error.code]).toEqual([404, nowhere.body.error.code]);
-    }
-    const { error } = await create({ conversation: id, input: "Two" });
-    expect([error.code, error.param]).toEqual(["not_found", "conversation"]);
-    const refused = await create({ model: "claude-test", conversation: id, input: "Two" });
-    expect([refused.error.code, refused.error.param]).toEqual(["not_found", "conversation"]);
-    expect(world.provider.requests).toEqual([]);
-    await world.reload((config) => config);
-    expect(await textsOf(id)).toEqual(["One"]);
-  });
-
-  test.each(["[retention]\nresponse_hours = 0", '[responses]\nstate = "provider"'])(
-    "keep nothing, conversations neither: %s",
-    async (setting) => {
-      const id = await begin();
-      await world.reload((config) => `${setting}\n${config}`);
-      expect((await call("POST", "", {})).body.error.code).toBe("not_found");
-      expect((await call("GET", `/${id}`)).body.error.code).toBe("not_found");
-      expect((await create({ conversation: id, input: "Two" })).error.code).toBe("not_found");
-      await world.reload((config) => config);
-    },
-  );
-
-  test("encrypt a conversation, and another key does not find it", async () => {
-    const withKey = (byte: number) => (config: string) =>
-      `[responses]\nencryption_key = "file:seal${byte}"\n${config}`;
-    for (const byte of [1, 2]) world.write(`seal${byte}`, Buffer.alloc(32, byte).toString("base64"));
-    await world.reload(withKey(1));
-    const { id } = (await call("POST", "", { items: [say("a secret")], metadata: { of: "secrecy" } })).body;
-    await create({ conversation: id, input: "another secret" });
-    const stored = await world.running.store.turns.find(caller.key.id, id, Date.now());
-    for (const word of ["secret", "secrecy"])
-      expect(Buffer.from(stored?.body ?? []).includes(word)).toBe(false);
-    expect(await textsOf(id)).toContain("another secret");
-    await world.reload(withKey(2));
-    expect((await call("GET", `/${id}`)).status).toBe(404);
-    expect((await create({ conversation: id, input: "x" })).error.code).toBe("not_found");
-    await world.reload((config) => config);
-  });
-
-  test("bound what a key keeps, empty conversations too: that which was added to last stays longest", async () => {
-    await world.reload((config) => `[retention]\nresponse_bytes_per_key = 4000\n${config}`);
-    const bounded = await world.creditCaller();
-    const made: string[] = [];
-    const begun = async () => {
-      made.push((await call("POST", "", { metadata: { about: "x".repeat(500) } }, bounded)).body.id);
-    };
-    for (let count = 0; count < 3; count += 1) await begun();
-    await call("POST", `/${made[0]}/items`, { items: [say("used")] }, bounded);
-    for (let count = 0; count < 4; count += 1) await begun();
-    const found = await Promise.all(
-      made.map(async (id) => (await call("GET", `/${id}`, undefined, bounded)).status),
-    );
-    expect(found).toEqual([200, 404, 200, 200, 200, 200, 200]);
-    const { bytes } = await world.running.store.turns.sums(bounded.key.id, Date.now());
-    expect(bytes).toBeLessThanOrEqual(4000);
-    await world.reload((config) => config);
-  });
-
-  test("keep a conversation for 30 days after it was added to last, whatever becomes of its responses", async () => {
-    const id = await begin();
-    const response = await create({ conversation: id, input: "One" });
-    const { turns: kept } = world.running.store;
-    const inDays = (days: number) => Date.now() + days * 86_400_000;
-    expect(await kept.find(caller.key.id, response.id, inDays(2))).toBeNull();
-    expect(await kept.find(caller.key.id, id, inDays(29.9))).not.toBeNull();
-    expect(await kept.find(caller.key.id, id, inDays(30.1))).toBeNull();
-  });
-
-  test("limit a conversation to what a request may have", async () => {
-    await world.reload((config) => `[server]\nmax_body_bytes = 3000\n${config}`);
-    const id = await begin(say("x".repeat(2000)));
-    const more = await call("POST", `/${id}/items`, { items: [say("y".repeat(2000))] });
-    expect([more.status, more.body.error.param]).toEqual([400, "items"]);
-    expect((await create({ conversation: id, input: "y".repeat(2000) })).error.code).toBe("invalid_request");
-    expect(await textsOf(id)).toHaveLength(1);
-    await world.reload((config) => config);
   });
 });

@@ -1,28 +1,12 @@
 import { describe, expect, test } from "bun:test";
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { type RunningGateway, startGateway } from "../../src/app/start.ts";
-import { systemClock } from "../../src/base/clock.ts";
-import { nanoPerCredit } from "../../src/base/money.ts";
-import { loadSettings } from "../../src/config/load.ts";
-import { issueKey } from "../../src/keys/issue.ts";
+import type { RunningGateway } from "../../src/app/start.ts";
 import { temporaryFolder } from "../store/fixtures.ts";
 import { emptyDatabase } from "../store/postgres/fixtures.ts";
 import { hasPostgres, withoutPostgres } from "../support/postgres.ts";
 import { dataOf, readStream } from "../support/sse.ts";
+import { keyOn, start } from "./demo-gateway.ts";
 
 /** Stored responses where several gateways, or one after the other, keep them in one place. */
-
-const demo =
-  '[providers.demo]\nkind = "demo"\n[[models]]\nid = "m"\nprovider = "demo"\nprice = { input = 1, output = 1 }\n';
-
-function start(dir: string, name: string, store = ""): Promise<RunningGateway> {
-  const file = join(dir, "sluice.toml");
-  writeFileSync(file, store + demo);
-  const flags = { port: 0, data: join(dir, name) };
-  const { settings } = loadSettings({ file, env: { SLUICE_LOG_LEVEL: "silent" }, flags });
-  return startGateway({ settings });
-}
 
 interface Answered {
   readonly id: string;
@@ -41,12 +25,6 @@ async function ask({ url }: RunningGateway, secret: string, fields: object): Pro
   return (
     events.find(({ type }) => type === "response.completed")?.response ?? { id: "", status: "", error: null }
   );
-}
-
-async function keyOn({ store, gateway }: RunningGateway) {
-  const issued = await issueKey(store, systemClock, { mode: "credit", creditNano: nanoPerCredit });
-  await gateway.catchUp();
-  return issued;
 }
 
 test("a stored response outlasts a restart on a data folder", async () => {

@@ -22,7 +22,7 @@ import {
 } from "./compaction.ts";
 import { noSuchConversation } from "./conversation-lock.ts";
 import type { Turn, TurnInMaking } from "./turn-body.ts";
-import { keepsConversations, keepsResponses } from "./turns.ts";
+import { conversationBytes, keepsConversations, keepsResponses } from "./turns.ts";
 
 /** A request's bytes as they go on, and as what they are to be read. */
 export interface ContinuedBody {
@@ -161,8 +161,9 @@ async function conversationOf(
   const sent = request.inputItems();
   const input = newItems(sent, chain, await turns.findItems(key.id, references, settings));
   const before = chain.flatMap(replayed);
-  refuseLong([...before, ...input], settings.server.maxBodyBytes);
   const items = [...before, ...input];
+  const isAdded = named !== null && request.mayStore && !isCompacted;
+  refuseLong(items, isAdded ? conversationBytes(settings) : settings.server.maxBodyBytes);
   const isSealed = isCompacted || items.some(isCompaction);
   const secret = isSealed ? await turns.sealingSecret() : noSecret;
   const isWhole = parentId === null || found !== null;

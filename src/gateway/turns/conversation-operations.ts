@@ -25,7 +25,7 @@ import { isReference } from "./continue.ts";
 import { lockConversation, noSuchConversation } from "./conversation-lock.ts";
 import { itemList, listedPage, listOf, listQuery, queryOf, segmentOf } from "./item-list.ts";
 import type { ChangedConversation, KeptTurn } from "./turn-body.ts";
-import { identified, keepsConversations } from "./turns.ts";
+import { conversationBytes, identified, keepsConversations } from "./turns.ts";
 
 const reading = {
   errors: "openai",
@@ -148,6 +148,7 @@ async function createConversation(gateway: Gateway, exchange: Exchange): Promise
   const { items: added, metadata } = await readChange(gateway, exchange, key, "conversation");
   const id = newConversationId();
   const head = headOf({ id, object: "conversation", created_at: Math.floor(exchange.atMs / 1000), metadata });
+  refuseLong(added, exchange.configured.settings);
   const created = { id, no: null, head, items: added };
   await gateway.turns.changeConversation(key.id, created, exchange.configured.settings);
   return shown(exchange, created);
@@ -281,17 +282,12 @@ function refuseKnown(known: readonly TurnItem[], added: readonly TurnItem[]): vo
   }
 }
 
-/** What a request could not have could not be continued either. */
-function refuseLong(items: readonly TurnItem[], { server }: Settings): void {
-  const { maxBodyBytes, structure } = server;
+function refuseLong(items: readonly TurnItem[], settings: Settings): void {
+  const [mostBytes, mostItems] = [conversationBytes(settings), settings.server.structure.maxListItems];
   const bytes = items.reduce((sum, { raw }) => sum + raw.length, 0);
-  const most =
-    bytes > maxBodyBytes
-      ? `${maxBodyBytes} bytes`
-      : items.length > structure.maxListItems
-        ? `${structure.maxListItems} items`
-        : null;
-  if (most !== null) throw invalidRequest(`The conversation is full; it may have at most ${most}.`, "items");
+  if (bytes <= mostBytes && items.length <= mostItems) return;
+  const message = `A conversation has at most ${mostItems} items, and ${mostBytes} bytes of them. Delete some, or begin a new one.`;
+  throw invalidRequest(message, "items");
 }
 
 function headOf(conversation: JsonObject): Uint8Array {

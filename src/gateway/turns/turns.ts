@@ -5,7 +5,7 @@ import { isConversationId, newId } from "../../base/id.ts";
 import { Repeating } from "../../base/repeating.ts";
 import type { Settings } from "../../config/settings.ts";
 import type { EndedResponse, TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
-import type { Store, StoredTurn, TurnRecord } from "../../store/store.ts";
+import type { ResponsePart, Store, StoredTurn, TurnRecord } from "../../store/store.ts";
 import { type ChangedConversation, type KeptTurn, readTurn, type Turn, writeTurn } from "./turn-body.ts";
 
 const mostTurns = 1000;
@@ -14,6 +14,8 @@ const prunedAtOnce = 500;
 const secretBytes = 32;
 /** How long a conversation that a client has named is kept once nothing is added to it any more. */
 const conversationMs = 30 * msPerDay;
+/** It is read and written as a whole, whatever little is added to it, and that must not delay others. */
+const mostConversationBytes = 8 * 1024 * 1024;
 /** Longer bodies are written ahead in parts of this size, so that charges of others need not wait for them. */
 const partBytes = 256 * 1024;
 
@@ -51,6 +53,11 @@ export function keepsResponses({ routes, responses, retention }: Settings): bool
 /** Whether it also keeps conversations that clients name. */
 export function keepsConversations(settings: Settings): boolean {
   return settings.routes.conversations && keepsResponses(settings);
+}
+
+/** How many bytes of items a conversation may have before something is added to it. */
+export function conversationBytes({ server }: Settings): number {
+  return Math.min(server.maxBodyBytes, mostConversationBytes);
 }
 
 /** The responses and conversations that the gateway keeps, each for the key that got it. */
@@ -102,8 +109,16 @@ export class Turns {
     return this.#store.turns.has(no);
   }
 
-  changeConversation(keyId: string, conversation: ChangedConversation, settings: Settings): Promise<void> {
-    return this.#store.recordTurn(this.#conversationRecord(keyId, conversation, settings));
+  /** Part by part: nobody pays for it, so it comes after the charges of others. */
+  async changeConversation(
+    keyId: string,
+    conversation: ChangedConversation,
+    settings: Settings,
+  ): Promise<void> {
+    const ahead: ResponsePart[] = [];
+    const record = this.#conversationRecord(keyId, conversation, settings, (part) => ahead.push(part));
+    for (const part of ahead) await this.#store.recordResponsePart(part);
+    await this.#store.recordTurn(record);
   }
 
   /** Those of these items that are there for this key, by their ids; the newest of each id. */
@@ -164,10 +179,8 @@ export class Turns {
       items: digestsOf(group, facts.input, output),
       keyBytes: retention.responseBytesPerKey,
     };
-    const turn = {
-      ...record,
-      ...this.#written(writeTurn(id, { head, input, output }, responses.encryptionKey)),
-    };
+    const body = writeTurn(id, { head, input, output }, responses.encryptionKey);
+    const turn = { ...record, ...inParts(body, this.#writeAhead) };
     if (conversation === null) return [turn];
     const added = { ...conversation, items: [...conversation.items, ...items] };
     return [turn, this.#conversationRecord(keyId, added, settings)];
@@ -178,6 +191,7 @@ export class Turns {
     keyId: string,
     { id, no, head, items }: ChangedConversation,
     { retention, responses }: Settings,
+    write: (part: ResponsePart) => void = this.#writeAhead,
   ): TurnRecord {
     const body = writeTurn(id, { head, input: identified(items), output: [] }, responses.encryptionKey);
     const createdAtMs = this.#nowMs();
@@ -193,21 +207,14 @@ export class Turns {
       items: [],
       keyBytes: retention.responseBytesPerKey,
       replaces: no ?? undefined,
-      ...this.#written(body),
+      ...inParts(body, write),
     };
   }
 
-  #written(body: Uint8Array): Pick<TurnRecord, "body" | "recording"> {
-    if (body.length <= partBytes) return { body };
-    const id = newId("rec_");
-    const parts = Math.floor(body.length / partBytes);
-    for (let sequence = 0; sequence < parts; sequence += 1) {
-      const part = body.slice(sequence * partBytes, (sequence + 1) * partBytes);
-      // Not awaited: a turn with a missing part is not found.
-      this.#store.recordResponsePart({ recordingId: id, sequence, body: part }).catch(() => {});
-    }
-    return { body: body.slice(parts * partBytes), recording: { id, parts } };
-  }
+  /** Not awaited: a turn with a missing part is not found. */
+  readonly #writeAhead = (part: ResponsePart): void => {
+    this.#store.recordResponsePart(part).catch(() => {});
+  };
 
   /** What summaries are sealed with. */
   sealingSecret(): Promise<Uint8Array> {
@@ -239,6 +246,20 @@ export class Turns {
   #nowMs(): number {
     return Math.floor(this.#clock.wallMs());
   }
+}
+
+/** All but the end of a long body is written ahead. */
+function inParts(
+  body: Uint8Array,
+  write: (part: ResponsePart) => void,
+): Pick<TurnRecord, "body" | "recording"> {
+  if (body.length <= partBytes) return { body };
+  const recordingId = newId("rec_");
+  const parts = Math.floor(body.length / partBytes);
+  for (let sequence = 0; sequence < parts; sequence += 1) {
+    write({ recordingId, sequence, body: body.slice(sequence * partBytes, (sequence + 1) * partBytes) });
+  }
+  return { body: body.slice(parts * partBytes), recording: { id: recordingId, parts } };
 }
 
 function opened({ no, id, parentId, body }: StoredTurn, { responses }: Settings): KeptTurn | null {

@@ -209,8 +209,15 @@ testEachStore("a turn takes the place of another only while that one is there", 
   expect(await chainOf(store, one, "conv_1")).toEqual(["second"]);
   expect(await store.turns.sums(one, nowMs)).toMatchObject({ count: 2, conversations: 1, bytes: 20 });
   const second = await store.turns.find(one, "conv_1", nowMs);
+  const lacking = { ...conversation("lacking", second?.no), recording: { id: "rec_lost", parts: 1 } };
+  await store.recordTurn(lacking);
+  expect(await chainOf(store, one, "conv_1")).toEqual(["second"]);
+  await store.recordResponsePart(responsePart("rec_lost", 0, "no longer "));
+  await store.recordTurn(lacking);
+  expect(await chainOf(store, one, "conv_1")).toEqual(["no longer lacking"]);
+  const third = await store.turns.find(one, "conv_1", nowMs);
   await store.turns.delete(one, "conv_1", nowMs);
-  await keep(store, conversation("late", second?.no));
+  await keep(store, conversation("late", third?.no));
   expect(await chainOf(store, one, "conv_1")).toBe("missing");
   await store.close();
 });

@@ -1078,6 +1078,8 @@ BEGIN
     ORDER BY k.no
   LOOP
     PERFORM FROM turn_sums WHERE key_no = t.key_no FOR UPDATE;
+    -- What lacks a part that was written ahead must not take the place of something whole.
+    CONTINUE WHEN t.replaces IS NOT NULL AND t.parts <> (SELECT count(*) FROM response_parts p WHERE p.recording_id = t.recording_id);
     DELETE FROM turns WHERE key_no = t.key_no AND id = t.id AND no = coalesce(t.replaces, no);
     CONTINUE WHEN t.replaces IS NOT NULL AND NOT FOUND;
     INSERT INTO turns (key_no, id, parent_id, model, provider, created_at_ms, expires_at_ms, bytes, recording_id, parts, body)

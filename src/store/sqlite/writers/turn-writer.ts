@@ -3,6 +3,7 @@ import type { TurnRecord } from "../../turn-records.ts";
 
 /** Inserts turns; inside the batch's transaction. Triggers keep the sums, and delete what belongs to a turn. */
 export class TurnWriter {
+  readonly #parts: Statement<{ count: number }, [string]>;
   readonly #delete: Statement;
   readonly #insert: Statement;
   readonly #insertItem: Statement;
@@ -10,6 +11,7 @@ export class TurnWriter {
   readonly #deleteOldest: Statement;
 
   constructor(database: Database) {
+    this.#parts = database.query("SELECT count(*) AS count FROM response_parts WHERE recording_id = ?");
     this.#delete = database.query("DELETE FROM turns WHERE key_no = ? AND id = ? AND no = coalesce(?, no)");
     this.#insert = database.query(insertTurn);
     this.#insertItem = database.query("INSERT OR IGNORE INTO turn_items VALUES (?, ?, ?)");
@@ -21,7 +23,9 @@ export class TurnWriter {
 
   /** A provider may give an id twice: the newer one counts. */
   insert(keyNo: number, turn: TurnRecord): void {
-    const { replaces = null } = turn;
+    const { replaces = null, recording } = turn;
+    // What lacks a part that was written ahead must not take the place of something whole.
+    if (replaces !== null && recording && this.#parts.get(recording.id)?.count !== recording.parts) return;
     const { changes } = this.#delete.run(keyNo, turn.id, replaces);
     if (replaces !== null && changes === 0) return;
     const { lastInsertRowid } = this.#insert.run(

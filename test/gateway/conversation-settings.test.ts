@@ -1,0 +1,119 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { ConversationWorld } from "./conversation-world.ts";
+import { say, type TurnWorld } from "./turn-world.ts";
+import type { Caller, World } from "./world.ts";
+
+let turns: TurnWorld;
+let world: World;
+let caller: Caller;
+let create: TurnWorld["create"];
+let call: ConversationWorld["call"];
+let begin: ConversationWorld["begin"];
+let textsOf: ConversationWorld["textsOf"];
+
+beforeAll(async () => {
+  const conversations = await ConversationWorld.start();
+  ({ turns, call, begin, textsOf } = conversations);
+  ({ world, caller, create } = turns);
+});
+beforeEach(() => turns.reset());
+afterAll(() => world[Symbol.asyncDispose]());
+
+describe("the settings", () => {
+  const off = (config: string) => config.replace("conversations = true", "conversations = false");
+
+  test("turn conversations off: there is no such route, and providers are asked for their own", async () => {
+    const id = await begin(say("One"));
+    await world.reload(off);
+    const nowhere = await call("GET", "x/y");
+    for (const [method, path] of [
+      ["POST", ""],
+      ["GET", `/${id}`],
+      ["DELETE", `/${id}`],
+      ["GET", `/${id}/items`],
+    ]) {
+      const { status, body } = await call(method ?? "", path ?? "", method === "POST" ? {} : undefined);
+      expect([status, body.error.code]).toEqual([404, nowhere.body.error.code]);
+    }
+    const { error } = await create({ conversation: id, input: "Two" });
+    expect([error.code, error.param]).toEqual(["not_found", "conversation"]);
+    const refused = await create({ model: "claude-test", conversation: id, input: "Two" });
+    expect([refused.error.code, refused.error.param]).toEqual(["not_found", "conversation"]);
+    expect(world.provider.requests).toEqual([]);
+    await world.reload((config) => config);
+    expect(await textsOf(id)).toEqual(["One"]);
+  });
+
+  test.each(["[retention]\nresponse_hours = 0", '[responses]\nstate = "provider"'])(
+    "keep nothing, conversations neither: %s",
+    async (setting) => {
+      const id = await begin();
+      await world.reload((config) => `${setting}\n${config}`);
+      expect((await call("POST", "", {})).body.error.code).toBe("not_found");
+      expect((await call("GET", `/${id}`)).body.error.code).toBe("not_found");
+      expect((await create({ conversation: id, input: "Two" })).error.code).toBe("not_found");
+      await world.reload((config) => config);
+    },
+  );
+
+  test("encrypt a conversation, and another key does not find it", async () => {
+    const withKey = (byte: number) => (config: string) =>
+      `[responses]\nencryption_key = "file:seal${byte}"\n${config}`;
+    for (const byte of [1, 2]) world.write(`seal${byte}`, Buffer.alloc(32, byte).toString("base64"));
+    await world.reload(withKey(1));
+    const { id } = (await call("POST", "", { items: [say("a secret")], metadata: { of: "secrecy" } })).body;
+    await create({ conversation: id, input: "another secret" });
+    const stored = await world.running.store.turns.find(caller.key.id, id, Date.now());
+    for (const word of ["secret", "secrecy"])
+      expect(Buffer.from(stored?.body ?? []).includes(word)).toBe(false);
+    expect(await textsOf(id)).toContain("another secret");
+    await world.reload(withKey(2));
+    expect((await call("GET", `/${id}`)).status).toBe(404);
+    expect((await create({ conversation: id, input: "x" })).error.code).toBe("not_found");
+    await world.reload((config) => config);
+  });
+
+  test("bound what a key keeps, empty conversations too: that which was added to last stays longest", async () => {
+    await world.reload((config) => `[retention]\nresponse_bytes_per_key = 4000\n${config}`);
+    const bounded = await world.creditCaller();
+    const made: string[] = [];
+    const begun = async () => {
+      made.push((await call("POST", "", { metadata: { about: "x".repeat(500) } }, bounded)).body.id);
+    };
+    for (let count = 0; count < 3; count += 1) await begun();
+    await call("POST", `/${made[0]}/items`, { items: [say("used")] }, bounded);
+    for (let count = 0; count < 4; count += 1) await begun();
+    const found = await Promise.all(
+      made.map(async (id) => (await call("GET", `/${id}`, undefined, bounded)).status),
+    );
+    expect(found).toEqual([200, 404, 200, 200, 200, 200, 200]);
+    const { bytes } = await world.running.store.turns.sums(bounded.key.id, Date.now());
+    expect(bytes).toBeLessThanOrEqual(4000);
+    await world.reload((config) => config);
+  });
+
+  test("keep a conversation for 30 days after it was added to last, whatever becomes of its responses", async () => {
+    const id = await begin();
+    const response = await create({ conversation: id, input: "One" });
+    const { turns: kept } = world.running.store;
+    const inDays = (days: number) => Date.now() + days * 86_400_000;
+    expect(await kept.find(caller.key.id, response.id, inDays(2))).toBeNull();
+    expect(await kept.find(caller.key.id, id, inDays(29.9))).not.toBeNull();
+    expect(await kept.find(caller.key.id, id, inDays(30.1))).toBeNull();
+  });
+
+  test("limit a conversation to what a request may have", async () => {
+    await world.reload((config) => `[server]\nmax_body_bytes = 3000\n${config}`);
+    const id = await begin(say("x".repeat(2000)));
+    const more = await call("POST", `/${id}/items`, { items: [say("y".repeat(2000))] });
+    expect([more.status, more.body.error.param]).toEqual([400, "items"]);
+    expect((await create({ conversation: id, input: "y".repeat(2000) })).error.code).toBe("invalid_request");
+    expect(await textsOf(id)).toHaveLength(1);
+    await world.reload((config) => config);
+    const [long, longer] = [say("x".repeat(5_000_000)), say("y".repeat(4_000_000))];
+    expect((await call("POST", "", { items: [long, longer] })).body.error.param).toBe("items");
+    const full = await begin(long);
+    expect((await create({ conversation: full, input: [longer] })).error.code).toBe("invalid_request");
+    expect(await textsOf(full)).toHaveLength(1);
+  });
+});
