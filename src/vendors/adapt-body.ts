@@ -39,8 +39,8 @@ function fixedPartOf({ kind, options }: ProviderSettings, dialect: ProviderDiale
   return changer === null ? null : { kind, dialect, options: open };
 }
 
-export interface AdaptedBytes {
-  readonly body: Uint8Array;
+export interface AdaptedBody<Body> {
+  readonly body: Body;
   /** Fields of the request that were dropped, those of `dropped` first. */
   readonly dropped: readonly string[];
 }
@@ -50,22 +50,17 @@ export function adaptBytes(
   body: Uint8Array,
   vendor: BodyVendor | null,
   dropped: readonly string[],
-): AdaptedBytes {
+): AdaptedBody<Uint8Array> {
   if (vendor === null) return { body, dropped };
   const all = new Set(dropped);
   return { body: patchMembers(body, changesFor(parseWhole(body), vendor, all)), dropped: [...all] };
-}
-
-export interface AdaptedObject {
-  readonly body: JsonObject;
-  readonly dropped: readonly string[];
 }
 
 export function adaptObject(
   body: JsonObject,
   vendor: BodyVendor | null,
   dropped: readonly string[],
-): AdaptedObject {
+): AdaptedBody<JsonObject> {
   if (vendor === null) return { body, dropped };
   const all = new Set(dropped);
   const adapted: JsonObject = { ...body };

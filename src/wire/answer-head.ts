@@ -39,7 +39,7 @@ export class AnswerHead implements Head {
     if (!headForm.test(text)) throw malformedHead(text);
     this.#bytes = bytes;
     this.#text = text;
-    this.status = statusOf(bytes);
+    this.status = Number(text.slice(statusAt, statusAt + 3));
     this.persistsByDefault = bytes[minorVersionAt] === zero + 1;
     // 1.6 → 0.8 µs for 24 headers, compared to a loop over the bytes.
     for (let at = bytes.indexOf(lf, statusAt); at < end; at = bytes.indexOf(lf, at + 1)) {
@@ -94,12 +94,6 @@ export class AnswerHead implements Head {
     while (end > start && isBlank(text.charCodeAt(end - 1))) end -= 1;
     return text.slice(start, end);
   }
-}
-
-function statusOf(bytes: Buffer): number {
-  let status = 0;
-  for (let at = statusAt; at < statusAt + 3; at += 1) status = status * 10 + (bytes[at] ?? 0) - zero;
-  return status;
 }
 
 function isBlank(code: number): boolean {

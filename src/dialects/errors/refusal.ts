@@ -7,15 +7,15 @@ import { saidIn } from "./bare-error.ts";
 export interface Refusal {
   readonly message: string;
   readonly contextOverflow: boolean;
-  readonly tokens?: TokenLimit;
-  readonly code?: string;
-  readonly type?: string;
+  readonly tokens?: TokenLimit | undefined;
+  readonly code?: string | undefined;
+  readonly type?: string | undefined;
   /** The field that the provider complains about, as a path. */
-  readonly param?: string;
+  readonly param?: string | undefined;
   /** Anthropic's `details`. */
-  readonly details?: JsonObject;
+  readonly details?: JsonObject | undefined;
   /** The request holds reasoning of earlier turns that the provider does not recognise. */
-  readonly refusesProofs?: true;
+  readonly refusesProofs?: true | undefined;
 }
 
 export interface TokenLimit {
@@ -57,19 +57,16 @@ function describe(rawMessage: string, error: JsonObject): Refusal {
   const message = redact(withGeneration(rawMessage, error)).slice(0, maxMessageChars);
   const code = codeOf(error["code"]);
   const type = wordOf(error["type"]);
-  const tokens = readTokenLimit(message) ?? statedLimit(error);
   const isOverflow = code === "context_length_exceeded" || type === "exceed_context_size_error";
-  const param = paramOf(error["param"]);
-  const details = detailsOf(error["details"]);
   return {
     message,
     contextOverflow: isOverflow || isContextOverflow(message),
-    ...(tokens === null ? {} : { tokens }),
-    ...(code === undefined ? {} : { code }),
-    ...(type === undefined ? {} : { type }),
-    ...(param === undefined ? {} : { param }),
-    ...(details === undefined ? {} : { details }),
-    ...(isAboutProofs(code, message) ? { refusesProofs: true } : {}),
+    tokens: readTokenLimit(message) ?? statedLimit(error) ?? undefined,
+    code,
+    type,
+    param: paramOf(error["param"]),
+    details: detailsOf(error["details"]),
+    refusesProofs: isAboutProofs(code, message) ? true : undefined,
   };
 }
 

@@ -30,13 +30,8 @@ export function eventsOf(response: IrResponse): IrEvent[] {
 
 function headOf(block: IrAssistantBlock): IrBlockHead {
   if (block.type !== "tool_call") return { type: block.type };
-  return {
-    type: "tool_call",
-    id: block.id,
-    kind: block.kind,
-    namespace: block.namespace,
-    name: block.name,
-  };
+  const { input: _, cache: __, ...head } = block;
+  return head;
 }
 
 function endOf(block: IrAssistantBlock, index: number): IrEvent {

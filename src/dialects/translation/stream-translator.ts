@@ -2,7 +2,7 @@ import type { GatewayError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { Tiers } from "../../base/service-tiers.ts";
 import type { ReportedUsage, Usage } from "../../base/usage.ts";
-import type { ClientDialect, StreamWriter, WriterContext } from "../client-dialect.ts";
+import type { StreamWriter, WriterContext } from "../client-dialect.ts";
 import { eventsOf } from "../ir/events.ts";
 import type { IrEvent } from "../ir/ir.ts";
 import { UsageFreshness } from "../ir/usage-freshness.ts";
@@ -14,7 +14,6 @@ import { Shortcut } from "./shortcut.ts";
 
 /** What is needed to translate an answer from the provider's dialect to the client's. */
 export interface TranslationContext {
-  readonly client: ClientDialect;
   readonly target: Target;
   readonly call: WriterContext;
   readonly toolMapping: ToolMapping;
@@ -48,9 +47,9 @@ export class StreamTranslator {
   #hasEndedBlock = false;
   #hasProduced = false;
 
-  constructor({ client, target, call, toolMapping }: TranslationContext) {
+  constructor({ target, call, toolMapping }: TranslationContext) {
     this.#target = target;
-    this.#writer = client.createStreamWriter(call);
+    this.#writer = call.source.dialect.createStreamWriter(call);
     this.#restorer = new StreamRestorer(toolMapping, (event) => this.#write(event));
     this.#reader = target.dialect.createStreamReader((event) => this.#receive(event), target);
   }

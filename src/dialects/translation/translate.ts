@@ -19,7 +19,7 @@ export function translate(
   mint: Mint = newId,
   clock: WallClock = systemClock,
 ): Translation {
-  if (source.dialect.name === target.dialect.name) return reread(source, target, { source, mint, clock });
+  if (source.dialect.name === target.dialect.name) return reread(target, { source, mint, clock });
   const client = source.dialect;
   const dropped = new DroppedFields(client.fieldNames);
   const read = client.readRequest(source.body, dropped);
@@ -28,24 +28,17 @@ export function translate(
   const body = target.dialect.writeRequest(markCache(adapted, source, target), target, dropped);
   if (target.fields !== undefined) Object.assign(body, target.fields);
   const toolMapping = { names, formatTool, callId: callIdFor(client, mint) };
-  const context = { client, target, call: { source, mint, clock }, toolMapping };
-  return new Translation(body, dropped.fields, context);
+  return new Translation(body, dropped.fields, { target, call: { source, mint, clock }, toolMapping });
 }
 
 /**
  * If both speak the same dialect, requests and answers pass through as bytes. Only an answer in the wrong form (JSON
  * instead of a stream, or a stream instead of JSON) is read and written again.
  */
-function reread(source: Source, target: Target, call: WriterContext): Translation {
+function reread(target: Target, call: WriterContext): Translation {
   const callId = (id: string) => (id === "" ? call.mint("call_") : id);
   const toolMapping = { names: null, formatTool: null, callId };
-  const context = {
-    client: source.dialect,
-    target,
-    call: { ...call, keepsProofs: true } as const,
-    toolMapping,
-  };
-  return new Translation(source.body, [], context);
+  return new Translation(call.source.body, [], { target, call: { ...call, keepsProofs: true }, toolMapping });
 }
 
 /** For a request that was translated on another thread: only the answer is left to translate. */
@@ -58,8 +51,7 @@ export function translationOfAnswer(
   const callId = callIdFor(source.dialect, newId);
   const toolMapping = { names: ToolNames.of(tools), formatTool, callId };
   const call = { source, mint: newId, clock: systemClock };
-  const context = { client: source.dialect, target, call, toolMapping };
-  return new Translation(source.body, dropped, context);
+  return new Translation(source.body, dropped, { target, call, toolMapping });
 }
 
 type Mint = WriterContext["mint"];

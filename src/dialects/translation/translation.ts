@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../base/json.ts";
 import type { ReportedUsage, Usage } from "../../base/usage.ts";
-import type { ClientDialect, WriterContext } from "../client-dialect.ts";
+import type { WriterContext } from "../client-dialect.ts";
 import { EventCollector } from "../ir/events.ts";
 import type { IrResponse } from "../ir/ir.ts";
 import { UsageFreshness } from "../ir/usage-freshness.ts";
@@ -26,9 +26,9 @@ export class Translation {
 
   /** Translates a whole response to the client's dialect. Throws `upstream_error` if it is malformed. */
   response(body: JsonObject): TranslatedResponse {
-    const { client, target, call, toolMapping } = this.#context;
+    const { target, call, toolMapping } = this.#context;
     const response = target.dialect.readResponse(body, target);
-    return writeWhole(client, call, restoreResponse(response, toolMapping));
+    return writeWhole(call, restoreResponse(response, toolMapping));
   }
 
   stream(): StreamTranslator {
@@ -63,13 +63,13 @@ export interface TranslatedResponse {
   showing(usage: Usage): TranslatedResponse;
 }
 
-function writeWhole(client: ClientDialect, call: WriterContext, response: IrResponse): TranslatedResponse {
-  const body = client.writeResponse(response, call);
+function writeWhole(call: WriterContext, response: IrResponse): TranslatedResponse {
+  const body = call.source.dialect.writeResponse(response, call);
   return {
     body,
     usage: response.usage,
     produced: producedBy(response),
-    showing: (usage) => writeWhole(client, call, { ...response, usage }),
+    showing: (usage) => writeWhole(call, { ...response, usage }),
   };
 }
 
@@ -110,8 +110,8 @@ class ResponseCollector {
   /** At the stream's proper end, or that of the provider's body. Throws a GatewayError if the answer is incomplete. */
   end(): TranslatedResponse {
     this.#reader.end();
-    const { client, call, toolMapping } = this.#context;
-    const whole = writeWhole(client, call, restoreResponse(this.#collector.response(), toolMapping));
+    const { call, toolMapping } = this.#context;
+    const whole = writeWhole(call, restoreResponse(this.#collector.response(), toolMapping));
     return { ...whole, usage: this.#usageFreshness.apply(whole.usage) };
   }
 }

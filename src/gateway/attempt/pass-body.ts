@@ -3,7 +3,7 @@ import { type JsonSpans, scanTopLevel } from "../../dialects/json/json-spans.ts"
 import { type BodyChanges, patchBody } from "../../dialects/json/patch.ts";
 import { mayBeForeign } from "../../dialects/reasoning/foreign-reasoning.ts";
 import { clientDialect, type SharedDialectName } from "../../dialects/registry.ts";
-import { type AdaptedBytes, adaptBytes, type BodyVendor } from "../../vendors/adapt-body.ts";
+import { type AdaptedBody, adaptBytes, type BodyVendor } from "../../vendors/adapt-body.ts";
 
 /** What becomes of a body that passes through. Plain data, so that another thread can do it. */
 export interface PassingPlan {
@@ -31,7 +31,7 @@ const nothing: readonly string[] = [];
 export function passBody(
   sent: PassingBody,
   { dialect, stripped, changes, vendor }: PassingPlan,
-): AdaptedBytes {
+): AdaptedBody<Uint8Array> {
   const strip = stripperFor(dialect, stripped, sent.bytes);
   const body = strip === null ? null : sent.body;
   const without = strip === null || body === null ? body : strip(body);

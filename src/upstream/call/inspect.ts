@@ -1,3 +1,4 @@
+import { asBuffer } from "../../base/as-buffer.ts";
 import type { GatewayError } from "../../base/errors.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
 import { errorIn as bareError } from "../../dialects/errors/bare-error.ts";
@@ -38,7 +39,7 @@ const streamFields = ["data:", "event:", "id:", "retry:", ":"];
 
 /** Some servers send streams with another content type. "more": not enough bytes to decide. */
 export function sniffBody(chunks: readonly Uint8Array[]): "more" | "stream" | "other" {
-  const sniffed = startOf(chunks, mostSniffed).toString("latin1");
+  const sniffed = joined(chunks).toString("latin1", 0, mostSniffed);
   const start = sniffed.trimStart();
   if (start === "" && sniffed.length === mostSniffed) return "other";
   if (streamFields.some((field) => start.startsWith(field))) return "stream";
@@ -140,42 +141,16 @@ export function inspectWhole(body: Uint8Array): "fine" | "broken" | JsonObject {
   return errorIn(bytes.toString("utf8")) ?? "fine";
 }
 
-/** No answer has more white space than this before or after it. */
-const mostSpace = 64 * 1024;
-
 /** The same for what has been received; a body of more than `mostInspected` is not joined for that. */
 export function inspectBody(received: AnswerQueue): "fine" | "broken" | JsonObject {
-  return received.bytes > mostInspected ? inspectLarge(received.pieces) : inspectWhole(received.joined());
+  if (received.bytes <= mostInspected) return inspectWhole(received.joined());
+  const start = textOf(received.pieces.find((piece) => textOf(piece).trim() !== ""));
+  const end = textOf(received.pieces.findLast((piece) => textOf(piece).trim() !== ""));
+  return start.trimStart().startsWith("{") && end.trimEnd().endsWith("}") ? "fine" : "broken";
 }
 
-function inspectLarge(pieces: readonly Uint8Array[]): "fine" | "broken" {
-  const start = startOf(pieces, mostSpace).toString("latin1").trimStart();
-  const end = endOf(pieces, mostSpace).toString("latin1").trimEnd();
-  return start.startsWith("{") && end.endsWith("}") ? "fine" : "broken";
-}
-
-/** The first bytes of all pieces together. */
-function startOf(pieces: readonly Uint8Array[], most: number): Buffer {
-  const taken: Uint8Array[] = [];
-  let left = most;
-  for (const piece of pieces) {
-    if (left === 0) break;
-    const part = piece.subarray(0, left);
-    taken.push(part);
-    left -= part.length;
-  }
-  return joined(taken);
-}
-
-function endOf(pieces: readonly Uint8Array[], most: number): Buffer {
-  const taken: Uint8Array[] = [];
-  let left = most;
-  for (let at = pieces.length - 1; at >= 0 && left > 0; at -= 1) {
-    const part = pieces[at]?.subarray(-left) ?? new Uint8Array();
-    taken.unshift(part);
-    left -= part.length;
-  }
-  return joined(taken);
+function textOf(piece: Uint8Array | undefined): string {
+  return piece === undefined ? "" : asBuffer(piece).toString("latin1");
 }
 
 function isSpace(byte: number | undefined): boolean {

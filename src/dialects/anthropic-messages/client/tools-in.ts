@@ -5,13 +5,11 @@ import { functionTool } from "../../tools/schema.ts";
 import { type DroppedFields, refuse } from "../../translation/dropped-fields.ts";
 import { withMark } from "./content-in.ts";
 import { knownTool } from "./known-tools.ts";
-import { ToolChanges } from "./tool-changes.ts";
+import { changedTools } from "./tool-changes.ts";
 
 export function readTools(body: JsonObject, dropped: DroppedFields): IrTool[] {
   const tools = objectsOf(body["tools"]).map((tool, index) => readTool(tool, `tools[${index}]`));
-  const changes = new ToolChanges(tools, readTool, dropped);
-  changes.apply(body["messages"]);
-  return changes.offered;
+  return changedTools(tools, body["messages"], readTool, dropped);
 }
 
 /** Reads only what every dialect has: `defer_loading` and the like must not leak into a schema. */
