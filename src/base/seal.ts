@@ -12,9 +12,14 @@ export function seal(content: Uint8Array, key: Uint8Array, context: string, vers
   return Buffer.concat([Buffer.of(version), nonce, ...text, sealing.getAuthTag()]);
 }
 
-/** Null if it was sealed with another key, for another place, or was changed. */
-export function unseal(sealed: Uint8Array, key: Uint8Array, context: string): Uint8Array | null {
-  if (sealed.length < 1 + nonceBytes + tagBytes) return null;
+/** Null if it was sealed with another key, for another place, in another way, or was changed. */
+export function unseal(
+  sealed: Uint8Array,
+  key: Uint8Array,
+  context: string,
+  version: number,
+): Uint8Array | null {
+  if (sealed.length < 1 + nonceBytes + tagBytes || sealed[0] !== version) return null;
   try {
     const opening = createDecipheriv(cipher, key, sealed.subarray(1, 1 + nonceBytes));
     opening.setAAD(Buffer.from(context)).setAuthTag(sealed.subarray(-tagBytes));
@@ -22,4 +27,20 @@ export function unseal(sealed: Uint8Array, key: Uint8Array, context: string): Ui
   } catch {
     return null;
   }
+}
+
+/** The same as text. */
+export function sealText(content: Uint8Array, key: Uint8Array, context: string, version: number): string {
+  return Buffer.from(seal(content, key, context, version)).toString("base64url");
+}
+
+/** Decoding skips what is no base64, and bits that the last character does not need: only the text that was written is read. */
+export function unsealText(
+  text: string,
+  key: Uint8Array,
+  context: string,
+  version: number,
+): Uint8Array | null {
+  const sealed = Buffer.from(text, "base64url");
+  return sealed.toString("base64url") === text ? unseal(sealed, key, context, version) : null;
 }

@@ -1,4 +1,4 @@
-import { seal, unseal } from "../../base/seal.ts";
+import { sealText, unsealText } from "../../base/seal.ts";
 
 /** What a browser keeps while its user is at the identity provider. */
 export interface SignInAttempt {
@@ -21,12 +21,12 @@ const context = "sign-in attempt";
  */
 export function sealAttempt(attempt: SignInAttempt, clientSecret: string): string {
   const content = Buffer.from(JSON.stringify(attempt));
-  return Buffer.from(seal(content, keyFrom(clientSecret), context, version)).toString("base64url");
+  return sealText(content, keyFrom(clientSecret), context, version);
 }
 
 /** Null for anything that was not sealed here, or too long ago. */
 export function openAttempt(sealed: string, clientSecret: string, nowMs: number): SignInAttempt | null {
-  const content = unseal(Buffer.from(sealed, "base64url"), keyFrom(clientSecret), context);
+  const content = unsealText(sealed, keyFrom(clientSecret), context, version);
   if (content === null) return null;
   // It was written by `sealAttempt`.
   const attempt = JSON.parse(Buffer.from(content).toString("utf8")) as SignInAttempt;

@@ -187,7 +187,7 @@ export function noSuchResponse(): GatewayError {
 
 /** The same words for all of these: nobody learns which ids others were given. */
 const gone =
-  " It, or a response that it continues, may have been deleted, have expired or not have been stored. Send the whole conversation in `input`.";
+  " It, or a response that it continues, may have been deleted, have expired or not have been stored.";
 
 function notGiven(path: string): GatewayError {
   const why = path === "previous_response_id" ? gone : "";

@@ -1,7 +1,7 @@
 import { GatewayError, invalidRequest } from "../../base/errors.ts";
 import { newId } from "../../base/id.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
-import { seal, unseal } from "../../base/seal.ts";
+import { sealText, unsealText } from "../../base/seal.ts";
 import { inScope } from "../../catalog/catalog.ts";
 import type { Settings } from "../../config/settings.ts";
 import {
@@ -41,7 +41,7 @@ export function withSummaries(conversation: Conversation, secret: Uint8Array, ke
   const items = conversation.items.map((item, place) => {
     const sealed = sealIn(item);
     if (sealed === null) return item;
-    const summary = unseal(Buffer.from(sealed, "base64url"), secret, keyId);
+    const summary = unsealText(sealed, secret, keyId, sealVersion);
     if (summary !== null) return summaryMessage(Buffer.from(summary).toString());
     const message = "The compaction was not made for this key, or was changed. Send the conversation itself.";
     const param = pathOfItem(conversation, place);
@@ -91,8 +91,7 @@ export function summarise(
     form,
     kept: keptMessages(items).map((item) => ({ ...item, id: item.id ?? newId("msg_") })),
     context: { source, id: newId("resp_"), itemId: newId("cmp_") },
-    seal: (summary) =>
-      Buffer.from(seal(Buffer.from(summary), secret, key.id, sealVersion)).toString("base64url"),
+    seal: (summary) => sealText(Buffer.from(summary), secret, key.id, sealVersion),
   };
   const maxOutputTokens = mostOfSummary(settings, model);
   return summaryRequest(bytes, items, conversation.naming, {

@@ -98,7 +98,7 @@ export function copyTurn(turn: Turn): Turn {
 
 /** Null if it was sealed with another key. */
 export function readTurn(id: string, body: Uint8Array, key: Uint8Array | null): TurnContent | null {
-  const content = body[0] === plain ? body.subarray(1) : key && unseal(body, key, id);
+  const content = body[0] === plain ? body.subarray(1) : key && unseal(body, key, id, sealed);
   if (content === null) return null;
   const bytes = Buffer.from(content.buffer, content.byteOffset, content.length);
   const indexEnd = lengthBytes + bytes.readUInt32LE(0);
