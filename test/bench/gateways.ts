@@ -79,17 +79,19 @@ export interface SluiceOptions {
   readonly program?: string;
   /** A key that the folder has already. */
   readonly secret?: string | undefined;
+  /** With a model for embeddings, which older builds do not know. */
+  readonly embeds?: boolean;
 }
 
 /** The executable as an operator would run it, on a data folder with one credit key. */
 export async function startSluice(
   folder: string,
   providerUrl: string,
-  { name = "sluice", program = executable, secret }: SluiceOptions = {},
+  { name = "sluice", program = executable, secret, embeds = false }: SluiceOptions = {},
 ): Promise<Gateway> {
   mkdirSync(folder, { recursive: true });
   const config = join(folder, "sluice.toml");
-  writeFileSync(config, sluiceConfig(providerUrl));
+  writeFileSync(config, sluiceConfig(providerUrl, embeds));
   const env = {
     SLUICE_CONFIG: config,
     SLUICE_DATA: join(folder, "data"),
@@ -111,7 +113,7 @@ export interface BenchNode extends Gateway {
 export async function startNode(folder: string, providerUrl: string, store: string): Promise<BenchNode> {
   mkdirSync(folder, { recursive: true });
   const config = join(folder, "sluice.toml");
-  writeFileSync(config, sluiceConfig(providerUrl));
+  writeFileSync(config, sluiceConfig(providerUrl, false));
   const env = {
     SLUICE_CONFIG: config,
     SLUICE_DATA: join(folder, "data"),
@@ -173,7 +175,7 @@ function freePort(): number {
 }
 
 /** Nothing but providers and models: everything else is as it comes. */
-function sluiceConfig(providerUrl: string): string {
+function sluiceConfig(providerUrl: string, embeds: boolean): string {
   const provider = (name: string, kind: string, base: string) =>
     `[providers.${name}]\nkind = "${kind}"\nbase_url = "${providerUrl}${base}"\napi_key = "env:BENCH_PROVIDER_KEY"\n`;
   const model = (id: string, provider: string) =>
@@ -187,7 +189,7 @@ function sluiceConfig(providerUrl: string): string {
     model("bench-openai", "openai"),
     model("bench-anthropic", "anthropic"),
     model("bench-local", "local"),
-    `${model("bench-embeddings", "openai")}serves = ["embeddings"]\n`,
+    ...(embeds ? [`${model("bench-embeddings", "openai")}serves = ["embeddings"]\n`] : []),
     ...pacings.map(({ provider: name }) => model(`bench-${name}`, name)),
   ].join("\n");
 }

@@ -82,6 +82,9 @@ function conversation(turns: number): { role: string; content: string }[] {
 
 const words = "The tide turns twice a day and nobody has to ask it to. ".repeat(10);
 
+/** In ids, for the provider to write a number in its place. */
+export const unnumbered = "0000000000";
+
 /** Whole answers of about 1 KB. */
 export const answers: Readonly<Record<Asked, string>> = {
   /** A hundred vectors of 1,536 numbers. */
@@ -104,15 +107,16 @@ export const answers: Readonly<Record<Asked, string>> = {
     usage: { prompt_tokens: 250, completion_tokens: 140, total_tokens: 390 },
   }),
   responses: JSON.stringify({
-    id: "resp_bench",
+    id: `resp_${unnumbered}`,
     object: "response",
+    store: false,
     created_at: 1_700_000_000,
     status: "completed",
     model: "bench-upstream",
     output: [
       {
         type: "message",
-        id: "msg_bench",
+        id: `msg_${unnumbered}`,
         status: "completed",
         role: "assistant",
         content: [{ type: "output_text", text: words, annotations: [] }],
@@ -165,6 +169,7 @@ function responsesEvents(content: readonly string[]): string[] {
     response: {
       id: "resp_bench",
       object: "response",
+      store: false,
       created_at: 1_700_000_000,
       status,
       model: "bench-upstream",

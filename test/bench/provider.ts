@@ -9,6 +9,7 @@ import {
   pacings,
   paths,
   streamEvents,
+  unnumbered,
 } from "./payloads.ts";
 import { RequestReader } from "./request-reader.ts";
 
@@ -38,6 +39,13 @@ const fastStreams = byDialect((dialect) => streamWrites(dialect, eventsPerStream
 const pacedStreams = new Map<Pacing, Readonly<Record<ClientDialectName, readonly Buffer[]>>>(
   pacings.map((pacing) => [pacing, byDialect((dialect) => streamWrites(dialect, pacing.events, 1))]),
 );
+
+/** Where an answer has a number in an id. */
+const numberPlaces = new Map(Object.values(wholeAnswers).map((answer) => [answer, placesIn(answer)]));
+
+function placesIn(answer: Buffer): readonly number[] {
+  return Array.from(answer.toString("latin1").matchAll(new RegExp(unnumbered, "g")), ({ index }) => index);
+}
 
 const running = new Set<Stream>();
 const paced = new Set<Stream>();
@@ -72,7 +80,7 @@ function answer(socket: Socket<Connection>, path: string, body: Buffer): void {
   }
   const dialect = dialectOf(path);
   if (!body.includes('"stream":true')) {
-    send(socket, wholeAnswers[dialect]);
+    send(socket, numbered(wholeAnswers[dialect]));
     return;
   }
   const pacing = pacings.find(({ provider }) => path.startsWith(`/${provider}/`));
@@ -85,6 +93,16 @@ function answer(socket: Socket<Connection>, path: string, body: Buffer): void {
   running.add(stream);
   sendNext(stream);
   if (running.size === 1) setImmediate(sendRunningEvents);
+}
+
+let answered = 0;
+
+/** A gateway that keeps responses would find one in the place of each that had the same id. */
+function numbered(answer: Buffer): Buffer {
+  answered += 1;
+  const number = String(answered).padStart(unnumbered.length, "0");
+  for (const place of numberPlaces.get(answer) ?? []) answer.write(number, place, "latin1");
+  return answer;
 }
 
 function sendRunningEvents(): void {

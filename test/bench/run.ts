@@ -45,19 +45,20 @@ export async function runBench({ full, only, other: program, progress }: RunOpti
   const provider = await startProvider(folder);
   const providerUrl = provider.target(growthCell).url;
   try {
-    const sluice = await startSluice(join(folder, "sluice"), providerUrl);
+    const wanted = (full ? fullGrid() : shortList()).filter((cell) => cellName(cell).includes(only ?? ""));
+    const embeds = wanted.some(({ route }) => route === "embeddings");
+    const sluice = await startSluice(join(folder, "sluice"), providerUrl, { embeds });
     const bare = await startBare(folder, providerUrl);
     const other =
       program === null
         ? null
-        : await startSluice(join(folder, "other"), providerUrl, { name: "other", program });
+        : await startSluice(join(folder, "other"), providerUrl, { name: "other", program, embeds });
     const portkey = await startPeer(folder, providerUrl, notes);
     await Bun.sleep(1000);
     const idleMegabytes = residentMegabytes(sluice.pid);
 
     const cells: CellResult[] = [];
     const pace = full ? fullPace : shortPace;
-    const wanted = (full ? fullGrid() : shortList()).filter((cell) => cellName(cell).includes(only ?? ""));
     for (const cell of wanted) {
       progress(cellName(cell));
       const its = full || isJudged(cell) ? pace : briefPace;
