@@ -91,8 +91,9 @@ export async function generate(
   if (claimed.kind === "replay") return replay(exchange, claimed.response);
   exchange.claim = claimed.claim;
   const { keeping } = exchange;
-  if (keeping?.conversation !== undefined)
+  if (keeping?.isStored && keeping.conversation) {
     await lockConversation(gateway, exchange, key, keeping.conversation);
+  }
   const { paths, names } = exchange.askedExtras?.withheld ?? nothingWithheld;
   exchange.withheld = names;
   const sent =

@@ -250,7 +250,12 @@ describe("a response in a conversation", () => {
 
   test("is added to nothing if it is not stored, or fails", async () => {
     const id = await begin(say("One"));
-    expect((await create({ conversation: id, store: false, input: "Two" })).status).toBe("completed");
+    for (const model of models) {
+      const unstored = await create({ model, conversation: id, store: false, input: "Two" });
+      expect(unstored).toMatchObject({ status: "completed", store: false, conversation: { id } });
+      expect((await turns.call("GET", unstored.id)).status).toBe(404);
+    }
+    await create({ conversation: id, store: false, input: "Two" });
     expect(sentTexts()).toEqual(["One", "Two"]);
     world.provider.script(() => openAiError(400, "Too much."));
     expect((await create({ conversation: id, input: "Three" })).error).toBeDefined();

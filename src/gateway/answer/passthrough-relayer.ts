@@ -23,7 +23,7 @@ export interface PassthroughCall {
   readonly model: string;
   readonly atSeconds: number;
   readonly isThreaded?: boolean;
-  /** The conversation that the answer is added to, of which the provider knows nothing. */
+  /** The conversation that the answer belongs to, of which the provider knows nothing. */
   readonly conversationId?: string | undefined;
   /** Of events that are not the dialect's own. */
   readonly scanner?: StreamScanner;

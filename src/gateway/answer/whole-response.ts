@@ -39,7 +39,7 @@ export async function readOrChargeFailure(answering: Answering): Promise<WholeAn
   return estimated === null ? whole : whole.showing(estimated);
 }
 
-/** A provider knows nothing of the conversation that its answer is added to. */
+/** A provider knows nothing of the conversation that its answer belongs to. */
 function inConversation({ exchange }: Answering, whole: WholeAnswer): WholeAnswer {
   const id = exchange.keeping?.conversation?.id;
   if (id === undefined) return whole;

@@ -62,7 +62,7 @@ export function continued(
   return null;
 }
 
-/** What is to be kept of the answer, if it is stored or if its connection remembers it. */
+/** What is to be kept of the answer, if it is stored, belongs to a conversation, or is remembered by its connection. */
 function noteTurn(
   exchange: Exchange,
   { mayStore }: ClientRequest,
@@ -70,7 +70,9 @@ function noteTurn(
 ): void {
   const { configured, call } = exchange;
   const isStored = mayStore && keepsResponses(configured.settings);
-  if (isStored || call.remembered !== undefined) exchange.keeping = { ...turn, isStored };
+  if (isStored || turn.conversation !== undefined || call.remembered !== undefined) {
+    exchange.keeping = { ...turn, isStored };
+  }
 }
 
 interface Asked {

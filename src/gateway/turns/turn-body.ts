@@ -32,13 +32,13 @@ export interface ChangedConversation {
 export interface TurnInMaking {
   /** The response or the conversation that it continues. */
   readonly parentId: string | null;
-  /** Whether it is stored; else only its connection remembers it. */
+  /** Whether it is stored, and added to its conversation; else only its connection remembers it. */
   readonly isStored: boolean;
   /** The conversation that it continues. */
   readonly before: readonly Turn[];
   /** What is new in its input. */
   input(): readonly TurnItem[];
-  /** The conversation that it is added to, with the items that stay before it. Absent if it is added to none. */
+  /** The conversation that it belongs to, with the items that stay before it. Absent if it belongs to none. */
   readonly conversation?: ChangedConversation | undefined;
 }
 
