@@ -23,18 +23,21 @@ export async function startNginx(program: string, http: string, url: string): Pr
     `daemon off;\nmaster_process off;\npid ${folder}/pid;\nerror_log ${folder}/error.log;\nevents {}\nhttp {\naccess_log off;\n${temporary}\n${http}\n}\n`,
   );
   const child = Bun.spawn([program, "-e", join(folder, "error.log"), "-c", file], { stderr: "inherit" });
-  await waitFor(
-    () =>
-      fetch(`${url}/healthz`).then(
-        ({ ok }) => ok,
-        () => false,
-      ),
-    "nginx to listen",
-  );
+  await untilHealthy(url, "nginx");
   return {
     stop: () => {
       child.kill("SIGKILL");
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** Waits until the gateway is reached through a proxy. */
+export function untilHealthy(url: string, proxy: string): Promise<void> {
+  const isHealthy = () =>
+    fetch(`${url}/healthz`).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+  return waitFor(isHealthy, `${proxy} to listen`);
 }

@@ -1,0 +1,26 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { untilHealthy } from "./nginx.ts";
+
+/** Null where it is not installed. */
+export const caddyProgram = Bun.which("caddy");
+
+/** Runs Caddy with these sites, and waits until it answers at the address. */
+export async function startCaddy(program: string, sites: string, url: string): Promise<{ stop(): void }> {
+  const folder = mkdtempSync(join(tmpdir(), "sluice-caddy-"));
+  const file = join(folder, "Caddyfile");
+  writeFileSync(file, `{\n\tadmin off\n\tauto_https off\n}\n${sites}`);
+  const child = Bun.spawn([program, "run", "--config", file, "--adapter", "caddyfile"], {
+    env: { HOME: folder },
+    stdout: "ignore",
+    stderr: "ignore",
+  });
+  await untilHealthy(url, "Caddy");
+  return {
+    stop: () => {
+      child.kill("SIGKILL");
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
