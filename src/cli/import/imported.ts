@@ -1,4 +1,5 @@
 import type { ModelUse } from "../../base/model-uses.ts";
+import type { TokenRatesConfig } from "../../config/schema/price.ts";
 import type { PriceConfig } from "../../config/schema.ts";
 
 /** A model of a foreign price file, with its price as our own configuration has it. */
@@ -23,6 +24,14 @@ export function stated<Name extends string>(
   // Only names were left out.
   return Object.fromEntries(known) as { [Stated in Name]?: number };
 }
+
+/** The rates of tokens; null without those of input and output. */
+export function tokenRates(rates: Readonly<Record<RateName, number | null>>): TokenRatesConfig | null {
+  const { input, output, ...cache } = rates;
+  return input === null || output === null ? null : { input, output, ...stated(cache) };
+}
+
+type RateName = "input" | "output" | "cached_input" | "cache_write";
 
 export interface ImportedPrices {
   readonly source: "LiteLLM" | "models.dev";

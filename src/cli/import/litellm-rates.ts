@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../base/json.ts";
 import type { TokenRatesConfig } from "../../config/schema/price.ts";
 import type { PriceConfig } from "../../config/schema.ts";
-import { stated, usdPerMillion } from "./imported.ts";
+import { stated, tokenRates, usdPerMillion } from "./imported.ts";
 
 /** LiteLLM's prices per token, as in its price file and in `model_info` of its configuration; null without any. */
 export function litellmRates(entry: JsonObject): PriceConfig | null {
@@ -25,16 +25,11 @@ function longContextOf(entry: JsonObject): Pick<PriceConfig, "long_context"> {
 
 function ratesOf(entry: JsonObject, suffix: string): TokenRatesConfig | null {
   const perToken = (name: string) => usdPerMillion(entry[`${name}${suffix}`], true);
-  const input = perToken("input_cost_per_token");
-  // Some entries raise only the price of the input.
-  const output = perToken("output_cost_per_token") ?? usdPerMillion(entry["output_cost_per_token"], true);
-  if (input === null || output === null) return null;
-  return {
-    input,
-    output,
-    ...stated({
-      cached_input: perToken("cache_read_input_token_cost"),
-      cache_write: perToken("cache_creation_input_token_cost"),
-    }),
-  };
+  return tokenRates({
+    input: perToken("input_cost_per_token"),
+    // Some entries raise only the price of the input.
+    output: perToken("output_cost_per_token") ?? usdPerMillion(entry["output_cost_per_token"], true),
+    cached_input: perToken("cache_read_input_token_cost"),
+    cache_write: perToken("cache_creation_input_token_cost"),
+  });
 }

@@ -7,6 +7,7 @@ import {
   positiveInteger,
   stated,
   statedCapability,
+  tokenRates,
   usdPerMillion,
 } from "./imported.ts";
 
@@ -65,17 +66,13 @@ function writesText(entry: JsonObject): boolean {
 }
 
 function ratesOf(cost: JsonObject): TokenRatesConfig | null {
-  const input = usdPerMillion(cost["input"], false);
-  const output = usdPerMillion(cost["output"], false);
-  if (input === null || output === null) return null;
-  return {
-    input,
-    output,
-    ...stated({
-      cached_input: usdPerMillion(cost["cache_read"], false),
-      cache_write: usdPerMillion(cost["cache_write"], false),
-    }),
-  };
+  const perMillion = (name: string) => usdPerMillion(cost[name], false);
+  return tokenRates({
+    input: perMillion("input"),
+    output: perMillion("output"),
+    cached_input: perMillion("cache_read"),
+    cache_write: perMillion("cache_write"),
+  });
 }
 
 /** Newer dumps have `tiers`, older ones `context_over_200k`. Of several limits the lowest is used. */

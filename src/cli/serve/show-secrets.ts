@@ -4,7 +4,7 @@ import { stripVTControlCharacters } from "node:util";
 import type { Settings } from "../../config/settings.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
-interface SecretOutput {
+export interface SecretOutput {
   readonly settings: Settings;
   readonly json: boolean;
   readonly terminal: Terminal;

@@ -7,7 +7,7 @@ import type { Style } from "../terminal/style.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import { takeBallast } from "./ballast.ts";
 import { type FirstKeys, firstKeysDocument, firstKeysText, makeFirstKeys, noKeysText } from "./first-run.ts";
-import { showSecrets } from "./show-secrets.ts";
+import { type SecretOutput, showSecrets } from "./show-secrets.ts";
 
 /**
  * Starts the gateway. The first keys are created once it listens: a start that fails must not leave keys behind, which
@@ -82,12 +82,6 @@ async function makeKeys(running: RunningGateway, { isDemo }: Settings): Promise<
     await running.stop();
     throw error;
   }
-}
-
-interface SecretOutput {
-  readonly settings: Settings;
-  readonly json: boolean;
-  readonly terminal: Terminal;
 }
 
 function keysText({ issued }: FirstKeys, url: string, { settings, json, terminal }: SecretOutput): string {

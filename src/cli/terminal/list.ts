@@ -26,16 +26,17 @@ interface List<Row> {
   readonly nothing: string;
 }
 
-/** Prints a list as it was asked for: a table, CSV or JSON. */
+/** Prints a list as it was asked for: a table, CSV or JSON. Returns whether it is for people, who may be told more. */
 export function printList<Row extends object>(
   list: List<Row>,
   options: ListOptions,
   terminal: Terminal,
-): void {
+): boolean {
   const { rows, columns, document = rows, nothing } = list;
   if (options.json) printJson(document, terminal);
   else if (options.csv) terminal.print(csvOf(columns, rows));
   else terminal.print(rows.length === 0 ? nothing : listTable(columns, rows, terminal));
+  return !options.json && !options.csv;
 }
 
 export function csvOf<Row extends object>(columns: readonly ListColumn<Row>[], rows: readonly Row[]): string {

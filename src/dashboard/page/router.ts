@@ -48,6 +48,11 @@ export function setQuery(changes: Readonly<Record<string, string | null>>): void
   here.value = next;
 }
 
+/** A parameter of the address, and what changes it. A list begins anew then. */
+export function parameter(name: string): readonly [value: string, set: (value: string) => void] {
+  return [query.value.get(name) ?? "", (value) => setQuery({ [name]: value, cursor: null })];
+}
+
 /** Turns plain links into page changes; a click with a modifier still opens a tab. */
 export function followLinks(event: MouseEvent): void {
   if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey)

@@ -78,8 +78,8 @@ export function exchangesListCommand(terminal: Terminal): Command {
         const keys = await keysOf(context, rows);
         const views = rows.map((row) => exchangeDocument(row, (id) => keys.get(id) ?? null));
         const nothing = `No such exchange ${timeInWords({ sinceMs, untilMs })}.`;
-        printList({ rows: views, columns: columnsOf(terminal), nothing }, options, terminal);
-        const isTable = options.json !== true && options.csv !== true;
+        const list = { rows: views, columns: columnsOf(terminal), nothing };
+        const isTable = printList(list, options, terminal);
         if (isTable && rows.length === limit) terminal.note(terminal.noteStyle.dim(more(limit)));
       });
     });

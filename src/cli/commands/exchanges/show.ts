@@ -5,7 +5,8 @@ import { Refused } from "../../failure.ts";
 import { type DataOptions, newDataCommand } from "../../help.ts";
 import { withStore } from "../../open-store.ts";
 import { count, printable, second, span } from "../../terminal/format.ts";
-import { facts, table } from "../../terminal/table.ts";
+import { type ListColumn, listTable } from "../../terminal/list.ts";
+import { facts } from "../../terminal/table.ts";
 import { printJson, type Terminal } from "../../terminal/terminal.ts";
 import { paintOutcome } from "./list.ts";
 
@@ -53,7 +54,7 @@ function asText(
     exchange === null ? [["exchange", id]] : exchangeFacts(exchange, terminal);
   parts.push(facts([...about, ...chargeFacts(charge, entries)], terminal));
   if (attempts.length > 0) parts.push(attemptTable(attempts, terminal));
-  if (entries.length > 0) parts.push(entryTable(entries, terminal));
+  if (entries.length > 0) parts.push(listTable(entryColumns, entries, terminal));
   return parts.join("\n\n");
 }
 
@@ -123,31 +124,31 @@ function hasUsageRecord({ outcome, basis }: ExchangeView): boolean {
 }
 
 function attemptTable(attempts: readonly AttemptView[], terminal: Terminal): string {
-  const rows = attempts.map((attempt, place) => [
-    String(place + 1),
-    attempt.deployment,
-    attempt.status === null ? "–" : String(attempt.status),
-    attempt.failure === null ? terminal.style.good("answered") : terminal.style.bad(attempt.failure),
-    span(attempt.duration_ms),
-    printable(attempt.said ?? attempt.cause ?? "–"),
-  ]);
-  const columns = [
-    { title: "ATTEMPT", align: "right" },
-    { title: "DEPLOYMENT" },
-    { title: "STATUS", align: "right" },
-    { title: "RESULT" },
-    { title: "TOOK", align: "right" },
-    { title: "SAID", elastic: true },
-  ] as const;
-  return table(columns, rows, terminal);
+  const { style } = terminal;
+  const columns: readonly ListColumn<AttemptView>[] = [
+    { name: "attempt", title: "ATTEMPT", ...right, cell: (each) => String(attempts.indexOf(each) + 1) },
+    { name: "deployment", title: "DEPLOYMENT" },
+    { name: "status", title: "STATUS", ...right },
+    {
+      name: "failure",
+      title: "RESULT",
+      cell: ({ failure }) => (failure === null ? style.good("answered") : style.bad(failure)),
+    },
+    { name: "duration_ms", title: "TOOK", ...right, cell: (attempt) => span(attempt.duration_ms) },
+    {
+      name: "said",
+      title: "SAID",
+      elastic: true,
+      cell: ({ said, cause }) => printable(said ?? cause ?? "–"),
+    },
+  ];
+  return listTable(columns, attempts, terminal);
 }
 
-function entryTable(entries: readonly EntryView[], terminal: Terminal): string {
-  const rows = entries.map((entry) => [String(entry.id), entry.kind, `${entry.amount} ${entry.unit}`]);
-  const columns = [
-    { title: "ENTRY", align: "right" },
-    { title: "KIND" },
-    { title: "AMOUNT", align: "right" },
-  ] as const;
-  return table(columns, rows, terminal);
-}
+const right = { align: "right" } as const;
+
+const entryColumns: readonly ListColumn<EntryView>[] = [
+  { name: "id", title: "ENTRY", ...right },
+  { name: "kind", title: "KIND" },
+  { name: "amount", title: "AMOUNT", ...right, cell: ({ amount, unit }) => `${amount} ${unit}` },
+];

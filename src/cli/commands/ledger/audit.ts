@@ -23,8 +23,7 @@ export function ledgerAuditCommand(terminal: Terminal): Command {
         const rows = differences.map(differenceDocument);
         const agree = `${terminal.style.good("✓")} the books agree: ${plural(accounts, "account")}, ${plural(entries, "entry", "entries")}, no difference`;
         const document = { ok, accounts, entries, differences: rows };
-        printList({ rows, columns, document, nothing: agree }, options, terminal);
-        const isTable = options.json !== true && options.csv !== true;
+        const isTable = printList({ rows, columns, document, nothing: agree }, options, terminal);
         if (!ok && isTable)
           terminal.note(`${terminal.noteStyle.bad("✗")} ${plural(differences.length, "difference")}`);
         if (!ok) throw new CommandFailed();

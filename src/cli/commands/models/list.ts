@@ -14,13 +14,8 @@ export function modelsListCommand(terminal: Terminal): Command {
     .action(async (options: ConfigOptions & CsvOption) => {
       const { models } = await loadAndWarn(options, terminal);
       const columns = columnsOf(models, terminal);
-      printList(
-        { rows: models, columns, document: models.map(asJson), nothing: "No models." },
-        options,
-        terminal,
-      );
-      const isTable = options.json !== true && options.csv !== true;
-      if (isTable) terminal.print(`\n${terminal.style.dim(legend)}`);
+      const list = { rows: models, columns, document: models.map(asJson), nothing: "No models." };
+      if (printList(list, options, terminal)) terminal.print(`\n${terminal.style.dim(legend)}`);
     });
 }
 

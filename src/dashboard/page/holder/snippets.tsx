@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import type { KeyView } from "../../../admin/views.ts";
 import { useLoaded } from "../loaded.ts";
+import { plainChoices } from "../parts/choose.tsx";
 import { CopyButton } from "../parts/copy.tsx";
 import { SelectField } from "../parts/field.tsx";
 import { addressFor, snippetsFor } from "./snippets.ts";
@@ -31,11 +32,7 @@ export function Snippets({ of: key, secret }: { of: KeyView; secret: string | nu
         OpenAI clients: <code>{addressFor(key.mode)}/v1</code> · Anthropic clients:{" "}
         <code>{addressFor(key.mode)}</code>
       </p>
-      <SelectField
-        label="Client"
-        of={chosen}
-        choices={snippets.map(({ name }) => ({ value: name, text: name }))}
-      />
+      <SelectField label="Client" of={chosen} choices={plainChoices(snippets.map(({ name }) => name))} />
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a block that scrolls must be reachable by keyboard. */}
       <pre class="snippet" tabIndex={0}>
         {text}

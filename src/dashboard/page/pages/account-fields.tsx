@@ -1,4 +1,5 @@
 import type { AccountView, KeyView } from "../../../admin/views.ts";
+import { choicesOf } from "../parts/choose.tsx";
 import { fieldOf, SelectField, type State, TextField } from "../parts/field.tsx";
 import { Segmented } from "../parts/segmented.tsx";
 import { CapFields } from "./cap-fields.tsx";
@@ -51,10 +52,7 @@ export function ModeField({ label, of: [mode, setMode] }: { label: string; of: S
     <Segmented
       label={label}
       of={[mode, (value) => setMode(value === "credit" ? "credit" : "token_budget")]}
-      choices={[
-        { value: "credit", text: "Credit" },
-        { value: "token_budget", text: "Token budget" },
-      ]}
+      choices={choicesOf({ credit: "Credit", token_budget: "Token budget" })}
     />
   );
 }
@@ -65,10 +63,7 @@ export function BilledField({ of: [isOpen, setOpen] }: { of: State<boolean> }) {
     <Segmented
       label="When it is paid"
       of={[isOpen ? "afterwards" : "before", (value) => setOpen(value === "afterwards")]}
-      choices={[
-        { value: "before", text: "Prepaid" },
-        { value: "afterwards", text: "Billed afterwards" },
-      ]}
+      choices={choicesOf({ before: "Prepaid", afterwards: "Billed afterwards" })}
     />
   );
 }

@@ -6,7 +6,7 @@ import { KeyStatus } from "../parts/badge.tsx";
 import { accountStanding, Balance } from "../parts/balance.tsx";
 import { Button } from "../parts/button.tsx";
 import { CapBars } from "../parts/cap-bars.tsx";
-import { Choose, plainChoices } from "../parts/choose.tsx";
+import { Choose, choicesOf, plainChoices } from "../parts/choose.tsx";
 import { EmptyList } from "../parts/empty-list.tsx";
 import { ForAdmins } from "../parts/for-admins.tsx";
 import { PageHead } from "../parts/page-head.tsx";
@@ -58,34 +58,18 @@ function columnsOf(onChange: () => void): readonly Column<AccountView>[] {
 
 const filters = ["search", "status", "paid"];
 
+const payments = { prepaid: "prepaid", afterwards: "billed afterwards", budget: "token budget" };
+const orders = {
+  label: "By name",
+  tightest: "Nearly used up first",
+  owed: "Most owed first",
+  spent: "Most spent first",
+};
+
 const choices = [
-  {
-    name: "status",
-    label: "Status",
-    otherwise: "Any status",
-    choices: plainChoices(["active", "closed"]),
-  },
-  {
-    name: "paid",
-    label: "Paid",
-    otherwise: "However paid",
-    choices: [
-      { value: "prepaid", text: "prepaid" },
-      { value: "afterwards", text: "billed afterwards" },
-      { value: "budget", text: "token budget" },
-    ],
-  },
-  {
-    name: "sort",
-    label: "Order",
-    otherwise: "Newest first",
-    choices: [
-      { value: "label", text: "By name" },
-      { value: "tightest", text: "Nearly used up first" },
-      { value: "owed", text: "Most owed first" },
-      { value: "spent", text: "Most spent first" },
-    ],
-  },
+  { name: "status", label: "Status", otherwise: "Any status", choices: plainChoices(["active", "closed"]) },
+  { name: "paid", label: "Paid", otherwise: "However paid", choices: choicesOf(payments) },
+  { name: "sort", label: "Order", otherwise: "Newest first", choices: choicesOf(orders) },
 ];
 
 export function Accounts() {

@@ -6,7 +6,7 @@ import { useAnswer } from "../loaded.ts";
 import { Badge } from "../parts/badge.tsx";
 import { Button } from "../parts/button.tsx";
 import { Chart, type Line } from "../parts/chart.tsx";
-import { plainChoices } from "../parts/choose.tsx";
+import { choicesOf, plainChoices } from "../parts/choose.tsx";
 import { Field, SelectField, TextField } from "../parts/field.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Segmented } from "../parts/segmented.tsx";
@@ -110,14 +110,7 @@ function Compared({ of: compared }: { of: ReconciliationView }) {
             ? `Everything agrees within ${tolerance} %`
             : `${count(differing)} of ${count(data.length)} lines differ by more than ${tolerance} %`}
         </h2>
-        <Segmented
-          label="Lines"
-          of={shown}
-          choices={[
-            { value: "differing", text: "What differs" },
-            { value: "all", text: "All" },
-          ]}
-        />
+        <Segmented label="Lines" of={shown} choices={choicesOf({ differing: "What differs", all: "All" })} />
         {rows.length > 0 && (
           <Table rows={rows} columns={columnsOf(told)} keyOf={({ date, model }) => `${date} ${model}`} />
         )}

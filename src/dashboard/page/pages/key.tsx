@@ -3,7 +3,7 @@ import { useAccountNames } from "../account-names.ts";
 import { useAnswer } from "../loaded.ts";
 import { KeyStatus } from "../parts/badge.tsx";
 import { KeyCapCards } from "../parts/cap-bars.tsx";
-import { Choose } from "../parts/choose.tsx";
+import { Choose, choicesOf } from "../parts/choose.tsx";
 import { FirstRequest } from "../parts/first-request.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Shown } from "../parts/states.tsx";
@@ -15,12 +15,7 @@ import { isShared } from "./key-form.ts";
 import { KeyMenu } from "./key-menu.tsx";
 import { KeySpend } from "./key-spend.tsx";
 
-const entryKinds = [
-  { value: "charge", text: "Charges" },
-  { value: "topup", text: "Top-ups" },
-  { value: "adjustment", text: "Corrections" },
-  { value: "overrun", text: "Overruns" },
-];
+const kinds = { charge: "Charges", topup: "Top-ups", adjustment: "Corrections", overrun: "Overruns" };
 
 export function KeyPage({ id }: { id: string }) {
   const key = useAnswer<KeyView>(`/keys/${id}`, 5000);
@@ -78,7 +73,7 @@ export function KeyPage({ id }: { id: string }) {
             <section class="card flush">
               <h2>Newest ledger entries</h2>
               <div class="filters">
-                <Choose name="kind" label="Kind of entry" otherwise="Any kind" choices={entryKinds} />
+                <Choose name="kind" label="Kind of entry" otherwise="Any kind" choices={choicesOf(kinds)} />
               </div>
               <Shown loaded={entries}>
                 {(page) => <EntryTable entries={page.data} isFiltered={kind !== ""} />}

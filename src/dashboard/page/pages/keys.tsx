@@ -6,7 +6,7 @@ import { useAnswer } from "../loaded.ts";
 import { KeyStatus } from "../parts/badge.tsx";
 import { Balance, keyStanding, spentWords } from "../parts/balance.tsx";
 import { Button } from "../parts/button.tsx";
-import { Choose, plainChoices } from "../parts/choose.tsx";
+import { Choose, choicesOf, plainChoices } from "../parts/choose.tsx";
 import { EmptyList, isFiltered } from "../parts/empty-list.tsx";
 import { FirstRequest } from "../parts/first-request.tsx";
 import { ForAdmins } from "../parts/for-admins.tsx";
@@ -73,32 +73,14 @@ function columnsOf(
   ];
 }
 
+const statuses = ["active", "expired", "disabled", "suspended", "revoked"];
+const modes = { credit: "credit", token_budget: "token budget" };
+const orders = { label: "By label", owner: "By owner", expires: "Expiring first" };
+
 const choices = [
-  {
-    name: "status",
-    label: "Status",
-    otherwise: "Any status",
-    choices: plainChoices(["active", "expired", "disabled", "suspended", "revoked"]),
-  },
-  {
-    name: "mode",
-    label: "Mode",
-    otherwise: "Any mode",
-    choices: [
-      { value: "credit", text: "credit" },
-      { value: "token_budget", text: "token budget" },
-    ],
-  },
-  {
-    name: "sort",
-    label: "Order",
-    otherwise: "Newest first",
-    choices: [
-      { value: "label", text: "By label" },
-      { value: "owner", text: "By owner" },
-      { value: "expires", text: "Expiring first" },
-    ],
-  },
+  { name: "status", label: "Status", otherwise: "Any status", choices: plainChoices(statuses) },
+  { name: "mode", label: "Mode", otherwise: "Any mode", choices: choicesOf(modes) },
+  { name: "sort", label: "Order", otherwise: "Newest first", choices: choicesOf(orders) },
 ];
 
 const filters = ["search", "status", "mode"];

@@ -1,6 +1,7 @@
 import type { ExchangeView, OverviewRange, OverviewView, Page } from "../../../admin/views.ts";
 import { count, credits, duration, rate, shortCount, timeRange } from "../format.ts";
 import { useAnswer } from "../loaded.ts";
+import { choicesOf } from "../parts/choose.tsx";
 import { FirstRequest } from "../parts/first-request.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Segmented } from "../parts/segmented.tsx";
@@ -81,7 +82,7 @@ export function Overview() {
         <Segmented
           label="Range"
           of={[range, (value) => setQuery({ range: value === "24h" ? null : value })]}
-          choices={overviewRanges.map((value) => ({ value, text: rangeNames[value] }))}
+          choices={choicesOf(rangeNames)}
         />
       </PageHead>
       <Attention />

@@ -5,13 +5,14 @@ import { Choose } from "../parts/choose.tsx";
 import { Download } from "../parts/download.tsx";
 import { EmptyList } from "../parts/empty-list.tsx";
 import { type Fact, FactTiles } from "../parts/fact-tiles.tsx";
+import { Select, type State } from "../parts/field.tsx";
 import { FirstRequest } from "../parts/first-request.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { RangePicker } from "../parts/range-picker.tsx";
-import { parameter, SearchBox } from "../parts/search-box.tsx";
+import { SearchBox } from "../parts/search-box.tsx";
 import { Shown } from "../parts/states.tsx";
 import { type Column, Table } from "../parts/table.tsx";
-import { hrefOf, parameters, query, setQuery } from "../router.ts";
+import { hrefOf, parameter, parameters, query, setQuery } from "../router.ts";
 
 /** What usage can be grouped by; a tag by its name, which can be changed. */
 const dimensions = [
@@ -25,26 +26,26 @@ function wordOf(dimension: string): string {
 
 interface DimensionProps {
   readonly label: string;
-  readonly value: string;
+  readonly of: State;
   readonly other: string;
   readonly none?: string;
-  readonly onValue: (value: string) => void;
 }
 
-function DimensionChoice({ label, value, other, none, onValue }: DimensionProps) {
-  const isTag = value.startsWith("tag:");
-  const choices = dimensions.filter((each) => wordOf(each) !== wordOf(other));
+function DimensionChoice({ label, of: [value, onValue], other, none }: DimensionProps) {
+  const known = dimensions.filter((each) => wordOf(each) !== wordOf(other));
+  const choices = known.map((each) => ({
+    // Of a tag, the name that was chosen.
+    value: wordOf(each) === wordOf(value) ? value : each,
+    text: `by ${wordOf(each)}`,
+  }));
   return (
     <>
-      <select aria-label={label} onChange={(event) => onValue(event.currentTarget.value)}>
-        {none !== undefined && <option value="">{none}</option>}
-        {choices.map((each) => (
-          <option key={each} value={each} selected={wordOf(each) === wordOf(value)}>
-            {`by ${wordOf(each)}`}
-          </option>
-        ))}
-      </select>
-      {isTag && (
+      <Select
+        aria-label={label}
+        of={[value, onValue]}
+        choices={[...(none === undefined ? [] : [{ value: "", text: none }]), ...choices]}
+      />
+      {value.startsWith("tag:") && (
         <SearchBox
           label="Tag's name"
           of={[value.slice("tag:".length), (name) => onValue(`tag:${name || "project"}`)]}
@@ -60,13 +61,12 @@ function GroupingChoice() {
   const choose = (...by: readonly string[]) => setQuery({ by: by.filter((each) => each !== "").join(",") });
   return (
     <>
-      <DimensionChoice label="By" value={first} other={second} onValue={(value) => choose(value, second)} />
+      <DimensionChoice label="By" of={[first, (value) => choose(value, second)]} other={second} />
       <DimensionChoice
         label="And by"
-        value={second}
+        of={[second, (value) => choose(first, value)]}
         other={first}
         none="and nothing else"
-        onValue={(value) => choose(first, value)}
       />
     </>
   );

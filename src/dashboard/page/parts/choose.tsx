@@ -1,5 +1,5 @@
-import { query, setQuery } from "../router.ts";
-import type { Choice } from "./field.tsx";
+import { parameter } from "../router.ts";
+import { type Choice, Select } from "./field.tsx";
 
 interface ChooseProps {
   /** Of the parameter in the page's address, which keeps what was chosen. */
@@ -10,6 +10,11 @@ interface ChooseProps {
   readonly choices: readonly Choice[];
 }
 
+/** Values, each with the text that is shown for it. */
+export function choicesOf(texts: Readonly<Record<string, string>>): readonly Choice[] {
+  return Object.entries(texts).map(([value, text]) => ({ value, text }));
+}
+
 /** Values that are shown as they are. */
 export function plainChoices(values: readonly string[]): readonly Choice[] {
   return values.map((value) => ({ value, text: value }));
@@ -17,19 +22,8 @@ export function plainChoices(values: readonly string[]): readonly Choice[] {
 
 /** A filter or an order of a list. What the address has is offered, even if it is no longer known. */
 export function Choose({ name, label, otherwise, choices }: ChooseProps) {
-  const chosen = query.value.get(name) ?? "";
+  const [chosen] = parameter(name);
   const isKnown = chosen === "" || choices.some(({ value }) => value === chosen);
   const offered = [{ value: "", text: otherwise }, ...(isKnown ? [] : plainChoices([chosen])), ...choices];
-  return (
-    <select
-      aria-label={label}
-      onChange={(event) => setQuery({ [name]: event.currentTarget.value, cursor: null })}
-    >
-      {offered.map(({ value, text }) => (
-        <option key={value} value={value} selected={value === chosen}>
-          {text}
-        </option>
-      ))}
-    </select>
-  );
+  return <Select aria-label={label} of={parameter(name)} choices={offered} />;
 }

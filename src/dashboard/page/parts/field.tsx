@@ -62,23 +62,29 @@ export interface Choice {
   readonly text: string;
 }
 
-interface SelectFieldProps extends LabelProps {
+interface SelectProps {
   readonly of: State;
   readonly choices: readonly Choice[];
 }
 
-export function SelectField({ label, hint, of: [chosen, onValue], choices }: SelectFieldProps) {
+type Named = { readonly id: string } | { readonly "aria-label": string };
+
+export function Select({ of: [chosen, onValue], choices, ...named }: SelectProps & Named) {
+  return (
+    <select {...named} value={chosen} onChange={(event) => onValue(event.currentTarget.value)}>
+      {choices.map(({ value, text }) => (
+        <option key={value} value={value} selected={value === chosen}>
+          {text}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+export function SelectField({ label, hint, ...select }: LabelProps & SelectProps) {
   return (
     <Field label={label} hint={hint}>
-      {(id) => (
-        <select id={id} value={chosen} onChange={(event) => onValue(event.currentTarget.value)}>
-          {choices.map(({ value, text }) => (
-            <option key={value} value={value} selected={value === chosen}>
-              {text}
-            </option>
-          ))}
-        </select>
-      )}
+      {(id) => <Select id={id} {...select} />}
     </Field>
   );
 }

@@ -1,5 +1,7 @@
 import { useState } from "preact/hooks";
 import { query, setQuery } from "../router.ts";
+import { plainChoices } from "./choose.tsx";
+import { Select } from "./field.tsx";
 
 const monthsOffered = 12;
 
@@ -68,21 +70,15 @@ export function RangePicker({ otherwise }: { otherwise: string }) {
   };
   return (
     <>
-      <select
+      <Select
         aria-label="Time"
-        value={isOwn ? "own" : (chosen?.text ?? "")}
-        onChange={(event) => choose(event.currentTarget.value)}
-      >
-        <option value="">{otherwise}</option>
-        {choices.map(({ text }) => (
-          <option key={text} value={text} selected={!isOwn && text === chosen?.text}>
-            {text}
-          </option>
-        ))}
-        <option value="own" selected={isOwn}>
-          A range of your own
-        </option>
-      </select>
+        of={[isOwn ? "own" : (chosen?.text ?? ""), choose]}
+        choices={[
+          { value: "", text: otherwise },
+          ...plainChoices(choices.map(({ text }) => text)),
+          { value: "own", text: "A range of your own" },
+        ]}
+      />
       {isOwn && <Moment label="From" name="since" />}
       {isOwn && <Moment label="To" name="until" />}
     </>

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { query, setQuery } from "../router.ts";
+import { parameter } from "../router.ts";
 import type { State } from "./field.tsx";
 import { Icon } from "./icon.tsx";
 
@@ -8,11 +8,6 @@ interface SearchBoxProps {
   readonly placeholder: string;
   /** Where the text is kept; by default as `search` in the page's address. */
   readonly of?: State;
-}
-
-/** A parameter of the page's address. What it says of a list is said of the first page. */
-export function parameter(name: string): State {
-  return [query.value.get(name) ?? "", (value) => setQuery({ [name]: value, cursor: null })];
 }
 
 const pauseMs = 200;
