@@ -32,15 +32,7 @@ export function inScope(scope: string, deployment: { readonly provider: string }
 
 /** Whether a key's list has a model, by whichever of its names. */
 export function isEntitled({ models }: Pick<KeyAccess, "models">, { id, aliases }: ModelSettings): boolean {
-  return models === null || models.includes(id) || includesSome(models, aliases);
-}
-
-function includesSome(models: readonly string[], names: readonly string[]): boolean {
-  return names.some((name) => models.includes(name));
-}
-
-function isServedIn(scope: string, { deployments }: ModelSettings): boolean {
-  return deployments.some((deployment) => inScope(scope, deployment));
+  return models === null || models.includes(id) || aliases.some((name) => models.includes(name));
 }
 
 /** The models of one configuration. A reload makes a new catalog; this one never changes. */
@@ -91,7 +83,7 @@ export class Catalog {
 
   permits(key: KeyAccess, model: ModelSettings): boolean {
     if (!isEntitled(key, model)) return false;
-    return key.scope === "all" || isServedIn(key.scope, model);
+    return key.scope === "all" || model.deployments.some((deployment) => inScope(key.scope, deployment));
   }
 
   /**

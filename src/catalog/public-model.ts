@@ -1,4 +1,4 @@
-import type { ModelSettings, Price } from "../config/settings.ts";
+import type { ModelSettings } from "../config/settings.ts";
 import { publishedPrice } from "./price.ts";
 import { type PriceInUsd, priceInUsd } from "./price-view.ts";
 
@@ -53,10 +53,6 @@ function publicModel(model: ModelSettings): PublicModel {
     max_input_tokens: model.contextWindow,
     max_tokens: model.maxOutputTokens,
     capabilities: model.capabilities,
-    ...(price === null ? {} : { pricing: publicPricing(price) }),
+    ...(price === null ? {} : { pricing: { currency: "USD", unit: "million_tokens", ...priceInUsd(price) } }),
   };
-}
-
-function publicPricing(price: Price): PublicPricing {
-  return { currency: "USD", unit: "million_tokens", ...priceInUsd(price) };
 }

@@ -60,13 +60,13 @@ function describe(rawMessage: string, error: JsonObject): Refusal {
   const isOverflow = code === "context_length_exceeded" || type === "exceed_context_size_error";
   return {
     message,
-    contextOverflow: isOverflow || isContextOverflow(message),
+    contextOverflow: isOverflow || overflowWording.test(message),
     tokens: readTokenLimit(message) ?? statedLimit(error) ?? undefined,
     code,
     type,
     param: paramOf(error["param"]),
     details: detailsOf(error["details"]),
-    refusesProofs: isAboutProofs(code, message) ? true : undefined,
+    refusesProofs: code === "invalid_encrypted_content" || refusedProof.test(message) ? true : undefined,
   };
 }
 
@@ -107,10 +107,6 @@ function redactedCopy(value: Json, levelsLeft: number): Json {
 /** Google's, Anthropic's and OpenAI's messages for reasoning that they do not recognise. */
 const refusedProof =
   /(?:invalid|corrupt\w*) thought.?signature|thought.?signature (?:is )?(?:invalid|not valid|corrupt)|invalid `?(?:signature|data)`? in `?(?:redacted_)?thinking|encrypted content .{0,200}could not be (?:verified|decrypted)/is;
-
-function isAboutProofs(code: string | undefined, message: string): boolean {
-  return code === "invalid_encrypted_content" || refusedProof.test(message);
-}
 
 /** Some vendors send the HTTP status as a number. */
 function codeOf(code: Json | undefined): string | undefined {
@@ -191,10 +187,6 @@ function statusText(status: number): string {
 
 const overflowWording =
   /prompt is too long|context[_ ]length[_ ]exceeded|maximum context length|exceeds? the (?:model's )?(?:maximum )?context|context (?:window|length|limit|size).{0,40}exceed|exceed.{0,40}context (?:window|length|limit|size)|input (?:is|was) too long|input tokens? exceed|input token count .{0,20}exceeds|too many (?:input |prompt )?tokens|prompt (?:has|contains) .{0,20}tokens/i;
-
-function isContextOverflow(message: string): boolean {
-  return overflowWording.test(message);
-}
 
 /** The vendors' messages, each with the needed tokens and the limit in its own order. */
 const limitWordings: readonly RegExp[] = [

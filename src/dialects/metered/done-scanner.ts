@@ -6,11 +6,9 @@ import { figures as chatFigures } from "../openai-chat/provider/usage-in.ts";
 import type { ParsedEvent } from "../sse/frame.ts";
 import type { RawEvent } from "../sse/raw-events.ts";
 import { type EventAction, earlier, StreamScanner } from "../sse/stream-scanner.ts";
-import type { ReadMetered } from "./route.ts";
+import type { MeteredFigures } from "./route.ts";
 
 const errorMark = Buffer.from('"error"');
-
-type Figures = Pick<ReadMetered, "usage" | "extras">;
 
 /** What the events of a route's streams mean. */
 export interface DoneEvents {
@@ -18,9 +16,9 @@ export interface DoneEvents {
   readonly done: readonly string[];
   /** How many results were asked for; a provider may make fewer. */
   readonly results: number;
-  read(event: JsonObject): Figures;
+  read(event: JsonObject): MeteredFigures;
   /** What a stream that has begun costs for the results that it breaks off before; `bytes` have come of it. */
-  unfinished(missing: number, bytes: number): Figures;
+  unfinished(missing: number, bytes: number): MeteredFigures;
 }
 
 /** Streams of named events, of which the last ones have the usage: one of all, or as many as there are results one of each. */
@@ -30,7 +28,7 @@ export class DoneScanner extends StreamScanner {
   readonly #events: DoneEvents;
   readonly #marks: readonly Buffer[];
   /** Of the results that have come; null before the first. */
-  #found: Figures | null = null;
+  #found: MeteredFigures | null = null;
   #missing: number;
   #bytes = 0;
 
@@ -69,7 +67,7 @@ export class DoneScanner extends StreamScanner {
     return "";
   }
 
-  #finish({ usage, extras }: Figures): void {
+  #finish({ usage, extras }: MeteredFigures): void {
     this.hasFinished = true;
     this.partialUsage = usage;
     this.extras = extras;
@@ -112,7 +110,7 @@ export class DoneScanner extends StreamScanner {
   }
 }
 
-function sumOf(one: Figures, other: Figures): Figures {
+function sumOf(one: MeteredFigures, other: MeteredFigures): MeteredFigures {
   const { usage } = one;
   const isInputDoubtful = usage?.isInputDoubtful === true || other.usage?.isInputDoubtful === true;
   const isOutputDoubtful = usage?.isOutputDoubtful === true || other.usage?.isOutputDoubtful === true;

@@ -172,6 +172,11 @@ export interface MeteredFormat {
   read?(answers: readonly MeteredAnswer[], asked: AskedForm): ReadMetered;
 }
 
+/** A request of OpenAI's shape, whose answer passes. */
+export function openAiFormat(method: string, pass: NonNullable<MeteredFormat["pass"]>): MeteredFormat {
+  return { dialect: "chat", method: () => method, pass };
+}
+
 /** A provider's answer to one call. */
 export interface MeteredAnswer {
   readonly bytes: Uint8Array;
@@ -195,6 +200,9 @@ export interface AskedForm {
   /** The names of prices that it is charged by. */
   readonly priced: readonly string[];
 }
+
+/** What was used. */
+export type MeteredFigures = Pick<ReadMetered, "usage" | "extras">;
 
 /** An answer for the client, and what was used. */
 export interface ReadMetered {

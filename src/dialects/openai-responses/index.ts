@@ -69,10 +69,6 @@ const counted: ReadonlySet<string> = new Set([
   ...["truncation", "previous_response_id", "conversation"],
 ]);
 
-function countedFields(body: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(body).filter(([name]) => counted.has(name)));
-}
-
 const provider: ProviderDialect = {
   name: "responses",
   richness: 3,
@@ -82,7 +78,10 @@ const provider: ProviderDialect = {
     countTokens: "/responses/input_tokens",
     compact: "/responses/compact",
   },
-  countTokens: { writeRequest: countedFields, countField: "input_tokens" },
+  countTokens: {
+    writeRequest: (body) => Object.fromEntries(Object.entries(body).filter(([name]) => counted.has(name))),
+    countField: "input_tokens",
+  },
   requestHeaders,
   ...figures,
   smallRequest: (question, { upstreamModel: model, maxOutputTokens }) => ({

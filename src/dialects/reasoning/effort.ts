@@ -4,14 +4,11 @@ import type { Target } from "../provider-dialect.ts";
 import { refuse } from "../translation/dropped-fields.ts";
 import { takesEffortNone } from "../translation/model-traits.ts";
 
-function isEffort(value: Json | undefined): value is Effort {
-  return efforts.some((effort) => effort === value);
-}
-
 /** Null if the client did not set it. Throws for an unknown effort. */
 export function readEffort(value: Json | undefined, field: string): Effort | null {
   if (value === undefined || value === null) return null;
-  return isEffort(value) ? value : refuse(field, `must be one of ${efforts.join(", ")}`);
+  const known = efforts.find((effort) => effort === value);
+  return known ?? refuse(field, `must be one of ${efforts.join(", ")}`);
 }
 
 /** Messages' budgets of thinking tokens and the efforts they correspond to, in descending order. */

@@ -49,12 +49,10 @@ function withoutHosted(request: IrRequest, dropped: DroppedFields): IrRequest {
 function restrict(request: IrRequest, keepsAllowed: boolean): IrRequest {
   const choice = request.toolChoice;
   if (choice?.type !== "allowed" || keepsAllowed) return request;
-  const tools = request.tools.filter((tool) => tool.type !== "hosted" && includes(choice.tools, tool));
+  const isAllowed = ({ name, namespace }: ToolRef) =>
+    choice.tools.some((ref) => ref.name === name && ref.namespace === namespace);
+  const tools = request.tools.filter((tool) => tool.type !== "hosted" && isAllowed(tool));
   return { ...request, tools, toolChoice: { type: choice.mode } };
-}
-
-function includes(refs: readonly ToolRef[], tool: ToolRef): boolean {
-  return refs.some((ref) => ref.name === tool.name && ref.namespace === tool.namespace);
 }
 
 function adaptTool(tool: IrTool, names: ToolNames, freeform: boolean): IrTool {

@@ -21,8 +21,7 @@ export interface FieldNames {
 export class DroppedFields {
   /** The client dialect's, so that the client recognises what is reported. */
   readonly names: FieldNames;
-  /** Created on first use: most requests drop nothing. */
-  #dropped: Set<string> | null = null;
+  readonly #dropped = new Set<string>();
 
   constructor(names: FieldNames) {
     this.names = names;
@@ -30,16 +29,13 @@ export class DroppedFields {
 
   /** `field` as the client wrote it: a name, or a path such as `tools[2]`. */
   add(field: string): void {
-    this.#dropped ??= new Set();
     this.#dropped.add(field);
   }
 
   get fields(): readonly string[] {
-    return this.#dropped === null ? nothing : [...this.#dropped];
+    return [...this.#dropped];
   }
 }
-
-const nothing: readonly string[] = [];
 
 /** The stop sequences that a provider takes: most refuse those that are only white space, so these are dropped. */
 export function takenStops({ stop }: Pick<IrRequest, "stop">, dropped: DroppedFields): string[] {

@@ -52,26 +52,15 @@ export function decideParts(
   parts: Json | undefined,
   decisions: PartDecisions,
   dropped: DroppedFields,
-  typeOf: (part: JsonObject) => Json | undefined = typeField,
+  typeOf: (part: JsonObject) => Json | undefined = ({ type }) => type,
 ): void {
   for (const part of listOf(parts)) {
     if (!isObject(part)) continue;
     const type = typeOf(part);
     const fields = typeof type === "string" ? decisions[type] : undefined;
     if (typeof type !== "string" || typeof fields !== "object") continue;
-    decideFields(part, fields, dropped, prefixes.getOrInsertComputed(type, prefixOf));
+    decideFields(part, fields, dropped, `${type}.`);
   }
-}
-
-function typeField(part: JsonObject): Json | undefined {
-  return part["type"];
-}
-
-/** Kept, because a long conversation has thousands of parts of few types. */
-const prefixes = new Map<string, string>();
-
-function prefixOf(type: string): string {
-  return `${type}.`;
 }
 
 function refuseField(path: string, value: Json, { refused, except, vendor }: RefusedField): void {

@@ -28,18 +28,15 @@ const containerServer = "http://169.254.170.2";
  * machine's, and in the profile. The first place that is set up decides.
  */
 export function issueByChain(region: string, env: Environment = process.env): Issue<AwsKey> {
+  const { AWS_ACCESS_KEY_ID: id, AWS_SECRET_ACCESS_KEY: secret, AWS_SESSION_TOKEN: token } = env;
   return async (signal) => {
-    if (env["AWS_ACCESS_KEY_ID"] && env["AWS_SECRET_ACCESS_KEY"]) return fromEnvironment(env);
+    if (id && secret) return lasting(id, secret, token);
     if (env["AWS_WEB_IDENTITY_TOKEN_FILE"] && env["AWS_ROLE_ARN"])
       return byWebIdentity(env["AWS_WEB_IDENTITY_TOKEN_FILE"], env["AWS_ROLE_ARN"], region, env, signal);
     const container = containerAddress(env);
     if (container !== null) return fromContainer(container, env, signal);
     return (await fromMetadata(env, signal)) ?? fromProfile(env);
   };
-}
-
-function fromEnvironment(env: Environment): Issued<AwsKey> {
-  return lasting(env["AWS_ACCESS_KEY_ID"], env["AWS_SECRET_ACCESS_KEY"], env["AWS_SESSION_TOKEN"]);
 }
 
 /** https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRoleWithWebIdentity.html */

@@ -39,8 +39,6 @@ export class RequestSigner {
   readonly #scope: SignedScope;
   /** There are as many targets as the configuration has models. */
   readonly #canonicalTargets = new Map<string, string>();
-  #second = 0;
-  #date = "";
   #day = "";
   #signingKey: Uint8Array = new Uint8Array();
 
@@ -50,7 +48,7 @@ export class RequestSigner {
   }
 
   sign(request: SignedParts, nowMs: number): SignatureHeaders {
-    const date = this.#dateOf(nowMs);
+    const date = amzDate(nowMs);
     const token = this.#key.sessionToken;
     const added = { "x-amz-date": date, ...(token === null ? {} : { "x-amz-security-token": token }) };
     const headers = { ...request.headers, ...added };
@@ -67,15 +65,6 @@ export class RequestSigner {
       `AWS4-HMAC-SHA256 Credential=${this.#key.accessKeyId}/${scope}, ` +
       `SignedHeaders=${signed}, Signature=${signature.toHex()}`;
     return { ...added, authorization };
-  }
-
-  #dateOf(nowMs: number): string {
-    const second = Math.floor(nowMs / 1000);
-    if (second !== this.#second) {
-      this.#second = second;
-      this.#date = amzDate(nowMs);
-    }
-    return this.#date;
   }
 
   #canonicalTarget(target: string): string {

@@ -60,7 +60,10 @@ export function errorBodyOf(
   status: number,
   { message, param, code }: DemoError,
 ): JsonObject {
-  if (format === "anthropic") return { type: "error", error: { type: anthropicTypeOf(status), message } };
+  if (format === "anthropic") {
+    const type = anthropicTypes[status] ?? (status < 500 ? "invalid_request_error" : "api_error");
+    return { type: "error", error: { type, message } };
+  }
   const type = status < 500 ? "invalid_request_error" : "server_error";
   return { error: { message, type, param: param ?? null, code: code ?? null } };
 }
@@ -75,7 +78,3 @@ const anthropicTypes: Readonly<Record<number, string>> = {
   504: "timeout_error",
   529: "overloaded_error",
 };
-
-function anthropicTypeOf(status: number): string {
-  return anthropicTypes[status] ?? (status < 500 ? "invalid_request_error" : "api_error");
-}

@@ -32,12 +32,13 @@ export function readScenario(text: string): Scenario {
       .map((clause) => clause.trim()),
   );
   const says = (clause: string) => clauses.has(clause);
+  const words = numberIn(text, /\bsay (\d{1,6}) words?\b/i);
   return {
     failStatus: numberIn(text, /\bfail (?:with )?([45]\d\d)\b/i),
     retryAfterSeconds: numberIn(text, /\bretry after (\d{1,5})\b/i),
     sleepMs: secondsIn(text, /\bsleep (?:for )?(\d{1,3}(?:\.\d+)?)\b/i),
     pauseMs: secondsIn(text, /\bpause (?:for )?(\d{1,3}(?:\.\d+)?)\b/i),
-    words: cappedWords(numberIn(text, /\bsay (\d{1,6}) words?\b/i)),
+    words: words === null ? null : Math.min(words, mostWords),
     usage: !says("no usage"),
     interruption: says("cut") ? "cut" : says("stall") ? "stall" : says("break") ? "break" : null,
     pieceMs: says("fast") ? 0 : says("slow") ? slowPieceMs : humanPieceMs,
@@ -52,8 +53,4 @@ function numberIn(text: string, pattern: RegExp): number | null {
 
 function secondsIn(text: string, pattern: RegExp): number {
   return Math.min(mostSeconds, numberIn(text, pattern) ?? 0) * 1000;
-}
-
-function cappedWords(words: number | null): number | null {
-  return words === null ? null : Math.min(words, mostWords);
 }

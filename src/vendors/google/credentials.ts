@@ -23,18 +23,11 @@ export function googleCredential(
   env: Environment = process.env,
 ): Credential {
   const basis = { issuer: "google", credentials };
-  const issue = (signal: AbortSignal) => issueToken(credentials, env, signal);
+  const issue = (signal: AbortSignal) => {
+    if (credentials === "metadata") return issueByMetadata(env, signal);
+    return credentials === "adc" ? issueByDefault(env, signal) : issueByText(credentials, env, signal);
+  };
   return tokenCredential(tokens.source(provider, basis, issue));
-}
-
-function issueToken(
-  credentials: string,
-  env: Environment,
-  signal: AbortSignal,
-): Promise<Issued<HeaderToken>> {
-  if (credentials === "metadata") return issueByMetadata(env, signal);
-  if (credentials === "adc") return issueByDefault(env, signal);
-  return issueByText(credentials, env, signal);
 }
 
 async function issueByText(

@@ -51,7 +51,8 @@ export function readSubjectSource(source: JsonObject): SubjectSource | string {
   if (file !== null) return { kind: "file", file, format };
   const url = nonEmpty(source["url"]);
   if (url === null) return "has a credential_source without a file, a url or an environment_id";
-  if (!isTrusted(url))
+  // Clouds have their metadata servers at link-local addresses, without encryption.
+  if (!url.startsWith("https://") && !isOnThisMachine(url))
     return "has a credential_source.url that is neither https nor an address of this machine";
   return { kind: "url", url, headers: headersIn(source), format };
 }
@@ -78,11 +79,6 @@ function headersIn(source: JsonObject): Record<string, string> {
       return text === null ? [] : [[name.toLowerCase(), text]];
     }),
   );
-}
-
-/** Clouds have their metadata servers at link-local addresses, without encryption. */
-function isTrusted(url: string): boolean {
-  return url.startsWith("https://") || isOnThisMachine(url);
 }
 
 function isOnThisMachine(url: string): boolean {

@@ -32,10 +32,8 @@ export function readSystem(system: Json | undefined): IrText[] {
 export function readMessages(messages: Json | undefined, dropped: DroppedFields): IrMessage[] {
   const read: IrMessage[] = [];
   const all = listOf(messages);
-  const lastUser = all.findLastIndex(isUserMessage);
-  let index = -1;
-  for (const message of all) {
-    index += 1;
+  const lastUser = all.findLastIndex((message) => objectOf(message)?.["role"] === "user");
+  for (const [index, message] of all.entries()) {
     if (!isObject(message)) continue;
     // What an instruction says until the next user message is not shown after it.
     if (message["clear_at"] === "next_user_message" && index < lastUser) continue;
@@ -43,10 +41,6 @@ export function readMessages(messages: Json | undefined, dropped: DroppedFields)
     if (turn.blocks.length > 0) read.push(turn);
   }
   return read;
-}
-
-function isUserMessage(message: Json): boolean {
-  return isObject(message) && message["role"] === "user";
 }
 
 function readMessage({ role, content }: JsonObject, path: string, dropped: DroppedFields): IrMessage {

@@ -1,5 +1,5 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
-import type { IrFormat, IrIdentity, IrReasoningSettings, IrRequest } from "../../ir/ir.ts";
+import type { IrFormat, IrReasoningSettings, IrRequest } from "../../ir/ir.ts";
 import { listOf, numberOf, objectOf, objectsOf, stringOf, stringsOf } from "../../json/json-fields.ts";
 import { readEffort } from "../../reasoning/effort.ts";
 import { type DroppedFields, refuse } from "../../translation/dropped-fields.ts";
@@ -35,8 +35,8 @@ export function readRequest(body: JsonObject, dropped: DroppedFields): IrRequest
       topP: numberOf(body["top_p"]),
       topK: numberOf(body["top_k"]),
     },
-    identity: readIdentity(body),
-    serviceTier: readTier(stringOf(body["service_tier"])),
+    identity: { user: readUser(body), safetyIdentifier: null, promptCacheKey: null },
+    serviceTier: body["service_tier"] === "standard_only" ? "default" : stringOf(body["service_tier"]),
     verbosity: null,
     store: null,
     metadata: null,
@@ -80,16 +80,8 @@ function readFormat(body: JsonObject): IrFormat | null {
   return { type: "json_schema", name: null, description: null, schema, strict: null };
 }
 
-function readIdentity(body: JsonObject): IrIdentity {
-  return { user: readUser(body), safetyIdentifier: null, promptCacheKey: null };
-}
-
 export function readUser(body: JsonObject): string | null {
   return stringOf(objectOf(body["metadata"])?.["user_id"]) || null;
-}
-
-function readTier(tier: string | null): string | null {
-  return tier === "standard_only" ? "default" : tier;
 }
 
 /** Rejects or reports the parts of a request that no other dialect can express. */

@@ -25,7 +25,7 @@ export function writeRequest(request: IrRequest, target: Target, dropped: Droppe
   const system = writeSystem(request);
   // Anthropic requires a user message, so a request with instructions only sends them as one.
   const asked = messages.length > 0 ? messages : [{ role: "user", content: system.splice(0) }];
-  const tools = writeTools(request, target, dropped);
+  const tools = request.tools.flatMap((tool) => writeTool(tool, target, dropped));
   limitMarks([...tools, ...system, ...asked], "cache_control");
   dropUnsupported(request, dropped);
   const body: JsonObject = { model: target.upstreamModel, max_tokens: maxTokens };
@@ -53,10 +53,6 @@ function writeSystem(request: IrRequest): JsonObject[] {
   const written = writeContent(request.system);
   if (request.format?.type === "json_object") written.push({ type: "text", text: jsonOnly });
   return written;
-}
-
-function writeTools(request: IrRequest, target: Target, dropped: DroppedFields): JsonObject[] {
-  return request.tools.flatMap((tool) => writeTool(tool, target, dropped));
 }
 
 function writeTool(tool: IrTool, target: Target, dropped: DroppedFields): JsonObject[] {

@@ -1,4 +1,3 @@
-import type { ReportedExtras } from "../../../base/extra-usage.ts";
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import { tableOf } from "../../../base/table.ts";
 import type { ReportedUsage } from "../../../base/usage.ts";
@@ -80,11 +79,7 @@ const trafficTiers = tableOf<string>({
   ON_DEMAND_FLEX: "flex",
 });
 
-function readExtras(answer: JsonObject): ReportedExtras {
-  return serviceTier(tierOf(objectOf(answer["usageMetadata"]) ?? {}));
-}
-
 export const figures: AnswerFigures = {
   usageIn: ({ usageMetadata }) => readUsage(usageMetadata),
-  readExtras,
+  readExtras: ({ usageMetadata }) => serviceTier(tierOf(objectOf(usageMetadata) ?? {})),
 };

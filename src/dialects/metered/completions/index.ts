@@ -12,10 +12,10 @@ import {
   type AskedForm,
   type MeteredAnswer,
   type MeteredDemand,
-  type MeteredFormat,
   type MeteredModel,
   type MeteredRoute,
   mostTokenIds,
+  openAiFormat,
   type ReadMetered,
 } from "../route.ts";
 
@@ -78,10 +78,6 @@ function textsOf(body: JsonObject): readonly string[] {
   return typeof suffix === "string" ? [...texts, suffix] : texts;
 }
 
-function formatAt(method: string): MeteredFormat {
-  return { dialect: "chat", method: () => method, pass: passAnswer };
-}
-
 /** Of `best_of` answers only `n` are shown. */
 function writtenTimes(body: JsonObject): number {
   const { n } = body;
@@ -134,7 +130,7 @@ export const completions: MeteredRoute = {
   mostTokenIds,
   formats: {
     openai: {
-      ...formatAt("completions"),
+      ...openAiFormat("completions", passAnswer),
       // Other servers would write on until the model's limit, which is not what was held for.
       changes: ({ max_tokens: most }) => (most == null ? { max_tokens: usualMaxTokens } : undefined),
     },
@@ -157,7 +153,7 @@ export const fimCompletions: MeteredRoute = {
     schemas: { FimCompletionRequest: fimRequest, CompletionResponse: completionResponse },
   },
   requestSchema: fimRequest,
-  formats: { openai: formatAt("fim/completions") },
+  formats: { openai: openAiFormat("fim/completions", passAnswer) },
   demand: ({ truncated }, model) =>
     demandOf(truncated, model, refuseOverLimit(truncated, ["max_tokens"], model.limits)),
 };

@@ -5,16 +5,17 @@ import { objectOf } from "../../json/json-fields.ts";
 import { countMembers, readOutline } from "../../json/outline.ts";
 import { inclusiveUsage, isTokenCount, withUntold } from "../../usage/usage-figures.ts";
 import { DoneScanner } from "../done-scanner.ts";
-import type {
-  AskedForm,
-  MeteredAnswer,
-  MeteredDemand,
-  MeteredFormat,
-  MeteredModel,
-  MeteredRoute,
-  PricedNames,
-  ReadMetered,
-  RouteBody,
+import {
+  type AskedForm,
+  type MeteredAnswer,
+  type MeteredDemand,
+  type MeteredFigures,
+  type MeteredModel,
+  type MeteredRoute,
+  openAiFormat,
+  type PricedNames,
+  type ReadMetered,
+  type RouteBody,
 } from "../route.ts";
 import {
   checkImages,
@@ -59,10 +60,6 @@ function demand(
   };
 }
 
-function formatAt(method: string): MeteredFormat {
-  return { dialect: "chat", method: () => method, pass: passImages };
-}
-
 /** The images themselves are not parsed: they take megabytes. */
 function passImages({ bytes }: MeteredAnswer, asked: AskedForm): ReadMetered {
   const { data, usage } = readOutline(bytes, "data");
@@ -76,7 +73,7 @@ function figuresOf(
   usage: JsonObject | null,
   images: number,
   { body, held, priced }: AskedForm,
-): Pick<ReadMetered, "usage" | "extras"> {
+): MeteredFigures {
   const isPriced = { has: (name: string) => priced.includes(name) };
   const units = isPriced.has("images") ? { units: { [imageUnit(body, isPriced)]: images } } : {};
   const reported = usage === null ? null : readImageUsage(usage);
@@ -144,7 +141,7 @@ export const imageGenerations: MeteredRoute = {
     schemas: { ImageRequest: imageRequest, ImageResponse: imageResponse },
   },
   requestSchema: imageRequest,
-  formats: { openai: formatAt("images/generations") },
+  formats: { openai: openAiFormat("images/generations", passImages) },
 };
 
 /** Images from images and a text: a form, or JSON with addresses. */
@@ -161,5 +158,5 @@ export const imageEdits: MeteredRoute = {
   },
   requestSchema: imageEditRequest,
   takesForms: { numbers: ["n", "partial_images"] },
-  formats: { openai: formatAt("images/edits") },
+  formats: { openai: openAiFormat("images/edits", passImages) },
 };

@@ -7,7 +7,7 @@ import { anyObject, modelName, optional, stringOrObject } from "../../schema/fie
 import { inclusiveUsage, withUntold } from "../../usage/usage-figures.ts";
 import { countCharacters } from "../characters.ts";
 import { DoneScanner } from "../done-scanner.ts";
-import type { AskedForm, MeteredRoute, PricedNames, ReadMetered } from "../route.ts";
+import type { AskedForm, MeteredFigures, MeteredRoute, PricedNames } from "../route.ts";
 
 const speechRequest = Type.Object({
   model: modelName,
@@ -103,7 +103,7 @@ function heldFor(bytes: number, { held, body }: AskedForm): AskedForm["held"] {
 function figuresOf(
   { input_tokens: input, output_tokens: output }: JsonObject,
   { held, priced }: AskedForm,
-): Pick<ReadMetered, "usage" | "extras"> {
+): MeteredFigures {
   if (!isInTokens({ has: (name) => priced.includes(name) })) return { usage: noUsage, extras: {} };
   const usage = withUntold(inclusiveUsage(input, output, undefined, undefined, undefined), held);
   return { usage, extras: { audioOutputTokens: usage.outputTokens } };

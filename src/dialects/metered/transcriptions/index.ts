@@ -7,17 +7,18 @@ import { parseAnswer } from "../../json/outline.ts";
 import { anyObject, modelName, optional, streamFlag } from "../../schema/fields.ts";
 import { inclusiveUsage, isTokenCount, withUntold } from "../../usage/usage-figures.ts";
 import { DoneScanner } from "../done-scanner.ts";
-import type {
-  AskedForm,
-  FormFile,
-  MeteredAnswer,
-  MeteredDemand,
-  MeteredFormat,
-  MeteredModel,
-  MeteredRoute,
-  PricedNames,
-  ReadMetered,
-  RouteBody,
+import {
+  type AskedForm,
+  type FormFile,
+  type MeteredAnswer,
+  type MeteredDemand,
+  type MeteredFigures,
+  type MeteredModel,
+  type MeteredRoute,
+  openAiFormat,
+  type PricedNames,
+  type ReadMetered,
+  type RouteBody,
 } from "../route.ts";
 import { wavSeconds } from "./wav.ts";
 
@@ -93,7 +94,7 @@ function check(body: JsonObject, priced: PricedNames, files: readonly FormFile[]
 }
 
 /** What the provider reports: seconds or tokens; the length of the whole in `duration` of verbose_json. */
-function figuresIn(answer: JsonObject, { priced, files }: AskedForm): Pick<ReadMetered, "usage" | "extras"> {
+function figuresIn(answer: JsonObject, { priced, files }: AskedForm): MeteredFigures {
   const usage = objectOf(answer["usage"]) ?? {};
   const seconds = numberIn(usage["seconds"]) ?? numberIn(answer["duration"]);
   if (priced.includes("audio_minutes")) return minutesOf(seconds, files);
@@ -107,7 +108,7 @@ function tokensOf(
   reported: ReportedUsage | null,
   audio: Json | undefined,
   files: readonly FormFile[],
-): Pick<ReadMetered, "usage" | "extras"> {
+): MeteredFigures {
   const heard = Math.ceil(secondsOf(files, usualBytesPerSecond) * tokensPerSecond);
   const usage = withUntold(reported, { input: heard, output: 0 });
   const sound = usage.isInputDoubtful === true ? heard : audio;
@@ -115,10 +116,7 @@ function tokensOf(
 }
 
 /** A length that the provider does not tell is the file's own, and an estimate unless it is a WAV. */
-function minutesOf(
-  reported: number | null,
-  files: readonly FormFile[],
-): Pick<ReadMetered, "usage" | "extras"> {
+function minutesOf(reported: number | null, files: readonly FormFile[]): MeteredFigures {
   const seconds = reported ?? secondsOf(files, usualBytesPerSecond);
   const isExact = reported !== null || isWav(files);
   return {
@@ -128,7 +126,7 @@ function minutesOf(
 }
 
 /** Of sound that was heard, without a word of what that took. */
-function untold({ priced, files }: AskedForm): Pick<ReadMetered, "usage" | "extras"> {
+function untold({ priced, files }: AskedForm): MeteredFigures {
   return priced.includes("audio_minutes") ? minutesOf(null, files) : tokensOf(null, undefined, files);
 }
 
@@ -149,10 +147,6 @@ function passTranscript(answer: MeteredAnswer, asked: AskedForm): ReadMetered {
     ...figuresIn(body, asked),
     ...(typeof text === "string" ? { produced: text } : {}),
   };
-}
-
-function formatAt(method: string): MeteredFormat {
-  return { dialect: "chat", method: () => method, pass: passTranscript };
 }
 
 const ofBoth = {
@@ -202,7 +196,7 @@ export const transcriptions: MeteredRoute = {
     events: "`transcript.text.delta`, and `transcript.text.done` with the usage.",
     schemas: { TranscriptionRequest: transcriptionRequest, TranscriptionResponse: transcriptionResponse },
   },
-  formats: { openai: formatAt("audio/transcriptions") },
+  formats: { openai: openAiFormat("audio/transcriptions", passTranscript) },
   demand: demandOf,
 };
 
@@ -217,6 +211,6 @@ export const translations: MeteredRoute = {
     response: "TranscriptionResponse",
     schemas: { TranscriptionRequest: transcriptionRequest, TranscriptionResponse: transcriptionResponse },
   },
-  formats: { openai: formatAt("audio/translations") },
+  formats: { openai: openAiFormat("audio/translations", passTranscript) },
   demand: demandOf,
 };

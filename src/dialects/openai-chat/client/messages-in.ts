@@ -127,7 +127,9 @@ function readSaid(message: JsonObject, path: string): IrAssistantBlock[] {
     return readTexts(content, `${path}.content`);
   }
   const refusals = objectsOf(content).filter((part) => part["type"] === "refusal");
-  const others = Array.isArray(content) ? content.filter((part) => !isRefusal(part)) : content;
+  const others = Array.isArray(content)
+    ? content.filter((part) => objectOf(part)?.["type"] !== "refusal")
+    : content;
   const declined = [...refusals.map((part) => part["refusal"]), message["refusal"]];
   return [
     ...readTexts(others, `${path}.content`),
@@ -135,10 +137,6 @@ function readSaid(message: JsonObject, path: string): IrAssistantBlock[] {
       typeof text === "string" && text !== "" ? [{ type: "refusal", text }] : [],
     ),
   ];
-}
-
-function isRefusal(part: Json): boolean {
-  return isObject(part) && part["type"] === "refusal";
 }
 
 /** Each call, preceded by its signed reasoning if there is any. */

@@ -48,18 +48,15 @@ function writeMessage(response: IrResponse, clientCall: WriterContext): JsonObje
     }
   }
   const declined = refusal === "" ? response.finish.explanation : refusal;
+  const isRefused = response.finish.reason === "refusal";
   return {
     role: "assistant",
-    content: text === "" && (calls.length > 0 || declined !== null || isRefused(response)) ? null : text,
+    content: text === "" && (calls.length > 0 || declined !== null || isRefused) ? null : text,
     refusal: declined,
     ...(annotations.length === 0 ? {} : { annotations }),
     ...(reasoning === "" ? {} : { reasoning_content: reasoning }),
     ...(calls.length === 0 ? {} : { tool_calls: calls }),
   };
-}
-
-function isRefused(response: IrResponse): boolean {
-  return response.finish.reason === "refusal";
 }
 
 function writeCall(call: IrToolCall, signature: string | null): JsonObject {

@@ -1,6 +1,6 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import { parseDataUrl } from "../../ir/data-url.ts";
-import type { CacheControl, IrBytes, IrContent, IrRefusal, IrText, IrUrl } from "../../ir/ir.ts";
+import type { CacheControl, IrBytes, IrContent, IrRefusal, IrText } from "../../ir/ir.ts";
 import { refuse } from "../../translation/dropped-fields.ts";
 
 /** The content of a user, a developer or a tool: a string or a list of parts. */
@@ -57,7 +57,7 @@ function readImage(part: JsonObject, path: string): IrContent {
   if (typeof url !== "string") refuseFileId(part, path, "image_url");
   return {
     type: "image",
-    source: readAddress(url),
+    source: parseDataUrl(url) ?? { kind: "url", url },
     path: `${path}.image_url`,
     ...(typeof detail === "string" ? { detail } : {}),
     ...cacheOf(part),
@@ -80,10 +80,6 @@ function readFile(part: JsonObject, path: string): IrContent {
 /** `file_data` is a data URL; some clients send the bare base64 of a PDF. */
 function readFileData(data: string): IrBytes {
   return parseDataUrl(data) ?? { kind: "base64", mediaType: "application/pdf", data };
-}
-
-function readAddress(url: string): IrBytes | IrUrl {
-  return parseDataUrl(url) ?? { kind: "url", url };
 }
 
 /** A stored file exists at one provider only. */

@@ -32,16 +32,8 @@ export class Frames {
 }
 
 /** An output item while it is being written. `part` counts the blocks of the stream that went into it. */
-export interface StreamItem {
-  begin(): string;
-  delta(part: number, text: string): string;
-  end(part: number, proof: ReasoningProof | null, citations: readonly IrCitation[]): string;
-  /** The last event of the item; `json` holds it whole from then on. */
-  done(status: ItemStatus): string;
-  readonly json: string;
-}
-
-abstract class BaseItem {
+export abstract class StreamItem {
+  /** The whole item, once it is done. */
   json = "";
   protected readonly frames: Frames;
   protected readonly id: string;
@@ -60,11 +52,14 @@ abstract class BaseItem {
     return this.#lifecycle("response.output_item.added", JSON.stringify(this.item("in_progress")));
   }
 
+  /** The last event of the item. */
   done(status: ItemStatus): string {
     this.json = JSON.stringify(this.item(status));
     return this.#lifecycle("response.output_item.done", this.json);
   }
 
+  abstract delta(part: number, text: string): string;
+  abstract end(part: number, proof: ReasoningProof | null, citations: readonly IrCitation[]): string;
   protected abstract item(status: ItemStatus): JsonObject;
 
   #lifecycle(type: string, item: string): string {
@@ -78,7 +73,7 @@ interface GrowingPart {
   citations?: readonly IrCitation[];
 }
 
-export class MessageStreamItem extends BaseItem implements StreamItem {
+export class MessageStreamItem extends StreamItem {
   readonly #parts: GrowingPart[] = [];
 
   /** The index that the next part gets. */
@@ -92,7 +87,7 @@ export class MessageStreamItem extends BaseItem implements StreamItem {
     return this.#partEvent("response.content_part.added", this.#parts.length - 1, part);
   }
 
-  delta(at: number, text: string): string {
+  override delta(at: number, text: string): string {
     const part = this.#part(at);
     part.text += text;
     const delta = `${this.#partAddress(at)},"delta":${JSON.stringify(text)}`;
@@ -101,7 +96,7 @@ export class MessageStreamItem extends BaseItem implements StreamItem {
       : this.frames.write("response.refusal.delta", delta);
   }
 
-  end(at: number, _proof: ReasoningProof | null, citations: readonly IrCitation[]): string {
+  override end(at: number, _proof: ReasoningProof | null, citations: readonly IrCitation[]): string {
     const part = this.#part(at);
     const cited = this.#cite(at, part, citations);
     const whole = JSON.stringify(part.text);
@@ -144,11 +139,11 @@ export class MessageStreamItem extends BaseItem implements StreamItem {
   }
 }
 
-export class ReasoningStreamItem extends BaseItem implements StreamItem {
+export class ReasoningStreamItem extends StreamItem {
   readonly #parts: string[] = [];
   #proof: ReasoningProof | null = null;
 
-  delta(_part: number, text: string): string {
+  override delta(_part: number, text: string): string {
     const opening = this.#parts.length === 0 ? this.beginPart() : "";
     const at = this.#parts.length - 1;
     this.#parts[at] = (this.#parts[at] ?? "") + text;
@@ -163,7 +158,7 @@ export class ReasoningStreamItem extends BaseItem implements StreamItem {
     return closing + this.#partEvent("response.reasoning_summary_part.added", "");
   }
 
-  end(_part: number, proof: ReasoningProof | null): string {
+  override end(_part: number, proof: ReasoningProof | null): string {
     this.#proof = proof;
     return this.#endPart();
   }
@@ -196,7 +191,7 @@ const callEvents = {
   custom: { type: "response.custom_tool_call_input", whole: "input" },
 } as const;
 
-export class CallStreamItem extends BaseItem implements StreamItem {
+export class CallStreamItem extends StreamItem {
   readonly #call: CallHead;
   #input = "";
 
@@ -205,7 +200,7 @@ export class CallStreamItem extends BaseItem implements StreamItem {
     this.#call = call;
   }
 
-  delta(_part: number, text: string): string {
+  override delta(_part: number, text: string): string {
     this.#input += text;
     // A tool search has no events for its arguments; they are sent with the item.
     if (this.#call.kind === "tool_search") return "";
@@ -213,7 +208,7 @@ export class CallStreamItem extends BaseItem implements StreamItem {
     return this.frames.write(`${type}.delta`, `${this.address},"delta":${JSON.stringify(text)}`);
   }
 
-  end(): string {
+  override end(): string {
     const { kind } = this.#call;
     const missing = completeInput(kind, this.#input).slice(this.#input.length);
     const completion = missing === "" ? "" : this.delta(0, missing);

@@ -25,11 +25,8 @@ export function readEvent({ event, data, parsed }: SseFrame): ResponsesEvent {
 /** Whether nothing is missing that is read of an item, although its event was cut. */
 export function isReadable(item: Json): item is JsonObject {
   if (!isObject(item)) return false;
-  return [item["content"], item["summary"]].every((parts) => parts === undefined || isListOfObjects(parts));
-}
-
-function isListOfObjects(parts: Json): boolean {
-  return Array.isArray(parts) && parts.every(isObject);
+  const { content = [], summary = [] } = item;
+  return [content, summary].every((parts) => Array.isArray(parts) && parts.every(isObject));
 }
 
 /** Measures reasoning that only OpenAI can read. An item may have some of it when it is announced, and all when it is done. */

@@ -141,7 +141,8 @@ export class ResponsesStreamReader implements StreamReader {
 
   /** Whether each item can be read from the last event, or has been before. */
   #hasItems(output: Json | undefined): boolean {
-    if (!Array.isArray(output)) return this.#items.size > 0 && this.#items.values().every(hasFinished);
+    if (!Array.isArray(output))
+      return this.#items.size > 0 && this.#items.values().every((item) => item.finished);
     return output.every((item, at) => {
       const known = isObject(item) ? this.#find(item, at) : this.#byIndex.get(at);
       return isReadable(item) || known?.finished === true;
@@ -157,10 +158,6 @@ export class ResponsesStreamReader implements StreamReader {
     if (typeof callId !== "string" || callId === "") return undefined;
     return this.#items.values().find((known) => known.callId === callId);
   }
-}
-
-function hasFinished({ finished }: IncomingItem): boolean {
-  return finished;
 }
 
 function partOf(event: JsonObject): number {
