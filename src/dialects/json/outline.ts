@@ -1,5 +1,5 @@
 import { GatewayError } from "../../base/errors.ts";
-import { isObject, type JsonObject } from "../../base/json.ts";
+import { isObject, type JsonObject, nestsTooDeeply } from "../../base/json.ts";
 import { malformedAnswer } from "../errors/failure.ts";
 
 /** Shorter texts are parsed whole. */
@@ -21,13 +21,17 @@ export function readOutline(bytes: Uint8Array, name: string): JsonObject {
 
 /** The whole of it. */
 export function parseAnswer({ bytes }: { readonly bytes: Uint8Array }): JsonObject {
+  let text: string;
+  let whole: unknown;
   try {
-    const whole: unknown = JSON.parse(decoder.decode(bytes));
-    if (isObject(whole)) return whole;
+    text = decoder.decode(bytes);
+    whole = JSON.parse(text);
   } catch (cause) {
     throw new GatewayError("upstream_error", "The provider sent a body that is not JSON.", { cause });
   }
-  throw malformedAnswer("it is not an object");
+  if (!isObject(whole)) throw malformedAnswer("it is not an object");
+  if (nestsTooDeeply(whole, text)) throw malformedAnswer("it is nested too deeply");
+  return whole;
 }
 
 /** How often a member has one of these names, whose values are texts without quotes. */

@@ -166,8 +166,10 @@ export interface MeteredFormat {
   changes?(body: JsonObject, target: FormatTarget): MemberChanges | undefined;
   /** A body of the provider's own kind. Fields of the client's that are left out are added to `dropped`. */
   write?(body: JsonObject, target: FormatTarget, dropped: Set<string>): JsonObject;
-  /** Reads an answer that the client gets as it is, without parsing the whole of it; null if it has to be written anew. */
+  /** Reads an answer that the client gets as it is; null if it has to be written anew. */
   pass?(answer: MeteredAnswer, asked: AskedForm): ReadMetered | null;
+  /** To pass one it is parsed whole, which takes long if it has many values; else only its outline is. */
+  readonly parsesWhole?: true;
   /** Reads all answers, and writes the client's. Absent if answers always pass. Throws `upstream_error` for what is no answer. */
   read?(answers: readonly MeteredAnswer[], asked: AskedForm): ReadMetered;
 }

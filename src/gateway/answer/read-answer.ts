@@ -1,8 +1,8 @@
-import { GatewayError } from "../../base/errors.ts";
 import type { ReportedExtras } from "../../base/extra-usage.ts";
-import { isObject, type JsonObject, nestsTooDeeply } from "../../base/json.ts";
+import type { JsonObject } from "../../base/json.ts";
 import type { ReportedUsage, Usage } from "../../base/usage.ts";
 import { malformedAnswer } from "../../dialects/errors/failure.ts";
+import { parseAnswer } from "../../dialects/json/outline.ts";
 import { producedText } from "../../dialects/produced.ts";
 import type { Passthrough } from "../../dialects/provider-dialect.ts";
 import { type ProviderDialectName, providerDialect } from "../../dialects/registry.ts";
@@ -40,8 +40,6 @@ export interface AnswerForm {
 
 const nothingGiven: readonly string[] = [];
 
-const decoder = new TextDecoder("utf-8", { fatal: true });
-
 /** Makes the translation of an answer, where its bytes cannot pass through. */
 interface Reader {
   reread(): Translation;
@@ -49,7 +47,7 @@ interface Reader {
 
 /** Throws a GatewayError for what is no answer. */
 export function readAnswerBytes(bytes: Uint8Array, form: AnswerForm, reader: Reader): ReadAnswer {
-  const body = parseAnswer(bytes);
+  const body = parseAnswer({ bytes });
   const dialect = providerDialect(form.dialect);
   if (form.asStream) return writtenAsStream(body, form, reader.reread(), null);
   const extras = dialect.readExtras(body);
@@ -120,21 +118,6 @@ export function translated(response: TranslatedResponse, extras: ReportedExtras 
     // What the client is shown is no evidence of what the provider has reported.
     showing: (shown) => ({ ...translated(response.showing(shown), extras), usage }),
   };
-}
-
-/** Rejects broken JSON. */
-function parseAnswer(bytes: Uint8Array): JsonObject {
-  let text: string;
-  let body: unknown;
-  try {
-    text = decoder.decode(bytes);
-    body = JSON.parse(text);
-  } catch (cause) {
-    throw new GatewayError("upstream_error", "The provider sent a body that is not JSON.", { cause });
-  }
-  if (!isObject(body)) throw malformedAnswer("it is not an object");
-  if (nestsTooDeeply(body, text)) throw malformedAnswer("it is nested too deeply");
-  return body;
 }
 
 /**

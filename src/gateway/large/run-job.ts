@@ -126,7 +126,10 @@ function answer({ bytes, form, context, shown }: AnswerJob): AnswerResult {
 }
 
 export function metered({ route, format, answers, asked }: Omit<MeteredJob, "type">): MeteredResult {
-  const read = meteredRoute(route).formats[format]?.read?.(answers, asked);
+  const { pass, read: readAll } = meteredRoute(route).formats[format] ?? {};
+  const [answer] = answers;
+  const passed = answers.length === 1 && answer !== undefined ? pass?.(answer, asked) : null;
+  const read = passed ?? readAll?.(answers, asked);
   assert(read !== undefined, `${route} has the format ${format}`);
   return { ...read, written: read.written === null ? null : withRoom(read.written) };
 }

@@ -101,10 +101,11 @@ function factsOf({ call, opened }: BegunCall): Pick<Answered, "opened" | "chosen
 
 /** A stream of bytes that nobody waits for. */
 async function readBytes(opened: Opened): Promise<MeteredAnswer> {
+  const said = headersOf(opened);
   opened.outlivesClient = true;
   while ((await opened.read()) !== null);
   opened.finished("completed");
-  return answerOf(opened, new Uint8Array(), null);
+  return { ...said, bytes: new Uint8Array(), inputs: null };
 }
 
 /** A part is put where another thread can read it, because all of them together may be large. */
@@ -113,15 +114,16 @@ async function readAnswer(opened: Opened, inputs: number | null, isPart: boolean
     opened.finished("failed");
     throw malformedAnswer("it is a stream");
   }
+  const said = headersOf(opened);
   const { whole } = opened;
   const bytes = isPart || whole.bytes >= largeBodyBytes ? await joinShared(whole) : opened.bytes();
   opened.finished("completed");
-  return answerOf(opened, bytes, inputs);
+  return { ...said, bytes, inputs };
 }
 
-function answerOf(opened: Opened, bytes: Uint8Array, inputs: number | null): MeteredAnswer {
-  const contentType = opened.head?.get("content-type") ?? null;
-  return { bytes, countedInput: countedInput(opened), contentType, inputs };
+/** Before the answer is moved: its headers lie in the first bytes of it, which are released then. */
+function headersOf({ head }: Opened): Pick<MeteredAnswer, "contentType" | "countedInput"> {
+  return { contentType: head?.get("content-type") ?? null, countedInput: countedInput(head) };
 }
 
 function tooLarge(): GatewayError {
@@ -129,7 +131,7 @@ function tooLarge(): GatewayError {
 }
 
 /** Bedrock's. */
-function countedInput({ head }: Opened): number | null {
+function countedInput(head: Opened["head"]): number | null {
   const text = head?.get("x-amzn-bedrock-input-token-count") ?? null;
   return text !== null && /^\d{1,10}$/.test(text) ? Number(text) : null;
 }

@@ -1,7 +1,7 @@
 import { assert } from "../../base/assert.ts";
 import { shared } from "../../base/shared-bytes.ts";
 import type { Usage } from "../../base/usage.ts";
-import type { MeteredAnswer, ReadMetered } from "../../dialects/metered/route.ts";
+import type { MeteredAnswer, MeteredFormat, ReadMetered } from "../../dialects/metered/route.ts";
 import { isLargeBody, largeBodyBytes } from "../large/is-large.ts";
 import type { Answered } from "./ask.ts";
 import type { MeteredAsking } from "./asking.ts";
@@ -14,19 +14,20 @@ export interface FoundAnswer extends Omit<ReadMetered, "written"> {
   bodyWith(usage: Usage): MeteredBody;
 }
 
-/** Answers that have to be parsed and written anew are so on another thread if they are large. */
+/** Large answers are read on another thread, and so are many small ones that have to be written anew. */
 export async function readAnswers(
   { gateway, name, route, askedAt }: MeteredAsking,
   { answers, chosen, opened }: Answered,
 ): Promise<FoundAnswer> {
   const [answer] = answers;
   const asked = askedAt(opened.deployment);
+  const { format } = chosen;
   assert(answer !== undefined, "a provider has answered");
-  const passed = answers.length === 1 ? (chosen.format.pass?.(answer, asked) ?? null) : null;
-  if (passed !== null) return { ...passed, bodyWith: () => answer.bytes };
+  const passed = answers.length === 1 && passesQuickly(answer, format) ? format.pass?.(answer, asked) : null;
+  if (passed != null) return { ...passed, bodyWith: () => answer.bytes };
   const end = (usage: Usage) => route.writeEnd?.(usage) ?? "";
   if (!areLarge(answers)) {
-    const read = chosen.format.read?.(answers, asked);
+    const read = format.read?.(answers, asked);
     assert(read !== undefined, "an answer passes, or is read");
     return { ...read, bodyWith: (usage) => (read.written ?? "") + end(usage) };
   }
@@ -38,8 +39,12 @@ export async function readAnswers(
     asked,
   } as const;
   const { written, ...read } = await gateway.largeBodies.runAnswer(job);
-  assert(written !== null, "an answer that is read is written");
+  if (written === null) return { ...read, bodyWith: () => answer.bytes };
   return { ...read, bodyWith: (usage) => endedBy(written, Buffer.from(end(usage))) };
+}
+
+function passesQuickly({ bytes }: MeteredAnswer, { parsesWhole }: MeteredFormat): boolean {
+  return parsesWhole === true ? !isLargeBody(bytes) : bytes.length < largeBodyBytes;
 }
 
 /** Many small ones take as long as a large one. */

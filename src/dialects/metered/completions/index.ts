@@ -131,6 +131,7 @@ export const completions: MeteredRoute = {
   formats: {
     openai: {
       ...openAiFormat("completions", passAnswer),
+      parsesWhole: true,
       // Other servers would write on until the model's limit, which is not what was held for.
       changes: ({ max_tokens: most }) => (most == null ? { max_tokens: usualMaxTokens } : undefined),
     },
@@ -153,7 +154,7 @@ export const fimCompletions: MeteredRoute = {
     schemas: { FimCompletionRequest: fimRequest, CompletionResponse: completionResponse },
   },
   requestSchema: fimRequest,
-  formats: { openai: openAiFormat("fim/completions", passAnswer) },
+  formats: { openai: { ...openAiFormat("fim/completions", passAnswer), parsesWhole: true } },
   demand: ({ truncated }, model) =>
     demandOf(truncated, model, refuseOverLimit(truncated, ["max_tokens"], model.limits)),
 };

@@ -196,7 +196,7 @@ export const transcriptions: MeteredRoute = {
     events: "`transcript.text.delta`, and `transcript.text.done` with the usage.",
     schemas: { TranscriptionRequest: transcriptionRequest, TranscriptionResponse: transcriptionResponse },
   },
-  formats: { openai: openAiFormat("audio/transcriptions", passTranscript) },
+  formats: { openai: { ...openAiFormat("audio/transcriptions", passTranscript), parsesWhole: true } },
   demand: demandOf,
 };
 
@@ -211,6 +211,6 @@ export const translations: MeteredRoute = {
     response: "TranscriptionResponse",
     schemas: { TranscriptionRequest: transcriptionRequest, TranscriptionResponse: transcriptionResponse },
   },
-  formats: { openai: openAiFormat("audio/translations", passTranscript) },
+  formats: { openai: { ...openAiFormat("audio/translations", passTranscript), parsesWhole: true } },
   demand: demandOf,
 };
