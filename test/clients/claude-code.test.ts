@@ -182,6 +182,16 @@ suite("the real Claude Code", () => {
   );
 
   test.each([...providerDialectNames])(
+    "asks again without a capability that is rejected by name, on a provider of %s",
+    async (dialect) => {
+      const secret = crypto.randomUUID();
+      expectDone(await run(dialect, secret, { trouble: "no effort" }), secret);
+      expect(world.provider.steps).toEqual([0, 1, 2, 3]);
+    },
+    timeoutMs,
+  );
+
+  test.each([...providerDialectNames])(
     "understands by how much a prompt is too long, on a provider of %s",
     async (dialect) => {
       const { told } = await run(dialect, "", { trouble: "too long" });

@@ -5,8 +5,8 @@ import type { SaidCall } from "../conversation/scenario.ts";
  * their results are as they must be; in the end it says something.
  */
 export interface Errand {
-  /** What goes wrong at first: the answer to the first request breaks off, or the prompt is said to be too long. */
-  readonly trouble?: "breaks off" | "too long";
+  /** What goes wrong: the first answer breaks off, all prompts are too long, or the model knows no effort and says so. */
+  readonly trouble?: "breaks off" | "too long" | "no effort";
   readonly steps: readonly Step[];
   /** For clients that do not understand calls whose fragments are mixed. */
   readonly inSequence?: true;

@@ -42,15 +42,19 @@ export function startAgentProvider(): AgentProvider {
       if (!isAboutErrand(heard, errand)) {
         return render(dialect, errand.summary === undefined ? aside : summaryTurn(request, errand), request);
       }
-      if (errand.trouble === "too long") return tooLong(dialect);
+      const { trouble } = errand;
+      if (trouble === "too long") return tooLong(dialect);
+      if (trouble === "no effort" && asksForEffort.test(request.text)) {
+        return refusal(dialect, "capability_rejected: effort_unsupported");
+      }
       const turn = isContinued(request, errand) ? turnAt(errand.steps.length) : nextTurn(heard, dialect);
-      if (errand.trouble === undefined || troubled) return render(dialect, turn, request);
+      if (trouble !== "breaks off" || troubled) return render(dialect, turn, request);
       troubled = true;
       return render(dialect, { ...turn, ending: "cut" }, request);
     } catch (error) {
       if (!(error instanceof Complaint)) throw error;
       complaints.push(`${dialect}: ${error.message}`);
-      return json(providerDialects[dialect].failure(error.message), { status: 400 });
+      return refusal(dialect, error.message);
     }
   }
 
@@ -132,6 +136,13 @@ function check(
   // Codex keeps what was thought before an answer broke off as well, so there may be more than that.
   if (!proofs.some((returned) => returned.includes(proof)))
     complain(`the thinking of step ${step} did not come back:`, proofs);
+}
+
+/** In any dialect. */
+const asksForEffort = /"(?:effort|reasoning_effort|thinkingLevel)":"/;
+
+function refusal(dialect: ProviderDialectName, message: string): Answer {
+  return json(providerDialects[dialect].failure(message), { status: 400 });
 }
 
 /** As the vendors word it. */
