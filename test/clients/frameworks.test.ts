@@ -40,3 +40,24 @@ describe.each(
     expect(world.provider.steps).toEqual([0, 1, 2]);
   });
 });
+
+// dify-plugin-sdks, interfaces/model/openai_compatible/llm.py. What is answered otherwise cannot be added as a model.
+test.each(providerDialectNames)(
+  "Dify looks whether a model of a provider of %s is there",
+  async (dialect) => {
+    const { url, key, model } = world.access(dialect);
+    const look = (options: object) =>
+      fetch(`${url}/v1/chat/completions`, {
+        method: "POST",
+        headers: { "content-type": "application/json", authorization: `Bearer ${key}` },
+        body: JSON.stringify({ model, messages: [{ role: "user", content: "ping" }], ...options }),
+      });
+    for (const tokens of [1, 5]) {
+      const whole = await look({ max_tokens: tokens });
+      expect([whole.status, await whole.json()]).toMatchObject([200, { object: "chat.completion" }]);
+    }
+    const streamed = await look({ max_tokens: 10, stream: true });
+    expect([streamed.status, await streamed.text()]).toEqual([200, expect.stringContaining("data: [DONE]")]);
+    expect(world.provider.complaints).toEqual([]);
+  },
+);
