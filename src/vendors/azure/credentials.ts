@@ -3,7 +3,7 @@ import type { Credential } from "../credentials/credential.ts";
 import { tokenCredential } from "../credentials/token-credential.ts";
 import type { TokenSources } from "../credentials/token-sources.ts";
 import type { ProviderSettings } from "../settings.ts";
-import { defaultAuthority, issueByClientSecret, issueByFederatedToken, resourceOf } from "./entra.ts";
+import { defaultAuthority, issueByEntra, issueByFederatedToken, resourceOf } from "./entra.ts";
 import { issueByManagedIdentity } from "./managed-identity.ts";
 
 /** The alternative to an API key; undefined if there is a key, or nothing at all. */
@@ -17,7 +17,7 @@ export function azureCredentials(
   if (tenantId !== undefined && clientId !== undefined && clientSecret !== undefined) {
     const application = { authority, tenantId, clientId };
     const basis = { issuer: "entra", ...application, clientSecret };
-    const issue = (signal: AbortSignal) => issueByClientSecret(application, clientSecret, signal);
+    const issue = (signal: AbortSignal) => issueByEntra(application, { client_secret: clientSecret }, signal);
     return [tokenCredential(tokens.source(name, basis, issue))];
   }
   if (credentials === "managed_identity") {

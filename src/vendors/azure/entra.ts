@@ -21,15 +21,6 @@ export interface EntraApplication {
   readonly clientId: string;
 }
 
-/** https://learn.microsoft.com/entra/identity-platform/v2-oauth2-client-creds-grant-flow */
-export async function issueByClientSecret(
-  application: EntraApplication,
-  clientSecret: string,
-  signal: AbortSignal,
-): Promise<Issued<HeaderToken>> {
-  return issue(application, { client_secret: clientSecret }, signal);
-}
-
 /** A token file written by the platform replaces the secret, as on Kubernetes. */
 export async function issueByFederatedToken(
   application: EntraApplication,
@@ -38,7 +29,7 @@ export async function issueByFederatedToken(
 ): Promise<Issued<HeaderToken>> {
   const assertion = await readTokenFile(tokenFile, "the file in AZURE_FEDERATED_TOKEN_FILE");
   rememberIssuedSecret(assertion);
-  return issue(
+  return issueByEntra(
     application,
     {
       client_assertion_type: "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
@@ -48,7 +39,8 @@ export async function issueByFederatedToken(
   );
 }
 
-async function issue(
+/** `proof` is the application's secret, or what replaces it. https://learn.microsoft.com/entra/identity-platform/v2-oauth2-client-creds-grant-flow */
+export async function issueByEntra(
   { authority, tenantId, clientId }: EntraApplication,
   proof: Readonly<Record<string, string>>,
   signal: AbortSignal,

@@ -1,5 +1,6 @@
 import type { Environment } from "../../base/environment.ts";
 import type { JsonObject } from "../../base/json.ts";
+import { rememberIssuedSecret } from "../../base/secrets.ts";
 import { nonEmpty, numberOf, objectOf, stringOf } from "../../dialects/json/json-fields.ts";
 import { clockProblem } from "../credentials/clock-problem.ts";
 import { CredentialUnavailable } from "../credentials/credential.ts";
@@ -94,6 +95,7 @@ async function exchange(
 ): Promise<TokenAnswer> {
   const { audience, subjectTokenType, tokenUrl, source, client, workforceProject } = account;
   const subjectToken = await subjectTokenOf(source, audience, env, signal);
+  rememberIssuedSecret(subjectToken);
   const form = {
     grant_type: "urn:ietf:params:oauth:grant-type:token-exchange",
     requested_token_type: "urn:ietf:params:oauth:token-type:access_token",

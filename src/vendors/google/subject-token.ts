@@ -1,7 +1,6 @@
 import { systemClock } from "../../base/clock.ts";
 import type { Environment } from "../../base/environment.ts";
 import type { JsonObject } from "../../base/json.ts";
-import { rememberIssuedSecret } from "../../base/secrets.ts";
 import { nonEmpty, objectOf, parseObject, stringOf } from "../../dialects/json/json-fields.ts";
 import { isLoopback } from "../../wire/proxy.ts";
 import { issueByChain, regionByMetadata } from "../aws/chain.ts";
@@ -87,17 +86,6 @@ function isOnThisMachine(url: string): boolean {
 
 /** The workload's own token as it is now: files and servers are asked anew for each exchange. */
 export async function subjectTokenOf(
-  source: SubjectSource,
-  audience: string,
-  env: Environment,
-  signal: AbortSignal,
-): Promise<string> {
-  const token = await readToken(source, audience, env, signal);
-  rememberIssuedSecret(token);
-  return token;
-}
-
-async function readToken(
   source: SubjectSource,
   audience: string,
   env: Environment,

@@ -86,9 +86,8 @@ function writeReasoning({ parts, proof }: IrReasoning, dropped: DroppedFields): 
   return [{ type: "thinking", thinking: parts.join(""), signature: proof.signature }];
 }
 
-/** Anthropic rejects a prefilled answer that ends in white space. */
-function trimPrefill(last: WireMessage | undefined): void {
+/** Claude rejects a prefilled answer that ends in white space. */
+export function trimPrefill(last: WireMessage | undefined): void {
   const block = last?.role === "assistant" ? last.content.at(-1) : undefined;
-  if (block?.["type"] === "text" && typeof block["text"] === "string")
-    block["text"] = block["text"].trimEnd();
+  if (typeof block?.["text"] === "string") block["text"] = block["text"].trimEnd();
 }

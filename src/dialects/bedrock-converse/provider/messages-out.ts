@@ -1,4 +1,5 @@
 import type { JsonObject } from "../../../base/json.ts";
+import { trimPrefill } from "../../anthropic-messages/provider/messages-out.ts";
 import type { IrMessage, IrReasoning, IrToolResult, IrUserBlock } from "../../ir/ir.ts";
 import { callInput } from "../../tools/call-input.ts";
 import type { DroppedFields } from "../../translation/dropped-fields.ts";
@@ -98,10 +99,4 @@ function writeReasoning({ parts, proof }: IrReasoning, dropped: DroppedFields): 
   }
   const { signature } = proof;
   return [{ reasoningContent: { reasoningText: { text: parts.join(""), signature } } }];
-}
-
-/** Claude rejects a prefilled answer that ends in white space. */
-function trimPrefill(last: WireMessage | undefined): void {
-  const block = last?.role === "assistant" ? last.content.at(-1) : undefined;
-  if (typeof block?.["text"] === "string") block["text"] = block["text"].trimEnd();
 }

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../../base/json.ts";
 import { currentTurnStart, turnPartOf } from "../../ir/current-turn.ts";
-import type { IrAssistantBlock, IrMessage, IrToolCall, IrToolResult } from "../../ir/ir.ts";
+import type { IrMessage, IrToolCall, IrToolResult } from "../../ir/ir.ts";
 import type { Target } from "../../provider-dialect.ts";
 import { anySignature, signaturesOf } from "../../reasoning/google-proof.ts";
 import { callInput } from "../../tools/call-input.ts";
@@ -101,8 +101,10 @@ class ContentsWriter {
     const signatures = signaturesOf(message.blocks, this.#target);
     const calls: IrToolCall[] = [];
     for (const block of message.blocks) {
-      if (block.type === "reasoning") this.#dropReasoning(block);
-      else if (block.type !== "tool_call") {
+      if (block.type === "reasoning") {
+        // Gemini needs no thoughts back, only signatures; what others thought is lost.
+        if (block.proof?.maker !== "google") this.#dropped.add(this.#dropped.names.reasoning);
+      } else if (block.type !== "tool_call") {
         this.#say("model", block.text === "" ? [] : [{ text: block.text }]);
       } else {
         const missing = calls.length === 0 && this.#mustSign(index) ? anySignature : undefined;
@@ -128,11 +130,6 @@ class ContentsWriter {
     const part: JsonObject = { functionCall };
     if (signature !== undefined) part["thoughtSignature"] = signature;
     this.#say("model", [part]);
-  }
-
-  /** Gemini needs no thoughts back, only signatures; what others thought is lost. */
-  #dropReasoning({ proof }: IrAssistantBlock & { readonly type: "reasoning" }): void {
-    if (proof?.maker !== "google") this.#dropped.add(this.#dropped.names.reasoning);
   }
 
   /** Joins the turn of the same side. */

@@ -12,7 +12,8 @@ import { readToolChoice, readTools } from "./tools-in.ts";
 
 export function readRequest(body: JsonObject, dropped: DroppedFields): IrRequest {
   decideFields(body, requestFields, dropped);
-  refuseSpeech(body);
+  if (listOf(body["modalities"]).includes("audio"))
+    refuse("modalities", "the model's provider gives no audio");
   return {
     stream: body["stream"] === true,
     ...readMessages(body["messages"], dropped),
@@ -34,11 +35,6 @@ export function readRequest(body: JsonObject, dropped: DroppedFields): IrRequest
     store: booleanOf(body["store"]),
     metadata: objectOf(body["metadata"]),
   };
-}
-
-function refuseSpeech(body: JsonObject): void {
-  if (listOf(body["modalities"]).includes("audio"))
-    refuse("modalities", "the model's provider gives no audio");
 }
 
 /** Chat clients read `reasoning_content`, so reasoning is visible. */

@@ -108,10 +108,6 @@ export class ResponsesStreamWriter implements StreamWriter {
     );
   }
 
-  #writtenItems(): readonly string[] {
-    return this.#items.map((item) => item.json).filter((json) => json !== "");
-  }
-
   heartbeat(): string {
     return heartbeat(this.#begun, this.#begun ? this.#frames.takeNumber() : 0);
   }
@@ -201,10 +197,13 @@ export class ResponsesStreamWriter implements StreamWriter {
   /** The echo may be long (all tools of the client) and is sent three times, so it is serialized once. */
   #lifecycle(type: string, progress: ResponseProgress): string {
     const head = JSON.stringify(responseHead(this.#id, this.#call.source.nowSeconds, progress));
-    const output = this.#writtenItems().join(",");
+    const items = this.#items.map((item) => item.json).filter((json) => json !== "");
     const { body, model, kept } = this.#call.source;
     this.#echo ??= JSON.stringify(requestEcho(body, model, kept)).slice(1);
-    return this.#frames.write(type, `"response":${head.slice(0, -1)},"output":[${output}],${this.#echo}`);
+    return this.#frames.write(
+      type,
+      `"response":${head.slice(0, -1)},"output":[${items.join(",")}],${this.#echo}`,
+    );
   }
 }
 

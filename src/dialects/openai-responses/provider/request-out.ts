@@ -14,7 +14,8 @@ import { writeToolChoice, writeTools } from "./tools-out.ts";
 const leastOutputTokens = 16;
 
 export function writeRequest(request: IrRequest, target: Target, dropped: DroppedFields): JsonObject {
-  refuseStop(request, dropped);
+  // Without stop sequences the model would produce more than the client expects.
+  if (request.stop.length > 0) refuse(dropped.names.stop, "this model's provider knows none");
   const conversation = writeConversation(request, target, dropped);
   if (takesCacheBreakpoints(target)) limitBreakpoints(conversation.input, request, dropped);
   else dropCacheMarks(request, dropped);
@@ -131,10 +132,4 @@ function writeMaxOutputTokens({ maxOutputTokens }: IrRequest, target: Target): n
   if (maxOutputTokens === null) return null;
   const capped = Math.min(maxOutputTokens, target.maxOutputTokens ?? maxOutputTokens);
   return target.isStrict ? Math.max(capped, leastOutputTokens) : capped;
-}
-
-/** Without stop sequences the model would produce more than the client expects. */
-function refuseStop({ stop }: IrRequest, dropped: DroppedFields): void {
-  if (stop.length === 0) return;
-  refuse(dropped.names.stop, "this model's provider knows none");
 }
