@@ -30,6 +30,21 @@ async function fill(store: GatewayStore): Promise<void> {
   await store.charge(Array.from({ length: 1_200 }, (_, index) => settleItem(credit.id, index + 1)));
   const response = responseOf(credit.id, { body: bytes(70_000), recording: { id: "rec_1", parts: 1 } });
   await store.recordResponsePart(responsePart("rec_1", 0, "one "));
+  await store.recordResponsePart(responsePart("rec_2", 0, "two "));
+  await store.recordTurn({
+    keyId: credit.id,
+    id: "conv_1",
+    parentId: null,
+    model: "",
+    provider: "",
+    createdAtMs: atMs,
+    expiresAtMs: atMs + 1,
+    bytes: 7,
+    items: [],
+    body: bytes(7),
+    recording: { id: "rec_2", parts: 1 },
+    keyBytes: 1_000,
+  });
   const failed = exchangeEnding(credit.id, {
     outcome: "failed",
     status: 502,
@@ -86,6 +101,8 @@ async function contents(store: Store): Promise<object> {
     latencies: await store.reports.latencyInSteps(range),
     exchanges: await store.reports.exchanges({ limit: 5_000 }),
     response: await store.findStoredResponse(scope, 0),
+    conversation: await store.turns.find(first?.id ?? "", "conv_1", atMs),
+    turns: await store.turns.sums(first?.id ?? "", atMs),
     attempts: await store.reports.attemptSums("openai", 0, 30_000),
     given: await store.findGivenIds(first?.id ?? "", ["d1", "d2", "d3"]),
     audit: await store.admin.listAudit({ limit: 10 }),
@@ -131,6 +148,7 @@ else
       using folder = temporaryFolder();
       const back = { dir: join(folder.dir, "back") };
       const first = await contentsAt({ dir: source.dir });
+      expect(first).toMatchObject({ conversation: { id: "conv_1" }, turns: { conversations: 1 } });
 
       const counts = { keys: 2, entries: 1_206, usage: 1_202 };
       expect(await copy({ dir: source.dir }, at(database.url))).toEqual(counts);
