@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import axe from "axe-core";
 import type { Page } from "playwright-core";
 import { Sluice, type TestKey } from "../support/sluice.ts";
 import { type Browsing, browse, findBrowser } from "./browser.ts";
 import { fillSample, sampleConfig } from "./sample.ts";
+import { violations } from "./violations.ts";
 
 const token = "the-operators-token";
 const browserPath = await findBrowser();
@@ -20,21 +20,16 @@ const pages = [
   "tail",
   "system",
   "no-such-page",
+  // Lists in which nothing fits.
+  "keys?search=nobody",
+  "accounts?search=nobody",
+  "exchanges?search=nobody",
+  "reports?since=2020-01&until=2020-02",
 ] as const;
 const sizes = { desk: { width: 1360, height: 850 }, phone: { width: 390, height: 844 } } as const;
 
 /** All that the color scheme makes a difference to. */
 const rulesOfColor = ["color-contrast", "link-in-text-block"];
-
-/** What axe finds, each with the first element that it is about. What is in order is not described, which takes most of its time. */
-async function violations(page: Page, runOnly?: readonly string[]): Promise<string[]> {
-  const options = { resultTypes: ["violations"], ...(runOnly === undefined ? {} : { runOnly }) };
-  await page.evaluate(axe.source);
-  const { violations: found } = (await page.evaluate(
-    `axe.run(${JSON.stringify(options)})`,
-  )) as axe.AxeResults;
-  return found.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`);
-}
 
 describe.if(browserPath !== null)("axe finds nothing to complain about", () => {
   let sluice: Sluice;

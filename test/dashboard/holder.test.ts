@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import axe from "axe-core";
 import type { Page } from "playwright-core";
 import { Sluice, type TestKey } from "../support/sluice.ts";
 import { browse, findBrowser } from "./browser.ts";
+import { violations } from "./violations.ts";
 
 const browserPath = await findBrowser();
 
@@ -47,14 +47,9 @@ describe.if(browserPath !== null)("the key holder's page", () => {
     const page = await browsing.context.newPage();
     await page.goto(`${sluice.url}/usage`);
     await page.getByLabel("API key").waitFor();
-    const found = async () => {
-      await page.evaluate(axe.source);
-      const { violations } = (await page.evaluate("axe.run()")) as axe.AxeResults;
-      return violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`);
-    };
-    expect(await found()).toEqual([]);
+    expect(await violations(page)).toEqual([]);
     await shown(page);
-    expect(await found()).toEqual([]);
+    expect(await violations(page)).toEqual([]);
   });
 
   test("shows a pasted key's balance, caps, spend and exchanges, and nothing of other keys", async () => {

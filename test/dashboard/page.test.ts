@@ -214,6 +214,13 @@ describe("the page as it is served", () => {
     }
   });
 
+  test("is small enough for a phone in the train: 120 KB, compressed", async () => {
+    const html = await (await get("/admin")).text();
+    const files = [...html.matchAll(/(?:href|src)="([^"]+)"/g)].map(([, path]) => path ?? "");
+    const sizes = files.map(async (file) => Bun.gzipSync(await (await get(file)).arrayBuffer()).length);
+    expect((await Promise.all(sizes)).reduce((sum, size) => sum + size)).toBeLessThan(120 * 1024);
+  });
+
   test("stamps only the two themes it knows", async () => {
     expect(await (await get("/admin", "sluice_theme=dark")).text()).toContain(
       '<html lang="en" data-theme="dark">',

@@ -4,6 +4,7 @@ import { Sluice } from "../support/sluice.ts";
 import { waitFor } from "../support/wait.ts";
 import { type Browsing, browse, findBrowser } from "./browser.ts";
 import { pictureAndSound, startStudio } from "./studio.ts";
+import { violations } from "./violations.ts";
 
 const token = "the-operators-token";
 const browserPath = await findBrowser();
@@ -70,6 +71,7 @@ describe.if(browserPath !== null)("the playground", () => {
     const answer = page.locator("[data-test=answer]");
     await ask("Embeddings");
     await answer.getByText("64 numbers").waitFor();
+    expect(await violations(page), "vectors").toEqual([]);
     expect(await page.getByLabel("Model", { exact: true }).locator("option").allInnerTexts()).toEqual([
       "demo-small",
     ]);
@@ -80,6 +82,7 @@ describe.if(browserPath !== null)("the playground", () => {
     await ask("Rerank");
     await answer.locator("li", { hasText: "Bonjour is French for hello." }).first().waitFor();
     expect(await answer.locator("meter").count()).toBe(3);
+    expect(await violations(page), "scores").toEqual([]);
     await page.getByLabel("Route").selectOption({ label: "Completions" });
     await page.getByText("No model serves this").waitFor();
     expect(await page.getByRole("button", { name: "Send" }).isDisabled()).toBe(true);
@@ -92,11 +95,13 @@ describe.if(browserPath !== null)("the playground", () => {
     await ask("Images");
     const width = () => page.evaluate("document.querySelector('.pictures img')?.naturalWidth");
     await waitFor(async () => (await width()) === 2, "the image to be shown");
+    expect(await violations(page), "an image").toEqual([]);
     await page.getByLabel("Route").selectOption({ label: "Speech" });
     await page.getByLabel("What it says").fill("hello");
     await ask("Speech");
     const seconds = () => page.evaluate("document.querySelector('audio')?.duration");
     await waitFor(async () => Number(await seconds()) > 0.4, "the sound to be loaded");
+    expect(await violations(page), "sound").toEqual([]);
     await page.getByLabel("Route").selectOption({ label: "Transcriptions" });
     await page
       .getByLabel("File")
@@ -114,6 +119,7 @@ describe.if(browserPath !== null)("the playground", () => {
     await ask("Chat completions");
     await problem.getByText("upstream_error", { exact: true }).waitFor();
     await problem.getByText("check `upstream_model` and `base_url`").waitFor();
+    expect(await violations(page), "a problem").toEqual([]);
     for (const dialect of ["Chat completions", "Responses", "Messages"]) {
       await page.getByLabel("Message").fill("fast, break");
       await ask(dialect);
