@@ -55,7 +55,6 @@ export function AccountStatement({ of: { id, label } }: { of: AccountView }) {
         <>
           <Choose
             name="month"
-            label="Month"
             otherwise={monthName(month(0))}
             choices={earlier.map((value) => ({ value, text: monthName(value) }))}
           />

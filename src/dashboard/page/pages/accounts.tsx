@@ -67,8 +67,8 @@ const orders = {
 };
 
 const choices = [
-  { name: "status", label: "Status", otherwise: "Any status", choices: plainChoices(["active", "closed"]) },
-  { name: "paid", label: "Paid", otherwise: "However paid", choices: choicesOf(payments) },
+  { name: "status", choices: plainChoices(["active", "closed"]) },
+  { name: "paid", otherwise: "However paid", choices: choicesOf(payments) },
   { name: "sort", label: "Order", otherwise: "Newest first", choices: choicesOf(orders) },
 ];
 

@@ -29,10 +29,7 @@ const filterNames = [
   ...saidNames,
 ] as const;
 
-function Filter({ name, label, choices }: { name: string; label: string; choices: readonly string[] }) {
-  const otherwise = `Any ${label.toLowerCase()}`;
-  return <Choose {...{ name, label, otherwise }} choices={plainChoices(choices)} />;
-}
+const outcomes = ["completed", "failed", "refused", "cancelled", "interrupted"];
 
 /** Opens the exchange that a client names by our `x-request-id`, and looks for anything else. */
 function search(text: string): void {
@@ -57,32 +54,18 @@ function Filters({ codes }: { codes: readonly string[] }) {
         of={[query.value.get("search") ?? query.value.get("key") ?? "", search]}
         placeholder="Id, key, owner, code or tag=value"
       />
-      <Filter name="model" label="Model" choices={known.map((model) => model.id)} />
-      <Filter name="provider" label="Provider" choices={[...providers]} />
-      <Filter
-        name="outcome"
-        label="Outcome"
-        choices={["completed", "failed", "refused", "cancelled", "interrupted"]}
-      />
-      <Filter name="code" label="Code" choices={codes} />
+      <Choose name="model" choices={plainChoices(known.map((model) => model.id))} />
+      <Choose name="provider" choices={plainChoices([...providers])} />
+      <Choose name="outcome" choices={plainChoices(outcomes)} />
+      <Choose name="code" choices={plainChoices(codes)} />
       <Choose
         name="route"
-        label="Route"
-        otherwise="Any route"
-        choices={pathsOf(routes.value?.data ?? []).map((path) => ({
-          value: path,
-          text: routeName(path),
-        }))}
+        choices={pathsOf(routes.value?.data ?? []).map((path) => ({ value: path, text: routeName(path) }))}
       />
       {saidNames
         .filter((name) => query.value.has(name))
         .map((name) => (
-          <Filter
-            key={name}
-            name={name}
-            label={`${name.charAt(0).toUpperCase()}${name.slice(1)}`}
-            choices={[]}
-          />
+          <Choose key={name} name={name} choices={[]} />
         ))}
       <RangePicker otherwise="Any time" />
     </div>

@@ -73,7 +73,7 @@ export function KeyPage({ id }: { id: string }) {
             <section class="card flush">
               <h2>Newest ledger entries</h2>
               <div class="filters">
-                <Choose name="kind" label="Kind of entry" otherwise="Any kind" choices={choicesOf(kinds)} />
+                <Choose name="kind" label="Kind of entry" choices={choicesOf(kinds)} />
               </div>
               <Shown loaded={entries}>
                 {(page) => <EntryTable entries={page.data} isFiltered={kind !== ""} />}

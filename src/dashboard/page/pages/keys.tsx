@@ -78,8 +78,8 @@ const modes = { credit: "credit", token_budget: "token budget" };
 const orders = { label: "By label", owner: "By owner", expires: "Expiring first" };
 
 const choices = [
-  { name: "status", label: "Status", otherwise: "Any status", choices: plainChoices(statuses) },
-  { name: "mode", label: "Mode", otherwise: "Any mode", choices: choicesOf(modes) },
+  { name: "status", choices: plainChoices(statuses) },
+  { name: "mode", choices: choicesOf(modes) },
   { name: "sort", label: "Order", otherwise: "Newest first", choices: choicesOf(orders) },
 ];
 

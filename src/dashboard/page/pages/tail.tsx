@@ -131,12 +131,7 @@ export function Tail() {
       </PageHead>
       <div class="filters">
         <SearchBox label="Only lines with" placeholder="Key, model, route, status or code" />
-        <Choose
-          name="outcome"
-          label="Outcome"
-          otherwise="Any outcome"
-          choices={plainChoices(["completed", "failed", "refused", "cancelled"])}
-        />
+        <Choose name="outcome" choices={plainChoices(["completed", "failed", "refused", "cancelled"])} />
       </div>
       <div class="card flush tail">
         {lines.length === 0 ? (

@@ -81,8 +81,6 @@ function Filters() {
       <SearchBox label="Only this key" of={parameter("key")} placeholder="Key's id, prefix or label" />
       <Choose
         name="account"
-        label="Account"
-        otherwise="Any account"
         choices={accounts.value?.data.map(({ id, label }) => ({ value: id, text: label ?? id })) ?? []}
       />
     </div>

@@ -4,9 +4,10 @@ import { type Choice, Select } from "./field.tsx";
 interface ChooseProps {
   /** Of the parameter in the page's address, which keeps what was chosen. */
   readonly name: string;
-  readonly label: string;
-  /** The text for no choice. */
-  readonly otherwise: string;
+  /** By default the name. */
+  readonly label?: string;
+  /** The text for no choice; by default any of that name. */
+  readonly otherwise?: string;
   readonly choices: readonly Choice[];
 }
 
@@ -21,9 +22,15 @@ export function plainChoices(values: readonly string[]): readonly Choice[] {
 }
 
 /** A filter or an order of a list. What the address has is offered, even if it is no longer known. */
-export function Choose({ name, label, otherwise, choices }: ChooseProps) {
+export function Choose({ name, label, otherwise = `Any ${name}`, choices }: ChooseProps) {
   const [chosen] = parameter(name);
   const isKnown = chosen === "" || choices.some(({ value }) => value === chosen);
   const offered = [{ value: "", text: otherwise }, ...(isKnown ? [] : plainChoices([chosen])), ...choices];
-  return <Select aria-label={label} of={parameter(name)} choices={offered} />;
+  return (
+    <Select
+      aria-label={label ?? name.charAt(0).toUpperCase() + name.slice(1)}
+      of={parameter(name)}
+      choices={offered}
+    />
+  );
 }
