@@ -1,5 +1,5 @@
 import { assert } from "../../base/assert.ts";
-import { type Clock, msPerHour, msPerMinute } from "../../base/clock.ts";
+import { msPerHour, msPerMinute } from "../../base/clock.ts";
 import { quantileMs } from "../../observe/histogram.ts";
 import { type LatencyBand, type StepQuery, sumFigures, type TimeRange } from "../../store/store.ts";
 import type { AdminDeps } from "../deps.ts";
@@ -28,11 +28,10 @@ const spans: Readonly<Record<OverviewRange, Span>> = {
 
 export class Overview {
   readonly #deps: AdminDeps;
-  readonly #topKeys: CachedAnswers<UsageRowView[]>;
+  readonly #topKeys = new Map<OverviewRange, CachedRows>();
 
   constructor(deps: AdminDeps) {
     this.#deps = deps;
-    this.#topKeys = new CachedAnswers(deps.clock);
   }
 
   async of(range: OverviewRange): Promise<OverviewView> {
@@ -45,7 +44,7 @@ export class Overview {
     const [charted, models, topKeys] = await Promise.all([
       chart(deps, query),
       topRows(deps, "model", query),
-      this.#topKeys.get(range, span.topKeysCachedMs, () => topRows(deps, "key", query)),
+      this.#topKeysOf(range, query),
     ]);
     return {
       range,
@@ -59,6 +58,22 @@ export class Overview {
       oldest_in_flight: [...deps.oldestExchanges(oldestCount)],
     };
   }
+
+  /** Callers that ask while they are being computed share the promise. */
+  #topKeysOf(range: OverviewRange, query: TimeRange): Promise<UsageRowView[]> {
+    const madeAtMs = this.#deps.clock.monotonicMs();
+    const cached = this.#topKeys.get(range);
+    if (cached !== undefined && madeAtMs - cached.madeAtMs < spans[range].topKeysCachedMs) return cached.rows;
+    const rows = topRows(this.#deps, "key", query);
+    this.#topKeys.set(range, { rows, madeAtMs });
+    rows.catch(() => this.#topKeys.delete(range));
+    return rows;
+  }
+}
+
+interface CachedRows {
+  readonly rows: Promise<UsageRowView[]>;
+  readonly madeAtMs: number;
 }
 
 async function topRows(deps: AdminDeps, by: "model" | "key", range: TimeRange): Promise<UsageRowView[]> {
@@ -135,24 +150,4 @@ function merged(bands: readonly LatencyBand[]): Band[] {
     else known.requests += requests;
   }
   return [...sums.values()].sort((a, b) => a.upToMs - b.upToMs);
-}
-
-/** Answers cached by name. Callers that ask while one is being computed share its promise. */
-class CachedAnswers<Value> {
-  readonly #clock: Clock;
-  readonly #byName = new Map<string, { readonly value: Promise<Value>; readonly madeAtMs: number }>();
-
-  constructor(clock: Clock) {
-    this.#clock = clock;
-  }
-
-  get(name: string, forMs: number, make: () => Promise<Value>): Promise<Value> {
-    const nowMs = this.#clock.monotonicMs();
-    const cached = this.#byName.get(name);
-    if (cached !== undefined && nowMs - cached.madeAtMs < forMs) return cached.value;
-    const value = make();
-    this.#byName.set(name, { value, madeAtMs: nowMs });
-    value.catch(() => this.#byName.delete(name));
-    return value;
-  }
 }
