@@ -4,6 +4,8 @@ import type { ClaimRequest } from "./claim.ts";
 
 /** Memory for one response. Longer ones are written ahead in parts of about this size. */
 const partBytes = 256 * 1024;
+/** A whole answer comes in one piece; writing more of it at once would hold up others. */
+const mostPartBytes = 1024 * 1024;
 /** Longer than any real answer. Longer responses are not stored, and a retry runs again. */
 const mostBytes = 64 * 1024 * 1024;
 
@@ -30,6 +32,11 @@ export class ResponseRecorder {
 
   /** The chunk is not copied, so it must not be changed afterwards. */
   append(chunk: Uint8Array): void {
+    for (let at = 0; at < chunk.length; at += mostPartBytes)
+      this.#take(chunk.subarray(at, at + mostPartBytes));
+  }
+
+  #take(chunk: Uint8Array): void {
     if (!this.#isOpen) return;
     this.#chunks.push(chunk);
     this.#bytes += chunk.length;

@@ -25,6 +25,21 @@ testEachJournal(
   },
 );
 
+testEachJournal(
+  "an answer in one piece is written in parts, and replayed byte for byte",
+  async (database) => {
+    await using bench = await openBench(database);
+    const key = await bench.addKey({}, 100);
+    const idempotency = newIdempotency(bench);
+    const before = bench.store.stats.items;
+    const first = await serve(bench, idempotency, key, requestOf(key), [chunkOf(5 * mebibyte + 7, 3)]);
+    expect(bench.store.stats.items - before).toBeGreaterThanOrEqual(6);
+    const second = await serve(bench, idempotency, key, requestOf(key), []);
+    expect(second.ran).toBe(false);
+    expect(Buffer.compare(second.body, first.body)).toBe(0);
+  },
+);
+
 testEachJournal("a response too long to keep is not stored, and its parts are dropped", async (database) => {
   await using bench = await openBench(database);
   const key = await bench.addKey({}, 100);

@@ -44,6 +44,35 @@ describe("a batch", () => {
     await journal.close();
   });
 
+  test("has a limit in bytes, too: others get their turn between the parts of a large response", async () => {
+    const sizes: number[] = [];
+    let turns = 0;
+    const writer: BatchWriter = {
+      write(items) {
+        const parts = items.flatMap((item) => (item.kind === "part" ? [item.part.body.length] : []));
+        if (parts.length > 0) sizes.push(parts.reduce((sum, bytes) => sum + bytes));
+      },
+      close() {},
+    };
+    const journal = newJournal(writer);
+    const isOver = { now: false };
+    const count = () => {
+      turns += 1;
+      if (!isOver.now) setImmediate(count);
+    };
+    setImmediate(count);
+    const body = new Uint8Array(256 * 1024);
+    await Promise.all(
+      Array.from({ length: 40 }, (_, sequence) =>
+        journal.commit([{ kind: "part", part: { recordingId: "one", sequence, body } }], sequence < 39),
+      ),
+    );
+    isOver.now = true;
+    expect(sizes).toEqual(Array.from({ length: 10 }, () => 1024 * 1024));
+    expect(turns).toBeGreaterThanOrEqual(9);
+    await journal.close();
+  });
+
   test("of those who come while a crowd is being written goes out behind it, in order", async () => {
     const writer = notingWriter();
     const gate = Promise.withResolvers<void>();
