@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { Sluice } from "../support/sluice.ts";
@@ -9,6 +8,8 @@ import { fillSample, sampleConfig } from "./sample.ts";
 const token = "the-operators-token";
 const browserPath = await findBrowser();
 const folder = join(import.meta.dir, "..", "..", "dist", "screenshots");
+/** `SLUICE_TEST_PICTURES=1` puts a picture of every page there, too; painting them takes most of the time. */
+const takesPictures = process.env["SLUICE_TEST_PICTURES"] === "1";
 
 const pages = [
   "overview",
@@ -24,15 +25,15 @@ const pages = [
   "tail",
   "system",
 ] as const;
+const hasTable = (name: (typeof pages)[number]) => !["overview", "exchange", "playground"].includes(name);
 const sizes = { desk: { width: 1360, height: 850 }, phone: { width: 390, height: 844 } } as const;
 
-describe.if(browserPath !== null)("pictures of every page", () => {
+describe.if(browserPath !== null)("every page", () => {
   let sluice: Sluice;
   let key: { readonly id: string; readonly key: string };
   let account: { readonly id: string };
 
   beforeAll(async () => {
-    mkdirSync(folder, { recursive: true });
     sluice = await Sluice.start({ config: sampleConfig, env: { SLUICE_ADMIN_TOKEN: token } });
     await sluice.stop();
     await fillSample(join(sluice.folder, "data"));
@@ -82,86 +83,74 @@ describe.if(browserPath !== null)("pictures of every page", () => {
     await page.locator(".skeleton").first().waitFor({ state: "detached" });
   }
 
-  test("at every width between, neither a page nor a table is wider than its place", async () => {
-    await using browsing = await browse(browserPath ?? "", { scheme: "light", ...sizes.desk });
-    const page = await browsing.context.newPage();
-    await signIn(page);
-    const tables = [
-      "keys",
-      "key",
-      "accounts",
-      "account",
-      "models",
-      "reports",
-      "exchanges",
-      "tail",
-      "system",
-    ] as const;
-    for (const name of tables) {
-      await show(page, name);
-      if (name === "tail") {
-        await ask("gpt-5.6");
-        await page.locator("tbody tr").first().waitFor();
-      }
-      for (const width of [1280, 1200, 1120, 1024, 900, 768]) {
-        await page.setViewportSize({ width, height: 850 });
-        const wider = await page.evaluate(
-          `Math.max(document.documentElement.scrollWidth - innerWidth, ...[...document.querySelectorAll("table")].map(
-            (table) => Math.ceil(table.getBoundingClientRect().right - table.parentElement.getBoundingClientRect().right)))`,
-        );
-        expect(Math.max(0, Number(wider)), `${name} at ${width}`).toBe(0);
-        const overflowing = await page.evaluate(
-          `[...document.querySelectorAll("td")].filter((cell) => cell.scrollWidth > cell.clientWidth + 1).map((cell) => cell.textContent)`,
-        );
-        expect(overflowing, `cells of ${name} at ${width}`).toEqual([]);
-      }
-      await page.setViewportSize(sizes.desk);
-    }
-  }, 120_000);
+  async function picture(page: Page, name: string, fullPage = false): Promise<void> {
+    if (takesPictures) await page.screenshot({ path: join(folder, `${name}.png`), fullPage });
+  }
 
   /** A copy of it is docs/dashboard.png; with the font Inter it looks as on most desks. */
-  test("the overview of a week, for the documentation", async () => {
-    await using browsing = await browse(browserPath ?? "", { scheme: "light", width: 1240, height: 1110 });
-    const page = await browsing.context.newPage();
-    await signIn(page);
-    await page.goto(`${sluice.url}/admin?range=7d`);
-    await page.locator(".charts canvas").first().waitFor();
-    await page.locator(".skeleton").first().waitFor({ state: "detached" });
-    await page.screenshot({ path: join(folder, "dashboard.png") });
-  });
+  if (takesPictures)
+    test("the overview of a week, for the documentation", async () => {
+      await using browsing = await browse(browserPath ?? "", { scheme: "light", width: 1240, height: 1110 });
+      const page = await browsing.context.newPage();
+      await signIn(page);
+      await page.goto(`${sluice.url}/admin?range=7d`);
+      await page.locator(".charts canvas").first().waitFor();
+      await page.locator(".skeleton").first().waitFor({ state: "detached" });
+      await picture(page, "dashboard");
+    });
 
-  for (const scheme of ["light", "dark"] as const) {
-    for (const size of ["desk", "phone"] as const) {
-      test(`${scheme}, on a ${size}: nothing is wider than the window`, async () => {
-        await using browsing = await browse(browserPath ?? "", { scheme, ...sizes[size] });
-        const page = await browsing.context.newPage();
-        await page.goto(`${sluice.url}/admin`);
-        await page.getByLabel("Admin token").waitFor();
-        await page.screenshot({ path: join(folder, `${size}-${scheme}-sign-in.png`) });
-        await signIn(page);
-        for (const name of pages) {
-          await show(page, name);
-          await page.screenshot({
-            path: join(folder, `${size}-${scheme}-${name}.png`),
-            fullPage: name !== "exchange",
-          });
+  for (const size of ["desk", "phone"] as const) {
+    test(`on a ${size}, light and dark, nothing is wider than the window`, async () => {
+      await using browsing = await browse(browserPath ?? "", { scheme: "light", ...sizes[size] });
+      const page = await browsing.context.newPage();
+      await page.goto(`${sluice.url}/admin`);
+      await page.getByLabel("Admin token").waitFor();
+      await picture(page, `${size}-light-sign-in`);
+      await signIn(page);
+      for (const name of pages) {
+        await show(page, name);
+        for (const colorScheme of ["dark", "light"] as const) {
+          await page.emulateMedia({ colorScheme });
+          await picture(page, `${size}-${colorScheme}-${name}`, name !== "exchange");
           const wider = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
-          expect(`${name} ${wider}`).toBe(`${name} 0`);
-          if (name === "keys" && size === "phone") {
-            const tallest = await page.evaluate(
-              `Math.max(...[...document.querySelectorAll("tbody tr")].map((row) => row.getBoundingClientRect().height))`,
-            );
-            expect(Number(tallest), "a key takes a few lines, not a screen").toBeLessThan(130);
-          }
-          if (name === "exchanges" && size === "phone") {
-            const apart = await page.evaluate(
-              `Math.max(...[...document.querySelectorAll("td[data-name=Tokens] span")].map(
-                (arrow) => arrow.parentElement.getBoundingClientRect().right - arrow.getBoundingClientRect().right))`,
-            );
-            expect(Number(apart), "input and output stay together").toBeLessThan(80);
-          }
+          expect(`${name} ${colorScheme} ${wider}`).toBe(`${name} ${colorScheme} 0`);
         }
-      });
+        if (name === "keys" && size === "phone") {
+          const tallest = await page.evaluate(
+            `Math.max(...[...document.querySelectorAll("tbody tr")].map((row) => row.getBoundingClientRect().height))`,
+          );
+          expect(Number(tallest), "a key takes a few lines, not a screen").toBeLessThan(130);
+        }
+        if (name === "exchanges" && size === "phone") {
+          const apart = await page.evaluate(
+            `Math.max(...[...document.querySelectorAll("td[data-name=Tokens] span")].map(
+              (arrow) => arrow.parentElement.getBoundingClientRect().right - arrow.getBoundingClientRect().right))`,
+          );
+          expect(Number(apart), "input and output stay together").toBeLessThan(80);
+        }
+        if (size === "desk" && hasTable(name)) await expectToFitBetween(page, name);
+      }
+    });
+  }
+
+  /** At every width between a phone and a desk, neither a page nor a table is wider than its place. */
+  async function expectToFitBetween(page: Page, name: (typeof pages)[number]): Promise<void> {
+    if (name === "tail") {
+      await ask("gpt-5.6");
+      await page.locator("tbody tr").first().waitFor();
     }
+    for (const width of [1280, 1200, 1120, 1024, 900, 768]) {
+      await page.setViewportSize({ width, height: 850 });
+      const wider = await page.evaluate(
+        `Math.max(document.documentElement.scrollWidth - innerWidth, ...[...document.querySelectorAll("table")].map(
+          (table) => Math.ceil(table.getBoundingClientRect().right - table.parentElement.getBoundingClientRect().right)))`,
+      );
+      expect(Math.max(0, Number(wider)), `${name} at ${width}`).toBe(0);
+      const overflowing = await page.evaluate(
+        `[...document.querySelectorAll("td")].filter((cell) => cell.scrollWidth > cell.clientWidth + 1).map((cell) => cell.textContent)`,
+      );
+      expect(overflowing, `cells of ${name} at ${width}`).toEqual([]);
+    }
+    await page.setViewportSize(sizes.desk);
   }
 });

@@ -19,6 +19,12 @@ process.chdir(root);
 
 const build = await quickBuild(smallProgram);
 
+/** What another program says of our files; without it nothing is known. */
+function testWith(program: string, name: string, body: () => Promise<void>): void {
+  const isMissing = Bun.which(program) === null;
+  test.skipIf(isMissing)(isMissing ? `SKIPPED: ${program} is not installed` : `${program} ${name}`, body);
+}
+
 test("an archive unpacks to the program, its documents, completions, manual and units", async () => {
   const { name, bytes } = await archive(build);
   await Bun.write(join(folder, name), bytes);
@@ -52,9 +58,10 @@ test("two archives of one commit are equal, byte for byte", async () => {
   expect(Buffer.from(one.bytes).equals(other.bytes)).toBe(true);
 });
 
-test("the manual has every command and every option, and no line that groff does not understand", async () => {
-  const text = new TextDecoder().decode(build.documents.manual.bytes);
-  const plain = text.replaceAll("\\-", "-");
+const manual = new TextDecoder().decode(build.documents.manual.bytes);
+
+test("the manual has every command and every option", () => {
+  const plain = manual.replaceAll("\\-", "-");
   const visit = (command: ReturnType<typeof buildProgram>, path: string): void => {
     if (command.commands.length === 0) {
       const [, section = ""] = plain.split(`.SS "${path} `);
@@ -64,8 +71,10 @@ test("the manual has every command and every option, and no line that groff does
     for (const each of command.commands) visit(each, `${path} ${each.name()}`);
   };
   visit(buildProgram(processTerminal()), "sluice");
-  if (Bun.which("groff") === null) return;
-  await Bun.write(join(folder, "sluice.1"), text);
+});
+
+testWith("groff", "understands every line of the manual", async () => {
+  await Bun.write(join(folder, "sluice.1"), manual);
   const { code, output } = await attempt(["groff", "-man", "-ww", "-z", "sluice.1"], { cwd: folder });
   expect({ code, output }).toEqual({ code: 0, output: "" });
 });
@@ -96,17 +105,20 @@ test("the notes are this version's section of the changelog, and what each downl
   expect(() => releaseNotes("# Changelog\n", [])).toThrow(version);
 });
 
-test("the Homebrew formula has the address and checksum of each archive, and is Ruby", async () => {
-  const names = ["darwin-arm64", "darwin-x64", "linux-arm64", "linux-x64"];
-  const files = names.map((name, index) => ({
-    name: `sluice-${version}-${name}.tar.xz`,
-    sha256: String(index).repeat(64),
-  }));
-  const formula = homebrewFormula("https://example.com/v1", files);
-  for (const { name, sha256 } of files)
+const formulaFiles = ["darwin-arm64", "darwin-x64", "linux-arm64", "linux-x64"].map((name, index) => ({
+  name: `sluice-${version}-${name}.tar.xz`,
+  sha256: String(index).repeat(64),
+}));
+const formulaOf = (files: typeof formulaFiles) => homebrewFormula("https://example.com/v1", files);
+
+test("the Homebrew formula has the address and checksum of each archive", () => {
+  const formula = formulaOf(formulaFiles);
+  for (const { name, sha256 } of formulaFiles)
     expect(formula).toContain(`url "https://example.com/v1/${name}"\n      sha256 "${sha256}"\n`);
-  expect(() => homebrewFormula("https://example.com/v1", files.slice(1))).toThrow("darwin-arm64");
-  if (Bun.which("ruby") === null) return;
-  await Bun.write(join(folder, "sluice.rb"), formula);
+  expect(() => formulaOf(formulaFiles.slice(1))).toThrow("darwin-arm64");
+});
+
+testWith("ruby", "reads the Homebrew formula", async () => {
+  await Bun.write(join(folder, "sluice.rb"), formulaOf(formulaFiles));
   expect(await command(["ruby", "-c", "sluice.rb"], { cwd: folder })).toContain("Syntax OK");
 });

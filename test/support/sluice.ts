@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { KeyMode } from "../../src/store/store.ts";
+import { sluiceJson } from "../cli/fixtures.ts";
 import { upstreamKeys } from "./config.ts";
 import { type CliResult, run, type ServerProcess, serve, type Where } from "./process.ts";
 import { waitFor } from "./wait.ts";
@@ -101,8 +102,10 @@ export class Sluice {
     return JSON.parse(stdout) as Shape;
   }
 
+  /** In this process: as one of its own it takes ten times as long, and most tests begin with it. */
   createKey(options: KeyOptions = {}): Promise<TestKey> {
-    return this.cliJson("keys", "create", ...keyFlags(options));
+    const place = { folder: this.folder, env: { ...this.#where.env } };
+    return sluiceJson(place, "keys", "create", ...keyFlags(options));
   }
 
   request(path: string, options: RequestOptions = {}): Promise<Response> {
