@@ -123,6 +123,8 @@ else {
     test("that takes too long is ended by the server too, and the next one is answered", async () => {
       await using database = await emptyDatabase();
       const client = clientOf(database.url, { max: 1, deadlineMs: 300 });
+      // Connecting counts for the client's deadline, and not for the server's.
+      await client.query("SELECT 1");
       await expect(client.query("SELECT pg_sleep(30)")).rejects.toThrow("statement timeout");
       expect(await client.query("SELECT 1 AS one")).toEqual([{ one: 1 }]);
       await expect(
