@@ -5,11 +5,11 @@ import type { Backend } from "../../src/backend/backend.ts";
 import { openPostgresBackend } from "../../src/backend/postgres.ts";
 import { systemClock } from "../../src/base/clock.ts";
 import { newId } from "../../src/base/id.ts";
-import { migrate } from "../../src/store/postgres/migrate.ts";
 import { exchangeEnding, keyRecord, temporaryFolder } from "../store/fixtures.ts";
 import {
   clientOf,
   emptyDatabase,
+  makeSchema,
   migratedDatabase,
   type PostgresDatabase,
 } from "../store/postgres/fixtures.ts";
@@ -117,9 +117,7 @@ else
 async function repliesToMigrate(): Promise<number> {
   await using database = await emptyDatabase();
   using proxy = new TcpProxy(database.server.port);
-  const client = clientOf(through(proxy, database), { max: 1 });
-  await migrate(client);
-  await client.close();
+  await makeSchema(through(proxy, database));
   return proxy.replies;
 }
 

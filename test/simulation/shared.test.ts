@@ -20,7 +20,7 @@ import { SeededRandom } from "./random.ts";
 
 /** `SEED=n` replays one run; `SLUICE_SOAK=1` runs through the night. */
 const replay = process.env["SEED"];
-const runs = process.env["SLUICE_SOAK"] === "1" ? 50_000 : 150;
+const runs = process.env["SLUICE_SOAK"] === "1" ? 50_000 : 100;
 const steps = 40;
 /** Their holds and charges share batches, as those of requests do. */
 const atOnce = 100;

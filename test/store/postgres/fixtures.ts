@@ -49,10 +49,14 @@ function databaseOf(server: PostgresServer, name: string): PostgresDatabase {
 
 async function makeTemplate(server: PostgresServer): Promise<string> {
   const name = await server.createDatabase();
-  const client = clientOf(server.url(name));
+  await makeSchema(server.url(name));
+  return name;
+}
+
+export async function makeSchema(url: string): Promise<void> {
+  const client = clientOf(url, { max: 1 });
   await migrate(client);
   await client.close();
-  return name;
 }
 
 /** Adds up everything that has been committed. */
