@@ -53,7 +53,7 @@ export class BodyBudget {
   }
 }
 
-export class BodyReservation {
+export class BodyReservation implements Disposable {
   readonly #budget: BodyBudget;
   readonly #holder: string;
   #bytes = 0;
@@ -74,5 +74,9 @@ export class BodyReservation {
   release(): void {
     if (this.#bytes > 0) this.#budget.giveBack(this.#holder, this.#bytes);
     this.#bytes = 0;
+  }
+
+  [Symbol.dispose](): void {
+    this.release();
   }
 }

@@ -43,6 +43,8 @@ export interface ChainQuery {
   readonly nowMs: number;
   readonly mostTurns: number;
   readonly mostBytes: number;
+  /** Called with the size of all of them before they are read; throws if there is no room. */
+  reserve(bytes: number): void;
 }
 
 export interface ItemsQuery {

@@ -9,6 +9,7 @@ import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import { hasManyValues, largeBodyBytes } from "../large/is-large.ts";
 import type { JobOwner, ReadResult } from "../large/jobs.ts";
+import { largeTurns } from "../large/large-turns.ts";
 import { continued } from "../turns/continue.ts";
 import { type BodyLimit, readBody } from "./read-body.ts";
 import { ClientRequest, checkRequest, type Expected, expectedOf, parseTruncated } from "./request.ts";
@@ -29,11 +30,14 @@ export async function readRequest(
     const expected = expectedOf(call, kind, structure);
     const parsing = parseRequest(gateway, exchange, key, bytes, expected);
     const request = parsing instanceof Promise ? await parsing : parsing;
-    const continuing = canContinue(kind) ? continued(gateway, exchange, key, request, kind) : null;
+    const reserve = (more: number) => limit.take(more);
+    const continuing = canContinue(kind) ? continued(gateway, exchange, key, request, kind, reserve) : null;
     const whole = continuing === null ? null : await continuing;
     if (whole === null) return request;
-    limit.takeWhole(whole.bytes.length, bytes.length);
-    const joined = whole.bytes.length >= largeBodyBytes ? sharedCopy(whole.bytes) : whole.bytes;
+    limit.takeWhole(whole.bytes.length);
+    const isLarge = whole.bytes.length >= largeBodyBytes;
+    if (isLarge) await largeTurns.turn();
+    const joined = isLarge ? sharedCopy(whole.bytes) : whole.bytes;
     const asked = { ...expected, kind: whole.kind };
     return (await parseRequest(gateway, exchange, key, joined, asked)).sentAs(request);
   } finally {
@@ -120,6 +124,7 @@ export function rewritten(exchange: Exchange, body: JsonObject, kind: RequestKin
 class ClientBodyLimit implements BodyLimit {
   readonly maxBytes: number;
   readonly #reservation: BodyReservation;
+  #taken = 0;
 
   constructor(maxBytes: number, reservation: BodyReservation) {
     this.maxBytes = maxBytes;
@@ -130,17 +135,23 @@ class ClientBodyLimit implements BodyLimit {
     return invalidRequest(`The request body is too large; at most ${this.maxBytes} bytes are accepted.`);
   }
 
-  /** For a body that has become longer. */
-  takeWhole(bytes: number, taken: number): void {
+  /** For a body that has become longer, perhaps by what was taken meanwhile. */
+  takeWhole(bytes: number): void {
     if (bytes > this.maxBytes) throw this.tooLarge();
-    this.take(Math.max(0, bytes - taken));
+    this.take(Math.max(0, bytes - this.#taken));
   }
 
   take(bytes: number): void {
-    if (this.#reservation.grow(bytes)) return;
-    throw new GatewayError(
-      "service_unavailable",
-      "The gateway is reading as many large requests as its memory allows; try again shortly.",
-    );
+    reserveBody(this.#reservation, bytes);
+    this.#taken += bytes;
   }
+}
+
+/** Throws if there is no room. */
+export function reserveBody(reservation: BodyReservation, bytes: number): void {
+  if (reservation.grow(bytes)) return;
+  throw new GatewayError(
+    "service_unavailable",
+    "The gateway is reading as many large requests as its memory allows; try again shortly.",
+  );
 }

@@ -9,6 +9,8 @@ import type { RequestKind } from "../../dialects/schema/validate.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
+import { largeBodyBytes } from "../large/is-large.ts";
+import { largeTurns } from "../large/large-turns.ts";
 import { isItem, noSuchItem, noSuchResponse } from "../request/provider-id-owners.ts";
 import type { ClientRequest } from "../request/request.ts";
 import {
@@ -33,7 +35,8 @@ export interface ContinuedBody {
 /**
  * The request with the whole conversation that it continues, with items in place of references to them and summaries in place
  * of those that were sealed here, or a request for a summary of all that; null if it goes on as it is. Notes in the exchange what
- * is to be kept of its answer, and what its answer is. What the gateway does not have is left as it is: a provider may have it.
+ * is to be kept of its answer, and what its answer is. What the gateway does not have is left as it is: a provider may have it. `reserve`
+ * is called before much is read, and throws if there is no room for it.
  */
 export function continued(
   gateway: Gateway,
@@ -41,6 +44,7 @@ export function continued(
   key: KeyRecord,
   request: ClientRequest,
   kind: RequestKind,
+  reserve: (bytes: number) => void,
 ): Promise<ContinuedBody | null> | null {
   const { settings } = exchange.configured;
   const { bytes, truncated } = request;
@@ -54,7 +58,7 @@ export function continued(
   // A conversation that is not kept here is kept by the provider.
   const isKept = canKeep && (conversationId !== null || truncated["conversation"] == null);
   const references = isKept && keepsResponses(settings) ? referencedItems(request) : [];
-  const asked = { kind, isCompacted, isKept, parentId, conversationId, references };
+  const asked = { kind, isCompacted, isKept, parentId, conversationId, references, reserve };
   const isContinued = isKept && ((parentId ?? conversationId) !== null || references.length > 0);
   if (isContinued || isCompacted || mayHaveSeal(bytes))
     return rewritten(gateway, exchange, key, request, asked);
@@ -83,6 +87,7 @@ interface Asked {
   /** A conversation that is kept here. */
   readonly conversationId: string | null;
   readonly references: readonly string[];
+  reserve(bytes: number): void;
 }
 
 async function rewritten(
@@ -104,6 +109,7 @@ async function rewritten(
     asked,
   );
   if (!conversation.isWhole && isCompacted && !isNative) throw noSuchResponse();
+  if (sizeOf(conversation.items) >= largeBodyBytes) await largeTurns.turn();
   const said = isCompacted && kind !== "compact" ? withoutTrigger(conversation) : conversation;
   if (isKept && conversation.isWhole && kind !== "compact" && !input.some(isReference)) {
     const keptAfter = isCompacted ? keptMessages(said.items) : input;
@@ -126,9 +132,12 @@ async function rewritten(
 
 /** Before it is joined: a short request may refer to a long item thousands of times. */
 function refuseLong(items: readonly TurnItem[], mostBytes: number): void {
-  const bytes = items.reduce((sum, { raw }) => sum + raw.length, 0);
-  if (bytes <= mostBytes) return;
+  if (sizeOf(items) <= mostBytes) return;
   throw invalidRequest(`The conversation is too large; at most ${mostBytes} bytes are accepted.`, "input");
+}
+
+function sizeOf(items: readonly TurnItem[]): number {
+  return items.reduce((sum, { raw }) => sum + raw.length, 0);
 }
 
 /** Null if a provider may have it. On a WebSocket that cannot be: what was answered there is kept by no provider. */
@@ -137,10 +146,11 @@ async function chainOf(
   { call: { remembered }, configured: { settings } }: Exchange,
   { id: keyId }: KeyRecord,
   parentId: string,
+  reserve: Asked["reserve"],
 ): Promise<readonly Turn[] | null> {
   const own = remembered?.chain(parentId) ?? null;
   if (own !== null) return own;
-  const stored = keepsResponses(settings) ? await turns.chain(keyId, parentId, settings) : null;
+  const stored = keepsResponses(settings) ? await turns.chain(keyId, parentId, settings, reserve) : null;
   if (stored === null && remembered !== undefined && settings.responses.state === "gateway") {
     throw noSuchResponse();
   }
@@ -152,13 +162,14 @@ async function conversationOf(
   exchange: Exchange,
   key: KeyRecord,
   request: ClientRequest,
-  { isCompacted, isKept, parentId, conversationId, references }: Asked,
+  { isCompacted, isKept, parentId, conversationId, references, reserve }: Asked,
 ) {
   const { turns } = gateway;
   const { settings } = exchange.configured;
   const named = conversationId === null ? null : await turns.conversation(key.id, conversationId, settings);
   if (conversationId !== null && named === null) throw noSuchConversation(conversationId);
-  const found = parentId === null || !isKept ? null : await chainOf(gateway, exchange, key, parentId);
+  const found =
+    parentId === null || !isKept ? null : await chainOf(gateway, exchange, key, parentId, reserve);
   const chain = named === null ? (found ?? []) : [named];
   const sent = request.inputItems();
   const input = newItems(sent, chain, await turns.findItems(key.id, references, settings));

@@ -7,6 +7,7 @@ import { jsonHeaders } from "../answer/answering.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import { commonHeaders } from "../headers.ts";
+import { reserveBody } from "../request/read-request.ts";
 import { freeOfCharge, rateHeaders, readingCodes, type ServedOperation } from "../served-operation.ts";
 import { itemList, listedPage, listQuery, queryOf, segmentOf } from "./item-list.ts";
 import type { Turn } from "./turn-body.ts";
@@ -114,8 +115,11 @@ async function cancelResponse(gateway: Gateway, exchange: Exchange): Promise<Res
 /** All that the model was given, which is the conversation without the response's own output. */
 async function listInputItems(gateway: Gateway, exchange: Exchange): Promise<Response> {
   const { keyId, turn } = await find(gateway, exchange);
+  const { settings } = exchange.configured;
+  using reservation = gateway.bodies.reserve(keyId);
+  const reserve = (bytes: number) => reserveBody(reservation, bytes);
   // What it continues may be gone.
-  const chain = (await gateway.turns.chain(keyId, turn.id, exchange.configured.settings)) ?? [turn];
+  const chain = (await gateway.turns.chain(keyId, turn.id, settings, reserve)) ?? [turn];
   const given = chain.flatMap((each) => (each.id === turn.id ? each.input : [...each.input, ...each.output]));
   const list = listedPage(given.filter(isListed), queryOf(exchange));
   return Response.json(list, { headers: commonHeaders(exchange) });

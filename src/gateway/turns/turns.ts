@@ -72,11 +72,20 @@ export class Turns {
     this.#clock = clock;
   }
 
-  /** A response and all that it continues, oldest first; null if one of them is not there for this key. */
-  async chain(keyId: string, id: string, settings: Settings): Promise<readonly Turn[] | null> {
+  /**
+   * A response and all that it continues, oldest first; null if one of them is not there for this key. `reserve` is called with
+   * their size before they are read.
+   */
+  async chain(
+    keyId: string,
+    id: string,
+    settings: Settings,
+    reserve: (bytes: number) => void,
+  ): Promise<readonly Turn[] | null> {
     if (isConversationId(id)) return null;
     const mostBytes = settings.server.maxBodyBytes;
-    const found = await this.#store.turns.chain({ keyId, id, nowMs: this.#nowMs(), mostTurns, mostBytes });
+    const bounds = { nowMs: this.#nowMs(), mostTurns, mostBytes, reserve };
+    const found = await this.#store.turns.chain({ keyId, id, ...bounds });
     switch (found.kind) {
       case "missing":
         return null;

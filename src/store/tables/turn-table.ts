@@ -1,3 +1,4 @@
+import { TurnPacer } from "../../base/turn-pacer.ts";
 import type { Parameter, Queries } from "../query.ts";
 import type {
   ChainQuery,
@@ -19,8 +20,13 @@ interface TurnLink {
   readonly bytes: number;
 }
 
+/** Takes a few milliseconds where the database is read on the event loop. */
+const mostReadBytes = 2 * 1024 * 1024;
+
 export class StoredTurns implements TurnRecords {
   readonly #queries: Queries;
+  /** Of long conversations, so that many of them at once do not add up. */
+  readonly #reads = new TurnPacer(2);
 
   constructor(queries: Queries) {
     this.#queries = queries;
@@ -31,7 +37,12 @@ export class StoredTurns implements TurnRecords {
     const links = await this.#queries.read<TurnLink>(findLinks, [keyId, id, nowMs, mostTurns]);
     const problem = chainProblem(links, query);
     if (problem !== null) return { kind: problem };
-    const turns = await this.#turns("no = ANY ($1::int8[])", [links.map(({ no }) => no)]);
+    query.reserve(sizeOf(links));
+    const turns: StoredTurn[] = [];
+    for (const numbers of inReads(links)) {
+      await this.#reads.turn();
+      turns.push(...(await this.#turns("no = ANY ($1::int8[])", [numbers])));
+    }
     if (turns.length < links.length) return { kind: "missing" };
     const byId = new Map(turns.map((turn) => [turn.id, turn]));
     const chain: StoredTurn[] = [];
@@ -56,8 +67,9 @@ export class StoredTurns implements TurnRecords {
       digests,
       nowMs,
     ]);
-    const bytes = found.reduce((sum, link) => sum + link.bytes, 0);
-    return bytes > mostBytes ? null : this.#turns("no = ANY ($1::int8[])", [found.map(({ no }) => no)]);
+    return sizeOf(found) > mostBytes
+      ? null
+      : this.#turns("no = ANY ($1::int8[])", [found.map(({ no }) => no)]);
   }
 
   async delete(keyId: string, id: string, nowMs: number): Promise<boolean> {
@@ -125,8 +137,26 @@ function chainProblem(
   if (links.length > mostTurns) return "too_long";
   const last = links.at(-1);
   if (last === undefined || last.parentId !== null) return "missing";
-  const bytes = links.reduce((sum, link) => sum + link.bytes, 0);
-  return bytes > mostBytes ? "too_large" : null;
+  return sizeOf(links) > mostBytes ? "too_large" : null;
+}
+
+function sizeOf(links: readonly Pick<TurnLink, "bytes">[]): number {
+  return links.reduce((sum, { bytes }) => sum + bytes, 0);
+}
+
+/** The numbers of the turns that are read at once. */
+function inReads(links: readonly TurnLink[]): readonly (readonly number[])[] {
+  const reads: number[][] = [[]];
+  let bytes = 0;
+  for (const link of links) {
+    bytes += link.bytes;
+    if (bytes > mostReadBytes) {
+      reads.push([]);
+      bytes = link.bytes;
+    }
+    reads.at(-1)?.push(link.no);
+  }
+  return reads;
 }
 
 const keyNo = "(SELECT no FROM keys WHERE keys.id = $1::text)";

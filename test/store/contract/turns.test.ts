@@ -7,7 +7,7 @@ import type { GatewayStore } from "../kind.ts";
 import { responsePart } from "../responses.ts";
 
 const nowMs = 1_000;
-const bounds = { nowMs, mostTurns: 10, mostBytes: 1_000 };
+const bounds = { nowMs, mostTurns: 10, mostBytes: 1_000, reserve: (_: number) => {} };
 
 function turn(
   keyId: string,
@@ -66,6 +66,27 @@ testEachStore("a turn is written with its charge, and found with all before it",
   const again = await database.openGateway(new FakeClock());
   expect(await chainOf(again, one, "b")).toEqual(["body of a", "body of b"]);
   await again.close();
+});
+
+testEachStore("a long chain is read piece by piece, once there is room for all of it", async (database) => {
+  const store = await database.openGateway(new FakeClock());
+  const [one] = await twoKeys(store);
+  const size = 1024 * 1024;
+  const ids = ["a", "b", "c", "d", "e"];
+  const large = (id: string, place: number) =>
+    turn(one, id, ids[place - 1] ?? null, { bytes: size, keyBytes: 10 * size });
+  await keep(store, ...ids.map(large));
+  const reserved: number[] = [];
+  const mostBytes = 5 * size;
+  const reserve = (bytes: number) => void reserved.push(bytes);
+  expect(await chainOf(store, one, "e", { mostBytes, reserve })).toEqual(ids.map((id) => `body of ${id}`));
+  expect(reserved).toEqual([5 * size]);
+  const noRoom = () => {
+    throw new Error("no room");
+  };
+  expect(await chainOf(store, one, "e", { mostBytes, reserve: noRoom }).catch(String)).toContain("no room");
+  expect(await chainOf(store, one, "unknown", { mostBytes, reserve: noRoom })).toBe("missing");
+  await store.close();
 });
 
 testEachStore("a chain that leads to itself ends", async (database) => {
