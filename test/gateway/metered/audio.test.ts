@@ -313,6 +313,7 @@ describe("transcriptions", () => {
     const mp3 = new Uint8Array(1000);
     for (const [fields, file, name] of [
       [{ response_format: "srt" }, mp3, "price.audio_minutes"],
+      [{ response_format: "tsv" }, mp3, "price.audio_minutes"],
       [{ response_format: "vtt", model: "hear-tokens" }, wav(1), "price.audio_input"],
     ] as const) {
       const response = await hear({ fields, file });

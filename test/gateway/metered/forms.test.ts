@@ -140,6 +140,28 @@ test("a key that has spent all gets its answer again for the same form", async (
   expect((await hear(caller.secret, form, headers)).headers.get("idempotent-replayed")).toBe("true");
 });
 
+test("another form under the same idempotency key is a conflict, whatever its parts are like", async () => {
+  const caller = await world.creditCaller(1);
+  world.provider.script(json({ text: "hi", usage: { type: "duration", seconds: 3 } }));
+  const ask = (key: string, ...parts: readonly string[]) => {
+    const sent = ['name="model"\r\n\r\nhear', ...parts].map(
+      (part) => `--b\r\ncontent-disposition: form-data; ${part}\r\n`,
+    );
+    return hear(caller.secret, `${sent.join("")}--b--\r\n`, { "idempotency-key": key });
+  };
+  const file = 'name="file"; filename="a b"\r\ncontent-type: audio/mpeg\r\n\r\nSOUND';
+  expect((await ask("one", file)).status).toBe(200);
+  expect((await ask("one", file)).headers.get("idempotent-replayed")).toBe("true");
+  for (const other of [
+    file.replace("mpeg", "wav"),
+    file.replace('"file"; filename="a b"', '"file a"; filename="b"'),
+    file.replace("SOUND", "NOISE"),
+  ]) {
+    expect((await ask("one", other)).status).toBe(409);
+  }
+  expect(world.provider.requests).toHaveLength(1);
+});
+
 test("a part's head is of whole lines: servers that end one earlier would hear another file", async () => {
   const caller = await world.creditCaller(1);
   const type = "content-type: audio/wav\n\nRIFF";

@@ -44,8 +44,10 @@ const tokensPerSecond = 32;
 /** A fast speaker's. */
 const writtenPerSecond = 8;
 
-/** Formats that say nothing of their usage. */
-const silent: ReadonlySet<Json | undefined> = new Set(["text", "srt", "vtt"]);
+/** Whether answers in a format say nothing of their usage, as `text`, `srt` and `vtt` do. */
+function isSilent(format: Json | undefined): boolean {
+  return format != null && !String(format).endsWith("json");
+}
 
 function isByMinute(priced: PricedNames): boolean {
   return priced.has("audio_minutes");
@@ -84,7 +86,7 @@ function check(body: JsonObject, priced: PricedNames, files: readonly FormFile[]
     throw invalidRequest("`file` is missing; send the sound as a file of a form.", "file");
   }
   const { response_format: format } = body;
-  if (!silent.has(format) || priced.has("requests")) return;
+  if (!isSilent(format) || priced.has("requests")) return;
   if (isByMinute(priced) && isWav(files)) return;
   const name = isByMinute(priced) ? "audio_minutes" : "audio_input";
   throw invalidRequest(

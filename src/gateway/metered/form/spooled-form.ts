@@ -34,8 +34,8 @@ export class SpooledForm implements PartTaker, AsyncDisposable {
   readonly #boundary = newId("sluice-");
   readonly #handle: FileHandle;
   readonly #reservation: BodyReservation;
-  /** Digests of all parts but the boundary: the same parts are the same request. */
-  readonly #digests: string[] = [];
+  /** All parts, files by their digests, without the boundary: the same parts are the same request. */
+  readonly #digests: (readonly (string | null)[])[] = [];
   #length = 0;
   #fieldBytes = 0;
   #field: { readonly name: string; readonly pieces: Uint8Array[] } | null = null;
@@ -91,7 +91,7 @@ export class SpooledForm implements PartTaker, AsyncDisposable {
     this.#file = null;
     await this.#write("\r\n");
     this.files.push({ field: head.name, bytes, start: Buffer.concat(start) });
-    this.#digests.push(`${head.name} ${head.fileName} ${hash.digest("hex")}`);
+    this.#digests.push(["file", head.name, head.fileName, head.contentType, hash.digest("hex")]);
   }
 
   /** Repeated fields, such as `include[]`, are lists. */
@@ -99,7 +99,7 @@ export class SpooledForm implements PartTaker, AsyncDisposable {
     const before = this.fields[name];
     if (before === undefined) this.fields[name] = value;
     else this.fields[name] = Array.isArray(before) ? [...before, value] : [before, value];
-    this.#digests.push(`${name} ${value}`);
+    this.#digests.push(["field", name, value]);
     if (this.#digests.length > mostFields) throw invalidRequest(`A form has ${mostFields} parts at most.`);
   }
 
