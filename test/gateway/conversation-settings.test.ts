@@ -92,6 +92,16 @@ describe("the settings", () => {
     await world.reload((config) => config);
   });
 
+  test("keep a conversation that is added to, however long ago that was done last", async () => {
+    await world.reload((config) => `[retention]\nresponse_bytes_per_key = 5500\n${config}`);
+    const bounded = await world.creditCaller();
+    const { id } = (await call("POST", "", { items: [say("x".repeat(1000))] }, bounded)).body;
+    await create({ input: "y".repeat(3000) }, bounded);
+    await create({ conversation: id, input: "z".repeat(1000) }, bounded);
+    expect((await call("GET", `/${id}/items`, undefined, bounded)).body.data).toHaveLength(4);
+    await world.reload((config) => config);
+  });
+
   test("keep a conversation for 30 days after it was added to last, whatever becomes of its responses", async () => {
     const id = await begin();
     const response = await create({ conversation: id, input: "One" });

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { Json, JsonObject } from "../../src/base/json.ts";
-import { drip, openAiError, sse } from "../support/answers.ts";
+import { drip, json, openAiError, sse } from "../support/answers.ts";
 import { waitFor } from "../support/wait.ts";
 import { ConversationWorld, textOf } from "./conversation-world.ts";
-import { answer, models, say, type TurnWorld } from "./turn-world.ts";
+import { answer, models, responseFrom, say, type TurnWorld } from "./turn-world.ts";
 import type { Caller, World } from "./world.ts";
 
 let turns: TurnWorld;
@@ -387,4 +387,15 @@ describe("a response in a conversation", () => {
     expect(sentTexts().join()).toContain("summary");
     expect(sentTexts().at(-1)).toBe("Four");
   });
+
+  test.each(["completed", "incomplete"])(
+    "loses nothing to a compaction that the provider has not made (%s)",
+    async (status) => {
+      const id = await begin(say("One"), { role: "assistant", content: "Two" });
+      world.provider.script((request) => json({ ...responseFrom(request, []), status }));
+      const asked = { conversation: id, input: [say("Three"), { type: "compaction_trigger" }] };
+      expect((await create(asked)).status).toBe(status);
+      expect(await textsOf(id)).toEqual(["One", "Two"]);
+    },
+  );
 });

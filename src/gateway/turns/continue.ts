@@ -62,7 +62,10 @@ export function continued(
   const isContinued = isKept && ((parentId ?? conversationId) !== null || references.length > 0);
   if (isContinued || isCompacted || mayHaveSeal(bytes))
     return rewritten(gateway, exchange, key, request, asked);
-  if (isKept) noteTurn(exchange, request, { parentId, before: [], input: () => request.inputItems() });
+  if (isKept) {
+    const input = () => request.inputItems();
+    noteTurn(exchange, request, { isCompacted, parentId, before: [], input });
+  }
   return null;
 }
 
@@ -118,7 +121,7 @@ async function rewritten(
       : { parentId: parentId ?? conversationId, before: chain };
     const items = continuing.before.flatMap(allItems);
     const added = named === null ? undefined : { ...named, items };
-    noteTurn(exchange, request, { ...continuing, input: () => keptAfter, conversation: added });
+    noteTurn(exchange, request, { isCompacted, ...continuing, input: () => keptAfter, conversation: added });
   }
   if (isCompacted && !isNative) {
     const form = kind === "compact" ? "route" : "response";

@@ -1,4 +1,5 @@
 import { GatewayError } from "../../base/errors.ts";
+import { isCompaction } from "../../dialects/openai-responses/client/compaction.ts";
 import { endedResponse } from "../../dialects/openai-responses/client/turn-items.ts";
 import type { TurnRecord } from "../../store/store.ts";
 import { bytesOf, type Piece } from "../answer/stream-relayer.ts";
@@ -21,6 +22,7 @@ export function recordTurn(
   try {
     const response = endedResponse(bytesOf(answer), parentId);
     if (response === null) return undefined;
+    if (keeping.isCompacted && !response.output.some(isCompaction)) return undefined;
     const input = keeping.input();
     call.remembered?.remember([...keeping.before, copyTurn({ parentId, input, ...response })]);
     if (!keeping.isStored) return undefined;

@@ -34,6 +34,8 @@ export interface TurnInMaking {
   readonly parentId: string | null;
   /** Whether it is stored, and added to its conversation; else only its connection remembers it. */
   readonly isStored: boolean;
+  /** Whether its output is to take the place of the conversation. Nothing is kept of it if there is no compaction in that. */
+  readonly isCompacted: boolean;
   /** The conversation that it continues. */
   readonly before: readonly Turn[];
   /** What is new in its input. */
