@@ -192,7 +192,8 @@ export class Turns {
     const turn = { ...record, ...inParts(body, this.#writeAhead) };
     if (conversation === null) return [turn];
     const added = { ...conversation, items: [...conversation.items, ...items] };
-    return [turn, this.#conversationRecord(keyId, added, settings)];
+    // First, so that the turn does not crowd out the conversation that it belongs to.
+    return [this.#conversationRecord(keyId, added, settings), turn];
   }
 
   /** Its items are found by its id alone: to write a row for each of them again would delay the charges of others. */

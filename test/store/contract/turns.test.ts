@@ -242,3 +242,21 @@ testEachStore("a turn takes the place of another only while that one is there", 
   expect(await chainOf(store, one, "conv_1")).toBe("missing");
   await store.close();
 });
+
+testEachStore("what takes the place of the oldest turn is the newest before others go", async (database) => {
+  const store = await database.openGateway(new FakeClock());
+  const [one] = await twoKeys(store);
+  const bounds = { keyBytes: 30 };
+  await store.recordTurn(turn(one, "conv_1", null, bounds));
+  await store.recordTurn(turn(one, "a", null, bounds));
+  await store.recordTurn(turn(one, "b", null, bounds));
+  const replaces = (await store.turns.find(one, "conv_1", nowMs))?.no;
+  const turns = [turn(one, "conv_1", null, { ...bounds, replaces }), turn(one, "c", "conv_1", bounds)];
+  await store.charge([{ ...settleItem(one, 1), turns }]);
+  expect(await chainOf(store, one, "c")).toEqual(["body of conv_1", "body of c"]);
+  expect([await chainOf(store, one, "a"), await chainOf(store, one, "b")]).toEqual([
+    "missing",
+    ["body of b"],
+  ]);
+  await store.close();
+});

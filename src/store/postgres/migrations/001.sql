@@ -1075,7 +1075,8 @@ BEGIN
   FOR t IN SELECT k.no AS key_no, x.* FROM json_to_recordset(p_turns) AS x(key text, id text, parent text, model text, provider text, created int8,
       expires int8, bytes int8, items text[], recording_id text, parts int, body text, key_bytes int8, replaces int8),
     LATERAL (SELECT no FROM keys WHERE keys.id = x.key LIMIT 1) AS k
-    ORDER BY k.no
+    -- What takes the place of another comes before what may crowd that out.
+    ORDER BY k.no, x.replaces
   LOOP
     PERFORM FROM turn_sums WHERE key_no = t.key_no FOR UPDATE;
     -- What lacks a part that was written ahead must not take the place of something whole.
