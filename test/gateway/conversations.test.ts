@@ -91,6 +91,7 @@ describe("a conversation", () => {
   test.each<[string, string, Json, string]>([
     ["more than 20 items", "", { items: Array.from({ length: 21 }, () => say("x")) }, "items"],
     ["an item that is none", "", { items: ["x"] }, "items[0]"],
+    ["an item twice", "", { items: [1, 2].map(() => ({ ...say("x"), id: "msg_2" })) }, "items[1].id"],
     [
       "17 pairs",
       "",
@@ -173,6 +174,24 @@ describe("a conversation", () => {
       fetch(`${world.running.url}${origin}/v1/conversations`, { method: "POST", headers }),
     );
     expect((await Promise.all(asked)).map(({ status }) => status)).toEqual([200, 401]);
+  });
+
+  test("is only read once there is memory for it, and gives that back", async () => {
+    const { bodies } = world.gateway;
+    const id = await begin(say("x".repeat(500_000)));
+    const taken = Array.from({ length: 20 }, (_, holder) => bodies.reserve(`holder ${holder}`));
+    for (const reservation of taken) while (reservation.grow(256 * 1024));
+    const asked = async () => [
+      (await call("GET", `/${id}/items`)).status,
+      (await call("POST", `/${id}/items`, { items: [say("y")] })).status,
+      (await call("POST", `/${id}`, { metadata: {} })).status,
+      (await world.ask(caller, { path: "/v1/responses", body: { ...short, conversation: id } })).status,
+    ];
+    const short = { model: "claude-test", input: "And?" };
+    expect(await asked()).toEqual([503, 503, 503, 503]);
+    for (const reservation of taken) reservation.release();
+    expect(await asked()).toEqual([200, 200, 200, 200]);
+    expect(bodies.takenBytes).toBe(0);
   });
 
   test("costs a rate token, and no money", async () => {

@@ -139,7 +139,7 @@ function refuseLong(items: readonly TurnItem[], mostBytes: number): void {
   throw invalidRequest(`The conversation is too large; at most ${mostBytes} bytes are accepted.`, "input");
 }
 
-function sizeOf(items: readonly TurnItem[]): number {
+export function sizeOf(items: readonly TurnItem[]): number {
   return items.reduce((sum, { raw }) => sum + raw.length, 0);
 }
 
@@ -169,7 +169,8 @@ async function conversationOf(
 ) {
   const { turns } = gateway;
   const { settings } = exchange.configured;
-  const named = conversationId === null ? null : await turns.conversation(key.id, conversationId, settings);
+  const named =
+    conversationId === null ? null : await turns.conversation(key.id, conversationId, settings, reserve);
   if (conversationId !== null && named === null) throw noSuchConversation(conversationId);
   const found =
     parentId === null || !isKept ? null : await chainOf(gateway, exchange, key, parentId, reserve);

@@ -18,10 +18,12 @@ import { jsonHeaders } from "../answer/answering.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import { commonHeaders } from "../headers.ts";
+import { largeBodyBytes } from "../large/is-large.ts";
+import { largeTurns } from "../large/large-turns.ts";
 import { noSuchItem } from "../request/provider-id-owners.ts";
-import { readRequest } from "../request/read-request.ts";
+import { readRequest, reserveBody } from "../request/read-request.ts";
 import { freeOfCharge, rateHeaders, readingCodes, type ServedOperation } from "../served-operation.ts";
-import { isReference } from "./continue.ts";
+import { isReference, sizeOf } from "./continue.ts";
 import { lockConversation, noSuchConversation } from "./conversation-lock.ts";
 import { itemList, listedPage, listOf, listQuery, queryOf, segmentOf } from "./item-list.ts";
 import type { ChangedConversation, KeptTurn } from "./turn-body.ts";
@@ -59,14 +61,14 @@ export const conversationOperations: readonly ServedOperation[] = [
       ...conversation,
       schemas: { ConversationRequest: conversationRequest, ...conversation.schemas },
     },
-    run: createConversation,
+    run: admitted(createConversation),
   },
   {
     ...reading,
     method: "GET",
     path: one,
     description: { operationId: "getConversation", summary: "Get a conversation", ...conversation },
-    run: showConversation,
+    run: admitted(showConversation),
   },
   {
     ...changing,
@@ -79,7 +81,7 @@ export const conversationOperations: readonly ServedOperation[] = [
       ...conversation,
       schemas: { ConversationUpdate: conversationUpdateRequest, ...conversation.schemas },
     },
-    run: updateConversation,
+    run: admitted(updateConversation),
   },
   {
     ...reading,
@@ -91,7 +93,7 @@ export const conversationOperations: readonly ServedOperation[] = [
       response: "DeletedConversation",
       schemas: { DeletedConversation: deletedConversation },
     },
-    run: deleteConversation,
+    run: admitted(deleteConversation),
   },
   {
     ...changing,
@@ -104,7 +106,7 @@ export const conversationOperations: readonly ServedOperation[] = [
       ...list,
       schemas: { ConversationItems: conversationItemsRequest, ...list.schemas },
     },
-    run: createItems,
+    run: admitted(createItems),
   },
   {
     ...reading,
@@ -116,7 +118,7 @@ export const conversationOperations: readonly ServedOperation[] = [
       query: listQuery,
       ...list,
     },
-    run: listItems,
+    run: admitted(listItems),
   },
   {
     ...reading,
@@ -128,7 +130,7 @@ export const conversationOperations: readonly ServedOperation[] = [
       response: "ConversationItem",
       schemas: { ConversationItem: anyObject },
     },
-    run: showItem,
+    run: admitted(showItem),
   },
   {
     ...changing,
@@ -139,89 +141,96 @@ export const conversationOperations: readonly ServedOperation[] = [
       summary: "Delete an item of a conversation",
       ...conversation,
     },
-    run: deleteItem,
+    run: admitted(deleteItem),
   },
 ];
 
-async function createConversation(gateway: Gateway, exchange: Exchange): Promise<Response> {
-  const key = await admitKept(gateway, exchange);
-  const { items: added, metadata } = await readChange(gateway, exchange, key, "conversation");
+async function createConversation(gateway: Gateway, exchange: Exchange, client: Client): Promise<Response> {
+  const { items: added, metadata } = await readChange(gateway, exchange, client, "conversation");
   const id = newConversationId();
   const head = headOf({ id, object: "conversation", created_at: Math.floor(exchange.atMs / 1000), metadata });
+  refuseKnown([], added);
   refuseLong(added, exchange.configured.settings);
   const created = { id, no: null, head, items: added };
-  await gateway.turns.changeConversation(key.id, created, exchange.configured.settings);
+  await gateway.turns.changeConversation(client.key.id, created, exchange.configured.settings);
   return shown(exchange, created);
 }
 
-async function showConversation(gateway: Gateway, exchange: Exchange): Promise<Response> {
-  const key = await admitKept(gateway, exchange);
-  return shown(exchange, await find(gateway, exchange, key));
+async function showConversation(gateway: Gateway, exchange: Exchange, client: Client): Promise<Response> {
+  return shown(exchange, await find(gateway, exchange, client));
 }
 
-async function updateConversation(gateway: Gateway, exchange: Exchange): Promise<Response> {
-  const key = await admitKept(gateway, exchange);
-  const { metadata } = await readChange(gateway, exchange, key, "conversation_update");
-  const found = await find(gateway, exchange, key);
+async function updateConversation(gateway: Gateway, exchange: Exchange, client: Client): Promise<Response> {
+  const { metadata } = await readChange(gateway, exchange, client, "conversation_update");
+  const found = await find(gateway, exchange, client);
   const head = headOf({ ...JSON.parse(Buffer.from(found.head).toString()), metadata });
-  await change(gateway, exchange, key, { ...found, head, items: found.input });
+  await change(gateway, exchange, client, { ...found, head, items: found.input });
   return shown(exchange, { head });
 }
 
 /** Also while a request adds to it, which is then in vain. */
-async function deleteConversation(gateway: Gateway, exchange: Exchange): Promise<Response> {
-  const key = await admitKept(gateway, exchange);
-  const { id } = await find(gateway, exchange, key);
-  if (!(await gateway.turns.delete(key.id, id))) throw noSuchConversation(id);
+async function deleteConversation(gateway: Gateway, exchange: Exchange, client: Client): Promise<Response> {
+  const { id } = await find(gateway, exchange, client);
+  if (!(await gateway.turns.delete(client.key.id, id))) throw noSuchConversation(id);
   const deleted = { id, object: "conversation.deleted", deleted: true };
   return Response.json(deleted, { headers: commonHeaders(exchange) });
 }
 
-async function createItems(gateway: Gateway, exchange: Exchange): Promise<Response> {
-  const key = await admitKept(gateway, exchange);
-  const { items: added } = await readChange(gateway, exchange, key, "conversation_items");
-  const found = await find(gateway, exchange, key);
+async function createItems(gateway: Gateway, exchange: Exchange, client: Client): Promise<Response> {
+  const { items: added } = await readChange(gateway, exchange, client, "conversation_items");
+  const found = await find(gateway, exchange, client);
   refuseKnown(found.input, added);
   const all = identified([...found.input, ...added]);
   refuseLong(all, exchange.configured.settings);
-  await change(gateway, exchange, key, { ...found, items: all });
+  await change(gateway, exchange, client, { ...found, items: all });
   return Response.json(listOf(all.slice(found.input.length)), { headers: commonHeaders(exchange) });
 }
 
-async function listItems(gateway: Gateway, exchange: Exchange): Promise<Response> {
-  const key = await admitKept(gateway, exchange);
-  const { input } = await find(gateway, exchange, key);
+async function listItems(gateway: Gateway, exchange: Exchange, client: Client): Promise<Response> {
+  const { input } = await find(gateway, exchange, client);
   return Response.json(listedPage(input, queryOf(exchange)), { headers: commonHeaders(exchange) });
 }
 
-async function showItem(gateway: Gateway, exchange: Exchange): Promise<Response> {
-  const key = await admitKept(gateway, exchange);
-  const item = itemIn(await find(gateway, exchange, key), exchange);
+async function showItem(gateway: Gateway, exchange: Exchange, client: Client): Promise<Response> {
+  const item = itemIn(await find(gateway, exchange, client), exchange);
   return Response.json(shownItem(item), { headers: commonHeaders(exchange) });
 }
 
-async function deleteItem(gateway: Gateway, exchange: Exchange): Promise<Response> {
-  const key = await admitKept(gateway, exchange);
-  const found = await find(gateway, exchange, key);
+async function deleteItem(gateway: Gateway, exchange: Exchange, client: Client): Promise<Response> {
+  const found = await find(gateway, exchange, client);
   const item = itemIn(found, exchange);
-  await change(gateway, exchange, key, { ...found, items: found.input.filter((each) => each !== item) });
+  await change(gateway, exchange, client, { ...found, items: found.input.filter((each) => each !== item) });
   return shown(exchange, found);
 }
 
-async function admitKept(gateway: Gateway, exchange: Exchange): Promise<KeyRecord> {
-  const key = await admit(gateway, exchange);
-  if (keepsConversations(exchange.configured.settings)) return key;
-  throw new GatewayError(
-    "not_found",
-    "No conversations are kept here. Send the whole conversation in `input`.",
-  );
+interface Client {
+  readonly key: KeyRecord;
+  /** Takes memory until the answer is made. Throws if there is no room. */
+  reserve(bytes: number): void;
+}
+
+function admitted(
+  run: (gateway: Gateway, exchange: Exchange, client: Client) => Promise<Response>,
+): ServedOperation["run"] {
+  return async (gateway, exchange) => {
+    const key = await admit(gateway, exchange);
+    if (!keepsConversations(exchange.configured.settings)) throw keepsNone();
+    using reservation = gateway.bodies.reserve(key.id);
+    return await run(gateway, exchange, { key, reserve: (bytes) => reserveBody(reservation, bytes) });
+  };
+}
+
+function keepsNone(): GatewayError {
+  const message = "No conversations are kept here. Send the whole conversation in `input`.";
+  return new GatewayError("not_found", message);
 }
 
 /** Another key's, a deleted, an expired and an unknown one are looked up in the same way, and answered alike. */
-async function find({ turns }: Gateway, exchange: Exchange, { id: keyId }: KeyRecord): Promise<KeptTurn> {
+async function find({ turns }: Gateway, exchange: Exchange, { key, reserve }: Client): Promise<KeptTurn> {
   const id = segmentOf(exchange, "conversation_id");
-  const found = await turns.conversation(keyId, id, exchange.configured.settings);
+  const found = await turns.conversation(key.id, id, exchange.configured.settings, reserve);
   if (found === null) throw noSuchConversation(id);
+  if (sizeOf(found.input) >= largeBodyBytes) await largeTurns.turn();
   return found;
 }
 
@@ -235,7 +244,7 @@ function itemIn({ id, input }: KeptTurn, exchange: Exchange): TurnItem {
 async function change(
   gateway: Gateway,
   exchange: Exchange,
-  key: KeyRecord,
+  { key }: Client,
   conversation: ChangedConversation,
 ): Promise<void> {
   await lockConversation(gateway, exchange, key, conversation);
@@ -251,7 +260,7 @@ interface SentChange {
 async function readChange(
   gateway: Gateway,
   exchange: Exchange,
-  key: KeyRecord,
+  { key }: Client,
   kind: "conversation" | "conversation_items" | "conversation_update",
 ): Promise<SentChange> {
   // The official SDKs send no body for a conversation without anything.
@@ -284,8 +293,7 @@ function refuseKnown(known: readonly TurnItem[], added: readonly TurnItem[]): vo
 
 function refuseLong(items: readonly TurnItem[], settings: Settings): void {
   const [mostBytes, mostItems] = [conversationBytes(settings), settings.server.structure.maxListItems];
-  const bytes = items.reduce((sum, { raw }) => sum + raw.length, 0);
-  if (bytes <= mostBytes && items.length <= mostItems) return;
+  if (sizeOf(items) <= mostBytes && items.length <= mostItems) return;
   const message = `A conversation has at most ${mostItems} items, and ${mostBytes} bytes of them. Delete some, or begin a new one.`;
   throw invalidRequest(message, "items");
 }

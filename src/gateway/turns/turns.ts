@@ -101,16 +101,26 @@ export class Turns {
   }
 
   async find(keyId: string, id: string, settings: Settings): Promise<Turn | null> {
-    return isConversationId(id) ? null : this.#find(keyId, id, settings);
-  }
-
-  async conversation(keyId: string, id: string, settings: Settings): Promise<KeptTurn | null> {
-    return isConversationId(id) ? this.#find(keyId, id, settings) : null;
-  }
-
-  async #find(keyId: string, id: string, settings: Settings): Promise<KeptTurn | null> {
+    if (isConversationId(id)) return null;
     const stored = await this.#store.turns.find(keyId, id, this.#nowMs());
     return stored === null ? null : opened(stored, settings);
+  }
+
+  /** `reserve` is called with its size before it is read. */
+  async conversation(
+    keyId: string,
+    id: string,
+    settings: Settings,
+    reserve: (bytes: number) => void,
+  ): Promise<KeptTurn | null> {
+    if (!isConversationId(id)) return null;
+    const bounds = { nowMs: this.#nowMs(), mostTurns: 1, mostBytes: Number.POSITIVE_INFINITY, reserve };
+    const find = () => this.#store.turns.chain({ keyId, id, ...bounds });
+    let found = await find();
+    // Another request may have changed it between the look at its size and the reading.
+    if (found.kind === "missing") found = await find();
+    const [stored] = found.kind === "found" ? found.turns : [];
+    return stored === undefined ? null : opened(stored, settings);
   }
 
   /** Whether it has neither been changed nor deleted. */
