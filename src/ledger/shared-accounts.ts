@@ -122,6 +122,8 @@ export class SharedAccounts implements Accounts {
     const atMs = this.#clock.wallMs();
     if (record !== null) Object.assign(record, { outcome, basis });
     const written = this.#written();
+    // What lacks a part that is written ahead would not take the place of a conversation.
+    if (settlement.turns?.some(({ replaces, recording }) => replaces && recording)) await written;
     const settled = await this.#node
       .settle({
         ...settlement,

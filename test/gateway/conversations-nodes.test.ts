@@ -90,6 +90,16 @@ else
       ]);
       expect(await countItems(other, secret, id)).toBe(38);
 
+      // Of which the beginning is written ahead, on another connection than the charge.
+      for (const gateway of [one, other, one]) {
+        await ask(gateway, secret, {
+          input: "long ".repeat(60_000),
+          conversation: id,
+          max_output_tokens: 16,
+        });
+      }
+      expect(await countItems(other, secret, id)).toBe(44);
+
       // A gateway that is gone keeps no conversation.
       const lost = ask(one, secret, { input: "sleep 60", conversation: id }).catch(() => null);
       const client = clientOf(database.url, { max: 1 });
