@@ -75,7 +75,7 @@ let tokenKey: TestKey;
 
 beforeAll(async () => {
   provider = startProvider();
-  const head = "[server]\nanonymous_rpm = 1000000";
+  const head = "[server]\nanonymous_rpm = 1000000\n\n[routes]\nconversations = true";
   sluice = await startSluice({ config: configFor({ url: provider.url, head }) });
   creditKey = await sluice.createKey({ credit: 7 });
   tokenKey = await sluice.createKey({ mode: "token_budget" });
