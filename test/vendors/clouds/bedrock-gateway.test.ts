@@ -394,7 +394,8 @@ describe("failures", () => {
   }
 
   test("B12: a damaged frame is a broken answer, and the connection is not used again", async () => {
-    const damaged = (converseFrames[2] ?? new Uint8Array()).slice();
+    // Not `slice`, which makes a view of a Buffer: others use the same frames.
+    const damaged = new Uint8Array(converseFrames[2] ?? []);
     damaged[damaged.length - 1] = (damaged.at(-1) ?? 0) ^ 1;
     fake.instead = eventStream(...converseFrames.slice(0, 2), damaged, ...converseFrames.slice(3));
     const streamed = await readStream(await chat("nova", { stream: true }));
