@@ -39,17 +39,12 @@ export function unitOf(name: string): UnitName | undefined {
 
 /** Null where only tokens and calls of tools were charged. Of several kinds the first in the table. */
 export function unitsOf(quantities: Quantities): ChargedUnits | null {
-  let first: UnitName | undefined;
-  let amount = 0;
-  for (const name in quantities) {
-    const unit = unitOf(name);
-    if (unit === undefined || isBefore(first, unit)) continue;
-    amount = (unit === first ? amount : 0) + (quantities[name] ?? 0);
-    first = unit;
+  // Nearly all charges are of tokens alone.
+  if (!Object.keys(quantities).some((name) => unitOf(name) !== undefined)) return null;
+  for (const unit of unitNames) {
+    let amount = 0;
+    for (const name in quantities) if (unitOf(name) === unit) amount += quantities[name] ?? 0;
+    if (amount > 0) return { kind: meteredUnits[unit].kind, amount };
   }
-  return first === undefined || amount === 0 ? null : { kind: meteredUnits[first].kind, amount };
-}
-
-function isBefore(one: UnitName | undefined, other: UnitName): boolean {
-  return one !== undefined && unitNames.indexOf(one) < unitNames.indexOf(other);
+  return null;
 }
