@@ -14,6 +14,9 @@ interface TurnRow extends StoredTurn {
   readonly parts: number;
 }
 
+/** What is known of a turn before it is read. */
+type ReadTurn = Pick<TurnLink, "no" | "bytes">;
+
 interface TurnLink {
   readonly no: number;
   readonly parentId: string | null;
@@ -38,11 +41,7 @@ export class StoredTurns implements TurnRecords {
     const problem = chainProblem(links, query);
     if (problem !== null) return { kind: problem };
     query.reserve(sizeOf(links));
-    const turns: StoredTurn[] = [];
-    for (const numbers of inReads(links)) {
-      await this.#reads.turn();
-      turns.push(...(await this.#turns("no = ANY ($1::int8[])", [numbers])));
-    }
+    const turns = await this.#all(links);
     if (turns.length < links.length) return { kind: "missing" };
     const byId = new Map(turns.map((turn) => [turn.id, turn]));
     const chain: StoredTurn[] = [];
@@ -62,14 +61,8 @@ export class StoredTurns implements TurnRecords {
 
   async withItems(query: ItemsQuery): Promise<readonly StoredTurn[] | null> {
     const { keyId, digests, nowMs, mostBytes } = query;
-    const found = await this.#queries.read<Omit<TurnLink, "parentId">>(findWithItems, [
-      keyId,
-      digests,
-      nowMs,
-    ]);
-    return sizeOf(found) > mostBytes
-      ? null
-      : this.#turns("no = ANY ($1::int8[])", [found.map(({ no }) => no)]);
+    const found = await this.#queries.read<ReadTurn>(findWithItems, [keyId, digests, nowMs]);
+    return sizeOf(found) > mostBytes ? null : this.#all(found);
   }
 
   async delete(keyId: string, id: string, nowMs: number): Promise<boolean> {
@@ -99,6 +92,16 @@ export class StoredTurns implements TurnRecords {
 
   async prune(nowMs: number, limit: number): Promise<number> {
     return (await this.#queries.change(deleteOld, [nowMs, limit])).length;
+  }
+
+  /** Oldest first, a few at a time. */
+  async #all(links: readonly ReadTurn[]): Promise<readonly StoredTurn[]> {
+    const turns: StoredTurn[] = [];
+    for (const numbers of inReads(links.toSorted((one, other) => one.no - other.no))) {
+      await this.#reads.turn();
+      turns.push(...(await this.#turns("no = ANY ($1::int8[])", [numbers])));
+    }
+    return turns;
   }
 
   /** Oldest first, without those that lack a part. */
@@ -140,12 +143,12 @@ function chainProblem(
   return sizeOf(links) > mostBytes ? "too_large" : null;
 }
 
-function sizeOf(links: readonly Pick<TurnLink, "bytes">[]): number {
+function sizeOf(links: readonly ReadTurn[]): number {
   return links.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
 /** The numbers of the turns that are read at once. */
-function inReads(links: readonly TurnLink[]): readonly (readonly number[])[] {
+function inReads(links: readonly ReadTurn[]): readonly (readonly number[])[] {
   const reads: number[][] = [[]];
   let bytes = 0;
   for (const link of links) {
