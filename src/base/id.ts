@@ -58,3 +58,8 @@ export function newId(prefix: string): string {
   }
   return prefix + characters.toString("latin1", 0, idLength);
 }
+
+/** Stands for an id that a provider has given, so that a row has a size whatever that sends. */
+export function idDigest(id: string): string {
+  return Bun.SHA256.hash(id, "hex").slice(0, 32);
+}

@@ -1,6 +1,6 @@
 import { type Clock, msPerDay } from "../../base/clock.ts";
 import { GatewayError, invalidRequest } from "../../base/errors.ts";
-import { isOwnId } from "../../base/id.ts";
+import { idDigest, isOwnId } from "../../base/id.ts";
 import { Repeating } from "../../base/repeating.ts";
 import { inScope } from "../../catalog/catalog.ts";
 import type { DeploymentSettings, ModelSettings } from "../../config/settings.ts";
@@ -38,7 +38,7 @@ export class ProviderIdOwners {
   /** Call before settling: the ids are then durable with the charge, before the end of the answer is sent. */
   remember(keyId: string, giver: Giver, ids: readonly string[], tokens: number): void {
     if (ids.length === 0) return;
-    const digests = ids.filter((id) => id.length <= maxIdChars).map(digestOf);
+    const digests = ids.filter((id) => id.length <= maxIdChars).map(idDigest);
     if (digests.length === 0) return;
     const given = { keyId, ...giver, digests: [...new Set(digests)], tokens, atMs: this.#clock.wallMs() };
     // If it cannot be written, neither can the charge, and the client gets no answer with these ids.
@@ -54,7 +54,7 @@ export class ProviderIdOwners {
     if (references.length > maxReferences) {
       throw invalidRequest(`The request names more than ${maxReferences} stored things.`);
     }
-    const digests = references.map(({ id }) => digestOf(id));
+    const digests = references.map(({ id }) => idDigest(id));
     const given = await this.#store.findGivenIds(key.id, digests);
     let provider: string | null = null;
     let credential: string | null = null;
@@ -89,10 +89,6 @@ export class ProviderIdOwners {
     do gone = await this.#store.pruneGivenIds({ beforeMs, keep, limit: prunedAtOnce });
     while (gone === prunedAtOnce);
   }
-}
-
-function digestOf(id: string): string {
-  return Bun.SHA256.hash(id, "hex").slice(0, 32);
 }
 
 /** Routing and billing of a request that names stored resources. */

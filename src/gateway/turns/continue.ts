@@ -4,7 +4,7 @@ import {
   keptMessages,
   mayHaveSeal,
 } from "../../dialects/openai-responses/client/compaction.ts";
-import { type TurnItem, withInput } from "../../dialects/openai-responses/client/turn-items.ts";
+import { sizeOf, type TurnItem, withInput } from "../../dialects/openai-responses/client/turn-items.ts";
 import type { RequestKind } from "../../dialects/schema/validate.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import type { Exchange } from "../exchange.ts";
@@ -137,10 +137,6 @@ async function rewritten(
 function refuseLong(items: readonly TurnItem[], mostBytes: number): void {
   if (sizeOf(items) <= mostBytes) return;
   throw invalidRequest(`The conversation is too large; at most ${mostBytes} bytes are accepted.`, "input");
-}
-
-export function sizeOf(items: readonly TurnItem[]): number {
-  return items.reduce((sum, { raw }) => sum + raw.length, 0);
 }
 
 /** Null if a provider may have it. On a WebSocket that cannot be: what was answered there is kept by no provider. */

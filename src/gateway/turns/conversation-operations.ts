@@ -10,7 +10,7 @@ import {
   deletedConversation,
 } from "../../dialects/openai-responses/client/conversation-schema.ts";
 import { shownItem } from "../../dialects/openai-responses/client/shown-item.ts";
-import type { TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
+import { sizeOf, type TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
 import { anyObject } from "../../dialects/schema/fields.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import { admit } from "../admission/admit.ts";
@@ -23,7 +23,7 @@ import { largeTurns } from "../large/large-turns.ts";
 import { noSuchItem } from "../request/provider-id-owners.ts";
 import { readRequest, reserveBody } from "../request/read-request.ts";
 import { freeOfCharge, rateHeaders, readingCodes, type ServedOperation } from "../served-operation.ts";
-import { isReference, sizeOf } from "./continue.ts";
+import { isReference } from "./continue.ts";
 import { lockConversation, noSuchConversation } from "./conversation-lock.ts";
 import { itemList, listedPage, listOf, listQuery, queryOf, segmentOf } from "./item-list.ts";
 import type { ChangedConversation, KeptTurn } from "./turn-body.ts";

@@ -1,10 +1,14 @@
 import { randomBytes } from "node:crypto";
 import { type Clock, msPerDay } from "../../base/clock.ts";
 import { invalidRequest } from "../../base/errors.ts";
-import { isConversationId, newId } from "../../base/id.ts";
+import { idDigest, isConversationId, newId } from "../../base/id.ts";
 import { Repeating } from "../../base/repeating.ts";
 import type { Settings } from "../../config/settings.ts";
-import type { EndedResponse, TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
+import {
+  type EndedResponse,
+  sizeOf,
+  type TurnItem,
+} from "../../dialects/openai-responses/client/turn-items.ts";
 import type { ResponsePart, Store, StoredTurn, TurnRecord } from "../../store/store.ts";
 import { type ChangedConversation, type KeptTurn, readTurn, type Turn, writeTurn } from "./turn-body.ts";
 
@@ -182,8 +186,7 @@ export class Turns {
       item.id === null ? { ...item, id: mintedId(group, place) } : item,
     );
     const items = [...input, ...output];
-    const ofItems = items.reduce((sum, { raw }) => sum + raw.length, 0);
-    const bytes = ofItems + Math.max(0, head.length - usualHeadBytes);
+    const bytes = sizeOf(items) + Math.max(0, head.length - usualHeadBytes);
     if (bytes > server.maxBodyBytes || isConversationId(id)) return [];
     const createdAtMs = this.#nowMs();
     const record = {
@@ -319,17 +322,13 @@ export function identified(items: readonly TurnItem[]): readonly TurnItem[] {
 function digestsOf(group: string, input: readonly TurnItem[], output: readonly TurnItem[]): string[] {
   const ids = new Set(input.some(({ id }) => id === null) ? [group] : []);
   for (const { id } of [...output, ...input.toReversed()]) if (id !== null) ids.add(id);
-  return [...ids].slice(0, mostFound).map(digestOf);
+  return [...ids].slice(0, mostFound).map(idDigest);
 }
 
 /** An id that was made here is found by its own digest where it was sent again, and else by its group's. */
 function lookedUp(id: string): string[] {
-  const group = id.startsWith(mintedPrefix) ? [digestOf(id.slice(0, -placeChars))] : [];
-  return [digestOf(id), ...group];
-}
-
-function digestOf(id: string): string {
-  return Bun.SHA256.hash(id, "hex").slice(0, 32);
+  const group = id.startsWith(mintedPrefix) ? [idDigest(id.slice(0, -placeChars))] : [];
+  return [idDigest(id), ...group];
 }
 
 function tooLong(what: string): Error {

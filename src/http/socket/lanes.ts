@@ -1,6 +1,7 @@
 import { assert } from "../../base/assert.ts";
 import { GatewayError } from "../../base/errors.ts";
 import type { Settings } from "../../config/settings.ts";
+import { sizeOf } from "../../dialects/openai-responses/client/turn-items.ts";
 import type { CreateFrame } from "../../gateway/socket/create-frame.ts";
 import type { Turn } from "../../gateway/turns/turn-body.ts";
 import type { BodyReservation } from "../../limits/body-budget.ts";
@@ -127,7 +128,7 @@ export class Lanes {
 
   #remember(lane: Lane, chain: readonly Turn[]): void {
     const items = chain.flatMap(({ input, output }) => [...input, ...output]);
-    const bytes = items.reduce((sum, { raw }) => sum + raw.length, 0);
+    const bytes = sizeOf(items);
     if (bytes > this.#options.settings().server.maxBodyBytes) return;
     const memory = this.#allocate(bytes);
     if (memory !== null) lane.latest = { chain, memory };

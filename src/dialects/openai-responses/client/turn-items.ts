@@ -17,6 +17,10 @@ export interface TurnItem {
   readonly isLeftOut: boolean;
 }
 
+export function sizeOf(items: readonly TurnItem[]): number {
+  return items.reduce((sum, { raw }) => sum + raw.length, 0);
+}
+
 const decoder = new TextDecoder();
 const encoder = new TextEncoder();
 
