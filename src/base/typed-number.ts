@@ -1,4 +1,9 @@
-/** Numbers as typed at the command line and in the dashboard's forms. */
+/** Numbers as people type them, at the command line and in the dashboard's forms, and as programs write them. */
+
+/** Digits and nothing else, as in a query or a file; null for anything else, such as `1e1`, `0x5` and ` 5`. */
+export function wholeFromDigits(text: string): number | null {
+  return /^\d{1,15}$/.test(text) ? Number(text) : null;
+}
 
 /** `1000000`, `1_000_000` or `1,000,000`; null for anything else. A comma that groups no thousands is none of ours. */
 export function wholeFromText(text: string): number | null {

@@ -1,4 +1,5 @@
 import { GatewayError } from "../base/errors.ts";
+import { isPlainSegment } from "../base/path-segment.ts";
 import type { TurnAllowance } from "../base/turn-allowance.ts";
 import { formatAt, plainError } from "./plain.ts";
 
@@ -83,14 +84,6 @@ function unescapedIds(segments: readonly string[]): readonly string[] {
   const models = segments[0] === "token" ? 2 : 1;
   if (segments[models - 1] !== "v1" || segments[models] !== "models") return segments;
   return segments.flatMap((segment, index) => (index > models ? segment.split("/") : [segment]));
-}
-
-/** What a second decoding would change, and what other software takes for a separator, an end or a dot segment. */
-const oddCharacters = /[\p{Cc}/\\?#%\ufffd]/u;
-
-/** Takes a segment that has been decoded once. */
-function isPlainSegment(segment: string): boolean {
-  return segment !== "." && segment !== ".." && !oddCharacters.test(segment);
 }
 
 const hostForm = /^[\w.~:[\]%-]*$/;

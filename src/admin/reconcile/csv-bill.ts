@@ -1,4 +1,5 @@
 import { msPerDay } from "../../base/clock.ts";
+import { wholeFromDigits } from "../../base/typed-number.ts";
 import { type BillFigure, type BillLine, billFigures, nanoUsd, UnreadableBill } from "../../vendors/bill.ts";
 import { isoMs } from "../operations/moments.ts";
 
@@ -57,7 +58,8 @@ function lineOf(fields: Readonly<Record<string, string>>): BillLine {
 
 function figureOf(name: BillFigure, text: string): number {
   if (name === "cost") return nanoUsd(text.replace(/^\$/, ""));
-  if (/^\d{1,15}$/.test(text)) return Number(text);
+  const figure = wholeFromDigits(text);
+  if (figure !== null) return figure;
   throw new UnreadableBill(`${name} is "${text}", and should be a whole number.`);
 }
 

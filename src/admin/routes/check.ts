@@ -1,8 +1,9 @@
-import { FormatRegistry, type TObject, type TSchema } from "@sinclair/typebox";
+import { FormatRegistry, KindGuard, type TObject, type TSchema } from "@sinclair/typebox";
 import { type TypeCheck, TypeCompiler } from "@sinclair/typebox/compiler";
 import { type ValueError, ValueErrorType } from "@sinclair/typebox/errors";
 import { Value } from "@sinclair/typebox/value";
 import { type DescribedSchema, expectation } from "../../base/schema-words.ts";
+import { wholeFromDigits } from "../../base/typed-number.ts";
 import { didYouMean } from "../../config/suggest.ts";
 import { readBody } from "../../gateway/request/read-body.ts";
 import { isoMs } from "../operations/moments.ts";
@@ -60,8 +61,16 @@ export function checkedQuery(schema: TObject | undefined, url: string): unknown 
   if (schema === undefined) return {};
   const start = url.indexOf("?");
   const query = new URLSearchParams(start === -1 ? "" : url.slice(start));
-  const known = [...query].filter(([name, value]) => name in schema.properties && value !== "");
-  return checked(schema, Value.Default(schema, Value.Convert(schema, Object.fromEntries(known))));
+  const known = [...query].flatMap(([name, text]) => {
+    const wanted = text === "" ? undefined : schema.properties[name];
+    return wanted === undefined ? [] : [[name, asWanted(wanted, text)] as const];
+  });
+  return checked(schema, Value.Default(schema, Object.fromEntries(known)));
+}
+
+/** What is no number stays as it is, and is refused. */
+function asWanted(schema: TSchema, text: string): string | number {
+  return KindGuard.IsInteger(schema) ? (wholeFromDigits(text) ?? text) : text;
 }
 
 /** Reads at most `maxBytes`. */

@@ -13,6 +13,7 @@ import {
   conversationRequest,
   conversationUpdateRequest,
 } from "../openai-responses/client/conversation-schema.ts";
+import { checkItems } from "../openai-responses/client/input-in.ts";
 import { compactRequest, inputTokensRequest } from "../openai-responses/client/schema.ts";
 import type { ItemsField } from "../openai-responses/client/turn-items.ts";
 import { type ClientDialectName, clientDialect, clientDialectNames } from "../registry.ts";
@@ -23,17 +24,22 @@ const otherRequests = {
   count_tokens: { dialect: "messages", requestSchema: countTokensSchema },
   input_tokens: { dialect: "responses", requestSchema: () => inputTokensRequest },
   compact: { dialect: "responses", requestSchema: () => compactRequest },
-  conversation: { dialect: "responses", items: "items", requestSchema: () => conversationRequest },
-  conversation_items: { dialect: "responses", items: "items", requestSchema: () => conversationItemsRequest },
-  conversation_update: {
-    dialect: "responses",
-    items: "items",
-    requestSchema: () => conversationUpdateRequest,
-  },
+  conversation: conversationForm(conversationRequest),
+  conversation_items: conversationForm(conversationItemsRequest),
+  conversation_update: conversationForm(conversationUpdateRequest),
 } as const satisfies Readonly<Record<string, RequestForm>>;
 
 /** What a body is validated as. A string, so that it can be sent to a worker. */
 export type RequestKind = ClientDialectName | keyof typeof otherRequests | MeteredRouteName;
+
+function conversationForm(schema: TSchema): RequestForm {
+  return {
+    dialect: "responses",
+    items: "items",
+    requestSchema: () => schema,
+    check: ({ items }) => checkItems(items, "items"),
+  };
+}
 
 interface RequestForm {
   readonly dialect: ClientDialectName;
@@ -42,6 +48,8 @@ interface RequestForm {
   /** It may have as many, whatever the limit of members is. */
   readonly mostTokenIds?: number | undefined;
   requestSchema(options: ValidationOptions): TSchema;
+  /** Throws `invalid_request` for what the schema cannot express. Works on truncated JSON too. */
+  check?(body: JsonObject): void;
 }
 
 const forms: ReadonlyMap<string, RequestForm> = new Map<string, RequestForm>([
@@ -163,9 +171,11 @@ function decodeUtf8(bytes: Uint8Array): string {
 /** Throws `invalid_request` with the failing field's path; unknown fields pass. Works on truncated JSON too. */
 export function validateRequest(kind: RequestKind, body: JsonObject, options: ValidationOptions): void {
   const schema = requestSchemaOf(kind, options);
-  if (compiled(schema).Check(body)) return;
-  const complaint = explain(schema, body);
-  throw invalidRequest(complaint?.message ?? "The request body is not valid.", complaint?.param);
+  if (!compiled(schema).Check(body)) {
+    const complaint = explain(schema, body);
+    throw invalidRequest(complaint?.message ?? "The request body is not valid.", complaint?.param);
+  }
+  formOf(kind).check?.(body);
 }
 
 export function requestSchemaOf(kind: RequestKind, options: ValidationOptions): TSchema {

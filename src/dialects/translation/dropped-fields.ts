@@ -1,4 +1,4 @@
-import { invalidRequest } from "../../base/errors.ts";
+import { GatewayError, invalidRequest } from "../../base/errors.ts";
 import type { IrRequest } from "../ir/ir.ts";
 
 /** A client dialect's names for what a translation may have to drop or reject. */
@@ -44,7 +44,14 @@ export function takenStops({ stop }: Pick<IrRequest, "stop">, dropped: DroppedFi
   return stops;
 }
 
-/** Rejects what the target cannot express and the client would miss. The error names the field. */
+/** Rejects what makes no sense, or what the target cannot express and the client would miss. The error names the field. */
 export function refuse(field: string, why: string): never {
   throw invalidRequest(`${field}: ${why}`, field);
+}
+
+/** What makes sense, but cannot be sent to this model's provider. */
+export class Untranslatable extends GatewayError {
+  constructor(field: string, why: string) {
+    super("invalid_request", `${field}: ${why}`, { param: field });
+  }
 }

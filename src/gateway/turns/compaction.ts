@@ -12,6 +12,7 @@ import {
   summaryMessage,
   summaryRequest,
 } from "../../dialects/openai-responses/client/compaction.ts";
+import type { TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
 import { asIs, type OutputLimit, type PublishedLimits } from "../../dialects/output-limit.ts";
 import { clientDialect } from "../../dialects/registry.ts";
 import type { KeyRecord } from "../../store/store.ts";
@@ -32,22 +33,29 @@ export function withoutTrigger(conversation: Conversation): Conversation {
   const { items } = conversation;
   const place = items.findIndex(({ type }) => type === compactionTrigger);
   if (place === items.length - 1) return { ...conversation, items: items.slice(0, -1) };
-  const path = pathOfItem(conversation, place);
-  throw invalidRequest("A `compaction_trigger` must be the last item of `input`.", path);
+  throw misplacedTrigger(pathOfItem(conversation, place));
+}
+
+export function misplacedTrigger(path: string): GatewayError {
+  return invalidRequest("A `compaction_trigger` must be the last item of `input`.", path);
 }
 
 /** With summaries in place of the items that were sealed here. */
 export function withSummaries(conversation: Conversation, secret: Uint8Array, keyId: string): Conversation {
-  const items = conversation.items.map((item, place) => {
-    const sealed = sealIn(item);
-    if (sealed === null) return item;
-    const summary = unsealText(sealed, secret, keyId, sealVersion);
-    if (summary !== null) return summaryMessage(Buffer.from(summary).toString());
-    const message = "The compaction was not made for this key, or was changed. Send the conversation itself.";
-    const param = pathOfItem(conversation, place);
-    throw new GatewayError("invalid_encrypted_content", message, { param });
-  });
+  const items = conversation.items.map((item, place) =>
+    withSummary(item, secret, keyId, pathOfItem(conversation, place)),
+  );
   return { ...conversation, items };
+}
+
+/** The summary, if the item was sealed here. Throws if it was not for this key. */
+export function withSummary(item: TurnItem, secret: Uint8Array, keyId: string, param: string): TurnItem {
+  const sealed = sealIn(item);
+  if (sealed === null) return item;
+  const summary = unsealText(sealed, secret, keyId, sealVersion);
+  if (summary !== null) return summaryMessage(Buffer.from(summary).toString());
+  const message = "The compaction was not made for this key, or was changed. Send the conversation itself.";
+  throw new GatewayError("invalid_encrypted_content", message, { param });
 }
 
 /** Whether every provider that may be asked compacts conversations itself. */

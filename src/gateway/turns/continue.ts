@@ -1,4 +1,5 @@
 import { type GatewayError, invalidRequest } from "../../base/errors.ts";
+import { tableOf } from "../../base/table.ts";
 import {
   isCompaction,
   keptMessages,
@@ -115,7 +116,7 @@ async function rewritten(
   if (sizeOf(conversation.items) >= largeBodyBytes) await largeTurns.turn();
   const said = isCompacted && kind !== "compact" ? withoutTrigger(conversation) : conversation;
   if (isKept && conversation.isWhole && kind !== "compact" && !input.some(isReference)) {
-    const keptAfter = isCompacted ? keptMessages(said.items) : input;
+    const keptAfter = isCompacted ? keptMessages(said.items).map(asNew) : input;
     const continuing = isCompacted
       ? { parentId: null, before: [] }
       : { parentId: parentId ?? conversationId, before: chain };
@@ -131,6 +132,11 @@ async function rewritten(
   const namesParent = (parentId ?? conversationId) !== null && isWhole;
   const isSame = !namesParent && items.length === sent.length && items.every((item, at) => item === sent[at]);
   return isSame ? null : { bytes: withInput(bytes, items, isWhole ? naming : null), kind };
+}
+
+/** Under another id: what came before it is gone, so that nothing can be continued from its place any more. */
+function asNew(item: TurnItem): TurnItem {
+  return { ...item, id: null };
 }
 
 /** Before it is joined: a short request may refer to a long item thousands of times. */
@@ -225,29 +231,33 @@ export function newItems(
     if (isReference(meant)) throw noSuchItem(`input[${index}].id`, meant.id);
     const call = callOf(meant);
     if (call !== null && calls.has(call)) return [];
-    const answered = answeredCalls[meant.type];
-    if (answered !== undefined && !calls.has(`${answered} ${meant.callId}`)) {
-      throw answersNoCall(index, meant.callId);
-    }
+    refuseOrphan(meant, calls, `input[${index}]`);
     calls.add(call);
     return [meant];
   });
 }
 
 /** The calls that these items answer. */
-const answeredCalls: Readonly<Record<string, string | undefined>> = {
+const answeredCalls = tableOf<string>({
   function_call_output: "function_call",
   custom_tool_call_output: "custom_tool_call",
-};
+});
 
-/** Tells a call, or the answer to one, from all others. */
-function callOf({ type, callId }: TurnItem): string | null {
-  return callId === null ? null : `${type} ${callId}`;
+/** Throws for the output of a tool that was called by none of these. */
+export function refuseOrphan(
+  { type, callId }: TurnItem,
+  calls: ReadonlySet<string | null>,
+  path: string,
+): void {
+  const answered = answeredCalls[type];
+  if (answered === undefined || calls.has(`${answered} ${callId}`)) return;
+  const message = `No tool call found for ${JSON.stringify(callId)}: an output needs the call that it answers before it.`;
+  throw invalidRequest(message, `${path}.call_id`);
 }
 
-function answersNoCall(index: number, callId: string | null): GatewayError {
-  const message = `No tool call found for ${JSON.stringify(callId)}: an output needs the call that it answers before it.`;
-  return invalidRequest(message, `input[${index}].call_id`);
+/** Tells a call, or the answer to one, from all others. */
+export function callOf({ type, callId }: TurnItem): string | null {
+  return callId === null ? null : `${type} ${callId}`;
 }
 
 function keepsNone(): GatewayError {

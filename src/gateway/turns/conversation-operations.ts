@@ -1,6 +1,6 @@
 import { GatewayError, invalidRequest } from "../../base/errors.ts";
 import { newConversationId } from "../../base/id.ts";
-import type { Json, JsonObject } from "../../base/json.ts";
+import type { JsonObject } from "../../base/json.ts";
 import type { Settings } from "../../config/settings.ts";
 import {
   conversationItemsRequest,
@@ -12,7 +12,6 @@ import {
 import { shownItem } from "../../dialects/openai-responses/client/shown-item.ts";
 import { sizeOf, type TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
 import { anyObject } from "../../dialects/schema/fields.ts";
-import type { KeyRecord } from "../../store/store.ts";
 import { admit } from "../admission/admit.ts";
 import { jsonHeaders } from "../answer/answering.ts";
 import type { Exchange } from "../exchange.ts";
@@ -20,10 +19,9 @@ import type { Gateway } from "../gateway.ts";
 import { commonHeaders } from "../headers.ts";
 import { largeBodyBytes } from "../large/is-large.ts";
 import { largeTurns } from "../large/large-turns.ts";
-import { noSuchItem } from "../request/provider-id-owners.ts";
-import { readRequest, reserveBody } from "../request/read-request.ts";
+import { reserveBody } from "../request/read-request.ts";
 import { freeOfCharge, rateHeaders, readingCodes, type ServedOperation } from "../served-operation.ts";
-import { isReference } from "./continue.ts";
+import { type Client, readChange, refuseUnfit } from "./conversation-change.ts";
 import { lockConversation, noSuchConversation } from "./conversation-lock.ts";
 import { itemList, listedPage, listOf, listQuery, queryOf, segmentOf } from "./item-list.ts";
 import type { ChangedConversation, KeptTurn } from "./turn-body.ts";
@@ -149,7 +147,7 @@ async function createConversation(gateway: Gateway, exchange: Exchange, client: 
   const { items: added, metadata } = await readChange(gateway, exchange, client, "conversation");
   const id = newConversationId();
   const head = headOf({ id, object: "conversation", created_at: Math.floor(exchange.atMs / 1000), metadata });
-  refuseKnown([], added);
+  refuseUnfit([], added);
   refuseLong(added, exchange.configured.settings);
   const created = { id, no: null, head, items: added };
   await gateway.turns.changeConversation(client.key.id, created, exchange.configured.settings);
@@ -179,7 +177,7 @@ async function deleteConversation(gateway: Gateway, exchange: Exchange, client: 
 async function createItems(gateway: Gateway, exchange: Exchange, client: Client): Promise<Response> {
   const { items: added } = await readChange(gateway, exchange, client, "conversation_items");
   const found = await find(gateway, exchange, client);
-  refuseKnown(found.input, added);
+  refuseUnfit(found.input, added);
   const all = identified([...found.input, ...added]);
   refuseLong(all, exchange.configured.settings);
   await change(gateway, exchange, client, { ...found, items: all });
@@ -201,12 +199,6 @@ async function deleteItem(gateway: Gateway, exchange: Exchange, client: Client):
   const item = itemIn(found, exchange);
   await change(gateway, exchange, client, { ...found, items: found.input.filter((each) => each !== item) });
   return shown(exchange, found);
-}
-
-interface Client {
-  readonly key: KeyRecord;
-  /** Takes memory until the answer is made. Throws if there is no room. */
-  reserve(bytes: number): void;
 }
 
 function admitted(
@@ -249,46 +241,6 @@ async function change(
 ): Promise<void> {
   await lockConversation(gateway, exchange, key, conversation);
   await gateway.turns.changeConversation(key.id, conversation, exchange.configured.settings);
-}
-
-interface SentChange {
-  readonly items: readonly TurnItem[];
-  readonly metadata: Json;
-}
-
-/** With items in place of references to them. */
-async function readChange(
-  gateway: Gateway,
-  exchange: Exchange,
-  { key }: Client,
-  kind: "conversation" | "conversation_items" | "conversation_update",
-): Promise<SentChange> {
-  // The official SDKs send no body for a conversation without anything.
-  if (kind === "conversation" && exchange.call.request.body === null) return { items: [], metadata: {} };
-  const request = await readRequest(gateway, exchange, key, kind);
-  const sent = request.inputItems("items");
-  const references = sent.flatMap((item) => (isReference(item) ? (item.id ?? []) : []));
-  const found = await gateway.turns.findItems(key.id, references, exchange.configured.settings);
-  const items = sent.map((item, place) => {
-    const meant = isReference(item) ? found.get(item.id ?? "") : item;
-    if (meant === undefined) throw noSuchItem(`items[${place}].id`, item.id);
-    return meant;
-  });
-  return { items, metadata: request.truncated["metadata"] ?? {} };
-}
-
-/** As OpenAI does. */
-function refuseKnown(known: readonly TurnItem[], added: readonly TurnItem[]): void {
-  const ids = new Set<string | null>(known.map(({ id }) => id));
-  for (const [place, { id }] of added.entries()) {
-    if (id !== null && ids.has(id)) {
-      throw invalidRequest(
-        `The conversation has an item ${JSON.stringify(id)} already.`,
-        `items[${place}].id`,
-      );
-    }
-    ids.add(id);
-  }
 }
 
 function refuseLong(items: readonly TurnItem[], settings: Settings): void {

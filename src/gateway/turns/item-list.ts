@@ -1,6 +1,8 @@
 import { Type } from "@sinclair/typebox";
 import { invalidRequest } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
+import { isPlainSegment } from "../../base/path-segment.ts";
+import { wholeFromDigits } from "../../base/typed-number.ts";
 import { shownItem } from "../../dialects/openai-responses/client/shown-item.ts";
 import type { TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
 import type { Exchange } from "../exchange.ts";
@@ -54,8 +56,9 @@ export function listOf(page: readonly TurnItem[], hasMore = false): object {
 }
 
 function listing(query: URLSearchParams) {
-  const limit = Number(query.get("limit") ?? defaultLimit);
-  if (!Number.isInteger(limit) || limit < 1 || limit > mostListed) {
+  const asked = query.get("limit");
+  const limit = asked === null ? defaultLimit : wholeFromDigits(asked);
+  if (limit === null || limit < 1 || limit > mostListed) {
     throw invalidRequest(`\`limit\` must be a whole number from 1 to ${mostListed}.`, "limit");
   }
   const order = query.get("order") ?? "desc";
@@ -76,4 +79,12 @@ export function queryOf(exchange: Exchange): URLSearchParams {
 export function segmentOf(exchange: Exchange, name: string): string {
   const place = exchange.call.route.path.split("/").indexOf(`:${name}`);
   return decodeURIComponent(urlOf(exchange).pathname.split("/")[place] ?? "");
+}
+
+/** In characters, each of which may take nine in a path. */
+const longestId = 512;
+
+/** Whether it can be asked for by its id, which is then a segment of a path. */
+export function isAddressable({ id }: TurnItem): boolean {
+  return id === null || (id.length <= longestId && isPlainSegment(id));
 }

@@ -10,6 +10,7 @@ import {
   type TurnItem,
 } from "../../dialects/openai-responses/client/turn-items.ts";
 import type { ResponsePart, Store, StoredTurn, TurnRecord } from "../../store/store.ts";
+import { isAddressable } from "./item-list.ts";
 import { type ChangedConversation, type KeptTurn, readTurn, type Turn, writeTurn } from "./turn-body.ts";
 
 const mostTurns = 1000;
@@ -119,10 +120,7 @@ export class Turns {
   ): Promise<KeptTurn | null> {
     if (!isConversationId(id)) return null;
     const bounds = { nowMs: this.#nowMs(), mostTurns: 1, mostBytes: Number.POSITIVE_INFINITY, reserve };
-    const find = () => this.#store.turns.chain({ keyId, id, ...bounds });
-    let found = await find();
-    // Another request may have changed it between the look at its size and the reading.
-    if (found.kind === "missing") found = await find();
+    const found = await this.#store.turns.chain({ keyId, id, ...bounds });
     const [stored] = found.kind === "found" ? found.turns : [];
     return stored === undefined ? null : opened(stored, settings);
   }
@@ -308,14 +306,14 @@ function mintedId(group: string, place: number): string {
   return group + place.toString(36).padStart(placeChars, "0");
 }
 
-/** Each with an id that no other has: some servers give all their items the same. */
+/** Each with an id that it can be asked for by, and that no other has: some servers give all their items the same. */
 export function identified(items: readonly TurnItem[]): readonly TurnItem[] {
   const group = newGroup();
   const ids = new Set<string | null>([null]);
   return items.map((item, place) => {
-    const isNew = !ids.has(item.id);
+    const isOwn = !ids.has(item.id) && isAddressable(item);
     ids.add(item.id);
-    return isNew ? item : { ...item, id: mintedId(group, place) };
+    return isOwn ? item : { ...item, id: mintedId(group, place) };
   });
 }
 

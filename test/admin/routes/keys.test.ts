@@ -142,7 +142,9 @@ describe("keys", () => {
     expect(await errorOf(await post('{"mode":"free"}'))).toBe("400 invalid_request");
     expect(await errorOf(await post('{"mode":"credit","credits":5}'))).toBe("400 invalid_request");
     expect(await errorOf(await post('{"mode":"credit","budget_tokens":5}'))).toBe("400 invalid_input");
-    expect(await errorOf(await admin.call("/keys?limit=9999"))).toBe("400 invalid_request");
+    for (const limit of ["9999", "1e1", "0x5", "%205", "5.0", "1.9", "+5", "x"]) {
+      expect(await errorOf(await admin.call(`/keys?limit=${limit}`))).toBe("400 invalid_request");
+    }
     expect(await errorOf(await admin.call("/nowhere"))).toBe("404 not_found");
   });
 });

@@ -1,7 +1,7 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import { parseDataUrl } from "../../ir/data-url.ts";
 import type { CacheControl, IrBytes, IrContent, IrRefusal, IrText } from "../../ir/ir.ts";
-import { refuse } from "../../translation/dropped-fields.ts";
+import { refuse, Untranslatable } from "../../translation/dropped-fields.ts";
 
 /** The content of a user, a developer or a tool: a string or a list of parts. */
 export function readContent(content: Json | undefined, path: string): IrContent[] {
@@ -45,7 +45,8 @@ function readPart(part: Json, path: string): IrContent {
     case "input_file":
       return readFile(part, path);
     default:
-      return refuse(
+      if (typeof part["type"] !== "string") refuse(`${path}.type`, "must be a string");
+      throw new Untranslatable(
         `${path}.type`,
         `${JSON.stringify(part["type"])} cannot be sent to this model's provider`,
       );
@@ -85,7 +86,10 @@ function readFileData(data: string): IrBytes {
 /** A stored file exists at one provider only. */
 function refuseFileId(part: JsonObject, path: string, instead: string): never {
   if (typeof part["file_id"] === "string") {
-    refuse(`${path}.file_id`, `this model's provider does not know the file; send ${instead}`);
+    throw new Untranslatable(
+      `${path}.file_id`,
+      `this model's provider does not know the file; send ${instead}`,
+    );
   }
   refuse(`${path}.${instead}`, "must be a string");
 }

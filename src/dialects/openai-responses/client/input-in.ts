@@ -1,7 +1,7 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import type { IrAssistantBlock, IrMessage, IrText, IrUserBlock, ToolKind } from "../../ir/ir.ts";
 import { listOf, nonEmpty } from "../../json/json-fields.ts";
-import { type DroppedFields, refuse } from "../../translation/dropped-fields.ts";
+import { type DroppedFields, refuse, Untranslatable } from "../../translation/dropped-fields.ts";
 import { readReplayedReasoning } from "../reasoning.ts";
 import { readAnswer, readContent } from "./content-in.ts";
 import { type LateTools, toolSearchName } from "./tools-in.ts";
@@ -22,6 +22,10 @@ const hostedHistory = new Set([
   "mcp_call",
 ]);
 
+/** Items that only their vendor can read: calls of its own tools and what came of them, compactions, settings. */
+const vendorsOwn =
+  /_(?:call|output|request|response)$|^(?:compaction(?:_summary|_trigger)?|configuration_update|program)$/;
+
 /** Groups the flat list of items into turns: adjacent items of the same side become one turn. */
 export function readInput(input: Json | undefined, dropped: DroppedFields): InputConversation {
   const reader = new InputReader(dropped);
@@ -36,16 +40,31 @@ export function readInput(input: Json | undefined, dropped: DroppedFields): Inpu
   return reader;
 }
 
+/**
+ * Throws for what makes no sense to any provider, as a request does that is translated with these items. What only some providers
+ * take is left to the request that sends it to one.
+ */
+export function checkItems(items: Json | undefined, field: string): void {
+  const reader = new InputReader({ add: () => {} });
+  for (const [index, item] of listOf(items).entries()) {
+    try {
+      if (isObject(item)) reader.readItem(item, `${field}[${index}]`);
+    } catch (error) {
+      if (!(error instanceof Untranslatable)) throw error;
+    }
+  }
+}
+
 class InputReader implements InputConversation {
   readonly system: IrText[] = [];
   readonly messages: IrMessage[] = [];
   readonly lateTools: LateTools[] = [];
-  readonly #dropped: DroppedFields;
+  readonly #dropped: Pick<DroppedFields, "add">;
   /** The current turn, if any. */
   #assistant: IrAssistantBlock[] | null = null;
   #results: IrUserBlock[] | null = null;
 
-  constructor(dropped: DroppedFields) {
+  constructor(dropped: Pick<DroppedFields, "add">) {
     this.#dropped = dropped;
   }
 
@@ -169,9 +188,12 @@ class InputReader implements InputConversation {
       return;
     }
     if (type === "item_reference") {
-      refuse(path, "this model's provider does not keep items; send the item itself (store: false)");
+      const advice = "send the item itself (store: false)";
+      throw new Untranslatable(path, `this model's provider does not keep items; ${advice}`);
     }
-    refuse(path, `an item of type ${JSON.stringify(type)} cannot be sent to this model's provider`);
+    const item = `an item of type ${JSON.stringify(type)}`;
+    if (!vendorsOwn.test(type)) refuse(path, `${item} cannot be a part of a conversation`);
+    throw new Untranslatable(path, `${item} cannot be sent to this model's provider`);
   }
 
   #answer(...blocks: IrAssistantBlock[]): void {
@@ -202,7 +224,8 @@ class InputReader implements InputConversation {
 
   #instruct(blocks: readonly IrUserBlock[], path: string): void {
     const texts = blocks.map((block) => {
-      return block.type === "text" ? block : refuse(`${path}.content`, "an instruction holds text only");
+      if (block.type === "text") return block;
+      throw new Untranslatable(`${path}.content`, "an instruction holds text only");
     });
     if (this.messages.length === 0) {
       this.system.push(...texts);

@@ -1,0 +1,75 @@
+import { type GatewayError, invalidRequest } from "../../base/errors.ts";
+import type { Json } from "../../base/json.ts";
+import { compactionTrigger, mayHaveSeal } from "../../dialects/openai-responses/client/compaction.ts";
+import type { TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
+import type { KeyRecord } from "../../store/store.ts";
+import type { Exchange } from "../exchange.ts";
+import type { Gateway } from "../gateway.ts";
+import { noSuchItem } from "../request/provider-id-owners.ts";
+import { readRequest } from "../request/read-request.ts";
+import { misplacedTrigger, withSummary } from "./compaction.ts";
+import { callOf, isReference, refuseOrphan } from "./continue.ts";
+import { isAddressable } from "./item-list.ts";
+
+/** Who changes a conversation. */
+export interface Client {
+  readonly key: KeyRecord;
+  /** Takes memory until the answer is made. Throws if there is no room. */
+  reserve(bytes: number): void;
+}
+
+interface SentChange {
+  readonly items: readonly TurnItem[];
+  readonly metadata: Json;
+}
+
+/** With items in place of references to them. Throws for what a response that uses them would be refused for. */
+export async function readChange(
+  gateway: Gateway,
+  exchange: Exchange,
+  { key }: Client,
+  kind: "conversation" | "conversation_items" | "conversation_update",
+): Promise<SentChange> {
+  // The official SDKs send no body for a conversation without anything.
+  if (kind === "conversation" && exchange.call.request.body === null) return { items: [], metadata: {} };
+  const { turns, idOwners } = gateway;
+  const request = await readRequest(gateway, exchange, key, kind);
+  const things = request.mentions.references.filter((reference) => reference.kind === "thing");
+  if (things.length > 0) await idOwners.find(key, things);
+  const sent = request.inputItems("items");
+  const references = sent.flatMap((item) => (isReference(item) ? (item.id ?? []) : []));
+  const found = await turns.findItems(key.id, references, exchange.configured.settings);
+  const secret = mayHaveSeal(request.bytes) ? await turns.sealingSecret() : null;
+  const items = sent.map((item, place) => {
+    const path = `items[${place}]`;
+    const meant = isReference(item) ? found.get(item.id ?? "") : item;
+    if (item.type === compactionTrigger) throw misplacedTrigger(path);
+    if (meant === undefined) throw noSuchItem(`${path}.id`, item.id);
+    if (meant === item && !isAddressable(item)) throw cannotBeAskedFor(`${path}.id`);
+    if (secret !== null) withSummary(meant, secret, key.id, path);
+    return meant;
+  });
+  return { items, metadata: request.truncated["metadata"] ?? {} };
+}
+
+function cannotBeAskedFor(path: string): GatewayError {
+  const message = `\`${path}\` cannot be a part of an address. Send letters, digits, \`_\` and \`-\`, or leave the id out.`;
+  return invalidRequest(message, path);
+}
+
+/** As OpenAI does: no id comes twice, and the output of a tool comes after its call. */
+export function refuseUnfit(known: readonly TurnItem[], added: readonly TurnItem[]): void {
+  const ids = new Set<string | null>(known.map(({ id }) => id));
+  const calls = new Set<string | null>(known.map(callOf));
+  for (const [place, item] of added.entries()) {
+    const path = `items[${place}]`;
+    if (item.id !== null && ids.has(item.id)) throw isThere(`${path}.id`, item.id);
+    refuseOrphan(item, calls, path);
+    ids.add(item.id);
+    calls.add(callOf(item));
+  }
+}
+
+function isThere(path: string, id: string): GatewayError {
+  return invalidRequest(`The conversation has an item ${JSON.stringify(id)} already.`, path);
+}
