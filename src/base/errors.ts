@@ -73,10 +73,10 @@ export class GatewayError extends Error {
   readonly vendor: VendorError | undefined;
 
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
-    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    super(shortened(message), details.cause === undefined ? undefined : { cause: details.cause });
     this.name = "GatewayError";
     this.code = code;
-    this.param = details.param;
+    this.param = details.param && shortened(details.param);
     this.vendor = details.vendor;
     const mustSayWhen = kinds[code].status === 429 || kinds[code].status === 503;
     this.retryAfterSeconds = details.retryAfterSeconds ?? (mustSayWhen ? 1 : undefined);
@@ -85,6 +85,17 @@ export class GatewayError extends Error {
   get status(): ErrorStatus {
     return kinds[this.code].status;
   }
+}
+
+/** A provider's own message is shorter. */
+const longestText = 2400;
+
+/** Messages and paths repeat names and ids of the client's, which may have megabytes. What to do is said at the end. */
+export function shortened(text: string): string {
+  if (text.length <= longestText) return text;
+  const plain = text.replace(/\S{200,}/g, (word) => `${word.slice(0, 100)}…${word.slice(-3)}`);
+  if (plain.length <= longestText) return plain;
+  return `${plain.slice(0, longestText / 2)}…${plain.slice(1 - longestText / 2)}`;
 }
 
 export function invalidRequest(message: string, param?: string): GatewayError {

@@ -1,4 +1,4 @@
-import { GatewayError, invalidRequest } from "../../base/errors.ts";
+import { GatewayError, invalidRequest, shortened } from "../../base/errors.ts";
 import type { Json } from "../../base/json.ts";
 import { skipSpace } from "../../dialects/json/json-bytes.ts";
 import { scanObject } from "../../dialects/json/json-spans.ts";
@@ -64,7 +64,7 @@ export function readFrame(frame: string | Uint8Array): SocketFrame {
       return text === undefined ? undefined : JSON.parse(text);
     };
     const lane = read("stream_id") ?? null;
-    if (typeof lane === "string") streamId = lane;
+    if (typeof lane === "string") streamId = shortened(lane);
     const type = read("type");
     if (type === "response.steer") {
       const answer = steerFailed(textOf("previous_response_id"), textOf("input"));
