@@ -106,9 +106,7 @@ export interface RouteBody {
 }
 
 /** The names that a model's price has; those of images also by quality and size, and `images.*` for any. */
-export interface PricedNames {
-  has(name: string): boolean;
-}
+export type PricedNames = ReadonlySet<string>;
 
 export interface ForeignTokens {
   readonly ids: readonly (readonly number[])[];

@@ -84,6 +84,41 @@ describe("by the image", () => {
     expect(low.headers.get("x-sluice-cost")).toBe("0.04");
   });
 
+  test.each([
+    ["HIGH", "1024x1024"],
+    [" high", "1024X1024 "],
+    ["High", "1024x1024"],
+  ])(
+    "a quality and size that a lenient provider would read is charged as that: %j %j",
+    async (quality, size) => {
+      world.provider.script(json({ created: 1, data: images(1) }));
+      const body = { model: "by-size", quality, size };
+      expect((await draw(body)).headers.get("x-sluice-cost")).toBe("0.167");
+      expect(world.provider.requests.at(-1)?.body).toMatchObject({ quality, size });
+      expect(await world.heldFor({ path, body: { ...body, prompt: "x" } })).toBeCloseTo(0.167, 9);
+    },
+  );
+
+  test.each([
+    ["ultra", "1024x1024", "quality"],
+    ["hi\u200bgh", "1024x1024", "quality"],
+    ["", "1024x1024", "quality"],
+    ["high", "square", "size"],
+    ["high", "1024\u00d71024", "size"],
+    ["high", "01024x1024", "size"],
+    ["high", "1024 x 1024", "size"],
+  ])(
+    "a word that is not known is refused where the price depends on it: %j %j",
+    async (quality, size, param) => {
+      const response = await draw({ model: "by-size", quality, size });
+      expect(response.status).toBe(400);
+      expect(((await response.json()) as { error: { param: string } }).error.param).toBe(param);
+      expect(world.provider.requests).toHaveLength(0);
+      world.provider.script(json({ created: 1, data: images(1) }));
+      expect((await draw({ model: "each", quality, size })).headers.get("x-sluice-cost")).toBe("0.04");
+    },
+  );
+
   test("one without a price is refused by its name", async () => {
     const response = await draw({ model: "only-high", quality: "low", size: "512x512" });
     expect(response.status).toBe(400);

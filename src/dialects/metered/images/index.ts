@@ -74,16 +74,16 @@ function figuresOf(
   images: number,
   { body, held, priced }: AskedForm,
 ): MeteredFigures {
-  const isPriced = { has: (name: string) => priced.includes(name) };
-  const units = isPriced.has("images") ? { units: { [imageUnit(body, isPriced)]: images } } : {};
+  const names = new Set(priced);
   const reported = usage === null ? null : readImageUsage(usage);
-  if (isPriced.has("images")) {
-    return { usage: reported ?? noUsage, extras: { ...units, ...imageTokensOf(usage ?? {}, isPriced) } };
+  if (names.has("images")) {
+    const units = { [imageUnit(body, names)]: images };
+    return { usage: reported ?? noUsage, extras: { units, ...imageTokensOf(usage ?? {}, names) } };
   }
   const found = withUntold(reported, held);
   const parts = found.isOutputDoubtful === true ? { output_tokens_details: null } : {};
   const figures = { ...usage, ...parts, output_tokens: found.outputTokens };
-  return { usage: found, extras: imageTokensOf(figures, isPriced) };
+  return { usage: found, extras: imageTokensOf(figures, names) };
 }
 
 function readImageUsage({ input_tokens: input, output_tokens: output }: JsonObject): ReportedUsage | null {

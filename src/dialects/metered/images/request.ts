@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { invalidRequest } from "../../../base/errors.ts";
-import type { JsonObject } from "../../../base/json.ts";
+import type { Json, JsonObject } from "../../../base/json.ts";
 import { objectOf } from "../../json/json-fields.ts";
 import { cutText } from "../../json/truncated-json.ts";
 import { anyObject, modelName, optional, streamFlag } from "../../schema/fields.ts";
@@ -57,9 +57,20 @@ export function partialsOf({ partial_images: partials }: JsonObject): number {
 
 /** The unit that an image of this quality and size is charged as: its own, or that of all others. */
 export function imageUnit({ quality, size }: JsonObject, priced: PricedNames): string {
-  const variant = `images.${String(quality ?? "auto")}/${String(size ?? "auto")}`;
+  const variant = `images.${wordOf(quality)}/${wordOf(size)}`;
   return priced.has(variant) ? variant : "images";
 }
+
+/** As servers read it that are not strict. */
+function wordOf(value: Json | undefined): string {
+  return String(value ?? "auto")
+    .trim()
+    .toLowerCase();
+}
+
+/** Qualities and sizes that providers have, at whatever price. */
+const isQuality = /^(?:auto|low|medium|high|max|standard|hd)$/;
+const isSize = /^(?:auto|[1-9]\d*x[1-9]\d*)$/;
 
 /** Throws for a drawing by a second model, and for a quality and size without a price. */
 export function checkImages(body: JsonObject, priced: PricedNames): void {
@@ -69,10 +80,14 @@ export function checkImages(body: JsonObject, priced: PricedNames): void {
       "svg.model",
     );
   }
-  if (!priced.has("images") || priced.has("images.*") || imageUnit(body, priced) !== "images") return;
-  const { quality = "auto", size = "auto" } = body;
+  if (!priced.has("images") || imageUnit(body, priced) !== "images") return;
+  const [quality, size] = [wordOf(body["quality"]), wordOf(body["size"])];
+  const hasVariants = [...priced].some((name) => name.startsWith("images.") && name !== "images.*");
+  const isKnown = isQuality.test(quality) && isSize.test(size);
+  // A word that is not known may be a provider's own for the most expensive.
+  if (priced.has("images.*") && (isKnown || !hasVariants)) return;
   throw invalidRequest(
     `An image of this quality and size has no price here (\`price.images."${quality}/${size}"\`); ask for another, or ask the operator for one.`,
-    "size",
+    isQuality.test(quality) ? "size" : "quality",
   );
 }

@@ -104,7 +104,7 @@ function figuresOf(
   { input_tokens: input, output_tokens: output }: JsonObject,
   { held, priced }: AskedForm,
 ): MeteredFigures {
-  if (!isInTokens({ has: (name) => priced.includes(name) })) return { usage: noUsage, extras: {} };
+  if (!isInTokens(new Set(priced))) return { usage: noUsage, extras: {} };
   const usage = withUntold(inclusiveUsage(input, output, undefined, undefined, undefined), held);
   return { usage, extras: { audioOutputTokens: usage.outputTokens } };
 }
