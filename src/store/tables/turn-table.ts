@@ -35,14 +35,17 @@ export class StoredTurns implements TurnRecords {
     this.#queries = queries;
   }
 
-  async chain(query: ChainQuery): Promise<TurnChain> {
+  async chain(query: ChainQuery, isSecondLook = false): Promise<TurnChain> {
     const { keyId, id, nowMs, mostTurns } = query;
     const links = await this.#queries.read<TurnLink>(findLinks, [keyId, id, nowMs, mostTurns]);
     const problem = chainProblem(links, query);
     if (problem !== null) return { kind: problem };
     query.reserve(sizeOf(links));
     const turns = await this.#all(links);
-    if (turns.length < links.length) return { kind: "missing" };
+    if (turns.length < links.length) {
+      // A conversation may have been replaced between the look at its size and the reading.
+      return isSecondLook ? { kind: "missing" } : this.chain(query, true);
+    }
     const byId = new Map(turns.map((turn) => [turn.id, turn]));
     const chain: StoredTurn[] = [];
     for (let turn = byId.get(id); turn !== undefined; turn = byId.get(turn.parentId ?? "")) chain.push(turn);

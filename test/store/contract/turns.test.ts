@@ -260,3 +260,20 @@ testEachStore("what takes the place of the oldest turn is the newest before othe
   ]);
   await store.close();
 });
+
+testEachStore(
+  "a conversation that is replaced meanwhile is found, and what has begun in it",
+  async (database) => {
+    const store = await database.openGateway(new FakeClock());
+    const [one] = await twoKeys(store);
+    await keep(store, turn(one, "conv_1", null), turn(one, "a", "conv_1"));
+    for (let round = 0; round < 20; round += 1) {
+      const replaces = (await store.turns.find(one, "conv_1", nowMs))?.no;
+      const reading = Array.from({ length: 8 }, () => chainOf(store, one, "a"));
+      const replacing = keep(store, turn(one, "conv_1", null, { replaces }));
+      for (const found of await Promise.all(reading)) expect(found).toEqual(["body of conv_1", "body of a"]);
+      await replacing;
+    }
+    await store.close();
+  },
+);
