@@ -7,6 +7,7 @@ import { Exchange } from "../gateway/exchange.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import { commonHeaders } from "../gateway/headers.ts";
 import type { ServedOperation } from "../gateway/served-operation.ts";
+import { unlockConversation } from "../gateway/turns/conversation-lock.ts";
 
 /** nginx's status for a client that disconnected before the answer. Appears in logs and metrics only. */
 const clientLeft = 499;
@@ -21,6 +22,7 @@ export async function respond(
   try {
     const response = await run(gateway, exchange);
     if (exchange.pump === null) {
+      if (exchange.conversationClaim !== null) await unlockConversation(gateway, exchange);
       const outcome = exchange.isReplayed ? "replayed" : "completed";
       endExchange(gateway, exchange, { status: response.status, outcome, error: null });
     }
@@ -28,6 +30,7 @@ export async function respond(
   } catch (thrown) {
     const error = withoutStore(thrown);
     const response = errorResponse(exchange, error);
+    await unlockConversation(gateway, exchange);
     const hasLeft = call.request.signal.aborted;
     const status = hasLeft ? clientLeft : response.status;
     // A 4xx is the request's fault, whoever detected it; anything else is the provider's or our own.

@@ -19,9 +19,9 @@ export interface Claims {
 
   /**
    * The request is over: a retry replays its response if it was stored, and runs again otherwise. Ending a claim twice
-   * must not end a later claim of the same name.
+   * must not end a later claim of the same name. A promise where other gateways learn of it later; it never rejects.
    */
-  end(claim: Claim): void;
+  end(claim: Claim): Promise<void> | undefined;
 
   /** Deletes responses that are too old to be replayed, now and then. */
   startPruning(onError: (error: unknown) => void): void;

@@ -52,7 +52,7 @@ export class Idempotency implements Claims {
     return this.#responses.record(claim);
   }
 
-  end(claim: Claim): void {
+  end(claim: Claim): undefined {
     const name = nameOf(claim);
     if (this.#claims.get(name) === claim) this.#claims.delete(name);
   }

@@ -44,8 +44,8 @@ export class SharedClaims implements Claims {
     return this.#responses.record(claim);
   }
 
-  end(claim: Claim): void {
-    if (this.#running.delete(claim)) this.#options.node.endClaim(claim);
+  end(claim: Claim): Promise<void> | undefined {
+    return this.#running.delete(claim) ? this.#options.node.endClaim(claim) : undefined;
   }
 
   startPruning(onError: (error: unknown) => void, everyMs?: number): void {

@@ -83,8 +83,11 @@ export interface StoreNode {
 
   /** Rejects with `NodeUnavailable`, as `hold` does. */
   claim(request: ClaimOrder): Promise<ClaimVerdict>;
-  /** Gives a claim back, unless a charge that stores its response is still on its way. */
-  endClaim(claim: Omit<ClaimOrder, "bodyHash" | "atMs" | "notBeforeMs">): void;
+  /**
+   * Gives a claim back, unless a charge that stores its response is still on its way. Resolves when others can claim it, or if that
+   * takes too long.
+   */
+  endClaim(claim: Omit<ClaimOrder, "bodyHash" | "atMs" | "notBeforeMs">): Promise<void> | undefined;
 
   /** Asks for one token of the key's bucket. Rejects with `NodeUnavailable`, as `hold` does. */
   takeToken(keyId: string, capacity: number): Promise<TokenVerdict>;

@@ -1,9 +1,12 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Entry } from "../../src/store/store.ts";
+import { cutBefore } from "../support/answers.ts";
 import { configFor } from "../support/config.ts";
+import { answerFrom } from "../support/fixtures.ts";
 import { type ScriptedProvider, startProvider } from "../support/provider.ts";
 import { type Sluice, startSluice } from "../support/sluice.ts";
 import { SocketClient } from "../support/socket.ts";
+import { waitFor } from "../support/wait.ts";
 
 const cycles = process.env["SLUICE_SOAK"] === "1" ? 100 : 3;
 const clients = 4;
@@ -13,7 +16,8 @@ let sluice: Sluice;
 
 beforeAll(async () => {
   provider = startProvider();
-  sluice = await startSluice({ config: configFor({ url: provider.url }) });
+  const head = "[routes]\nconversations = true\n";
+  sluice = await startSluice({ config: configFor({ url: provider.url, head }) });
 });
 afterAll(async () => {
   await sluice.dispose();
@@ -39,15 +43,51 @@ test(
       last = ends[0]?.response.id ?? null;
       await sluice.restart();
     }
-    const exported = await sluice.cli("ledger", "export", "--format", "jsonl");
-    const entries = exported.stdout
-      .trim()
-      .split("\n")
-      .map((line) => JSON.parse(line) as Entry);
-    const charges = entries.filter(({ kind }) => kind === "charge");
-    expect(charges).toHaveLength(seen);
-    expect(new Set(charges.map(({ outcome }) => outcome))).toEqual(new Set(["completed"]));
-    expect((await sluice.cli("ledger", "audit")).code).toBe(0);
+    const outcomes = await chargedOutcomes();
+    expect(outcomes).toHaveLength(seen);
+    expect(new Set(outcomes)).toEqual(new Set(["completed"]));
   },
   10 * 60_000,
 );
+
+test(
+  `${cycles} kills in the middle of a turn leave the conversation as it was, and free`,
+  async () => {
+    const { key } = await sluice.createKey({ credit: 1000 });
+    const before = (await chargedOutcomes()).length;
+    const ask = async (method: string, path: string) => {
+      const headers = { authorization: `Bearer ${key}` };
+      const response = await fetch(`${sluice.url}/v1/conversations${path}`, { method, headers });
+      return (await response.json()) as { id: string; data: readonly object[] };
+    };
+    const { id } = await ask("POST", "");
+    const turn = { model: "claude-test", conversation: id, input: "Hi" };
+    for (let cycle = 1; cycle <= cycles; cycle += 1) {
+      const victim = await SocketClient.open(sluice.url, key);
+      provider.script(cutBefore(answerFrom("messages/text.sse"), "event: message_delta", [{ stall: true }]));
+      victim.create(turn);
+      await waitFor(() => victim.frames.some(({ type }) => type.endsWith(".delta")), "a part of the answer");
+      await sluice.kill9();
+      provider.reset();
+      await sluice.restart();
+      const socket = await SocketClient.open(sluice.url, key);
+      expect((await socket.ask(turn)).type).toBe("response.completed");
+      expect((await ask("GET", `/${id}/items?limit=100`)).data).toHaveLength(2 * cycle);
+    }
+    const outcomes = (await chargedOutcomes()).slice(before);
+    expect(outcomes.filter((outcome) => outcome === "completed")).toHaveLength(cycles);
+    // Those that were killed are charged once for what was journaled of them, if anything was.
+    expect(outcomes.filter((outcome) => outcome !== "completed").length).toBeLessThanOrEqual(cycles);
+  },
+  10 * 60_000,
+);
+
+async function chargedOutcomes(): Promise<readonly (string | null)[]> {
+  const exported = await sluice.cli("ledger", "export", "--format", "jsonl");
+  const entries = exported.stdout
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as Entry);
+  expect((await sluice.cli("ledger", "audit")).code).toBe(0);
+  return entries.filter(({ kind }) => kind === "charge").map(({ outcome }) => outcome);
+}

@@ -14,7 +14,7 @@ interface Answer {
 export class ConversationWorld {
   readonly turns: TurnWorld;
 
-  private constructor(turns: TurnWorld) {
+  constructor(turns: TurnWorld) {
     this.turns = turns;
   }
 

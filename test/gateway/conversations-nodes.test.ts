@@ -1,5 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { RunningGateway } from "../../src/app/start.ts";
+import { systemClock } from "../../src/base/clock.ts";
+import { issueKey } from "../../src/keys/issue.ts";
 import { temporaryFolder } from "../store/fixtures.ts";
 import { clientOf, emptyDatabase } from "../store/postgres/fixtures.ts";
 import { hasPostgres, withoutPostgres } from "../support/postgres.ts";
@@ -57,6 +59,28 @@ test("a conversation outlasts a restart on a data folder, also one of megabytes"
   await again.stop();
 });
 
+test("a turn that runs when its gateway stops is whole, and the conversation goes on with the next", async () => {
+  using folder = temporaryFolder();
+  const gateway = await start(folder.dir, "data", on);
+  const { key, secret } = await keyOn(gateway);
+  const id = await begin(gateway, secret);
+  const turns = [{}, { stream: true }];
+  const running = turns.map(async (fields) =>
+    ask(gateway, secret, { input: "sleep 0.3", conversation: await begin(gateway, secret), ...fields }),
+  );
+  const last = ask(gateway, secret, { input: "sleep 0.3", conversation: id });
+  await waitFor(() => gateway.gateway.claims.running === 3, "the turns to run");
+  const stopping = gateway.stop();
+  for (const { status } of await Promise.all([...running, last])) expect(status).toBe("completed");
+  await stopping;
+  const again = await start(folder.dir, "data", on);
+  expect(await countItems(again, secret, id)).toBe(2);
+  expect((await ask(again, secret, { input: "fast", conversation: id })).status).toBe("completed");
+  const entries = await again.store.listEntries({ afterId: 0, limit: 100, keyId: key.id });
+  expect(entries.filter(({ kind }) => kind === "charge")).toHaveLength(4);
+  await again.stop();
+});
+
 if (!hasPostgres) test.skipIf(true)(withoutPostgres, () => {});
 else
   describe("on PostgreSQL", () => {
@@ -89,6 +113,16 @@ else
         "conversation_locked",
       ]);
       expect(await countItems(other, secret, id)).toBe(38);
+
+      // Nor does a refusal leave one.
+      const poor = await issueKey(one.store, systemClock, { mode: "credit", creditNano: 0 });
+      for (const gateway of [one, other]) await gateway.gateway.catchUp();
+      const unpaid = await begin(one, poor.secret);
+      for (let turn = 0; turn < 20; turn += 1) {
+        const gateway = turn % 2 === 0 ? one : other;
+        const { error } = await ask(gateway, poor.secret, { input: "x", conversation: unpaid });
+        expect(error?.code).toBe("insufficient_credit");
+      }
 
       // Of which the beginning is written ahead, on another connection than the charge.
       for (const gateway of [one, other, one]) {

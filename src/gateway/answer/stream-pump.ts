@@ -9,6 +9,7 @@ import { endExchange } from "../end-exchange.ts";
 import type { Exchange } from "../exchange.ts";
 import { costComment } from "../headers.ts";
 import { largeTurns } from "../large/large-turns.ts";
+import { unlockConversation } from "../turns/conversation-lock.ts";
 import { type Delivery, recordFacts, streamHeaders } from "./answering.ts";
 import { ClientStream, type DirectController, type StreamSource } from "./client-stream.ts";
 import { cutOff } from "./cut-off.ts";
@@ -203,6 +204,7 @@ export class StreamPump implements Guarded, Interruptible, StreamSource {
     const stored = recorder?.finish({ status: 200, headers: streamHeaders }) ?? null;
     recordFacts(this.#answering, this.#relayer, terminal);
     await this.#answering.bill.settle("completed", this.#bill.evidence(), 200, stored);
+    await unlockConversation(this.#answering.gateway, this.#exchange);
     try {
       if (this.#relayer.isRaw !== true) await this.#write(costComment(this.#exchange, this.#answering.key));
       for (const piece of end) await this.#write(piece);
@@ -296,6 +298,8 @@ export class StreamPump implements Guarded, Interruptible, StreamSource {
     };
     this.#left = new LeftStream(this.#opened, this.#relayer, actions, this.#exchange.outlivesClient);
     this.#client.giveUpWaiting();
+    // Nothing is added to it any more.
+    void unlockConversation(this.#answering.gateway, this.#exchange);
     // The exchange is under way until it is charged, and a crash meanwhile costs the same.
     if (hasCharge(this.#relayer)) this.#bill.journal();
     if (this.#isPumping) this.#left.begin();
@@ -329,6 +333,7 @@ export class StreamPump implements Guarded, Interruptible, StreamSource {
     } catch (unsettled) {
       error = publicErrorOf(unsettled);
     }
+    await unlockConversation(this.#answering.gateway, this.#exchange);
     try {
       await this.#write(this.#relayer.failure(error, charged));
     } catch {

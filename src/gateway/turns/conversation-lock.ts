@@ -27,6 +27,14 @@ export async function lockConversation(
   if (no !== null && !(await turns.isCurrent({ no }))) throw locked();
 }
 
+/** Before the answer leaves, so that whoever has it may change the conversation at once, on any gateway. */
+export async function unlockConversation({ claims }: Gateway, exchange: Exchange): Promise<void> {
+  const { conversationClaim } = exchange;
+  if (conversationClaim === null) return;
+  exchange.conversationClaim = null;
+  await claims.end(conversationClaim);
+}
+
 function locked(): GatewayError {
   const message = "Another request is changing this conversation. Retry when it has ended.";
   return new GatewayError("conversation_locked", message, { param: "conversation" });

@@ -151,13 +151,13 @@ export class MoneyLanes {
     this.end(releaseOf(holdId, keyId)).catch(() => {});
   }
 
-  endClaim({
+  async endClaim({
     keyId,
     route,
     idempotencyKey,
     exchangeId,
-  }: Omit<ClaimOrder, "bodyHash" | "atMs" | "notBeforeMs">): void {
-    this.#claims.add({ kind: "end", keyId, route, idempotencyKey, exchangeId }).catch(() => {});
+  }: Omit<ClaimOrder, "bodyHash" | "atMs" | "notBeforeMs">): Promise<void> {
+    await this.#claims.add({ kind: "end", keyId, route, idempotencyKey, exchangeId }).catch(() => {});
   }
 
   resume(): void {

@@ -129,11 +129,11 @@ export class PostgresNode implements StoreNode {
     return this.#lanes.claim(order);
   }
 
-  endClaim(claim: Omit<ClaimOrder, "bodyHash" | "atMs" | "notBeforeMs">): void {
+  endClaim(claim: Omit<ClaimOrder, "bodyHash" | "atMs" | "notBeforeMs">): Promise<void> | undefined {
     const isStoring = this.#lanes.pendingEnds.some(
-      ({ id, response }) => id === claim.exchangeId && response !== null,
+      ({ id, response }) => id === claim.exchangeId && response?.route === claim.route,
     );
-    if (!isStoring) this.#lanes.endClaim(claim);
+    return isStoring ? undefined : this.#lanes.endClaim(claim);
   }
 
   async takeToken(keyId: string, capacity: number): Promise<TokenVerdict> {
