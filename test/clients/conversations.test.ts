@@ -1,22 +1,14 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { createOpenAI } from "@ai-sdk/openai";
-import {
-  Agent,
-  OpenAIConversationsSession,
-  OpenAIResponsesModel,
-  Runner,
-  setTracingDisabled,
-  tool,
-} from "@openai/agents";
+import { OpenAIConversationsSession, Runner } from "@openai/agents";
 import { generateText } from "ai";
 import OpenAI from "openai";
 import { type ProviderDialectName, providerDialectNames } from "../../src/dialects/registry.ts";
 import { frameworkErrand } from "./agents/framework-errand.ts";
 import { type AgentProvider, startAgentProvider } from "./agents/provider.ts";
-import { expectedCalls, instructions, place, question, toolsOf } from "./frameworks/framework.ts";
+import { expectedCalls, question } from "./frameworks/framework.ts";
+import { agentFor, clientOf } from "./frameworks/openai-agents.ts";
 import { startWorld, type World } from "./world.ts";
-
-setTracingDisabled(true);
 
 /** Clients that name their conversations, on a provider of every dialect. */
 let world: World<AgentProvider>;
@@ -28,8 +20,8 @@ beforeEach(() => world.provider.send(frameworkErrand));
 afterAll(() => world.dispose());
 
 function clientFor(dialect: ProviderDialectName) {
-  const { url, key, model } = world.access(dialect);
-  return { client: new OpenAI({ baseURL: `${url}/v1`, apiKey: key, maxRetries: 0 }), model };
+  const access = world.access(dialect);
+  return { client: clientOf(access), model: access.model };
 }
 
 async function typesOf(client: OpenAI, conversationId: string): Promise<readonly string[]> {
@@ -40,19 +32,8 @@ async function typesOf(client: OpenAI, conversationId: string): Promise<readonly
   return types;
 }
 
-function agentFor(dialect: ProviderDialectName, calls: string[]) {
-  const { client, model } = clientFor(dialect);
-  const errand = { access: world.access(dialect), dialect: "responses" as const, stream: false, calls };
-  const tools = toolsOf(errand).map(({ name, description, execute }) =>
-    tool({ name, description, parameters: place, execute: async (input) => execute(input) }),
-  );
-  const agent = new Agent({
-    name: "Errands",
-    instructions,
-    model: new OpenAIResponsesModel(client, model),
-    tools,
-  });
-  return { agent, client };
+function errandOn(dialect: ProviderDialectName, calls: string[]) {
+  return { access: world.access(dialect), dialect: "responses" as const, stream: false, calls };
 }
 
 describe.each(providerDialectNames)("on a provider of %s", (dialect) => {
@@ -88,9 +69,9 @@ describe.each(providerDialectNames)("on a provider of %s", (dialect) => {
 
   test("the Agents SDK runs its tools in a session that is kept here", async () => {
     const calls: string[] = [];
-    const { agent, client } = agentFor(dialect, calls);
+    const { client } = clientFor(dialect);
     const session = new OpenAIConversationsSession({ client });
-    const run = await new Runner().run(agent, question, { session });
+    const run = await new Runner().run(agentFor(errandOn(dialect, calls)), question, { session });
     expect(String(run.finalOutput)).toBe(frameworkErrand.farewell);
     expect(calls).toEqual(expectedCalls);
     expect(world.provider.complaints).toEqual([]);
@@ -108,9 +89,9 @@ describe.each(providerDialectNames)("on a provider of %s", (dialect) => {
 
   test("the Agents SDK runs its tools in a conversation of the server's", async () => {
     const calls: string[] = [];
-    const { agent, client } = agentFor(dialect, calls);
+    const { client } = clientFor(dialect);
     const { id: conversationId } = await client.conversations.create();
-    const run = await new Runner().run(agent, question, { conversationId });
+    const run = await new Runner().run(agentFor(errandOn(dialect, calls)), question, { conversationId });
     expect(String(run.finalOutput)).toBe(frameworkErrand.farewell);
     expect(calls).toEqual(expectedCalls);
     expect(world.provider.complaints).toEqual([]);

@@ -5,19 +5,16 @@ import {
   OpenAIResponsesCompactionSession,
   OpenAIResponsesModel,
   Runner,
-  setTracingDisabled,
-  tool,
 } from "@openai/agents";
 import OpenAI from "openai";
 import { type ProviderDialectName, providerDialectNames } from "../../src/dialects/registry.ts";
 import type { Errand } from "./agents/errand.ts";
 import { frameworkErrand } from "./agents/framework-errand.ts";
 import { type AgentProvider, startAgentProvider } from "./agents/provider.ts";
-import { expectedCalls, instructions, place, question, toolsOf } from "./frameworks/framework.ts";
+import { expectedCalls, instructions, question } from "./frameworks/framework.ts";
 import { runN8nNode } from "./frameworks/n8n.ts";
+import { agentFor, clientOf } from "./frameworks/openai-agents.ts";
 import { startWorld, type World } from "./world.ts";
-
-setTracingDisabled(true);
 
 /** Clients that leave the conversation to the server, on a provider of every dialect. */
 let world: World<AgentProvider>;
@@ -40,8 +37,8 @@ beforeEach(() => world.provider.send(frameworkErrand));
 afterAll(() => world.dispose());
 
 function clientFor(dialect: ProviderDialectName) {
-  const { url, key, model } = world.access(dialect);
-  return { client: new OpenAI({ baseURL: `${url}/v1`, apiKey: key, maxRetries: 0 }), model };
+  const access = world.access(dialect);
+  return { client: clientOf(access), model: access.model };
 }
 
 describe.each(providerDialectNames)("on a provider of %s", (dialect) => {
@@ -73,19 +70,11 @@ describe.each(providerDialectNames)("on a provider of %s", (dialect) => {
     async (way) => {
       const { client, model } = clientFor(dialect);
       const calls: string[] = [];
-      const errand = {
+      const agent = agentFor({
         access: world.access(dialect),
-        dialect: "responses" as const,
+        dialect: "responses",
         stream: way === "streamed",
         calls,
-      };
-      const agent = new Agent({
-        name: "Errands",
-        instructions,
-        model: new OpenAIResponsesModel(client, model),
-        tools: toolsOf(errand).map(({ name, description, execute }) =>
-          tool({ name, description, parameters: place, execute: async (input) => execute(input) }),
-        ),
       });
       const { id: previousResponseId } = await client.responses.create({ model, input: "Hello" });
       if (way === "whole") {

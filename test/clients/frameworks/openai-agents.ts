@@ -9,6 +9,7 @@ import {
   tool,
 } from "@openai/agents";
 import OpenAI from "openai";
+import type { Access } from "../drivers/client.ts";
 import { type Framework, type FrameworkRun, instructions, place, question, toolsOf } from "./framework.ts";
 
 setTracingDisabled(true);
@@ -17,7 +18,7 @@ setTracingDisabled(true);
 export const openAiAgents: Framework = {
   name: "@openai/agents",
   dialects: ["chat", "responses"],
-  run: (errand) => runAgent(errand, (client, model) => modelFor(errand, client, model)),
+  run: (errand) => runAgent(errand),
 };
 
 /** The same with a WebSocket for each run. */
@@ -40,7 +41,7 @@ export const openAiAgentsOnSocket: Framework = {
 
 type ModelMaker = (client: OpenAI, model: string) => Model;
 
-async function runAgent(errand: FrameworkRun, makeModel: ModelMaker): Promise<string> {
+async function runAgent(errand: FrameworkRun, makeModel?: ModelMaker): Promise<string> {
   const agent = agentFor(errand, makeModel);
   if (!errand.stream) return String((await new Runner().run(agent, question)).finalOutput);
   const running = await new Runner().run(agent, question, { stream: true });
@@ -57,13 +58,19 @@ function modelFor({ dialect }: FrameworkRun, client: OpenAI, model: string): Mod
     : new OpenAIResponsesModel(client, model);
 }
 
-function agentFor(errand: FrameworkRun, makeModel: ModelMaker) {
-  const { url, key, model } = errand.access;
-  const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: key, maxRetries: 0 });
+export function clientOf({ url, key }: Access): OpenAI {
+  return new OpenAI({ baseURL: `${url}/v1`, apiKey: key, maxRetries: 0 });
+}
+
+export function agentFor(
+  errand: FrameworkRun,
+  makeModel: ModelMaker = (client, model) => modelFor(errand, client, model),
+) {
+  const { access } = errand;
   return new Agent({
     name: "Errands",
     instructions,
-    model: makeModel(client, model),
+    model: makeModel(clientOf(access), access.model),
     tools: toolsOf(errand).map(({ name, description, execute }) =>
       tool({ name, description, parameters: place, execute: async (input) => execute(input) }),
     ),
