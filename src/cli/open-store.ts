@@ -6,10 +6,9 @@ import type { StoreAddress } from "../config/settings.ts";
 import { locateStore } from "../config/store.ts";
 import { maintainFolder, nameOfDatabase, openStore } from "../store/open.ts";
 import type { FolderMaintenance, Store } from "../store/store.ts";
-import { Refused } from "./failure.ts";
 import type { DataOptions } from "./help.ts";
 import { servedStore } from "./serve/files-for-commands.ts";
-import type { Terminal } from "./terminal/terminal.ts";
+import { Refused, type Terminal } from "./terminal/terminal.ts";
 
 /** Where the data is, as results show it. */
 export type StorePlace = { readonly data_folder: string } | { readonly store: string };

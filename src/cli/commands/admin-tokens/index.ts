@@ -11,9 +11,8 @@ import {
   withCsv,
 } from "../../help.ts";
 import { withStore } from "../../open-store.ts";
-import { moment } from "../../terminal/format.ts";
 import { type ListColumn, printList } from "../../terminal/list.ts";
-import { printJson, type Terminal } from "../../terminal/terminal.ts";
+import { moment, printJson, type Terminal } from "../../terminal/terminal.ts";
 
 /** The admin API's tokens, one for each person or program, so that the audit log tells them apart. */
 export function adminTokensCommands(terminal: Terminal): Command {

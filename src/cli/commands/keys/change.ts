@@ -3,12 +3,11 @@ import type { WrittenCap } from "../../../admin/operations/cap-text.ts";
 import { duration } from "../../arguments.ts";
 import { capOption } from "../../cap-options.ts";
 import { confirm } from "../../confirm.ts";
-import { Misuse } from "../../failure.ts";
 import { type DataOptions, newDataCommand } from "../../help.ts";
 import { attributesFromOptions, keyOptions } from "../../key-options.ts";
 import { changeKey } from "../../key-output.ts";
 import { knownNames } from "../../known-names.ts";
-import type { Terminal } from "../../terminal/terminal.ts";
+import { Misuse, type Terminal } from "../../terminal/terminal.ts";
 
 const operations = () => import("../../../admin/operations/change-key.ts");
 

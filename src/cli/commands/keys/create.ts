@@ -4,12 +4,11 @@ import { keyModes } from "../../../base/key-attributes.ts";
 import type { KeyMode } from "../../../store/store.ts";
 import { creditAmount } from "../../arguments.ts";
 import { capOption } from "../../cap-options.ts";
-import { Misuse } from "../../failure.ts";
 import { choiceOption, type DataOptions, newDataCommand } from "../../help.ts";
 import { attributesFromOptions, keyOptions } from "../../key-options.ts";
 import { changeKey } from "../../key-output.ts";
 import { knownNames } from "../../known-names.ts";
-import type { Terminal } from "../../terminal/terminal.ts";
+import { Misuse, type Terminal } from "../../terminal/terminal.ts";
 
 interface Options extends DataOptions {
   readonly mode?: KeyMode;

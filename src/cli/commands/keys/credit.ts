@@ -3,8 +3,7 @@ import { creditsFromNano } from "../../../base/money.ts";
 import { auditChange } from "../../audit.ts";
 import { adjustCommand, type CreditHolder, type CreditOptions, topUpCommand } from "../../credit-commands.ts";
 import { withStore } from "../../open-store.ts";
-import { credits, creditsShown } from "../../terminal/format.ts";
-import { printJson, type Terminal } from "../../terminal/terminal.ts";
+import { credits, creditsShown, printJson, type Terminal } from "../../terminal/terminal.ts";
 
 export function keysTopUpCommand(terminal: Terminal): Command {
   return topUpCommand("Add credit to a key", holderOf(terminal)).examples(
