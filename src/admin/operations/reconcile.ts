@@ -8,7 +8,7 @@ import {
   nanoUsd,
   UnreadableBill,
 } from "../../vendors/bill.ts";
-import type { ProviderSettings } from "../../vendors/settings.ts";
+import type { ProviderSettings } from "../../vendors/provider.ts";
 import { type Comparison, compare, type LedgerFigures } from "../reconcile/compare.ts";
 import { type FetchedDays, fetchBill } from "../reconcile/fetch-bill.ts";
 import { type BillFile, type ProviderBill, readBill } from "../reconcile/read-bill.ts";

@@ -5,7 +5,7 @@ import { type HeaderToken, tokenCredential } from "../credentials/token-credenti
 import { askTokenHost, bearerTokenIn, type TokenRequest } from "../credentials/token-host.ts";
 import type { Issued } from "../credentials/token-source.ts";
 import type { TokenSources } from "../credentials/token-sources.ts";
-import type { ProviderSettings } from "../settings.ts";
+import type { ProviderSettings } from "../provider.ts";
 import { defaultAuthority, issueByEntra, issueByFederatedToken, resourceOf } from "./entra.ts";
 
 /** The alternative to an API key; undefined if there is a key, or nothing at all. */

@@ -5,8 +5,7 @@ import { leftOutBetas, type SortedBetas, sortBetas, withBetas } from "../claude/
 import { type KeyScheme, keySchemes } from "../credentials/static-header.ts";
 import { overHttp } from "../http/http-provider.ts";
 import { byApiKey, type ProviderOptions } from "../options.ts";
-import type { RefusedAnswer } from "../provider.ts";
-import type { ProviderSettings } from "../settings.ts";
+import type { ProviderSettings, RefusedAnswer } from "../provider.ts";
 import type { ModelDefaults, OptionProblem, Vendor, VendorDefaults } from "../vendor.ts";
 import {
   addressOfResource,

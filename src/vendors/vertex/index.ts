@@ -11,8 +11,7 @@ import { safetyFields } from "../google/safety.ts";
 import { readGoogleKey } from "../google/service-account.ts";
 import { overHttp } from "../http/http-provider.ts";
 import type { ProviderOptions } from "../options.ts";
-import type { RefusedAnswer } from "../provider.ts";
-import type { ProviderSettings } from "../settings.ts";
+import type { ProviderSettings, RefusedAnswer } from "../provider.ts";
 import type { BodyContext, ModelDefaults, OptionDoubt, OptionProblem, Vendor } from "../vendor.ts";
 import { defaultLocation, hostOf, projectOf, settingsIn, targetOf } from "./address.ts";
 
