@@ -1,5 +1,5 @@
 import { CommanderError } from "commander";
-import { OperationRefusal } from "../admin/operations/refusal.ts";
+import { OperationRefusal } from "../admin/operations/context.ts";
 import { CannotListen } from "../base/open-port.ts";
 import { systemCode } from "../base/system-code.ts";
 import { ConfigError } from "../config/problems.ts";

@@ -7,8 +7,7 @@ import { iso } from "../iso-time.ts";
 import type { AccountView } from "../views.ts";
 import { allAccounts } from "./accounts.ts";
 import { budgetDocument, capDocument, capStates, creditDocument } from "./cap-document.ts";
-import type { OperationContext } from "./context.ts";
-import { OperationRefusal } from "./refusal.ts";
+import { type OperationContext, OperationRefusal } from "./context.ts";
 
 export async function readAccountView(
   context: OperationContext,
