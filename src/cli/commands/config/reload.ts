@@ -1,7 +1,6 @@
 import type { Command } from "commander";
-import { auditChange } from "../../audit.ts";
 import { type DataOptions, newDataCommand } from "../../help.ts";
-import { withStore } from "../../open-store.ts";
+import { auditChange, withStore } from "../../open-store.ts";
 import { servedConfig } from "../../serve/files-for-commands.ts";
 import { printDone, Refused, type Terminal } from "../../terminal/terminal.ts";
 import { showWarnings } from "../../warnings.ts";
