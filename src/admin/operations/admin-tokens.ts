@@ -1,8 +1,8 @@
 import { newId } from "../../base/id.ts";
 import type { AdminTokenRecord } from "../../store/store.ts";
 import { AdminToken, newToken } from "../auth/admin-token.ts";
-import { iso } from "../iso-time.ts";
 import type { AdminTokenView, IssuedAdminTokenView } from "../views/system.ts";
+import { iso } from "../views.ts";
 import { invalidInput, type OperationContext, OperationRefusal } from "./context.ts";
 
 /** The token of the configuration, or of the first start, which has no record. */

@@ -1,8 +1,7 @@
 import { assert } from "../../base/assert.ts";
 import { creditsFromNano } from "../../base/money.ts";
 import type { AccountStatement, StatementLine } from "../../store/store.ts";
-import { iso } from "../iso-time.ts";
-import type { AccountStatementView, StatementView } from "../views.ts";
+import { type AccountStatementView, iso, type StatementView } from "../views.ts";
 import { findAccount } from "./accounts.ts";
 import { invalidInput, type OperationContext } from "./context.ts";
 
