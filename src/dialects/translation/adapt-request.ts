@@ -4,7 +4,7 @@ import { adaptTools } from "../tools/adapt-tools.ts";
 import { ToolNames } from "../tools/names.ts";
 import { pairCallsWithResults } from "../tools/pairing.ts";
 import { functionTool } from "../tools/schema.ts";
-import type { DroppedFields } from "./dropped-fields.ts";
+import type { DroppedFields } from "./field-decisions.ts";
 
 export interface AdaptedRequest {
   readonly request: IrRequest;

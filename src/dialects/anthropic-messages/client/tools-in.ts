@@ -2,7 +2,7 @@ import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import type { IrFunctionTool, IrTool, IrToolChoice } from "../../ir/ir.ts";
 import { booleanOf, listOf, objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
 import { functionTool } from "../../tools/schema.ts";
-import { type DroppedFields, refuse } from "../../translation/dropped-fields.ts";
+import { type DroppedFields, refuse } from "../../translation/field-decisions.ts";
 import { withMark } from "./content-in.ts";
 import { knownTool } from "./known-tools.ts";
 

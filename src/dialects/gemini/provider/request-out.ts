@@ -4,7 +4,7 @@ import { asksForImageDetail } from "../../ir/image-detail.ts";
 import type { IrFunctionTool, IrRequest, IrToolChoice } from "../../ir/ir.ts";
 import { objectOf } from "../../json/json-fields.ts";
 import type { Target } from "../../provider-dialect.ts";
-import { type DroppedFields, refuse, takenStops } from "../../translation/dropped-fields.ts";
+import { type DroppedFields, refuse, takenStops } from "../../translation/field-decisions.ts";
 import { jsonOnly } from "../../translation/own-words.ts";
 import { type Content, writeContents } from "./contents-out.ts";
 import { isGemma, takesFormatWithTools, takesJsonSchema, takesLabels, takesServiceTier } from "./model.ts";
