@@ -42,6 +42,7 @@ import { findStoredResponse } from "./tables/response-table.ts";
 import { type RevisionRow, readRevision, revisionOf, selectRevision } from "./tables/revision.ts";
 import { StoredTurns } from "./tables/turn-table.ts";
 import { listUsage } from "./tables/usage-table.ts";
+import type { Reserve } from "./turn-records.ts";
 
 /** Revisions begin with 0. */
 const beforeAll = -1;
@@ -180,8 +181,12 @@ export abstract class QueriedStore {
     return this.#queries.changeTogether(() => recordOperatorEntry(this.#own, "adjustment", adjustment));
   }
 
-  findStoredResponse(scope: ResponseScope, notBeforeMs: number): Promise<StoredResponse | null> {
-    return findStoredResponse(this.#queries.read, scope, notBeforeMs);
+  findStoredResponse(
+    scope: ResponseScope,
+    notBeforeMs: number,
+    reserve?: Reserve,
+  ): Promise<StoredResponse | null> {
+    return findStoredResponse(this.#queries.read, scope, notBeforeMs, reserve);
   }
 
   findGivenIds(keyId: string, digests: readonly string[]): Promise<readonly (GivenId | null)[]> {
