@@ -24,7 +24,6 @@ import type { AskedExtras } from "./charge/extras.ts";
 import type { ClientCall } from "./client-call.ts";
 import type { Configured } from "./configured.ts";
 import { describeCause, errorCode, publicMessage } from "./describe-error.ts";
-import type { Gateway } from "./gateway.ts";
 import type { Compaction } from "./turns/compacting.ts";
 import type { TurnInMaking } from "./turns/turn-body.ts";
 import { comparedBytes, withoutRequestText } from "./without-request-text.ts";
@@ -119,14 +118,14 @@ export class Exchange {
 
   constructor(
     call: ClientCall,
-    { clock, configured, answers }: Pick<Gateway, "clock" | "configured" | "answers">,
+    gateway: { readonly clock: Clock; readonly configured: Configured; readonly answers: BodyBudget },
   ) {
     this.call = call;
-    this.configured = configured;
-    this.#clock = clock;
-    this.#answers = answers;
-    this.atMs = clock.wallMs();
-    this.startedMs = clock.monotonicMs();
+    this.configured = gateway.configured;
+    this.#clock = gateway.clock;
+    this.#answers = gateway.answers;
+    this.atMs = this.#clock.wallMs();
+    this.startedMs = this.#clock.monotonicMs();
   }
 
   /** The id that the client gave it; null if it gave none, or one that could not be shown. */

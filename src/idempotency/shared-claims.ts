@@ -1,7 +1,7 @@
 import type { Clock } from "../base/clock.ts";
 import { GatewayError } from "../base/errors.ts";
 import { type ClaimVerdict, NodeUnavailable, type StoreNode } from "../store/node.ts";
-import type { Reserve, Store } from "../store/store.ts";
+import type { ReserveMemory, Store } from "../store/store.ts";
 import type { Claim, ClaimRequest, ClaimResult, Claims } from "./claims.ts";
 import type { ResponseRecorder } from "./recorder.ts";
 import { conflict, inFlight } from "./refusals.ts";
@@ -28,7 +28,7 @@ export class SharedClaims implements Claims {
     return this.#running.size;
   }
 
-  async claim(request: ClaimRequest, reserve?: Reserve): Promise<ClaimResult> {
+  async claim(request: ClaimRequest, reserve?: ReserveMemory): Promise<ClaimResult> {
     const notBeforeMs = this.#responses.oldestKeptMs();
     const verdict = await this.#ask(request, notBeforeMs);
     if (verdict === "replay") {

@@ -42,7 +42,7 @@ import { findStoredResponse } from "./tables/response-table.ts";
 import { type RevisionRow, readRevision, revisionOf, selectRevision } from "./tables/revision.ts";
 import { StoredTurns } from "./tables/turn-table.ts";
 import { listUsage } from "./tables/usage-table.ts";
-import type { Reserve } from "./turn-records.ts";
+import type { ReserveMemory } from "./turn-records.ts";
 
 /** Revisions begin with 0. */
 const beforeAll = -1;
@@ -184,7 +184,7 @@ export abstract class QueriedStore {
   findStoredResponse(
     scope: ResponseScope,
     notBeforeMs: number,
-    reserve?: Reserve,
+    reserve?: ReserveMemory,
   ): Promise<StoredResponse | null> {
     return findStoredResponse(this.#queries.read, scope, notBeforeMs, reserve);
   }

@@ -32,7 +32,7 @@ import type {
 } from "./records.ts";
 import type { Reports } from "./reports.ts";
 import type { Pruning, StorageFigures } from "./storage.ts";
-import type { Reserve, TurnRecord, TurnRecords } from "./turn-records.ts";
+import type { ReserveMemory, TurnRecord, TurnRecords } from "./turn-records.ts";
 
 export type * from "./admin-records.ts";
 export type * from "./alert-records.ts";
@@ -98,7 +98,7 @@ export interface Store {
   findStoredResponse(
     scope: ResponseScope,
     notBeforeMs: number,
-    reserve?: Reserve,
+    reserve?: ReserveMemory,
   ): Promise<StoredResponse | null>;
   /** Deletes at most `limit` responses stored before `beforeMs`. Returns how many. */
   pruneStoredResponses(beforeMs: number, limit: number): Promise<number>;

@@ -38,7 +38,7 @@ export interface StoredTurn extends Pick<TurnRecord, "id" | "parentId"> {
 }
 
 /** Called with the size of what is about to be read. Waits until there is memory for it, or throws if there is none. */
-export type Reserve = (bytes: number) => Promise<void> | void;
+export type ReserveMemory = (bytes: number) => Promise<void> | void;
 
 export interface ChainQuery {
   readonly keyId: string;
@@ -46,7 +46,7 @@ export interface ChainQuery {
   readonly nowMs: number;
   readonly mostTurns: number;
   readonly mostBytes: number;
-  readonly reserve: Reserve;
+  readonly reserve: ReserveMemory;
 }
 
 export interface ItemsQuery {
@@ -54,7 +54,7 @@ export interface ItemsQuery {
   readonly digests: readonly string[];
   readonly nowMs: number;
   readonly mostBytes: number;
-  readonly reserve: Reserve;
+  readonly reserve: ReserveMemory;
 }
 
 /** `missing`: the turn or one of those before it is not there. */
@@ -76,7 +76,7 @@ export interface TurnSums {
 export interface TurnRecords {
   /** A turn and all before it, oldest first. */
   chain(query: ChainQuery): Promise<TurnChain>;
-  find(keyId: string, id: string, nowMs: number, reserve?: Reserve): Promise<StoredTurn | null>;
+  find(keyId: string, id: string, nowMs: number, reserve?: ReserveMemory): Promise<StoredTurn | null>;
   /** Whether the turn of this number is still there. */
   has(no: number): Promise<boolean>;
   /** For each digest the newest turn that has such an item, oldest first, each once; null if all are larger than `mostBytes`. */

@@ -2,7 +2,7 @@ import { type GatewayError, invalidRequest } from "../../base/errors.ts";
 import type { Json } from "../../base/json.ts";
 import { compactionTrigger, mayHaveSeal } from "../../dialects/openai-responses/client/compaction.ts";
 import type { TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
-import type { KeyRecord, Reserve } from "../../store/store.ts";
+import type { KeyRecord, ReserveMemory } from "../../store/store.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import { noSuchItem } from "../request/provider-id-owners.ts";
@@ -14,7 +14,7 @@ import { isAddressable } from "./item-ids.ts";
 /** Who changes a conversation. */
 export interface Client {
   readonly key: KeyRecord;
-  readonly reserve: Reserve;
+  readonly reserve: ReserveMemory;
 }
 
 interface SentChange {

@@ -9,7 +9,7 @@ import {
   sizeOf,
   type TurnItem,
 } from "../../dialects/openai-responses/client/turn-items.ts";
-import type { Reserve, ResponsePart, Store, StoredTurn, TurnRecord } from "../../store/store.ts";
+import type { ReserveMemory, ResponsePart, Store, StoredTurn, TurnRecord } from "../../store/store.ts";
 import { largeBodyBytes } from "../large/is-large.ts";
 import { largeTurns } from "../large/large-turns.ts";
 import { digestsOf, identified, lookedUp, mintedId, newGroup } from "./item-ids.ts";
@@ -72,7 +72,7 @@ export class Turns {
     keyId: string,
     id: string,
     settings: Settings,
-    reserve: Reserve,
+    reserve: ReserveMemory,
   ): Promise<readonly Turn[] | null> {
     if (isConversationId(id)) return null;
     const mostBytes = settings.server.maxBodyBytes;
@@ -92,7 +92,12 @@ export class Turns {
     }
   }
 
-  async find(keyId: string, id: string, settings: Settings, reserve: Reserve): Promise<KeptTurn | null> {
+  async find(
+    keyId: string,
+    id: string,
+    settings: Settings,
+    reserve: ReserveMemory,
+  ): Promise<KeptTurn | null> {
     const stored = await this.#store.turns.find(keyId, id, this.#nowMs(), reserve);
     const [turn] = stored === null ? [] : await opened([stored], settings);
     return turn ?? null;
@@ -102,7 +107,7 @@ export class Turns {
     keyId: string,
     id: string,
     settings: Settings,
-    reserve: Reserve,
+    reserve: ReserveMemory,
   ): Promise<KeptTurn | null> {
     if (!isConversationId(id)) return null;
     const find = () => this.find(keyId, id, settings, reserve);
@@ -132,7 +137,7 @@ export class Turns {
     keyId: string,
     ids: readonly string[],
     settings: Settings,
-    reserve: Reserve,
+    reserve: ReserveMemory,
   ): Promise<ReadonlyMap<string, TurnItem>> {
     const found = new Map<string, TurnItem>();
     if (ids.length === 0) return found;

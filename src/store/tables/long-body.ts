@@ -1,7 +1,7 @@
 import { sharedBytes } from "../../base/shared-bytes.ts";
 import { TurnPacer } from "../../base/turn-pacer.ts";
 import type { Query } from "../query.ts";
-import type { Reserve } from "../turn-records.ts";
+import type { ReserveMemory } from "../turn-records.ts";
 
 /** A row whose body may be long. All but its end is in `response_parts` then. */
 export interface LongBody {
@@ -20,7 +20,7 @@ export const longReads = new TurnPacer(2);
 export async function wholeBody(
   read: Query,
   { recordingId, parts, body }: LongBody,
-  reserve?: Reserve,
+  reserve?: ReserveMemory,
 ): Promise<Uint8Array | null> {
   if (parts === 0) return body;
   const [ahead] = await read<{ parts: number; bytes: number }>(

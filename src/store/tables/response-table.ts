@@ -1,7 +1,7 @@
 import type { Query } from "../query.ts";
 import type { StoredResponse } from "../records.ts";
 import type { ResponseScope } from "../store.ts";
-import type { Reserve } from "../turn-records.ts";
+import type { ReserveMemory } from "../turn-records.ts";
 import { type LongBody, wholeBody } from "./long-body.ts";
 
 interface ResponseRow extends Omit<StoredResponse, "headers" | "recording">, LongBody {
@@ -13,7 +13,7 @@ export async function findStoredResponse(
   read: Query,
   { keyId, route, idempotencyKey }: ResponseScope,
   notBeforeMs: number,
-  reserve?: Reserve,
+  reserve?: ReserveMemory,
 ): Promise<StoredResponse | null> {
   const [row] = await read<ResponseRow>(
     `SELECT keys.id AS "keyId", route, idempotency_key AS "idempotencyKey", body_hash AS "bodyHash", stored.status, headers,

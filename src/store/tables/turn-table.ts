@@ -2,7 +2,7 @@ import type { Queries } from "../query.ts";
 import type {
   ChainQuery,
   ItemsQuery,
-  Reserve,
+  ReserveMemory,
   StoredTurn,
   TurnChain,
   TurnRecords,
@@ -48,7 +48,7 @@ export class StoredTurns implements TurnRecords {
     return { kind: "found", turns: chain.reverse() };
   }
 
-  async find(keyId: string, id: string, nowMs: number, reserve?: Reserve): Promise<StoredTurn | null> {
+  async find(keyId: string, id: string, nowMs: number, reserve?: ReserveMemory): Promise<StoredTurn | null> {
     const [link] = await this.#queries.read<TurnLink>(findLinks, [keyId, id, nowMs, 0]);
     if (link === undefined) return null;
     await reserve?.(link.bytes);
