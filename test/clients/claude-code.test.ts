@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { type ProviderDialectName, providerDialectNames } from "../../src/dialects/registry.ts";
-import type { Errand } from "./agents/errand.ts";
+import type { Errand, Trouble } from "./agents/errand.ts";
 import { type AgentProvider, startAgentProvider } from "./agents/provider.ts";
 import { runAgent, Workshop } from "./agents/run.ts";
 import { png } from "./conversation/scenarios.ts";
@@ -86,6 +86,7 @@ function commandFor({ url, key, model }: Access) {
       ANTHROPIC_BASE_URL: url,
       ANTHROPIC_AUTH_TOKEN: key,
       CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
+      CLAUDE_CODE_ENABLE_GATEWAY_MODEL_DISCOVERY: "1",
       DISABLE_AUTOUPDATER: "1",
       IS_SANDBOX: "1",
     },
@@ -118,22 +119,30 @@ suite("the real Claude Code", () => {
     readonly told: Readonly<Record<string, unknown>>;
     /** What it was told to write down. */
     readonly written: string;
+    /** What it has found out about the models. */
+    readonly models: unknown;
   }
 
   async function run(
     dialect: ProviderDialectName,
     secret: string,
-    trouble: Pick<Errand, "trouble"> = {},
+    ...troubles: Trouble[]
   ): Promise<Finished> {
     using workshop = new Workshop({
       "first.txt": `first ${secret}`,
       "second.txt": `second ${secret}`,
       "point.png": Buffer.from(png, "base64"),
     });
-    world.provider.send({ ...errandIn(workshop.work, secret), ...trouble });
+    world.provider.send({ ...errandIn(workshop.work, secret), troubles });
     const { args, env } = commandFor(world.access(dialect));
     const { code, stdout } = await runAgent([claude ?? "", ...args], workshop, env);
-    return { code, told: JSON.parse(stdout), written: await workshop.read("answer.txt") };
+    const models = Bun.file(join(workshop.home, ".claude/cache/gateway-models.json"));
+    return {
+      code,
+      told: JSON.parse(stdout),
+      written: await workshop.read("answer.txt"),
+      models: (await models.exists()) ? await models.json() : null,
+    };
   }
 
   function expectDone({ code, told, written }: Finished, secret: string): void {
@@ -146,35 +155,25 @@ suite("the real Claude Code", () => {
   const timeoutMs = 60_000;
 
   test.each([...providerDialectNames])(
-    "runs an errand with tools through several turns on a provider of %s",
+    "runs an errand with tools through several turns, and discovers the models whose names it takes for Claude's, on a provider of %s",
     async (dialect) => {
       const secret = crypto.randomUUID();
-      expectDone(await run(dialect, secret), secret);
+      const finished = await run(dialect, secret);
+      expectDone(finished, secret);
       expect(world.provider.steps).toEqual([0, 1, 2, 3]);
-    },
-    timeoutMs,
-  );
-
-  test(
-    "discovers the models whose names it takes for Claude's, by the names they are shown with",
-    async () => {
-      using workshop = new Workshop({});
-      world.provider.send({ steps: [], farewell: "Done." });
-      const { args, env } = commandFor(world.access("messages"));
-      const discovering = { ...env, CLAUDE_CODE_ENABLE_GATEWAY_MODEL_DISCOVERY: "1" };
-      await runAgent([claude ?? "", ...args], workshop, discovering);
-      const kept = await Bun.file(join(workshop.home, ".claude/cache/gateway-models.json")).json();
-      expect(kept.baseUrl).toBe(world.sluice.url);
-      expect(kept.models).toEqual(Object.values(aliases).map((id) => ({ id, display_name: id })));
+      expect(finished.models).toMatchObject({
+        baseUrl: world.sluice.url,
+        models: Object.values(aliases).map((id) => ({ id, display_name: id })),
+      });
     },
     timeoutMs,
   );
 
   test.each([...providerDialectNames])(
-    "notices an answer that breaks off and goes on, on a provider of %s",
+    "asks again without a capability that is rejected by name, and after an answer that breaks off, on a provider of %s",
     async (dialect) => {
       const secret = crypto.randomUUID();
-      expectDone(await run(dialect, secret, { trouble: "breaks off" }), secret);
+      expectDone(await run(dialect, secret, "no effort", "breaks off"), secret);
       // A call of Gemini comes whole, and Claude Code runs it although the answer broke off behind it.
       expect(world.provider.steps).toEqual(dialect === "gemini" ? [0, 1, 2, 3] : [0, 0, 1, 2, 3]);
     },
@@ -182,19 +181,9 @@ suite("the real Claude Code", () => {
   );
 
   test.each([...providerDialectNames])(
-    "asks again without a capability that is rejected by name, on a provider of %s",
-    async (dialect) => {
-      const secret = crypto.randomUUID();
-      expectDone(await run(dialect, secret, { trouble: "no effort" }), secret);
-      expect(world.provider.steps).toEqual([0, 1, 2, 3]);
-    },
-    timeoutMs,
-  );
-
-  test.each([...providerDialectNames])(
     "understands by how much a prompt is too long, on a provider of %s",
     async (dialect) => {
-      const { told } = await run(dialect, "", { trouble: "too long" });
+      const { told } = await run(dialect, "", "too long");
       expect(told).toMatchObject({ is_error: true, terminal_reason: "prompt_too_long" });
       expect(told["result"]).toContain("~210000 tokens (limit 200000)");
     },

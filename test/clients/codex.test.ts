@@ -139,7 +139,8 @@ suite("the real Codex", () => {
   }
 
   const timeoutMs = 60_000;
-  const cases = Object.keys(families).flatMap((family) =>
+  /** The third runs its errand below, with an answer that breaks off. */
+  const cases = ["unknown", "gpt-5.6-sol"].flatMap((family) =>
     providerDialectNames.map((dialect): [string, ProviderDialectName] => [family, dialect]),
   );
 
@@ -190,10 +191,10 @@ suite("the real Codex", () => {
   );
 
   test.each([...providerDialectNames])(
-    "notices an answer that breaks off and asks again, on a provider of %s",
+    "runs an errand as for the model gpt-5.5, and asks again after an answer that breaks off, on a provider of %s",
     async (dialect) => {
       const secret = crypto.randomUUID();
-      const errand: Errand = { ...errandFor("gpt-5.5", secret), trouble: "breaks off" };
+      const errand: Errand = { ...errandFor("gpt-5.5", secret), troubles: ["breaks off"] };
       expectDone(await run("gpt-5.5", dialect, errand, secret), errand, secret);
       expect(world.provider.steps).toEqual([0, ...errand.steps.keys(), errand.steps.length]);
     },
@@ -203,7 +204,7 @@ suite("the real Codex", () => {
   test.each([...providerDialectNames])(
     "is told at once that a prompt is too long, on a provider of %s",
     async (dialect) => {
-      const errand: Errand = { ...errandFor("gpt-5.5", ""), trouble: "too long" };
+      const errand: Errand = { ...errandFor("gpt-5.5", ""), troubles: ["too long"] };
       const { code, stdout } = await run("gpt-5.5", dialect, errand, "");
       expect(code).toBe(1);
       expect(stdout).toContain("context_length_exceeded");

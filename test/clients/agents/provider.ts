@@ -42,13 +42,13 @@ export function startAgentProvider(): AgentProvider {
       if (!isAboutErrand(heard, errand)) {
         return render(dialect, errand.summary === undefined ? aside : summaryTurn(request, errand), request);
       }
-      const { trouble } = errand;
-      if (trouble === "too long") return tooLong(dialect);
-      if (trouble === "no effort" && asksForEffort.test(request.text)) {
+      const { troubles = [] } = errand;
+      if (troubles.includes("too long")) return tooLong(dialect);
+      if (troubles.includes("no effort") && asksForEffort.test(request.text)) {
         return refusal(dialect, "capability_rejected: effort_unsupported");
       }
       const turn = isContinued(request, errand) ? turnAt(errand.steps.length) : nextTurn(heard, dialect);
-      if (trouble !== "breaks off" || troubled) return render(dialect, turn, request);
+      if (!troubles.includes("breaks off") || troubled) return render(dialect, turn, request);
       troubled = true;
       return render(dialect, { ...turn, ending: "cut" }, request);
     } catch (error) {

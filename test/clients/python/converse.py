@@ -2,16 +2,19 @@
 
 Reads one JSON object from stdin: {url, key, conversations: [{client, model, stream, ask}], requests: [{client, body}]}.
 Writes one JSON object to stdout for each conversation and then for each request, in order: {answers: [...]},
-{answered: true} or {error: {type, message}}.
+{answered: true} or {error: {type, message}}. With {lists_models: true}, the last is {ids} of all models, read page by page.
 """
 
 import json
 import sys
+from itertools import islice
 
 import anthropic
 import openai
 
 MOST_TURNS = 4
+# A package that never sees the end of a list must not run for ever.
+MOST_MODELS = 1000
 
 # As in the packages' own generated tests: an answer that is not of the declared type is an error.
 STRICT = {"_strict_response_validation": True}
@@ -291,6 +294,9 @@ def main():
     for request in task["requests"]:
         client = clients[request["client"]]
         report(lambda: {"answered": client.request(request["body"], False) is not None})
+    if task.get("lists_models"):
+        lenient = anthropic.Anthropic(base_url=task["url"], auth_token=task["key"], max_retries=0)
+        report(lambda: {"ids": [model.id for model in islice(lenient.models.list(limit=2), MOST_MODELS)]})
 
 
 def report(work):
