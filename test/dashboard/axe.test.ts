@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
-import { Sluice, type TestKey } from "../support/sluice.ts";
+import type { Sluice, TestKey } from "../support/sluice.ts";
 import { type Browsing, browse, findBrowser } from "./browser.ts";
-import { fillSample, sampleConfig } from "./sample.ts";
+import { sampleConfig, startSample } from "./sample.ts";
 import { violations } from "./violations.ts";
 
 const token = "the-operators-token";
@@ -33,82 +33,83 @@ const rulesOfColor = ["color-contrast", "link-in-text-block"];
 
 describe.if(browserPath !== null)("axe finds nothing to complain about", () => {
   let sluice: Sluice;
+  let browsing: Browsing;
+  let page: Page;
   let key: TestKey;
   let account: { readonly id: string };
 
   beforeAll(async () => {
-    sluice = await Sluice.start({ config: sampleConfig, env: { SLUICE_ADMIN_TOKEN: token } });
-    await sluice.stop();
-    await fillSample(join(sluice.folder, "data"));
-    await sluice.restart();
+    sluice = await startSample(token);
     key = await sluice.createKey({ label: "Accessible" });
     account = await sluice.cliJson<{ readonly id: string }>("accounts", "show", "Product teams");
     const body = { model: "gpt-5.6", messages: [{ role: "user", content: "Hello" }] };
     await (await sluice.request("/v1/chat/completions", { key, body })).text();
+    browsing = await browse(browserPath ?? "", { scheme: "light", ...sizes.desk });
+    page = await browsing.context.newPage();
+    page.setDefaultTimeout(20_000);
   }, 300_000);
 
-  afterAll(() => sluice.dispose());
+  afterAll(async () => {
+    await browsing[Symbol.asyncDispose]();
+    await sluice.dispose();
+  });
 
-  async function signedIn(browsing: Browsing): Promise<Page> {
-    const page = await browsing.context.newPage();
-    page.setDefaultTimeout(20_000);
-    await page.goto(`${sluice.url}/admin`);
-    await page.getByLabel("Admin token").waitFor();
-    expect(await violations(page), "sign-in").toEqual([]);
-    await page.emulateMedia({ colorScheme: "dark" });
-    expect(await violations(page, rulesOfColor), "sign-in, dark").toEqual([]);
-    await page.getByLabel("Admin token").fill(token);
-    await page.keyboard.press("Enter");
-    await page.locator(".charts canvas").first().waitFor();
-    return page;
-  }
-
-  async function open(page: Page, path: string): Promise<void> {
+  async function open(path: string): Promise<void> {
     await page.goto(`${sluice.url}/admin/${path}`);
     await page.getByRole("heading", { level: 1 }).waitFor();
     await page.locator(".skeleton").first().waitFor({ state: "detached" });
   }
 
-  for (const size of ["desk", "phone"] as const) {
-    test(`on any page, light and dark, on a ${size}`, async () => {
-      await using browsing = await browse(browserPath ?? "", { scheme: "light", ...sizes[size] });
-      const page = await signedIn(browsing);
-      for (const path of [...pages, `keys/${key.id}`, `accounts/${account.id}`]) {
-        await page.emulateMedia({ colorScheme: "light" });
-        await open(page, path);
-        expect(await violations(page), path).toEqual([]);
-        await page.emulateMedia({ colorScheme: "dark" });
-        expect(await violations(page, rulesOfColor), `${path}, dark`).toEqual([]);
-      }
-    }, 120_000);
+  /** On a desk and on a phone, light and dark. */
+  async function expectNothing(what: string): Promise<void> {
+    for (const [size, viewport] of Object.entries(sizes)) {
+      await page.setViewportSize(viewport);
+      await page.emulateMedia({ colorScheme: "light" });
+      expect(await violations(page), `${what}, on a ${size}`).toEqual([]);
+      await page.emulateMedia({ colorScheme: "dark" });
+      expect(await violations(page, rulesOfColor), `${what}, on a ${size}, dark`).toEqual([]);
+    }
   }
 
+  test("where one signs in, and on any page, light and dark, on a desk and on a phone", async () => {
+    await page.goto(`${sluice.url}/admin`);
+    await page.getByLabel("Admin token").waitFor();
+    await expectNothing("sign-in");
+    await page.getByLabel("Admin token").fill(token);
+    await page.keyboard.press("Enter");
+    await page.locator(".charts canvas").first().waitFor();
+    for (const path of [...pages, `keys/${key.id}`, `accounts/${account.id}`]) {
+      await open(path);
+      await expectNothing(path);
+    }
+  }, 120_000);
+
   test("in dialogs, menus and answers", async () => {
-    await using browsing = await browse(browserPath ?? "", { scheme: "light", ...sizes.desk });
-    const page = await signedIn(browsing);
-    await open(page, "keys");
+    await page.setViewportSize(sizes.desk);
+    await page.emulateMedia({ colorScheme: "light" });
+    await open("keys");
     await page.getByRole("button", { name: "New key" }).click();
     await page.getByRole("dialog").waitFor();
     expect(await violations(page), "a new key").toEqual([]);
-    await open(page, `accounts/${account.id}`);
+    await open(`accounts/${account.id}`);
     await page.locator("summary").click();
     await page.getByRole("menuitem", { name: "Edit…", exact: true }).click();
     await page.getByRole("dialog").getByText("Caps of each new key").waitFor();
     expect(await violations(page), "an account's form").toEqual([]);
-    await open(page, "exchanges?outcome=failed");
+    await open("exchanges?outcome=failed");
     await page.locator("tbody a").first().click();
     await page.getByRole("dialog").getByText("Ledger").waitFor();
     expect(await violations(page), "an exchange").toEqual([]);
     await Bun.write(join(sluice.folder, "sluice.toml"), `${sampleConfig}\n[server]\nnode = "fra-9"\n`);
-    await open(page, "system");
+    await open("system");
     await page.getByRole("button", { name: "Reload" }).click();
     await page.getByRole("dialog").getByText("It brings 1 change.").waitFor();
     expect(await violations(page), "a reload").toEqual([]);
     await Bun.write(join(sluice.folder, "sluice.toml"), `${sampleConfig}\n[server]\nnode = 5\n`);
-    await open(page, "system");
+    await open("system");
     await page.getByRole("list", { name: "Problems of the file" }).waitFor();
     expect(await violations(page), "a configuration with a problem").toEqual([]);
-    await open(page, "playground");
+    await open("playground");
     await page.getByLabel("Key", { exact: true }).fill(key.key);
     await page.getByRole("button", { name: "Send" }).click();
     await page.getByText("done", { exact: true }).waitFor();

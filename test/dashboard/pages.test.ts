@@ -2,10 +2,10 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import type { StorageView } from "../../src/admin/views.ts";
-import { Sluice, type TestKey } from "../support/sluice.ts";
+import type { Sluice, TestKey } from "../support/sluice.ts";
 import { waitFor } from "../support/wait.ts";
 import { type Browsing, browse, findBrowser } from "./browser.ts";
-import { fillSample, sampleConfig } from "./sample.ts";
+import { startSample } from "./sample.ts";
 
 const token = "the-operators-token";
 const browserPath = await findBrowser();
@@ -17,10 +17,7 @@ describe.if(browserPath !== null)("a month of a company's traffic in the dashboa
   let page: Page;
 
   beforeAll(async () => {
-    sluice = await Sluice.start({ config: sampleConfig, env: { SLUICE_ADMIN_TOKEN: token } });
-    await sluice.stop();
-    await fillSample(join(sluice.folder, "data"));
-    await sluice.restart();
+    sluice = await startSample(token);
     key = await sluice.createKey({ label: "Ours" });
     browsing = await browse(browserPath ?? "", { scheme: "light", width: 1360, height: 850 });
     page = await browsing.context.newPage();

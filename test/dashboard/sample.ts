@@ -9,6 +9,7 @@ import { type IssuedKey, issueKey, type KeySpec } from "../../src/keys/issue.ts"
 import { openStore } from "../../src/store/open.ts";
 import type { ExchangeEnding, JournalItem, KeyRecord } from "../../src/store/store.ts";
 import { type SeededRandom, seededRandom } from "../support/random.ts";
+import { Sluice } from "../support/sluice.ts";
 
 /** Names that look like a company's, all answered by the built-in demo. */
 export const sampleConfig = `
@@ -78,8 +79,12 @@ const models = [
 const days = 31;
 const minutesBetween = 6;
 
-/** A month of a small company's traffic, quiet at night; the same every time but for the clock. */
-export async function fillSample(dir: string): Promise<void> {
+/** A gateway with a month of a small company's traffic, quiet at night; the same every time but for the clock. */
+export function startSample(token: string): Promise<Sluice> {
+  return Sluice.start({ config: sampleConfig, env: { SLUICE_ADMIN_TOKEN: token }, fill });
+}
+
+async function fill(dir: string): Promise<void> {
   const store = await openStore({ dir, clock: systemClock, role: "gateway", journal: "inline" });
   try {
     const context = { store, clock: systemClock };

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
-import { Sluice } from "../support/sluice.ts";
+import type { Sluice } from "../support/sluice.ts";
 import { browse, findBrowser } from "./browser.ts";
-import { fillSample, sampleConfig } from "./sample.ts";
+import { startSample } from "./sample.ts";
 
 const token = "the-operators-token";
 const browserPath = await findBrowser();
@@ -34,10 +34,7 @@ describe.if(browserPath !== null)("every page", () => {
   let account: { readonly id: string };
 
   beforeAll(async () => {
-    sluice = await Sluice.start({ config: sampleConfig, env: { SLUICE_ADMIN_TOKEN: token } });
-    await sluice.stop();
-    await fillSample(join(sluice.folder, "data"));
-    await sluice.restart();
+    sluice = await startSample(token);
     key = await sluice.createKey({ label: "Documentation", credit: 20 });
     account = await sluice.cliJson<{ readonly id: string }>("accounts", "show", "Product teams");
     for (const model of ["gpt-5.6", "claude-opus-5", "nobody's"]) await ask(model);

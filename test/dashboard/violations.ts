@@ -4,7 +4,7 @@ import type { Page } from "playwright-core";
 /** What axe finds, each with the first element that it is about. What is in order is not described, which takes most of its time. */
 export async function violations(page: Page, runOnly?: readonly string[]): Promise<string[]> {
   const options = { resultTypes: ["violations"], ...(runOnly === undefined ? {} : { runOnly }) };
-  await page.evaluate(axe.source);
+  if (!(await page.evaluate("'axe' in window"))) await page.evaluate(axe.source);
   const { violations: found } = (await page.evaluate(
     `axe.run(${JSON.stringify(options)})`,
   )) as axe.AxeResults;
