@@ -23,6 +23,7 @@ import { json } from "../support/answers.ts";
 import { configFor } from "../support/config.ts";
 import { type ScriptedProvider, startProvider } from "../support/provider.ts";
 import { type Sluice, startSluice } from "../support/sluice.ts";
+import { tokenizerLoaded } from "../support/tokenizer.ts";
 
 /** The routes beside generation, as real clients call them. */
 
@@ -36,8 +37,9 @@ beforeAll(async () => {
   provider = startProvider();
   const config = configFor({ url: provider.url, tail }).replaceAll("PROVIDER_URL", provider.url);
   sluice = await startSluice({ config });
-  const { key } = await sluice.createKey({ credit: 100 });
-  access = { apiKey: key, baseURL: `${sluice.url}/v1` };
+  const key = await sluice.createKey({ credit: 100 });
+  await tokenizerLoaded(sluice, key, "local-test");
+  access = { apiKey: key.key, baseURL: `${sluice.url}/v1` };
   openai = new OpenAI({ ...access, maxRetries: 0 });
 });
 afterAll(async () => {

@@ -5,6 +5,7 @@ import { answerFrom, fixture } from "../support/fixtures.ts";
 import { type ScriptedProvider, startProvider } from "../support/provider.ts";
 import { type Sluice, startSluice, type TestKey } from "../support/sluice.ts";
 import { readStream, StreamReader } from "../support/sse.ts";
+import { tokenizerLoaded } from "../support/tokenizer.ts";
 import { waitFor } from "../support/wait.ts";
 
 interface Summary {
@@ -19,6 +20,7 @@ let sluice: Sluice;
 beforeAll(async () => {
   provider = startProvider();
   sluice = await startSluice({ config: configFor({ url: provider.url, head: "[server]\nheartbeat = 0.3" }) });
+  await tokenizerLoaded(sluice, await sluice.createKey(), "local-test");
 });
 afterEach(() => provider.reset());
 afterAll(async () => {
