@@ -1,8 +1,8 @@
 /**
- * All tests, in one command: types, lint, format and the build beside the suites that stay in this process's family of workers;
- * then those that start programs. Whoever drives the gateway from outside drives the compiled executable, and a few of
- * them also the source, which is what `bun run dev` runs. `--fast` stops before the programs, `--soak` does the long runs
- * instead. The last line counts everything; the exit code is 0 only when nothing failed.
+ * All tests, in one command: the build, then everything else side by side, but for what needs the machine to itself. Whoever drives
+ * the gateway from outside drives the compiled executable.
+ * `--fast` builds nothing and starts no programs, `--soak` does the long runs instead. The last line counts everything; the exit
+ * code is 0 only when nothing failed.
  */
 import { type Counts, failedFiles, nothing, type Report, readReport, sum, withSecondRun } from "./report.ts";
 import { makeScratchFolder, removeScratchFolder } from "./scratch.ts";
@@ -116,7 +116,6 @@ async function suiteWithSecondRun(
 async function checks(): Promise<void> {
   await check("types", "types");
   await check("lint and format", "lint");
-  if (!process.argv.includes("--fast")) await check("build", "build");
 }
 
 const suites = sortSuites();
@@ -124,20 +123,19 @@ if (!process.argv.includes("--fast")) {
   // Not awaited: it has most of the run's time, and tests whose client is missing then say so themselves.
   Bun.spawn([process.execPath, "test/clients/prepare.ts"], { stdout: "ignore", stderr: "ignore" }).unref();
 }
+const executable = { SLUICE_TEST_TARGET: "executable" };
 if (process.argv.includes("--soak")) {
   await checks();
-  const all = [...suites.fast, ...suites.sideBySide, ...suites.alone];
-  add((await suite("long runs", all, 1, { SLUICE_SOAK: "1", SLUICE_TEST_TARGET: "executable" })).counts);
+  await check("build", "build");
+  const all = [...suites.sideBySide, ...suites.alone];
+  add((await suite("long runs", all, 1, { ...executable, SLUICE_SOAK: "1" })).counts);
 } else if (process.argv.includes("--fast")) {
   const env = { SLUICE_TEST_TARGET: "source", SLUICE_TEST_FAST: "1" };
   await Promise.all([checks(), suiteWithSecondRun("without programs", suites.fast, workers, env)]);
 } else {
-  const source = { SLUICE_TEST_TARGET: "source" };
-  const executable = { SLUICE_TEST_TARGET: "executable" };
-  await Promise.all([checks(), suiteWithSecondRun("without programs", suites.fast, workers, source)]);
-  await suiteWithSecondRun("programs", suites.sideBySide, workers, executable);
-  await suiteWithSecondRun("programs, from source", suites.fromSource, workers, source);
-  await suiteWithSecondRun("programs that need the machine to themselves", suites.alone, 1, executable);
+  await check("build", "build");
+  await Promise.all([checks(), suiteWithSecondRun("side by side", suites.sideBySide, workers, executable)]);
+  await suiteWithSecondRun("what needs the machine to itself", suites.alone, 1, executable);
 }
 
 removeScratchFolder(scratch);

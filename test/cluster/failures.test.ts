@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import type { Step } from "../support/answers.ts";
-import { sse } from "../support/answers.ts";
-import { fixture } from "../support/fixtures.ts";
+import { heldBefore } from "../support/answers.ts";
+import { answerFrom } from "../support/fixtures.ts";
 import { hasPostgres, withoutPostgres } from "../support/postgres.ts";
 import { type ScriptedProvider, startProvider } from "../support/provider.ts";
 import type { TestKey } from "../support/sluice.ts";
@@ -12,18 +11,6 @@ import { costOfFixture, FragileNodes } from "./fragile-nodes.ts";
 const path = "/v1/chat/completions";
 const body = { model: "gpt-test", max_tokens: 100, messages: [{ role: "user", content: "Hello" }] };
 const waitMs = 60_000;
-
-/** A stream that is held back before its last events until the gate opens. */
-function gatedStream(gate: Promise<unknown>) {
-  const events = fixture("chat/text.sse").split("\n\n");
-  const cut = Math.ceil(events.length / 2);
-  const steps: Step[] = [
-    { write: `${events.slice(0, cut).join("\n\n")}\n\n` },
-    { until: gate },
-    { write: events.slice(cut).join("\n\n") },
-  ];
-  return { ...sse(""), steps };
-}
 
 if (!hasPostgres) test.skipIf(true)(withoutPostgres, () => {});
 else
@@ -43,7 +30,7 @@ else
 
     const startStream = async (index: number) => {
       const gate = Promise.withResolvers<void>();
-      provider.script(gatedStream(gate.promise));
+      provider.script(heldBefore(answerFrom("chat/text.sse"), '" keep"', gate.promise));
       const response = await nodes.at(index).request(path, { key, body: { ...body, stream: true } });
       expect(response.status).toBe(200);
       provider.script(null);

@@ -2,7 +2,7 @@ import { Database } from "bun:sqlite";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { closeSync, openSync, readdirSync, rmSync, statSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { cutBefore, drip, sse } from "../support/answers.ts";
+import { cutBefore, heldBefore, sse } from "../support/answers.ts";
 import { configFor } from "../support/config.ts";
 import { answerFrom, fixture } from "../support/fixtures.ts";
 import { type ScriptedProvider, startProvider } from "../support/provider.ts";
@@ -55,7 +55,8 @@ describe("SIGTERM", () => {
   test("makes the gateway not ready at once, refuses new work with 503, and lets streams finish", async () => {
     await using sluice = await startSluice({ config: configFor({ url: provider.url }) });
     const key = await sluice.createKey();
-    provider.script(drip(answerFrom("chat/text.sse"), 100));
+    const gate = Promise.withResolvers<void>();
+    provider.script(heldBefore(answerFrom("chat/text.sse"), '" keep"', gate.promise));
     const reader = new StreamReader(
       await sluice.request("/v1/chat/completions", { key, body: { ...ask, stream: true } }),
     );
@@ -65,6 +66,7 @@ describe("SIGTERM", () => {
     const refused = await sluice.request("/v1/chat/completions", { key, body: ask });
     expect(refused.status).toBe(503);
     expect(refused.headers.get("retry-after")).not.toBeNull();
+    gate.resolve();
     while ((await reader.nextChunk()) !== null);
     expect(reader.result().text).toEndWith("data: [DONE]\n\n");
     expect(await stopping).toBe(0);
@@ -108,12 +110,14 @@ describe("SIGTERM", () => {
 test("SIGHUP takes over a new configuration and drops no stream", async () => {
   await using sluice = await startSluice({ config: configFor({ url: provider.url }) });
   const key = await sluice.createKey();
-  provider.script(drip(answerFrom("chat/text.sse"), 50));
+  const gate = Promise.withResolvers<void>();
+  provider.script(heldBefore(answerFrom("chat/text.sse"), '" keep"', gate.promise));
   const reader = new StreamReader(
     await sluice.request("/v1/chat/completions", { key, body: { ...ask, stream: true } }),
   );
   await reader.until("Sluices");
   await sluice.reload(configFor({ url: provider.url }).replaceAll("gpt-test", "gpt-renamed"));
+  gate.resolve();
   while ((await reader.nextChunk()) !== null);
   expect(reader.result().text).toEndWith("data: [DONE]\n\n");
   provider.script(null);
@@ -144,7 +148,7 @@ test("a database locked by another process makes requests wait or 503, and the b
   const admitted = statuses.filter((status) => status === 200).length;
   expect(used).toBeCloseTo(admitted * 0.000039, 9);
   expect(balance).toBeCloseTo(10 - used, 9);
-  expect((await sluice.cli("ledger", "audit")).code).toBe(0);
+  expect((await sluice.run("ledger", "audit")).code).toBe(0);
 });
 
 test("a corrupt database is refused at start, and the way to restore it is told", async () => {
@@ -188,7 +192,7 @@ test.skipIf(!canMountSmallDisk)(
     const after = await creditsOf(sluice, key);
     expect(after.used).toBeGreaterThan(before.used);
     expect(after.reserved).toBe(0);
-    expect((await sluice.cli("ledger", "audit")).code).toBe(0);
+    expect((await sluice.run("ledger", "audit")).code).toBe(0);
   },
   60_000,
 );
@@ -291,7 +295,7 @@ test("a start on a disk with room says nothing of it", async () => {
 
 test("two gateways on one data folder are refused", async () => {
   await using sluice = await startSluice({ config: configFor({ url: provider.url }) });
-  const { code, stdout, stderr } = await sluice.cli("serve", "--port", "0");
+  const { code, stdout, stderr } = await sluice.run("serve", "--port", "0");
   expect(code).toBe(1);
   expect(stdout + stderr).toMatch(/another|already|in use/i);
   const key = await sluice.createKey();

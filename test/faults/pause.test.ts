@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { connect, type Socket } from "node:net";
-import { type Answer, cutBefore, silence, sse } from "../support/answers.ts";
+import { type Answer, heldBefore, silence, sse } from "../support/answers.ts";
 import { configFor } from "../support/config.ts";
 import { answerFrom, fixture } from "../support/fixtures.ts";
 import { type ScriptedProvider, type SeenRequest, startProvider } from "../support/provider.ts";
@@ -63,8 +63,8 @@ function answersAfter(until: Promise<void>): (request: SeenRequest) => Answer {
       steps: [{ write: text.slice(0, 50) }, { until }, { write: text.slice(50) }],
     },
     "unbegun stream": { ...stream, before: [{ until }] },
-    "half of a stream": resumed(stream, '" keep"', until),
-    "stream without its usage": resumed(stream, '"usage":{', until),
+    "half of a stream": heldBefore(stream, '" keep"', until),
+    "stream without its usage": heldBefore(stream, '"usage":{', until),
     "stream that begins with an error": {
       ...sse(""),
       steps: [{ until }, { write: 'data: {"error":{"message":"no","type":"server_error"}}\n\n' }],
@@ -75,16 +75,6 @@ function answersAfter(until: Promise<void>): (request: SeenRequest) => Answer {
   return ({ body }) => {
     const { messages } = body as { messages: { content: string }[] };
     return answers[messages[0]?.content ?? ""] ?? silence();
-  };
-}
-
-function resumed(whole: Answer, at: string, until: Promise<void>): Answer {
-  const begun = cutBefore(whole, at);
-  const [step] = begun.steps;
-  const written = step !== undefined && "write" in step ? String(step.write) : "";
-  return {
-    ...begun,
-    steps: [...begun.steps, { until }, { write: fixture("chat/text.sse").slice(written.length) }],
   };
 }
 

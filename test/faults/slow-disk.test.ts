@@ -15,7 +15,7 @@ beforeAll(() => {
 afterAll(() => provider.stop());
 
 const ask = { model: "gpt-test", messages: [{ role: "user", content: "Hello" }] };
-const syncMs = 800;
+const syncMs = 500;
 const drips = 120;
 
 /** Asks one after the other, so that each answer waits for a sync of its own. */
@@ -63,7 +63,7 @@ test.skipIf(!canMakeSlowDisk)(
 
     disk.delay(0);
     await askRepeatedly(sluice, key, 3);
-    expect((await sluice.cli("ledger", "audit")).code).toBe(0);
+    expect((await sluice.run("ledger", "audit")).code).toBe(0);
     expect(await sluice.stop()).toBe(0);
   },
   60_000,

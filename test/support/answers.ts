@@ -111,6 +111,13 @@ export function cutBefore(whole: Answer, needle: string, then: readonly Step[] =
   return { ...whole, steps: [{ write: events.slice(0, first).join("") }, ...then] };
 }
 
+/** The first event that has this text in it, and all behind it, wait for a test to let them go on. */
+export function heldBefore(whole: Answer, needle: string, until: Promise<unknown>): Answer {
+  const before = cutBefore(whole, needle);
+  const rest = bytesOf(whole).slice(bytesOf(before).length);
+  return { ...before, steps: [...before.steps, { until }, { write: rest }] };
+}
+
 export function compressed(whole: Answer): Answer {
   const bytes = gzipSync(Buffer.from(bytesOf(whole)));
   return { ...whole, headers: { ...whole.headers, "content-encoding": "gzip" }, steps: [{ write: bytes }] };

@@ -4,11 +4,15 @@ import { waitFor } from "./wait.ts";
 
 const root = new URL("../..", import.meta.url).pathname;
 
-/** The command under test: the source, `dist/sluice` when `SLUICE_TEST_TARGET=executable`, or the file that it names. */
+/** What is under test: the source, `dist/sluice` when `SLUICE_TEST_TARGET=executable`, or the file that it names. */
+export function target(): string {
+  return process.env["SLUICE_TEST_TARGET"] ?? "source";
+}
+
+/** The command that starts it. */
 export function program(): string[] {
-  const target = process.env["SLUICE_TEST_TARGET"] ?? "source";
-  if (target.startsWith("/")) return [target];
-  return target === "executable"
+  if (target().startsWith("/")) return [target()];
+  return target() === "executable"
     ? [join(root, "dist/sluice")]
     : [process.execPath, join(root, "src/main.ts")];
 }
