@@ -1,4 +1,5 @@
-import { Refused, type Terminal } from "./terminal/terminal.ts";
+import { Refused } from "./failure.ts";
+import type { Terminal } from "./terminal/terminal.ts";
 
 /** Irreversible commands ask first on a terminal. `--yes` answers; without either they are rejected. */
 export async function confirm(

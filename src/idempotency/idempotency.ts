@@ -1,6 +1,6 @@
 import type { Clock } from "../base/clock.ts";
 import type { GatewayError } from "../base/errors.ts";
-import type { ReserveMemory, ResponseScope, Store } from "../store/store.ts";
+import type { ResponseScope, Store } from "../store/store.ts";
 import type { Claim, ClaimRequest, ClaimResult, Claims } from "./claims.ts";
 import type { ResponseRecorder } from "./recorder.ts";
 import { conflict, inFlight } from "./refusals.ts";
@@ -27,7 +27,7 @@ export class Idempotency implements Claims {
     return this.#claims.size;
   }
 
-  async claim(request: ClaimRequest, reserve?: ReserveMemory): Promise<ClaimResult> {
+  async claim(request: ClaimRequest): Promise<ClaimResult> {
     const name = nameOf(request);
     for (let other = this.#claims.get(name); other !== undefined; other = this.#claims.get(name)) {
       if (other.isRunning) throw refusal(other, request);
@@ -37,8 +37,7 @@ export class Idempotency implements Claims {
     const claim = { ...request, lookup: found.promise, isRunning: false };
     this.#claims.set(name, claim);
     try {
-      const notBeforeMs = this.#responses.oldestKeptMs();
-      const response = await this.#store.findStoredResponse(request, notBeforeMs, reserve);
+      const response = await this.#store.findStoredResponse(request, this.#responses.oldestKeptMs());
       claim.isRunning = response === null;
       if (response === null) return { kind: "run", claim };
       if (response.bodyHash !== request.bodyHash) throw conflict();

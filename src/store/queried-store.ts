@@ -42,7 +42,6 @@ import { findStoredResponse } from "./tables/response-table.ts";
 import { type RevisionRow, readRevision, revisionOf, selectRevision } from "./tables/revision.ts";
 import { StoredTurns } from "./tables/turn-table.ts";
 import { listUsage } from "./tables/usage-table.ts";
-import type { ReserveMemory } from "./turn-records.ts";
 
 /** Revisions begin with 0. */
 const beforeAll = -1;
@@ -181,12 +180,8 @@ export abstract class QueriedStore {
     return this.#queries.changeTogether(() => recordOperatorEntry(this.#own, "adjustment", adjustment));
   }
 
-  findStoredResponse(
-    scope: ResponseScope,
-    notBeforeMs: number,
-    reserve?: ReserveMemory,
-  ): Promise<StoredResponse | null> {
-    return findStoredResponse(this.#queries.read, scope, notBeforeMs, reserve);
+  findStoredResponse(scope: ResponseScope, notBeforeMs: number): Promise<StoredResponse | null> {
+    return findStoredResponse(this.#queries.read, scope, notBeforeMs);
   }
 
   findGivenIds(keyId: string, digests: readonly string[]): Promise<readonly (GivenId | null)[]> {

@@ -1,16 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import { creditsFromNano } from "../../src/base/money.ts";
-import { facts, table } from "../../src/cli/terminal/list.ts";
+import { count, credits, creditsShown, fromNow, span, usdPerMillion } from "../../src/cli/terminal/format.ts";
 import { startProgress } from "../../src/cli/terminal/progress.ts";
 import { coloured, plain, styleFor } from "../../src/cli/terminal/style.ts";
-import {
-  count,
-  credits,
-  creditsShown,
-  fromNow,
-  span,
-  usdPerMillion,
-} from "../../src/cli/terminal/terminal.ts";
+import { facts, table } from "../../src/cli/terminal/table.ts";
 
 describe("figures for people", () => {
   test("credits are exact, with two decimals at least", () => {

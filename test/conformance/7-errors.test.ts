@@ -7,7 +7,7 @@ import { chat, expectError, generationRoutes, messagesRoute, responses } from ".
 import { noneReserved, spentBy } from "./usage.ts";
 import { newKey, spareModel, useWorld } from "./world.ts";
 
-const world = useWorld();
+const world = useWorld({ hasSpares: true });
 
 const ask = (route: typeof chat, change: JsonObject = {}, headers: Record<string, string> = {}) =>
   world.sluice.request(route.path, { key: world.credit, body: { ...route.body, ...change }, headers });

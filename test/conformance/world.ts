@@ -26,7 +26,7 @@ export function spareModel(kind: "odd" | "slow" = "odd"): string {
 }
 
 /** Models beside those of `configFor`, for what cannot be reached with a healthy provider. */
-function moreModels(url: string): string {
+function moreModels(url: string, hasSpares: boolean): string {
   const add = (id: string, path: string, timeouts: string) => `
 [providers.${id}]
 kind = "openai-compatible"
@@ -42,7 +42,7 @@ free = true
 `;
   const patient = "connect = 10";
   const impatient = "first_byte = 0.3, stream_first_byte = 0.3, gap = 0.3";
-  const spares = Array.from({ length: spareCount }, (_, index) => [
+  const spares = Array.from({ length: hasSpares ? spareCount : 0 }, (_, index) => [
     add(`odd-${index + 1}`, `${url}/odd/v1`, patient),
     add(`slow-${index + 1}`, `${url}/slow/v1`, impatient),
   ]);
@@ -58,17 +58,27 @@ ${spares.flat().join("")}
 `;
 }
 
+interface WorldStart {
+  readonly head?: string;
+  /** With spare models, which take as long to load as everything else. */
+  readonly hasSpares?: boolean;
+}
+
 /** One server and one provider for a file of tests; every test finds the provider in its usual mood. */
-export function useWorld(options: { readonly head?: string } = {}): World {
+export function useWorld({ head, hasSpares = false }: WorldStart = {}): World {
   let world: World | undefined;
   const get = (): World => {
     if (world === undefined) throw new Error("the world is there once the tests run");
     return world;
   };
   beforeAll(async () => {
+    sparesUsed = 0;
     const provider = startProvider();
-    const head = options.head ?? "[server]\nanonymous_rpm = 100000";
-    const config = configFor({ url: provider.url, head, tail: moreModels(provider.url) });
+    const config = configFor({
+      url: provider.url,
+      head: head ?? "[server]\nanonymous_rpm = 100000",
+      tail: moreModels(provider.url, hasSpares),
+    });
     const sluice = await startSluice({ config });
     const [credit, token] = await Promise.all([
       sluice.createKey({ mode: "credit" }),

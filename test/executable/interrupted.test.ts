@@ -52,7 +52,7 @@ async function read(dialect: ClientDialectName, key: TestKey, steps: Answer["ste
 }
 
 async function chargesOf(key: TestKey): Promise<Entry[]> {
-  const exported = await sluice.cli("ledger", "export", "--format", "jsonl");
+  const exported = await sluice.run("ledger", "export", "--format", "jsonl");
   const entries = exported.stdout.trim().split("\n");
   return entries
     .map((line) => JSON.parse(line) as Entry)
@@ -110,7 +110,7 @@ for (const dialect of dialects) {
     expect(journaled()).toBe(0);
     const told = '"interrupted":1,"msg":"the last process ended in the middle of requests';
     await sluice.told(told);
-    expect((await sluice.cli("ledger", "audit")).code).toBe(0);
+    expect((await sluice.run("ledger", "audit")).code).toBe(0);
   }, 60_000);
 }
 

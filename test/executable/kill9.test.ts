@@ -74,7 +74,7 @@ async function replaySome(witnesses: readonly Witness[], random: SeededRandom): 
 }
 
 async function compare(sightings: readonly Sighting[]): Promise<void> {
-  const audit = await sluice.cli("ledger", "audit");
+  const audit = await sluice.run("ledger", "audit");
   expect(audit.code, audit.stdout + audit.stderr).toBe(0);
   const charges = await chargesByExchange();
 
@@ -96,7 +96,7 @@ async function compare(sightings: readonly Sighting[]): Promise<void> {
 }
 
 async function chargesByExchange(): Promise<Map<string, Entry[]>> {
-  const exported = await sluice.cli("ledger", "export", "--format", "jsonl");
+  const exported = await sluice.run("ledger", "export", "--format", "jsonl");
   const charges = new Map<string, Entry[]>();
   for (const line of exported.stdout.trim().split("\n")) {
     const entry = JSON.parse(line) as Entry;

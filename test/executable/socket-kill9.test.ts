@@ -83,11 +83,11 @@ test(
 );
 
 async function chargedOutcomes(): Promise<readonly (string | null)[]> {
-  const exported = await sluice.cli("ledger", "export", "--format", "jsonl");
+  const exported = await sluice.run("ledger", "export", "--format", "jsonl");
   const entries = exported.stdout
     .trim()
     .split("\n")
     .map((line) => JSON.parse(line) as Entry);
-  expect((await sluice.cli("ledger", "audit")).code).toBe(0);
+  expect((await sluice.run("ledger", "audit")).code).toBe(0);
   return entries.filter(({ kind }) => kind === "charge").map(({ outcome }) => outcome);
 }

@@ -71,7 +71,7 @@ test("a ledger that is removed stops new work with an alarm, and nothing of it i
   await sluice.cliJson("restore", rescued, "--yes");
   await sluice.restart();
   expect(await usedBy(sluice, key)).toBe(used);
-  expect((await sluice.cli("ledger", "audit")).code).toBe(0);
+  expect((await sluice.run("ledger", "audit")).code).toBe(0);
 });
 
 test("a running gateway that has lost its ledger takes a restored one", async () => {

@@ -30,16 +30,16 @@ describe("a start on a full disk", () => {
       expect(await sluice.stop()).toBe(0);
       const filler = disk.fill();
       for (const data of ["data", "new"].map((name) => join(disk.folder, name))) {
-        const { code, stdout, stderr } = await sluice.cli("serve", "--port", "0", "--data", data);
+        const { code, stdout, stderr } = await sluice.run("serve", "--port", "0", "--data", data);
         expect(code).toBe(1);
         expect(stdout).toBe("");
         expect(stderr).toMatch(/^error: The disk that holds \S+ is full .*Make room/);
         expect(stderr).not.toContain("    at ");
       }
-      const topUp = await sluice.cli("keys", "topup", key.id, "1");
+      const topUp = await sluice.run("keys", "topup", key.id, "1");
       expect(topUp).toMatchObject({ code: 1, stdout: "" });
       expect(topUp.stderr).toMatch(/^error: The disk that holds \S+ is full/);
-      const backup = await sluice.cli("backup", join(disk.folder, "copy.db"));
+      const backup = await sluice.run("backup", join(disk.folder, "copy.db"));
       expect(backup.code).toBe(1);
       expect(backup.stderr).not.toContain("    at ");
       rmSync(filler);
@@ -69,7 +69,7 @@ describe("an operator whose gateway can write nothing", () => {
     expect(health).toMatchObject({ status: "unhealthy", trouble: { reason, advice: expect.any(String) } });
     const headers = { authorization: `Bearer ${token}` };
     expect(await (await sluice.request("/metrics", { headers })).text()).toContain("\nsluice_ready 0\n");
-    const asked = await sluice.cli("health", "--port", new URL(sluice.url).port);
+    const asked = await sluice.run("health", "--port", new URL(sluice.url).port);
     expect(asked).toMatchObject({
       code: 1,
       stderr: expect.stringContaining(`does not take new work: ${reason}`),

@@ -76,9 +76,9 @@ describe.each([...cases])("a provider's certificate that $what", ({ server, trus
     expect(alarms()).toEqual([
       expect.objectContaining({ failure, deployment: "secure/m", msg: expect.stringContaining(said) }),
     ]);
-    const { stdout } = await sluice.cli("exchanges", "show", id);
+    const { stdout } = await sluice.run("exchanges", "show", id);
     expect(stdout).toContain(failure);
-    const check = await sluice.cli("models", "check");
+    const check = await sluice.run("models", "check");
     expect({ code: check.code, out: check.stdout }).toEqual({ code: 1, out: expect.stringContaining(said) });
     expect(provider.requests).toEqual([]);
   });

@@ -42,7 +42,8 @@ describe.each(systems)("the executable for $system", ({ system, parts }) => {
       process.chdir(root);
       process.env["SLUICE_TEST_TARGET"] = await runnable(targetNamed(system), parts ?? "");
       await using sluice = await startSluice();
-      expect(await sluice.cliJson<object>("version")).toMatchObject({
+      const show = async (...args: string[]) => JSON.parse((await sluice.run(...args, "--json")).stdout);
+      expect(await show("version")).toMatchObject({
         version,
         platform: "linux",
         arch: system.includes("arm64") ? "arm64" : "x64",
@@ -51,8 +52,8 @@ describe.each(systems)("the executable for $system", ({ system, parts }) => {
       const body = { model: "demo-small", stream: true, messages: [{ role: "user", content: "Hello" }] };
       const response = await sluice.request("/v1/chat/completions", { key, body });
       expect(await response.text()).toContain("data: [DONE]");
-      expect(await sluice.cliJson<object>("keys", "show", key.id)).toMatchObject({ requests: 1 });
-      expect((await sluice.cli("ledger", "audit")).code).toBe(0);
+      expect(await show("keys", "show", key.id)).toMatchObject({ requests: 1 });
+      expect((await sluice.run("ledger", "audit")).code).toBe(0);
       expect(await sluice.stop()).toBe(0);
     },
     600_000,

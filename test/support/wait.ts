@@ -7,9 +7,11 @@ export async function waitFor(
   what: string,
   timeoutMs = 60_000,
 ): Promise<void> {
-  const deadline = performance.now() + timeoutMs;
+  const startedMs = performance.now();
   while (!(await condition())) {
-    if (performance.now() > deadline) throw new Error(`waited ${timeoutMs} ms in vain for ${what}`);
-    await Bun.sleep(5);
+    const waitedMs = performance.now() - startedMs;
+    if (waitedMs > timeoutMs) throw new Error(`waited ${timeoutMs} ms in vain for ${what}`);
+    // The longer it takes the less often, because each look takes time from what is waited for.
+    await Bun.sleep(Math.min(5 + waitedMs / 10, 30));
   }
 }

@@ -1,6 +1,7 @@
 import { existsSync, statSync } from "node:fs";
 import { dirname } from "node:path";
-import { invalidInput, type OperationContext } from "./context.ts";
+import type { OperationContext } from "./context.ts";
+import { invalidInput } from "./refusal.ts";
 
 interface BackUp {
   readonly file: string;

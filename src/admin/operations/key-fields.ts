@@ -4,7 +4,7 @@ import {
   type KeyUpdate,
   keyAttributeList,
 } from "../../base/key-attributes.ts";
-import { invalidInput } from "./context.ts";
+import { invalidInput } from "./refusal.ts";
 
 const maxTextLength = 200;
 const maxNameLength = 128;

@@ -6,7 +6,7 @@ import { isProxyNamed } from "../../wire/proxy.ts";
  * is kept for 1 s and the scan runs every 2 s (0.5 µs of a request; 0.3 every 5 s, 1.0 every second). What a rush has
  * used is returned within three seconds, once idle-collection.ts has freed it.
  */
-const allocator: Readonly<Record<string, string>> = {
+export const allocator: Readonly<Record<string, string>> = {
   MIMALLOC_PURGE_DELAY: "1000",
   MIMALLOC_PURGE_HOLES_MIN_INTERVAL: "2000",
 };

@@ -21,7 +21,7 @@ export class StreamBill {
   readonly #answering: Delivery;
   readonly #relayer: StreamRelayer;
   readonly #produced = new Produced();
-  #nextProgressMs: number | null = null;
+  #lastProgressMs = Number.NEGATIVE_INFINITY;
 
   constructor(answering: Delivery, relayer: StreamRelayer) {
     this.#answering = answering;
@@ -44,14 +44,10 @@ export class StreamBill {
     return this.#produced;
   }
 
-  /**
-   * By the watchdog's clock and not per chunk: most streams end before their text has to be read at all. Of a thousand that began
-   * together, each tick reads some, because to read all of them would hold up every other.
-   */
+  /** By the watchdog's clock and not per chunk: most streams end before their text has to be read at all. */
   journalIfDue(nowMs: number): void {
-    this.#nextProgressMs ??= nowMs + progressEveryMs * Math.random();
-    if (nowMs < this.#nextProgressMs || !hasCharge(this.#relayer)) return;
-    this.#nextProgressMs = nowMs + progressEveryMs;
+    if (nowMs - this.#lastProgressMs < progressEveryMs || !hasCharge(this.#relayer)) return;
+    this.#lastProgressMs = nowMs;
     this.journal();
   }
 

@@ -75,10 +75,6 @@ export class MeteredCall implements GenerationPlan {
     return this.#parts.exchange.signal;
   }
 
-  awaitMemory(bytes: number): Promise<void> {
-    return this.#parts.exchange.awaitMemory(bytes);
-  }
-
   leaveProofsOut(): boolean {
     return false;
   }

@@ -12,16 +12,13 @@ import {
   summaryMessage,
   summaryRequest,
 } from "../../dialects/openai-responses/client/compaction.ts";
-import { sizeOf, type TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
+import type { TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
 import { asIs, type OutputLimit, type PublishedLimits } from "../../dialects/output-limit.ts";
 import { clientDialect } from "../../dialects/registry.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import { vendorOf } from "../../vendors/registry.ts";
 import type { Configured } from "../configured.ts";
 import type { Exchange } from "../exchange.ts";
-import type { Gateway } from "../gateway.ts";
-import { largeBodyBytes } from "../large/is-large.ts";
-import { ownerOf } from "../large/owner-of.ts";
 import type { ClientRequest } from "../request/request.ts";
 import { type Compaction, type Conversation, pathOfItem } from "./compacting.ts";
 
@@ -73,15 +70,14 @@ export function compactsItself({ catalog, settings }: Configured, key: KeyRecord
 }
 
 /** Notes in the exchange that its answer is a summary, and returns the request for one. */
-export async function summarise(
-  { largeBodies }: Gateway,
+export function summarise(
   exchange: Exchange,
   key: KeyRecord,
   { body, truncated, bytes, large, modelId, stream }: ClientRequest,
   form: Compaction["form"],
   conversation: Conversation,
   secret: Uint8Array,
-): Promise<readonly Uint8Array[]> {
+): Uint8Array {
   const { items } = conversation;
   const foreign = items.findIndex(isCompaction);
   if (foreign !== -1) {
@@ -106,10 +102,10 @@ export async function summarise(
     seal: (summary) => sealText(Buffer.from(summary), secret, key.id, sealVersion),
   };
   const maxOutputTokens = mostOfSummary(settings, model);
-  const changes = { maxOutputTokens, stream: form === "response" && stream };
-  if (sizeOf(items) < largeBodyBytes) return summaryRequest(bytes, items, conversation.naming, changes);
-  const job = { type: "summary", asked: [bytes, items, conversation.naming, changes] } as const;
-  return [await largeBodies.runRequest(job, ownerOf(exchange, key.id))];
+  return summaryRequest(bytes, items, conversation.naming, {
+    maxOutputTokens,
+    stream: form === "response" && stream,
+  });
 }
 
 function mostOfSummary({ responses }: Settings, model: PublishedLimits | undefined): number {

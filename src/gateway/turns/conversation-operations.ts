@@ -9,6 +9,7 @@ import {
   conversationUpdateRequest,
   deletedConversation,
 } from "../../dialects/openai-responses/client/conversation-schema.ts";
+import { shownItem } from "../../dialects/openai-responses/client/shown-item.ts";
 import { sizeOf, type TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
 import { anyObject } from "../../dialects/schema/fields.ts";
 import { admit } from "../admission/admit.ts";
@@ -16,13 +17,15 @@ import { jsonHeaders } from "../answer/answering.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import { commonHeaders } from "../headers.ts";
+import { largeBodyBytes } from "../large/is-large.ts";
+import { largeTurns } from "../large/large-turns.ts";
+import { reserveBody } from "../request/read-request.ts";
 import { freeOfCharge, rateHeaders, readingCodes, type ServedOperation } from "../served-operation.ts";
 import { type Client, readChange, refuseUnfit } from "./conversation-change.ts";
 import { lockConversation, noSuchConversation } from "./conversation-lock.ts";
-import { identified } from "./item-ids.ts";
-import { itemList, listItems, listPage, listQuery, segmentOf, showItem } from "./item-list.ts";
+import { itemList, listedPage, listOf, listQuery, queryOf, segmentOf } from "./item-list.ts";
 import type { ChangedConversation, KeptTurn } from "./turn-body.ts";
-import { conversationBytes, keepsConversations } from "./turns.ts";
+import { conversationBytes, identified, keepsConversations } from "./turns.ts";
 
 const reading = {
   errors: "openai",
@@ -113,7 +116,7 @@ export const conversationOperations: readonly ServedOperation[] = [
       query: listQuery,
       ...list,
     },
-    run: admitted(listAll),
+    run: admitted(listItems),
   },
   {
     ...reading,
@@ -125,7 +128,7 @@ export const conversationOperations: readonly ServedOperation[] = [
       response: "ConversationItem",
       schemas: { ConversationItem: anyObject },
     },
-    run: admitted(showOne),
+    run: admitted(showItem),
   },
   {
     ...changing,
@@ -178,16 +181,17 @@ async function createItems(gateway: Gateway, exchange: Exchange, client: Client)
   const all = identified([...found.input, ...added]);
   refuseLong(all, exchange.configured.settings);
   await change(gateway, exchange, client, { ...found, items: all });
-  return listItems(gateway, exchange, all.slice(found.input.length));
+  return Response.json(listOf(all.slice(found.input.length)), { headers: commonHeaders(exchange) });
 }
 
-async function listAll(gateway: Gateway, exchange: Exchange, client: Client): Promise<Response> {
+async function listItems(gateway: Gateway, exchange: Exchange, client: Client): Promise<Response> {
   const { input } = await find(gateway, exchange, client);
-  return listPage(gateway, exchange, input);
+  return Response.json(listedPage(input, queryOf(exchange)), { headers: commonHeaders(exchange) });
 }
 
-async function showOne(gateway: Gateway, exchange: Exchange, client: Client): Promise<Response> {
-  return showItem(gateway, exchange, itemIn(await find(gateway, exchange, client), exchange));
+async function showItem(gateway: Gateway, exchange: Exchange, client: Client): Promise<Response> {
+  const item = itemIn(await find(gateway, exchange, client), exchange);
+  return Response.json(shownItem(item), { headers: commonHeaders(exchange) });
 }
 
 async function deleteItem(gateway: Gateway, exchange: Exchange, client: Client): Promise<Response> {
@@ -203,7 +207,8 @@ function admitted(
   return async (gateway, exchange) => {
     const key = await admit(gateway, exchange);
     if (!keepsConversations(exchange.configured.settings)) throw keepsNone();
-    return run(gateway, exchange, { key, reserve: (bytes) => exchange.awaitMemory(bytes) });
+    using reservation = gateway.bodies.reserve(key.id);
+    return await run(gateway, exchange, { key, reserve: (bytes) => reserveBody(reservation, bytes) });
   };
 }
 
@@ -217,6 +222,7 @@ async function find({ turns }: Gateway, exchange: Exchange, { key, reserve }: Cl
   const id = segmentOf(exchange, "conversation_id");
   const found = await turns.conversation(key.id, id, exchange.configured.settings, reserve);
   if (found === null) throw noSuchConversation(id);
+  if (sizeOf(found.input) >= largeBodyBytes) await largeTurns.turn();
   return found;
 }
 

@@ -74,9 +74,9 @@ test("its commands and its environment are the program's", async () => {
   await using sluice = await startSluice();
   const { port } = new URL(sluice.url);
   const command = JSON.parse(/CMD (\[.*\])/.exec(all("HEALTHCHECK")[0] ?? "")?.[1] ?? "[]").slice(1);
-  expect((await sluice.cli(...command, "--port", port)).code).toBe(0);
+  expect((await sluice.run(...command, "--port", port)).code).toBe(0);
   await sluice.stop();
-  expect((await sluice.cli(...command, "--port", port)).code).toBe(1);
+  expect((await sluice.run(...command, "--port", port)).code).toBe(1);
 });
 
 function environment(): Record<string, string> {

@@ -232,7 +232,7 @@ describe("Sluice before the same Azure", () => {
 
   test("models check says what to do", async () => {
     fake.tokenTrouble = json({ error: "x", error_codes: [7000222] }, { status: 401 });
-    const { stdout } = await sluice.cli("models", "check", "--json");
+    const { stdout } = await sluice.run("models", "check", "--json");
     fake.tokenTrouble = null;
     const checks = JSON.parse(stdout) as { provider: string; problem: string | null }[];
     const problems = Object.fromEntries(checks.map(({ provider, problem }) => [provider, problem]));
@@ -251,7 +251,7 @@ describe("Sluice before the same Azure", () => {
       sluice.output,
       await (await sluice.request("/metrics")).text(),
       JSON.stringify(await sluice.cliJson("exchanges", "list")),
-      (await sluice.cli("models", "check")).stdout,
+      (await sluice.run("models", "check")).stdout,
     ].join("\n");
     for (const secret of Object.values(azureAccount)) expect(everything).not.toContain(secret);
     for (const canary of ["canary-entra-token", "canary-token-trouble", "canary-resource", "wrkspc_canary"]) {

@@ -405,7 +405,7 @@ describe("failures", () => {
   });
 
   test("B11, T18: the model check says what to do, and no secret or account number is anywhere", async () => {
-    const checked = await sluice.cli("models", "check");
+    const checked = await sluice.run("models", "check");
     expect(checked.stdout + checked.stderr).toContain('Bedrock does not know "no.such-model"');
     const refused = await (await chat("unknown")).text();
     expect((await chat("nova")).status).toBe(200);

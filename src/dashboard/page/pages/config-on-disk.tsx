@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import type { ConfigChangeView, ConfigCheckView, ConfigReloadView } from "../../../admin/views.ts";
-import { api, useAnswer } from "../api.ts";
+import { api } from "../api.ts";
+import { useAnswer } from "../loaded.ts";
 import { Ask } from "../parts/ask.tsx";
 import { Badge } from "../parts/badge.tsx";
 import { Button } from "../parts/button.tsx";
