@@ -1,8 +1,6 @@
-import type { Clock } from "../base/clock.ts";
 import type { GatewayError } from "../base/errors.ts";
-import type { ResponseScope, Store } from "../store/store.ts";
+import type { ResponseScope } from "../store/store.ts";
 import type { Claim, ClaimRequest, ClaimResult, Claims } from "./claims.ts";
-import type { ResponseRecorder } from "./recorder.ts";
 import { conflict, inFlight } from "./refusals.ts";
 import { StoredResponses } from "./stored-responses.ts";
 
@@ -13,15 +11,8 @@ interface MemorizedClaim extends Claim {
 }
 
 /** The claims of a single gateway. Running requests are known in memory only, because a crash ends them. */
-export class Idempotency implements Claims {
-  readonly #store: Store;
-  readonly #responses: StoredResponses;
+export class Idempotency extends StoredResponses implements Claims {
   readonly #claims = new Map<string, MemorizedClaim>();
-
-  constructor({ store, clock }: { readonly store: Store; readonly clock: Clock }) {
-    this.#store = store;
-    this.#responses = new StoredResponses({ store, clock });
-  }
 
   get running(): number {
     return this.#claims.size;
@@ -37,7 +28,7 @@ export class Idempotency implements Claims {
     const claim = { ...request, lookup: found.promise, isRunning: false };
     this.#claims.set(name, claim);
     try {
-      const response = await this.#store.findStoredResponse(request, this.#responses.oldestKeptMs());
+      const response = await this.store.findStoredResponse(request, this.oldestKeptMs());
       claim.isRunning = response === null;
       if (response === null) return { kind: "run", claim };
       if (response.bodyHash !== request.bodyHash) throw conflict();
@@ -48,25 +39,9 @@ export class Idempotency implements Claims {
     }
   }
 
-  record(claim: Claim): ResponseRecorder {
-    return this.#responses.record(claim);
-  }
-
   end(claim: Claim): undefined {
     const name = nameOf(claim);
     if (this.#claims.get(name) === claim) this.#claims.delete(name);
-  }
-
-  startPruning(onError: (error: unknown) => void, everyMs?: number): void {
-    this.#responses.startPruning(onError, everyMs);
-  }
-
-  stopPruning(): void {
-    this.#responses.stopPruning();
-  }
-
-  prune(): Promise<number> {
-    return this.#responses.prune();
   }
 }
 

@@ -3,7 +3,6 @@ import { GatewayError } from "../base/errors.ts";
 import { type ClaimVerdict, NodeUnavailable, type StoreNode } from "../store/node.ts";
 import type { Store } from "../store/store.ts";
 import type { Claim, ClaimRequest, ClaimResult, Claims } from "./claims.ts";
-import type { ResponseRecorder } from "./recorder.ts";
 import { conflict, inFlight } from "./refusals.ts";
 import { StoredResponses } from "./stored-responses.ts";
 
@@ -14,14 +13,13 @@ export interface SharedClaimsOptions {
 }
 
 /** Claims that several gateways share: the database knows which requests are running, whoever runs them. */
-export class SharedClaims implements Claims {
-  readonly #options: SharedClaimsOptions;
-  readonly #responses: StoredResponses;
+export class SharedClaims extends StoredResponses implements Claims {
+  readonly #node: SharedClaimsOptions["node"];
   readonly #running = new Set<Claim>();
 
-  constructor(options: SharedClaimsOptions) {
-    this.#options = options;
-    this.#responses = new StoredResponses(options);
+  constructor({ store, node, clock }: SharedClaimsOptions) {
+    super({ store, clock });
+    this.#node = node;
   }
 
   get running(): number {
@@ -29,10 +27,10 @@ export class SharedClaims implements Claims {
   }
 
   async claim(request: ClaimRequest): Promise<ClaimResult> {
-    const notBeforeMs = this.#responses.oldestKeptMs();
+    const notBeforeMs = this.oldestKeptMs();
     const verdict = await this.#ask(request, notBeforeMs);
     if (verdict === "replay") {
-      const response = await this.#options.store.findStoredResponse(request, notBeforeMs);
+      const response = await this.store.findStoredResponse(request, notBeforeMs);
       if (response !== null) return { kind: "replay", response };
       // A part of it is missing, so that it cannot be replayed: the request runs again, as if none had been stored.
       return this.#run(request, await this.#ask(request, Number.MAX_SAFE_INTEGER));
@@ -40,20 +38,8 @@ export class SharedClaims implements Claims {
     return this.#run(request, verdict);
   }
 
-  record(claim: Claim): ResponseRecorder {
-    return this.#responses.record(claim);
-  }
-
   end(claim: Claim): Promise<void> | undefined {
-    return this.#running.delete(claim) ? this.#options.node.endClaim(claim) : undefined;
-  }
-
-  startPruning(onError: (error: unknown) => void, everyMs?: number): void {
-    this.#responses.startPruning(onError, everyMs);
-  }
-
-  stopPruning(): void {
-    this.#responses.stopPruning();
+    return this.#running.delete(claim) ? this.#node.endClaim(claim) : undefined;
   }
 
   #run(request: ClaimRequest, verdict: ClaimVerdict): ClaimResult {
@@ -65,9 +51,8 @@ export class SharedClaims implements Claims {
   }
 
   async #ask(request: ClaimRequest, notBeforeMs: number): Promise<ClaimVerdict> {
-    const { node, clock } = this.#options;
     try {
-      return await node.claim({ ...request, atMs: clock.wallMs(), notBeforeMs });
+      return await this.#node.claim({ ...request, atMs: this.clock.wallMs(), notBeforeMs });
     } catch (error) {
       if (!(error instanceof NodeUnavailable)) throw error;
       throw new GatewayError(

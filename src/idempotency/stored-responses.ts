@@ -13,23 +13,23 @@ const prunedAtOnce = 200;
  * keeping one for longer does no harm. So responses are dated by the later of the wall clock and the time that really
  * passed, and expire by the earlier.
  */
-export class StoredResponses {
-  readonly #store: Store;
-  readonly #clock: Clock;
+export abstract class StoredResponses {
+  protected readonly store: Store;
+  protected readonly clock: Clock;
   /** Both clocks at the start, to tell how far the wall clock should have moved since. */
   readonly #startWallMs: number;
   readonly #startMonotonicMs: number;
   readonly #pruning = new Repeating();
 
   constructor({ store, clock }: { readonly store: Store; readonly clock: Clock }) {
-    this.#store = store;
-    this.#clock = clock;
+    this.store = store;
+    this.clock = clock;
     this.#startWallMs = clock.wallMs();
     this.#startMonotonicMs = clock.monotonicMs();
   }
 
   record(claim: Claim): ResponseRecorder {
-    return new ResponseRecorder(this.#store, claim, () => this.#storingMs());
+    return new ResponseRecorder(this.store, claim, () => this.#storingMs());
   }
 
   startPruning(onError: (error: unknown) => void, everyMs = pruneEveryMs): void {
@@ -43,21 +43,21 @@ export class StoredResponses {
   /** Deletes responses older than a day, a few per transaction. Returns how many. */
   async prune(): Promise<number> {
     for (let pruned = 0; ; ) {
-      const gone = await this.#store.pruneStoredResponses(this.oldestKeptMs(), prunedAtOnce);
+      const gone = await this.store.pruneStoredResponses(this.oldestKeptMs(), prunedAtOnce);
       pruned += gone;
       if (gone < prunedAtOnce) return pruned;
     }
   }
 
   oldestKeptMs(): number {
-    return Math.floor(Math.min(this.#clock.wallMs(), this.#passedWallMs())) - keptForMs;
+    return Math.floor(Math.min(this.clock.wallMs(), this.#passedWallMs())) - keptForMs;
   }
 
   #storingMs(): number {
-    return Math.floor(Math.max(this.#clock.wallMs(), this.#passedWallMs()));
+    return Math.floor(Math.max(this.clock.wallMs(), this.#passedWallMs()));
   }
 
   #passedWallMs(): number {
-    return this.#startWallMs + this.#clock.monotonicMs() - this.#startMonotonicMs;
+    return this.#startWallMs + this.clock.monotonicMs() - this.#startMonotonicMs;
   }
 }
