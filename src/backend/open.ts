@@ -18,13 +18,5 @@ export function openBackend({ settings, clock, log }: BackendOptions): Promise<B
   if (location !== null) {
     return openPostgresBackend({ location, nodeName: server.node, version, dir: server.dataDir, clock, log });
   }
-  return openSqliteBackend({
-    dir: server.dataDir,
-    clock,
-    onInterrupted: (interrupted) =>
-      log.warn(
-        { interrupted },
-        "the last process ended in the middle of requests; what they had produced is charged",
-      ),
-  });
+  return openSqliteBackend({ dir: server.dataDir, clock, log });
 }

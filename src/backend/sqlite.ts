@@ -3,16 +3,16 @@ import { Idempotency } from "../idempotency/idempotency.ts";
 import { Ledger } from "../ledger/ledger.ts";
 import { describeLosses } from "../ledger/losses.ts";
 import { RateLimiter } from "../limits/rate-limiter.ts";
+import type { Log } from "../observe/log.ts";
 import { openStore } from "../store/open.ts";
 import type { JournaledStore } from "../store/store.ts";
 import type { Backend } from "./backend.ts";
 
-export interface SqliteBackendOptions {
+interface SqliteBackendOptions {
   /** The data folder. It has one gateway at a time. */
   readonly dir: string;
   readonly clock: Clock;
-  /** Called with the number of requests that the last process left unfinished; what they had produced is charged. */
-  onInterrupted(requests: number): void;
+  readonly log: Log;
 }
 
 /** Balances, buckets and claims in the memory of the one gateway, and a journal that makes them last. */
@@ -27,13 +27,16 @@ export async function openSqliteBackend(options: SqliteBackendOptions): Promise<
   }
 }
 
-async function backendOn(
-  store: JournaledStore,
-  { clock, onInterrupted }: SqliteBackendOptions,
-): Promise<Backend> {
+async function backendOn(store: JournaledStore, { clock, log }: SqliteBackendOptions): Promise<Backend> {
   const snapshot = await store.load();
   const ledger = await Ledger.open({ store, clock, snapshot });
-  if (snapshot.openHolds.length > 0) onInterrupted(snapshot.openHolds.length);
+  const interrupted = snapshot.openHolds.length;
+  if (interrupted > 0) {
+    log.warn(
+      { interrupted },
+      "the last process ended in the middle of requests; what they had produced is charged",
+    );
+  }
   return {
     store,
     accounts: ledger,
