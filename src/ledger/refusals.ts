@@ -139,22 +139,17 @@ export function journalUnavailable(): GatewayError {
   );
 }
 
+const unusable = {
+  disabled: ["key_disabled", "The API key is disabled."],
+  closed: ["key_disabled", "The account of this API key is closed."],
+  expired: ["key_expired", "The API key has expired."],
+  suspended: ["invalid_credentials", "The API key is suspended."],
+  revoked: ["invalid_credentials", "The API key has been revoked."],
+  unknown_key: ["invalid_credentials", "The API key is not valid."],
+} as const;
+
 /** The key was changed after it was looked at, a moment ago: the database knows better. */
-export function unusableKey(
-  status: "disabled" | "closed" | "expired" | "suspended" | "revoked" | "unknown_key",
-): GatewayError {
-  switch (status) {
-    case "disabled":
-      return new GatewayError("key_disabled", "The API key is disabled.");
-    case "closed":
-      return new GatewayError("key_disabled", "The account of this API key is closed.");
-    case "expired":
-      return new GatewayError("key_expired", "The API key has expired.");
-    case "suspended":
-      return new GatewayError("invalid_credentials", "The API key is suspended.");
-    case "revoked":
-      return new GatewayError("invalid_credentials", "The API key has been revoked.");
-    case "unknown_key":
-      return new GatewayError("invalid_credentials", "The API key is not valid.");
-  }
+export function unusableKey(status: keyof typeof unusable): GatewayError {
+  const [code, message] = unusable[status];
+  return new GatewayError(code, message);
 }

@@ -24,19 +24,14 @@ export function currentProxies(ranges: () => readonly string[]): () => TrustedPr
   };
 }
 
-function addRange(list: BlockList, range: string): boolean {
+function addRange(list: BlockList, range: string): void {
   const [address = "", length, ...rest] = range.split("/");
   const version = isIP(address);
-  if (version === 0 || rest.length > 0) return false;
-  const family = version === 6 ? "ipv6" : "ipv4";
-  if (length === undefined) {
-    list.addAddress(address, family);
-    return true;
-  }
-  const bits = Number(length);
-  if (!/^\d{1,3}$/.test(length) || bits > (version === 6 ? 128 : 32)) return false;
-  list.addSubnet(address, bits, family);
-  return true;
+  if (version === 0 || rest.length > 0) return;
+  const most = version === 6 ? 128 : 32;
+  const bits = length === undefined ? most : Number(length);
+  if (bits > most || (length !== undefined && !/^\d{1,3}$/.test(length))) return;
+  list.addSubnet(address, bits, version === 6 ? "ipv6" : "ipv4");
 }
 
 /**
