@@ -39,9 +39,8 @@ export type AttributeKind =
 export interface KeyAttribute {
   readonly field: keyof KeyAttributes;
   readonly kind: AttributeKind;
-  /** The table that has its column. */
+  /** The table that has its column, which is named after the field. */
   readonly table: "keys" | "accounts";
-  readonly column: string;
   /** The value of a key that was given none. */
   readonly unset: KeyAttributes[keyof KeyAttributes];
   /** The option of the command line, which the audit log calls it by. */
@@ -63,7 +62,6 @@ export const keyAttributes = {
     field: "label",
     kind: "text",
     table: "keys",
-    column: "label",
     unset: null,
     option: "label",
     takes: "text",
@@ -75,7 +73,6 @@ export const keyAttributes = {
     field: "owner",
     kind: "name",
     table: "keys",
-    column: "owner",
     unset: null,
     option: "owner",
     takes: "who",
@@ -90,7 +87,6 @@ export const keyAttributes = {
     field: "budgetTokens",
     kind: "count",
     table: "accounts",
-    column: "budget_tokens",
     unset: null,
     option: "budget",
     takes: "n",
@@ -105,7 +101,6 @@ export const keyAttributes = {
     field: "period",
     kind: "period",
     table: "accounts",
-    column: "period",
     unset: "none",
     option: "period",
     takes: budgetPeriods.join("|"),
@@ -119,7 +114,6 @@ export const keyAttributes = {
     field: "rpmLimit",
     kind: "positive",
     table: "keys",
-    column: "rpm_limit",
     unset: null,
     option: "rpm",
     takes: "n",
@@ -131,7 +125,6 @@ export const keyAttributes = {
     field: "scope",
     kind: "provider",
     table: "keys",
-    column: "scope",
     unset: "all",
     option: "scope",
     takes: "provider",
@@ -146,7 +139,6 @@ export const keyAttributes = {
     field: "models",
     kind: "models",
     table: "keys",
-    column: "models",
     unset: null,
     option: "models",
     takes: "a,b",
@@ -158,7 +150,6 @@ export const keyAttributes = {
     field: "expiresAtMs",
     kind: "moment",
     table: "keys",
-    column: "expires_at_ms",
     unset: null,
     option: "expires",
     takes: "when",

@@ -1,5 +1,6 @@
 import { type AttributeKind, type KeyAttribute, keyAttributeList } from "../base/key-attributes.ts";
 import type { KeyRecord } from "./records.ts";
+import { columnOf } from "./reporting/figure-columns.ts";
 import { capsFrom, selectCaps } from "./tables/cap-table.ts";
 
 /** `json` is text, too. */
@@ -25,11 +26,11 @@ const attributeTypes: Readonly<Record<AttributeKind, KeyColumnType>> = {
 
 /** The columns of `keys` that may change. */
 export const keyColumns: readonly KeyColumn[] = [
-  { field: "hash", column: "hash", type: "text" },
-  { field: "prefix", column: "prefix", type: "text" },
-  { field: "status", column: "status", type: "text" },
-  { field: "previousHash", column: "previous_hash", type: "text" },
-  { field: "previousUntilMs", column: "previous_until_ms", type: "int8" },
+  keyColumn("hash", "text"),
+  keyColumn("prefix", "text"),
+  keyColumn("status", "text"),
+  keyColumn("previousHash", "text"),
+  keyColumn("previousUntilMs", "int8"),
   ...attributeColumns("keys"),
 ];
 
@@ -38,7 +39,11 @@ export const accountTerms: readonly KeyColumn[] = attributeColumns("accounts");
 
 function attributeColumns(table: KeyAttribute["table"]): KeyColumn[] {
   const attributes = keyAttributeList.filter((attribute) => attribute.table === table);
-  return attributes.map(({ field, column, kind }) => ({ field, column, type: attributeTypes[kind] }));
+  return attributes.map(({ field, kind }) => keyColumn(field, attributeTypes[kind]));
+}
+
+function keyColumn(field: KeyColumn["field"], type: KeyColumnType): KeyColumn {
+  return { field, column: columnOf(field), type };
 }
 
 /** A key, and the numbers that tables know it and its account by. */
