@@ -1,4 +1,5 @@
 import type { Clock } from "../base/clock.ts";
+import { Repeating } from "../base/repeating.ts";
 import type { Store } from "./store.ts";
 
 export interface RetentionLimits {
@@ -23,7 +24,7 @@ const pauseMs = 50;
 /** Deletes endings, and the clients' ids of exchanges, beyond the retention limits: a few at a time, in batches of the journal. */
 export class EndingRetention {
   readonly #options: EndingRetentionOptions;
-  #timer: ReturnType<typeof setInterval> | null = null;
+  readonly #timer = new Repeating();
   #pruning: Promise<void> | null = null;
   #isStopped = false;
 
@@ -32,19 +33,18 @@ export class EndingRetention {
   }
 
   start(): void {
-    this.#timer = setInterval(() => {
+    this.#timer.start(everyMs, () => {
       this.#pruning ??= this.prune()
         .catch(this.#options.onError)
         .finally(() => {
           this.#pruning = null;
         });
-    }, everyMs);
-    this.#timer.unref();
+    });
   }
 
   async stop(): Promise<void> {
     this.#isStopped = true;
-    if (this.#timer !== null) clearInterval(this.#timer);
+    this.#timer.stop();
     await this.#pruning;
   }
 

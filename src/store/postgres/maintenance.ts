@@ -1,4 +1,5 @@
 import type { Clock } from "../../base/clock.ts";
+import { Repeating } from "../../base/repeating.ts";
 import type { PostgresClient } from "./client.ts";
 import { sqlStateOf } from "./errors.ts";
 import { rollUp } from "./rollup.ts";
@@ -21,7 +22,7 @@ const madeByAnother = "42P07";
 export class Maintenance {
   readonly #options: MaintenanceOptions;
   #rollUpTimer: ReturnType<typeof setTimeout> | null = null;
-  #monthTimer: ReturnType<typeof setInterval> | null = null;
+  readonly #monthTimer = new Repeating();
   #rollingUp: Promise<void> = Promise.resolve();
   #isStopped = false;
   #isFailing = false;
@@ -32,15 +33,14 @@ export class Maintenance {
 
   async start(): Promise<void> {
     await this.#makeMonths();
-    this.#monthTimer = setInterval(() => this.#makeMonths(), makeMonthsEveryMs);
-    this.#monthTimer.unref();
+    this.#monthTimer.start(makeMonthsEveryMs, () => this.#makeMonths());
     this.#schedule(rollUpEveryMs);
   }
 
   /** Adds up the rest, so that the next reports have less to do; not if the database is away. */
   async stop(): Promise<void> {
     this.#isStopped = true;
-    if (this.#monthTimer !== null) clearInterval(this.#monthTimer);
+    this.#monthTimer.stop();
     if (this.#rollUpTimer !== null) clearTimeout(this.#rollUpTimer);
     const { client, onError } = this.#options;
     const addingUp = this.#rollingUp.then(() => rollUp(client)).catch(onError);

@@ -2,6 +2,7 @@ import type { Database } from "bun:sqlite";
 import { mkdirSync, rmSync, statSync } from "node:fs";
 import { basename } from "node:path";
 import type { Clock } from "../../../base/clock.ts";
+import { Repeating } from "../../../base/repeating.ts";
 import type { Trouble } from "../../health.ts";
 import { StoreRefusal } from "../../store.ts";
 import { copyDatabase } from "./backup.ts";
@@ -19,7 +20,7 @@ export class OpenFiles {
   readonly #clock: Clock;
   /** Device and inode of each file when it was opened, by path. */
   readonly #identities = new Map<string, string>();
-  readonly #timer: ReturnType<typeof setInterval>;
+  readonly #timer = new Repeating();
   #trouble: Trouble | null = null;
 
   /** Construct it after all files have been opened. */
@@ -31,8 +32,7 @@ export class OpenFiles {
       const identity = identify(file);
       if (identity !== null) this.#identities.set(file, identity);
     }
-    this.#timer = setInterval(() => this.look(), lookEveryMs);
-    this.#timer.unref();
+    this.#timer.start(lookEveryMs, () => this.look());
   }
 
   get trouble(): Trouble | null {
@@ -66,7 +66,7 @@ export class OpenFiles {
   }
 
   close(): void {
-    clearInterval(this.#timer);
+    this.#timer.stop();
   }
 
   /**

@@ -1,5 +1,6 @@
 import { closeSync, fsyncSync, openSync, rmSync, statfsSync, statSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
+import { Repeating } from "../../../base/repeating.ts";
 import type { Reserve } from "../../journal/reserve.ts";
 
 /** Room for the charges of tens of thousands of requests. */
@@ -15,7 +16,7 @@ export class DiskReserve implements Reserve {
   readonly #file: string;
   readonly #bytes: number;
   #isSpent = false;
-  #timer: ReturnType<typeof setInterval> | null = null;
+  readonly #timer = new Repeating();
 
   constructor(file: string, bytes = defaultBytes) {
     this.#file = file;
@@ -43,17 +44,15 @@ export class DiskReserve implements Reserve {
   }
 
   close(): void {
-    if (this.#timer !== null) clearInterval(this.#timer);
-    this.#timer = null;
+    this.#timer.stop();
   }
 
   #keepTrying(): void {
-    this.#timer ??= setInterval(() => {
+    this.#timer.start(refillEveryMs, () => {
       if (!this.#tryFill()) return;
       this.#isSpent = false;
       this.close();
-    }, refillEveryMs);
-    this.#timer.unref();
+    });
   }
 
   #isThere(): boolean {
