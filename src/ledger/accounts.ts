@@ -1,11 +1,11 @@
-import type { Changes } from "../store/store.ts";
+import type { Changes, PricedCharge } from "../store/store.ts";
 import type { Settled } from "./account.ts";
-import type { Hold, HoldRequest, PricedCharge, Settlement } from "./hold.ts";
+import type { Hold, HoldRequest, Settlement } from "./hold.ts";
 import type { AccountSummary } from "./summary.ts";
 
 export type { Settled } from "./account.ts";
 export type { BoundState } from "./bound.ts";
-export type { Hold, HoldRequest, PricedCharge, Settlement } from "./hold.ts";
+export type { Hold, HoldRequest, Settlement } from "./hold.ts";
 export type { AccountSummary } from "./summary.ts";
 
 /**

@@ -1,15 +1,6 @@
 import { assertAmount } from "../base/assert.ts";
-import type { KeptRates, Quantities } from "../base/rates.ts";
 import type { UsageBasis } from "../base/usage.ts";
-import type {
-  AttemptCount,
-  ExchangeEnding,
-  Outcome,
-  Served,
-  StoredResponse,
-  TurnRecord,
-  UsageRecord,
-} from "../store/store.ts";
+import type { ChargedEnding, HeldFor, Outcome, PricedCharge, UsageRecord } from "../store/store.ts";
 
 export interface HoldRequest {
   readonly keyId: string;
@@ -25,18 +16,13 @@ export interface HoldRequest {
 
 type HoldState = "open" | "settled" | "released";
 
-interface HoldParts extends HoldRequest {
-  readonly accountId: string;
-  readonly openedAtMs: number;
-  readonly periodStartMs: number;
-  readonly countedAtMs: number;
-}
+type HoldParts = HoldRequest & HeldFor & { readonly openedAtMs: number };
 
 /**
  * An amount set aside for one exchange. It ends exactly once, by `Ledger.settle` or `Ledger.release`; only the ledger
  * calls the methods that change it.
  */
-export class Hold {
+export class Hold implements HeldFor {
   /** The same as the exchange's: an exchange has one hold. */
   readonly id: string;
   readonly keyId: string;
@@ -68,6 +54,12 @@ export class Hold {
     this.openedAtMs = openedAtMs;
     this.periodStartMs = parts.periodStartMs;
     this.countedAtMs = parts.countedAtMs;
+  }
+
+  /** As its charge has them. */
+  get terms(): HeldFor {
+    const { keyId, accountId, periodStartMs, countedAtMs, model, askedModel, labels } = this;
+    return { keyId, accountId, periodStartMs, countedAtMs, model, askedModel, labels };
   }
 
   get state(): HoldState {
@@ -122,29 +114,6 @@ export interface RecordInMaking extends UsageRecord {
   costNano: number;
 }
 
-/** A cost and what it follows from, so that it can be explained for ever. */
-export interface PricedCharge {
-  /** Nano-credits, or tokens for token-budget keys. */
-  readonly cost: number;
-  readonly rates: KeptRates;
-  readonly quantities: Quantities;
-  /** What a token-budget key's use would have cost; null for credit keys, and if there is no price. */
-  readonly listCostNano: number | null;
-  /** Who has produced it; missing if nobody was asked. */
-  readonly served?: Served | undefined;
-}
-
-export interface Settlement extends PricedCharge {
-  readonly basis: UsageBasis;
-  readonly outcome: Outcome;
-  /** The provider of the last attempt. */
-  readonly provider: string;
+export interface Settlement extends ChargedEnding {
   readonly record: RecordInMaking | null;
-  readonly response: StoredResponse | null;
-  /** Null for an exchange that completed at the first attempt. */
-  readonly ending: ExchangeEnding | null;
-  /** Every attempt of the exchange that its provider may bill; missing if none was made. */
-  readonly attempts?: readonly AttemptCount[] | undefined;
-  /** Absent where the client cannot continue the answer. */
-  readonly turns?: readonly TurnRecord[] | undefined;
 }

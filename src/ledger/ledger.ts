@@ -1,10 +1,17 @@
 import { assert, assertAmount } from "../base/assert.ts";
 import type { Clock } from "../base/clock.ts";
-import type { Changes, HoldProgress, JournaledStore, JournalItem, Snapshot } from "../store/store.ts";
+import type {
+  Changes,
+  HoldProgress,
+  JournaledStore,
+  JournalItem,
+  PricedCharge,
+  Snapshot,
+} from "../store/store.ts";
 import type { Account, Settled } from "./account.ts";
 import type { Accounts, HeldSums } from "./accounts.ts";
 import { checkTotals } from "./audit.ts";
-import { Hold, type HoldRequest, type PricedCharge, type Settlement } from "./hold.ts";
+import { Hold, type HoldRequest, type Settlement } from "./hold.ts";
 import { Payers } from "./payers.ts";
 import { ProgressNotes } from "./progress.ts";
 import { recoverHolds } from "./recover.ts";
@@ -93,19 +100,13 @@ export class Ledger implements Accounts {
       holdId: hold.id,
       hasProgress: hold.journaledAtMs !== null,
       charge: {
-        keyId: hold.keyId,
-        accountId: hold.accountId,
+        ...hold.terms,
         exchangeId: hold.id,
         atMs,
-        periodStartMs: hold.periodStartMs,
-        countedAtMs: hold.countedAtMs,
         charged: settled.charged,
         overrun: settled.overrun,
         basis: settlement.basis,
         outcome: settlement.outcome,
-        model: hold.model,
-        askedModel: hold.askedModel,
-        labels: hold.labels,
         provider: settlement.provider,
         rates: settlement.rates,
         quantities: settlement.quantities,
@@ -198,30 +199,11 @@ function recordOf({ record, outcome, basis }: Settlement, { terms }: Account, { 
 }
 
 function progressItem(hold: Hold): JournalItem {
-  const {
-    id: holdId,
-    keyId,
-    accountId,
-    openedAtMs,
-    periodStartMs,
-    countedAtMs,
-    soFar,
-    model,
-    askedModel,
-    labels,
-  } = hold;
+  const { id: holdId, openedAtMs, soFar, terms } = hold;
   assert(soFar !== null, "progress is journaled once there is some");
   const { cost: chargeSoFar, rates, quantities, served = null } = soFar;
-  const held = {
-    holdId,
-    keyId,
-    accountId,
-    openedAtMs,
-    periodStartMs,
-    countedAtMs,
-    model,
-    askedModel,
-    labels,
+  return {
+    kind: "progress",
+    progress: { ...terms, holdId, openedAtMs, chargeSoFar, rates, quantities, served },
   };
-  return { kind: "progress", progress: { ...held, chargeSoFar, rates, quantities, served } };
 }

@@ -1,5 +1,6 @@
 import type { Clock } from "../base/clock.ts";
-import type { Hold, PricedCharge } from "./hold.ts";
+import type { PricedCharge } from "../store/store.ts";
+import type { Hold } from "./hold.ts";
 
 /** One hold's progress is written at most this often. */
 const progressEveryMs = 200;

@@ -54,28 +54,20 @@ function unwritable({ reason, advice }: Trouble, holds: number): StoreRefusal {
 }
 
 function interrupt(hold: HoldProgress, settled: Settled, atMs: number): JournalItem {
-  const { holdId, keyId, accountId, openedAtMs, periodStartMs, countedAtMs, model, askedModel, labels } =
-    hold;
+  const { holdId, openedAtMs, chargeSoFar: _, served, ...charge } = hold;
+  const { keyId, model, labels } = charge;
   return {
     kind: "settle",
     holdId,
     hasProgress: true,
     charge: {
-      keyId,
-      accountId,
+      ...charge,
+      ...settled,
       exchangeId: holdId,
       atMs,
-      periodStartMs,
-      countedAtMs,
-      ...settled,
       basis: "estimated",
       outcome: "interrupted",
-      model,
-      askedModel,
-      labels,
       provider: "",
-      rates: hold.rates,
-      quantities: hold.quantities,
       listCostNano: null,
     },
     record: null,
@@ -101,7 +93,7 @@ function interrupt(hold: HoldProgress, settled: Settled, atMs: number): JournalI
       alike: 0,
       labels,
     },
-    attempts: hold.served === null ? [] : [interrupted(hold.served, hold)],
+    attempts: served === null ? [] : [interrupted(served, hold)],
   };
 }
 

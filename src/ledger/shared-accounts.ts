@@ -9,17 +9,9 @@ import {
   NodeUnavailable,
   type StoreNode,
 } from "../store/node.ts";
-import type { AccountRecord, Changes, KeyRecord, Store } from "../store/store.ts";
+import type { AccountRecord, Changes, KeyRecord, PricedCharge, Store } from "../store/store.ts";
 import { Account } from "./account.ts";
-import type {
-  AccountSummary,
-  Accounts,
-  HeldSums,
-  HoldRequest,
-  PricedCharge,
-  Settled,
-  Settlement,
-} from "./accounts.ts";
+import type { AccountSummary, Accounts, HeldSums, HoldRequest, Settled, Settlement } from "./accounts.ts";
 import type { BoundState } from "./bound.ts";
 import { Cap } from "./cap.ts";
 import { Hold } from "./hold.ts";
@@ -127,14 +119,9 @@ export class SharedAccounts implements Accounts {
     const settled = await this.#node
       .settle({
         ...settlement,
+        ...hold.terms,
         holdId: hold.id,
-        keyId: hold.keyId,
         openedAtMs: hold.openedAtMs,
-        periodStartMs: hold.periodStartMs,
-        countedAtMs: hold.countedAtMs,
-        model: hold.model,
-        askedModel: hold.askedModel,
-        labels: hold.labels,
         atMs,
         ending: ending && { ...ending, atMs },
       })

@@ -1,19 +1,13 @@
-import type { KeptRates, Quantities } from "../base/rates.ts";
-import type { UsageBasis } from "../base/usage.ts";
 import type { StoreStats, Trouble } from "./health.ts";
 import type {
   AccountRecord,
-  AttemptCount,
   BudgetPeriod,
   CapRecord,
   CapTotals,
-  ExchangeEnding,
-  Outcome,
-  Served,
-  StoredResponse,
+  ChargedEnding,
+  HeldFor,
+  PricedCharge,
   Totals,
-  TurnRecord,
-  UsageRecord,
 } from "./records.ts";
 import type { PostgresLocation } from "./settings.ts";
 import type { ResponseScope } from "./store.ts";
@@ -42,20 +36,20 @@ export interface NodeTiming {
 
 export const usualTiming: NodeTiming = { leaseMs: 15_000, graceMs: 5_000, beatMs: 1_000, answerMs: 4_000 };
 
-/** What operators should read in the log. */
+/** What operators should read in the log, by the names that it has there. */
 export type NodeEvent =
-  | { readonly kind: "joined"; readonly no: number }
-  | { readonly kind: "fenced"; readonly no: number }
+  | { readonly kind: "joined"; readonly node: number }
+  | { readonly kind: "fenced"; readonly node: number }
   | { readonly kind: "took_over"; readonly nodes: readonly number[] }
   | { readonly kind: "cleared"; readonly ended: number; readonly charged: number }
   /** Charges that an earlier process could not make. */
   | { readonly kind: "made_up"; readonly charges: number }
-  | { readonly kind: "rejected"; readonly exchangeId: string; readonly error: unknown }
+  | { readonly kind: "rejected"; readonly exchange: string; readonly err: unknown }
   /** Another session keeps the key's account locked, so its requests wait and are then refused. */
-  | { readonly kind: "blocked"; readonly keyId: string }
+  | { readonly kind: "blocked"; readonly key: string }
   /** The file for unacknowledged charges cannot be written. */
-  | { readonly kind: "unkept"; readonly error: unknown }
-  | { readonly kind: "clock_differs"; readonly byMs: number };
+  | { readonly kind: "unkept"; readonly err: unknown }
+  | { readonly kind: "clock_differs"; readonly by_ms: number };
 
 /**
  * One gateway's connection to a database that several share, and that decides about money itself. It has joined under a
@@ -87,7 +81,7 @@ export interface StoreNode {
    * Gives a claim back, unless a charge that stores its response is still on its way. Resolves when others can claim it, or if that
    * takes too long.
    */
-  endClaim(claim: Omit<ClaimOrder, "bodyHash" | "atMs" | "notBeforeMs">): Promise<void> | undefined;
+  endClaim(claim: ClaimName): Promise<void> | undefined;
 
   /** Asks for one token of the key's bucket. Rejects with `NodeUnavailable`, as `hold` does. */
   takeToken(keyId: string, capacity: number): Promise<TokenVerdict>;
@@ -130,7 +124,7 @@ export interface HoldOrder {
 }
 
 /** What a hold would be charged if nothing more were produced. */
-export type ProducedSoFar = Pick<ChargeOrder, "cost" | "rates" | "quantities" | "served">;
+export type ProducedSoFar = Omit<PricedCharge, "listCostNano">;
 
 export type HoldDecision =
   | "held"
@@ -166,31 +160,10 @@ export interface VerdictBound {
   readonly periodStartMs: number;
 }
 
-export interface ChargeOrder {
+export interface ChargeOrder extends ChargedEnding, Omit<HeldFor, "accountId"> {
   readonly holdId: string;
-  readonly keyId: string;
   readonly openedAtMs: number;
-  readonly periodStartMs: number;
-  readonly countedAtMs: number;
   readonly atMs: number;
-  readonly cost: number;
-  readonly rates: KeptRates;
-  readonly quantities: Quantities;
-  readonly basis: UsageBasis;
-  readonly outcome: Outcome;
-  readonly model: string;
-  readonly askedModel: string | null;
-  readonly labels: string | null;
-  readonly provider: string;
-  readonly listCostNano: number | null;
-  /** Its cost is what the database decides. */
-  readonly record: UsageRecord | null;
-  readonly response: StoredResponse | null;
-  readonly ending: ExchangeEnding | null;
-  readonly served?: Served | undefined;
-  /** Every attempt of the exchange that its provider may bill. */
-  readonly attempts?: readonly AttemptCount[] | undefined;
-  readonly turns?: readonly TurnRecord[] | undefined;
 }
 
 export interface Charged {
@@ -198,9 +171,13 @@ export interface Charged {
   readonly overrun: number;
 }
 
-export interface ClaimOrder extends ResponseScope {
-  readonly bodyHash: string;
+/** What a claim is found by, and who has it. */
+export interface ClaimName extends ResponseScope {
   readonly exchangeId: string;
+}
+
+export interface ClaimOrder extends ClaimName {
+  readonly bodyHash: string;
   readonly atMs: number;
   /** A response stored before is not replayed any more. */
   readonly notBeforeMs: number;

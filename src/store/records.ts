@@ -101,21 +101,25 @@ export interface UsageRecord {
   readonly attempts: number;
 }
 
-/** What a hold has produced so far. Recovery settles from it; a hold has no row before its first progress. */
-export interface HoldProgress {
-  readonly holdId: string;
+/** What a hold is for, which is charged as it was held. */
+export interface HeldFor {
   readonly keyId: string;
   /** Where it was held: the key may have moved since. */
   readonly accountId: string;
-  readonly openedAtMs: number;
   readonly periodStartMs: number;
   /** The moment that decides which period of each cap it counts in. */
   readonly countedAtMs: number;
-  /** What would be charged if nothing more were produced: nano-credits or tokens. */
-  readonly chargeSoFar: number;
   readonly model: string;
   readonly askedModel: string | null;
   readonly labels: string | null;
+}
+
+/** What a hold has produced so far. Recovery settles from it; a hold has no row before its first progress. */
+export interface HoldProgress extends HeldFor {
+  readonly holdId: string;
+  readonly openedAtMs: number;
+  /** What would be charged if nothing more were produced: nano-credits or tokens. */
+  readonly chargeSoFar: number;
   /** What it follows from; null if an earlier release has journaled it. */
   readonly rates: KeptRates | null;
   readonly quantities: Quantities | null;
@@ -123,22 +127,15 @@ export interface HoldProgress {
   readonly served: Served | null;
 }
 
-export interface ChargeEntry {
-  readonly keyId: string;
-  readonly accountId: string;
+export interface ChargeEntry extends HeldFor {
   readonly exchangeId: string;
   readonly atMs: number;
-  readonly periodStartMs: number;
-  readonly countedAtMs: number;
   /** Paid from the balance, at least 0. */
   readonly charged: number;
   /** Not covered by the balance, at least 0; written as an `overrun` entry when above 0. */
   readonly overrun: number;
   readonly basis: UsageBasis;
   readonly outcome: Outcome;
-  readonly model: string;
-  readonly askedModel: string | null;
-  readonly labels: string | null;
   /** What the cost, paid or not, follows from; null if an earlier release has journaled it. */
   readonly rates: KeptRates | null;
   readonly quantities: Quantities | null;
@@ -146,6 +143,38 @@ export interface ChargeEntry {
   readonly provider: string;
   /** What the use of a token-budget key would have cost; null for credit keys, and where there is no price. */
   readonly listCostNano: number | null;
+}
+
+/** A cost and what it follows from, so that it can be explained for ever. */
+export interface PricedCharge {
+  /** Nano-credits, or tokens for token-budget keys. */
+  readonly cost: number;
+  readonly rates: KeptRates;
+  readonly quantities: Quantities;
+  /** What a token-budget key's use would have cost; null for credit keys, and if there is no price. */
+  readonly listCostNano: number | null;
+  /** Who has produced it; missing if nobody was asked. */
+  readonly served?: Served | undefined;
+}
+
+/** What is written with a charge, in the same transaction. */
+export interface WrittenWithCharge {
+  readonly record: UsageRecord | null;
+  readonly response: StoredResponse | null;
+  /** Null for an exchange that completed at the first attempt, as nearly all do. */
+  readonly ending: ExchangeEnding | null;
+  /** Every attempt of the exchange that its provider may bill; missing if none was made. */
+  readonly attempts?: readonly AttemptCount[] | undefined;
+  /** Absent where the client cannot continue the answer. */
+  readonly turns?: readonly TurnRecord[] | undefined;
+}
+
+/** How an exchange ends that is charged. */
+export interface ChargedEnding extends PricedCharge, WrittenWithCharge {
+  readonly basis: UsageBasis;
+  readonly outcome: Outcome;
+  /** The provider of the last attempt. */
+  readonly provider: string;
 }
 
 /**
@@ -244,21 +273,13 @@ export type JournalItem =
   | { readonly kind: "turn"; readonly turn: TurnRecord }
   /** Drops the parts of a response that will not be stored after all. */
   | { readonly kind: "discard"; readonly recordingId: string }
-  | {
+  | ({
       readonly kind: "settle";
       readonly holdId: string;
       /** Whether a progress row may exist. The common case has none and deletes nothing. */
       readonly hasProgress: boolean;
       readonly charge: ChargeEntry;
-      readonly record: UsageRecord | null;
-      readonly response: StoredResponse | null;
-      /** Null for an exchange that completed at the first attempt, as nearly all do. */
-      readonly ending: ExchangeEnding | null;
-      /** Every attempt of the exchange that its provider may bill; missing if none was made. */
-      readonly attempts?: readonly AttemptCount[] | undefined;
-      /** Absent where the client cannot continue the answer. */
-      readonly turns?: readonly TurnRecord[] | undefined;
-    };
+    } & WrittenWithCharge);
 
 export interface Changes {
   readonly revision: number;

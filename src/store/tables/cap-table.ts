@@ -7,16 +7,17 @@ import { StoreRefusal } from "../store.ts";
 const capFields = `'no', caps.no, 'limit', caps.amount, 'period', caps.period, 'models', caps.models, 'extra', caps.extra,
   'extraPeriodMs', caps.extra_period_ms`;
 
-/** The caps of a row of `keys` or `accounts`, as text for `capsFrom`. */
-export function selectCaps(owner: "keys" | "accounts"): string {
+/** The caps of a row of `keys` or `accounts`, with more fields if need be, as text for `capsFrom`. */
+export function selectCaps(owner: "keys" | "accounts", ...more: readonly string[]): string {
   const column = owner === "keys" ? "key_no" : "account_no";
-  return `(SELECT json_agg(json_build_object(${capFields}))::text FROM caps WHERE caps.${column} = ${owner}.no)`;
+  const fields = [capFields, ...more].join(", ");
+  return `(SELECT json_agg(json_build_object(${fields}))::text FROM caps WHERE caps.${column} = ${owner}.no)`;
 }
 
 /** In the order in which they were made. */
-export function capsFrom(text: string | null): readonly CapRecord[] {
+export function capsFrom<Cap extends CapRecord = CapRecord>(text: string | null): readonly Cap[] {
   if (text === null) return [];
-  return (JSON.parse(text) as CapRecord[]).toSorted((one, other) => one.no - other.no);
+  return (JSON.parse(text) as Cap[]).toSorted((one, other) => one.no - other.no);
 }
 
 export const selectCapTotals = `

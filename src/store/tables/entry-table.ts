@@ -13,17 +13,17 @@ export function* entriesChangedSince(revision: number): Work<Entry[]> {
   return (yield* query<EntryRow>(`${selectEntries} ${where}`, [revision])).map(entryOf);
 }
 
-const accountSums = `
+export const accountSums = `
 accounts.id AS "accountId", posted::float8 AS posted, purchased::float8 AS purchased, used::float8 AS used,
   period_start_ms::float8 AS "periodStartMs", period_used::float8 AS "periodUsed", counted_at_ms::float8 AS "countedAtMs",
   CAST(purchased AS text) AS "purchasedDigits"`;
 
-const keySums = `
+export const keySums = `
 keys.id AS "keyId", day, day_spend::float8 AS "daySpend", spent::float8 AS spent, requests::float8 AS requests,
   input_tokens::float8 AS "inputTokens", output_tokens::float8 AS "outputTokens", last_cost_nano::float8 AS "lastCostNano",
   CAST(day_spend AS text) AS "daySpendDigits", CAST(spent AS text) AS "spentDigits"`;
 
-const keysWithSums = "keys JOIN key_sums AS sums ON sums.key_no = keys.no";
+export const keysWithSums = "keys JOIN key_sums AS sums ON sums.key_no = keys.no";
 
 export function allAccountTotals(): Work<AccountTotals[]> {
   return query<AccountTotals>(`SELECT ${accountSums} FROM accounts ORDER BY no`);

@@ -1,12 +1,10 @@
 import { assert } from "../../../base/assert.ts";
-import type { ClaimOrder, ClaimVerdict } from "../../node.ts";
+import type { ClaimName, ClaimOrder, ClaimVerdict } from "../../node.ts";
 import type { Query } from "../client.ts";
 import { storableJson } from "../text.ts";
 import { figureAt } from "./figure-at.ts";
 
-export type ClaimItem =
-  | ({ readonly kind: "claim" } & ClaimOrder)
-  | ({ readonly kind: "end" } & Omit<ClaimOrder, "bodyHash" | "atMs" | "notBeforeMs">);
+export type ClaimItem = ({ readonly kind: "claim" } & ClaimOrder) | ({ readonly kind: "end" } & ClaimName);
 
 /** By the numbers that `sluice_claim` gives, from 1 on. */
 const verdicts: readonly ClaimVerdict[] = ["run", "running", "conflict", "replay"];
@@ -34,7 +32,7 @@ export async function sendClaims(
   });
 }
 
-function scopeOf({ keyId, route, idempotencyKey, exchangeId }: Omit<ClaimItem, "kind">) {
+function scopeOf({ keyId, route, idempotencyKey, exchangeId }: ClaimName) {
   return { key: keyId, route, name: idempotencyKey, exchange: exchangeId };
 }
 

@@ -105,8 +105,8 @@ export class ChargeKeeper {
     try {
       work();
       return true;
-    } catch (error) {
-      if (!this.#isReported) this.#settings.report({ kind: "unkept", error });
+    } catch (err) {
+      if (!this.#isReported) this.#settings.report({ kind: "unkept", err });
       this.#isReported = true;
       return false;
     }

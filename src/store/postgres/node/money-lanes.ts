@@ -2,6 +2,7 @@ import { assert } from "../../../base/assert.ts";
 import type { StoreStats } from "../../health.ts";
 import {
   type Charged,
+  type ClaimName,
   type ClaimOrder,
   type ClaimVerdict,
   type HoldOrder,
@@ -93,7 +94,7 @@ export class MoneyLanes {
     this.#money = new Lane({
       ...moneyLane("money", money, deadlineMs * lockShare.money),
       apart: this.#apart,
-      onSetApart: (keyId) => settings.report({ kind: "blocked", keyId }),
+      onSetApart: (key) => settings.report({ kind: "blocked", key }),
     });
     this.#claims = new Lane({
       ...shared,
@@ -151,12 +152,7 @@ export class MoneyLanes {
     this.end(releaseOf(holdId, keyId)).catch(() => {});
   }
 
-  async endClaim({
-    keyId,
-    route,
-    idempotencyKey,
-    exchangeId,
-  }: Omit<ClaimOrder, "bodyHash" | "atMs" | "notBeforeMs">): Promise<void> {
+  async endClaim({ keyId, route, idempotencyKey, exchangeId }: ClaimName): Promise<void> {
     await this.#claims.add({ kind: "end", keyId, route, idempotencyKey, exchangeId }).catch(() => {});
   }
 
@@ -214,7 +210,7 @@ export class MoneyLanes {
    * It stays in the file, and is tried again at the next start. Its claim is given back here: an exchange that ended while the
    * charge was on its way has left that to the charge.
    */
-  #rejected(item: MoneyItem, error: unknown): void {
+  #rejected(item: MoneyItem, err: unknown): void {
     if (item.kind !== "end" || item.end.charge === null) return;
     const { id, response } = item.end;
     this.#parts.keeper.keep(item.end);
@@ -222,7 +218,7 @@ export class MoneyLanes {
       const { key, route, idempotency_key } = response;
       this.endClaim({ keyId: key, route, idempotencyKey: idempotency_key, exchangeId: id });
     }
-    this.#parts.settings.report({ kind: "rejected", exchangeId: id, error });
+    this.#parts.settings.report({ kind: "rejected", exchange: id, err });
   }
 }
 

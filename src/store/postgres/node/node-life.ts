@@ -107,7 +107,7 @@ export class NodeLife {
   #compareClocks(databaseMs: number): void {
     const byMs = Math.round(Date.now() - databaseMs);
     const isNotable = Math.abs(byMs) > notableSkewMs;
-    if (isNotable && !this.#isSkewReported) this.#settings.report({ kind: "clock_differs", byMs });
+    if (isNotable && !this.#isSkewReported) this.#settings.report({ kind: "clock_differs", by_ms: byMs });
     this.#isSkewReported = isNotable;
   }
 }

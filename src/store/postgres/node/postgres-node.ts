@@ -4,6 +4,7 @@ import {
   type AttachedGateway,
   type Charged,
   type ChargeOrder,
+  type ClaimName,
   type ClaimOrder,
   type ClaimVerdict,
   type HoldOrder,
@@ -129,7 +130,7 @@ export class PostgresNode implements StoreNode {
     return this.#lanes.claim(order);
   }
 
-  endClaim(claim: Omit<ClaimOrder, "bodyHash" | "atMs" | "notBeforeMs">): Promise<void> | undefined {
+  endClaim(claim: ClaimName): Promise<void> | undefined {
     const isStoring = this.#lanes.pendingEnds.some(
       ({ id, response }) => id === claim.exchangeId && response?.route === claim.route,
     );
@@ -195,7 +196,7 @@ export class PostgresNode implements StoreNode {
     this.#health.joined();
     this.#beating ??= setInterval(() => this.#beat(), this.#beatMs);
     this.#keeping ??= setInterval(() => this.#keepOverdue(), keepEveryMs);
-    this.#settings.report({ kind: "joined", no: this.#no });
+    this.#settings.report({ kind: "joined", node: this.#no });
   }
 
   /** Retries while the database is slow to answer at first. A number from a failed attempt is cleared by another node. */
@@ -271,7 +272,7 @@ export class PostgresNode implements StoreNode {
   #fenced(): void {
     if (this.#health.state !== "joined") return;
     this.#health.state = "joining";
-    this.#settings.report({ kind: "fenced", no: this.#no });
+    this.#settings.report({ kind: "fenced", node: this.#no });
     this.#joiningAnew = this.#joinAnew().finally(() => {
       this.#joiningAnew = null;
     });

@@ -75,7 +75,7 @@ else
       expect(node.no).toBeGreaterThan(firstNo);
       // What the first had kept is in the file of the second.
       expect(nodeFiles(dir)).toEqual([`sluice.node-${node.no}`]);
-      expect(events.filter(({ kind }) => kind === "fenced")).toEqual([{ kind: "fenced", no: firstNo }]);
+      expect(events.filter(({ kind }) => kind === "fenced")).toEqual([{ kind: "fenced", node: firstNo }]);
       // A settle of what was taken over charges the difference, once.
       const late = chargeOrder(produced, 55, { outcome: "failed" });
       expect(await node.settle(late)).toEqual({ charged: 55, overrun: 0 });
@@ -121,7 +121,7 @@ else
       const secondNo = node.no;
       await waitFor(() => isHeard(node.no), "a sign of life under the new number", waitMs);
       expect(node.no).toBe(secondNo);
-      expect(events.filter(({ kind }) => kind === "fenced")).toEqual([{ kind: "fenced", no: firstNo }]);
+      expect(events.filter(({ kind }) => kind === "fenced")).toEqual([{ kind: "fenced", node: firstNo }]);
     }, 120_000);
 
     test("is not taken over by one that is not steady itself, nor soon after the database's start", async () => {
@@ -255,7 +255,7 @@ else
     test("says once that its clock is not the database's, and again after it was right", async () => {
       await using world = await NodeWorld.create();
       const { events } = await world.join();
-      const skews = () => events.flatMap((event) => (event.kind === "clock_differs" ? [event.byMs] : []));
+      const skews = () => events.flatMap((event) => (event.kind === "clock_differs" ? [event.by_ms] : []));
       const isBeating = async () => {
         const [before] = await listNodes(world.client.query);
         const isLater = async () =>

@@ -65,7 +65,7 @@ else
         await expect(node.hold(holdOrder(stuck, 100))).rejects.toThrow(NodeUnavailable);
       expect(node.trouble).toBeNull();
       expect(await stop()).toBeGreaterThan(10);
-      expect(events.filter(({ kind }) => kind === "blocked")).toEqual([{ kind: "blocked", keyId: stuck }]);
+      expect(events.filter(({ kind }) => kind === "blocked")).toEqual([{ kind: "blocked", key: stuck }]);
       await unlock();
       expect(await settling).toEqual({ charged: 60, overrun: 0 });
       const isFree = async () =>

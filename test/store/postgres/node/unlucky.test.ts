@@ -66,7 +66,7 @@ else
       ]);
       expect(rejected.status).toBe("rejected");
       expect(fine.status).toBe("fulfilled");
-      expect(events).toContainEqual(expect.objectContaining({ kind: "rejected", exchangeId: order.holdId }));
+      expect(events).toContainEqual(expect.objectContaining({ kind: "rejected", exchange: order.holdId }));
       await node.leave();
       expect(nodeFiles(dir)).toHaveLength(1);
       await world.client.query("ALTER TABLE entries DROP CONSTRAINT no_more");
