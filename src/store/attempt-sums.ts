@@ -76,17 +76,8 @@ export function unchargedAttempt(served: Served, told: Usage | null): AttemptCou
   return chargedAttempt(served, { ending: "uncharged", ...nothing });
 }
 
-const noFigures: AttemptFigures = {
-  attempts: 0,
-  estimated: 0,
-  inputTokens: 0,
-  cachedInputTokens: 0,
-  cacheWriteTokens: 0,
-  outputTokens: 0,
-  countedInputTokens: 0,
-  countedOutputTokens: 0,
-  costNano: 0,
-};
+// The cast holds because the names are those of the list.
+const noFigures = Object.fromEntries(attemptFigureNames.map((name) => [name, 0])) as AttemptFigures;
 
 type Mutable<Type> = { -readonly [Name in keyof Type]: Type[Name] };
 

@@ -43,31 +43,11 @@ type FigureName = (typeof figureNames)[number];
 export type Figures = { readonly [Name in FigureName]: number };
 export type MutableFigures = { -readonly [Name in FigureName]: number };
 
+// The cast holds because the names are those of the list.
+const zeros = Object.fromEntries(figureNames.map((name) => [name, 0])) as Figures;
+
 export function noFigures(): MutableFigures {
-  return {
-    requests: 0,
-    completed: 0,
-    failed: 0,
-    refused: 0,
-    cancelled: 0,
-    interrupted: 0,
-    inputTokens: 0,
-    cachedInputTokens: 0,
-    outputTokens: 0,
-    spendNano: 0,
-    cancelledSpendNano: 0,
-    interruptedSpendNano: 0,
-    spendTokens: 0,
-    cancelledSpendTokens: 0,
-    interruptedSpendTokens: 0,
-    listCostNano: 0,
-    cacheSavingsNano: 0,
-    firstByteMs: 0,
-    firstByteCount: 0,
-    totalMs: 0,
-    totalCount: 0,
-    coveredAttempts: 0,
-  };
+  return { ...zeros };
 }
 
 export function sumFigures(all: Iterable<Figures>): Figures {

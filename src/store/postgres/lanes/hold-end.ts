@@ -2,123 +2,48 @@ import type { KeptRates } from "../../../base/rates.ts";
 import { totalInput } from "../../../base/usage.ts";
 import { type AttemptCount, attemptFigureNames } from "../../attempt-sums.ts";
 import type { Charged, ChargeOrder } from "../../node.ts";
-import type { ExchangeEnding, StoredResponse, TurnRecord } from "../../records.ts";
+import type { StoredResponse, TurnRecord, UsageRecord } from "../../records.ts";
 import { quantitiesColumn, savingsColumn } from "../../stored-quantities.ts";
+import { endingRow, responseRow, rounded } from "../../written-rows.ts";
 import { figureAt } from "./figure-at.ts";
-import { type Field, plainField, textField } from "./row-text.ts";
+import { type Field, rowText } from "./row-text.ts";
 
 /** What ends a hold, as the database takes it. Plain JSON, because it may have to be kept in a file. */
 export interface HoldEnd {
   readonly id: string;
   readonly key: string;
   /** Null for a release. */
-  readonly charge: ChargeColumns | null;
-  readonly ending: Columns | null;
-  readonly response: ResponseColumns | null;
-  /** Absent in what an earlier build has kept in its file. */
+  readonly charge: HoldCharge | null;
+  readonly ending: Readonly<Record<string, Field>> | null;
+  readonly response: ReturnType<typeof storedRow> | null;
   readonly attempts?: readonly AttemptCount[] | undefined;
   readonly turns?: readonly TurnColumns[] | undefined;
 }
 
-interface Columns {
-  readonly [name: string]: Field;
+interface HoldCharge {
+  readonly at: number;
+  readonly rates: KeptRates;
+  /** In the order of `sluice_hold_end`'s columns. */
+  readonly columns: readonly Field[];
 }
 
 type TurnColumns = Readonly<Record<string, Field | readonly string[]>>;
 
-/** The claim that it ends is found by these. */
-interface ResponseColumns extends Columns {
-  readonly key: string;
-  readonly route: string;
-  readonly idempotency_key: string;
-}
-
-/** By the names of `sluice_hold_end`'s columns. Those from `recorded` on are the usage record. */
-interface ChargeColumns {
-  readonly id: string;
-  readonly key: string;
-  readonly opened: number;
-  readonly period: number;
-  /** Absent in what an earlier build has kept in its file. */
-  readonly counted?: number | undefined;
-  readonly cost: number;
-  readonly at: number;
-  readonly basis: string;
-  readonly outcome: string;
-  readonly list_cost: number | null;
-  readonly model: string;
-  readonly provider: string;
-  readonly rates: KeptRates;
-  /** JSON; null where the usage record says the same. */
-  readonly quantities: string | null;
-  readonly asked: string | null;
-  /** Absent in what an earlier build has kept in its file. */
-  readonly labels?: string | null;
-  readonly recorded?: number | undefined;
-  readonly route?: string | undefined;
-  readonly upstream_model?: string | undefined;
-  readonly stream?: boolean | undefined;
-  readonly status?: number | undefined;
-  readonly uncached?: number | undefined;
-  readonly cached?: number | undefined;
-  readonly cache_write?: number | undefined;
-  readonly input?: number | undefined;
-  readonly output?: number | undefined;
-  readonly reasoning?: number | undefined;
-  readonly first_byte?: number | null | undefined;
-  readonly total?: number | null | undefined;
-  readonly attempts?: number | undefined;
-  readonly saved?: number | null | undefined;
-}
-
-const columnsOfRecord = 15;
-const columnsAfterId = 15 + columnsOfRecord;
+/** The usage record is the last part of a row. */
+const noRecord: readonly Field[] = new Array<Field>(15).fill(null);
+/** All that a release has is its id. */
+const noCharge: readonly Field[] = [...new Array<Field>(15).fill(null), ...noRecord];
 
 /** A row of `sluice_hold_end`. */
 export function endRow({ id, charge }: HoldEnd): string {
-  if (charge === null) return `(${textField(id)}${",".repeat(columnsAfterId)})`;
-  const {
-    key,
-    opened,
-    period,
-    counted = opened,
-    cost,
-    at,
-    basis,
-    outcome,
-    list_cost,
-    model,
-    provider,
-  } = charge;
-  const { rates, quantities, asked, labels = null } = charge;
-  const paid =
-    `(${textField(id)},${textField(key)},${opened},${period},${counted},${cost},${at},${textField(basis)},${textField(outcome)},` +
-    `${plainField(list_cost)},${textField(model)},${textField(provider)},` +
-    `${rates.id},${textField(quantities)},${textField(asked)},${textField(labels)}`;
-  return charge.recorded === undefined
-    ? `${paid}${",".repeat(columnsOfRecord)})`
-    : `${paid},${recordFields(charge)})`;
-}
-
-function recordFields(charge: ChargeColumns): string {
-  const { recorded, route = "", upstream_model = "", stream, status, uncached, cached, cache_write } = charge;
-  const { input, output, reasoning, first_byte, total, attempts, saved } = charge;
-  return (
-    `${recorded},${textField(route)},${textField(upstream_model)},${stream},${status},${uncached},${cached},${cache_write},` +
-    `${input},${output},${reasoning},${plainField(first_byte)},${plainField(total)},${attempts},${plainField(saved)}`
-  );
+  return rowText(charge?.columns ?? [id, ...noCharge]);
 }
 
 /** A row of `sluice_attempt`. */
 export function attemptRow([n, day, attempt]: readonly [number, number, AttemptCount]): string {
   const { provider, credential, upstreamModel, ending } = attempt;
-  const figures = attemptFigureNames.map((name) => attempt[name]).join(",");
-  return `(${n},${quoted(provider)},${day},${quoted(credential)},${quoted(upstreamModel)},${ending},${figures})`;
-}
-
-/** Nothing at all would be NULL. */
-function quoted(text: string): string {
-  return text === "" ? '\\"\\"' : textField(text);
+  const figures = attemptFigureNames.map((name) => attempt[name]);
+  return rowText([n, provider, day, credential, upstreamModel, ending, ...figures]);
 }
 
 const figuresPerCharge = 3;
@@ -146,88 +71,42 @@ export function releaseOf(holdId: string, keyId: string): HoldEnd {
 }
 
 export function endOf(order: ChargeOrder): HoldEnd {
-  const { holdId, record, ending, response, turns } = order;
-  const usage = record?.usage;
+  const { holdId: id, keyId: key, record, ending, response, rates, quantities } = order;
   return {
-    id: holdId,
-    key: order.keyId,
+    id,
+    key,
     charge: {
-      id: holdId,
-      key: order.keyId,
-      opened: order.openedAtMs,
-      period: order.periodStartMs,
-      counted: order.countedAtMs,
-      cost: order.cost,
       at: order.atMs,
-      basis: order.basis,
-      outcome: order.outcome,
-      list_cost: order.listCostNano,
-      model: record?.model ?? order.model,
-      provider: record?.provider ?? order.provider,
-      rates: { id: order.rates.id, text: order.rates.text },
-      quantities: quantitiesColumn(order.quantities, usage ?? null),
-      asked: order.askedModel,
-      labels: order.labels,
-      recorded: record?.atMs,
-      route: record?.route,
-      upstream_model: record?.upstreamModel,
-      stream: record?.stream,
-      status: record?.status,
-      uncached: usage?.inputTokens,
-      cached: usage?.cachedInputTokens,
-      cache_write: usage?.cacheWriteTokens,
-      input: usage && totalInput(usage),
-      output: usage?.outputTokens,
-      reasoning: usage?.reasoningTokens,
-      first_byte: record && rounded(record.firstByteMs),
-      total: record && rounded(record.totalMs),
-      attempts: record?.attempts,
-      saved: record && savingsColumn(order.rates, order.quantities),
+      rates: { id: rates.id, text: rates.text },
+      columns: [
+        ...[id, key, order.openedAtMs, order.periodStartMs, order.countedAtMs, order.cost, order.atMs],
+        ...[order.basis, order.outcome, order.listCostNano],
+        ...[record?.model ?? order.model, record?.provider ?? order.provider],
+        ...[rates.id, quantitiesColumn(quantities, record?.usage ?? null), order.askedModel, order.labels],
+        ...(record === null ? noRecord : recordColumns(record, savingsColumn(rates, quantities))),
+      ],
     },
-    ending: ending && endingOf(ending),
-    response: response && responseOf(holdId, response),
+    ending: ending && endingRow(ending),
+    response: response && storedRow(id, response),
     attempts: order.attempts,
-    turns: turns?.map(turnOf),
+    turns: order.turns?.map(turnOf),
   };
 }
 
-function endingOf(ending: ExchangeEnding): Columns {
-  return {
-    id: ending.exchangeId,
-    at: ending.atMs,
-    started: ending.startedAtMs,
-    route: ending.route,
-    model: ending.model,
-    provider: ending.provider,
-    upstream_model: ending.upstreamModel,
-    stream: ending.stream,
-    outcome: ending.outcome,
-    status: ending.status,
-    code: ending.code,
-    message: ending.message,
-    first_byte: rounded(ending.firstByteMs),
-    total: rounded(ending.totalMs),
-    attempts: ending.attempts,
-    attempt_details: ending.attemptDetails.length === 0 ? null : JSON.stringify(ending.attemptDetails),
-    alike: ending.alike,
-    labels: ending.labels,
-  };
+function recordColumns(record: UsageRecord, savedNano: number | null): readonly Field[] {
+  const { usage } = record;
+  return [
+    ...[record.atMs, record.route, record.upstreamModel, record.stream, record.status],
+    ...[usage.inputTokens, usage.cachedInputTokens, usage.cacheWriteTokens, totalInput(usage)],
+    ...[usage.outputTokens, usage.reasoningTokens],
+    ...[rounded(record.firstByteMs), rounded(record.totalMs), record.attempts, savedNano],
+  ];
 }
 
-function responseOf(exchangeId: string, response: StoredResponse): ResponseColumns {
-  return {
-    id: exchangeId,
-    key: response.keyId,
-    route: response.route,
-    idempotency_key: response.idempotencyKey,
-    body_hash: response.bodyHash,
-    status: response.status,
-    headers: JSON.stringify(response.headers),
-    stored_at: response.storedAtMs,
-    recording_id: response.recording?.id ?? null,
-    parts: response.recording?.parts ?? 0,
-    body: Buffer.from(response.body).toString("base64"),
-  };
+/** The claim that it ends is found by its first columns. */
+function storedRow(id: string, response: StoredResponse) {
+  const body = Buffer.from(response.body).toString("base64");
+  return { id, key: response.keyId, ...responseRow(response), body };
 }
 
 /** An item of what `sluice_keep_turns` takes. */
@@ -248,8 +127,4 @@ export function turnOf(turn: TurnRecord): TurnColumns {
     key_bytes: turn.keyBytes,
     replaces: turn.replaces ?? null,
   };
-}
-
-function rounded(ms: number | null): number | null {
-  return ms === null ? null : Math.round(ms);
 }

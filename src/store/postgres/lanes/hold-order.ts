@@ -2,11 +2,11 @@ import { assert } from "../../../base/assert.ts";
 import type { HoldDecision, HoldOrder, HoldVerdict, VerdictBound } from "../../node.ts";
 import type { BudgetPeriod } from "../../records.ts";
 import { figureAt } from "./figure-at.ts";
-import { textField } from "./row-text.ts";
+import { rowText } from "./row-text.ts";
 
 /** A row of `sluice_hold_order`. */
 export function orderRow({ holdId, keyId, amount, nowMs, model, askedModel, labels }: HoldOrder): string {
-  return `(${textField(holdId)},${textField(keyId)},${amount},${nowMs},${textField(model)},${textField(askedModel)},${textField(labels)})`;
+  return rowText([holdId, keyId, amount, nowMs, model, askedModel, labels]);
 }
 
 /** By the numbers that `sluice_open_holds` gives, from 1 on. */

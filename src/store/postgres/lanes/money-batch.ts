@@ -6,7 +6,7 @@ import type { Query } from "../client.ts";
 import { storableJson } from "../text.ts";
 import { attemptRow, chargesOf, type Ended, endRow, type HoldEnd, nothingCharged } from "./hold-end.ts";
 import { orderRow, verdictsOf } from "./hold-order.ts";
-import { rowsText, textField } from "./row-text.ts";
+import { rowsText, rowText } from "./row-text.ts";
 
 /** What holds have produced so far. May be added to until it is first sent. */
 export interface HoldProgressItem {
@@ -77,7 +77,7 @@ export async function sendMoney(
 /** A row of `sluice_progress`. */
 function progressRow([id, { cost, rates, quantities, served }]: readonly [string, ProducedSoFar]): string {
   const by = served === undefined ? null : JSON.stringify(served);
-  return `(${textField(id)},${cost},${rates.id},${textField(JSON.stringify(quantities))},${textField(by)})`;
+  return rowText([id, cost, rates.id, JSON.stringify(quantities), by]);
 }
 
 /** With the place of the end in the batch, and the day. */

@@ -12,13 +12,15 @@ export function rowsText<Item>(items: readonly Item[], rowOf: (item: Item) => st
   return items.length === 0 ? null : `{"${items.map(rowOf).join('","')}"}`;
 }
 
-/** A text's field: quoted for the row, and the quotes and backslashes of that once more for the array. Nothing at all is NULL. */
-export function textField(text: string | null): string {
-  if (text === null || plain.test(text)) return text ?? "";
-  return `\\"${text.replaceAll("\\", "\\\\\\\\").replaceAll('"', '\\\\\\"')}\\"`;
+/** A row of a composite type. What is null has no text at all. */
+export function rowText(fields: readonly Field[]): string {
+  let text = "";
+  for (const field of fields) text += `,${typeof field === "string" ? textField(field) : (field ?? "")}`;
+  return `(${text.slice(1)})`;
 }
 
-/** A number's. */
-export function plainField(value: number | null | undefined): number | "" {
-  return value ?? "";
+/** A text's field: quoted for the row, and the quotes and backslashes of that once more for the array. */
+function textField(text: string): string {
+  if (plain.test(text)) return text;
+  return `\\"${text.replaceAll("\\", "\\\\\\\\").replaceAll('"', '\\\\\\"')}\\"`;
 }

@@ -1045,19 +1045,19 @@ $$;
 CREATE FUNCTION sluice_keep_endings(p_node int, p_endings json, p_states int[], p_keys int[], p_months int[]) RETURNS void LANGUAGE sql AS $$
   INSERT INTO exchange_endings (exchange_id, key_no, node_no, at_ms, started_at_ms, route, model, provider, upstream_model, stream, outcome, status,
       code, message, first_byte_ms, total_ms, attempts, attempt_details, entry_id, entry_month, alike, labels)
-    SELECT x.id, p_keys[x.n], p_node, x.at, x.started, x.route, x.model, x.provider, x.upstream_model, x.stream, x.outcome, x.status,
-      x.code, x.message, x.first_byte, x.total, x.attempts, x.attempt_details, e.id, e.month, x.alike, x.labels
-    FROM json_to_recordset(p_endings) AS x(n int, id text, at int8, started int8, route text, model text, provider text, upstream_model text, stream bool,
-        outcome text, status int, code text, message text, first_byte int8, total int8, attempts int, attempt_details text, alike int, labels text),
-      LATERAL (SELECT id, month FROM entries WHERE exchange_id = x.id AND month = p_months[x.n] AND kind = 'charge' AND outcome = x.outcome LIMIT 1) AS e
+    SELECT x.exchange_id, p_keys[x.n], p_node, x.at_ms, x.started_at_ms, x.route, x.model, x.provider, x.upstream_model, x.stream, x.outcome, x.status,
+      x.code, x.message, x.first_byte_ms, x.total_ms, x.attempts, x.attempt_details, e.id, e.month, x.alike, x.labels
+    FROM json_to_recordset(p_endings) AS x(n int, exchange_id text, at_ms int8, started_at_ms int8, route text, model text, provider text, upstream_model text,
+        stream bool, outcome text, status int, code text, message text, first_byte_ms int8, total_ms int8, attempts int, attempt_details text, alike int, labels text),
+      LATERAL (SELECT id, month FROM entries WHERE exchange_id = x.exchange_id AND month = p_months[x.n] AND kind = 'charge' AND outcome = x.outcome LIMIT 1) AS e
     WHERE p_states[x.n] = 1 ORDER BY x.n
 $$;
 
 -- The claim becomes the response that it replays. One that is no longer this exchange's stays as it is.
 CREATE FUNCTION sluice_store_responses(p_responses json) RETURNS void LANGUAGE sql AS $$
   INSERT INTO idempotency AS i (key_no, route, idempotency_key, body_hash, exchange_id, status, headers, stored_at_ms, recording_id, parts, body)
-    SELECT k.no, x.route, x.idempotency_key, x.body_hash, x.id, x.status, x.headers, x.stored_at, x.recording_id, x.parts, decode(x.body, 'base64')
-    FROM json_to_recordset(p_responses) AS x(id text, key text, route text, idempotency_key text, body_hash text, status int, headers text, stored_at int8,
+    SELECT k.no, x.route, x.idempotency_key, x.body_hash, x.id, x.status, x.headers, x.stored_at_ms, x.recording_id, x.parts, decode(x.body, 'base64')
+    FROM json_to_recordset(p_responses) AS x(id text, key text, route text, idempotency_key text, body_hash text, status int, headers text, stored_at_ms int8,
         recording_id text, parts int, body text)
       JOIN keys k ON k.id = x.key
     ON CONFLICT (key_no, route, idempotency_key) DO UPDATE SET node_no = NULL, status = excluded.status, headers = excluded.headers,
@@ -1405,7 +1405,7 @@ BEGIN
   SELECT array_agg(json_populate_record(NULL::sluice_hold_end, json_build_object('id', h.id, 'cost', nullif(h.charge_so_far, 0), 'at', now_ms,
       'basis', 'estimated', 'outcome', 'interrupted', 'model', h.model, 'provider', '', 'rates', h.rates_id, 'quantities', h.quantities,
       'asked', h.asked_model, 'labels', h.labels)) ORDER BY h.n),
-    json_agg(json_build_object('n', h.n, 'id', h.id, 'at', now_ms, 'started', h.opened_at_ms, 'route', '', 'model', h.model, 'provider', '', 'upstream_model', '',
+    json_agg(json_build_object('n', h.n, 'exchange_id', h.id, 'at_ms', now_ms, 'started_at_ms', h.opened_at_ms, 'route', '', 'model', h.model, 'provider', '', 'upstream_model', '',
       'stream', true, 'outcome', 'interrupted', 'attempts', 1, 'alike', 0, 'labels', h.labels) ORDER BY h.n) FILTER (WHERE h.charge_so_far > 0),
     array_agg(sluice_interrupted(now_ms, h.served::json, h.quantities, h.rates_id, 1)) FILTER (WHERE h.charge_so_far > 0)
     INTO v_ends, v_endings, v_attempts

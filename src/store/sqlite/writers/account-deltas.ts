@@ -1,6 +1,10 @@
 import type { Database, Statement } from "bun:sqlite";
 import { assert } from "../../../base/assert.ts";
+import { query, type Work } from "../../query.ts";
 import type { ChargeEntry } from "../../records.ts";
+import { raiseRevision } from "../../tables/revision.ts";
+import { sqliteStatements } from "../own-statements.ts";
+import { perform } from "../queries.ts";
 import { otherAccount } from "../tables/account-number.ts";
 import type { WrittenKey } from "./written-key.ts";
 
@@ -18,12 +22,12 @@ interface Delta {
  */
 export class AccountDeltas {
   readonly #byAccount = new Map<number, Delta>();
+  readonly #database: Database;
   readonly #update: Statement;
-  readonly #shortfall: Shortfall;
 
   constructor(database: Database) {
+    this.#database = database;
     this.#update = database.query(updateAccount);
-    this.#shortfall = new Shortfall(database);
   }
 
   add(key: WrittenKey, charge: ChargeEntry): void {
@@ -58,7 +62,7 @@ export class AccountDeltas {
 
   #apply(delta: Delta): void {
     if (this.#tryUpdate(delta)) return;
-    this.#shortfall.make(delta.key, delta.charged, delta.atMs);
+    perform(this.#database, makeUp(delta.key, delta.charged, delta.atMs));
     assert(this.#tryUpdate(delta), "an account that was just made up must accept its charge");
   }
 
@@ -78,39 +82,20 @@ export class AccountDeltas {
  * never drops below 0: the missing part is returned as an adjustment and recorded as an overrun. The gateway learns of
  * the adjustment like of any other, by the store's revision.
  */
-class Shortfall {
-  readonly #find: Statement<{ missing: number }, [number, number]>;
-  readonly #raiseRevision: Statement<{ revision: number }, []>;
-  readonly #insertAdjustment: Statement;
-  readonly #insertOverrun: Statement;
-  readonly #credit: Statement;
-
-  constructor(database: Database) {
-    this.#find = database.query("SELECT floor - (posted - ?) AS missing FROM accounts WHERE no = ?");
-    this.#raiseRevision = database.query("UPDATE state SET revision = revision + 1 RETURNING revision");
-    this.#insertAdjustment = database.query(
-      `INSERT INTO entries (key_no, account_no, kind, amount, at_ms, note, revision)
-      VALUES (?, ?, 'adjustment', ?, ?, ?, ?)`,
-    );
-    this.#insertOverrun = database.query(
-      `INSERT INTO entries (key_no, account_no, kind, amount, at_ms, note) VALUES (?, ?, 'overrun', ?, ?, ?)`,
-    );
-    this.#credit = database.query(
-      "UPDATE accounts SET posted = posted + ?1, purchased = purchased + ?1 WHERE no = ?2",
-    );
-  }
-
-  make({ no, accountNo }: WrittenKey, charged: number, atMs: number): void {
-    const found = this.#find.get(charged, accountNo);
-    assert(found !== null, `there is no account ${accountNo}`);
-    const other = otherAccount(no, accountNo);
-    const note = "the balance was lowered while a charge was on its way";
-    const raised = this.#raiseRevision.get();
-    assert(raised !== null, "the state has one row");
-    this.#insertAdjustment.run(no, other, found.missing, atMs, note, raised.revision);
-    this.#insertOverrun.run(no, other, found.missing, atMs, note);
-    this.#credit.run(found.missing, accountNo);
-  }
+function* makeUp({ no, accountNo }: WrittenKey, charged: number, atMs: number): Work<void> {
+  const [found] = yield* query<{ missing: number }>(
+    "SELECT floor - (posted - $1) AS missing FROM accounts WHERE no = $2",
+    [charged, accountNo],
+  );
+  assert(found !== undefined, `there is no account ${accountNo}`);
+  const note = "the balance was lowered while a charge was on its way";
+  const entry = { keyId: null, amountNano: found.missing, reference: null, note, atMs };
+  const numbers = { accountNo, keyNo: no };
+  yield* sqliteStatements.insertEntry("adjustment", entry, numbers, yield* raiseRevision());
+  yield* query(
+    "INSERT INTO entries (key_no, account_no, kind, amount, at_ms, note) VALUES ($1, $2, 'overrun', $3, $4, $5)",
+    [no, otherAccount(no, accountNo), found.missing, atMs, note],
+  );
 }
 
 const updateAccount = `

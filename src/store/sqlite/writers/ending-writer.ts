@@ -1,5 +1,6 @@
 import type { Database, Statement } from "bun:sqlite";
 import type { ExchangeEnding, JournalItem } from "../../records.ts";
+import { endingColumns, endingRow } from "../../written-rows.ts";
 
 /** Writes how exchanges ended, and deletes the oldest; inside the batch's transaction. */
 export class EndingWriter {
@@ -14,28 +15,7 @@ export class EndingWriter {
 
   /** `entryId` is that of its charge; null where nothing was charged. */
   insert(keyNo: number, ending: ExchangeEnding, entryId: number | null): void {
-    const { lastInsertRowid } = this.#insert.run(
-      ending.exchangeId,
-      keyNo,
-      ending.atMs,
-      ending.startedAtMs,
-      ending.route,
-      ending.model,
-      ending.provider,
-      ending.upstreamModel,
-      ending.stream ? 1 : 0,
-      ending.outcome,
-      ending.status,
-      ending.code,
-      ending.message,
-      rounded(ending.firstByteMs),
-      rounded(ending.totalMs),
-      ending.attempts,
-      ending.attemptDetails.length === 0 ? null : JSON.stringify(ending.attemptDetails),
-      entryId,
-      ending.alike,
-      ending.labels,
-    );
+    const { lastInsertRowid } = this.#insert.run({ key_no: keyNo, entry_id: entryId, ...endingRow(ending) });
     this.#lastId = Number(lastInsertRowid);
   }
 
@@ -51,14 +31,10 @@ export class EndingWriter {
   }
 }
 
-function rounded(ms: number | null): number | null {
-  return ms === null ? null : Math.round(ms);
-}
+const written = ["key_no", "entry_id", ...endingColumns];
 
 const insertEnding = `
-INSERT INTO exchange_endings (exchange_id, key_no, at_ms, started_at_ms, route, model, provider, upstream_model, stream,
-  outcome, status, code, message, first_byte_ms, total_ms, attempts, attempt_details, entry_id, alike, labels)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+INSERT INTO exchange_endings (${written.join(", ")}) VALUES (${written.map((column) => `$${column}`).join(", ")})`;
 
 /**
  * Ids have no gaps, so the newest ones are found without counting. Endings that are not part of the sums yet are kept,

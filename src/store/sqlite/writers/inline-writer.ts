@@ -2,7 +2,8 @@ import type { Database, Statement } from "bun:sqlite";
 import { assert, unreachable } from "../../../base/assert.ts";
 import { utcDay } from "../../../base/clock.ts";
 import { BatchFailure, type TimedWriter } from "../../journal/batch-writer.ts";
-import type { ChargeEntry, GivenIds, HoldProgress, JournalItem, StoredResponse } from "../../records.ts";
+import type { ChargeEntry, GivenIds, HoldProgress, JournalItem } from "../../records.ts";
+import { responseRow } from "../../written-rows.ts";
 import { codeOf } from "../connection.ts";
 import { otherAccount } from "../tables/account-number.ts";
 import { failureReason } from "../troubles.ts";
@@ -168,7 +169,9 @@ export class InlineWriter implements TimedWriter {
     this.#caps.add(key, charge);
     if (own === undefined) for (const each of attempts) this.#attempts.add(utcDay(charge.atMs), each);
     if (hasProgress) this.#deleteHold.run(holdId);
-    if (response !== null) this.#store(key.no, response);
+    if (response !== null) {
+      this.#insertResponse.run({ key_no: key.no, ...responseRow(response), body: response.body });
+    }
     for (const turn of turns) this.#turns.insert(key.no, turn);
   }
 
@@ -229,21 +232,6 @@ export class InlineWriter implements TimedWriter {
     );
   }
 
-  #store(keyNo: number, response: StoredResponse): void {
-    this.#insertResponse.run(
-      keyNo,
-      response.route,
-      response.idempotencyKey,
-      response.bodyHash,
-      response.status,
-      JSON.stringify(response.headers),
-      response.storedAtMs,
-      response.recording?.id ?? null,
-      response.recording?.parts ?? 0,
-      response.body,
-    );
-  }
-
   #given({ keyId, provider, credential, digests, tokens, atMs }: GivenIds): void {
     const no = this.#keyNo(keyId);
     for (const digest of digests) this.#insertGiven.run(no, digest, provider, credential, tokens, atMs);
@@ -294,4 +282,4 @@ VALUES (?, ?, ?, ?, ?, ?)`;
 const insertResponse = `
 INSERT OR REPLACE INTO responses
   (key_no, route, idempotency_key, body_hash, status, headers, stored_at_ms, recording_id, parts, body)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+VALUES ($key_no, $route, $idempotency_key, $body_hash, $status, $headers, $stored_at_ms, $recording_id, $parts, $body)`;

@@ -1,0 +1,52 @@
+import type { ExchangeEnding, StoredResponse } from "./records.ts";
+
+/** Rows by the names of their columns, as both databases write them. */
+
+type Value = string | number | boolean | null;
+
+/** The columns of `exchange_endings`, but for the key and the charge. */
+const ofEnding: Readonly<Record<string, (ending: ExchangeEnding) => Value>> = {
+  exchange_id: ({ exchangeId }) => exchangeId,
+  at_ms: ({ atMs }) => atMs,
+  started_at_ms: ({ startedAtMs }) => startedAtMs,
+  route: ({ route }) => route,
+  model: ({ model }) => model,
+  provider: ({ provider }) => provider,
+  upstream_model: ({ upstreamModel }) => upstreamModel,
+  stream: ({ stream }) => stream,
+  outcome: ({ outcome }) => outcome,
+  status: ({ status }) => status,
+  code: ({ code }) => code,
+  message: ({ message }) => message,
+  first_byte_ms: ({ firstByteMs }) => rounded(firstByteMs),
+  total_ms: ({ totalMs }) => rounded(totalMs),
+  attempts: ({ attempts }) => attempts,
+  attempt_details: ({ attemptDetails }) =>
+    attemptDetails.length === 0 ? null : JSON.stringify(attemptDetails),
+  alike: ({ alike }) => alike,
+  labels: ({ labels }) => labels,
+};
+
+export const endingColumns: readonly string[] = Object.keys(ofEnding);
+
+export function endingRow(ending: ExchangeEnding): Readonly<Record<string, Value>> {
+  return Object.fromEntries(Object.entries(ofEnding).map(([column, of]) => [column, of(ending)]));
+}
+
+/** A stored response, but for its key and its body. */
+export function responseRow(response: StoredResponse) {
+  return {
+    route: response.route,
+    idempotency_key: response.idempotencyKey,
+    body_hash: response.bodyHash,
+    status: response.status,
+    headers: JSON.stringify(response.headers),
+    stored_at_ms: response.storedAtMs,
+    recording_id: response.recording?.id ?? null,
+    parts: response.recording?.parts ?? 0,
+  };
+}
+
+export function rounded(ms: number | null): number | null {
+  return ms === null ? null : Math.round(ms);
+}
