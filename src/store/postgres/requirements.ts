@@ -1,5 +1,5 @@
+import type { Query } from "../query.ts";
 import { StoreRefusal } from "../store.ts";
-import type { Query } from "./client.ts";
 
 interface Requirement {
   readonly isMet: (value: string) => boolean;
@@ -34,7 +34,7 @@ const requirements: Readonly<Record<string, Requirement>> = {
   },
   default_transaction_isolation: {
     isMet: is("read committed"),
-    wanted: "'read committed'",
+    wanted: "read committed",
     harm: "requests of one key fail while another is charged",
     setBy: "role",
   },
@@ -53,6 +53,13 @@ const requirements: Readonly<Record<string, Requirement>> = {
     setBy: "database",
   },
 };
+
+/** What every connection asks for as it begins, because a role can. */
+export const promised: Readonly<Record<string, string>> = Object.fromEntries(
+  Object.entries(requirements).flatMap(([name, { wanted, setBy }]) =>
+    setBy === "role" ? [[name, wanted]] : [],
+  ),
+);
 
 /** Their storage is not files of the server's, so that these two say nothing about it. */
 const hasStorageOfItsOwn = `
@@ -93,7 +100,8 @@ export async function requireSafeServer(query: Query, name: string): Promise<voi
 
 function remedy(setting: string, { wanted, setBy }: Requirement, role = "…"): string {
   if (setBy === "server") return `ALTER SYSTEM SET ${setting} = ${wanted}; SELECT pg_reload_conf()`;
-  if (setBy === "role") return `ALTER ROLE ${role} SET ${setting} = ${wanted}, and connect anew`;
+  const value = wanted.includes(" ") ? `'${wanted}'` : wanted;
+  if (setBy === "role") return `ALTER ROLE ${role} SET ${setting} = ${value}, and connect anew`;
   return `CREATE DATABASE … ENCODING '${wanted}' TEMPLATE template0, and use that one`;
 }
 

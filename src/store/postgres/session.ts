@@ -1,17 +1,4 @@
-/**
- * What every connection asks for as it begins, whatever the server, the database or the role have as their defaults. Each
- * is something that the ledger's promises rest on.
- */
-const promised: Readonly<Record<string, string>> = {
-  /** A charge is on disk, and on a synchronous standby, before anybody hears of it. */
-  synchronous_commit: "on",
-  /** A statement sees what others have committed while it waited for a lock. */
-  default_transaction_isolation: "read committed",
-  /** Figures arrive digit by digit. */
-  extra_float_digits: "1",
-  bytea_output: "hex",
-  array_nulls: "on",
-};
+import { promised } from "./requirements.ts";
 
 /** A client whose machine is gone is noticed within half a minute, and not after two hours. */
 const keptAlive: Readonly<Record<string, string>> = {
