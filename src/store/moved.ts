@@ -1,3 +1,4 @@
+import { query, type Work } from "./query.ts";
 import { StoreRefusal } from "./store.ts";
 
 /** Where `sluice store copy` has taken a store's data, as the store itself remembers it. */
@@ -6,12 +7,28 @@ export interface Moved {
   readonly atMs: number;
 }
 
+/** Null while it is used here. */
+export function* readMoved(): Work<Moved | null> {
+  const [row] = yield* query<Moved>(
+    `SELECT moved_to AS "to", moved_at_ms::float8 AS "atMs" FROM state WHERE moved_to IS NOT NULL`,
+  );
+  return row ?? null;
+}
+
+/** Null lets it be used again. */
+export function* markMoved(moved: Moved | null): Work<void> {
+  const values = [moved?.to ?? null, moved?.atMs ?? null];
+  yield* query("UPDATE state SET moved_to = $1::text, moved_at_ms = $2::int8", values);
+}
+
 /** Two ledgers of one past would both be charged, and neither would be right. */
-export function movedRefusal(name: string, { to, atMs }: Moved): StoreRefusal {
-  const at = new Date(atMs).toISOString().slice(0, 16).replace("T", " ");
-  return new StoreRefusal(
+export function* refuseMoved(name: string): Work<void> {
+  const moved = yield* readMoved();
+  if (moved === null) return;
+  const at = new Date(moved.atMs).toISOString().slice(0, 16).replace("T", " ");
+  throw new StoreRefusal(
     "moved",
-    `The data of ${name} was moved to ${to} at ${at} UTC (sluice store copy), and is used there now. Nothing was changed. ` +
+    `The data of ${name} was moved to ${moved.to} at ${at} UTC (sluice store copy), and is used there now. Nothing was changed. ` +
       `Name that with --store or --data. To go on here on purpose, without what has happened there since: ` +
       `\`sluice store reopen --at ${name}\`.`,
   );

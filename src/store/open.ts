@@ -104,8 +104,8 @@ async function withTarget<Result>(
 
 /** Restores, and checks of a data folder, which work without an open store. */
 export async function maintainFolder(dir: string): Promise<FolderMaintenance> {
-  const { SqliteMaintenance } = await import("./sqlite/files/maintenance.ts");
-  return new SqliteMaintenance(dir);
+  const { sqliteMaintenance } = await import("./sqlite/files/maintenance.ts");
+  return sqliteMaintenance(dir);
 }
 
 /** The newest schema of each database that this program knows. */

@@ -1,41 +1,16 @@
 import { assert } from "../base/assert.ts";
-import type { SessionRecords } from "./admin-records.ts";
 import type { OwnStatements } from "./own-statements.ts";
 import type { Queries } from "./query.ts";
-import type {
-  AccountChanges,
-  AccountRecord,
-  AccountStanding,
-  CapLimit,
-  CapOwner,
-  Changes,
-  GivenId,
-  KeyChanges,
-  KeyRecord,
-  StoredResponse,
-  Totals,
-} from "./records.ts";
+import type { AccountStanding } from "./records.ts";
 import type { EntryFinder } from "./reporting/exchange-search.ts";
-import { StoredReports } from "./reporting/stored-reports.ts";
+import { storedReports } from "./reporting/stored-reports.ts";
 import type { Pruning, StorageFigures, StoreSizes } from "./storage.ts";
-import type {
-  AccountQuery,
-  KeyPage,
-  KeyQuery,
-  NumberedUsage,
-  OldestPruning,
-  OperatorEntry,
-  RecordedEntry,
-  ResponseScope,
-  Snapshot,
-  UsageQuery,
-} from "./store.ts";
+import type { Store } from "./store.ts";
 import * as accounts from "./tables/account-table.ts";
-import { StoredAdminRecords } from "./tables/admin-records.ts";
 import { allCapTotals, capTotalsOf, extendCap, setCaps } from "./tables/cap-table.ts";
 import * as entries from "./tables/entry-table.ts";
 import { findGivenIds, pruneOldest } from "./tables/id-tables.ts";
-import { findAccount, findKey, listAccounts, listKeys } from "./tables/key-search.ts";
+import { keySearch } from "./tables/key-search.ts";
 import * as keys from "./tables/key-table.ts";
 import { openingEntry, recordOperatorEntry } from "./tables/operator-entries.ts";
 import { findStoredResponse } from "./tables/response-table.ts";
@@ -43,183 +18,140 @@ import { type RevisionRow, readRevision, revisionOf, selectRevision } from "./ta
 import { StoredTurns } from "./tables/turn-table.ts";
 import { listUsage } from "./tables/usage-table.ts";
 
+/** What each database does in its own way. */
+type OwnParts =
+  | "admin"
+  | "alerts"
+  | "files"
+  | "nodes"
+  | "written"
+  | "close"
+  | "listEntries"
+  | "listAuditedEntries"
+  | "auditSums"
+  | "recomputeTotals"
+  | `record${"ResponsePart" | "Turn" | "GivenIds" | "CallerIds" | "Endings"}`
+  | "discardResponse"
+  | "pruneStoredResponses"
+  | "pruneEndings";
+
 /** Revisions begin with 0. */
 const beforeAll = -1;
 
 /** What every database does in the same way, but for a few statements of its own. */
-export abstract class QueriedStore {
-  readonly reports: StoredReports;
-  readonly admin: StoredAdminRecords;
-  readonly turns: StoredTurns;
-  readonly #queries: Queries;
-  readonly #own: OwnStatements;
+export function queriedStore(
+  queries: Queries,
+  own: OwnStatements,
+  entriesOf: EntryFinder,
+  sizes: () => Promise<StoreSizes>,
+): Omit<Store, OwnParts> {
+  const { read, change, readTogether, changeTogether } = queries;
+  const reports = storedReports(queries, entriesOf);
+  return {
+    reports,
+    turns: new StoredTurns(queries),
+    ...keySearch(read),
 
-  constructor(queries: Queries, own: OwnStatements, entriesOf: EntryFinder, sessions: SessionRecords | null) {
-    this.#queries = queries;
-    this.#own = own;
-    this.reports = new StoredReports(queries, entriesOf);
-    this.admin = new StoredAdminRecords(queries, sessions);
-    this.turns = new StoredTurns(queries);
-  }
+    load: () =>
+      readTogether(function* () {
+        return {
+          revision: yield* readRevision(),
+          accounts: yield* accounts.accountsChangedSince(beforeAll),
+          keys: yield* keys.keysChangedSince(beforeAll),
+          accountTotals: yield* entries.allAccountTotals(),
+          keyTotals: yield* entries.allKeyTotals(),
+          capTotals: yield* allCapTotals(),
+          openHolds: yield* entries.openHolds(),
+          unbalancedId: yield* entries.unbalancedId(),
+        };
+      }),
 
-  load(): Promise<Snapshot> {
-    return this.#queries.readTogether(function* () {
-      return {
-        revision: yield* readRevision(),
-        accounts: yield* accounts.accountsChangedSince(beforeAll),
-        keys: yield* keys.keysChangedSince(beforeAll),
-        accountTotals: yield* entries.allAccountTotals(),
-        keyTotals: yield* entries.allKeyTotals(),
-        capTotals: yield* allCapTotals(),
-        openHolds: yield* entries.openHolds(),
-        unbalancedId: yield* entries.unbalancedId(),
-      };
-    });
-  }
+    currentRevision: async () => revisionOf(await read<RevisionRow>(selectRevision)),
 
-  async currentRevision(): Promise<number> {
-    return revisionOf(await this.#queries.read<RevisionRow>(selectRevision));
-  }
+    changesSince: (revision) =>
+      readTogether(function* () {
+        return {
+          revision: yield* readRevision(),
+          accounts: yield* accounts.accountsChangedSince(revision),
+          keys: yield* keys.keysChangedSince(revision),
+          entries: yield* entries.entriesChangedSince(revision),
+        };
+      }),
 
-  changesSince(revision: number): Promise<Changes> {
-    return this.#queries.readTogether(function* () {
-      return {
-        revision: yield* readRevision(),
-        accounts: yield* accounts.accountsChangedSince(revision),
-        keys: yield* keys.keysChangedSince(revision),
-        entries: yield* entries.entriesChangedSince(revision),
-      };
-    });
-  }
+    insertAccount: (account, openingTopUpNano) =>
+      changeTogether(function* () {
+        yield* accounts.insertAccount(own, yield* own.nextNo(), account);
+        if (openingTopUpNano === 0) return;
+        const { id: accountId, createdAtMs } = account;
+        const entry = openingEntry({ keyId: null, accountId }, openingTopUpNano, createdAtMs);
+        yield* recordOperatorEntry(own, "topup", entry);
+      }),
 
-  insertAccount(account: AccountRecord, openingTopUpNano: number): Promise<void> {
-    const own = this.#own;
-    return this.#queries.changeTogether(function* () {
-      yield* accounts.insertAccount(own, yield* own.nextNo(), account);
-      if (openingTopUpNano === 0) return;
-      const { id: accountId, createdAtMs } = account;
-      const entry = openingEntry({ keyId: null, accountId }, openingTopUpNano, createdAtMs);
-      yield* recordOperatorEntry(own, "topup", entry);
-    });
-  }
+    updateAccount: (accountId, changes) =>
+      changeTogether(() => accounts.updateAccount(own, accountId, changes)),
 
-  updateAccount(accountId: string, changes: AccountChanges): Promise<AccountRecord> {
-    return this.#queries.changeTogether(() => accounts.updateAccount(this.#own, accountId, changes));
-  }
+    readAccounts: (accountIds) =>
+      readTogether(function* () {
+        const standings: AccountStanding[] = [];
+        for (const id of accountIds) {
+          const { no } = yield* accounts.requireAccount(id);
+          standings.push({
+            totals: yield* entries.accountTotals(no),
+            keys: yield* keys.keysOfAccount(no),
+            caps: yield* capTotalsOf(no),
+          });
+        }
+        return standings;
+      }),
 
-  findAccount(accountId: string): Promise<AccountRecord | null> {
-    return findAccount(this.#queries.read, accountId);
-  }
+    insertKey: (key, openingTopUpNano) =>
+      changeTogether(function* () {
+        yield* keys.insertKey(own, key);
+        if (openingTopUpNano === 0) return;
+        const entry = openingEntry({ keyId: key.id }, openingTopUpNano, key.createdAtMs);
+        yield* recordOperatorEntry(own, "topup", entry);
+      }),
 
-  listAccounts(query: AccountQuery): Promise<readonly AccountRecord[]> {
-    return listAccounts(this.#queries.read, query);
-  }
+    updateKey: (keyId, changes) => changeTogether(() => keys.updateKey(own, keyId, changes)),
+    moveKey: (keyId, accountId) => changeTogether(() => keys.moveKey(keyId, accountId)),
 
-  readAccounts(accountIds: readonly string[]): Promise<readonly AccountStanding[]> {
-    return this.#queries.readTogether(function* () {
-      const standings: AccountStanding[] = [];
-      for (const id of accountIds) {
-        const { no } = yield* accounts.requireAccount(id);
-        standings.push({
-          totals: yield* entries.accountTotals(no),
-          keys: yield* keys.keysOfAccount(no),
-          caps: yield* capTotalsOf(no),
-        });
-      }
-      return standings;
-    });
-  }
+    setCaps: (owner, caps, nowMs) =>
+      changeTogether(() =>
+        keys.changeCaps(owner, (numbered, before) => setCaps(own, numbered, before, caps, nowMs)),
+      ),
 
-  insertKey(key: KeyRecord, openingTopUpNano: number): Promise<void> {
-    const own = this.#own;
-    return this.#queries.changeTogether(function* () {
-      yield* keys.insertKey(own, key);
-      if (openingTopUpNano === 0) return;
-      const entry = openingEntry({ keyId: key.id }, openingTopUpNano, key.createdAtMs);
-      yield* recordOperatorEntry(own, "topup", entry);
-    });
-  }
+    extendCap: (owner, capNo, amount, nowMs) =>
+      changeTogether(() => keys.changeCaps(owner, (numbered) => extendCap(numbered, capNo, amount, nowMs))),
 
-  updateKey(keyId: string, changes: KeyChanges): Promise<KeyRecord> {
-    return this.#queries.changeTogether(() => keys.updateKey(this.#own, keyId, changes));
-  }
+    readTotals: (keyId) => entries.totalsOfKey(read, keyId),
+    recordTopUp: (topUp) => changeTogether(() => recordOperatorEntry(own, "topup", topUp)),
+    recordAdjustment: (adjustment) =>
+      changeTogether(() => recordOperatorEntry(own, "adjustment", adjustment)),
+    listUsage: (query) => listUsage(read, query),
 
-  moveKey(keyId: string, accountId: string): Promise<KeyRecord> {
-    return this.#queries.changeTogether(() => keys.moveKey(keyId, accountId));
-  }
+    findStoredResponse: (scope, notBeforeMs) => findStoredResponse(read, scope, notBeforeMs),
+    findGivenIds: (keyId, digests) => findGivenIds(read, keyId, digests),
+    pruneGivenIds: (pruning) => pruneOldest(change, "given_ids", pruning),
+    pruneCallerIds: (pruning) => pruneOldest(change, "caller_ids", pruning),
 
-  setCaps(owner: CapOwner, caps: readonly CapLimit[], nowMs: number): Promise<void> {
-    return this.#queries.changeTogether(() =>
-      keys.changeCaps(owner, (numbered, before) => setCaps(this.#own, numbered, before, caps, nowMs)),
-    );
-  }
+    async recordPruning({ what, atMs, pruned }) {
+      await change(
+        `INSERT INTO prunings (what, at_ms, pruned) VALUES ($1, $2::int8, $3::int8)
+        ON CONFLICT (what) DO UPDATE SET at_ms = excluded.at_ms, pruned = excluded.pruned`,
+        [what, atMs, pruned],
+      );
+    },
 
-  extendCap(owner: CapOwner, capNo: number, amount: number, nowMs: number): Promise<void> {
-    return this.#queries.changeTogether(() =>
-      keys.changeCaps(owner, (numbered) => extendCap(numbered, capNo, amount, nowMs)),
-    );
-  }
-
-  findKey(idOrPrefix: string): Promise<KeyRecord | null> {
-    return findKey(this.#queries.read, idOrPrefix);
-  }
-
-  listKeys(query: KeyQuery): Promise<KeyPage> {
-    return listKeys(this.#queries.read, query);
-  }
-
-  readTotals(keyId: string): Promise<Totals | null> {
-    return entries.totalsOfKey(this.#queries.read, keyId);
-  }
-
-  recordTopUp(topUp: OperatorEntry): Promise<RecordedEntry> {
-    return this.#queries.changeTogether(() => recordOperatorEntry(this.#own, "topup", topUp));
-  }
-
-  recordAdjustment(adjustment: OperatorEntry): Promise<RecordedEntry> {
-    return this.#queries.changeTogether(() => recordOperatorEntry(this.#own, "adjustment", adjustment));
-  }
-
-  findStoredResponse(scope: ResponseScope, notBeforeMs: number): Promise<StoredResponse | null> {
-    return findStoredResponse(this.#queries.read, scope, notBeforeMs);
-  }
-
-  findGivenIds(keyId: string, digests: readonly string[]): Promise<readonly (GivenId | null)[]> {
-    return findGivenIds(this.#queries.read, keyId, digests);
-  }
-
-  pruneGivenIds(pruning: OldestPruning): Promise<number> {
-    return pruneOldest(this.#queries.change, "given_ids", pruning);
-  }
-
-  pruneCallerIds(pruning: OldestPruning): Promise<number> {
-    return pruneOldest(this.#queries.change, "caller_ids", pruning);
-  }
-
-  async recordPruning({ what, atMs, pruned }: Pruning): Promise<void> {
-    await this.#queries.change(
-      `INSERT INTO prunings (what, at_ms, pruned) VALUES ($1, $2::int8, $3::int8)
-      ON CONFLICT (what) DO UPDATE SET at_ms = excluded.at_ms, pruned = excluded.pruned`,
-      [what, atMs, pruned],
-    );
-  }
-
-  async storage(): Promise<StorageFigures> {
-    const { read } = this.#queries;
-    const [counts] = await read<Counts>(countRecords);
-    assert(counts !== undefined, "a count has a row");
-    const { count: endings } = await this.reports.endingsKept();
-    const prunings = await read<Pruning>(
-      `SELECT what, at_ms::float8 AS "atMs", pruned::float8 AS pruned FROM prunings ORDER BY what`,
-    );
-    return { ...(await this.sizes()), ...counts, endings, prunings };
-  }
-
-  protected abstract sizes(): Promise<StoreSizes>;
-
-  listUsage(query: UsageQuery): Promise<readonly NumberedUsage[]> {
-    return listUsage(this.#queries.read, query);
-  }
+    async storage() {
+      const [counts] = await read<Counts>(countRecords);
+      assert(counts !== undefined, "a count has a row");
+      const { count: endings } = await reports.endingsKept();
+      const prunings = await read<Pruning>(
+        `SELECT what, at_ms::float8 AS "atMs", pruned::float8 AS pruned FROM prunings ORDER BY what`,
+      );
+      return { ...(await sizes()), ...counts, endings, prunings };
+    },
+  };
 }
 
 type Counts = Pick<StorageFigures, "accounts" | "keys" | "responses" | "responseBytes" | "auditRecords">;

@@ -1,25 +1,88 @@
+import { assert } from "../../base/assert.ts";
 import type { Moved } from "../moved.ts";
 import type { RecomputedTotals } from "../store.ts";
 import { StoreRefusal } from "../store.ts";
-import { type CopiedRow, type CopiedTable, copiedTables } from "./copied-tables.ts";
 
-/** A store that is read from while nobody else uses it, all of it as of one moment. */
-export interface CopySource {
+/** Numbers are their digits, because sums of a key's life may exceed a double; flags are 0 and 1. */
+export type CopiedValue = string | Uint8Array | null;
+
+export type CopiedRow = Readonly<Record<string, CopiedValue>>;
+
+export type CopiedColumns = Readonly<Record<string, "number" | "text" | "bytes">>;
+
+export interface CopiedTable {
+  readonly name: string;
+  readonly columns: CopiedColumns;
+  /** The columns that order the rows. */
+  readonly key: readonly string[];
+  readonly rowsAtOnce: number;
+}
+
+/** Every table that is copied, and what orders its rows; in an order in which each refers only to those before. */
+const copiedTables: Readonly<Record<string, readonly string[]>> = {
+  accounts: ["no"],
+  keys: ["no"],
+  key_sums: ["key_no"],
+  caps: ["no"],
+  rates: ["id"],
+  entries: ["id"],
+  exchange_endings: ["id"],
+  responses: ["key_no", "route", "idempotency_key"],
+  response_parts: ["recording_id", "sequence"],
+  turns: ["no"],
+  turn_items: ["key_no", "digest", "turn_no"],
+  sealing_secret: ["id"],
+  given_ids: ["no"],
+  caller_ids: ["no"],
+  usage_minutes: ["minute", "key_no", "model", "provider"],
+  usage_key_hours: ["key_no", "hour", "model", "provider"],
+  usage_all_hours: ["hour", "model", "provider"],
+  usage_key_days: ["key_no", "day"],
+  latency_minutes: ["minute", "measure", "up_to_ms"],
+  latency_all_hours: ["hour", "measure", "up_to_ms"],
+  attempt_sums: ["provider", "day", "credential", "upstream_model", "ending", "node_no"],
+  audit_log: ["id"],
+  admin_token: ["id"],
+  admin_tokens: ["id"],
+  findings: ["source"],
+  alerts: ["id"],
+  alert_posts: ["no"],
+};
+
+/** Rows at once; one with bytes may be megabytes long. */
+const [usual, large] = [1_000, 20];
+
+/** What both ends have in common. */
+interface CopyEnd {
   /** For people. */
   readonly name: string;
+  /** The columns of a table, but for those that only this kind of database has. */
+  columnsOf(table: string): Promise<CopiedColumns>;
+  recomputeTotals(): Promise<readonly RecomputedTotals[]>;
+}
+
+/** A store that is read from while nobody else uses it, all of it as of one moment. */
+export interface CopySource extends CopyEnd {
   countEntries(): Promise<number>;
   /** The next rows after this one, in the order of the table's key; the first ones after null. */
   read(table: CopiedTable, after: CopiedRow | null): Promise<readonly CopiedRow[]>;
-  recomputeTotals(): Promise<readonly RecomputedTotals[]>;
+  progress(): Promise<StoreProgress>;
   /** Once the copy is complete, opening this store is refused with where the data went. */
   markMoved(moved: Moved): Promise<void>;
 }
 
 /** A store without data that nobody else uses. Nothing of what is written stays if the copy fails. */
-export interface CopyTarget {
-  readonly name: string;
+export interface CopyTarget extends CopyEnd {
   write(table: CopiedTable, rows: readonly CopiedRow[]): Promise<void>;
-  recomputeTotals(): Promise<readonly RecomputedTotals[]>;
+  /** Everything is written. */
+  finish(progress: StoreProgress): Promise<void>;
+}
+
+/** The store's revision, and the last entry and ending that the sums for reports count. */
+export interface StoreProgress {
+  readonly revision: number;
+  readonly entriesThrough: number;
+  readonly endingsThrough: number;
 }
 
 export interface CopyProgress {
@@ -49,22 +112,27 @@ export async function copyStore(
   const before = audited(await source.recomputeTotals(), source.name);
   const total = await source.countEntries();
   const counts = { keys: 0, entries: 0, usage: 0 };
-  for (const table of copiedTables) {
+  for (const [name, key] of Object.entries(copiedTables)) {
+    const columns = await source.columnsOf(name);
+    assertSame(name, columns, await target.columnsOf(name));
+    const rowsAtOnce = Object.values(columns).includes("bytes") ? large : usual;
+    const table = { name, key, columns, rowsAtOnce };
     let rows = await source.read(table, null);
     let copied = 0;
     while (rows.length > 0) {
       await target.write(table, rows);
       copied += rows.length;
-      if (table.name === "keys") counts.keys += rows.length;
-      if (table.name === "entries") {
+      if (name === "keys") counts.keys += rows.length;
+      if (name === "entries") {
         counts.entries += rows.length;
-        counts.usage += countUsage(table, rows);
+        counts.usage += rows.filter((row) => row["recorded_at_ms"] !== null).length;
       }
-      onProgress({ table: table.name, rows: copied, share: total === 0 ? 1 : counts.entries / total });
+      onProgress({ table: name, rows: copied, share: total === 0 ? 1 : counts.entries / total });
       const last = rows.at(-1) ?? null;
-      rows = rows.length < table.rowsAtOnce ? [] : await source.read(table, last);
+      rows = rows.length < rowsAtOnce ? [] : await source.read(table, last);
     }
   }
+  await target.finish(await source.progress());
   const after = audited(await target.recomputeTotals(), target.name);
   if (before !== after) {
     throw new StoreRefusal(
@@ -75,9 +143,10 @@ export async function copyStore(
   return counts;
 }
 
-function countUsage(table: CopiedTable, rows: readonly CopiedRow[]): number {
-  const place = Object.keys(table.columns).indexOf("recorded_at_ms");
-  return rows.filter((row) => row[place] !== null).length;
+/** A column that only one of them has would be lost. */
+function assertSame(table: string, one: CopiedColumns, other: CopiedColumns): void {
+  const [ours, theirs] = [one, other].map((columns) => Object.keys(columns).toSorted().join(" "));
+  assert(ours === theirs, `${table} has the columns ${ours} here and ${theirs} there`);
 }
 
 /** The totals of all accounts as text, to be compared; refused if those that are kept are not those of the entries. */
@@ -93,10 +162,10 @@ function audited(accounts: readonly RecomputedTotals[], name: string): string {
   return lines.toSorted().join("\n");
 }
 
-/** But for holds, and for the period, which a database may have turned before anything was charged in it. */
+/** But for the period, which a database may have turned before anything was charged in it. */
 function textOf(totals: RecomputedTotals["kept"]): string {
   return Object.entries(totals)
-    .filter(([name]) => name !== "held" && !name.startsWith("period"))
+    .filter(([name]) => !name.startsWith("period"))
     .toSorted(([one], [other]) => (one < other ? -1 : 1))
     .map(([name, value]) => `${name} ${value}`)
     .join(" ");

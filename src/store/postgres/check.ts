@@ -1,23 +1,20 @@
 import type { DatabaseCheck } from "../check.ts";
 import type { PostgresLocation } from "../settings.ts";
-import { parseAddress } from "./address.ts";
-import { PostgresClient, type Query } from "./client.ts";
+import { type Query, withClient } from "./client.ts";
 import { Database } from "./database.ts";
 import { migrate, migrations, readSchema } from "./migrate.ts";
 import { listNodes } from "./node/list-nodes.ts";
 import { requireSafeServer } from "./requirements.ts";
 
-const deadlineMs = 30_000;
 const timeoutMs = 2_000;
 const roundTrips = 5;
 
 /** Connects and looks around; with `migrates` it brings the schema up to date first. */
-export async function checkDatabase(
-  { url, password, prepare }: PostgresLocation,
+export function checkDatabase(
+  location: PostgresLocation,
   { migrates }: { readonly migrates: boolean },
 ): Promise<DatabaseCheck> {
-  const client = new PostgresClient({ address: parseAddress(url, password), max: 1, prepare, deadlineMs });
-  try {
+  return withClient(location, async (client) => {
     const database = new Database(client, timeoutMs);
     const { read } = database;
     const [server] = await read<{ version: string; isEncrypted: boolean }>(
@@ -38,9 +35,7 @@ export async function checkDatabase(
       schema: { version: schema.version, known: migrations.length },
       nodes: schema.version === 0 ? [] : await listNodes(read),
     };
-  } finally {
-    await client.close();
-  }
+  });
 }
 
 async function medianRoundTrip(read: Query): Promise<number> {

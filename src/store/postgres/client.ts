@@ -1,7 +1,8 @@
 import { SQL } from "bun";
 import { startDeadline } from "../../base/deadline.ts";
 import type { Parameter, Query } from "../query.ts";
-import type { PostgresAddress } from "./address.ts";
+import type { PostgresLocation } from "../settings.ts";
+import { type PostgresAddress, parseAddress } from "./address.ts";
 import { DeadlinePassed } from "./errors.ts";
 import { sessionSettings } from "./session.ts";
 import { storableText } from "./text.ts";
@@ -127,6 +128,22 @@ export class PostgresClient {
     this.#overdue.clear();
     this.#sql = connect(this.#options, this.#application);
     sql.close({ timeout: 0 }).catch(() => {});
+  }
+}
+
+const commandDeadlineMs = 30_000;
+
+/** For a command that needs one connection, and no store. */
+export async function withClient<Result>(
+  { url, password, prepare }: PostgresLocation,
+  work: (client: PostgresClient) => Promise<Result>,
+): Promise<Result> {
+  const address = parseAddress(url, password);
+  const client = new PostgresClient({ address, max: 1, prepare, deadlineMs: commandDeadlineMs });
+  try {
+    return await work(client);
+  } finally {
+    await client.close();
   }
 }
 

@@ -1,16 +1,22 @@
-import type { ColumnType, CopiedRow, CopiedTable, CopiedValue } from "../copy/copied-tables.ts";
-import type { CopySource, CopyTarget } from "../copy/copy.ts";
-import type { Moved } from "../moved.ts";
+import { assert } from "../../base/assert.ts";
+import type {
+  CopiedColumns,
+  CopiedRow,
+  CopiedTable,
+  CopiedValue,
+  CopySource,
+  CopyTarget,
+  StoreProgress,
+} from "../copy/copy.ts";
+import { type Moved, markMoved, refuseMoved } from "../moved.ts";
 import type { PostgresLocation } from "../settings.ts";
 import { type RecomputedTotals, StoreRefusal } from "../store.ts";
-import { parseAddress } from "./address.ts";
-import { type Parameter, PostgresClient, type Query } from "./client.ts";
-import { Database } from "./database.ts";
+import { recomputeTotals } from "../tables/recompute.ts";
+import { type PostgresClient, type Query, withClient } from "./client.ts";
+import { Database, performed } from "./database.ts";
 import { migrate, migrations, readSchema } from "./migrate.ts";
-import { markMoved, refuseMoved } from "./moved.ts";
 import { unmadeCharges } from "./node/unacknowledged.ts";
 import { requireSafeServer } from "./requirements.ts";
-import { recomputeTotals } from "./tables/recompute.ts";
 
 const copyDeadlineMs = 24 * 3_600_000;
 /** The other side may be checking its files meanwhile. */
@@ -37,7 +43,7 @@ export function withPostgresSource<Result>(
     const whole = async (query: Query) => {
       await keepOthersOut(query, name);
       await query("SELECT revision FROM state FOR UPDATE");
-      await refuseMoved(query, name);
+      await performed(refuseMoved(name), query);
       await refuseUnmadeCharges(query, name, nodeFolders);
       const [holds] = await query<{ open: number }>("SELECT count(*)::int AS open FROM holds");
       if (holds?.open === 0) return work(new PostgresEnd(name, query));
@@ -89,29 +95,20 @@ export function withPostgresTarget<Result>(
           `The database ${name} has data already. Nothing was copied. Name an empty one.`,
         );
       }
-      await query("DELETE FROM rollups");
-      await query("DELETE FROM state");
-      const result = await work(new PostgresEnd(name, query));
-      for (const [table, column] of numberedTables) await query(continueNumbers(table, column));
-      return result;
+      return work(new PostgresEnd(name, query));
     };
     return client.transaction(whole, { deadlineMs: copyDeadlineMs, idleMs: copyIdleMs });
   });
 }
 
-async function connected<Result>(
+function connected<Result>(
   location: PostgresLocation,
   work: (client: PostgresClient) => Promise<Result>,
 ): Promise<Result> {
-  const { url, password, prepare } = location;
-  const deadlineMs = 30_000;
-  const client = new PostgresClient({ address: parseAddress(url, password), max: 1, prepare, deadlineMs });
-  try {
+  return withClient(location, async (client) => {
     await new Database(client, connectTimeoutMs).read("SELECT 1");
-    return await work(client);
-  } finally {
-    await client.close();
-  }
+    return work(client);
+  });
 }
 
 /** Gateways join by a row of `nodes`. */
@@ -131,6 +128,7 @@ async function keepOthersOut(query: Query, name: string): Promise<void> {
 class PostgresEnd implements CopySource, CopyTarget {
   readonly name: string;
   readonly #query: Query;
+  readonly #flags = new Set<string>();
   readonly #months = new Set<string>();
 
   constructor(name: string, query: Query) {
@@ -138,47 +136,85 @@ class PostgresEnd implements CopySource, CopyTarget {
     this.#query = query;
   }
 
+  async columnsOf(table: string): Promise<CopiedColumns> {
+    const found = await this.#query<{ name: string; type: string }>(
+      `SELECT column_name AS name, data_type AS type FROM information_schema.columns
+      WHERE table_schema = current_schema() AND table_name = $1`,
+      [tableOf(table)],
+    );
+    const shared = found.filter(({ name }) => ownColumns[table]?.includes(name) !== true);
+    for (const { name, type } of shared) if (type === "boolean") this.#flags.add(`${table} ${name}`);
+    return Object.fromEntries(shared.map(({ name, type }) => [name, copiedType(type)]));
+  }
+
   async countEntries(): Promise<number> {
     const [row] = await this.#query<{ entries: number }>("SELECT count(*)::float8 AS entries FROM entries");
     return row?.entries ?? 0;
   }
 
-  async read(table: CopiedTable, after: CopiedRow | null): Promise<readonly CopiedRow[]> {
-    const columns = Object.entries(table.columns);
-    const selected = columns.map(([name, type]) => (type === "number" ? `${name}::text AS ${name}` : name));
-    const places = table.key.map((name) => columns.findIndex(([column]) => column === name));
-    const cursor = after === null ? [] : places.map((place) => textOf(after[place] ?? null));
-    const casts = table.key.map(
-      (name, place) => `$${place + 1}::text${table.columns[name] === "number" ? "::int8" : ""}`,
-    );
+  read({ name: table, columns, key, rowsAtOnce }: CopiedTable, after: CopiedRow | null) {
+    const selected = Object.entries(columns).map(([name, type]) => {
+      const value = readAs[table]?.[name] ?? `t.${name}`;
+      if (type !== "number") return `${value} AS ${name}`;
+      return `${value}${this.#flags.has(`${table} ${name}`) ? "::int" : ""}::text AS ${name}`;
+    });
+    const isNumber = (name: string) => columns[name] === "number";
     // By their bytes, as SQLite orders them, and not as a language does.
-    const key = table.key
-      .map((name) => (table.columns[name] === "number" ? `t.${name}` : `t.${name} COLLATE "C"`))
-      .join(", ");
-    const rows = await this.#query<Record<string, string | boolean | Uint8Array | null>>(
-      `SELECT ${selected.map((column) => `t.${column}`).join(", ")} FROM ${sources[table.name] ?? table.name} t
-      ${after === null ? "" : `WHERE (${key}) > (${casts.join(", ")})`} ORDER BY ${key} LIMIT ${table.rowsAtOnce}`,
-      cursor,
+    const order = key.map((name) => (isNumber(name) ? `t.${name}` : `t.${name} COLLATE "C"`)).join(", ");
+    const last = key.map((name, place) => `$${place + 1}::text${isNumber(name) ? "::int8" : ""}`);
+    return this.#query<CopiedRow>(
+      `SELECT ${selected.join(", ")} FROM ${sources[table] ?? `${table} t`}
+      ${after === null ? "" : `WHERE (${order}) > (${last.join(", ")})`} ORDER BY ${order} LIMIT ${rowsAtOnce}`,
+      after === null ? [] : key.map((name) => after[name] ?? null),
     );
-    return rows.map((row) => columns.map(([name, type]) => copied(row[name] ?? null, type)));
   }
 
-  async write(table: CopiedTable, rows: readonly CopiedRow[]): Promise<void> {
-    const columns = Object.entries(table.columns);
-    if (table.name === "entries") {
-      await this.#makeMonths(rows.map((row) => Number(row[columns.findIndex(([name]) => name === "at_ms")])));
-    }
-    const lists = columns.map((_, place) => rows.map((row) => row[place] ?? null).map(sendable));
-    await this.#query(insertion(table), lists);
-    if (table.name === "entries") await this.#query(insertReferences, [lists[0] ?? []]);
+  async write({ name: table, columns }: CopiedTable, rows: readonly CopiedRow[]): Promise<void> {
+    const isEntries = table === "entries";
+    if (isEntries) await this.#makeMonths(rows.map((row) => Number(row["at_ms"])));
+    const values = Object.entries(columns).map(([name, type]) => [name, this.#fromList(table, name, type)]);
+    const written: Record<string, string> = { ...Object.fromEntries(values), ...writtenAs[table] };
+    const names = Object.keys(columns);
+    const lists = names.map((_, place) => `$${place + 1}::text[]`).join(", ");
+    await this.#query(
+      `INSERT INTO ${tableOf(table)} (${Object.keys(written).join(", ")}) OVERRIDING SYSTEM VALUE
+      SELECT ${Object.values(written).join(", ")} FROM unnest(${lists}) u (${names.join(", ")})`,
+      names.map((name) => rows.map((row) => sendable(row[name] ?? null))),
+    );
+    if (isEntries) await this.#query(insertReferences, [rows.map((row) => sendable(row["id"] ?? null))]);
+  }
+
+  async progress(): Promise<StoreProgress> {
+    const [found] = await this.#query<StoreProgress>(
+      `SELECT revision::float8 AS revision, entries_through::float8 AS "entriesThrough",
+        endings_through::float8 AS "endingsThrough" FROM state, rollups`,
+    );
+    assert(found !== undefined, "the state has one row");
+    return found;
+  }
+
+  async finish({ revision, entriesThrough, endingsThrough }: StoreProgress): Promise<void> {
+    await this.#query("UPDATE state SET revision = $1::int8", [revision]);
+    await this.#query("UPDATE rollups SET entries_through = $1::int8, endings_through = $2::int8", [
+      entriesThrough,
+      endingsThrough,
+    ]);
+    const numbered = await this.#query<{ table: string; column: string }>(findNumbered);
+    for (const { table, column } of numbered) await this.#query(continueNumbers(table, column));
   }
 
   markMoved(moved: Moved): Promise<void> {
-    return markMoved(this.#query, moved);
+    return performed(markMoved(moved), this.#query);
   }
 
   recomputeTotals(): Promise<readonly RecomputedTotals[]> {
-    return recomputeTotals(this.#query);
+    return performed(recomputeTotals(), this.#query);
+  }
+
+  #fromList(table: string, name: string, type: CopiedColumns[string]): string {
+    if (type === "text") return `u.${name}`;
+    if (type === "bytes") return `decode(u.${name}, 'hex')`;
+    return this.#flags.has(`${table} ${name}`) ? `u.${name}::int::bool` : `u.${name}::int8`;
   }
 
   async #makeMonths(moments: readonly number[]): Promise<void> {
@@ -191,84 +227,58 @@ class PostgresEnd implements CopySource, CopyTarget {
   }
 }
 
-function copied(value: string | boolean | Uint8Array | null, type: ColumnType): CopiedValue {
-  return type === "number" && typeof value === "string" ? BigInt(value) : value;
+function copiedType(type: string): CopiedColumns[string] {
+  if (type === "text") return "text";
+  return type === "bytea" ? "bytes" : "number";
 }
 
-function textOf(value: CopiedValue): Parameter {
-  return typeof value === "bigint" ? String(value) : value;
-}
-
-/** Arrays hold texts and flags only: numbers as their digits, bytes as hex. */
-function sendable(value: CopiedValue): string | boolean | null {
-  if (typeof value === "bigint") return String(value);
+/** Arrays hold texts only. */
+function sendable(value: CopiedValue): string | null {
   return value instanceof Uint8Array ? Buffer.from(value).toString("hex") : value;
 }
 
-function insertion({ name, columns }: CopiedTable): string {
-  const names = Object.keys(columns);
-  const lists = Object.values(columns).map(
-    (type, place) => `$${place + 1}::${type === "flag" ? "bool" : "text"}[]`,
-  );
-  const values: Record<string, string> = Object.fromEntries(
-    Object.entries(columns).map(([column, type]) => [column, fromList(`u.${column}`, type)]),
-  );
-  Object.assign(values, writtenAs[name]);
-  const from = `unnest(${lists.join(", ")}) u (${names.join(", ")})`;
-  if (name === "progress") return insertProgress(from);
-  return `INSERT INTO ${name === "responses" ? "idempotency" : name} (${Object.keys(values).join(", ")})
-    OVERRIDING SYSTEM VALUE SELECT ${Object.values(values).join(", ")} FROM ${from}`;
+function tableOf(name: string): string {
+  return name === "responses" ? "idempotency" : name;
 }
 
-function fromList(column: string, type: ColumnType): string {
-  if (type === "number") return `${column}::int8`;
-  return type === "bytes" ? `decode(${column}, 'hex')` : column;
-}
+const ownColumns: Readonly<Record<string, readonly string[]>> = {
+  accounts: ["held"],
+  caps: ["held"],
+  entries: ["month", "node_no", "completes"],
+  exchange_endings: ["node_no", "entry_month"],
+  responses: ["node_no", "exchange_id", "claimed_at_ms"],
+  response_parts: ["written_at_ms"],
+};
 
 /** Where a table is not read as it is. A period that was turned by a hold alone is that of the last charge again. */
 const sources: Readonly<Record<string, string>> = {
-  accounts: `(SELECT no, id, mode, account_label, is_open, closed_at_ms, key_caps, account_revision, counted_at_ms,
-      budget_tokens, period, created_at_ms, posted, purchased, used, coalesce(c.period_start_ms, 0) AS period_start_ms,
-      coalesce(c.period_used, 0) AS period_used
-    FROM accounts LEFT JOIN (
+  accounts: `accounts t LEFT JOIN (
       SELECT DISTINCT ON (account_no) account_no, period_start_ms, -sum(amount)::int8 AS period_used FROM entries
       WHERE kind = 'charge' GROUP BY account_no, period_start_ms ORDER BY account_no, period_start_ms DESC
-    ) c ON c.account_no = accounts.no)`,
-  responses: "(SELECT * FROM idempotency WHERE stored_at_ms IS NOT NULL)",
-  progress: "(SELECT state.id, revision, entries_through, endings_through FROM state, rollups)",
+    ) c ON c.account_no = t.no`,
+  responses: "(SELECT * FROM idempotency WHERE stored_at_ms IS NOT NULL) t",
 };
 
-/** Columns that only this schema has. */
-const writtenAs: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+type ColumnValues = Readonly<Record<string, Readonly<Record<string, string>>>>;
+
+const readAs: ColumnValues = {
+  accounts: { period_start_ms: "coalesce(c.period_start_ms, 0)", period_used: "coalesce(c.period_used, 0)" },
+};
+
+const writtenAs: ColumnValues = {
   entries: { month: "sluice_month(u.at_ms::int8)" },
   exchange_endings: { entry_month: "(SELECT month FROM entries WHERE entries.id = u.entry_id::int8)" },
   response_parts: { written_at_ms: "(extract(epoch FROM clock_timestamp()) * 1000)::int8" },
 };
-
-function insertProgress(from: string): string {
-  return `WITH u AS (SELECT * FROM ${from}), s AS (
-      INSERT INTO state (id, revision) SELECT id::int, revision::int8 FROM u
-    ) INSERT INTO rollups (id, entries_through, endings_through)
-    SELECT id::int, entries_through::int8, endings_through::int8 FROM u`;
-}
 
 const insertReferences = `
 INSERT INTO entry_references (account_no, reference, entry_id, month)
 SELECT account_no, reference, id, month FROM entries
 WHERE id = ANY ($1::text[]::int8[]) AND reference IS NOT NULL`;
 
-const numberedTables = [
-  ["accounts", "no"],
-  ["keys", "no"],
-  ["caps", "no"],
-  ["entries", "id"],
-  ["exchange_endings", "id"],
-  ["given_ids", "no"],
-  ["turns", "no"],
-  ["caller_ids", "no"],
-  ["audit_log", "id"],
-  ["alert_posts", "no"],
-] as const;
+const findNumbered = `
+SELECT table_name AS "table", column_name AS "column" FROM information_schema.columns
+WHERE table_schema = current_schema() AND (is_identity = 'YES' OR column_default LIKE 'nextval(%') AND table_name NOT LIKE 'entries\\_%'`;
 
 /** The next row gets a number of its own. Keys and accounts are numbered together. */
 function continueNumbers(table: string, column: string): string {

@@ -35,9 +35,8 @@ export class Database implements Queries {
     return this.#repeat(isTransient, () => this.#client.transaction(work, { begin, deadlineMs }));
   }
 
-  readTogether<Result>(work: () => Work<Result>, deadlineMs?: number): Promise<Result> {
-    return this.readAll((query) => performed(work(), query), deadlineMs);
-  }
+  readonly readTogether = <Result>(work: () => Work<Result>, deadlineMs?: number) =>
+    this.readAll((query) => performed(work(), query), deadlineMs);
 
   /** One statement, which is a transaction of its own. */
   readonly change: Query = <Row>(text: string, parameters: readonly Parameter[] = []) =>
@@ -51,9 +50,8 @@ export class Database implements Queries {
     return this.#repeat(isRolledBack, () => this.#client.transaction(work));
   }
 
-  changeTogether<Result>(work: () => Work<Result>): Promise<Result> {
-    return this.changeAll((query) => performed(work(), query));
-  }
+  readonly changeTogether = <Result>(work: () => Work<Result>) =>
+    this.changeAll((query) => performed(work(), query));
 
   /** Work that does no harm if it is done twice. */
   repeatedly<Result>(work: () => Promise<Result>): Promise<Result> {
@@ -87,7 +85,8 @@ export class Database implements Queries {
   }
 }
 
-async function performed<Result>(work: Work<Result>, query: Query): Promise<Result> {
+/** Statement by statement. */
+export async function performed<Result>(work: Work<Result>, query: Query): Promise<Result> {
   let next = work.next([]);
   while (next.done !== true) next = work.next(await query(next.value.text, next.value.parameters));
   return next.value;

@@ -1,12 +1,12 @@
+import { refuseMoved } from "../moved.ts";
 import type { PostgresStoreSettings } from "../settings.ts";
-import { StoreRefusal } from "../store.ts";
+import { type Store, StoreRefusal } from "../store.ts";
 import { parseAddress } from "./address.ts";
 import { PostgresClient } from "./client.ts";
-import { Database } from "./database.ts";
+import { Database, performed } from "./database.ts";
 import { Maintenance } from "./maintenance.ts";
 import { migrate, migrations, readSchema } from "./migrate.ts";
-import { refuseMoved } from "./moved.ts";
-import { PostgresStore } from "./postgres-store.ts";
+import { postgresStore } from "./postgres-store.ts";
 import { requireSafeServer } from "./requirements.ts";
 
 /** Reports and operators' actions; charges have connections of their own. */
@@ -16,7 +16,7 @@ const deadlineMs = 30_000;
 /** A gateway may be started together with its database. */
 const connectTimeoutMs = { gateway: 5_000, operator: 1_000 } as const;
 
-export async function openPostgresStore(settings: PostgresStoreSettings): Promise<PostgresStore> {
+export async function openPostgresStore(settings: PostgresStoreSettings): Promise<Store> {
   const { location, clock, role, migrates = role === "gateway", onBackgroundError = () => {} } = settings;
   const client = new PostgresClient({
     address: parseAddress(location.url, location.password),
@@ -29,12 +29,12 @@ export async function openPostgresStore(settings: PostgresStoreSettings): Promis
       await requireSafeServer(client.query, client.address.name);
       if (migrates) await migrate(client);
       else await refuseUnusable(client);
-      await refuseMoved(client.query, client.address.name);
+      await performed(refuseMoved(client.address.name), client.query);
     });
-    if (role === "operator") return new PostgresStore({ client, clock, maintenance: null });
+    if (role === "operator") return postgresStore({ client, clock, maintenance: null });
     const maintenance = new Maintenance({ client, clock, onError: onBackgroundError });
     await maintenance.start();
-    return new PostgresStore({ client, clock, maintenance });
+    return postgresStore({ client, clock, maintenance });
   } catch (error) {
     await client.close();
     throw error;

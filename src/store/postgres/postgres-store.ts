@@ -1,26 +1,11 @@
 import type { Clock } from "../../base/clock.ts";
-import { QueriedStore } from "../queried-store.ts";
-import type {
-  AttemptSums,
-  CallerId,
-  Entry,
-  ExchangeEnding,
-  GivenIds,
-  ResponsePart,
-  TurnRecord,
-} from "../records.ts";
-import {
-  type AuditedEntry,
-  type EndingsPruning,
-  type EntryQuery,
-  type LedgerFault,
-  type NodeRecords,
-  type RecomputedTotals,
-  type Store,
-  StoreRefusal,
-  type StoreSizes,
-} from "../store.ts";
+import { queriedStore } from "../queried-store.ts";
+import type { GivenIds } from "../records.ts";
+import { type Store, StoreRefusal, type StoreSizes } from "../store.ts";
+import { storedAdmin } from "../tables/admin-records.ts";
+import { storedAlerts } from "../tables/alert-records.ts";
 import { listAuditedEntries, listEntries } from "../tables/entry-list.ts";
+import { recomputeTotals } from "../tables/recompute.ts";
 import type { PostgresClient } from "./client.ts";
 import { Database } from "./database.ts";
 import type { Maintenance } from "./maintenance.ts";
@@ -28,14 +13,12 @@ import { listNodes } from "./node/list-nodes.ts";
 import { postgresStatements } from "./own-statements.ts";
 import { rollUp } from "./rollup.ts";
 import { settledThrough } from "./settled-ids.ts";
-import { PostgresAlertRecords } from "./tables/alert-records.ts";
 import { auditSums } from "./tables/audit.ts";
 import { insertEndings, pruneEndings } from "./tables/ending-table.ts";
 import { entriesOfExchange } from "./tables/exchange-entries.ts";
 import { insertCallerIds, insertGivenIds } from "./tables/id-tables.ts";
-import { recomputeTotals } from "./tables/recompute.ts";
 import * as responses from "./tables/response-table.ts";
-import { PostgresSessions } from "./tables/sessions.ts";
+import { storedSessions } from "./tables/sessions.ts";
 import { WriteQueue } from "./write-queue.ts";
 
 export interface PostgresStoreParts {
@@ -50,118 +33,91 @@ const settleTimeoutMs = 10_000;
 /** A pass over the whole ledger. */
 const auditDeadlineMs = 1_800_000;
 
-export class PostgresStore extends QueriedStore implements Store {
-  readonly alerts: PostgresAlertRecords;
-  readonly files = null;
-  readonly nodes: NodeRecords = { list: () => listNodes(this.#database.read) };
-  readonly #parts: PostgresStoreParts;
-  readonly #database: Database;
-  readonly #given: WriteQueue<GivenIds>;
-  readonly #unwritten = new Set<Promise<void>>();
-  #settledThrough = 0;
-
-  constructor(parts: PostgresStoreParts) {
-    const database = new Database(parts.client, timeoutMs);
-    const entriesOf = (id: string) => entriesOfExchange(database.read, id);
-    super(database, postgresStatements, entriesOf, new PostgresSessions(database));
-    this.#parts = parts;
-    this.#database = database;
-    this.#given = new WriteQueue((items) => insertGivenIds(this.#database.changeSurely, items));
-    this.alerts = new PostgresAlertRecords(this.#database);
-  }
-
-  pruneStoredResponses(beforeMs: number, limit: number): Promise<number> {
-    return responses.pruneStoredResponses(this.#database.change, beforeMs, limit);
-  }
-
-  recordResponsePart(part: ResponsePart): Promise<void> {
-    const nowMs = this.#parts.clock.wallMs();
-    return this.#track(responses.insertResponsePart(this.#database.changeSurely, part, nowMs));
-  }
-
-  async recordTurn(turn: TurnRecord): Promise<void> {
-    await this.written();
-    await responses.insertTurn(this.#database.changeSurely, turn);
-  }
-
-  discardResponse(recordingId: string): Promise<void> {
-    return responses.discardResponse(this.#database.change, recordingId);
-  }
-
-  recordGivenIds(given: GivenIds): Promise<void> {
-    return this.#track(this.#given.add(given));
-  }
-
-  written(): Promise<void> | null {
-    if (this.#unwritten.size === 0) return null;
-    return Promise.allSettled(this.#unwritten).then(() => {});
-  }
-
-  recordCallerIds(callerIds: readonly CallerId[]): Promise<void> {
-    return insertCallerIds(this.#database.change, callerIds);
-  }
-
-  recordEndings(endings: readonly ExchangeEnding[], attempts: readonly AttemptSums[] = []): Promise<void> {
-    return insertEndings(this.#database.change, endings, attempts);
-  }
-
-  /** Only what is in the sums can be deleted, so that they are brought up to date first. */
-  async pruneEndings(pruning: EndingsPruning): Promise<void> {
-    await rollUp(this.#parts.client);
-    await pruneEndings(this.#database.change, pruning);
-  }
-
-  protected async sizes(): Promise<StoreSizes> {
-    const [row] = await this.#database.read<Pick<StoreSizes, "databaseBytes" | "entries">>(
+export function postgresStore({ client, clock, maintenance }: PostgresStoreParts): Store {
+  const database = new Database(client, timeoutMs);
+  const { read, change, changeSurely, readTogether } = database;
+  const unwritten = new Set<Promise<void>>();
+  const track = (writing: Promise<void>) => {
+    unwritten.add(writing);
+    const forget = () => unwritten.delete(writing);
+    writing.then(forget, forget);
+    return writing;
+  };
+  const written = () => (unwritten.size === 0 ? null : Promise.allSettled(unwritten).then(() => {}));
+  const givenIds = new WriteQueue<GivenIds>((items) => insertGivenIds(changeSurely, items));
+  const sizes = async () => {
+    const [row] = await read<Pick<StoreSizes, "databaseBytes" | "entries">>(
       `SELECT pg_database_size(current_database())::float8 AS "databaseBytes",
         (SELECT entries_through FROM rollups)::float8 AS entries`,
     );
     return { databaseBytes: 0, entries: 0, ...row, journalBytes: null, diskFreeBytes: null };
-  }
+  };
+  const whole = settledReads(database);
+  return {
+    ...queriedStore(database, postgresStatements, (id) => entriesOfExchange(read, id), sizes),
+    files: null,
+    nodes: { list: () => listNodes(read) },
+    admin: storedAdmin(database, storedSessions(database)),
+    alerts: {
+      ...storedAlerts(database),
+      /** By the database's own clock, which all gateways share. */
+      async lead(gateway, forMs) {
+        const rows = await change(
+          `UPDATE alert_sender SET gateway = $1, until = clock_timestamp() + $2::int * interval '1 millisecond'
+          WHERE gateway = $1 OR until < clock_timestamp() RETURNING gateway`,
+          [gateway, forMs],
+        );
+        return rows.length > 0;
+      },
+    },
 
-  /** Entries that are still being written among others are not passed over: what comes after them waits for them. */
-  listEntries(query: EntryQuery): Promise<readonly Entry[]> {
-    return this.#whole(query.limit, (throughId) => listEntries(this.#database.read, query, throughId));
-  }
+    pruneStoredResponses: (beforeMs, limit) => responses.pruneStoredResponses(change, beforeMs, limit),
+    recordResponsePart: (part) => track(responses.insertResponsePart(changeSurely, part, clock.wallMs())),
+    async recordTurn(turn) {
+      await written();
+      await responses.insertTurn(changeSurely, turn);
+    },
+    discardResponse: (recordingId) => responses.discardResponse(change, recordingId),
+    recordGivenIds: (given) => track(givenIds.add(given)),
+    written,
+    recordCallerIds: (callerIds) => insertCallerIds(change, callerIds),
+    recordEndings: (endings, attempts = []) => insertEndings(change, endings, attempts),
+    /** Only what is in the sums can be deleted, so that they are brought up to date first. */
+    async pruneEndings(pruning) {
+      await rollUp(client);
+      await pruneEndings(change, pruning);
+    },
 
-  listAuditedEntries(query: Pick<EntryQuery, "afterId" | "limit">): Promise<readonly AuditedEntry[]> {
-    const { read } = this.#database;
-    return this.#whole(query.limit, (throughId) => listAuditedEntries(read, query, throughId));
-  }
+    listEntries: (asked) => whole(asked.limit, (throughId) => listEntries(read, asked, throughId)),
+    listAuditedEntries: (asked) =>
+      whole(asked.limit, (throughId) => listAuditedEntries(read, asked, throughId)),
+    auditSums: (nowMs) => readTogether(() => auditSums(nowMs), auditDeadlineMs),
+    recomputeTotals: () => readTogether(recomputeTotals, auditDeadlineMs),
 
-  auditSums(nowMs: number): Promise<readonly LedgerFault[]> {
-    return this.#database.readTogether(() => auditSums(nowMs), auditDeadlineMs);
-  }
+    async close() {
+      await written();
+      await maintenance?.stop();
+      await client.close();
+    },
+  };
+}
 
-  /** Reads through the last entry that is settled for certain; asks which one that is only if it has to. */
-  async #whole<Row>(
-    limit: number,
-    read: (throughId: number) => Promise<readonly Row[]>,
-  ): Promise<readonly Row[]> {
-    const known = await read(this.#settledThrough);
-    if (known.length >= limit) return known;
-    const settled = await settledThrough(this.#database.read, "entries", settleTimeoutMs);
+type ReadThrough<Row> = (throughId: number) => Promise<readonly Row[]>;
+
+/**
+ * Entries that are still being written among others are not passed over: what comes after them waits for them. So it is read
+ * through the last entry that is settled for certain, and asked which one that is only if it has to be.
+ */
+function settledReads({ read }: Database) {
+  let known = 0;
+  return async <Row>(limit: number, readThrough: ReadThrough<Row>): Promise<readonly Row[]> => {
+    const rows = await readThrough(known);
+    if (rows.length >= limit) return rows;
+    const settled = await settledThrough(read, "entries", settleTimeoutMs);
     if (settled === null) {
       throw new StoreRefusal("locked", "The ledger's newest entries are still being written. Try again.");
     }
-    this.#settledThrough = settled;
-    return read(settled);
-  }
-
-  recomputeTotals(): Promise<readonly RecomputedTotals[]> {
-    return this.#database.readAll(recomputeTotals, auditDeadlineMs);
-  }
-
-  async close(): Promise<void> {
-    await this.written();
-    await this.#parts.maintenance?.stop();
-    await this.#parts.client.close();
-  }
-
-  #track(writing: Promise<void>): Promise<void> {
-    this.#unwritten.add(writing);
-    const forget = () => this.#unwritten.delete(writing);
-    writing.then(forget, forget);
-    return writing;
-  }
+    known = settled;
+    return readThrough(settled);
+  };
 }

@@ -19,33 +19,15 @@ export interface ExchangeRow extends Omit<ListedExchange, "usage" | "stream" | "
 }
 
 export function listedExchange(row: ExchangeRow): ListedExchange {
-  const { inputTokens, cachedInputTokens, cacheWriteTokens, outputTokens, reasoningTokens } = row;
+  const { rowId: _, hasRecord, attemptDetails: __, stream, labels, ...rest } = row;
+  const { inputTokens, cachedInputTokens, cacheWriteTokens, outputTokens, reasoningTokens, ...exchange } =
+    rest;
+  const usage = { inputTokens, cachedInputTokens, cacheWriteTokens, outputTokens, reasoningTokens };
   return {
-    exchangeId: row.exchangeId,
-    keyId: row.keyId,
-    startedAtMs: row.startedAtMs,
-    endedAtMs: row.endedAtMs,
-    route: row.route,
-    model: row.model,
-    provider: row.provider,
-    upstreamModel: row.upstreamModel,
-    stream: Boolean(row.stream),
-    outcome: row.outcome,
-    status: row.status,
-    code: row.code,
-    message: row.message,
-    entryId: row.entryId,
-    usage: row.hasRecord
-      ? { inputTokens, cachedInputTokens, cacheWriteTokens, outputTokens, reasoningTokens }
-      : null,
-    basis: row.basis,
-    charged: row.charged,
-    listCostNano: row.listCostNano,
-    firstByteMs: row.firstByteMs,
-    totalMs: row.totalMs,
-    attempts: row.attempts,
-    alike: row.alike,
-    labels: readLabels(row.labels),
+    ...exchange,
+    stream: Boolean(stream),
+    usage: hasRecord ? usage : null,
+    labels: readLabels(labels),
   };
 }
 

@@ -1,125 +1,86 @@
 import { assert } from "../../base/assert.ts";
 import { msPerDay } from "../../base/clock.ts";
 import type { Queries } from "../query.ts";
-import type { AttemptSums, Entry } from "../records.ts";
-import type {
-  Cut,
-  EndingsKept,
-  EntrySearch,
-  ExchangeQuery,
-  FiledExchange,
-  GroupedFigures,
-  GroupFigures,
-  GroupQuery,
-  KeyDay,
-  LatencyBand,
-  ListedExchange,
-  Reports,
-  StepFigures,
-  StepQuery,
-} from "../reports.ts";
+import type { AttemptSums } from "../records.ts";
+import type { EndingsKept, KeyDay, Reports } from "../reports.ts";
 import { findCalled } from "../tables/id-tables.ts";
 import { selectAttemptSums } from "./attempt-columns.ts";
 import { dimensionOf } from "./dimensions.ts";
 import { ExactUsage } from "./exact-usage.ts";
 import { type EntryFinder, findExchange, listExchanges } from "./exchange-search.ts";
 import { searchEntries } from "./row-search.ts";
-import { type AccountStatement, readStatements, type StatementQuery } from "./statement.ts";
+import { readStatements } from "./statement.ts";
 
 /** Operators' questions, answered from the sums and, one by one, from the rows. */
-export class StoredReports implements Reports {
-  readonly #queries: Queries;
-  readonly #entriesOf: EntryFinder;
-  readonly #usage: ExactUsage;
-
-  constructor(queries: Queries, entriesOf: EntryFinder) {
-    this.#queries = queries;
-    this.#entriesOf = entriesOf;
-    this.#usage = new ExactUsage(queries);
-  }
-
-  usageInSteps(query: StepQuery): Promise<readonly StepFigures[]> {
-    return this.#usage.inSteps(query);
-  }
-
-  async usageBy(dimension: string, query: GroupQuery): Promise<readonly GroupFigures[]> {
-    const rows = await this.usageByAll([dimension], query);
-    return rows.map(({ groups, ...figures }) => ({ group: groups[0] ?? "", ...figures }));
-  }
-
-  usageByAll(names: readonly string[], query: GroupQuery): Promise<readonly GroupedFigures[]> {
+export function storedReports(queries: Queries, entriesOf: EntryFinder): Reports {
+  const { read } = queries;
+  const usage = new ExactUsage(queries);
+  const usageByAll: Reports["usageByAll"] = (names, query) => {
     const dimensions = names.map((name) => {
       const dimension = dimensionOf(name);
       assert(dimension !== null, `usage is not grouped by ${name}`);
       return dimension;
     });
-    return this.#usage.by(dimensions, query);
-  }
+    return usage.by(dimensions, query);
+  };
+  return {
+    usageInSteps: (query) => usage.inSteps(query),
 
-  latencyInSteps(query: StepQuery): Promise<readonly LatencyBand[]> {
-    return this.#usage.latencies(query);
-  }
+    async usageBy(dimension, query) {
+      const rows = await usageByAll([dimension], query);
+      return rows.map(({ groups, ...figures }) => ({ group: groups[0] ?? "", ...figures }));
+    },
 
-  keyDays(keyIds: readonly string[], fromDay: number, throughDay: number): Promise<readonly KeyDay[]> {
-    return this.#queries.read<KeyDay>(
-      `SELECT "keyId", day::float8 AS day, sum(spend_nano)::float8 AS "spendNano", sum(spend_tokens)::float8 AS "spendTokens"
-      FROM (
-        SELECT keys.id AS "keyId", day, spend_nano, spend_tokens
-        FROM keys JOIN usage_key_days ON key_no = keys.no AND day BETWEEN $2::int8 AND $3::int8
-        WHERE keys.id = ANY ($1::text[])
-        UNION ALL
-        SELECT keys.id, at_ms / ${msPerDay}, spend_nano, spend_tokens
-        FROM sluice_uncounted_usage() uncounted JOIN keys ON keys.no = key_no
-        WHERE keys.id = ANY ($1::text[]) AND at_ms / ${msPerDay} BETWEEN $2::int8 AND $3::int8
-      ) days GROUP BY "keyId", day`,
-      [keyIds, fromDay, throughDay],
-    );
-  }
+    usageByAll,
 
-  async keyLastDays(keyIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
-    const rows = await this.#queries.read<{ keyId: string; day: number }>(
-      `SELECT "keyId", max(day)::float8 AS day FROM (
-        SELECT keys.id AS "keyId", (SELECT max(day) FROM usage_key_days WHERE key_no = keys.no) AS day
-        FROM keys WHERE keys.id = ANY ($1::text[])
-        UNION ALL
-        SELECT keys.id, at_ms / ${msPerDay} FROM sluice_uncounted_usage() uncounted JOIN keys ON keys.no = key_no
-        WHERE keys.id = ANY ($1::text[])
-      ) days WHERE day IS NOT NULL GROUP BY "keyId"`,
-      [keyIds],
-    );
-    return new Map(rows.map(({ keyId, day }) => [keyId, day]));
-  }
+    latencyInSteps: (query) => usage.latencies(query),
 
-  exchanges(query: ExchangeQuery): Promise<Cut<ListedExchange, string>> {
-    return listExchanges(this.#queries, query);
-  }
+    keyDays: (keyIds, fromDay, throughDay) =>
+      read<KeyDay>(
+        `SELECT "keyId", day::float8 AS day, sum(spend_nano)::float8 AS "spendNano", sum(spend_tokens)::float8 AS "spendTokens"
+        FROM (
+          SELECT keys.id AS "keyId", day, spend_nano, spend_tokens
+          FROM keys JOIN usage_key_days ON key_no = keys.no AND day BETWEEN $2::int8 AND $3::int8
+          WHERE keys.id = ANY ($1::text[])
+          UNION ALL
+          SELECT keys.id, at_ms / ${msPerDay}, spend_nano, spend_tokens
+          FROM sluice_uncounted_usage() uncounted JOIN keys ON keys.no = key_no
+          WHERE keys.id = ANY ($1::text[]) AND at_ms / ${msPerDay} BETWEEN $2::int8 AND $3::int8
+        ) days GROUP BY "keyId", day`,
+        [keyIds, fromDay, throughDay],
+      ),
 
-  exchange(exchangeId: string, entryId: number | null): Promise<FiledExchange | null> {
-    return findExchange(this.#queries, this.#entriesOf, exchangeId, entryId);
-  }
+    async keyLastDays(keyIds) {
+      const rows = await read<{ keyId: string; day: number }>(
+        `SELECT "keyId", max(day)::float8 AS day FROM (
+          SELECT keys.id AS "keyId", (SELECT max(day) FROM usage_key_days WHERE key_no = keys.no) AS day
+          FROM keys WHERE keys.id = ANY ($1::text[])
+          UNION ALL
+          SELECT keys.id, at_ms / ${msPerDay} FROM sluice_uncounted_usage() uncounted JOIN keys ON keys.no = key_no
+          WHERE keys.id = ANY ($1::text[])
+        ) days WHERE day IS NOT NULL GROUP BY "keyId"`,
+        [keyIds],
+      );
+      return new Map(rows.map(({ keyId, day }) => [keyId, day]));
+    },
 
-  exchangesCalled(callerId: string, limit: number): Promise<readonly string[]> {
-    return findCalled(this.#queries.read, callerId, limit);
-  }
+    exchanges: (query) => listExchanges(queries, query),
+    exchange: (exchangeId, entryId) => findExchange(queries, entriesOf, exchangeId, entryId),
+    exchangesCalled: (callerId, limit) => findCalled(read, callerId, limit),
 
-  /** Endings are deleted in the order of their ids, so that those between the first and the last are all there. */
-  async endingsKept(): Promise<EndingsKept> {
-    const [kept] = await this.#queries.read<EndingsKept>(
-      `SELECT coalesce(min(id), 0)::float8 AS "firstId", coalesce(max(id) - min(id) + 1, 0)::float8 AS count,
-        (SELECT at_ms::float8 FROM exchange_endings ORDER BY id LIMIT 1) AS "oldestAtMs" FROM exchange_endings`,
-    );
-    return kept ?? { firstId: 0, oldestAtMs: null, count: 0 };
-  }
+    /** Endings are deleted in the order of their ids, so that those between the first and the last are all there. */
+    async endingsKept() {
+      const [kept] = await read<EndingsKept>(
+        `SELECT coalesce(min(id), 0)::float8 AS "firstId", coalesce(max(id) - min(id) + 1, 0)::float8 AS count,
+          (SELECT at_ms::float8 FROM exchange_endings ORDER BY id LIMIT 1) AS "oldestAtMs" FROM exchange_endings`,
+      );
+      return kept ?? { firstId: 0, oldestAtMs: null, count: 0 };
+    },
 
-  statements(query: StatementQuery): Promise<readonly AccountStatement[]> {
-    return readStatements(this.#queries, query);
-  }
+    statements: (query) => readStatements(queries, query),
+    entries: (query) => searchEntries(queries, query),
 
-  entries(query: EntrySearch): Promise<Cut<Entry, number>> {
-    return searchEntries(this.#queries, query);
-  }
-
-  attemptSums(provider: string, fromDay: number, throughDay: number): Promise<readonly AttemptSums[]> {
-    return this.#queries.read<AttemptSums>(selectAttemptSums, [provider, fromDay, throughDay]);
-  }
+    attemptSums: (provider, fromDay, throughDay) =>
+      read<AttemptSums>(selectAttemptSums, [provider, fromDay, throughDay]),
+  };
 }

@@ -1,16 +1,24 @@
-import type { Database, SQLQueryBindings } from "bun:sqlite";
+import type { Database } from "bun:sqlite";
 import { existsSync, rmSync } from "node:fs";
+import { assert } from "../../base/assert.ts";
 import type { Clock } from "../../base/clock.ts";
-import type { ColumnType, CopiedRow, CopiedTable, CopiedValue } from "../copy/copied-tables.ts";
-import type { CopySource, CopyTarget } from "../copy/copy.ts";
-import type { Moved } from "../moved.ts";
+import type {
+  CopiedColumns,
+  CopiedRow,
+  CopiedTable,
+  CopiedValue,
+  CopySource,
+  CopyTarget,
+  StoreProgress,
+} from "../copy/copy.ts";
+import { type Moved, markMoved, refuseMoved } from "../moved.ts";
 import { type RecomputedTotals, StoreRefusal } from "../store.ts";
+import { recomputeTotals } from "../tables/recompute.ts";
 import { openConnection } from "./connection.ts";
 import { createFolder, type DataFolder, dataFolder, lockFolder } from "./files/folder.ts";
 import { refuseMissingLedger } from "./files/missing-ledger.ts";
 import { migrate } from "./migrate.ts";
-import { markMoved, refuseMoved } from "./moved.ts";
-import { recomputeTotals } from "./tables/recompute.ts";
+import { perform } from "./queries.ts";
 import { catchUpRollup } from "./writers/rollup.ts";
 
 const busyTimeoutMs = 10_000;
@@ -26,7 +34,7 @@ export function withSqliteSource<Result>(
     throw new StoreRefusal("ledger_missing", `There is no data in ${dir}. Nothing was copied.`);
   }
   return whileLocked(folder, clock, (database) => {
-    refuseMoved(database, dir);
+    perform(database, refuseMoved(dir));
     const holds = database.query<{ open: number }, []>("SELECT count(*) AS open FROM holds").get();
     if (holds?.open === 0) {
       // The other side counts no entries of its own into the sums of keys and of attempts.
@@ -106,82 +114,87 @@ class SqliteEnd implements CopySource, CopyTarget {
     this.#database = database;
   }
 
+  async columnsOf(table: string): Promise<CopiedColumns> {
+    const find = this.#database.query<{ name: string; type: keyof typeof copiedTypes }, [string]>(
+      "SELECT name, type FROM pragma_table_info(?)",
+    );
+    const shared = find.all(table).filter(({ name }) => name !== ownColumns[table]);
+    return Object.fromEntries(shared.map(({ name, type }) => [name, copiedTypes[type]]));
+  }
+
   async countEntries(): Promise<number> {
     const count = this.#database.query<{ entries: number }, []>("SELECT count(*) AS entries FROM entries");
     return count.get()?.entries ?? 0;
   }
 
-  async read(table: CopiedTable, after: CopiedRow | null): Promise<readonly CopiedRow[]> {
-    const columns = Object.entries(table.columns);
-    const selected = columns.map(([name]) => `${readAs[table.name]?.[name] ?? name} AS ${name}`);
-    const key = table.key.map((name) => `${tableOf(table)}.${name}`).join(", ");
-    const where = after === null ? "" : `WHERE (${key}) > (${table.key.map(() => "?").join(", ")})`;
-    const statement = this.#database.query<Record<string, StoredValue>, SQLQueryBindings[]>(
-      `SELECT ${selected.join(", ")} FROM ${rowsOf[table.name] ?? tableOf(table)} ${where} ORDER BY ${key} LIMIT ${table.rowsAtOnce}`,
+  async read({ name: table, columns, key, rowsAtOnce }: CopiedTable, after: CopiedRow | null) {
+    const selected = Object.entries(columns).map(([name, type]) => {
+      const value = readAs[table]?.[name] ?? name;
+      return `${type === "number" ? `CAST(${value} AS TEXT)` : value} AS ${name}`;
+    });
+    const order = key.map((name) => `${table}.${name}`).join(", ");
+    const last = key.map((name) => (columns[name] === "number" ? "CAST(? AS INTEGER)" : "?"));
+    const where = after === null ? "" : `WHERE (${order}) > (${last.join(", ")})`;
+    const statement = this.#database.query<CopiedRow, CopiedValue[]>(
+      `SELECT ${selected.join(", ")} FROM ${rowsOf[table] ?? table} ${where} ORDER BY ${order} LIMIT ${rowsAtOnce}`,
     );
-    const places = table.key.map((name) => columns.findIndex(([column]) => column === name));
-    const cursor = after === null ? [] : places.map((place) => bound(after[place] ?? null));
-    const rows = statement.safeIntegers(true).all(...cursor);
-    return rows.map((row) => columns.map(([name, type]) => copied(row[name] ?? null, type)));
+    return statement.all(...(after === null ? [] : key.map((name) => after[name] ?? null)));
   }
 
-  async write(table: CopiedTable, rows: readonly CopiedRow[]): Promise<void> {
-    const names = Object.keys(table.columns);
-    const statement = this.#database.query<never, Record<string, SimpleBinding>>(insertion(table));
-    for (const row of rows) {
-      statement.run(Object.fromEntries(names.map((name, place) => [name, bound(row[place] ?? null)])));
-    }
+  async write({ name, columns }: CopiedTable, rows: readonly CopiedRow[]): Promise<void> {
+    const bound = Object.fromEntries(Object.keys(columns).map((column) => [column, `$${column}`]));
+    const values = { ...bound, ...writtenAs[name] };
+    const statement = this.#database.query<never, CopiedRow>(
+      `INSERT INTO ${name} (${Object.keys(values).join(", ")}) VALUES (${Object.values(values).join(", ")})`,
+    );
+    for (const row of rows) statement.run(row);
+  }
+
+  async progress(): Promise<StoreProgress> {
+    const state = this.#database.query<StoreProgress, []>(
+      `SELECT revision, rolled_up_through AS entriesThrough, endings_rolled_up_through AS endingsThrough FROM state`,
+    );
+    const found = state.get();
+    assert(found !== null, "the state has one row");
+    return found;
+  }
+
+  async finish({ revision, entriesThrough, endingsThrough }: StoreProgress): Promise<void> {
+    const values = [revision, entriesThrough, endingsThrough];
+    this.#database
+      .query(
+        `UPDATE state SET revision = ?, rolled_up_through = ?, endings_rolled_up_through = ?,
+          totals_through = coalesce((SELECT max(id) FROM entries), 0)`,
+      )
+      .run(...values);
   }
 
   async markMoved(moved: Moved): Promise<void> {
-    markMoved(this.#database, moved);
+    perform(this.#database, markMoved(moved));
   }
 
   async recomputeTotals(): Promise<readonly RecomputedTotals[]> {
-    return recomputeTotals(this.#database);
+    return perform(this.#database, recomputeTotals());
   }
 }
 
-type StoredValue = bigint | string | Uint8Array | null;
+const copiedTypes = { INTEGER: "number", TEXT: "text", BLOB: "bytes" } as const;
 
-function copied(value: StoredValue, type: ColumnType): CopiedValue {
-  return type === "flag" && value !== null ? value === 1n : value;
-}
-
-type SimpleBinding = bigint | string | number | Uint8Array | null;
-
-function bound(value: CopiedValue): SimpleBinding {
-  return typeof value === "boolean" ? Number(value) : value;
-}
-
-function tableOf({ name }: CopiedTable): string {
-  return name === "progress" ? "state" : name;
-}
+const ownColumns: Readonly<Record<string, string>> = {
+  accounts: "floor",
+  entries: "credential",
+  responses: "id",
+};
 
 /** The row that stands for no key is in every database of this kind. */
 const rowsOf: Readonly<Record<string, string>> = { keys: "(SELECT * FROM keys WHERE no > 0) AS keys" };
 
-function insertion(table: CopiedTable): string {
-  if (table.name === "progress") return updateState;
-  const values = {
-    ...Object.fromEntries(Object.keys(table.columns).map((name) => [name, `$${name}`])),
-    ...writtenAs[table.name],
-  };
-  return `INSERT INTO ${table.name} (${Object.keys(values).join(", ")}) VALUES (${Object.values(values).join(", ")})`;
-}
+type ColumnValues = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
-const readAs: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  entries: { account_no: "coalesce(account_no, key_no)" },
-  progress: { entries_through: "rolled_up_through", endings_through: "endings_rolled_up_through" },
-};
+const readAs: ColumnValues = { entries: { account_no: "coalesce(account_no, key_no)" } };
 
 /** An entry names its account only if that is not the key's own, which has the key's number. */
-const writtenAs: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  accounts: { floor: `iif($mode = 'credit' AND NOT $is_open, 0, ${Number.MIN_SAFE_INTEGER})` },
+const writtenAs: ColumnValues = {
+  accounts: { floor: `iif($mode = 'credit' AND $is_open = '0', 0, ${Number.MIN_SAFE_INTEGER})` },
   entries: { account_no: "nullif($account_no, $key_no)" },
 };
-
-const updateState = `
-UPDATE state SET revision = $revision, rolled_up_through = $entries_through, endings_rolled_up_through = $endings_through,
-  totals_through = coalesce((SELECT max(id) FROM entries), 0)
-WHERE id = $id`;

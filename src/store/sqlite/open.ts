@@ -4,6 +4,7 @@ import { AdaptiveWriter } from "../journal/adaptive-writer.ts";
 import type { BatchWriter } from "../journal/batch-writer.ts";
 import type { Driver } from "../journal/driver-choice.ts";
 import { Journal } from "../journal/journal.ts";
+import { refuseMoved } from "../moved.ts";
 import type { StoreSettings } from "../settings.ts";
 import { StoreRefusal } from "../store.ts";
 import { codeOf, corruptRefusal, isCorrupt, openConnection, patiently } from "./connection.ts";
@@ -16,8 +17,8 @@ import { OpenFiles } from "./files/open-files.ts";
 import { closeToOthers } from "./files/permissions.ts";
 import { DiskReserve } from "./files/reserve.ts";
 import { type MigrationOptions, migrate, migrations, schemaVersion } from "./migrate.ts";
-import { refuseMoved } from "./moved.ts";
-import { SqliteStore } from "./sqlite-store.ts";
+import { perform } from "./queries.ts";
+import { type SqliteStore, sqliteStore } from "./sqlite-store.ts";
 import { sqliteTroubles } from "./troubles.ts";
 import { InlineWriter } from "./writers/inline-writer.ts";
 import { catchUpRollup } from "./writers/rollup.ts";
@@ -59,8 +60,7 @@ export async function openUnlocked(
   try {
     const stats = newStats();
     const common = { database, dir: folder.dir, stats, timeoutMs: operatorTimeoutMs };
-    if (options.role === "operator")
-      return new SqliteStore({ ...common, journal: null, watched: null, onClose });
+    if (options.role === "operator") return sqliteStore({ ...common, journal: null, watched: null, onClose });
     await tidyUp(database);
     const files = new OpenFiles(folder, options.clock);
     const writer = await openWriter(options.journal ?? "adaptive", folder, database, files, stats);
@@ -71,7 +71,7 @@ export async function openUnlocked(
       reserve.close();
       onClose();
     };
-    return new SqliteStore({ ...common, journal, watched: files, onClose: closeAll });
+    return sqliteStore({ ...common, journal, watched: files, onClose: closeAll });
   } catch (error) {
     database.close();
     throw error;
@@ -88,7 +88,7 @@ async function openChecked(folder: DataFolder, { clock, role }: StoreSettings): 
         const options = { file: databaseFile, nowMs: clock.wallMs() };
         if (role === "gateway") migrate(database, options);
         else migrateUnlessServed(database, folder, options);
-        refuseMoved(database, folder.dir);
+        perform(database, refuseMoved(folder.dir));
         return database;
       } catch (error) {
         database.close();

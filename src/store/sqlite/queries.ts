@@ -6,18 +6,10 @@ import { patiently } from "./connection.ts";
 const pace = { rowsPerPiece: 20_000, searchMs: 60, rowsPerSum: 3_000, keysMs: 5 };
 
 export function sqliteQueries(database: Database, timeoutMs: number): Queries {
-  const rowsOf = <Row>(text: string, parameters: readonly Parameter[]) =>
-    database.query<Row, SQLQueryBindings[]>(sqliteText(text)).all(...parameters.map(bindable));
-  const whole = <Result>(work: () => Work<Result>) =>
-    database.transaction(() => {
-      const statements = work();
-      let next = statements.next([]);
-      while (next.done !== true) next = statements.next(rowsOf(next.value.text, next.value.parameters));
-      return next.value;
-    });
+  const whole = <Result>(work: () => Work<Result>) => database.transaction(() => perform(database, work()));
   // Each statement is a transaction of its own, whether it reads or writes.
   const query: Query = <Row>(text: string, parameters: readonly Parameter[] = []) =>
-    patiently(timeoutMs, () => rowsOf<Row>(text, parameters));
+    patiently(timeoutMs, () => rowsOf<Row>(database, text, parameters));
   return {
     read: query,
     change: query,
@@ -25,6 +17,17 @@ export function sqliteQueries(database: Database, timeoutMs: number): Queries {
     changeTogether: (work) => patiently(timeoutMs, whole(work).immediate),
     pace,
   };
+}
+
+/** Inside the caller's transaction. */
+export function perform<Result>(database: Database, work: Work<Result>): Result {
+  let next = work.next([]);
+  while (next.done !== true) next = work.next(rowsOf(database, next.value.text, next.value.parameters));
+  return next.value;
+}
+
+function rowsOf<Row>(database: Database, text: string, parameters: readonly Parameter[]): Row[] {
+  return database.query<Row, SQLQueryBindings[]>(sqliteText(text)).all(...parameters.map(bindable));
 }
 
 /** What SQLite writes in another way than PostgreSQL. Values need no cast, and its ledger is one table for all months. */
@@ -46,6 +49,12 @@ const differences: readonly (readonly [RegExp, string])[] = [
   ],
   [/ AND entries\.month = entry_month/g, ""],
   [/\bidempotency AS stored\b/g, "responses AS stored"],
+  [/\bsluice_matches\(([^(),]+), ([^(),]+)\)/g, "$2 GLOB coalesce($1, '*')"],
+  [
+    /\bsluice_period_start\(([^(),]+), ([^(),]+)\)/g,
+    `CASE $1 WHEN 'day' THEN $2 - $2 % 86400000 WHEN 'week' THEN $2 - ($2 - 345600000) % 604800000
+    ELSE unixepoch($2 / 1000, 'unixepoch', 'start of month') * 1000 END`,
+  ],
 ];
 
 const known = new Map<string, string>();

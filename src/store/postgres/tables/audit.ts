@@ -2,14 +2,32 @@ import { query, type Work } from "../../query.ts";
 import type { LedgerFault } from "../../store.ts";
 import { sumsThatDiffer } from "../../tables/entry-table.ts";
 
-/** Sums for reports that are not those of the entries, entries in a wrong month, and holds that nobody will ever end. */
+/** Sums that are not those of the entries or the holds, entries in a wrong month, and holds that nobody will ever end. */
 export function* auditSums(nowMs: number): Work<readonly LedgerFault[]> {
   return [
     ...(yield* sumsThatDiffer("SELECT entries_through FROM rollups", nowMs)),
+    ...(yield* query<LedgerFault>(wrongHolds)),
     ...(yield* query<LedgerFault>(wrongMonths)),
     ...(yield* query<LedgerFault>(lostHolds)),
   ];
 }
+
+/** What accounts and caps hold, and no request. Only holds of the current period count against a budget or a cap. */
+const wrongHolds = `
+SELECT (SELECT id FROM keys WHERE keys.no = a.no) AS "keyId", 'account' AS "where", 'held' AS field, a.held::float8 AS kept,
+  coalesce(h.amount, 0)::float8 AS recomputed
+FROM accounts a LEFT JOIN (
+  SELECT h.account_no, sum(h.amount) AS amount FROM holds h JOIN accounts a ON a.no = h.account_no
+  WHERE a.mode = 'credit' OR h.period_start_ms = a.period_start_ms GROUP BY h.account_no
+) h ON h.account_no = a.no
+WHERE a.held <> coalesce(h.amount, 0)
+UNION ALL
+SELECT keys.id, 'cap ' || caps.no, 'held', caps.held::float8, h.amount::float8
+FROM caps LEFT JOIN keys ON keys.no = caps.key_no CROSS JOIN LATERAL (
+  SELECT coalesce(sum(amount), 0) AS amount FROM holds WHERE (account_no = caps.account_no OR holds.key_no = caps.key_no)
+    AND sluice_period_start(caps.period, counted_at_ms) = caps.period_start_ms AND sluice_matches(caps.models, model)
+) h
+WHERE caps.held <> h.amount`;
 
 /**
  * An entry is in the month in which its hold was opened, which was after the call began. What was interrupted may have

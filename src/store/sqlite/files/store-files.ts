@@ -14,31 +14,21 @@ export interface FilesParts {
   readonly watched: OpenFiles | null;
 }
 
-export class SqliteFiles implements StoreFiles {
-  readonly #parts: FilesParts;
-  #rescuedTo: string | null = null;
-
-  constructor(parts: FilesParts) {
-    this.#parts = parts;
-  }
-
-  get rescuedTo(): string | null {
-    return this.#rescuedTo;
-  }
-
-  backup(file: string): Promise<void> {
-    const { database, timeoutMs } = this.#parts;
-    return patiently(timeoutMs, () => copyDatabase(database, file));
-  }
-
-  explain(error: unknown): unknown {
-    const { dir } = this.#parts;
-    return isFull(error, dir) ? fullRefusal(dir) : error;
-  }
-
+export interface SqliteFiles extends StoreFiles {
   /** Copies the database aside if its file is gone; to be called before the database is closed. */
-  rescue(): void {
-    const { database, watched } = this.#parts;
-    this.#rescuedTo = watched?.rescue(database) ?? null;
-  }
+  rescue(): void;
+}
+
+export function sqliteFiles({ database, dir, timeoutMs, watched }: FilesParts): SqliteFiles {
+  let rescuedTo: string | null = null;
+  return {
+    get rescuedTo() {
+      return rescuedTo;
+    },
+    backup: (file) => patiently(timeoutMs, () => copyDatabase(database, file)),
+    explain: (error) => (isFull(error, dir) ? fullRefusal(dir) : error),
+    rescue() {
+      rescuedTo = watched?.rescue(database) ?? null;
+    },
+  };
 }

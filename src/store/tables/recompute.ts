@@ -1,0 +1,110 @@
+import { query, type Work } from "../query.ts";
+import type { ExactTotals, RecomputedTotals } from "../store.ts";
+
+/** Sums as JSON objects of digits: those of a lifetime may exceed a double. */
+interface TotalsRow {
+  readonly keyId: string | null;
+  readonly where: string;
+  readonly kept: string;
+  readonly recomputed: string;
+}
+
+/**
+ * The totals of every account, key and cap as they are kept, and as the entries alone add up to. It shares no code with
+ * what maintains the totals, so that a bug there cannot hide here. Where a hold may turn an account's period before anything
+ * is charged in it, the kept period may be later than that of the last charge, and then has used nothing.
+ */
+export function* recomputeTotals(): Work<readonly RecomputedTotals[]> {
+  const rows = yield* query<TotalsRow>(selectAll);
+  return rows.map(({ keyId, where, kept, recomputed }) => {
+    return { keyId, where, kept: exact(kept), recomputed: exact(recomputed) };
+  });
+}
+
+function exact(sums: string): ExactTotals {
+  const digits = Object.entries(JSON.parse(sums) as Record<string, string>);
+  return Object.fromEntries(digits.map(([name, value]) => [name, BigInt(value)]));
+}
+
+/** A JSON object of sums as text, from their names and expressions. */
+function sums(columns: Readonly<Record<string, string>>): string {
+  const pairs = Object.entries(columns).map(
+    ([name, value]) => `'${name}', CAST(coalesce(${value}, 0) AS text)`,
+  );
+  return `json_build_object(${pairs.join(", ")})::text`;
+}
+
+/** The charges that a cap has counted, by those of its owner. */
+const countedBy = (owner: "key_no" | "account_no") => `
+  SELECT caps.no, c.amount FROM caps JOIN charges c ON c.${owner} = caps.${owner}
+  WHERE sluice_period_start(caps.period, c.counted) = caps.period_start_ms AND sluice_matches(caps.models, c.model)`;
+
+/** In SQLite an entry of a key's own account does not name it: it has the key's number. */
+const selectAll = `
+WITH charges AS NOT MATERIALIZED (
+  SELECT id, key_no, coalesce(account_no, key_no) AS account_no, -amount AS amount, model, period_start_ms,
+    coalesce(counted_at_ms, at_ms) AS counted, at_ms / 86400000 AS day, cost_nano,
+    input_tokens + cached_input_tokens + cache_write_tokens AS input_tokens, output_tokens
+  FROM entries WHERE kind = 'charge'
+), credits AS (
+  SELECT coalesce(account_no, key_no) AS account_no, sum(amount) AS amount FROM entries
+  WHERE kind IN ('topup', 'adjustment') GROUP BY 1
+), latest AS (
+  SELECT account_no, max(period_start_ms) AS period_start_ms FROM charges GROUP BY account_no
+), of_account AS (
+  SELECT c.account_no, max(latest.period_start_ms) AS period_start_ms, sum(amount) AS used,
+    sum(amount) FILTER (WHERE c.period_start_ms = latest.period_start_ms) AS period_used
+  FROM charges c JOIN latest ON latest.account_no = c.account_no GROUP BY c.account_no
+), latest_day AS (
+  SELECT key_no, max(day) AS day FROM charges GROUP BY key_no
+), of_key AS (
+  SELECT c.key_no, max(latest_day.day) AS day, sum(amount) AS spent, sum(amount) FILTER (WHERE c.day = latest_day.day) AS day_spend,
+    count(cost_nano) AS requests, sum(input_tokens) FILTER (WHERE cost_nano IS NOT NULL) AS input_tokens,
+    sum(output_tokens) FILTER (WHERE cost_nano IS NOT NULL) AS output_tokens, max(id) FILTER (WHERE cost_nano IS NOT NULL) AS last_id
+  FROM charges c JOIN latest_day ON latest_day.key_no = c.key_no GROUP BY c.key_no
+), of_cap AS (
+  SELECT no, sum(amount) AS used FROM (${countedBy("key_no")} UNION ALL ${countedBy("account_no")}) AS counted GROUP BY no
+)
+SELECT * FROM (
+  SELECT 1 AS part, a.no, (SELECT id FROM keys WHERE keys.no = a.no) AS "keyId", 'account' AS "where",
+    ${sums({
+      posted: "a.posted",
+      purchased: "a.purchased",
+      used: "a.used",
+      periodStartMs: "a.period_start_ms",
+      periodUsed: "a.period_used",
+    })} AS kept,
+    ${sums({
+      posted: "coalesce(credits.amount, 0) - coalesce(s.used, 0)",
+      purchased: "credits.amount",
+      used: "s.used",
+      periodStartMs:
+        "CASE WHEN s.period_start_ms > a.period_start_ms THEN s.period_start_ms ELSE a.period_start_ms END",
+      periodUsed: "CASE WHEN a.period_start_ms > s.period_start_ms THEN 0 ELSE s.period_used END",
+    })} AS recomputed
+  FROM accounts a LEFT JOIN credits ON credits.account_no = a.no LEFT JOIN of_account s ON s.account_no = a.no
+  UNION ALL
+  SELECT 2, sums.key_no, keys.id, 'key',
+    ${sums({
+      day: "sums.day",
+      daySpend: "sums.day_spend",
+      spent: "sums.spent",
+      requests: "sums.requests",
+      inputTokens: "sums.input_tokens",
+      outputTokens: "sums.output_tokens",
+      lastCostNano: "sums.last_cost_nano",
+    })},
+    ${sums({
+      day: "s.day",
+      daySpend: "s.day_spend",
+      spent: "s.spent",
+      requests: "s.requests",
+      inputTokens: "s.input_tokens",
+      outputTokens: "s.output_tokens",
+      lastCostNano: "(SELECT cost_nano FROM entries WHERE id = s.last_id)",
+    })}
+  FROM key_sums AS sums JOIN keys ON keys.no = sums.key_no LEFT JOIN of_key s ON s.key_no = sums.key_no
+  UNION ALL
+  SELECT 3, caps.no, keys.id, 'cap ' || caps.no, ${sums({ used: "caps.used" })}, ${sums({ used: "s.used" })}
+  FROM caps LEFT JOIN keys ON keys.no = caps.key_no LEFT JOIN of_cap s ON s.no = caps.no
+) AS totals ORDER BY part, no`;
