@@ -33,9 +33,10 @@ describe("a truncated body of very many different names", () => {
         stream: true,
         messages: [{ role: "user", content: "hi", other: 1 }],
         tools: [{ type: "function", ...names(50_000, "t") }],
+        metadata: { topic: "canals" },
       }),
     );
-    expect(body).toMatchObject({ model: "m", max_tokens: 5, stream: true });
+    expect(body).toMatchObject({ model: "m", max_tokens: 5, stream: true, metadata: { topic: "canals" } });
     expect(body.messages).toEqual([{ role: "user", content: "hi" }]);
     expect(body.tools).toEqual([{ type: "function" }]);
   });

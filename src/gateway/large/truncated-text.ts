@@ -18,10 +18,11 @@ const mostNames = 2000;
  * A body as JSON with every number and shape, but with its long strings truncated until it is quick to parse. After
  * very many different names only the governed ones are kept.
  */
-export function truncatedText(body: JsonObject): string {
+export function truncatedText({ metadata, ...body }: JsonObject): string {
   let text = "";
   for (const length of lengths) {
-    text = JSON.stringify(new Truncation(length).object(body, longestOwn));
+    // First, because its names are the client's, and are kept with a conversation.
+    text = JSON.stringify(new Truncation(length).object({ metadata, ...body }, longestOwn));
     if (text.length <= largestChars) break;
   }
   return text;
