@@ -50,6 +50,7 @@ const list = { response: "ConversationItemList", schemas: { ConversationItemList
 export const conversationOperations: readonly ServedOperation[] = [
   {
     ...reading,
+    codes: [...reading.codes, "invalid_encrypted_content"],
     method: "POST",
     path: root,
     description: {
@@ -95,6 +96,7 @@ export const conversationOperations: readonly ServedOperation[] = [
   },
   {
     ...changing,
+    codes: [...changing.codes, "invalid_encrypted_content"],
     method: "POST",
     path: items,
     description: {
