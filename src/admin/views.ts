@@ -13,3 +13,11 @@ export type { Page } from "./views/shapes.ts";
 export type * from "./views/statement.ts";
 export type * from "./views/system.ts";
 export type * from "./views/usage.ts";
+
+export function iso(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
+export function isoOrNull(ms: number | null): string | null {
+  return ms === null ? null : iso(ms);
+}

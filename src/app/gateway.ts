@@ -13,6 +13,7 @@ import { AddressLimiter } from "../limits/address-limiter.ts";
 import { BodyBudget } from "../limits/body-budget.ts";
 import { LeaveLimiter } from "../limits/leave-limiter.ts";
 import { createUpstream } from "../upstream/create.ts";
+import { maxWholeBytes } from "../upstream/upstream.ts";
 import type { Services } from "./services.ts";
 
 /** Of all forms at once, on the disk that the system keeps temporary files on. */
@@ -37,6 +38,10 @@ export function createGateway(settings: Settings, services: Services): Gateway {
     bodies: new BodyBudget({
       totalBytes: () => serverSettings().maxBodyMemoryBytes,
       largestBytes: () => serverSettings().maxBodyBytes,
+    }),
+    answers: new BodyBudget({
+      totalBytes: () => Math.max(serverSettings().maxBodyMemoryBytes, maxWholeBytes),
+      largestBytes: () => Math.max(serverSettings().maxBodyBytes, maxWholeBytes),
     }),
     forms: new BodyBudget({ totalBytes: () => mostFormsBytes, largestBytes: () => mostFormBytes }),
     largeBodies: services.largeBodies,

@@ -1,8 +1,13 @@
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
+import { sharedBytes } from "./shared-bytes.ts";
 
 const cipher = "aes-256-gcm";
 const nonceBytes = 12;
 const tagBytes = 16;
+const headBytes = 1 + nonceBytes;
+
+/** Decrypted in about a millisecond. */
+const partBytes = 1024 * 1024;
 
 /** Encrypts with the key, for use only in the place that `context` names. The first byte says how it is done. */
 export function seal(content: Uint8Array, key: Uint8Array, context: string, version: number): Uint8Array {
@@ -19,11 +24,32 @@ export function unseal(
   context: string,
   version: number,
 ): Uint8Array | null {
-  if (sealed.length < 1 + nonceBytes + tagBytes || sealed[0] !== version) return null;
+  const steps = unsealing(sealed, key, context, version);
+  let step = steps.next();
+  while (step.done !== true) step = steps.next();
+  return step.value;
+}
+
+/** The same part by part, so that others get their turn between those of a large one. That is in memory that all threads see. */
+export function* unsealing(
+  sealed: Uint8Array,
+  key: Uint8Array,
+  context: string,
+  version: number,
+): Generator<undefined, Uint8Array | null> {
+  const length = sealed.length - headBytes - tagBytes;
+  if (length < 0 || sealed[0] !== version) return null;
+  const opening = createDecipheriv(cipher, key, sealed.subarray(1, headBytes));
+  opening.setAAD(Buffer.from(context)).setAuthTag(sealed.subarray(-tagBytes));
+  const content = length <= partBytes ? Buffer.alloc(length) : sharedBytes(length);
+  for (let at = 0; at < length; at += partBytes) {
+    if (at > 0) yield;
+    const end = Math.min(at + partBytes, length);
+    content.set(opening.update(sealed.subarray(headBytes + at, headBytes + end)), at);
+  }
   try {
-    const opening = createDecipheriv(cipher, key, sealed.subarray(1, 1 + nonceBytes));
-    opening.setAAD(Buffer.from(context)).setAuthTag(sealed.subarray(-tagBytes));
-    return Buffer.concat([opening.update(sealed.subarray(1 + nonceBytes, -tagBytes)), opening.final()]);
+    opening.final();
+    return content;
   } catch {
     return null;
   }

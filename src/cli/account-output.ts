@@ -1,8 +1,7 @@
 import type { AccountView, CapView } from "../admin/views.ts";
 import type { StorePlace } from "./open-store.ts";
-import { count, creditsShown, moment } from "./terminal/format.ts";
-import { facts } from "./terminal/table.ts";
-import { printJson, type Terminal } from "./terminal/terminal.ts";
+import { facts } from "./terminal/list.ts";
+import { count, creditsShown, moment, printJson, type Terminal } from "./terminal/terminal.ts";
 
 interface AccountOutput {
   readonly json?: true | undefined;

@@ -1,6 +1,5 @@
 import { type ChosenRange, chosenRange } from "../admin/operations/moments.ts";
-import { Misuse } from "./failure.ts";
-import { moment } from "./terminal/format.ts";
+import { Misuse, moment } from "./terminal/terminal.ts";
 
 /** What `--since` and `--until` say, and nothing else may be written for. */
 export const sinceHelp = "24h, 7d, yesterday, 2026-10, a date or a time (default: 7d)";

@@ -1,5 +1,4 @@
-import { Refused } from "./failure.ts";
-import type { Terminal } from "./terminal/terminal.ts";
+import { Refused, type Terminal } from "./terminal/terminal.ts";
 
 /** Irreversible commands ask first on a terminal. `--yes` answers; without either they are rejected. */
 export async function confirm(

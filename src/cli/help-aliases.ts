@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { didYouMean } from "../config/suggest.ts";
-import { Misuse } from "./failure.ts";
+import { Misuse } from "./terminal/terminal.ts";
 
 /** `sluice help keys create`, `sluice keys help` and `sluice --version`, in the words of our own commands. */
 export function expandHelpAliases(argv: readonly string[], program: Command): readonly string[] {

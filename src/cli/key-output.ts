@@ -2,13 +2,11 @@ import type { KeySummary } from "../admin/operations/key-summary.ts";
 import { modeOrigins } from "../base/key-attributes.ts";
 import type { KeyRecord } from "../store/store.ts";
 import { capText, standing } from "./account-output.ts";
-import { auditChange } from "./audit.ts";
 import type { DataOptions } from "./help.ts";
-import { type StoreContext, type StorePlace, withStore } from "./open-store.ts";
-import { count, creditsShown, fromNow, moment } from "./terminal/format.ts";
+import { auditChange, type StoreContext, type StorePlace, withStore } from "./open-store.ts";
+import { facts } from "./terminal/list.ts";
 import type { Style } from "./terminal/style.ts";
-import { facts } from "./terminal/table.ts";
-import { printJson, type Terminal } from "./terminal/terminal.ts";
+import { count, creditsShown, fromNow, moment, printJson, type Terminal } from "./terminal/terminal.ts";
 
 interface KeyOutput {
   readonly json?: true | undefined;

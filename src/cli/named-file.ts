@@ -2,8 +2,7 @@ import { writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { whyUnreadable, whyUnwritable } from "../base/file-problem.ts";
 import { systemCode } from "../base/system-code.ts";
-import { Refused } from "./failure.ts";
-import type { Terminal } from "./terminal/terminal.ts";
+import { Refused, type Terminal } from "./terminal/terminal.ts";
 
 /** The text of a file named as an argument; `-` is standard input. */
 export async function readInput(file: string, { cwd }: Terminal): Promise<string> {

@@ -1,7 +1,6 @@
-import { Refused } from "./failure.ts";
 import type { ImportedPrices } from "./import/imported.ts";
 import { readInput } from "./named-file.ts";
-import type { Terminal } from "./terminal/terminal.ts";
+import { Refused, type Terminal } from "./terminal/terminal.ts";
 
 /** A price list that was named as an argument. */
 export async function readPriceFile(file: string, terminal: Terminal): Promise<ImportedPrices> {

@@ -1,13 +1,12 @@
 import { CommanderError } from "commander";
-import { OperationRefusal } from "../admin/operations/refusal.ts";
+import { OperationRefusal } from "../admin/operations/context.ts";
 import { CannotListen } from "../base/open-port.ts";
 import { systemCode } from "../base/system-code.ts";
 import { ConfigError } from "../config/problems.ts";
 import { StoreRefusal } from "../store/store.ts";
-import { CommandFailed, Misuse, Refused } from "./failure.ts";
 import { expandHelpAliases } from "./help-aliases.ts";
 import { buildProgram } from "./program.ts";
-import type { Terminal } from "./terminal/terminal.ts";
+import { CommandFailed, Misuse, Refused, type Terminal } from "./terminal/terminal.ts";
 
 /** Runs one command line and returns its exit status: 0 done, 1 rejected, 2 misused. */
 export async function run(argv: readonly string[], terminal: Terminal): Promise<number> {

@@ -1,7 +1,7 @@
 import { type ProviderDialectName, providerDialect } from "../dialects/registry.ts";
 import { byApiKey, type ProviderOptions, type VendorOptionName } from "../vendors/options.ts";
+import type { ProviderSettings, Timeouts } from "../vendors/provider.ts";
 import { vendorOf } from "../vendors/registry.ts";
-import type { ProviderSettings, Timeouts } from "../vendors/settings.ts";
 import type { GivenSettings, Vendor, VendorDefaults } from "../vendors/vendor.ts";
 import type { LoadContext } from "./context.ts";
 import { defaults } from "./defaults.ts";

@@ -4,7 +4,7 @@ import type { ModelUse } from "../base/model-uses.ts";
 import type { SwitchedRoutes } from "../base/route-switches.ts";
 import type { ProviderDialectName } from "../dialects/registry.ts";
 
-import type { ProviderSettings, Timeouts } from "../vendors/settings.ts";
+import type { ProviderSettings, Timeouts } from "../vendors/provider.ts";
 import type { affinities, cacheSettings } from "./defaults.ts";
 
 /**

@@ -9,8 +9,7 @@ import type { IrEvent, IrRequest, IrResponse } from "./ir/ir.ts";
 import type { BodyChanges } from "./json/patch.ts";
 import type { OutputLimit, PublishedLimits } from "./output-limit.ts";
 import type { CallIdForm } from "./tools/call-id.ts";
-import type { DroppedFields, FieldNames } from "./translation/dropped-fields.ts";
-import type { FieldDecisions } from "./translation/field-decisions.ts";
+import type { DroppedFields, FieldDecisions, FieldNames } from "./translation/field-decisions.ts";
 import type { FrameTemplate } from "./translation/shortcut.ts";
 
 /**

@@ -7,7 +7,7 @@ import type { BodyChanges } from "./json/patch.ts";
 import type { Quirk } from "./openai-chat/quirks.ts";
 import type { SseFrame } from "./sse/frame.ts";
 import type { StreamScanner } from "./sse/stream-scanner.ts";
-import type { DroppedFields } from "./translation/dropped-fields.ts";
+import type { DroppedFields } from "./translation/field-decisions.ts";
 import type { FigureProbe } from "./translation/frame-pattern.ts";
 import type { AnswerFigures } from "./usage/usage-figures.ts";
 

@@ -52,12 +52,14 @@ export interface ClientCall {
   readonly isForwarded: boolean;
   /** Turns the idle timeout off: generation may wait long for a provider. */
   keepWaiting(): void;
-  /** Closes a connection whose reader has stalled. */
-  disconnect(): void;
+  /** Closes a connection whose reader has stalled, or once it has stalled for this long. */
+  disconnect(stalledMs?: number): void;
   /** Turns the connection into a WebSocket of this key; false if the request is no valid handshake. */
   upgrade?(keyId: string): boolean;
   /** Takes a stream that would else be the body of the response. */
   takeStream?(source: StreamSource): void;
+  /** The body, if the connection has brought it as a whole. It is no part of the request then. */
+  readonly body?: Uint8Array;
   /** What the connection remembers; absent if it is not a WebSocket. */
   readonly remembered?: RememberedTurns;
 }

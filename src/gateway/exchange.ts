@@ -14,6 +14,7 @@ import type { ModelSettings } from "../config/settings.ts";
 import type { Claim } from "../idempotency/claims.ts";
 import type { ResponseRecorder } from "../idempotency/recorder.ts";
 import type { Hold } from "../ledger/accounts.ts";
+import type { BodyBudget, BodyReservation } from "../limits/body-budget.ts";
 import type { ExchangeFacts } from "../observe/exchange.ts";
 import type { Ending, ExchangeEnding, KeyRecord, Outcome, TurnRecord, UsageRecord } from "../store/store.ts";
 import type { Deployment, Opened } from "../upstream/upstream.ts";
@@ -98,12 +99,16 @@ export class Exchange {
   conversationClaim: Claim | null = null;
   hold: Hold | null = null;
   answer: Opened | null = null;
+  /** What a large answer takes; null if there is none, or its response gives it back. */
+  memory: BodyReservation | null = null;
   recorder: ResponseRecorder | null = null;
   /** Set once a stream's response has begun: the pump ends the exchange then, not the response. */
   pump: Guarded | null = null;
   isEnded = false;
 
   readonly #clock: Clock;
+  readonly #answers: BodyBudget;
+  #awaitedMemory: Promise<void> | null = null;
   /** Null if it is too large to compare with. */
   #body: Uint8Array | null = noBody;
   #endedBy: GatewayError | null = null;
@@ -113,13 +118,14 @@ export class Exchange {
 
   constructor(
     call: ClientCall,
-    { clock, configured }: { readonly clock: Clock; readonly configured: Configured },
+    gateway: { readonly clock: Clock; readonly configured: Configured; readonly answers: BodyBudget },
   ) {
     this.call = call;
-    this.configured = configured;
-    this.#clock = clock;
-    this.atMs = clock.wallMs();
-    this.startedMs = clock.monotonicMs();
+    this.configured = gateway.configured;
+    this.#clock = gateway.clock;
+    this.#answers = gateway.answers;
+    this.atMs = this.#clock.wallMs();
+    this.startedMs = this.#clock.monotonicMs();
   }
 
   /** The id that the client gave it; null if it gave none, or one that could not be shown. */
@@ -194,6 +200,16 @@ export class Exchange {
     if (client.aborted) ending.abort(client.reason);
     else client.addEventListener("abort", () => ending.abort(client.reason), { once: true });
     return ending;
+  }
+
+  /** Resolves once there is memory for a large answer. Several answers to one exchange share it, so that none waits for another. */
+  awaitMemory(bytes: number): Promise<void> {
+    if (this.#awaitedMemory === null) {
+      assert(this.key !== null, "only a key is answered by a provider");
+      this.memory = this.#answers.reserve(this.key.id);
+      this.#awaitedMemory = this.memory.growWhenFree(bytes);
+    }
+    return this.#awaitedMemory;
   }
 
   attemptFailed(deployment: Deployment, record: AttemptRecord, credential: string | null): void {

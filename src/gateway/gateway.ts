@@ -29,6 +29,8 @@ export interface Gateway {
   readonly leaveLimiter: LeaveLimiter;
   /** Memory for bodies that are being read. */
   readonly bodies: BodyBudget;
+  /** Memory for large answers, from the provider's first megabyte until the client has read all of it. */
+  readonly answers: BodyBudget;
   /** Disk for forms until they are answered. */
   readonly forms: BodyBudget;
   /** Where large bodies are parsed, patched and translated. */

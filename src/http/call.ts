@@ -2,8 +2,8 @@ import type { Server } from "bun";
 import type { ClientCall, Route } from "../gateway/client-call.ts";
 import { clientAddress, type TrustedProxies } from "../limits/address.ts";
 
-/** Bun closes a connection with a stalled reader only by its idle timeout, so a short one is set. */
-const disconnectAfterSeconds = 1;
+/** Bun takes no longer timeout. */
+const longestIdleSeconds = 255;
 
 /** One request on its connection. The address is looked up on demand, since few requests need it. */
 export class HttpCall implements ClientCall {
@@ -31,8 +31,9 @@ export class HttpCall implements ClientCall {
     this.server.timeout(this.request, 0);
   }
 
-  disconnect(): void {
-    this.server.timeout(this.request, disconnectAfterSeconds);
+  /** Bun closes a connection with a stalled reader only by its idle timeout. */
+  disconnect(stalledMs = 1000): void {
+    this.server.timeout(this.request, Math.min(Math.ceil(stalledMs / 1000), longestIdleSeconds));
   }
 }
 

@@ -1,3 +1,4 @@
+import type { ReserveMemory } from "../store/store.ts";
 import type { Claim, ClaimRequest, ClaimResult } from "./claim.ts";
 import type { ResponseRecorder } from "./recorder.ts";
 
@@ -12,7 +13,7 @@ export interface Claims {
   readonly running: number;
 
   /** Rejects with `idempotency_in_flight`, `idempotency_conflict` or `service_unavailable`. */
-  claim(request: ClaimRequest): Promise<ClaimResult>;
+  claim(request: ClaimRequest, reserve?: ReserveMemory): Promise<ClaimResult>;
 
   /** Records the response of a claim while it is relayed. What comes of it is stored by the settle that it is given to. */
   record(claim: Claim): ResponseRecorder;

@@ -1,5 +1,5 @@
 import type { GatewayError } from "../base/errors.ts";
-import type { ResponseScope } from "../store/store.ts";
+import type { ReserveMemory, ResponseScope } from "../store/store.ts";
 import type { Claim, ClaimRequest, ClaimResult, Claims } from "./claims.ts";
 import { conflict, inFlight } from "./refusals.ts";
 import { StoredResponses } from "./stored-responses.ts";
@@ -18,7 +18,7 @@ export class Idempotency extends StoredResponses implements Claims {
     return this.#claims.size;
   }
 
-  async claim(request: ClaimRequest): Promise<ClaimResult> {
+  async claim(request: ClaimRequest, reserve?: ReserveMemory): Promise<ClaimResult> {
     const name = nameOf(request);
     for (let other = this.#claims.get(name); other !== undefined; other = this.#claims.get(name)) {
       if (other.isRunning) throw refusal(other, request);
@@ -28,7 +28,7 @@ export class Idempotency extends StoredResponses implements Claims {
     const claim = { ...request, lookup: found.promise, isRunning: false };
     this.#claims.set(name, claim);
     try {
-      const response = await this.store.findStoredResponse(request, this.oldestKeptMs());
+      const response = await this.store.findStoredResponse(request, this.oldestKeptMs(), reserve);
       claim.isRunning = response === null;
       if (response === null) return { kind: "run", claim };
       if (response.bodyHash !== request.bodyHash) throw conflict();

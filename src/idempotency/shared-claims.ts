@@ -1,7 +1,7 @@
 import type { Clock } from "../base/clock.ts";
 import { GatewayError } from "../base/errors.ts";
 import { type ClaimVerdict, NodeUnavailable, type StoreNode } from "../store/node.ts";
-import type { Store } from "../store/store.ts";
+import type { ReserveMemory, Store } from "../store/store.ts";
 import type { Claim, ClaimRequest, ClaimResult, Claims } from "./claims.ts";
 import { conflict, inFlight } from "./refusals.ts";
 import { StoredResponses } from "./stored-responses.ts";
@@ -26,11 +26,11 @@ export class SharedClaims extends StoredResponses implements Claims {
     return this.#running.size;
   }
 
-  async claim(request: ClaimRequest): Promise<ClaimResult> {
+  async claim(request: ClaimRequest, reserve?: ReserveMemory): Promise<ClaimResult> {
     const notBeforeMs = this.oldestKeptMs();
     const verdict = await this.#ask(request, notBeforeMs);
     if (verdict === "replay") {
-      const response = await this.store.findStoredResponse(request, notBeforeMs);
+      const response = await this.store.findStoredResponse(request, notBeforeMs, reserve);
       if (response !== null) return { kind: "replay", response };
       // A part of it is missing, so that it cannot be replayed: the request runs again, as if none had been stored.
       return this.#run(request, await this.#ask(request, Number.MAX_SAFE_INTEGER));

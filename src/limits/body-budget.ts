@@ -17,6 +17,7 @@ const reservedPart = 1 / 8;
 export class BodyBudget {
   readonly #limits: BodyBudgetLimits;
   readonly #byHolder = new Map<string, number>();
+  readonly #waiting = new Set<() => boolean>();
   #taken = 0;
 
   constructor(limits: BodyBudgetLimits) {
@@ -50,6 +51,16 @@ export class BodyBudget {
     if (left > 0) this.#byHolder.set(holder, left);
     else this.#byHolder.delete(holder);
     this.#taken -= bytes;
+    for (const attempt of this.#waiting) if (attempt()) this.#waiting.delete(attempt);
+  }
+
+  /** @internal Through a reservation only. Repeats the attempt whenever something is given back, until it succeeds. */
+  wait(attempt: () => boolean): void {
+    if (!attempt()) this.#waiting.add(attempt);
+  }
+
+  get largestBytes(): number {
+    return this.#limits.largestBytes();
   }
 }
 
@@ -57,6 +68,7 @@ export class BodyReservation implements Disposable {
   readonly #budget: BodyBudget;
   readonly #holder: string;
   #bytes = 0;
+  #isReleased = false;
 
   constructor(budget: BodyBudget, holder: string) {
     this.#budget = budget;
@@ -70,10 +82,33 @@ export class BodyReservation implements Disposable {
     return true;
   }
 
+  /**
+   * Resolves once this many more bytes are reserved, or the reservation is released. What is larger than the largest body counts
+   * as that, since there might never be more.
+   */
+  growWhenFree(bytes: number): Promise<void> {
+    const counted = Math.min(bytes, this.#budget.largestBytes);
+    return new Promise((resolve) => {
+      this.#budget.wait(() => {
+        if (!this.#isReleased && !this.grow(counted)) return false;
+        resolve();
+        return true;
+      });
+    });
+  }
+
+  /** Gives back what is more than this. */
+  shrinkTo(bytes: number): void {
+    const more = this.#bytes - bytes;
+    if (more <= 0) return;
+    this.#bytes = bytes;
+    this.#budget.giveBack(this.#holder, more);
+  }
+
   /** Safe to call more than once. */
   release(): void {
-    if (this.#bytes > 0) this.#budget.giveBack(this.#holder, this.#bytes);
-    this.#bytes = 0;
+    this.#isReleased = true;
+    this.shrinkTo(0);
   }
 
   [Symbol.dispose](): void {

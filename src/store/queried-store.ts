@@ -129,7 +129,8 @@ export function queriedStore(
       changeTogether(() => recordOperatorEntry(own, "adjustment", adjustment)),
     listUsage: (query) => listUsage(read, query),
 
-    findStoredResponse: (scope, notBeforeMs) => findStoredResponse(read, scope, notBeforeMs),
+    findStoredResponse: (scope, notBeforeMs, reserve) =>
+      findStoredResponse(read, scope, notBeforeMs, reserve),
     findGivenIds: (keyId, digests) => findGivenIds(read, keyId, digests),
     pruneGivenIds: (pruning) => pruneOldest(change, "given_ids", pruning),
     pruneCallerIds: (pruning) => pruneOldest(change, "caller_ids", pruning),

@@ -32,7 +32,7 @@ import type {
 } from "./records.ts";
 import type { Reports } from "./reports.ts";
 import type { Pruning, StorageFigures } from "./storage.ts";
-import type { TurnRecord, TurnRecords } from "./turn-records.ts";
+import type { ReserveMemory, TurnRecord, TurnRecords } from "./turn-records.ts";
 
 export type * from "./admin-records.ts";
 export type * from "./alert-records.ts";
@@ -95,7 +95,11 @@ export interface Store {
   changesSince(revision: number): Promise<Changes>;
 
   /** Ignores responses stored before `notBeforeMs`, which may not be pruned yet. */
-  findStoredResponse(scope: ResponseScope, notBeforeMs: number): Promise<StoredResponse | null>;
+  findStoredResponse(
+    scope: ResponseScope,
+    notBeforeMs: number,
+    reserve?: ReserveMemory,
+  ): Promise<StoredResponse | null>;
   /** Deletes at most `limit` responses stored before `beforeMs`. Returns how many. */
   pruneStoredResponses(beforeMs: number, limit: number): Promise<number>;
   /** Durable, like given ids, no later than a charge that the same process makes afterwards. */

@@ -37,14 +37,16 @@ export interface StoredTurn extends Pick<TurnRecord, "id" | "parentId"> {
   readonly body: Uint8Array;
 }
 
+/** Called with the size of what is about to be read. Waits until there is memory for it, or throws if there is none. */
+export type ReserveMemory = (bytes: number) => Promise<void> | void;
+
 export interface ChainQuery {
   readonly keyId: string;
   readonly id: string;
   readonly nowMs: number;
   readonly mostTurns: number;
   readonly mostBytes: number;
-  /** Called with the size of all of them before they are read; throws if there is no room. */
-  reserve(bytes: number): void;
+  readonly reserve: ReserveMemory;
 }
 
 export interface ItemsQuery {
@@ -52,6 +54,7 @@ export interface ItemsQuery {
   readonly digests: readonly string[];
   readonly nowMs: number;
   readonly mostBytes: number;
+  readonly reserve: ReserveMemory;
 }
 
 /** `missing`: the turn or one of those before it is not there. */
@@ -73,7 +76,7 @@ export interface TurnSums {
 export interface TurnRecords {
   /** A turn and all before it, oldest first. */
   chain(query: ChainQuery): Promise<TurnChain>;
-  find(keyId: string, id: string, nowMs: number): Promise<StoredTurn | null>;
+  find(keyId: string, id: string, nowMs: number, reserve?: ReserveMemory): Promise<StoredTurn | null>;
   /** Whether the turn of this number is still there. */
   has(no: number): Promise<boolean>;
   /** For each digest the newest turn that has such an item, oldest first, each once; null if all are larger than `mostBytes`. */

@@ -45,6 +45,8 @@ export interface Plan {
   readonly isOver: boolean;
   /** Fires when `isOver` becomes true, with the gateway's error as its reason if the gateway ended it. */
   readonly signal: AbortSignal;
+  /** Resolves once there is memory for a large answer of this size. Absent where none is expected. */
+  awaitMemory?(bytes: number): Promise<void>;
   /** Monotonic; ends every attempt and every body. */
   readonly deadlineMs: number;
 }

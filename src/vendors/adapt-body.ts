@@ -4,8 +4,8 @@ import { type MemberChanges, patchMembers } from "../dialects/json/patch.ts";
 import type { ProviderDialectName } from "../dialects/registry.ts";
 import { parseWhole } from "../dialects/schema/validate.ts";
 import { publicOptions } from "./options.ts";
+import type { ProviderSettings } from "./provider.ts";
 import { vendorOf } from "./registry.ts";
-import type { ProviderSettings } from "./settings.ts";
 import type { BodyContext } from "./vendor.ts";
 
 /** A vendor that needs changes in a body. */

@@ -1,6 +1,6 @@
 import type { FormatTarget, MeteredFormat, MeteredRoute } from "../dialects/metered/route.ts";
+import type { ProviderSettings } from "./provider.ts";
 import { vendorOf } from "./registry.ts";
-import type { ProviderSettings } from "./settings.ts";
 
 /** A format, under the name that the route has for it, and the model that it is for. */
 export interface ChosenFormat {

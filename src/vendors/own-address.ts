@@ -1,5 +1,5 @@
+import type { ProviderSettings } from "./provider.ts";
 import { vendorOf } from "./registry.ts";
-import type { ProviderSettings } from "./settings.ts";
 
 /**
  * Schemes of public addresses. Any other (`gs:`, `s3:`, Moonshot's `ms:`, …) is cloud storage or a provider's own files, which it

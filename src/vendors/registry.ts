@@ -8,8 +8,7 @@ import { TokenSources } from "./credentials/token-sources.ts";
 import { demo } from "./demo/index.ts";
 import { gemini } from "./gemini/index.ts";
 import { openAi } from "./openai/index.ts";
-import type { Provider } from "./provider.ts";
-import type { ProviderSettings } from "./settings.ts";
+import type { Provider, ProviderSettings } from "./provider.ts";
 import type { Vendor, VendorContext } from "./vendor.ts";
 import { vertex } from "./vertex/index.ts";
 

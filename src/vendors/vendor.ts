@@ -7,8 +7,7 @@ import type { Dial } from "../wire/http-client.ts";
 import type { VendorBill } from "./bill.ts";
 import type { TokenSources } from "./credentials/token-sources.ts";
 import type { AuthenticationWay, ProviderOptions, VendorOptionName } from "./options.ts";
-import type { Prepared, Provider } from "./provider.ts";
-import type { ProviderSettings } from "./settings.ts";
+import type { Prepared, Provider, ProviderSettings } from "./provider.ts";
 
 /** What differs between vendors. */
 export interface Vendor {

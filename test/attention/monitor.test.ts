@@ -1,8 +1,8 @@
 import { expect } from "bun:test";
 import { createHmac } from "node:crypto";
-import { iso } from "../../src/admin/iso-time.ts";
 import { readAttention } from "../../src/admin/operations/attention.ts";
 import { auditLedger } from "../../src/admin/operations/audit-ledger.ts";
+import { iso } from "../../src/admin/views.ts";
 import { AttentionMonitor, type MonitorOptions } from "../../src/attention/monitor.ts";
 import { msPerDay } from "../../src/base/clock.ts";
 import { loadSettings } from "../../src/config/load.ts";

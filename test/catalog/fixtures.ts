@@ -1,6 +1,6 @@
 import { priced } from "../../src/catalog/priced-usage.ts";
 import type { DeploymentSettings, ModelSettings, Price } from "../../src/config/settings.ts";
-import type { Timeouts } from "../../src/vendors/settings.ts";
+import type { Timeouts } from "../../src/vendors/provider.ts";
 
 const timeouts: Timeouts = {
   connectMs: 1000,

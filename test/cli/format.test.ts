@@ -1,9 +1,16 @@
 import { describe, expect, test } from "bun:test";
 import { creditsFromNano } from "../../src/base/money.ts";
-import { count, credits, creditsShown, fromNow, span, usdPerMillion } from "../../src/cli/terminal/format.ts";
+import { facts, table } from "../../src/cli/terminal/list.ts";
 import { startProgress } from "../../src/cli/terminal/progress.ts";
 import { coloured, plain, styleFor } from "../../src/cli/terminal/style.ts";
-import { facts, table } from "../../src/cli/terminal/table.ts";
+import {
+  count,
+  credits,
+  creditsShown,
+  fromNow,
+  span,
+  usdPerMillion,
+} from "../../src/cli/terminal/terminal.ts";
 
 describe("figures for people", () => {
   test("credits are exact, with two decimals at least", () => {

@@ -177,21 +177,25 @@ describe("a conversation", () => {
   });
 
   test("is only read once there is memory for it, and gives that back", async () => {
-    const { bodies } = world.gateway;
+    const { bodies, answers } = world.gateway;
     const id = await begin(say("x".repeat(500_000)));
-    const taken = Array.from({ length: 20 }, (_, holder) => bodies.reserve(`holder ${holder}`));
+    const holders = Array.from({ length: 20 }, (_, holder) => `holder ${holder}`);
+    const taken = [bodies, answers].flatMap((memory) => holders.map((holder) => memory.reserve(holder)));
     for (const reservation of taken) while (reservation.grow(256 * 1024));
-    const asked = async () => [
-      (await call("GET", `/${id}/items`)).status,
-      (await call("POST", `/${id}/items`, { items: [say("y")] })).status,
-      (await call("POST", `/${id}`, { metadata: {} })).status,
-      (await world.ask(caller, { path: "/v1/responses", body: { ...short, conversation: id } })).status,
+    const body = { model: "claude-test", input: "And?", conversation: id };
+    const ask = async () => (await world.ask(caller, { path: "/v1/responses", body })).status;
+    const waiting = [
+      call("GET", `/${id}/items`),
+      call("POST", `/${id}/items`, { items: [say("y")] }),
+      call("GET", `/${id}`),
     ];
-    const short = { model: "claude-test", input: "And?" };
-    expect(await asked()).toEqual([503, 503, 503, 503]);
+    expect(await ask()).toBe(503);
+    expect(waiting.map(Bun.peek.status)).toEqual(["pending", "pending", "pending"]);
     for (const reservation of taken) reservation.release();
-    expect(await asked()).toEqual([200, 200, 200, 200]);
-    expect(bodies.takenBytes).toBe(0);
+    expect((await Promise.all(waiting)).map(({ status }) => status)).toEqual([200, 200, 200]);
+    expect(await ask()).toBe(200);
+    await world.settled();
+    expect([bodies.takenBytes, answers.takenBytes]).toEqual([0, 0]);
   });
 
   test("costs a rate token, and no money", async () => {

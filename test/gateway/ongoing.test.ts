@@ -7,6 +7,7 @@ import { Ongoing, type OngoingLimits } from "../../src/gateway/admission/ongoing
 import type { ClientCall } from "../../src/gateway/client-call.ts";
 import { Exchange } from "../../src/gateway/exchange.ts";
 import { routes } from "../../src/gateway/operations.ts";
+import { BodyBudget } from "../../src/limits/body-budget.ts";
 import { createLogs } from "../../src/observe/log.ts";
 import { createUpstream } from "../../src/upstream/create.ts";
 
@@ -27,7 +28,8 @@ function exchange(signal: AbortSignal | null = null): Exchange {
     keepWaiting: () => undefined,
     disconnect: () => undefined,
   };
-  return new Exchange(call, { clock: systemClock, configured });
+  const answers = new BodyBudget({ totalBytes: () => 1, largestBytes: () => 1 });
+  return new Exchange(call, { clock: systemClock, configured, answers });
 }
 
 async function refusalOf(entering: Promise<void>): Promise<GatewayError> {

@@ -4,6 +4,11 @@ import { StreamBill } from "../../src/gateway/answer/stream-bill.ts";
 import type { StreamRelayer } from "../../src/gateway/answer/stream-relayer.ts";
 import type { Evidence } from "../../src/gateway/charge/bill.ts";
 
+const asked = {
+  exchange: { askedExtras: null, dropped: [], deployment: null, extras: null },
+  generation: { request: { bytes: new Uint8Array() }, estimatedInput: { tokens: 10, unmeasured: 0 } },
+};
+
 test("progress is journaled at most twice a second, and only once there is something to pay for", () => {
   const journaled: number[] = [];
   const waiting: string[] = [];
@@ -16,19 +21,32 @@ test("progress is journaled at most twice a second, and only once there is somet
     takeProduced: () => waiting.splice(0).join(""),
   };
   const answering = {
-    exchange: { askedExtras: null, dropped: [], deployment: null, extras: null },
-    generation: { request: { bytes: new Uint8Array() }, estimatedInput: { tokens: 10, unmeasured: 0 } },
+    ...asked,
     bill: { progress: ({ produced }: Evidence) => journaled.push(produced().chars) },
   } as unknown as Answering;
   const bill = new StreamBill(answering, relayer as unknown as StreamRelayer);
-  bill.journalIfDue(0);
+  for (const nowMs of [0, 500, 900]) bill.journalIfDue(nowMs);
   expect(journaled).toEqual([]);
   relayer.started = true;
   waiting.push("Hello");
-  bill.journalIfDue(100);
+  bill.journalIfDue(1000);
   waiting.push(" there");
-  bill.journalIfDue(599);
+  bill.journalIfDue(1499);
   expect(journaled).toEqual([5]);
-  bill.journalIfDue(600);
+  bill.journalIfDue(1500);
   expect(journaled).toEqual([5, 11]);
+});
+
+test("of streams that began together, not all are journaled in the same tick", () => {
+  let journaled = 0;
+  const answering = { ...asked, bill: { progress: () => (journaled += 1) } } as unknown as Answering;
+  const relayer = { started: true, usage: null, partialUsage: null, extras: null };
+  const bills = Array.from({ length: 200 }, () => new StreamBill(answering, relayer as StreamRelayer));
+  const ticks = [0, 100, 200, 300, 400, 500].map((nowMs) => {
+    const before = journaled;
+    for (const bill of bills) bill.journalIfDue(nowMs);
+    return journaled - before;
+  });
+  expect(Math.max(...ticks)).toBeLessThan(100);
+  expect(journaled).toBe(200);
 });

@@ -61,3 +61,37 @@ test("a new limit holds for what is taken from then on", () => {
   total = 50;
   expect(reservation.grow(1)).toBe(false);
 });
+
+test("whoever waits for room gets it once it fits, in the order of those who wait", async () => {
+  const budget = budgetOf(100, 100);
+  const [first, second, third] = [budget.reserve("a"), budget.reserve("b"), budget.reserve("c")];
+  const got: string[] = [];
+  first.grow(80);
+  const waiting = [
+    second.growWhenFree(60).then(() => got.push("second")),
+    third.growWhenFree(15).then(() => got.push("third")),
+  ];
+  first.shrinkTo(70);
+  await Bun.sleep(0);
+  expect([got, budget.takenBytes]).toEqual([["third"], 85]);
+  first.release();
+  await Promise.all(waiting);
+  expect([got, budget.takenBytes]).toEqual([["third", "second"], 75]);
+});
+
+test("a reservation that is released while it waits takes nothing, and keeps nobody waiting", async () => {
+  const budget = budgetOf(100, 100);
+  const [first, second] = [budget.reserve("a"), budget.reserve("b")];
+  first.grow(100);
+  const waiting = second.growWhenFree(60);
+  second.release();
+  first.release();
+  await waiting;
+  expect(budget.takenBytes).toBe(0);
+});
+
+test("what is larger than the largest body waits for no more than that", async () => {
+  const budget = budgetOf(100, 50);
+  await budget.reserve("a").growWhenFree(1000);
+  expect(budget.takenBytes).toBe(50);
+});

@@ -1,14 +1,12 @@
-import type { Clock } from "../../src/base/clock.ts";
-import { systemClock } from "../../src/base/clock.ts";
+import { type Clock, systemClock } from "../../src/base/clock.ts";
 import type { GatewayError } from "../../src/base/errors.ts";
 import type { DeploymentSettings, ModelSettings } from "../../src/config/settings.ts";
 import type { ClientDialectName } from "../../src/dialects/registry.ts";
 import { createUpstream } from "../../src/upstream/create.ts";
 import { Directory } from "../../src/upstream/selection/directory.ts";
 import type { CountingPlan, GenerationPlan, Opened, Plan, Upstream } from "../../src/upstream/upstream.ts";
-import type { Prepared } from "../../src/vendors/provider.ts";
+import type { Prepared, ProviderSettings, Timeouts } from "../../src/vendors/provider.ts";
 import { createProvider, type VendorKind } from "../../src/vendors/registry.ts";
-import type { ProviderSettings, Timeouts } from "../../src/vendors/settings.ts";
 import type { Dial } from "../../src/wire/http-client.ts";
 
 /** A port on which nobody listens. */

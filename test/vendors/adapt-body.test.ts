@@ -3,7 +3,7 @@ import type { ProviderDialectName } from "../../src/dialects/registry.ts";
 import { adaptBytes, bodyVendorOf } from "../../src/vendors/adapt-body.ts";
 import { bedrock } from "../../src/vendors/bedrock/index.ts";
 import type { ProviderOptions } from "../../src/vendors/options.ts";
-import type { ProviderSettings } from "../../src/vendors/settings.ts";
+import type { ProviderSettings } from "../../src/vendors/provider.ts";
 
 function settingsOf(kind: string, options: ProviderOptions): ProviderSettings {
   // Only these are looked at.

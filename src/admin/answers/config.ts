@@ -1,7 +1,7 @@
 import { msPerMinute } from "../../base/clock.ts";
 import type { OidcSettings, Settings } from "../../config/settings.ts";
 import { withoutCredentials } from "../../config/written.ts";
-import type { ProviderSettings } from "../../vendors/settings.ts";
+import type { ProviderSettings } from "../../vendors/provider.ts";
 import { retentionDocument } from "../operations/storage.ts";
 
 const masked = "********";

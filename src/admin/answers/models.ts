@@ -3,8 +3,7 @@ import { priceInUsd } from "../../catalog/price-view.ts";
 import type { DeploymentSettings, ModelSettings, Price } from "../../config/settings.ts";
 import type { DeploymentHealth, FailingCalls } from "../../upstream/upstream.ts";
 import type { AdminDeps } from "../deps.ts";
-import { iso } from "../iso-time.ts";
-import type { DeploymentView, ModelView, PriceView } from "../views.ts";
+import { type DeploymentView, iso, type ModelView, type PriceView } from "../views.ts";
 
 export function modelViews(deps: AdminDeps): ModelView[] {
   const health = new Map(deps.deploymentHealth().map((one) => [one.name, one]));

@@ -1,8 +1,7 @@
 import { creditsFromNano } from "../../base/money.ts";
 import { totalInput } from "../../base/usage.ts";
 import { countsInReports, type ExchangeFacts } from "../../observe/exchange.ts";
-import { iso } from "../iso-time.ts";
-import type { TailView } from "../views.ts";
+import { iso, type TailView } from "../views.ts";
 
 const remembered = 50;
 

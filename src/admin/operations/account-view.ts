@@ -3,12 +3,10 @@ import { creditsFromNano } from "../../base/money.ts";
 import { nextPeriodStart, periodStart } from "../../base/period.ts";
 import { effectiveStatus } from "../../keys/status.ts";
 import type { AccountRecord, AccountStanding } from "../../store/store.ts";
-import { iso } from "../iso-time.ts";
-import type { AccountView } from "../views.ts";
+import { type AccountView, iso } from "../views.ts";
 import { allAccounts } from "./accounts.ts";
 import { budgetDocument, capDocument, capStates, creditDocument } from "./cap-document.ts";
-import type { OperationContext } from "./context.ts";
-import { OperationRefusal } from "./refusal.ts";
+import { type OperationContext, OperationRefusal } from "./context.ts";
 
 export async function readAccountView(
   context: OperationContext,

@@ -3,9 +3,8 @@ import type { BudgetPeriod } from "../../base/key-attributes.ts";
 import type { AccountRecord, KeyMode } from "../../store/store.ts";
 import { capLimits, type WrittenCap } from "./cap-text.ts";
 import { accountCreationDetail, accountUpdateDetail } from "./change-detail.ts";
-import type { OperationContext } from "./context.ts";
+import { invalidInput, type OperationContext, OperationRefusal } from "./context.ts";
 import { checkKeyFields } from "./key-fields.ts";
-import { invalidInput, OperationRefusal } from "./refusal.ts";
 
 export interface AccountSpec {
   readonly mode: KeyMode;

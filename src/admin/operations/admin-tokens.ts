@@ -1,10 +1,9 @@
 import { newId } from "../../base/id.ts";
 import type { AdminTokenRecord } from "../../store/store.ts";
 import { AdminToken, newToken } from "../auth/admin-token.ts";
-import { iso } from "../iso-time.ts";
 import type { AdminTokenView, IssuedAdminTokenView } from "../views/system.ts";
-import type { OperationContext } from "./context.ts";
-import { invalidInput, OperationRefusal } from "./refusal.ts";
+import { iso } from "../views.ts";
+import { invalidInput, type OperationContext, OperationRefusal } from "./context.ts";
 
 /** The token of the configuration, or of the first start, which has no record. */
 const first: AdminTokenView = {

@@ -1,7 +1,6 @@
 import type { Finding } from "../../attention/finding.ts";
 import { readFindings } from "../../attention/read-findings.ts";
-import { isoOrNull } from "../iso-time.ts";
-import type { FindingView } from "../views.ts";
+import { type FindingView, isoOrNull } from "../views.ts";
 import type { OperationContext } from "./context.ts";
 
 /** What needs attention, under the names that the admin API, the dashboard and `--json` share. */

@@ -1,7 +1,6 @@
 import { existsSync, statSync } from "node:fs";
 import { dirname } from "node:path";
-import type { OperationContext } from "./context.ts";
-import { invalidInput } from "./refusal.ts";
+import { invalidInput, type OperationContext } from "./context.ts";
 
 interface BackUp {
   readonly file: string;

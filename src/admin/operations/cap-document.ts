@@ -2,8 +2,7 @@ import { creditsFromNano } from "../../base/money.ts";
 import type { AccountSummary, BoundState } from "../../ledger/accounts.ts";
 import { Cap } from "../../ledger/cap.ts";
 import type { AccountRecord, CapRecord, CapTotals, KeyMode, KeyRecord, Store } from "../../store/store.ts";
-import { isoOrNull } from "../iso-time.ts";
-import type { CapView } from "../views.ts";
+import { type CapView, isoOrNull } from "../views.ts";
 
 /** A credit account's balance as JSON. */
 export function creditDocument({

@@ -1,7 +1,7 @@
 import { modelPatternForm } from "../../base/model-pattern.ts";
 import { creditsFromNano, maxCredits, nanoFromCredits } from "../../base/money.ts";
 import type { CapLimit, KeyMode } from "../../store/store.ts";
-import { invalidInput } from "./refusal.ts";
+import { invalidInput } from "./context.ts";
 
 /** A cap as an operator writes it: `5/day`, `20/week:claude-opus-*`. The amount is in credits or tokens. */
 export interface WrittenCap extends Omit<CapLimit, "limit"> {

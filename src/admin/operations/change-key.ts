@@ -6,13 +6,12 @@ import type { CapRecord, KeyRecord, StoredKeyStatus } from "../../store/store.ts
 import { findAccount } from "./accounts.ts";
 import { capLimits, capName, type WrittenCap } from "./cap-text.ts";
 import { updateDetail } from "./change-detail.ts";
-import type { OperationContext } from "./context.ts";
+import { invalidInput, type OperationContext, OperationRefusal } from "./context.ts";
 import { checkEntryText } from "./enter-credit.ts";
 import { findKey } from "./find-key.ts";
 import { rotationDetail } from "./former-prefix.ts";
 import { checkKeyFields } from "./key-fields.ts";
 import { type KnownNames, refuseUnknownNames } from "./known-names.ts";
-import { invalidInput, OperationRefusal } from "./refusal.ts";
 
 export interface UpdatedKey {
   readonly key: KeyRecord;

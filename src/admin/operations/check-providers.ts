@@ -9,9 +9,8 @@ import { type ProviderDialectName, providerDialect } from "../../dialects/regist
 import { adaptObject, bodyVendorOf } from "../../vendors/adapt-body.ts";
 import { type Credential, CredentialUnavailable } from "../../vendors/credentials/credential.ts";
 import { TokenSources } from "../../vendors/credentials/token-sources.ts";
-import type { Prepared, Provider, RefusalSubject } from "../../vendors/provider.ts";
+import type { Prepared, Provider, ProviderSettings, RefusalSubject } from "../../vendors/provider.ts";
 import { createProvider } from "../../vendors/registry.ts";
-import type { ProviderSettings } from "../../vendors/settings.ts";
 import { certificateProblem } from "../../wire/certificate-problem.ts";
 import { type CollectedAnswer, collectAnswer } from "../../wire/collect.ts";
 import type { ModelCheckView } from "../views.ts";

@@ -1,10 +1,9 @@
 import { type IssuedKey, issueKey, type KeySpec } from "../../keys/issue.ts";
 import { findAccount } from "./accounts.ts";
 import { capLimits, type WrittenCap } from "./cap-text.ts";
-import type { OperationContext } from "./context.ts";
+import { invalidInput, type OperationContext } from "./context.ts";
 import { checkKeyFields } from "./key-fields.ts";
 import { type KnownNames, refuseUnknownNames } from "./known-names.ts";
-import { invalidInput } from "./refusal.ts";
 
 /** `known`: the names that scope and models are checked against; null if unknown. */
 export async function createKey(

@@ -1,9 +1,8 @@
 import { creditsFromNano } from "../../base/money.ts";
 import type { AccountRecord, KeyRecord, OperatorEntry, RecordedEntry } from "../../store/store.ts";
 import { findAccount } from "./accounts.ts";
-import type { OperationContext } from "./context.ts";
+import { invalidInput, type OperationContext, OperationRefusal } from "./context.ts";
 import { findKey } from "./find-key.ts";
-import { invalidInput, OperationRefusal } from "./refusal.ts";
 
 /** A top-up adds credit; an adjustment corrects it in either direction. Both are new entries; nothing is rewritten. */
 type CreditKind = "topup" | "adjustment";

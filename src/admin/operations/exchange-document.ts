@@ -3,8 +3,13 @@ import { creditsFromNano } from "../../base/money.ts";
 import { unknownModelIn } from "../../base/unknown-model.ts";
 import { noUsage } from "../../base/usage.ts";
 import type { Entry, FiledExchange, KeyRecord, ListedExchange } from "../../store/store.ts";
-import { iso } from "../iso-time.ts";
-import type { AttemptView, EntryView, ExchangeDetailView, ExchangeView } from "../views.ts";
+import {
+  type AttemptView,
+  type EntryView,
+  type ExchangeDetailView,
+  type ExchangeView,
+  iso,
+} from "../views.ts";
 import { explainCharge } from "./explain-charge.ts";
 import { explainExchange } from "./explain-exchange.ts";
 

@@ -1,5 +1,5 @@
 import type { Cut, ExchangeQuery, FiledExchange, ListedExchange, Store } from "../../store/store.ts";
-import { invalidInput } from "./refusal.ts";
+import { invalidInput } from "./context.ts";
 
 interface FoundExchange {
   readonly id: string;

@@ -1,7 +1,6 @@
 import type { KeyRecord } from "../../store/store.ts";
-import type { OperationContext } from "./context.ts";
+import { invalidInput, type OperationContext, OperationRefusal } from "./context.ts";
 import { keyFormerlyNamed } from "./former-prefix.ts";
-import { invalidInput, OperationRefusal } from "./refusal.ts";
 
 const shortestBeginning = 8;
 const prefixLength = 12;

@@ -3,8 +3,8 @@ import type { Caller } from "../auth/identity.ts";
 import type { AdminDeps } from "../deps.ts";
 import type { NewKeyBody } from "../views/keys.ts";
 import { capFromText } from "./cap-text.ts";
+import { invalidInput, OperationRefusal } from "./context.ts";
 import type { PaidKeySpec } from "./create-key.ts";
-import { invalidInput, OperationRefusal } from "./refusal.ts";
 
 /** Each has a cap of its own, so their number bounds what a person can spend. */
 const mostKeys = 5;

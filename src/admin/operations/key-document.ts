@@ -4,8 +4,7 @@ import {
   keyAttributeNames,
   keyAttributes,
 } from "../../base/key-attributes.ts";
-import { iso } from "../iso-time.ts";
-import type { CapsBody, KeyChangesBody, ShownAttributes } from "../views.ts";
+import { type CapsBody, iso, type KeyChangesBody, type ShownAttributes } from "../views.ts";
 import type { WrittenCap } from "./cap-text.ts";
 import { isoMs } from "./moments.ts";
 

@@ -4,7 +4,7 @@ import {
   type KeyUpdate,
   keyAttributeList,
 } from "../../base/key-attributes.ts";
-import { invalidInput } from "./refusal.ts";
+import { invalidInput } from "./context.ts";
 
 const maxTextLength = 200;
 const maxNameLength = 128;

@@ -1,6 +1,6 @@
 import type { KeyUpdate } from "../../base/key-attributes.ts";
 import { didYouMean } from "../../config/suggest.ts";
-import { invalidInput } from "./refusal.ts";
+import { invalidInput } from "./context.ts";
 
 /** The providers and models that the configuration names, usable now or not. */
 export interface KnownNames {

@@ -1,6 +1,5 @@
 import type { AuditQuery, Store } from "../../store/store.ts";
-import { iso } from "../iso-time.ts";
-import type { AuditView } from "../views.ts";
+import { type AuditView, iso } from "../views.ts";
 
 /** Changes, newest first, under the names that the admin API, the dashboard and `--json` share. */
 export async function listAudit({ admin }: Pick<Store, "admin">, query: AuditQuery): Promise<AuditView[]> {

@@ -1,6 +1,5 @@
 import type { NodeRecord, Store } from "../../store/store.ts";
-import { iso } from "../iso-time.ts";
-import type { NodeView } from "../views.ts";
+import { iso, type NodeView } from "../views.ts";
 
 /** The gateways of a shared database under the names that the admin API, the dashboard and `--json` share. */
 export async function listNodes({ nodes }: Pick<Store, "nodes">): Promise<readonly NodeView[]> {

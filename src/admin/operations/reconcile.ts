@@ -8,14 +8,13 @@ import {
   nanoUsd,
   UnreadableBill,
 } from "../../vendors/bill.ts";
-import type { ProviderSettings } from "../../vendors/settings.ts";
+import type { ProviderSettings } from "../../vendors/provider.ts";
 import { type Comparison, compare, type LedgerFigures } from "../reconcile/compare.ts";
 import { type FetchedDays, fetchBill } from "../reconcile/fetch-bill.ts";
 import { type BillFile, type ProviderBill, readBill } from "../reconcile/read-bill.ts";
 import type { BilledFiguresView, ComparedFigureView, ReconciliationView } from "../views.ts";
-import type { OperationContext } from "./context.ts";
+import { invalidInput, type OperationContext } from "./context.ts";
 import { isoMs } from "./moments.ts";
-import { invalidInput } from "./refusal.ts";
 
 /** Percent. Calls around midnight may be billed on the other day. */
 export const defaultTolerance = 1;

@@ -1,7 +1,7 @@
 import type { Clock } from "../../base/clock.ts";
 import { maintainFolder } from "../../store/open.ts";
 import { type Restored, StoreRefusal } from "../../store/store.ts";
-import { OperationRefusal } from "./refusal.ts";
+import { OperationRefusal } from "./context.ts";
 
 const lookEveryMs = 100;
 

@@ -1,11 +1,9 @@
 import { assert } from "../../base/assert.ts";
 import { creditsFromNano } from "../../base/money.ts";
 import type { AccountStatement, StatementLine } from "../../store/store.ts";
-import { iso } from "../iso-time.ts";
-import type { AccountStatementView, StatementView } from "../views.ts";
+import { type AccountStatementView, iso, type StatementView } from "../views.ts";
 import { findAccount } from "./accounts.ts";
-import type { OperationContext } from "./context.ts";
-import { invalidInput } from "./refusal.ts";
+import { invalidInput, type OperationContext } from "./context.ts";
 
 export interface StatementRequest {
   /** Such as `2026-10`, UTC. */

@@ -1,6 +1,5 @@
 import type { Figures, GroupedFigures } from "../../store/store.ts";
-import { iso } from "../iso-time.ts";
-import type { UsageRowView, UsageView } from "../views.ts";
+import { iso, type UsageRowView, type UsageView } from "../views.ts";
 import { figuresDocument } from "./figures-document.ts";
 import type { Names, UsageReport } from "./usage-report.ts";
 

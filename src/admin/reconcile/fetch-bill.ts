@@ -4,8 +4,8 @@ import { systemCode } from "../../base/system-code.ts";
 import { readErrorObject } from "../../dialects/errors/refusal.ts";
 import { parseObject } from "../../dialects/json/json-fields.ts";
 import { type BillReport, UnreadableBill } from "../../vendors/bill.ts";
+import type { ProviderSettings } from "../../vendors/provider.ts";
 import { vendorOf } from "../../vendors/registry.ts";
-import type { ProviderSettings } from "../../vendors/settings.ts";
 import { type BillPage, billOf, type ProviderBill, readPage } from "./read-bill.ts";
 
 export interface FetchedDays {

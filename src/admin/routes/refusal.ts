@@ -4,7 +4,7 @@ import { ConfigError } from "../../config/problems.ts";
 import { StoreRefusal } from "../../store/store.ts";
 import type { RefusedAccess } from "../auth/guard.ts";
 import type { Lockout } from "../auth/lockout.ts";
-import { OperationRefusal } from "../operations/refusal.ts";
+import { OperationRefusal } from "../operations/context.ts";
 import type { ErrorView } from "../views.ts";
 
 /** An error answer of the admin API. */

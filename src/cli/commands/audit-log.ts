@@ -3,9 +3,8 @@ import type { AuditView } from "../../admin/views.ts";
 import { atLeastOne, since } from "../arguments.ts";
 import { type CsvOption, type DataOptions, newDataCommand, withCsv } from "../help.ts";
 import { withStore } from "../open-store.ts";
-import { printable, second } from "../terminal/format.ts";
 import { type ListColumn, printList } from "../terminal/list.ts";
-import type { Terminal } from "../terminal/terminal.ts";
+import { printable, second, type Terminal } from "../terminal/terminal.ts";
 
 interface Options extends DataOptions, CsvOption {
   readonly search?: string;

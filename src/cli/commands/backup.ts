@@ -2,8 +2,7 @@ import { resolve } from "node:path";
 import type { Command } from "commander";
 import { type DataOptions, newDataCommand } from "../help.ts";
 import { withStore } from "../open-store.ts";
-import { plural } from "../terminal/format.ts";
-import { printDone, type Terminal } from "../terminal/terminal.ts";
+import { plural, printDone, type Terminal } from "../terminal/terminal.ts";
 
 export function backupCommand(terminal: Terminal): Command {
   return newDataCommand("backup", "Copy all data into one file, also while the gateway runs")

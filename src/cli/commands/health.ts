@@ -3,9 +3,8 @@ import { abortAfter } from "../../base/deadline.ts";
 import { isObject, type Json } from "../../base/json.ts";
 import type { ServerSettings } from "../../config/settings.ts";
 import { host, port } from "../arguments.ts";
-import { Refused } from "../failure.ts";
 import { type ConfigOptions, newConfigCommand } from "../help.ts";
-import { printDone, type Terminal } from "../terminal/terminal.ts";
+import { printDone, Refused, type Terminal } from "../terminal/terminal.ts";
 
 interface Options extends ConfigOptions {
   readonly host?: string;

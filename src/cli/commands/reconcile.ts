@@ -5,12 +5,18 @@ import type { ComparedFigureView, ReconciledRowView, ReconciliationView } from "
 import { dateOfDay, utcDay } from "../../base/clock.ts";
 import { csvLine } from "../../base/csv.ts";
 import type { Settings } from "../../config/settings.ts";
-import { CommandFailed, Misuse, Refused } from "../failure.ts";
 import { type DataOptions, newDataCommand } from "../help.ts";
 import { withStore } from "../open-store.ts";
-import { count, plural } from "../terminal/format.ts";
-import { type Column, table } from "../terminal/table.ts";
-import { printJson, type Terminal } from "../terminal/terminal.ts";
+import { type Column, table } from "../terminal/list.ts";
+import {
+  CommandFailed,
+  count,
+  Misuse,
+  plural,
+  printJson,
+  Refused,
+  type Terminal,
+} from "../terminal/terminal.ts";
 
 interface Options extends DataOptions {
   readonly provider: string;

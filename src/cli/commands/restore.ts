@@ -4,9 +4,8 @@ import { systemClock } from "../../base/clock.ts";
 import { locateData } from "../../config/locate-data.ts";
 import { locateStore } from "../../config/store.ts";
 import { confirm } from "../confirm.ts";
-import { Refused } from "../failure.ts";
 import { type DataOptions, newDataCommand } from "../help.ts";
-import { printDone, type Terminal } from "../terminal/terminal.ts";
+import { printDone, Refused, type Terminal } from "../terminal/terminal.ts";
 
 interface Options extends DataOptions {
   readonly yes?: true;

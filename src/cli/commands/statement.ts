@@ -2,9 +2,8 @@ import type { Command } from "commander";
 import type { AccountStatementView, StatementLineView, StatementView } from "../../admin/views.ts";
 import { type CsvOption, type DataOptions, newDataCommand, withCsv } from "../help.ts";
 import { withStore } from "../open-store.ts";
-import { count, creditsShown, moment } from "../terminal/format.ts";
 import { csvOf, type ListColumn, listTable } from "../terminal/list.ts";
-import { printJson, type Terminal } from "../terminal/terminal.ts";
+import { count, creditsShown, moment, printJson, type Terminal } from "../terminal/terminal.ts";
 
 interface Options extends DataOptions, CsvOption {
   readonly month?: string;

@@ -1,11 +1,9 @@
 import type { Command } from "commander";
 import type { FindingView } from "../../admin/views.ts";
-import { CommandFailed } from "../failure.ts";
 import { type CsvOption, type DataOptions, newDataCommand, withCsv } from "../help.ts";
 import { withStore } from "../open-store.ts";
-import { moment } from "../terminal/format.ts";
 import { type ListColumn, printList } from "../terminal/list.ts";
-import type { Terminal } from "../terminal/terminal.ts";
+import { CommandFailed, moment, type Terminal } from "../terminal/terminal.ts";
 
 interface Options extends DataOptions, CsvOption {
   readonly check?: true;

@@ -6,10 +6,8 @@ import { since } from "../arguments.ts";
 import { chosenTime, sinceHelp, timeInWords, untilHelp } from "../chosen-time.ts";
 import { type CsvOption, type DataOptions, newDataCommand, withCsv } from "../help.ts";
 import { withStore } from "../open-store.ts";
-import { count, credits, plural, span } from "../terminal/format.ts";
-import { cellOf, csvOf, type ListColumn } from "../terminal/list.ts";
-import { table } from "../terminal/table.ts";
-import { printJson, type Terminal } from "../terminal/terminal.ts";
+import { cellOf, csvOf, type ListColumn, table } from "../terminal/list.ts";
+import { count, credits, plural, printJson, span, type Terminal } from "../terminal/terminal.ts";
 
 interface Options extends DataOptions, CsvOption {
   readonly key?: string;

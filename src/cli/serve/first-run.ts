@@ -4,8 +4,8 @@ import { nanoPerCredit } from "../../base/money.ts";
 import type { ModelSettings } from "../../config/settings.ts";
 import type { IssuedKey } from "../../keys/issue.ts";
 import type { KeyMode } from "../../store/store.ts";
-import { count } from "../terminal/format.ts";
 import type { Style } from "../terminal/style.ts";
+import { count } from "../terminal/terminal.ts";
 
 const demoCredits = 5;
 const demoTokens = 1_000_000;

@@ -1,5 +1,5 @@
 import type { AccountList } from "../../admin/views.ts";
-import { useAnswer } from "./loaded.ts";
+import { useAnswer } from "./api.ts";
 
 /** What accounts are called: by their labels, as far as they are loaded and have one. */
 export function useAccountNames(): (account: string) => string {

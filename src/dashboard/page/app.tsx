@@ -1,10 +1,9 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { HealthView } from "../../admin/views.ts";
-import { askWhoIsSignedIn, session, signOut } from "./api.ts";
+import { askWhoIsSignedIn, session, signOut, useAnswer } from "./api.ts";
 import { zoneWord } from "./format.ts";
 import { Holder } from "./holder/holder.tsx";
-import { useAnswer } from "./loaded.ts";
 import { AccountPage } from "./pages/account.tsx";
 import { Accounts } from "./pages/accounts.tsx";
 import { Bill } from "./pages/bill.tsx";

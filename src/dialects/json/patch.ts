@@ -14,7 +14,7 @@ export type MemberChanges = Readonly<Record<string, Json | undefined>>;
 export interface Edit {
   readonly from: number;
   readonly to: number;
-  readonly text: string | Uint8Array;
+  readonly text: string | readonly Uint8Array[];
 }
 
 /** The body with some members set or removed. All other bytes stay as they are. */
@@ -93,17 +93,21 @@ export function removal(member: Removable, somethingKeptBefore: boolean): Edit {
 const encoder = new TextEncoder();
 
 export function applyEdits(bytes: Uint8Array, edits: Edit[]): Uint8Array {
+  return Buffer.concat(editedPieces(bytes, edits));
+}
+
+/** The same before it is joined, which takes long for a large body. */
+export function editedPieces(bytes: Uint8Array, edits: Edit[]): Uint8Array[] {
   // An insertion may be at the start of a removal; its empty span sorts it first.
   edits.sort((a, b) => a.from - b.from || a.to - b.to);
   const pieces: Uint8Array[] = [];
   let read = 0;
   for (const edit of edits) {
-    pieces.push(
-      bytes.subarray(read, edit.from),
-      typeof edit.text === "string" ? encoder.encode(edit.text) : edit.text,
-    );
+    pieces.push(bytes.subarray(read, edit.from));
+    if (typeof edit.text === "string") pieces.push(encoder.encode(edit.text));
+    else for (const piece of edit.text) pieces.push(piece);
     read = edit.to;
   }
   pieces.push(bytes.subarray(read));
-  return Buffer.concat(pieces);
+  return pieces;
 }

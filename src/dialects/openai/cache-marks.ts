@@ -1,6 +1,6 @@
 import type { Json } from "../../base/json.ts";
 import type { IrRequest } from "../ir/ir.ts";
-import type { DroppedFields } from "../translation/dropped-fields.ts";
+import type { DroppedFields } from "../translation/field-decisions.ts";
 import { countMarks, limitMarks } from "../translation/mark-cache.ts";
 
 /** A client's cache marks are dropped where the provider caches by itself and takes none. */

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../base/json.ts";
 import type { IrFormat } from "../ir/ir.ts";
 import { booleanOf, objectOf, stringOf } from "../json/json-fields.ts";
-import { refuse } from "../translation/dropped-fields.ts";
+import { refuse } from "../translation/field-decisions.ts";
 
 /** The format that a request asks for. Chat describes a schema in an object of its own, Responses beside the type. */
 export function readFormat(

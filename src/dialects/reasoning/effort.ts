@@ -1,7 +1,7 @@
 import type { Json } from "../../base/json.ts";
 import { type Effort, efforts, type IrReasoningSettings } from "../ir/ir.ts";
 import type { Target } from "../provider-dialect.ts";
-import { refuse } from "../translation/dropped-fields.ts";
+import { refuse } from "../translation/field-decisions.ts";
 import { takesEffortNone } from "../translation/model-traits.ts";
 
 /** Null if the client did not set it. Throws for an unknown effort. */

@@ -8,8 +8,7 @@ import type {
   ToolRef,
 } from "../ir/ir.ts";
 import type { Target } from "../provider-dialect.ts";
-import type { DroppedFields } from "../translation/dropped-fields.ts";
-import { refuse } from "../translation/dropped-fields.ts";
+import { type DroppedFields, refuse } from "../translation/field-decisions.ts";
 import { originalCallId } from "./call-id.ts";
 import { asFunction, wrapInput } from "./custom-input.ts";
 import type { ToolNames } from "./names.ts";

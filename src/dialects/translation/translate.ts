@@ -5,7 +5,7 @@ import type { Target } from "../provider-dialect.ts";
 import { legalCallId } from "../tools/call-id.ts";
 import { ToolNames } from "../tools/names.ts";
 import { adaptRequest, withoutProofs } from "./adapt-request.ts";
-import { DroppedFields } from "./dropped-fields.ts";
+import { DroppedFields } from "./field-decisions.ts";
 import { markCache } from "./mark-cache.ts";
 import { type SerializedToolMapping, Translation } from "./translation.ts";
 

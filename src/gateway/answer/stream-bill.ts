@@ -21,7 +21,7 @@ export class StreamBill {
   readonly #answering: Delivery;
   readonly #relayer: StreamRelayer;
   readonly #produced = new Produced();
-  #lastProgressMs = Number.NEGATIVE_INFINITY;
+  #nextProgressMs: number | null = null;
 
   constructor(answering: Delivery, relayer: StreamRelayer) {
     this.#answering = answering;
@@ -44,10 +44,14 @@ export class StreamBill {
     return this.#produced;
   }
 
-  /** By the watchdog's clock and not per chunk: most streams end before their text has to be read at all. */
+  /**
+   * By the watchdog's clock and not per chunk: most streams end before their text has to be read at all. Of a thousand that began
+   * together, each tick reads some, because to read all of them would hold up every other.
+   */
   journalIfDue(nowMs: number): void {
-    if (nowMs - this.#lastProgressMs < progressEveryMs || !hasCharge(this.#relayer)) return;
-    this.#lastProgressMs = nowMs;
+    this.#nextProgressMs ??= nowMs + progressEveryMs * Math.random();
+    if (nowMs < this.#nextProgressMs || !hasCharge(this.#relayer)) return;
+    this.#nextProgressMs = nowMs + progressEveryMs;
     this.journal();
   }
 

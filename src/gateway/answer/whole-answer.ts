@@ -25,7 +25,7 @@ export function readWhole({
   attempt,
   generation,
 }: Pick<Answering, "gateway" | "opened" | "attempt" | "generation">): WholeAnswer | Promise<WholeAnswer> {
-  if (opened.streaming) return collect(gateway.largeBodies, opened, attempt);
+  if (opened.streaming) return collect(gateway.largeBodies, opened, attempt, generation);
   const form: AnswerForm = {
     dialect: attempt.dialect,
     isTranslated: attempt.translation !== null,
@@ -75,7 +75,12 @@ function shareBytes(bytes: Uint8Array): Uint8Array {
  * For a provider that streams although it was not asked to. Stops at the stream's proper end: the provider may keep the
  * connection open after it.
  */
-async function collect(largeBodies: LargeBodies, opened: Opened, attempt: Attempt): Promise<WholeAnswer> {
+async function collect(
+  largeBodies: LargeBodies,
+  opened: Opened,
+  attempt: Attempt,
+  generation: Pick<Answering["generation"], "awaitMemory">,
+): Promise<WholeAnswer> {
   const frames = new SseDecoder();
   const collector = attempt.reread().collect();
   const joiner = new FrameJoiner();
@@ -88,6 +93,7 @@ async function collect(largeBodies: LargeBodies, opened: Opened, attempt: Attemp
     await streamTurns.turn();
     bytes += chunk.length;
     if (bytes > maxWholeBytes) throw malformedAnswer("it is too large");
+    if (bytes >= largeBodyBytes) await generation.awaitMemory(maxWholeBytes);
     const events = joiner.push(chunk);
     if (events !== null && scanner !== null) await scan(largeBodies, scanner, events);
     for (const frame of frames.push(chunk)) collector.push(await parsedIfLarge(largeBodies, frame));

@@ -7,6 +7,7 @@ import { Produced } from "../charge/produced.ts";
 import { addCostHeaders, addHeaders, addMissingHeaders, commonHeaders } from "../headers.ts";
 import { compactedWhole } from "../turns/compacted-answer.ts";
 import { type Answering, jsonHeaders, recordFacts, streamHeaders } from "./answering.ts";
+import { bodyResponse } from "./body-response.ts";
 import { chargeFailure } from "./charge-failure.ts";
 import type { WholeAnswer } from "./read-answer.ts";
 import { bytesOf } from "./stream-relayer.ts";
@@ -91,11 +92,8 @@ export function wholeResponse(answering: Answering, whole: WholeAnswer): Respons
   addMissingHeaders(headers, opened.headers);
   addHeaders(headers, contentHeaders(answering));
   addCostHeaders(headers, gateway, exchange, key);
-  const response = new Response(whole.body, { headers });
-  // The response has a copy, and a recording is on disk.
-  if (typeof whole.body !== "string") releaseBytes(whole.body);
   releaseBytes(generation.request.bytes);
-  return response;
+  return bodyResponse(exchange, whole.body, { headers });
 }
 
 /** A provider that does not stream answers a request for a stream in one piece. */

@@ -101,6 +101,10 @@ export class Generation implements GenerationPlan {
     return this.#conversation;
   }
 
+  awaitMemory(bytes: number): Promise<void> {
+    return this.#exchange.awaitMemory(bytes);
+  }
+
   attemptFailed(deployment: Deployment, record: AttemptRecord, credential: string | null): void {
     this.#exchange.attemptFailed(deployment, record, credential);
   }

@@ -9,7 +9,8 @@ import type { ValuePath } from "../../dialects/json/remove-values.ts";
 import type { MeteredRouteName } from "../../dialects/metered/registry.ts";
 import type { AskedForm, MeteredAnswer, ReadMetered } from "../../dialects/metered/route.ts";
 import type { Address, AskedField, Reference } from "../../dialects/names/inspect-body.ts";
-import type { ItemSpan } from "../../dialects/openai-responses/client/turn-items.ts";
+import type { summaryRequest } from "../../dialects/openai-responses/client/compaction.ts";
+import type { ItemSpan, TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
 import type { Target } from "../../dialects/provider-dialect.ts";
 import type { ClientDialectName, ProviderDialectName } from "../../dialects/registry.ts";
 import type { ParsedEvent } from "../../dialects/sse/frame.ts";
@@ -28,7 +29,7 @@ import type { SocketFrame } from "../socket/create-frame.ts";
 export type Job = RequestJob | ProviderJob;
 
 /** What a client has sent. */
-export type RequestJob = ReadJob | PatchJob | TranslateJob | FrameJob;
+export type RequestJob = ReadJob | PatchJob | TranslateJob | FrameJob | ShownJob | SummaryJob;
 
 /** What a provider has sent. */
 export type ProviderJob = AnswerJob | MeteredJob | EventJob;
@@ -74,6 +75,18 @@ export interface TranslateJob {
 export interface FrameJob {
   readonly type: "frame";
   readonly source: string;
+}
+
+/** Writes items of a conversation as clients are shown them. */
+export interface ShownJob {
+  readonly type: "shown";
+  readonly items: readonly TurnItem[];
+}
+
+/** Writes the request for a summary of a conversation. */
+export interface SummaryJob {
+  readonly type: "summary";
+  readonly asked: Readonly<Parameters<typeof summaryRequest>>;
 }
 
 /** Reads a provider's whole answer, and translates it where the client speaks another dialect. */
@@ -154,7 +167,14 @@ export interface MeteredResult extends Omit<ReadMetered, "written"> {
   readonly written: Uint8Array | null;
 }
 
-export type Result = ReadResult | PreparedResult | AnswerResult | MeteredResult | ParsedEvent | SocketFrame;
+export type Result =
+  | ReadResult
+  | PreparedResult
+  | AnswerResult
+  | MeteredResult
+  | ParsedEvent
+  | SocketFrame
+  | Uint8Array;
 
 export type ResultOf<J extends Job> = J extends ReadJob
   ? ReadResult
@@ -166,7 +186,9 @@ export type ResultOf<J extends Job> = J extends ReadJob
         ? ParsedEvent
         : J extends FrameJob
           ? SocketFrame
-          : PreparedResult;
+          : J extends ShownJob | SummaryJob
+            ? Uint8Array
+            : PreparedResult;
 
 export interface JobMessage {
   readonly id: number;

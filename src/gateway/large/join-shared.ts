@@ -1,25 +1,48 @@
 import { releaseBytes } from "../../base/release.ts";
 import { sharedBytes } from "../../base/shared-bytes.ts";
 import type { ReceivedBytes } from "../../upstream/upstream.ts";
+import { largeBodyBytes } from "./is-large.ts";
 import { largeTurns } from "./large-turns.ts";
 
 /** How much is copied in one turn of the event loop. Takes two milliseconds. */
 const mostCopiedBytes = 4 * 1024 * 1024;
 
-/** Moves a body to memory that both threads see, a part at a time. Its pieces are released as soon as they are copied. */
-export async function joinShared({ pieces, bytes }: ReceivedBytes): Promise<Uint8Array> {
-  const shared = sharedBytes(bytes);
-  let length = 0;
-  let copiedBytes = 0;
+/** Moves a body to memory that both threads see. Its pieces are released as soon as they are copied. */
+export function joinShared({ pieces, bytes }: ReceivedBytes): Promise<Uint8Array> {
+  return copyShared(released(pieces), bytes);
+}
+
+function* released(pieces: readonly Uint8Array[]): Iterable<Uint8Array> {
   for (const piece of pieces) {
-    if (copiedBytes === 0) await largeTurns.turn();
-    shared.set(piece, length);
-    length += piece.length;
-    copiedBytes += piece.length;
-    if (copiedBytes >= mostCopiedBytes) copiedBytes = 0;
+    yield piece;
     if (piece.byteLength === piece.buffer.byteLength) releaseBytes(piece);
   }
   // Only now: these may be views of the same memory.
   for (const piece of pieces) releaseBytes(piece);
+}
+
+/** The pieces as one. A large one is in memory that both threads see; nothing is released. */
+export async function joinPieces(pieces: readonly Uint8Array[]): Promise<Uint8Array> {
+  const bytes = pieces.reduce((sum, { length }) => sum + length, 0);
+  return bytes < largeBodyBytes ? Buffer.concat(pieces, bytes) : copyShared(pieces, bytes);
+}
+
+/** A part at a time. */
+async function copyShared(pieces: Iterable<Uint8Array>, bytes: number): Promise<Uint8Array> {
+  const shared = sharedBytes(bytes);
+  let length = 0;
+  let mayCopy = 0;
+  for (const piece of pieces) {
+    for (let at = 0; at < piece.length; at += mostCopiedBytes) {
+      if (mayCopy <= 0) {
+        await largeTurns.turn();
+        mayCopy = mostCopiedBytes;
+      }
+      const part = piece.subarray(at, at + mostCopiedBytes);
+      shared.set(part, length);
+      length += part.length;
+      mayCopy -= part.length;
+    }
+  }
   return shared;
 }

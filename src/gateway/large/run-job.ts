@@ -4,6 +4,8 @@ import { shared, sharedBytes } from "../../base/shared-bytes.ts";
 import { estimateInput, estimateTruncatedInput } from "../../catalog/estimate.ts";
 import { removeValues } from "../../dialects/json/remove-values.ts";
 import { meteredRoute } from "../../dialects/metered/registry.ts";
+import { summaryRequest } from "../../dialects/openai-responses/client/compaction.ts";
+import { shownItems } from "../../dialects/openai-responses/client/shown-item.ts";
 import { inputSpans } from "../../dialects/openai-responses/client/turn-items.ts";
 import { openingHash } from "../../dialects/opening.ts";
 import { clientDialect, providerDialect } from "../../dialects/registry.ts";
@@ -50,6 +52,10 @@ export function runJob(job: Job): Result {
       return frame(job);
     case "event":
       return parseLargeEvent(job.source);
+    case "shown":
+      return shared(shownItems(job.items));
+    case "summary":
+      return shared(Buffer.concat(summaryRequest(...job.asked)));
   }
 }
 

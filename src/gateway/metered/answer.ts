@@ -6,6 +6,7 @@ import { TurnPacer } from "../../base/turn-pacer.ts";
 import { noUsage } from "../../base/usage.ts";
 import { isBilled } from "../../dialects/errors/failure.ts";
 import { jsonHeaders } from "../answer/answering.ts";
+import { bodyResponse } from "../answer/body-response.ts";
 import type { Evidence } from "../charge/bill.ts";
 import { usedExtras } from "../charge/extras.ts";
 import { Produced } from "../charge/produced.ts";
@@ -177,8 +178,6 @@ function respond(asking: MeteredAsking, answered: Answered, body: MeteredBody): 
   addMissingHeaders(headers, answered.opened.headers);
   addHeaders(headers, contentHeaders(asking, answered));
   addCostHeaders(headers, gateway, exchange, key);
-  const response = new Response(body, { headers });
-  if (typeof body !== "string") releaseBytes(body);
   releaseBytes(request.bytes);
-  return response;
+  return bodyResponse(exchange, body, { headers });
 }

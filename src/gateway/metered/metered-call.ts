@@ -75,6 +75,10 @@ export class MeteredCall implements GenerationPlan {
     return this.#parts.exchange.signal;
   }
 
+  awaitMemory(bytes: number): Promise<void> {
+    return this.#parts.exchange.awaitMemory(bytes);
+  }
+
   leaveProofsOut(): boolean {
     return false;
   }

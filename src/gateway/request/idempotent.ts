@@ -1,5 +1,6 @@
 import type { Claim } from "../../idempotency/claims.ts";
 import type { KeyRecord, StoredResponse } from "../../store/store.ts";
+import { bodyResponse } from "../answer/body-response.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import { commonHeaders } from "../headers.ts";
@@ -20,18 +21,19 @@ export function claimIdempotency(
   request: Pick<ClientRequest, "bodyHash">,
 ): Promise<Claimed> | Claimed {
   if (idempotencyKey === null) return nothingClaimed;
-  return gateway.claims.claim({
+  const claim = {
     keyId: key.id,
     route: exchange.call.route.path,
     idempotencyKey,
     bodyHash: request.bodyHash,
     exchangeId: exchange.id,
-  });
+  };
+  return gateway.claims.claim(claim, (bytes) => exchange.awaitMemory(bytes));
 }
 
 /** The stored bytes again; nothing is charged. */
 export function replay(exchange: Exchange, stored: StoredResponse): Response {
   exchange.isReplayed = true;
   const headers = { ...commonHeaders(exchange), ...stored.headers, "idempotent-replayed": "true" };
-  return new Response(stored.body, { status: stored.status, headers });
+  return bodyResponse(exchange, stored.body, { status: stored.status, headers });
 }

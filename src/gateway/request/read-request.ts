@@ -1,6 +1,5 @@
 import { GatewayError, invalidRequest } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
-import { sharedCopy } from "../../base/shared-bytes.ts";
 import { removeValues, type ValuePath } from "../../dialects/json/remove-values.ts";
 import { itemsFieldOf, type RequestKind, truncateBody } from "../../dialects/schema/validate.ts";
 import type { BodyReservation } from "../../limits/body-budget.ts";
@@ -8,8 +7,9 @@ import type { KeyRecord } from "../../store/store.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import { hasManyValues, largeBodyBytes } from "../large/is-large.ts";
-import type { JobOwner, ReadResult } from "../large/jobs.ts";
-import { largeTurns } from "../large/large-turns.ts";
+import type { ReadResult } from "../large/jobs.ts";
+import { joinPieces } from "../large/join-shared.ts";
+import { ownerOf } from "../large/owner-of.ts";
 import { continued } from "../turns/continue.ts";
 import { type BodyLimit, readBody } from "./read-body.ts";
 import { ClientRequest, checkRequest, type Expected, expectedOf, parseTruncated } from "./request.ts";
@@ -26,7 +26,8 @@ export async function readRequest(
   try {
     const { maxBodyBytes, structure } = exchange.configured.settings.server;
     const limit = new ClientBodyLimit(maxBodyBytes, reservation);
-    const bytes = await readBody(call.request, limit);
+    if (call.body !== undefined) limit.takeWhole(call.body.length);
+    const bytes = call.body ?? (await readBody(call.request, limit));
     const expected = expectedOf(call, kind, structure);
     const parsing = parseRequest(gateway, exchange, key, bytes, expected);
     const request = parsing instanceof Promise ? await parsing : parsing;
@@ -34,10 +35,8 @@ export async function readRequest(
     const continuing = canContinue(kind) ? continued(gateway, exchange, key, request, kind, reserve) : null;
     const whole = continuing === null ? null : await continuing;
     if (whole === null) return request;
-    limit.takeWhole(whole.bytes.length);
-    const isLarge = whole.bytes.length >= largeBodyBytes;
-    if (isLarge) await largeTurns.turn();
-    const joined = isLarge ? sharedCopy(whole.bytes) : whole.bytes;
+    limit.takeWhole(whole.pieces.reduce((sum, { length }) => sum + length, 0));
+    const joined = await joinPieces(whole.pieces);
     const asked = { ...expected, kind: whole.kind };
     return (await parseRequest(gateway, exchange, key, joined, asked)).sentAs(request);
   } finally {
@@ -76,15 +75,6 @@ async function readLarge(
   const job = { type: "read", bytes, expected, wantsHash } as const;
   const run = () => largeBodies.runRequest(job, ownerOf(exchange, keyId));
   return largeRequest(await ongoing.withoutPlace(exchange, run));
-}
-
-function ownerOf(exchange: Exchange, keyId: string): JobOwner {
-  return {
-    keyId,
-    get isOver() {
-      return exchange.isOver;
-    },
-  };
 }
 
 function largeRequest(found: ReadResult): ClientRequest {
@@ -142,15 +132,13 @@ class ClientBodyLimit implements BodyLimit {
   }
 
   take(bytes: number): void {
-    reserveBody(this.#reservation, bytes);
+    if (!this.#reservation.grow(bytes)) throw noMemory();
     this.#taken += bytes;
   }
 }
 
-/** Throws if there is no room. */
-export function reserveBody(reservation: BodyReservation, bytes: number): void {
-  if (reservation.grow(bytes)) return;
-  throw new GatewayError(
+export function noMemory(): GatewayError {
+  return new GatewayError(
     "service_unavailable",
     "The gateway is reading as many large requests as its memory allows; try again shortly.",
   );

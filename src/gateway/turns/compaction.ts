@@ -12,13 +12,16 @@ import {
   summaryMessage,
   summaryRequest,
 } from "../../dialects/openai-responses/client/compaction.ts";
-import type { TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
+import { sizeOf, type TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
 import { asIs, type OutputLimit, type PublishedLimits } from "../../dialects/output-limit.ts";
 import { clientDialect } from "../../dialects/registry.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import { vendorOf } from "../../vendors/registry.ts";
 import type { Configured } from "../configured.ts";
 import type { Exchange } from "../exchange.ts";
+import type { Gateway } from "../gateway.ts";
+import { largeBodyBytes } from "../large/is-large.ts";
+import { ownerOf } from "../large/owner-of.ts";
 import type { ClientRequest } from "../request/request.ts";
 import { type Compaction, type Conversation, pathOfItem } from "./compacting.ts";
 
@@ -70,14 +73,15 @@ export function compactsItself({ catalog, settings }: Configured, key: KeyRecord
 }
 
 /** Notes in the exchange that its answer is a summary, and returns the request for one. */
-export function summarise(
+export async function summarise(
+  { largeBodies }: Gateway,
   exchange: Exchange,
   key: KeyRecord,
   { body, truncated, bytes, large, modelId, stream }: ClientRequest,
   form: Compaction["form"],
   conversation: Conversation,
   secret: Uint8Array,
-): Uint8Array {
+): Promise<readonly Uint8Array[]> {
   const { items } = conversation;
   const foreign = items.findIndex(isCompaction);
   if (foreign !== -1) {
@@ -102,10 +106,10 @@ export function summarise(
     seal: (summary) => sealText(Buffer.from(summary), secret, key.id, sealVersion),
   };
   const maxOutputTokens = mostOfSummary(settings, model);
-  return summaryRequest(bytes, items, conversation.naming, {
-    maxOutputTokens,
-    stream: form === "response" && stream,
-  });
+  const changes = { maxOutputTokens, stream: form === "response" && stream };
+  if (sizeOf(items) < largeBodyBytes) return summaryRequest(bytes, items, conversation.naming, changes);
+  const job = { type: "summary", asked: [bytes, items, conversation.naming, changes] } as const;
+  return [await largeBodies.runRequest(job, ownerOf(exchange, key.id))];
 }
 
 function mostOfSummary({ responses }: Settings, model: PublishedLimits | undefined): number {

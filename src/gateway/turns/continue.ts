@@ -10,8 +10,6 @@ import type { RequestKind } from "../../dialects/schema/validate.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
-import { largeBodyBytes } from "../large/is-large.ts";
-import { largeTurns } from "../large/large-turns.ts";
 import { isItem, noSuchItem, noSuchResponse } from "../request/provider-id-owners.ts";
 import type { ClientRequest } from "../request/request.ts";
 import {
@@ -27,9 +25,9 @@ import { noSuchConversation } from "./conversation-lock.ts";
 import type { Turn, TurnInMaking } from "./turn-body.ts";
 import { conversationBytes, keepsConversations, keepsResponses } from "./turns.ts";
 
-/** A request's bytes as they go on, and as what they are to be read. */
+/** The pieces of a request as it goes on, and as what it is to be read. */
 export interface ContinuedBody {
-  readonly bytes: Uint8Array;
+  readonly pieces: readonly Uint8Array[];
   readonly kind: RequestKind;
 }
 
@@ -113,7 +111,6 @@ async function rewritten(
     asked,
   );
   if (!conversation.isWhole && isCompacted && !isNative) throw noSuchResponse();
-  if (sizeOf(conversation.items) >= largeBodyBytes) await largeTurns.turn();
   const said = isCompacted && kind !== "compact" ? withoutTrigger(conversation) : conversation;
   if (isKept && conversation.isWhole && kind !== "compact" && !input.some(isReference)) {
     const keptAfter = isCompacted ? keptMessages(said.items).map(asNew) : input;
@@ -126,12 +123,13 @@ async function rewritten(
   }
   if (isCompacted && !isNative) {
     const form = kind === "compact" ? "route" : "response";
-    return { bytes: summarise(exchange, key, request, form, said, secret), kind: "responses" };
+    const pieces = await summarise(gateway, exchange, key, request, form, said, secret);
+    return { pieces, kind: "responses" };
   }
   const { items, isWhole, naming } = conversation;
   const namesParent = (parentId ?? conversationId) !== null && isWhole;
   const isSame = !namesParent && items.length === sent.length && items.every((item, at) => item === sent[at]);
-  return isSame ? null : { bytes: withInput(bytes, items, isWhole ? naming : null), kind };
+  return isSame ? null : { pieces: withInput(bytes, items, isWhole ? naming : null), kind };
 }
 
 /** Under another id: what came before it is gone, so that nothing can be continued from its place any more. */
@@ -178,7 +176,7 @@ async function conversationOf(
     parentId === null || !isKept ? null : await chainOf(gateway, exchange, key, parentId, reserve);
   const chain = named === null ? (found ?? []) : [named];
   const sent = request.inputItems();
-  const input = newItems(sent, chain, await turns.findItems(key.id, references, settings));
+  const input = newItems(sent, chain, await turns.findItems(key.id, references, settings, reserve));
   const before = chain.flatMap(replayed);
   const items = [...before, ...input];
   const isAdded = named !== null && request.mayStore && !isCompacted;

@@ -2,20 +2,19 @@ import { type GatewayError, invalidRequest } from "../../base/errors.ts";
 import type { Json } from "../../base/json.ts";
 import { compactionTrigger, mayHaveSeal } from "../../dialects/openai-responses/client/compaction.ts";
 import type { TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
-import type { KeyRecord } from "../../store/store.ts";
+import type { KeyRecord, ReserveMemory } from "../../store/store.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import { noSuchItem } from "../request/provider-id-owners.ts";
 import { readRequest } from "../request/read-request.ts";
 import { misplacedTrigger, withSummary } from "./compaction.ts";
 import { callOf, isReference, refuseOrphan } from "./continue.ts";
-import { isAddressable } from "./item-list.ts";
+import { isAddressable } from "./item-ids.ts";
 
 /** Who changes a conversation. */
 export interface Client {
   readonly key: KeyRecord;
-  /** Takes memory until the answer is made. Throws if there is no room. */
-  reserve(bytes: number): void;
+  readonly reserve: ReserveMemory;
 }
 
 interface SentChange {
@@ -27,7 +26,7 @@ interface SentChange {
 export async function readChange(
   gateway: Gateway,
   exchange: Exchange,
-  { key }: Client,
+  { key, reserve }: Client,
   kind: "conversation" | "conversation_items" | "conversation_update",
 ): Promise<SentChange> {
   // The official SDKs send no body for a conversation without anything.
@@ -38,7 +37,7 @@ export async function readChange(
   if (things.length > 0) await idOwners.find(key, things);
   const sent = request.inputItems("items");
   const references = sent.flatMap((item) => (isReference(item) ? (item.id ?? []) : []));
-  const found = await turns.findItems(key.id, references, exchange.configured.settings);
+  const found = await turns.findItems(key.id, references, exchange.configured.settings, reserve);
   const secret = mayHaveSeal(request.bytes) ? await turns.sealingSecret() : null;
   const items = sent.map((item, place) => {
     const path = `items[${place}]`;

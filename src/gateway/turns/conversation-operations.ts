@@ -9,7 +9,6 @@ import {
   conversationUpdateRequest,
   deletedConversation,
 } from "../../dialects/openai-responses/client/conversation-schema.ts";
-import { shownItem } from "../../dialects/openai-responses/client/shown-item.ts";
 import { sizeOf, type TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
 import { anyObject } from "../../dialects/schema/fields.ts";
 import { admit } from "../admission/admit.ts";
@@ -17,15 +16,13 @@ import { jsonHeaders } from "../answer/answering.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import { commonHeaders } from "../headers.ts";
-import { largeBodyBytes } from "../large/is-large.ts";
-import { largeTurns } from "../large/large-turns.ts";
-import { reserveBody } from "../request/read-request.ts";
 import { freeOfCharge, rateHeaders, readingCodes, type ServedOperation } from "../served-operation.ts";
 import { type Client, readChange, refuseUnfit } from "./conversation-change.ts";
 import { lockConversation, noSuchConversation } from "./conversation-lock.ts";
-import { itemList, listedPage, listOf, listQuery, queryOf, segmentOf } from "./item-list.ts";
+import { identified } from "./item-ids.ts";
+import { itemList, listItems, listPage, listQuery, segmentOf, showItem } from "./item-list.ts";
 import type { ChangedConversation, KeptTurn } from "./turn-body.ts";
-import { conversationBytes, identified, keepsConversations } from "./turns.ts";
+import { conversationBytes, keepsConversations } from "./turns.ts";
 
 const reading = {
   errors: "openai",
@@ -118,7 +115,7 @@ export const conversationOperations: readonly ServedOperation[] = [
       query: listQuery,
       ...list,
     },
-    run: admitted(listItems),
+    run: admitted(listAll),
   },
   {
     ...reading,
@@ -130,7 +127,7 @@ export const conversationOperations: readonly ServedOperation[] = [
       response: "ConversationItem",
       schemas: { ConversationItem: anyObject },
     },
-    run: admitted(showItem),
+    run: admitted(showOne),
   },
   {
     ...changing,
@@ -183,17 +180,16 @@ async function createItems(gateway: Gateway, exchange: Exchange, client: Client)
   const all = identified([...found.input, ...added]);
   refuseLong(all, exchange.configured.settings);
   await change(gateway, exchange, client, { ...found, items: all });
-  return Response.json(listOf(all.slice(found.input.length)), { headers: commonHeaders(exchange) });
+  return listItems(gateway, exchange, all.slice(found.input.length));
 }
 
-async function listItems(gateway: Gateway, exchange: Exchange, client: Client): Promise<Response> {
+async function listAll(gateway: Gateway, exchange: Exchange, client: Client): Promise<Response> {
   const { input } = await find(gateway, exchange, client);
-  return Response.json(listedPage(input, queryOf(exchange)), { headers: commonHeaders(exchange) });
+  return listPage(gateway, exchange, input);
 }
 
-async function showItem(gateway: Gateway, exchange: Exchange, client: Client): Promise<Response> {
-  const item = itemIn(await find(gateway, exchange, client), exchange);
-  return Response.json(shownItem(item), { headers: commonHeaders(exchange) });
+async function showOne(gateway: Gateway, exchange: Exchange, client: Client): Promise<Response> {
+  return showItem(gateway, exchange, itemIn(await find(gateway, exchange, client), exchange));
 }
 
 async function deleteItem(gateway: Gateway, exchange: Exchange, client: Client): Promise<Response> {
@@ -209,8 +205,7 @@ function admitted(
   return async (gateway, exchange) => {
     const key = await admit(gateway, exchange);
     if (!keepsConversations(exchange.configured.settings)) throw keepsNone();
-    using reservation = gateway.bodies.reserve(key.id);
-    return await run(gateway, exchange, { key, reserve: (bytes) => reserveBody(reservation, bytes) });
+    return run(gateway, exchange, { key, reserve: (bytes) => exchange.awaitMemory(bytes) });
   };
 }
 
@@ -224,7 +219,6 @@ async function find({ turns }: Gateway, exchange: Exchange, { key, reserve }: Cl
   const id = segmentOf(exchange, "conversation_id");
   const found = await turns.conversation(key.id, id, exchange.configured.settings, reserve);
   if (found === null) throw noSuchConversation(id);
-  if (sizeOf(found.input) >= largeBodyBytes) await largeTurns.turn();
   return found;
 }
 

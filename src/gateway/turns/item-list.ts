@@ -1,14 +1,22 @@
 import { Type } from "@sinclair/typebox";
 import { invalidRequest } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
-import { isPlainSegment } from "../../base/path-segment.ts";
 import { wholeFromDigits } from "../../base/typed-number.ts";
-import { shownItem } from "../../dialects/openai-responses/client/shown-item.ts";
-import type { TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
+import { shownItems } from "../../dialects/openai-responses/client/shown-item.ts";
+import { sizeOf, type TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
+import { jsonHeaders } from "../answer/answering.ts";
+import { bodyResponse } from "../answer/body-response.ts";
 import type { Exchange } from "../exchange.ts";
+import type { Gateway } from "../gateway.ts";
+import { commonHeaders } from "../headers.ts";
+import { joinPieces } from "../large/join-shared.ts";
+import { ownerOf } from "../large/owner-of.ts";
 
 const defaultLimit = 20;
 const mostListed = 100;
+
+/** More than this takes long to write on the event loop, whatever it contains. */
+const mostWrittenBytes = 256 * 1024;
 
 /** How a list of items is asked for, for the OpenAPI document. */
 export const listQuery: readonly JsonObject[] = [
@@ -35,24 +43,55 @@ export const itemList = Type.Object({
 });
 
 /** The page of these items that the query asks for. */
-export function listedPage(items: readonly TurnItem[], query: URLSearchParams): object {
-  const { limit, isAscending, after } = listing(query);
+export function listPage(
+  gateway: Gateway,
+  exchange: Exchange,
+  items: readonly TurnItem[],
+): Promise<Response> {
+  const { limit, isAscending, after } = listing(queryOf(exchange));
   // By their ids, because a page begins after one: some servers give all their items the same.
   const shown = [...new Map(items.map((item) => [item.id, item])).values()];
   const ordered = isAscending ? shown : shown.toReversed();
   const start = after === null ? 0 : ordered.findIndex(({ id }) => id === after) + 1;
   if (after !== null && start === 0) throw invalidRequest("`after` names no item of this list.", "after");
-  return listOf(ordered.slice(start, start + limit), start + limit < ordered.length);
+  const page = ordered.slice(start, start + limit);
+  return listItems(gateway, exchange, page, start + limit < ordered.length);
 }
 
-export function listOf(page: readonly TurnItem[], hasMore = false): object {
-  return {
-    object: "list",
-    data: page.map(shownItem),
-    first_id: page[0]?.id ?? null,
-    last_id: page.at(-1)?.id ?? null,
-    has_more: hasMore,
-  };
+export async function listItems(
+  gateway: Gateway,
+  exchange: Exchange,
+  page: readonly TurnItem[],
+  hasMore = false,
+): Promise<Response> {
+  const data = await writeItems(gateway, exchange, page);
+  const ends = { first_id: page[0]?.id ?? null, last_id: page.at(-1)?.id ?? null, has_more: hasMore };
+  return respondWith(exchange, [
+    Buffer.from('{"object":"list","data":'),
+    data,
+    Buffer.from(`,${JSON.stringify(ends).slice(1)}`),
+  ]);
+}
+
+export async function showItem(gateway: Gateway, exchange: Exchange, item: TurnItem): Promise<Response> {
+  const list = await writeItems(gateway, exchange, [item]);
+  return respondWith(exchange, [list.subarray(1, -1)]);
+}
+
+/** Many bytes of them on another thread. */
+async function writeItems(
+  { largeBodies }: Gateway,
+  exchange: Exchange,
+  items: readonly TurnItem[],
+): Promise<Uint8Array> {
+  if (sizeOf(items) <= mostWrittenBytes) return shownItems(items);
+  return largeBodies.runRequest({ type: "shown", items }, ownerOf(exchange, exchange.key?.id ?? ""));
+}
+
+/** Answers with JSON in these pieces. */
+export async function respondWith(exchange: Exchange, pieces: readonly Uint8Array[]): Promise<Response> {
+  const headers = { ...commonHeaders(exchange), ...jsonHeaders };
+  return bodyResponse(exchange, await joinPieces(pieces), { headers });
 }
 
 function listing(query: URLSearchParams) {
@@ -79,12 +118,4 @@ export function queryOf(exchange: Exchange): URLSearchParams {
 export function segmentOf(exchange: Exchange, name: string): string {
   const place = exchange.call.route.path.split("/").indexOf(`:${name}`);
   return decodeURIComponent(urlOf(exchange).pathname.split("/")[place] ?? "");
-}
-
-/** In characters, each of which may take nine in a path. */
-const longestId = 512;
-
-/** Whether it can be asked for by its id, which is then a segment of a path. */
-export function isAddressable({ id }: TurnItem): boolean {
-  return id === null || (id.length <= longestId && isPlainSegment(id));
 }

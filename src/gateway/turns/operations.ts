@@ -1,15 +1,14 @@
 import { Type } from "@sinclair/typebox";
 import { GatewayError, invalidRequest } from "../../base/errors.ts";
+import { isConversationId } from "../../base/id.ts";
 import { responsesResponse } from "../../dialects/openai-responses/client/schema.ts";
-import { joinResponse, type TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
+import { type TurnItem, wholeResponse } from "../../dialects/openai-responses/client/turn-items.ts";
 import { admit } from "../admission/admit.ts";
-import { jsonHeaders } from "../answer/answering.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import { commonHeaders } from "../headers.ts";
-import { reserveBody } from "../request/read-request.ts";
 import { freeOfCharge, rateHeaders, readingCodes, type ServedOperation } from "../served-operation.ts";
-import { itemList, listedPage, listQuery, queryOf, segmentOf } from "./item-list.ts";
+import { itemList, listPage, listQuery, queryOf, respondWith, segmentOf } from "./item-list.ts";
 import type { Turn } from "./turn-body.ts";
 import { keepsResponses } from "./turns.ts";
 
@@ -92,47 +91,56 @@ export const storedResponseOperations: readonly ServedOperation[] = [
 ];
 
 async function showResponse(gateway: Gateway, exchange: Exchange): Promise<Response> {
-  const { turn } = await find(gateway, exchange);
+  const { head, output } = await find(gateway, exchange, await admitted(gateway, exchange));
   if (queryOf(exchange).get("stream") === "true") {
     throw invalidRequest("Only a response in the background can be streamed again.", "stream");
   }
-  const headers = { ...commonHeaders(exchange), ...jsonHeaders };
-  return new Response(joinResponse(turn.head, turn.output), { headers });
+  return respondWith(exchange, wholeResponse(head, output));
 }
 
 async function deleteResponse(gateway: Gateway, exchange: Exchange): Promise<Response> {
-  const { keyId, turn } = await find(gateway, exchange);
-  if (!(await gateway.turns.delete(keyId, turn.id))) throw notFound(turn.id);
-  const deleted = { id: turn.id, object: "response", deleted: true };
-  return Response.json(deleted, { headers: commonHeaders(exchange) });
+  const { keyId, id } = await admitted(gateway, exchange);
+  if (!(await gateway.turns.delete(keyId, id))) throw notFound(id);
+  return Response.json({ id, object: "response", deleted: true }, { headers: commonHeaders(exchange) });
 }
 
 async function cancelResponse(gateway: Gateway, exchange: Exchange): Promise<Response> {
-  await find(gateway, exchange);
+  await find(gateway, exchange, await admitted(gateway, exchange));
   throw invalidRequest("Only a response in the background can be cancelled, and this one has ended.");
 }
 
 /** All that the model was given, which is the conversation without the response's own output. */
 async function listInputItems(gateway: Gateway, exchange: Exchange): Promise<Response> {
-  const { keyId, turn } = await find(gateway, exchange);
+  const named = await admitted(gateway, exchange);
+  const { keyId, id } = named;
   const { settings } = exchange.configured;
-  using reservation = gateway.bodies.reserve(keyId);
-  const reserve = (bytes: number) => reserveBody(reservation, bytes);
+  const reserve = (bytes: number) => exchange.awaitMemory(bytes);
   // What it continues may be gone.
-  const chain = (await gateway.turns.chain(keyId, turn.id, settings, reserve)) ?? [turn];
-  const given = chain.flatMap((each) => (each.id === turn.id ? each.input : [...each.input, ...each.output]));
-  const list = listedPage(given.filter(isListed), queryOf(exchange));
-  return Response.json(list, { headers: commonHeaders(exchange) });
+  const chain = (await gateway.turns.chain(keyId, id, settings, reserve)) ?? [
+    await find(gateway, exchange, named),
+  ];
+  const given = chain.flatMap((each) => (each.id === id ? each.input : [...each.input, ...each.output]));
+  return listPage(gateway, exchange, given.filter(isListed));
+}
+
+interface Named {
+  readonly keyId: string;
+  readonly id: string;
+}
+
+async function admitted(gateway: Gateway, exchange: Exchange): Promise<Named> {
+  const { id: keyId } = await admit(gateway, exchange);
+  const id = segmentOf(exchange, "response_id");
+  if (isConversationId(id) || !keepsResponses(exchange.configured.settings)) throw notFound(id);
+  return { keyId, id };
 }
 
 /** Another key's, a deleted, an expired and an unknown one are looked up in the same way, and answered alike. */
-async function find(gateway: Gateway, exchange: Exchange): Promise<{ keyId: string; turn: Turn }> {
-  const { id: keyId } = await admit(gateway, exchange);
-  const { settings } = exchange.configured;
-  const id = segmentOf(exchange, "response_id");
-  const turn = keepsResponses(settings) ? await gateway.turns.find(keyId, id, settings) : null;
+async function find({ turns }: Gateway, exchange: Exchange, { keyId, id }: Named): Promise<Turn> {
+  const reserve = (bytes: number) => exchange.awaitMemory(bytes);
+  const turn = await turns.find(keyId, id, exchange.configured.settings, reserve);
   if (turn === null) throw notFound(id);
-  return { keyId, turn };
+  return turn;
 }
 
 function notFound(id: string): GatewayError {

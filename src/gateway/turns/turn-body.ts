@@ -1,5 +1,6 @@
-import { seal, unseal } from "../../base/seal.ts";
+import { seal, unsealing } from "../../base/seal.ts";
 import type { TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
+import { largeTurns } from "../large/large-turns.ts";
 
 /** What is kept of a turn. */
 export interface Turn {
@@ -94,14 +95,24 @@ function entryOf({ id, type, callId, raw, isLeftOut }: TurnItem): IndexEntry {
 
 /** The turn in memory of its own: the bytes that it was read from are released once they are sent. */
 export function copyTurn(turn: Turn): Turn {
-  const copy = readTurn(turn.id, writeTurn(turn.id, turn, null), null);
-  return { ...turn, ...copy };
+  return { ...turn, ...contentIn(writeTurn(turn.id, turn, null).subarray(1)) };
 }
 
 /** Null if it was sealed with another key. */
-export function readTurn(id: string, body: Uint8Array, key: Uint8Array | null): TurnContent | null {
-  const content = body[0] === plain ? body.subarray(1) : key && unseal(body, key, id, sealed);
-  if (content === null) return null;
+export async function readTurn(
+  id: string,
+  body: Uint8Array,
+  key: Uint8Array | null,
+): Promise<TurnContent | null> {
+  if (body[0] === plain) return contentIn(body.subarray(1));
+  if (key === null) return null;
+  const steps = unsealing(body, key, id, sealed);
+  let step = steps.next();
+  for (; step.done !== true; step = steps.next()) await largeTurns.turn();
+  return step.value && contentIn(step.value);
+}
+
+function contentIn(content: Uint8Array): TurnContent {
   const bytes = Buffer.from(content.buffer, content.byteOffset, content.length);
   const indexEnd = lengthBytes + bytes.readUInt32LE(0);
   const index: Index = JSON.parse(bytes.toString("utf8", lengthBytes, indexEnd));

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { type Clock, msPerDay } from "../../base/clock.ts";
 import { invalidRequest } from "../../base/errors.ts";
-import { idDigest, isConversationId, newId } from "../../base/id.ts";
+import { isConversationId, newId } from "../../base/id.ts";
 import { Repeating } from "../../base/repeating.ts";
 import type { Settings } from "../../config/settings.ts";
 import {
@@ -9,8 +9,10 @@ import {
   sizeOf,
   type TurnItem,
 } from "../../dialects/openai-responses/client/turn-items.ts";
-import type { ResponsePart, Store, StoredTurn, TurnRecord } from "../../store/store.ts";
-import { isAddressable } from "./item-list.ts";
+import type { ReserveMemory, ResponsePart, Store, StoredTurn, TurnRecord } from "../../store/store.ts";
+import { largeBodyBytes } from "../large/is-large.ts";
+import { largeTurns } from "../large/large-turns.ts";
+import { digestsOf, identified, lookedUp, mintedId, newGroup } from "./item-ids.ts";
 import { type ChangedConversation, type KeptTurn, readTurn, type Turn, writeTurn } from "./turn-body.ts";
 
 const mostTurns = 1000;
@@ -26,18 +28,6 @@ const partBytes = 256 * 1024;
 
 /** What a response repeats of its request, instructions and tools, counts as far as it is longer. */
 const usualHeadBytes = 64 * 1024;
-
-/**
- * Items without an id get one. Those of a turn begin alike, so that one digest finds all of them: rows for ten thousand would
- * delay the charges of others.
- */
-const mintedPrefix = "item_";
-const placeChars = 6;
-
-/** Of a turn with more items that have ids of their own, the newest can be found. */
-const mostFound = 2000;
-
-const nothing = { input: [], output: [] };
 
 /** What is to be kept, beside the turn's content. */
 export interface TurnFacts {
@@ -77,15 +67,12 @@ export class Turns {
     this.#clock = clock;
   }
 
-  /**
-   * A response and all that it continues, oldest first; null if one of them is not there for this key. `reserve` is called with
-   * their size before they are read.
-   */
+  /** A response and all that it continues, oldest first; null if one of them is not there for this key. */
   async chain(
     keyId: string,
     id: string,
     settings: Settings,
-    reserve: (bytes: number) => void,
+    reserve: ReserveMemory,
   ): Promise<readonly Turn[] | null> {
     if (isConversationId(id)) return null;
     const mostBytes = settings.server.maxBodyBytes;
@@ -99,30 +86,33 @@ export class Turns {
       case "too_large":
         throw tooLong(`more than the ${mostBytes} bytes that a request may have`);
       case "found": {
-        const turns = found.turns.map((stored) => opened(stored, settings));
-        return turns.every((turn) => turn !== null) ? asItWas(turns) : null;
+        const turns = await opened(found.turns, settings);
+        return turns.length === found.turns.length ? asItWas(turns) : null;
       }
     }
   }
 
-  async find(keyId: string, id: string, settings: Settings): Promise<Turn | null> {
-    if (isConversationId(id)) return null;
-    const stored = await this.#store.turns.find(keyId, id, this.#nowMs());
-    return stored === null ? null : opened(stored, settings);
+  async find(
+    keyId: string,
+    id: string,
+    settings: Settings,
+    reserve: ReserveMemory,
+  ): Promise<KeptTurn | null> {
+    const stored = await this.#store.turns.find(keyId, id, this.#nowMs(), reserve);
+    const [turn] = stored === null ? [] : await opened([stored], settings);
+    return turn ?? null;
   }
 
-  /** `reserve` is called with its size before it is read. */
   async conversation(
     keyId: string,
     id: string,
     settings: Settings,
-    reserve: (bytes: number) => void,
+    reserve: ReserveMemory,
   ): Promise<KeptTurn | null> {
     if (!isConversationId(id)) return null;
-    const bounds = { nowMs: this.#nowMs(), mostTurns: 1, mostBytes: Number.POSITIVE_INFINITY, reserve };
-    const found = await this.#store.turns.chain({ keyId, id, ...bounds });
-    const [stored] = found.kind === "found" ? found.turns : [];
-    return stored === undefined ? null : opened(stored, settings);
+    const find = () => this.find(keyId, id, settings, reserve);
+    // Another request may have changed it between the look at its size and the reading.
+    return (await find()) ?? (await find());
   }
 
   /** Whether it has neither been changed nor deleted. */
@@ -147,17 +137,17 @@ export class Turns {
     keyId: string,
     ids: readonly string[],
     settings: Settings,
+    reserve: ReserveMemory,
   ): Promise<ReadonlyMap<string, TurnItem>> {
     const found = new Map<string, TurnItem>();
     if (ids.length === 0) return found;
     const wanted = new Set(ids);
     const mostBytes = settings.server.maxBodyBytes;
-    const query = { keyId, digests: [...wanted].flatMap(lookedUp), nowMs: this.#nowMs(), mostBytes };
+    const query = { keyId, digests: [...wanted].flatMap(lookedUp), nowMs: this.#nowMs(), mostBytes, reserve };
     const turns = await this.#store.turns.withItems(query);
     if (turns === null) throw tooMuchReferenced(mostBytes);
     // Oldest first, so that the newest of an id stays.
-    for (const stored of turns) {
-      const { input, output } = opened(stored, settings) ?? nothing;
+    for (const { input, output } of await opened(turns, settings)) {
       for (const item of [...input, ...output]) {
         if (item.id !== null && wanted.has(item.id)) found.set(item.id, item);
       }
@@ -283,9 +273,20 @@ function inParts(
   return { body: body.slice(parts * partBytes), recording: { id: recordingId, parts } };
 }
 
-function opened({ no, id, parentId, body }: StoredTurn, { responses }: Settings): KeptTurn | null {
-  const content = readTurn(id, body, responses.encryptionKey);
-  return content === null ? null : { no, id, parentId, ...content };
+/** Without those that were sealed with another key. */
+async function opened(stored: readonly StoredTurn[], { responses }: Settings): Promise<readonly KeptTurn[]> {
+  const turns: KeptTurn[] = [];
+  let bytes = 0;
+  for (const { no, id, parentId, body } of stored) {
+    bytes += body.length;
+    if (bytes >= largeBodyBytes) {
+      bytes = 0;
+      await largeTurns.turn();
+    }
+    const content = await readTurn(id, body, responses.encryptionKey);
+    if (content !== null) turns.push({ no, id, parentId, ...content });
+  }
+  return turns;
 }
 
 /** A chain that began in a conversation, with what that had then. Null if that cannot be told any more. */
@@ -296,37 +297,6 @@ function asItWas(chain: readonly Turn[]): readonly Turn[] | null {
   const [place] = [...first.input, ...first.output].flatMap(({ id }) => places.get(id) ?? []);
   if (place === undefined) return null;
   return [{ ...conversation, input: conversation.input.slice(0, place) }, ...chain.slice(1)];
-}
-
-function newGroup(): string {
-  return newId(mintedPrefix).slice(0, -placeChars);
-}
-
-function mintedId(group: string, place: number): string {
-  return group + place.toString(36).padStart(placeChars, "0");
-}
-
-/** Each with an id that it can be asked for by, and that no other has: some servers give all their items the same. */
-export function identified(items: readonly TurnItem[]): readonly TurnItem[] {
-  const group = newGroup();
-  const ids = new Set<string | null>([null]);
-  return items.map((item, place) => {
-    const isOwn = !ids.has(item.id) && isAddressable(item);
-    ids.add(item.id);
-    return isOwn ? item : { ...item, id: mintedId(group, place) };
-  });
-}
-
-function digestsOf(group: string, input: readonly TurnItem[], output: readonly TurnItem[]): string[] {
-  const ids = new Set(input.some(({ id }) => id === null) ? [group] : []);
-  for (const { id } of [...output, ...input.toReversed()]) if (id !== null) ids.add(id);
-  return [...ids].slice(0, mostFound).map(idDigest);
-}
-
-/** An id that was made here is found by its own digest where it was sent again, and else by its group's. */
-function lookedUp(id: string): string[] {
-  const group = id.startsWith(mintedPrefix) ? [idDigest(id.slice(0, -placeChars))] : [];
-  return [idDigest(id), ...group];
 }
 
 function tooLong(what: string): Error {

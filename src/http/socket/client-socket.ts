@@ -8,6 +8,7 @@ import { publicErrorOf } from "../../gateway/describe-error.ts";
 import type { Gateway } from "../../gateway/gateway.ts";
 import { largeBodyBytes } from "../../gateway/large/is-large.ts";
 import { routes } from "../../gateway/operations.ts";
+import { noMemory } from "../../gateway/request/read-request.ts";
 import type { ServedRoute } from "../../gateway/served-operation.ts";
 import { type CreateFrame, readFrame, type SocketFrame } from "../../gateway/socket/create-frame.ts";
 import { closeCodes, type OpenSocket } from "../../gateway/socket/open-sockets.ts";
@@ -17,10 +18,13 @@ import type { BodyReservation } from "../../limits/body-budget.ts";
 import { respond } from "../respond.ts";
 import { type Carrier, CreateCall } from "./create-call.ts";
 import { errorFrame } from "./event-frames.ts";
-import { Lanes, tooManyWaiting } from "./lanes.ts";
+import { Lanes } from "./lanes.ts";
 
 /** With more than this unread, providers are not read either. */
 const pauseBytes = 256 * 1024;
+
+/** A large frame is in memory as the text that it came as, and as the bytes that are made of it. */
+const copiesOfFrame = 2;
 
 export interface Handshake {
   readonly request: Request;
@@ -85,8 +89,8 @@ export class ClientSocket implements OpenSocket, Carrier {
   /** Large frames are read on another thread, and those that follow wait for them. */
   #readLater(frame: string | Uint8Array, isLarge: boolean): void {
     const reservation = this.#reserve();
-    if (!reservation.grow(frame.length)) {
-      this.#refuse(tooManyWaiting(), null);
+    if (!reservation.grow(copiesOfFrame * frame.length)) {
+      this.#refuse(noMemory(), null);
       return;
     }
     const before = this.#reading ?? Promise.resolve();

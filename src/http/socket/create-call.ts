@@ -21,6 +21,7 @@ export interface Carrier {
 /** One request on a socket, and the frames that answer it. */
 export class CreateCall implements ClientCall, DirectController {
   readonly request: Request;
+  readonly body: Uint8Array;
   readonly route: Route;
   readonly address: string;
   /** A proxy that has passed on the handshake repeats no frame elsewhere: a draining gateway refuses it. */
@@ -38,12 +39,12 @@ export class CreateCall implements ClientCall, DirectController {
 
   constructor(carrier: Carrier, { body, streamId }: CreateFrame) {
     const { url, headers, address, route } = carrier;
+    this.body = body;
     this.#carrier = carrier;
     this.#streamId = streamId;
     this.route = route;
     this.address = address;
-    headers.set("content-length", String(body.length));
-    this.request = new Request(url, { method: "POST", headers, body, signal: this.#leaving.signal });
+    this.request = new Request(url, { method: "POST", headers, signal: this.#leaving.signal });
     this.remembered = {
       chain: (id) => carrier.chain(id),
       remember: (chain) => {

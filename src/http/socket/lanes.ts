@@ -161,7 +161,7 @@ function tooManyLanes(maxLanes: number): GatewayError {
   return new GatewayError("websocket_stream_limit_reached", message, { param: "stream_id" });
 }
 
-export function tooManyWaiting(): GatewayError {
+function tooManyWaiting(): GatewayError {
   const message = "Too much waits on this WebSocket already. Send it once a response has ended.";
   return new GatewayError("rate_limit_exceeded", message);
 }

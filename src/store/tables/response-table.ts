@@ -1,18 +1,19 @@
 import type { Query } from "../query.ts";
 import type { StoredResponse } from "../records.ts";
 import type { ResponseScope } from "../store.ts";
+import type { ReserveMemory } from "../turn-records.ts";
+import { type LongBody, wholeBody } from "./long-body.ts";
 
-interface ResponseRow extends Omit<StoredResponse, "headers" | "recording"> {
+interface ResponseRow extends Omit<StoredResponse, "headers" | "recording">, LongBody {
   readonly headers: string;
-  readonly recordingId: string | null;
-  readonly parts: number;
 }
 
-/** A response that an Idempotency-Key replays. Null too when a part is missing: half of one must never be replayed as a whole. */
+/** A response that an Idempotency-Key replays. Null too when a part is missing. */
 export async function findStoredResponse(
   read: Query,
   { keyId, route, idempotencyKey }: ResponseScope,
   notBeforeMs: number,
+  reserve?: ReserveMemory,
 ): Promise<StoredResponse | null> {
   const [row] = await read<ResponseRow>(
     `SELECT keys.id AS "keyId", route, idempotency_key AS "idempotencyKey", body_hash AS "bodyHash", stored.status, headers,
@@ -22,15 +23,7 @@ export async function findStoredResponse(
     [keyId, route, idempotencyKey, notBeforeMs],
   );
   if (row === undefined) return null;
-  const { recordingId, parts, headers, body, ...rest } = row;
-  const ahead =
-    recordingId === null
-      ? []
-      : await read<Pick<StoredResponse, "body">>(
-          "SELECT body FROM response_parts WHERE recording_id = $1::text ORDER BY sequence",
-          [recordingId],
-        );
-  if (ahead.length !== parts) return null;
-  const whole = parts === 0 ? body : Buffer.concat([...ahead.map((part) => part.body), body]);
-  return { ...rest, headers: JSON.parse(headers) as Record<string, string>, body: whole };
+  const { recordingId, parts, headers, body: end, ...rest } = row;
+  const body = await wholeBody(read, { recordingId, parts, body: end }, reserve);
+  return body && { ...rest, headers: JSON.parse(headers) as Record<string, string>, body };
 }

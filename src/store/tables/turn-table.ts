@@ -1,18 +1,16 @@
-import { TurnPacer } from "../../base/turn-pacer.ts";
-import type { Parameter, Queries } from "../query.ts";
+import type { Queries } from "../query.ts";
 import type {
   ChainQuery,
   ItemsQuery,
+  ReserveMemory,
   StoredTurn,
   TurnChain,
   TurnRecords,
   TurnSums,
 } from "../turn-records.ts";
+import { type LongBody, longReads, wholeBody } from "./long-body.ts";
 
-interface TurnRow extends StoredTurn {
-  readonly recordingId: string | null;
-  readonly parts: number;
-}
+type TurnRow = StoredTurn & LongBody;
 
 /** What is known of a turn before it is read. */
 type ReadTurn = Pick<TurnLink, "no" | "bytes">;
@@ -28,8 +26,6 @@ const mostReadBytes = 2 * 1024 * 1024;
 
 export class StoredTurns implements TurnRecords {
   readonly #queries: Queries;
-  /** Of long conversations, so that many of them at once do not add up. */
-  readonly #reads = new TurnPacer(2);
 
   constructor(queries: Queries) {
     this.#queries = queries;
@@ -40,7 +36,7 @@ export class StoredTurns implements TurnRecords {
     const links = await this.#queries.read<TurnLink>(findLinks, [keyId, id, nowMs, mostTurns]);
     const problem = chainProblem(links, query);
     if (problem !== null) return { kind: problem };
-    query.reserve(sizeOf(links));
+    await query.reserve(sizeOf(links));
     const turns = await this.#all(links);
     if (turns.length < links.length) {
       // A conversation may have been replaced between the look at its size and the reading.
@@ -52,9 +48,11 @@ export class StoredTurns implements TurnRecords {
     return { kind: "found", turns: chain.reverse() };
   }
 
-  async find(keyId: string, id: string, nowMs: number): Promise<StoredTurn | null> {
-    const where = `key_no = ${keyNo} AND id = $2::text AND expires_at_ms > $3::int8`;
-    const [turn] = await this.#turns(where, [keyId, id, nowMs]);
+  async find(keyId: string, id: string, nowMs: number, reserve?: ReserveMemory): Promise<StoredTurn | null> {
+    const [link] = await this.#queries.read<TurnLink>(findLinks, [keyId, id, nowMs, 0]);
+    if (link === undefined) return null;
+    await reserve?.(link.bytes);
+    const [turn] = await this.#all([link]);
     return turn ?? null;
   }
 
@@ -65,7 +63,9 @@ export class StoredTurns implements TurnRecords {
   async withItems(query: ItemsQuery): Promise<readonly StoredTurn[] | null> {
     const { keyId, digests, nowMs, mostBytes } = query;
     const found = await this.#queries.read<ReadTurn>(findWithItems, [keyId, digests, nowMs]);
-    return sizeOf(found) > mostBytes ? null : this.#all(found);
+    if (sizeOf(found) > mostBytes) return null;
+    await query.reserve(sizeOf(found));
+    return this.#all(found);
   }
 
   async delete(keyId: string, id: string, nowMs: number): Promise<boolean> {
@@ -97,43 +97,20 @@ export class StoredTurns implements TurnRecords {
     return (await this.#queries.change(deleteOld, [nowMs, limit])).length;
   }
 
-  /** Oldest first, a few at a time. */
+  /** Oldest first, a few at a time, without those that lack a part. */
   async #all(links: readonly ReadTurn[]): Promise<readonly StoredTurn[]> {
+    const { read } = this.#queries;
     const turns: StoredTurn[] = [];
     for (const numbers of inReads(links.toSorted((one, other) => one.no - other.no))) {
-      await this.#reads.turn();
-      turns.push(...(await this.#turns("no = ANY ($1::int8[])", [numbers])));
+      await longReads.turn();
+      for (const { recordingId, parts, ...turn } of await read<TurnRow>(readTurns, [numbers])) {
+        const body = await wholeBody(read, { recordingId, parts, body: turn.body });
+        if (body !== null) turns.push({ ...turn, body });
+      }
     }
     return turns;
   }
-
-  /** Oldest first, without those that lack a part. */
-  async #turns(where: string, parameters: readonly Parameter[]): Promise<readonly StoredTurn[]> {
-    const rows = await this.#queries.read<TurnRow>(
-      `SELECT no::float8 AS no, id, parent_id AS "parentId", recording_id AS "recordingId", parts, body FROM turns WHERE ${where} ORDER BY no`,
-      parameters,
-    );
-    const recordings = rows.flatMap(({ recordingId }) => recordingId ?? []);
-    const parts = recordings.length === 0 ? noParts : await this.#parts(recordings);
-    return rows.flatMap(({ recordingId, parts: expected, body, ...turn }) => {
-      const ahead = parts.get(recordingId ?? "") ?? [];
-      if (ahead.length !== expected) return [];
-      return { ...turn, body: expected === 0 ? body : Buffer.concat([...ahead, body]) };
-    });
-  }
-
-  async #parts(recordings: readonly string[]): Promise<ReadonlyMap<string, readonly Uint8Array[]>> {
-    const rows = await this.#queries.read<{ recordingId: string; body: Uint8Array }>(
-      `SELECT recording_id AS "recordingId", body FROM response_parts
-      WHERE recording_id = ANY ($1::text[]) ORDER BY recording_id, sequence`,
-      [recordings],
-    );
-    const byRecording = Map.groupBy(rows, ({ recordingId }) => recordingId);
-    return new Map([...byRecording].map(([id, found]) => [id, found.map(({ body }) => body)]));
-  }
 }
-
-const noParts: ReadonlyMap<string, readonly Uint8Array[]> = new Map();
 
 /** Why a chain, newest first, cannot be used; null if it can. */
 function chainProblem(
@@ -177,6 +154,10 @@ WITH RECURSIVE chain (no, key_no, parent_id, bytes, depth) AS (
   WHERE depth < $4::int8
 )
 SELECT no::float8 AS no, parent_id AS "parentId", bytes::float8 AS bytes FROM chain ORDER BY depth`;
+
+const readTurns = `
+SELECT no::float8 AS no, id, parent_id AS "parentId", recording_id AS "recordingId", parts, body
+FROM turns WHERE no = ANY ($1::int8[]) ORDER BY no`;
 
 const findWithItems = `
 SELECT no::float8 AS no, bytes::float8 AS bytes FROM turns WHERE no IN (SELECT max(i.turn_no) FROM turn_items i JOIN turns t ON t.no = i.turn_no

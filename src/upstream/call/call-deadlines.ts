@@ -6,6 +6,9 @@ export function orNever(limitMs: number): number {
   return limitMs === 0 ? Number.POSITIVE_INFINITY : limitMs;
 }
 
+/** How long a stream may take to end after its terminal event before its connection is given up. */
+export const drainMs = 1000;
+
 /** The call that the deadlines belong to. */
 export interface DeadlineOwner {
   /** See `Deadline`. */

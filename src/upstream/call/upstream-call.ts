@@ -8,8 +8,9 @@ import type { Candidate } from "../health/deployment-state.ts";
 import { releaseSlot } from "../health/slots.ts";
 import { type Deployment, maxWholeBytes, type Opened, type Plan, type ReceivedBytes } from "../upstream.ts";
 import { AnswerQueue, type PieceTaker } from "./answer-queue.ts";
+import { awaitMemory, hasBecomeLarge } from "./await-memory.ts";
 import type { CallContext } from "./call-context.ts";
-import { CallDeadlines, type DeadlineOwner, orNever } from "./call-deadlines.ts";
+import { CallDeadlines, type DeadlineOwner, drainMs, orNever } from "./call-deadlines.ts";
 import { errorWithinStream, failureBeforeAnswer, failureWithin } from "./call-failure.ts";
 import type { CallState } from "./call-state.ts";
 import { inspectBody, inspectHead, inspectStart, sniffBody, unknownType } from "./inspect.ts";
@@ -19,8 +20,6 @@ import { shownHeaders } from "./shown-headers.ts";
 const maxErrorBytes = 64 * 1024;
 /** With more unread the transfer is paused, and TCP slows the provider down. */
 const maxQueuedBytes = 64 * 1024;
-/** How long a stream may take to end after its terminal event before its connection is given up. */
-const drainMs = 1000;
 
 /**
  * One attempt at one deployment: receives the answer, keeps its deadlines, and is the `Opened` that the gateway reads
@@ -128,6 +127,7 @@ export class UpstreamCall implements Opened, Receiver, DeadlineOwner {
       case "whole":
         this.#queue.add(bytes);
         if (this.#queue.bytes > maxWholeBytes) this.#fail(unusable("it is too large"));
+        else if (hasBecomeLarge(this.#queue, bytes)) void awaitMemory(this.#plan, this.head, this.#transfer);
         return;
       case "refusal":
         this.#queue.add(bytes);
@@ -295,8 +295,8 @@ export class UpstreamCall implements Opened, Receiver, DeadlineOwner {
     const head = this.head;
     assert(head !== null, "a refusal has a head");
     const text = this.#queue.joined().toString("utf8", 0, maxErrorBytes);
-    const receivedAtMs = this.#context.clock.wallMs();
-    const refusal = this.deployment.provider.readRefusal({ head, text, receivedAtMs });
+    const received = { head, text, receivedAtMs: this.#context.clock.wallMs() };
+    const refusal = this.deployment.provider.readRefusal(received);
     this.#fail(refused(head.status, refusal, this.#plan.clientDialect, this.#spoken, text));
   }
 

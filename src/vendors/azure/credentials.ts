@@ -1,10 +1,12 @@
 import type { Environment } from "../../base/environment.ts";
-import type { Credential } from "../credentials/credential.ts";
-import { tokenCredential } from "../credentials/token-credential.ts";
+import { rememberSecret } from "../../base/secrets.ts";
+import { type Credential, CredentialUnavailable } from "../credentials/credential.ts";
+import { type HeaderToken, tokenCredential } from "../credentials/token-credential.ts";
+import { askTokenHost, bearerTokenIn, type TokenRequest } from "../credentials/token-host.ts";
+import type { Issued } from "../credentials/token-source.ts";
 import type { TokenSources } from "../credentials/token-sources.ts";
-import type { ProviderSettings } from "../settings.ts";
+import type { ProviderSettings } from "../provider.ts";
 import { defaultAuthority, issueByEntra, issueByFederatedToken, resourceOf } from "./entra.ts";
-import { issueByManagedIdentity } from "./managed-identity.ts";
 
 /** The alternative to an API key; undefined if there is a key, or nothing at all. */
 export function azureCredentials(
@@ -38,4 +40,36 @@ export function azureCredentials(
     return [tokenCredential(tokens.source(name, basis, issue))];
   }
   return undefined;
+}
+
+/** https://learn.microsoft.com/entra/identity/managed-identities-azure-resources/how-to-use-vm-token */
+const metadataServer = "http://169.254.169.254/metadata/identity/oauth2/token";
+
+/** The token of the machine or the app that the gateway runs on. */
+async function issueByManagedIdentity(
+  resource: string,
+  clientId: string | undefined,
+  env: Environment,
+  signal: AbortSignal,
+): Promise<Issued<HeaderToken>> {
+  const answer = await askTokenHost(requestFor(resource, clientId, env), signal);
+  if (answer.status === 200) return bearerTokenIn(answer);
+  throw new CredentialUnavailable(
+    answer.status === 400 && clientId === undefined
+      ? "this machine has no managed identity, or several; assign one, or name it by client_id"
+      : `the managed identity's host answered ${answer.status}`,
+  );
+}
+
+/** App Service, Functions and Container Apps have an endpoint of their own. */
+function requestFor(resource: string, clientId: string | undefined, env: Environment): TokenRequest {
+  const { IDENTITY_ENDPOINT: endpoint, IDENTITY_HEADER: header } = env;
+  const isApp = endpoint !== undefined && header !== undefined;
+  const url = new URL(isApp ? endpoint : metadataServer);
+  url.searchParams.set("api-version", isApp ? "2019-08-01" : "2018-02-01");
+  url.searchParams.set("resource", resource);
+  if (clientId !== undefined) url.searchParams.set("client_id", clientId);
+  if (isApp) rememberSecret(header);
+  const headers = isApp ? { "x-identity-header": header } : { metadata: "true" };
+  return { method: "GET", url: url.href, headers, isLocal: true };
 }

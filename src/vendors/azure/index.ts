@@ -1,10 +1,11 @@
+import { readRefusal } from "../../dialects/errors/refusal.ts";
 import type { ForwardedHeaders } from "../../dialects/headers.ts";
 import { isLoopback } from "../../wire/proxy.ts";
 import { leftOutBetas, type SortedBetas, sortBetas, withBetas } from "../claude/headers.ts";
 import { type KeyScheme, keySchemes } from "../credentials/static-header.ts";
 import { overHttp } from "../http/http-provider.ts";
 import { byApiKey, type ProviderOptions } from "../options.ts";
-import type { ProviderSettings } from "../settings.ts";
+import type { ProviderSettings, RefusedAnswer } from "../provider.ts";
 import type { ModelDefaults, OptionProblem, Vendor, VendorDefaults } from "../vendor.ts";
 import {
   addressOfResource,
@@ -15,7 +16,6 @@ import {
   settingsIn,
   targetOf,
 } from "./address.ts";
-import { adviseOnAzure } from "./advice.ts";
 import { azureCredentials } from "./credentials.ts";
 
 /** `max_completion_tokens` and `stream_options` exist since this version, Responses since the second one. */
@@ -127,4 +127,24 @@ function checkAzureOptions({ authority, credentials }: ProviderOptions): OptionP
     problems.push({ option: "credentials", message });
   }
   return problems;
+}
+
+/** What an operator should do about Azure's refusal of a small request. */
+function adviseOnAzure({ head, text }: RefusedAnswer, model: string): string | null {
+  const { code, message } = readRefusal(head.status, head.get("content-type"), text);
+  if (code === "DeploymentNotFound") {
+    return `this deployment name does not exist in the resource: ${JSON.stringify(model)}; check upstream_model, or wait some minutes if it is new`;
+  }
+  switch (head.status) {
+    case 401:
+      return /principal|lacks/i.test(message)
+        ? 'the identity lacks the role "Cognitive Services OpenAI User" on the resource'
+        : "Azure does not accept the credential for this resource; check api_key (or the Entra settings) and resource";
+    case 403:
+      return "the resource allows only some networks or identities; check its network settings and roles";
+    case 404:
+      return "there is nothing at this address; check resource or base_url, and api_version";
+    default:
+      return null;
+  }
 }

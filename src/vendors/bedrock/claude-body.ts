@@ -3,8 +3,7 @@ import { requestFields } from "../../dialects/anthropic-messages/client/fields.t
 import type { ForwardedHeaders } from "../../dialects/headers.ts";
 import { listOf, objectOf } from "../../dialects/json/json-fields.ts";
 import type { MemberChanges } from "../../dialects/json/patch.ts";
-import { refuse } from "../../dialects/translation/dropped-fields.ts";
-import type { FieldDecisions } from "../../dialects/translation/field-decisions.ts";
+import { type FieldDecisions, refuse } from "../../dialects/translation/field-decisions.ts";
 import { claudeGeneration } from "../../dialects/translation/model-traits.ts";
 import { atAnthropicOnly, withoutFields } from "../claude/cloud-fields.ts";
 import { conversationChanges } from "../claude/conversation.ts";

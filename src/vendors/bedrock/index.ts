@@ -1,16 +1,20 @@
 import type { MemberChanges } from "../../dialects/json/patch.ts";
+import { issueByChain } from "../aws/chain.ts";
+import { fixedAwsCredential, issuedAwsCredential } from "../aws/signing-credential.ts";
 import { leftOutBetas } from "../claude/headers.ts";
 import { compatibleFormats } from "../compatible/index.ts";
+import { clockBehindMs, clockProblem } from "../credentials/clock-problem.ts";
+import type { Credential } from "../credentials/credential.ts";
 import { keySchemes } from "../credentials/static-header.ts";
+import type { TokenSources } from "../credentials/token-sources.ts";
 import { overHttp } from "../http/http-provider.ts";
 import { byApiKey } from "../options.ts";
+import type { ProviderSettings, RefusedAnswer } from "../provider.ts";
 import type { Vendor } from "../vendor.ts";
 import { addressOf, mantleTarget, runtimeTarget, settingsIn } from "./address.ts";
-import { adviseOnBedrock } from "./advice.ts";
 import { bedrockBetas, claudeChanges } from "./claude-body.ts";
-import { bedrockCredentials } from "./credentials.ts";
 import { EventStreamReceiver } from "./event-stream-receiver.ts";
-import { readBedrockRefusal } from "./refusal.ts";
+import { exceptionOf, readBedrockRefusal } from "./refusal.ts";
 import { doubtsAboutRegion } from "./region.ts";
 
 /**
@@ -85,4 +89,55 @@ function isClaude(model: string): boolean {
 function guardrailChange(guardrail: string): MemberChanges {
   const [guardrailIdentifier = "", guardrailVersion = ""] = guardrail.split("@");
   return { guardrailConfig: { guardrailIdentifier, guardrailVersion } };
+}
+
+/** What an operator should do about Bedrock's refusal of a small request. */
+export function adviseOnBedrock(answer: RefusedAnswer, model: string, region: string): string | null {
+  const { head, receivedAtMs } = answer;
+  const { message } = readBedrockRefusal(answer);
+  const name = JSON.stringify(model);
+  switch (exceptionOf(answer)) {
+    case "ExpiredTokenException":
+      return 'the temporary key has expired; give a new one, or use credentials = "chain", which renews it';
+    case "UnrecognizedClientException":
+      return "AWS does not know this key; check access_key_id (or api_key, which is valid in one region only)";
+    case "InvalidSignatureException":
+      return (
+        clockProblem(clockBehindMs(head.get("date"), receivedAtMs)) ??
+        (/Signature (?:expired|not yet current)/i.test(message)
+          ? "the clock is off; set it right"
+          : "the secret does not belong to the key; check secret_access_key")
+      );
+    case "AccessDeniedException":
+      // IAM names the action, bedrock:InvokeModel, which says nothing about the model.
+      return /model/i.test(message) && !/not authorized to perform/i.test(message)
+        ? `the model ${name} is not enabled in ${region}; ask for access in the Bedrock console, or check the IAM policy`
+        : "the IAM policy does not allow bedrock:InvokeModel and bedrock:InvokeModelWithResponseStream";
+    case "ResourceNotFoundException":
+      return `there is no model ${name} in ${region}; check upstream_model and region`;
+    case "ValidationException":
+      if (/on-demand throughput/i.test(message))
+        return `${name} needs an inference profile: write its id with the prefix of your region, such as eu. or us.`;
+      return /model identifier is invalid|invalid model/i.test(message)
+        ? `Bedrock does not know ${name}; check upstream_model`
+        : null;
+    default:
+      return null;
+  }
+}
+
+/** The alternative to an API key; undefined if there is a key, or nothing at all. */
+function bedrockCredentials(
+  { name, options }: ProviderSettings,
+  tokens: TokenSources,
+): readonly Credential[] | undefined {
+  const { region = "", access_key_id: id, secret_access_key: secret, session_token: token } = options;
+  const scope = { region, service: options.endpoint === "mantle" ? "bedrock-mantle" : "bedrock" };
+  if (id !== undefined && secret !== undefined) {
+    const key = { accessKeyId: id, secretAccessKey: secret, sessionToken: token ?? null };
+    return [fixedAwsCredential(key, scope)];
+  }
+  if (options.credentials !== "chain") return undefined;
+  const source = tokens.source(name, { issuer: "aws chain", region }, issueByChain(region));
+  return [issuedAwsCredential(source, scope)];
 }

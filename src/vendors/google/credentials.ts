@@ -5,11 +5,10 @@ import { systemClock } from "../../base/clock.ts";
 import type { Environment } from "../../base/environment.ts";
 import { type Credential, CredentialUnavailable } from "../credentials/credential.ts";
 import { type HeaderToken, tokenCredential } from "../credentials/token-credential.ts";
-import { readTokenFile } from "../credentials/token-host.ts";
+import { askTokenHost, bearerTokenIn, readTokenFile } from "../credentials/token-host.ts";
 import type { Issued } from "../credentials/token-source.ts";
 import type { TokenSources } from "../credentials/token-sources.ts";
 import { issueByFederation } from "./external-account.ts";
-import { issueByMetadata } from "./metadata.ts";
 import { issueByKey, readGoogleKey } from "./service-account.ts";
 
 /** What `credentials` may say in place of a key file. */
@@ -52,4 +51,28 @@ async function issueByDefault(env: Environment, signal: AbortSignal): Promise<Is
   const file = join(folder, "application_default_credentials.json");
   const text = await readFile(file, "utf8").catch(() => null);
   return text === null ? issueByMetadata(env, signal) : issueByText(text, env, signal);
+}
+
+/** Google's own libraries read this variable as well. */
+function addressOf(env: Environment): string {
+  return `http://${env["GCE_METADATA_HOST"] ?? "metadata.google.internal"}/computeMetadata/v1`;
+}
+
+/** The token of the machine that the gateway runs on. https://cloud.google.com/compute/docs/metadata */
+async function issueByMetadata(env: Environment, signal: AbortSignal): Promise<Issued<HeaderToken>> {
+  const answer = await askTokenHost(
+    {
+      method: "GET",
+      url: `${addressOf(env)}/instance/service-accounts/default/token`,
+      headers: { "metadata-flavor": "Google" },
+      isLocal: true,
+    },
+    signal,
+  );
+  if (answer.status === 200) return bearerTokenIn(answer);
+  throw new CredentialUnavailable(
+    answer.status === 404
+      ? "this machine has no service account; give it one"
+      : `the metadata server answered ${answer.status}`,
+  );
 }

@@ -1,8 +1,7 @@
 import { readGoogleKey } from "../google/service-account.ts";
 import { dialectPath } from "../http/dialect-path.ts";
 import type { ProviderOptions } from "../options.ts";
-import type { Prepared } from "../provider.ts";
-import type { ProviderSettings } from "../settings.ts";
+import type { Prepared, ProviderSettings } from "../provider.ts";
 
 export const defaultLocation = "global";
 

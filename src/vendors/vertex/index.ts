@@ -1,4 +1,9 @@
-import { leftOutBetas } from "../claude/headers.ts";
+import type { JsonObject } from "../../base/json.ts";
+import type { ForwardedHeaders } from "../../dialects/headers.ts";
+import type { MemberChanges } from "../../dialects/json/patch.ts";
+import { atAnthropicOnly, withoutFields } from "../claude/cloud-fields.ts";
+import { conversationChanges } from "../claude/conversation.ts";
+import { anthropicVersion, leftOutBetas, type SortedBetas, sortBetas, withBetas } from "../claude/headers.ts";
 import { compatibleFormats } from "../compatible/index.ts";
 import { googleCredential, googleCredentialWords } from "../google/credentials.ts";
 import { readGoogleRefusal } from "../google/refusal.ts";
@@ -6,10 +11,9 @@ import { safetyFields } from "../google/safety.ts";
 import { readGoogleKey } from "../google/service-account.ts";
 import { overHttp } from "../http/http-provider.ts";
 import type { ProviderOptions } from "../options.ts";
-import type { ModelDefaults, OptionDoubt, OptionProblem, Vendor } from "../vendor.ts";
+import type { ProviderSettings, RefusedAnswer } from "../provider.ts";
+import type { BodyContext, ModelDefaults, OptionDoubt, OptionProblem, Vendor } from "../vendor.ts";
 import { defaultLocation, hostOf, projectOf, settingsIn, targetOf } from "./address.ts";
-import { adviseOnVertex } from "./advice.ts";
-import { claudeChanges, claudeHeaders, vertexBetas } from "./claude.ts";
 
 /** Google's Vertex AI: Gemini, Claude, and open models. https://cloud.google.com/vertex-ai/generative-ai/docs */
 export const vertex: Vendor = {
@@ -74,4 +78,61 @@ function checkVertexOptions(options: ProviderOptions): OptionProblem[] {
   if (typeof key === "string") return [{ option: "credentials", message: key }];
   if (projectOf({ options }) !== null) return [];
   return [{ option: "project", message: "missing; it must be the id of the project that pays" }];
+}
+
+/** What an operator should do about Vertex's refusal of a small request. */
+function adviseOnVertex(
+  { head, text }: RefusedAnswer,
+  model: string,
+  { options }: Pick<ProviderSettings, "options">,
+): string | null {
+  const location = options.location ?? defaultLocation;
+  switch (head.status) {
+    case 401:
+      return "Google does not accept the credential; check credentials";
+    case 403:
+      return /SERVICE_DISABLED|has not been used in project/.test(text)
+        ? "the Vertex AI API is not enabled in the project; enable it in the console"
+        : 'the account may not use Vertex AI in this project; give it the role "Vertex AI User"';
+    case 404:
+      return `the model ${JSON.stringify(model)} is not enabled in ${location}; enable it in the Model Garden, or try another location, such as global`;
+    case 429:
+      return "the project's quota for this model is used up; ask for more, or add a provider in another location";
+    default:
+      return null;
+  }
+}
+
+/** Fields of Anthropic's API that Vertex rejects with 400. */
+const unknownFields = { ...atAnthropicOnly, cache_control: "dropped", service_tier: "dropped" } as const;
+
+/**
+ * Claude's bodies on Vertex: the model is in the target, the version in the body, and a mark on the whole conversation or with
+ * a scope is refused. A system message within the conversation becomes the user's text.
+ */
+function claudeChanges(
+  body: JsonObject,
+  { purpose, headers, options }: BodyContext,
+  dropped: Set<string>,
+): MemberChanges {
+  const without = withoutFields(body, unknownFields, dropped);
+  return {
+    ...without,
+    ...(purpose === "generate" ? { model: undefined } : {}),
+    ...conversationChanges(body, true),
+    anthropic_version: options.anthropic_version ?? anthropicVersion(headers, "vertex-2023-10-16"),
+  };
+}
+
+function vertexBetas(headers: ForwardedHeaders): SortedBetas {
+  return sortBetas(
+    headers,
+    /^(?:tool-search-tool-2025-10-19|compact-2026-01-12|computer-use-|context-1m-|context-management-|interleaved-thinking-|web-search-)/,
+  );
+}
+
+/** Vertex takes the version in the body. It knows only some betas, one of them by another name. */
+export function claudeHeaders(headers: ForwardedHeaders): ForwardedHeaders {
+  const { "anthropic-version": _, ...rest } = headers;
+  return withBetas(rest, vertexBetas(headers));
 }

@@ -13,7 +13,7 @@ import type {
 } from "../../../src/dialects/ir/ir.ts";
 import { openAiResponses } from "../../../src/dialects/openai-responses/index.ts";
 import { clientDialect } from "../../../src/dialects/registry.ts";
-import { DroppedFields } from "../../../src/dialects/translation/dropped-fields.ts";
+import { DroppedFields } from "../../../src/dialects/translation/field-decisions.ts";
 import { type SeededRandom, seededRandom } from "../../support/random.ts";
 import { callOf, dataOf, hearWithSdk, plainRequest, requestOf, targetOf, writeStream } from "./support.ts";
 

@@ -5,7 +5,7 @@ import type { Source, WriterContext } from "../../../src/dialects/client-dialect
 import type { IrEvent, IrFinish, IrRequest } from "../../../src/dialects/ir/ir.ts";
 import { openAiResponses } from "../../../src/dialects/openai-responses/index.ts";
 import type { Target } from "../../../src/dialects/provider-dialect.ts";
-import { DroppedFields } from "../../../src/dialects/translation/dropped-fields.ts";
+import { DroppedFields } from "../../../src/dialects/translation/field-decisions.ts";
 
 /** Ids that count up, so that what a test expects is stable. */
 export function countingMint(): (prefix: string) => string {

@@ -13,7 +13,7 @@ import {
 } from "../../../src/dialects/registry.ts";
 
 import { SseDecoder } from "../../../src/dialects/sse/sse.ts";
-import { DroppedFields } from "../../../src/dialects/translation/dropped-fields.ts";
+import { DroppedFields } from "../../../src/dialects/translation/field-decisions.ts";
 import { translate } from "../../../src/dialects/translation/translate.ts";
 import { seededRandom } from "../../support/random.ts";
 import { Generator } from "../generate.ts";

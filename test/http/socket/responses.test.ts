@@ -295,6 +295,31 @@ describe("a frame", () => {
     expect((await socket.closed).code).toBe(1009);
   });
 
+  test("that there is no memory for is answered with an error, and the socket goes on", async () => {
+    const mebibyte = 1024 * 1024;
+    const limits = `max_body_bytes = ${4 * mebibyte}\nmax_body_memory = ${4 * mebibyte}`;
+    await world.reload((config) => `[server]\n${limits}\n${config}`);
+    const { largeBodies } = world.gateway;
+    const runRequest = largeBodies.runRequest.bind(largeBodies);
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    Object.assign(largeBodies, {
+      runRequest: (...asked: Parameters<typeof runRequest>) => released.then(() => runRequest(...asked)),
+    });
+    const input = [say("x".repeat(1.5 * mebibyte))];
+    using first = await open();
+    using second = await open();
+    first.create({ input });
+    await waitFor(() => world.gateway.bodies.takenBytes > 3 * mebibyte, "the first frame to be counted");
+    second.create({ input });
+    expect(await second.end()).toMatchObject({ status: 503, error: { code: "service_unavailable" } });
+    Object.assign(largeBodies, { runRequest });
+    release();
+    expect((await first.end()).type).toBe("response.completed");
+    expect((await second.ask({ input: "Hi" })).type).toBe("response.completed");
+    await world.settled();
+    await world.reload((config) => config);
+  });
+
   test("that is large is read on another thread, in its order, and given up with its socket", async () => {
     const { largeBodies } = world.gateway;
     const runRequest = largeBodies.runRequest.bind(largeBodies);

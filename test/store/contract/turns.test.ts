@@ -120,7 +120,7 @@ testEachStore(
     const [one, other] = await twoKeys(store);
     await keep(store, turn(one, "a", null), turn(one, "b", "a"), turn(other, "x", null));
     const found = (keyId: string, digests: readonly string[], at: number, mostBytes = 20) =>
-      store.turns.withItems({ keyId, digests, nowMs: at, mostBytes });
+      store.turns.withItems({ keyId, digests, nowMs: at, mostBytes, reserve: bounds.reserve });
     const withItems = async (keyId: string, items: readonly string[], at = nowMs) =>
       bodies((await found(keyId, items, at)) ?? []);
     expect(await withItems(one, ["item of all", "item of b", "item of x"])).toEqual(["body of b"]);
@@ -165,9 +165,7 @@ testEachStore(
     expect(await store.turns.delete(one, "a", nowMs)).toBe(false);
     expect(await chainOf(store, one, "b")).toBe("missing");
     expect(await store.turns.find(one, "b", nowMs)).toMatchObject({ id: "b", parentId: "a" });
-    expect(
-      await store.turns.withItems({ keyId: one, digests: ["item of a"], nowMs, mostBytes: 1000 }),
-    ).toEqual([]);
+    expect(await store.turns.withItems({ ...bounds, keyId: one, digests: ["item of a"] })).toEqual([]);
     expect(await store.turns.deleteAll(one)).toBe(1);
     expect(await store.turns.deleteAll(one)).toBe(0);
     await store.close();
@@ -212,6 +210,20 @@ testEachStore("a long turn is put together from its parts, and its parts go with
   await keep(again, turn(one, "a", null, { recording: whole }));
   expect(await chainOf(again, one, "a")).toBe("missing");
   await again.close();
+});
+
+testEachStore("a turn of very many parts has all of them in their order", async (database) => {
+  const store = await database.openGateway(new FakeClock());
+  const [one] = await twoKeys(store);
+  const texts = Array.from({ length: 11 }, (_, place) => `part ${place} `);
+  for (const [place, text] of texts.entries())
+    await store.recordResponsePart(responsePart("rec_1", place, text));
+  await keep(store, turn(one, "a", null, { recording: { id: "rec_1", parts: texts.length } }));
+  const reserved: number[] = [];
+  const found = await store.turns.find(one, "a", nowMs, (bytes) => void reserved.push(bytes));
+  expect(bodies(found === null ? [] : [found])).toEqual([`${texts.join("")}body of a`]);
+  expect(reserved).toEqual([10]);
+  await store.close();
 });
 
 testEachStore("a turn takes the place of another only while that one is there", async (database) => {

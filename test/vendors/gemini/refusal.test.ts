@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { GatewayError } from "../../../src/base/errors.ts";
 import type { JsonObject } from "../../../src/base/json.ts";
 import { refused } from "../../../src/upstream/failure.ts";
-import { adviseOnGemini } from "../../../src/vendors/gemini/advice.ts";
+import { adviseOnGemini } from "../../../src/vendors/gemini/index.ts";
 import { readGoogleRefusal } from "../../../src/vendors/google/refusal.ts";
 import { bytesOf } from "../../support/answers.ts";
 import { googleError, keyRefused } from "./fake-gemini.ts";

@@ -5,7 +5,7 @@ import { withoutSystemTurns } from "../../../src/vendors/claude/conversation.ts"
 import { HttpProvider } from "../../../src/vendors/http/http-provider.ts";
 import type { Prepared } from "../../../src/vendors/provider.ts";
 import { createProvider } from "../../../src/vendors/registry.ts";
-import { claudeHeaders } from "../../../src/vendors/vertex/claude.ts";
+import { claudeHeaders } from "../../../src/vendors/vertex/index.ts";
 import { load } from "../../config/fixtures.ts";
 import { prepared } from "../../upstream/fixtures.ts";
 

@@ -1,7 +1,6 @@
 import type { Command } from "commander";
 import type { AdminTokenView } from "../../../admin/views/system.ts";
 import type { AdminTokenRecord } from "../../../store/store.ts";
-import { auditChange } from "../../audit.ts";
 import {
   type CsvOption,
   choiceOption,
@@ -10,10 +9,9 @@ import {
   newDataCommand,
   withCsv,
 } from "../../help.ts";
-import { withStore } from "../../open-store.ts";
-import { moment } from "../../terminal/format.ts";
+import { auditChange, withStore } from "../../open-store.ts";
 import { type ListColumn, printList } from "../../terminal/list.ts";
-import { printJson, type Terminal } from "../../terminal/terminal.ts";
+import { moment, printJson, type Terminal } from "../../terminal/terminal.ts";
 
 /** The admin API's tokens, one for each person or program, so that the audit log tells them apart. */
 export function adminTokensCommands(terminal: Terminal): Command {

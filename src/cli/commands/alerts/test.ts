@@ -1,9 +1,8 @@
 import type { Command } from "commander";
 import { systemClock } from "../../../base/clock.ts";
-import { Refused } from "../../failure.ts";
 import { type ConfigOptions, newConfigCommand } from "../../help.ts";
 import { loadAndWarn } from "../../load-settings.ts";
-import { printDone, type Terminal } from "../../terminal/terminal.ts";
+import { printDone, Refused, type Terminal } from "../../terminal/terminal.ts";
 
 export function alertsTestCommand(terminal: Terminal): Command {
   return newConfigCommand("test", "Post one alert to the hook of [alerts], to see that it arrives")

@@ -1,10 +1,8 @@
 import type { Command } from "commander";
 import type { CheckedConfig } from "../../../config/on-disk.ts";
 import type { ConfigProblem } from "../../../config/problems.ts";
-import { CommandFailed } from "../../failure.ts";
 import { type ConfigOptions, newConfigCommand } from "../../help.ts";
-import { plural } from "../../terminal/format.ts";
-import { printJson, type Terminal } from "../../terminal/terminal.ts";
+import { CommandFailed, plural, printJson, type Terminal } from "../../terminal/terminal.ts";
 import { showWarnings } from "../../warnings.ts";
 
 interface Options extends ConfigOptions {

@@ -1,9 +1,8 @@
 import type { Command } from "commander";
 import type { ConfigChangeView } from "../../../admin/views.ts";
-import { CommandFailed } from "../../failure.ts";
 import { type CsvOption, type DataOptions, newDataCommand, withCsv } from "../../help.ts";
 import { type ListColumn, printList } from "../../terminal/list.ts";
-import { printJson, type Terminal } from "../../terminal/terminal.ts";
+import { CommandFailed, printJson, type Terminal } from "../../terminal/terminal.ts";
 import { invalidText } from "./check.ts";
 import { configInForce } from "./show.ts";
 

@@ -1,12 +1,10 @@
 import type { Command } from "commander";
-import { Refused } from "../../failure.ts";
 import { group, type JsonOption, newCommand } from "../../help.ts";
 import type { ImportedConfig } from "../../import/litellm-config.ts";
 import type { PriceList } from "../../import/price-list.ts";
 import { readInput, writeResult } from "../../named-file.ts";
 import { readPriceFile } from "../../price-file.ts";
-import { plural } from "../../terminal/format.ts";
-import { printJson, type Terminal } from "../../terminal/terminal.ts";
+import { plural, printJson, Refused, type Terminal } from "../../terminal/terminal.ts";
 
 interface Options extends JsonOption {
   readonly out?: string;

@@ -1,10 +1,8 @@
 import type { Command } from "commander";
-import { auditChange } from "../../audit.ts";
-import { Refused } from "../../failure.ts";
 import { type DataOptions, newDataCommand } from "../../help.ts";
-import { withStore } from "../../open-store.ts";
+import { auditChange, withStore } from "../../open-store.ts";
 import { servedConfig } from "../../serve/files-for-commands.ts";
-import { printDone, type Terminal } from "../../terminal/terminal.ts";
+import { printDone, Refused, type Terminal } from "../../terminal/terminal.ts";
 import { showWarnings } from "../../warnings.ts";
 
 export function configReloadCommand(terminal: Terminal): Command {

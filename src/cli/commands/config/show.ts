@@ -1,9 +1,8 @@
 import type { Command } from "commander";
 import { locateData } from "../../../config/locate-data.ts";
-import { Refused } from "../../failure.ts";
 import { type DataOptions, newDataCommand } from "../../help.ts";
 import { type ServedConfig, servedConfig } from "../../serve/files-for-commands.ts";
-import { printJson, type Terminal } from "../../terminal/terminal.ts";
+import { printJson, Refused, type Terminal } from "../../terminal/terminal.ts";
 
 export function configShowCommand(terminal: Terminal): Command {
   return newDataCommand("show", "Print the configuration that is in force, without secrets")

@@ -7,10 +7,9 @@ import { atLeastOne, since } from "../../arguments.ts";
 import { chosenTime, sinceHelp, timeInWords, untilHelp } from "../../chosen-time.ts";
 import { type CsvOption, choiceOption, type DataOptions, newDataCommand, withCsv } from "../../help.ts";
 import { withStore } from "../../open-store.ts";
-import { count, creditsShown, printable, second, span } from "../../terminal/format.ts";
 import { type ListColumn, printList } from "../../terminal/list.ts";
 import type { Style } from "../../terminal/style.ts";
-import type { Terminal } from "../../terminal/terminal.ts";
+import { count, creditsShown, printable, second, span, type Terminal } from "../../terminal/terminal.ts";
 
 interface Options extends DataOptions, CsvOption {
   readonly search?: string;

@@ -1,13 +1,18 @@
 import type { Command } from "commander";
 import type { AttemptView, EntryView, ExchangeDetailView, ExchangeView } from "../../../admin/views.ts";
 import type { KeyRecord } from "../../../store/store.ts";
-import { Refused } from "../../failure.ts";
 import { type DataOptions, newDataCommand } from "../../help.ts";
 import { withStore } from "../../open-store.ts";
-import { count, printable, second, span } from "../../terminal/format.ts";
-import { type ListColumn, listTable } from "../../terminal/list.ts";
-import { facts } from "../../terminal/table.ts";
-import { printJson, type Terminal } from "../../terminal/terminal.ts";
+import { facts, type ListColumn, listTable } from "../../terminal/list.ts";
+import {
+  count,
+  printable,
+  printJson,
+  Refused,
+  second,
+  span,
+  type Terminal,
+} from "../../terminal/terminal.ts";
 import { paintOutcome } from "./list.ts";
 
 export function exchangesShowCommand(terminal: Terminal): Command {

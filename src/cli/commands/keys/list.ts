@@ -5,9 +5,8 @@ import { ownAccountId } from "../../../base/own-account.ts";
 import { type CsvOption, type DataOptions, newDataCommand, withCsv } from "../../help.ts";
 import { colorStatus } from "../../key-output.ts";
 import { withStore } from "../../open-store.ts";
-import { count, creditsShown, fromNow } from "../../terminal/format.ts";
 import { type ListColumn, printList } from "../../terminal/list.ts";
-import type { Terminal } from "../../terminal/terminal.ts";
+import { count, creditsShown, fromNow, type Terminal } from "../../terminal/terminal.ts";
 
 interface Options extends DataOptions, CsvOption {
   readonly search?: string;

@@ -1,9 +1,8 @@
 import type { Command } from "commander";
 import type { StoredKeyStatus } from "../../../store/store.ts";
-import { auditChange } from "../../audit.ts";
 import { confirm } from "../../confirm.ts";
 import { type DataOptions, newDataCommand } from "../../help.ts";
-import { withStore } from "../../open-store.ts";
+import { auditChange, withStore } from "../../open-store.ts";
 import { printJson, type Terminal } from "../../terminal/terminal.ts";
 
 /** It cannot be undone, so it asks first. */

@@ -1,11 +1,9 @@
 import type { Command } from "commander";
 import type { differenceDocument } from "../../../admin/operations/audit-ledger.ts";
-import { CommandFailed } from "../../failure.ts";
 import { type CsvOption, type DataOptions, newDataCommand, withCsv } from "../../help.ts";
 import { withStore } from "../../open-store.ts";
-import { plural } from "../../terminal/format.ts";
 import { type ListColumn, printList } from "../../terminal/list.ts";
-import type { Terminal } from "../../terminal/terminal.ts";
+import { CommandFailed, plural, type Terminal } from "../../terminal/terminal.ts";
 
 export function ledgerAuditCommand(terminal: Terminal): Command {
   return withCsv(newDataCommand("audit", "Compute every charge and every sum again, and tell what differs"))

@@ -3,9 +3,8 @@ import { since } from "../../arguments.ts";
 import { chosenTime, untilHelp } from "../../chosen-time.ts";
 import { choiceOption, type DataOptions, newDataCommand } from "../../help.ts";
 import { withStore } from "../../open-store.ts";
-import { count } from "../../terminal/format.ts";
 import { startProgress } from "../../terminal/progress.ts";
-import type { Terminal } from "../../terminal/terminal.ts";
+import { count, type Terminal } from "../../terminal/terminal.ts";
 
 interface Options extends DataOptions {
   readonly format?: "csv" | "jsonl";

@@ -2,13 +2,11 @@ import type { Command } from "commander";
 import type { ModelCheckView } from "../../../admin/views.ts";
 import type { ModelSettings, Settings } from "../../../config/settings.ts";
 import { didYouMean } from "../../../config/suggest.ts";
-import { CommandFailed, Refused } from "../../failure.ts";
 import { type ConfigOptions, type CsvOption, newConfigCommand, withCsv } from "../../help.ts";
 import { loadAndWarn } from "../../load-settings.ts";
-import { plural, span } from "../../terminal/format.ts";
 import { type ListColumn, printList } from "../../terminal/list.ts";
 import { withProgress } from "../../terminal/progress.ts";
-import type { Terminal } from "../../terminal/terminal.ts";
+import { CommandFailed, plural, Refused, span, type Terminal } from "../../terminal/terminal.ts";
 
 export function modelsCheckCommand(terminal: Terminal): Command {
   return withCsv(newConfigCommand("check", "Send one small request to each provider, or for one model"))

@@ -1,11 +1,9 @@
 import type { Command } from "commander";
-import { Refused } from "../../failure.ts";
 import { type JsonOption, newCommand } from "../../help.ts";
 import type { ImportedModel, ImportedPrices } from "../../import/imported.ts";
 import { writeResult } from "../../named-file.ts";
 import { readPriceFile } from "../../price-file.ts";
-import { plural } from "../../terminal/format.ts";
-import { printJson, type Terminal } from "../../terminal/terminal.ts";
+import { plural, printJson, Refused, type Terminal } from "../../terminal/terminal.ts";
 
 interface Options extends JsonOption {
   readonly provider?: string;

@@ -4,9 +4,8 @@ import { describeExtras, priceInUsd } from "../../../catalog/price-view.ts";
 import type { ModelSettings } from "../../../config/settings.ts";
 import { type ConfigOptions, type CsvOption, newConfigCommand, withCsv } from "../../help.ts";
 import { loadAndWarn } from "../../load-settings.ts";
-import { count, usdPerMillion } from "../../terminal/format.ts";
 import { type ListColumn, printList } from "../../terminal/list.ts";
-import type { Terminal } from "../../terminal/terminal.ts";
+import { count, type Terminal, usdPerMillion } from "../../terminal/terminal.ts";
 
 export function modelsListCommand(terminal: Terminal): Command {
   return withCsv(newConfigCommand("list", "List the models of the configuration with their prices"))

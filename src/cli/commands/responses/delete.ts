@@ -1,10 +1,8 @@
 import type { Command } from "commander";
-import { auditChange } from "../../audit.ts";
 import { confirm } from "../../confirm.ts";
 import { type DataOptions, newDataCommand } from "../../help.ts";
-import { withStore } from "../../open-store.ts";
-import { count } from "../../terminal/format.ts";
-import { printJson, type Terminal } from "../../terminal/terminal.ts";
+import { auditChange, withStore } from "../../open-store.ts";
+import { count, printJson, type Terminal } from "../../terminal/terminal.ts";
 
 interface Options extends DataOptions {
   readonly key: string;

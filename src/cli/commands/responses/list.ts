@@ -1,9 +1,8 @@
 import type { Command } from "commander";
 import { type CsvOption, type DataOptions, newDataCommand, withCsv } from "../../help.ts";
 import { withStore } from "../../open-store.ts";
-import { count, second } from "../../terminal/format.ts";
 import { csvOf } from "../../terminal/list.ts";
-import { printJson, type Terminal } from "../../terminal/terminal.ts";
+import { count, printJson, second, type Terminal } from "../../terminal/terminal.ts";
 
 interface Options extends DataOptions, CsvOption {
   readonly key: string;

@@ -1,11 +1,9 @@
 import type { Command } from "commander";
 import { locateStore } from "../../../config/store.ts";
 import type { DatabaseCheck } from "../../../store/check.ts";
-import { CommandFailed, Refused } from "../../failure.ts";
 import { type ConfigOptions, newConfigCommand } from "../../help.ts";
-import { plural } from "../../terminal/format.ts";
-import { facts } from "../../terminal/table.ts";
-import { printJson, type Terminal } from "../../terminal/terminal.ts";
+import { facts } from "../../terminal/list.ts";
+import { CommandFailed, plural, printJson, Refused, type Terminal } from "../../terminal/terminal.ts";
 
 interface Options extends ConfigOptions {
   readonly store?: string;

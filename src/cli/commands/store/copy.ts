@@ -4,9 +4,8 @@ import { locateData } from "../../../config/locate-data.ts";
 import type { StoreLocation } from "../../../store/settings.ts";
 import { type ConfigOptions, newConfigCommand } from "../../help.ts";
 import { forgetServed } from "../../serve/files-for-commands.ts";
-import { count, plural } from "../../terminal/format.ts";
 import { startProgress } from "../../terminal/progress.ts";
-import { printDone, type Terminal } from "../../terminal/terminal.ts";
+import { count, plural, printDone, type Terminal } from "../../terminal/terminal.ts";
 import { locationOf } from "./location.ts";
 
 interface Options extends ConfigOptions {

@@ -1,8 +1,7 @@
 import type { Command } from "commander";
 import { confirm } from "../../confirm.ts";
-import { Refused } from "../../failure.ts";
 import { type ConfigOptions, newConfigCommand } from "../../help.ts";
-import { printDone, type Terminal } from "../../terminal/terminal.ts";
+import { printDone, Refused, type Terminal } from "../../terminal/terminal.ts";
 import { locationOf } from "./location.ts";
 
 interface Options extends ConfigOptions {

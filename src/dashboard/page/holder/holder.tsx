@@ -1,7 +1,6 @@
 import { useState } from "preact/hooks";
 import type { IssuedKeyView, KeyList } from "../../../admin/views.ts";
-import { api, session, shownKey, signOut } from "../api.ts";
-import { useAnswer } from "../loaded.ts";
+import { api, session, shownKey, signOut, useAnswer } from "../api.ts";
 import { Ask } from "../parts/ask.tsx";
 import { Button } from "../parts/button.tsx";
 import { SelectField, TextField } from "../parts/field.tsx";

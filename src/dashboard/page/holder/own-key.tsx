@@ -1,7 +1,6 @@
 import { useState } from "preact/hooks";
 import type { ExchangeView, KeyView, Page } from "../../../admin/views.ts";
-import { shownKey } from "../api.ts";
-import { useAnswer } from "../loaded.ts";
+import { shownKey, useAnswer } from "../api.ts";
 import { ExchangeDetail } from "../pages/exchange-detail.tsx";
 import { ExchangeTable } from "../pages/exchange-table.tsx";
 import { RotateKey } from "../pages/key-dialogs.tsx";

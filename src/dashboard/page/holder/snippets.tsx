@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import type { KeyView } from "../../../admin/views.ts";
-import { useLoaded } from "../loaded.ts";
+import { useLoaded } from "../api.ts";
 import { plainChoices } from "../parts/choose.tsx";
 import { CopyButton } from "../parts/copy.tsx";
 import { SelectField } from "../parts/field.tsx";

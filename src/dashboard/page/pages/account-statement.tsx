@@ -1,7 +1,6 @@
 import type { AccountView, StatementView } from "../../../admin/views.ts";
-import { api } from "../api.ts";
+import { api, useLoaded } from "../api.ts";
 import { count, exactCredits } from "../format.ts";
-import { useLoaded } from "../loaded.ts";
 import { Card } from "../parts/card.tsx";
 import { Choose } from "../parts/choose.tsx";
 import { Download } from "../parts/download.tsx";

@@ -1,7 +1,7 @@
 import type { AccountView, EntryView, Page, UsageView } from "../../../admin/views.ts";
+import { useAnswer } from "../api.ts";
 import { count, credits, date, shortCount } from "../format.ts";
 import { SpendByDay, spendSince } from "../holder/spend-by-day.tsx";
-import { useAnswer } from "../loaded.ts";
 import { KeyStatus } from "../parts/badge.tsx";
 import { accountStanding } from "../parts/balance.tsx";
 import { CapBars, capWords } from "../parts/cap-bars.tsx";

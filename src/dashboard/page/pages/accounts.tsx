@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import type { AccountList, AccountView } from "../../../admin/views.ts";
+import { useAnswer } from "../api.ts";
 import { count } from "../format.ts";
-import { useAnswer } from "../loaded.ts";
 import { KeyStatus } from "../parts/badge.tsx";
 import { accountStanding, Balance } from "../parts/balance.tsx";
 import { Button } from "../parts/button.tsx";

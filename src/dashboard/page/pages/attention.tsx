@@ -1,6 +1,6 @@
 import type { FindingView } from "../../../admin/views.ts";
+import { useAnswer } from "../api.ts";
 import { count, moment } from "../format.ts";
-import { useAnswer } from "../loaded.ts";
 import { Icon } from "../parts/icon.tsx";
 import { hrefOf } from "../router.ts";
 

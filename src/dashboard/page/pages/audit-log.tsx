@@ -1,6 +1,6 @@
 import type { AuditView, Page } from "../../../admin/views.ts";
+import { useAnswer } from "../api.ts";
 import { moment } from "../format.ts";
-import { useAnswer } from "../loaded.ts";
 import { Card } from "../parts/card.tsx";
 import { Download, everyPage } from "../parts/download.tsx";
 import { Pager } from "../parts/pager.tsx";

@@ -1,8 +1,7 @@
 import { useState } from "preact/hooks";
 import type { ModelView, Page, ReconciledRowView, ReconciliationView } from "../../../admin/views.ts";
-import { api } from "../api.ts";
+import { api, useAnswer } from "../api.ts";
 import { count, price, shortCount } from "../format.ts";
-import { useAnswer } from "../loaded.ts";
 import { Badge } from "../parts/badge.tsx";
 import { Button } from "../parts/button.tsx";
 import { Chart, type Line } from "../parts/chart.tsx";

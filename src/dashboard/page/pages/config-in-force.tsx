@@ -1,5 +1,5 @@
 import type { ConfigTextView } from "../../../admin/views.ts";
-import { useAnswer } from "../loaded.ts";
+import { useAnswer } from "../api.ts";
 import { Card } from "../parts/card.tsx";
 import { CopyButton } from "../parts/copy.tsx";
 import { Shown } from "../parts/states.tsx";

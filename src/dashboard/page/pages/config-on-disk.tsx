@@ -1,7 +1,6 @@
 import { useState } from "preact/hooks";
 import type { ConfigChangeView, ConfigCheckView, ConfigReloadView } from "../../../admin/views.ts";
-import { api } from "../api.ts";
-import { useAnswer } from "../loaded.ts";
+import { api, useAnswer } from "../api.ts";
 import { Ask } from "../parts/ask.tsx";
 import { Badge } from "../parts/badge.tsx";
 import { Button } from "../parts/button.tsx";

@@ -1,6 +1,6 @@
 import type { AttemptView, ExchangeDetailView, ExchangeView } from "../../../admin/views.ts";
+import { useAnswer } from "../api.ts";
 import { count, duration, exactCredits, moment } from "../format.ts";
-import { useAnswer } from "../loaded.ts";
 import { OutcomeBadge, StatusCode } from "../parts/badge.tsx";
 import { CopyButton } from "../parts/copy.tsx";
 import { Dialog } from "../parts/dialog.tsx";

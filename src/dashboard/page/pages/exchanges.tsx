@@ -1,6 +1,6 @@
 import type { ExchangeView, ModelView, Page, RouteView } from "../../../admin/views.ts";
+import { useAnswer } from "../api.ts";
 import { routeName } from "../format.ts";
-import { useAnswer } from "../loaded.ts";
 import { Choose, plainChoices } from "../parts/choose.tsx";
 import { Download, everyPage } from "../parts/download.tsx";
 import { EmptyList } from "../parts/empty-list.tsx";

@@ -1,7 +1,6 @@
 import { useState } from "preact/hooks";
 import type { AccountList, CapView } from "../../../admin/views.ts";
-import { api } from "../api.ts";
-import { useAnswer } from "../loaded.ts";
+import { api, useAnswer } from "../api.ts";
 import { Ask } from "../parts/ask.tsx";
 import { capWords } from "../parts/cap-bars.tsx";
 import { SelectField, TextField } from "../parts/field.tsx";

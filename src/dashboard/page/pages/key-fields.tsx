@@ -1,5 +1,5 @@
 import type { KeyView, ModelView, Page } from "../../../admin/views.ts";
-import { useAnswer } from "../loaded.ts";
+import { useAnswer } from "../api.ts";
 import { type Choice, fieldOf, SelectField, type State, TextField } from "../parts/field.tsx";
 import { ModelPicker } from "../parts/model-picker.tsx";
 import {

@@ -1,7 +1,7 @@
 import type { KeyView, UsageRowView, UsageView } from "../../../admin/views.ts";
+import { useAnswer } from "../api.ts";
 import { count, credits, rate, shortCount } from "../format.ts";
 import { SpendByDay, spendDays, spendSince } from "../holder/spend-by-day.tsx";
-import { useAnswer } from "../loaded.ts";
 import { Shown } from "../parts/states.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 

@@ -1,6 +1,6 @@
 import type { EntryView, ExchangeView, KeyView, Page, UsageView } from "../../../admin/views.ts";
 import { useAccountNames } from "../account-names.ts";
-import { useAnswer } from "../loaded.ts";
+import { useAnswer } from "../api.ts";
 import { KeyStatus } from "../parts/badge.tsx";
 import { KeyCapCards } from "../parts/cap-bars.tsx";
 import { Choose, choicesOf } from "../parts/choose.tsx";

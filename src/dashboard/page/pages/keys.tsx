@@ -1,8 +1,8 @@
 import { useState } from "preact/hooks";
 import type { KeyList, ListedKeyView } from "../../../admin/views.ts";
 import { useAccountNames } from "../account-names.ts";
+import { useAnswer } from "../api.ts";
 import { count } from "../format.ts";
-import { useAnswer } from "../loaded.ts";
 import { KeyStatus } from "../parts/badge.tsx";
 import { Balance, keyStanding, spentWords } from "../parts/balance.tsx";
 import { Button } from "../parts/button.tsx";

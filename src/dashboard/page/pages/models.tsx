@@ -8,10 +8,9 @@ import type {
   UsageRowView,
   UsageView,
 } from "../../../admin/views.ts";
-import { api } from "../api.ts";
+import { api, useAnswer } from "../api.ts";
 import { count, duration, moment, percent, price, rate, shortCount } from "../format.ts";
 import { healthWords } from "../health.ts";
-import { useAnswer } from "../loaded.ts";
 import { Badge } from "../parts/badge.tsx";
 import { Button } from "../parts/button.tsx";
 import { ForAdmins } from "../parts/for-admins.tsx";

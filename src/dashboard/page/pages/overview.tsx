@@ -1,6 +1,6 @@
 import type { ExchangeView, OverviewRange, OverviewView, Page } from "../../../admin/views.ts";
+import { useAnswer } from "../api.ts";
 import { count, credits, duration, rate, shortCount, timeRange } from "../format.ts";
-import { useAnswer } from "../loaded.ts";
 import { choicesOf } from "../parts/choose.tsx";
 import { FirstRequest } from "../parts/first-request.tsx";
 import { PageHead } from "../parts/page-head.tsx";

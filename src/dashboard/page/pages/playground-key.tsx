@@ -1,6 +1,5 @@
 import type { KeyList, KeyView } from "../../../admin/views.ts";
-import { api } from "../api.ts";
-import { useLoaded } from "../loaded.ts";
+import { api, useLoaded } from "../api.ts";
 import { keyStanding } from "../parts/balance.tsx";
 import { fieldOf, SelectField, TextField } from "../parts/field.tsx";
 import { knownSecrets } from "../secrets.ts";

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { KeyView, ModelView, Page, RouteView } from "../../../admin/views.ts";
-import { useAnswer } from "../loaded.ts";
+import { useAnswer } from "../api.ts";
 import { Button } from "../parts/button.tsx";
 import { plainChoices } from "../parts/choose.tsx";
 import { SelectField } from "../parts/field.tsx";

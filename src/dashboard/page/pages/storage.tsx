@@ -1,6 +1,6 @@
 import type { StorageView } from "../../../admin/views.ts";
+import { useAnswer } from "../api.ts";
 import { bytes, count, moment } from "../format.ts";
-import { useAnswer } from "../loaded.ts";
 import { Card } from "../parts/card.tsx";
 import { Shown } from "../parts/states.tsx";
 import { type Column, Table } from "../parts/table.tsx";

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import type { HealthView, NodeView } from "../../../admin/views.ts";
+import { useAnswer } from "../api.ts";
 import { bytes, count, duration, moment, uptime } from "../format.ts";
-import { useAnswer } from "../loaded.ts";
 import { Badge } from "../parts/badge.tsx";
 import { type Fact, FactTiles } from "../parts/fact-tiles.tsx";
 import { PageHead } from "../parts/page-head.tsx";

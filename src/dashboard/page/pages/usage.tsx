@@ -1,6 +1,6 @@
 import type { AccountList, UsageRowView, UsageView } from "../../../admin/views.ts";
+import { useAnswer } from "../api.ts";
 import { count, credits, rate, shortCount, timeRange } from "../format.ts";
-import { useAnswer } from "../loaded.ts";
 import { Choose } from "../parts/choose.tsx";
 import { Download } from "../parts/download.tsx";
 import { EmptyList } from "../parts/empty-list.tsx";

@@ -1,4 +1,4 @@
-import { useAnswer } from "../loaded.ts";
+import { useAnswer } from "../api.ts";
 import { Icon } from "./icon.tsx";
 
 interface PointsProps {

@@ -10,7 +10,7 @@ import type {
 } from "../../ir/ir.ts";
 import { listOf, objectOf, stringOf } from "../../json/json-fields.ts";
 import { isReasoningEnvelope, unwrapReasoning } from "../../reasoning/reasoning-envelope.ts";
-import { type DroppedFields, refuse } from "../../translation/dropped-fields.ts";
+import { type DroppedFields, refuse } from "../../translation/field-decisions.ts";
 import { readBlock, readBlocks, readContent, readText, readTexts, withMark } from "./content-in.ts";
 
 /**

@@ -2,8 +2,7 @@ import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import type { IrFormat, IrReasoningSettings, IrRequest } from "../../ir/ir.ts";
 import { listOf, numberOf, objectOf, objectsOf, stringOf, stringsOf } from "../../json/json-fields.ts";
 import { readEffort } from "../../reasoning/effort.ts";
-import { type DroppedFields, refuse } from "../../translation/dropped-fields.ts";
-import { decideFields, decideParts } from "../../translation/field-decisions.ts";
+import { type DroppedFields, decideFields, decideParts, refuse } from "../../translation/field-decisions.ts";
 import {
   blockFields,
   messageFields,

@@ -2,7 +2,7 @@ import type { JsonObject } from "../../../base/json.ts";
 import type { IrMessage, IrReasoning, IrRequest, IrToolCall, IrToolResult } from "../../ir/ir.ts";
 import type { Target } from "../../provider-dialect.ts";
 import { callInput } from "../../tools/call-input.ts";
-import type { DroppedFields } from "../../translation/dropped-fields.ts";
+import type { DroppedFields } from "../../translation/field-decisions.ts";
 import { takesSystemMessages } from "../../translation/model-traits.ts";
 import { assistantBegins } from "../../translation/own-words.ts";
 import { addContent, withCache, writeContent } from "./content-out.ts";

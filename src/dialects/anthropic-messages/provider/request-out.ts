@@ -4,7 +4,7 @@ import type { IrRequest, IrTool } from "../../ir/ir.ts";
 import { shortened } from "../../openai/identity.ts";
 import type { Target } from "../../provider-dialect.ts";
 import { functionSchema } from "../../tools/schema.ts";
-import { type DroppedFields, takenStops } from "../../translation/dropped-fields.ts";
+import { type DroppedFields, takenStops } from "../../translation/field-decisions.ts";
 import { limitMarks } from "../../translation/mark-cache.ts";
 import { mayDisableThinking, modelName, takesOutputFormat } from "../../translation/model-traits.ts";
 import { jsonOnly } from "../../translation/own-words.ts";

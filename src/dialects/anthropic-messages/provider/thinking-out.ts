@@ -2,7 +2,7 @@ import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import { currentTurnStart, turnPartOf } from "../../ir/current-turn.ts";
 import type { Effort, IrMessage, IrReasoningSettings, IrRequest } from "../../ir/ir.ts";
 import type { Target } from "../../provider-dialect.ts";
-import type { DroppedFields } from "../../translation/dropped-fields.ts";
+import type { DroppedFields } from "../../translation/field-decisions.ts";
 import {
   claudeThinking,
   mayDisableThinking,

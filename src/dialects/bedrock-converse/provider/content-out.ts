@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../../base/json.ts";
 import { tableOf } from "../../../base/table.ts";
 import type { IrContent, IrImage } from "../../ir/ir.ts";
-import { refuse } from "../../translation/dropped-fields.ts";
+import { refuse } from "../../translation/field-decisions.ts";
 import { flattenContent, type IrFile } from "../../translation/flatten-content.ts";
 import { cachePoint } from "./cache-points.ts";
 

@@ -2,7 +2,7 @@ import type { JsonObject } from "../../../base/json.ts";
 import { trimPrefill } from "../../anthropic-messages/provider/messages-out.ts";
 import type { IrMessage, IrReasoning, IrToolResult, IrUserBlock } from "../../ir/ir.ts";
 import { callInput } from "../../tools/call-input.ts";
-import type { DroppedFields } from "../../translation/dropped-fields.ts";
+import type { DroppedFields } from "../../translation/field-decisions.ts";
 import { assistantBegins } from "../../translation/own-words.ts";
 import { type ConverseContentWriter, withWords } from "./content-out.ts";
 

@@ -12,7 +12,7 @@ import { dropCacheMarks } from "../../openai/cache-marks.ts";
 import type { Target } from "../../provider-dialect.ts";
 import { effortOf } from "../../reasoning/effort.ts";
 import { functionSchema } from "../../tools/schema.ts";
-import { type DroppedFields, takenStops } from "../../translation/dropped-fields.ts";
+import { type DroppedFields, takenStops } from "../../translation/field-decisions.ts";
 import { modelName, takesOutputFormat } from "../../translation/model-traits.ts";
 import { jsonOnly } from "../../translation/own-words.ts";
 import { limitCachePoints } from "./cache-points.ts";

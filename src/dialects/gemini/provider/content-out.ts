@@ -2,7 +2,7 @@ import type { JsonObject } from "../../../base/json.ts";
 import { tableOf } from "../../../base/table.ts";
 import type { IrContent, IrDocument, IrImage, IrUrl } from "../../ir/ir.ts";
 import type { Target } from "../../provider-dialect.ts";
-import { refuse } from "../../translation/dropped-fields.ts";
+import { refuse } from "../../translation/field-decisions.ts";
 import { flattenContent, type PlainContent } from "../../translation/flatten-content.ts";
 import { takesAddresses } from "./model.ts";
 

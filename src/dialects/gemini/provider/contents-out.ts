@@ -5,7 +5,7 @@ import type { Target } from "../../provider-dialect.ts";
 import { anySignature, signaturesOf } from "../../reasoning/google-proof.ts";
 import { callInput } from "../../tools/call-input.ts";
 import { missingResult } from "../../tools/pairing.ts";
-import type { DroppedFields } from "../../translation/dropped-fields.ts";
+import type { DroppedFields } from "../../translation/field-decisions.ts";
 import { writeContent } from "./content-out.ts";
 import { takesCallIds, takesMediaInResults, wantsSignatures } from "./model.ts";
 

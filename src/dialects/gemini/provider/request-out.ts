@@ -1,14 +1,15 @@
-import type { JsonObject } from "../../../base/json.ts";
+import type { Json, JsonObject } from "../../../base/json.ts";
 import { tableOf } from "../../../base/table.ts";
 import { asksForImageDetail } from "../../ir/image-detail.ts";
-import type { IrRequest } from "../../ir/ir.ts";
+import type { IrFunctionTool, IrRequest, IrToolChoice } from "../../ir/ir.ts";
+import { objectOf } from "../../json/json-fields.ts";
 import type { Target } from "../../provider-dialect.ts";
-import { type DroppedFields, refuse } from "../../translation/dropped-fields.ts";
+import { type DroppedFields, refuse, takenStops } from "../../translation/field-decisions.ts";
 import { jsonOnly } from "../../translation/own-words.ts";
 import { type Content, writeContents } from "./contents-out.ts";
-import { asksForJsonInWords, writeGenerationConfig } from "./generation-config-out.ts";
-import { isGemma, takesLabels, takesServiceTier } from "./model.ts";
-import { addTools } from "./tools-out.ts";
+import { isGemma, takesFormatWithTools, takesJsonSchema, takesLabels, takesServiceTier } from "./model.ts";
+import { openApiParameters, openApiSchema, ReferenceRoom } from "./openapi-schema.ts";
+import { writeThinking } from "./thinking-out.ts";
 
 /** The model and whether to stream are in the request's target. */
 export function writeRequest(request: IrRequest, target: Target, dropped: DroppedFields): JsonObject {
@@ -66,4 +67,104 @@ function dropUnsupported(request: IrRequest, dropped: DroppedFields): void {
   if (request.verbosity !== null) dropped.add("verbosity");
   if (request.store !== null) dropped.add("store");
   if (asksForImageDetail(request)) dropped.add(dropped.names.imageDetail);
+}
+
+const maxStops = 5;
+const maxTemperature = 2;
+
+function writeGenerationConfig(request: IrRequest, target: Target, dropped: DroppedFields): JsonObject {
+  const config: JsonObject = {};
+  const limit = request.maxOutputTokens;
+  if (limit !== null) config["maxOutputTokens"] = Math.min(limit, target.maxOutputTokens ?? limit);
+  addSampling(config, request);
+  addStops(config, request, dropped);
+  addFormat(config, request, target);
+  const thinking = writeThinking(request.reasoning, target, dropped);
+  if (thinking !== null) config["thinkingConfig"] = thinking;
+  return config;
+}
+
+function addSampling(config: JsonObject, { sampling }: IrRequest): void {
+  const { temperature, topP, topK } = sampling;
+  if (temperature !== null) config["temperature"] = Math.min(Math.max(temperature, 0), maxTemperature);
+  if (topP !== null) config["topP"] = topP;
+  if (topK !== null) config["topK"] = Math.round(topK);
+}
+
+function addStops(config: JsonObject, request: IrRequest, dropped: DroppedFields): void {
+  const stops = takenStops(request, dropped);
+  if (stops.length > maxStops) refuse(dropped.names.stop, `the model's provider takes at most ${maxStops}`);
+  if (stops.length > 0) config["stopSequences"] = stops;
+}
+
+/** Whether JSON without a schema can only be requested in the prompt. */
+function asksForJsonInWords({ format, tools }: IrRequest, target: Target): boolean {
+  return format?.type === "json_object" && tools.length > 0 && !takesFormatWithTools(target);
+}
+
+/** A schema beside tools has become a tool before, where the model takes only one of them. */
+function addFormat(config: JsonObject, request: IrRequest, target: Target): void {
+  const { format } = request;
+  if (format === null || asksForJsonInWords(request, target)) return;
+  config["responseMimeType"] = "application/json";
+  if (format.type === "json_object") return;
+  if (takesJsonSchema(target)) config["responseJsonSchema"] = format.schema;
+  else config["responseSchema"] = openApiSchema(format.schema);
+}
+
+/** One entry declares all functions. */
+function addTools(body: JsonObject, request: IrRequest, target: Target, dropped: DroppedFields): void {
+  const functions = request.tools.filter((tool) => tool.type === "function");
+  if (functions.length === 0) return;
+  const room = new ReferenceRoom();
+  body["tools"] = [{ functionDeclarations: functions.map((tool) => declarationOf(tool, target, room)) }];
+  const config = writeChoice(
+    request.toolChoice,
+    functions.some((tool) => tool.strict === true),
+  );
+  if (config !== null) body["toolConfig"] = { functionCallingConfig: config };
+  if (request.parallelToolCalls === false) dropped.add(dropped.names.singleCall);
+}
+
+function declarationOf(
+  { name, description, schema }: IrFunctionTool,
+  target: Target,
+  room: ReferenceRoom,
+): JsonObject {
+  const declaration: JsonObject = { name, description: description ?? "" };
+  if (schema === null || takesNothing(schema)) return declaration;
+  if (takesJsonSchema(target)) declaration["parametersJsonSchema"] = { type: "object", ...schema };
+  else {
+    const parameters = openApiParameters(schema, room);
+    if (parameters !== null) declaration["parameters"] = parameters;
+  }
+  return declaration;
+}
+
+/** Google rejects an object without properties. */
+function takesNothing(schema: JsonObject): boolean {
+  const isOpen = ["anyOf", "oneOf", "allOf", "$ref", "patternProperties"].some(
+    (keyword) => schema[keyword] !== undefined,
+  );
+  return !isOpen && isEmpty(schema["properties"]) && isEmpty(schema["additionalProperties"]);
+}
+
+function isEmpty(value: Json | undefined): boolean {
+  const object = objectOf(value);
+  return object === null || Object.keys(object).length === 0;
+}
+
+/** Null if the model decides by itself. `VALIDATED` holds the model to the schemas. */
+function writeChoice(choice: IrToolChoice | null, isStrict: boolean): JsonObject | null {
+  switch (choice?.type) {
+    case "required":
+      return { mode: "ANY" };
+    case "none":
+      return { mode: "NONE" };
+    case "tool":
+      return { mode: "ANY", allowedFunctionNames: [choice.name] };
+    default:
+      if (isStrict) return { mode: "VALIDATED" };
+      return choice === null ? null : { mode: "AUTO" };
+  }
 }

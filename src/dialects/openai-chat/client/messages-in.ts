@@ -9,8 +9,7 @@ import type {
   ToolKind,
 } from "../../ir/ir.ts";
 import { listOf, objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
-import { type DroppedFields, refuse } from "../../translation/dropped-fields.ts";
-import { decideFields, decideParts } from "../../translation/field-decisions.ts";
+import { type DroppedFields, decideFields, decideParts, refuse } from "../../translation/field-decisions.ts";
 import { readCallProof } from "../call-signature.ts";
 import { cacheOf, readContent, readTexts } from "./content-in.ts";
 import { messageFields, partFields } from "./fields.ts";

@@ -4,8 +4,7 @@ import { booleanOf, listOf, numberOf, objectOf, stringOf, stringsOf } from "../.
 import { readFormat } from "../../openai/format.ts";
 import { readIdentity } from "../../openai/identity.ts";
 import { readEffort } from "../../reasoning/effort.ts";
-import { type DroppedFields, refuse } from "../../translation/dropped-fields.ts";
-import { decideFields } from "../../translation/field-decisions.ts";
+import { type DroppedFields, decideFields, refuse } from "../../translation/field-decisions.ts";
 import { requestFields } from "./fields.ts";
 import { readMessages } from "./messages-in.ts";
 import { readToolChoice, readTools } from "./tools-in.ts";

@@ -2,8 +2,7 @@ import type { Json, JsonObject } from "../../../base/json.ts";
 import type { IrFunctionTool, IrTool, IrToolChoice, ToolRef } from "../../ir/ir.ts";
 import { booleanOf, objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
 import { functionTool } from "../../tools/schema.ts";
-import { type DroppedFields, refuse } from "../../translation/dropped-fields.ts";
-import { decideFields } from "../../translation/field-decisions.ts";
+import { type DroppedFields, decideFields, refuse } from "../../translation/field-decisions.ts";
 import { cacheOf } from "./content-in.ts";
 import { functionFields } from "./fields.ts";
 

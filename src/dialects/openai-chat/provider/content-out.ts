@@ -3,7 +3,7 @@ import { dataUrl } from "../../ir/data-url.ts";
 import type { IrContent, IrDocument, IrImage, IrText } from "../../ir/ir.ts";
 import { cacheBreakpoint } from "../../openai/cache-marks.ts";
 import type { Target } from "../../provider-dialect.ts";
-import { refuse } from "../../translation/dropped-fields.ts";
+import { refuse } from "../../translation/field-decisions.ts";
 import { flattenContent } from "../../translation/flatten-content.ts";
 import { takesCacheBreakpoints, takesCacheControl } from "../../translation/model-traits.ts";
 

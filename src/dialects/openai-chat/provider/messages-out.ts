@@ -12,7 +12,7 @@ import type {
 import type { Target } from "../../provider-dialect.ts";
 import { anySignature, isOwnProof, signaturesOf } from "../../reasoning/google-proof.ts";
 import { partSeparator } from "../../reasoning/reasoning-envelope.ts";
-import type { DroppedFields } from "../../translation/dropped-fields.ts";
+import type { DroppedFields } from "../../translation/field-decisions.ts";
 import { flattenContent, markError } from "../../translation/flatten-content.ts";
 import { modelName, wantsCallSignatures } from "../../translation/model-traits.ts";
 import { addSignature } from "../call-signature.ts";

@@ -6,7 +6,7 @@ import { openAiIdentity, shortened } from "../../openai/identity.ts";
 import type { Target } from "../../provider-dialect.ts";
 import { effortOf, openAiEffort } from "../../reasoning/effort.ts";
 import { functionSchema } from "../../tools/schema.ts";
-import { type DroppedFields, refuse } from "../../translation/dropped-fields.ts";
+import { type DroppedFields, refuse } from "../../translation/field-decisions.ts";
 import {
   openAiTakesSampling,
   reasons,

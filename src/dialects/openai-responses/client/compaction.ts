@@ -9,6 +9,7 @@ import {
   describeItem,
   type EndedResponse,
   type NamingField,
+  roleOf,
   type TurnItem,
   withInput,
 } from "./turn-items.ts";
@@ -52,20 +53,21 @@ const leftOut = [
   ...["context_management", "truncation", "background", "moderation"],
 ];
 
-/** A request for a summary of these items. Calls of tools and what they returned become text, because no tools are offered. */
+/** The pieces of a request for a summary of these items. Calls of tools and what they returned become text, because no tools are offered. */
 export function summaryRequest(
   body: Uint8Array,
   items: readonly TurnItem[],
   naming: NamingField,
   changes: { readonly maxOutputTokens: number; readonly stream: boolean },
-): Uint8Array {
+): readonly Uint8Array[] {
   const said = items.filter(({ type }) => type !== "reasoning" && type !== "additional_tools").map(inWords);
-  return patchMembers(withInput(body, [...said, userMessage(instruction)], naming), {
+  const asking = patchMembers(body, {
     ...Object.fromEntries(leftOut.map((name) => [name, undefined])),
     max_output_tokens: changes.maxOutputTokens,
     stream: changes.stream,
     store: false,
   });
+  return withInput(asking, [...said, userMessage(instruction)], naming);
 }
 
 function inWords(item: TurnItem): TurnItem {
@@ -109,7 +111,7 @@ const mostKeptBytes = 64_000 * 4;
 
 /** The newest messages of the user, in their order. */
 export function keptMessages(items: readonly TurnItem[]): readonly TurnItem[] {
-  const messages = items.filter((item) => item.type === "message" && parsed(item)["role"] === "user");
+  const messages = items.filter((item) => item.type === "message" && roleOf(item) === "user");
   let bytes = 0;
   const dropped = messages.findLastIndex(({ raw }) => {
     bytes += raw.length;

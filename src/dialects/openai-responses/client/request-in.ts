@@ -4,8 +4,7 @@ import { booleanOf, listOf, numberOf, objectOf, objectsOf, stringOf } from "../.
 import { readFormat } from "../../openai/format.ts";
 import { readIdentity } from "../../openai/identity.ts";
 import { readEffort } from "../../reasoning/effort.ts";
-import { type DroppedFields, refuse } from "../../translation/dropped-fields.ts";
-import { decideFields, decideParts } from "../../translation/field-decisions.ts";
+import { type DroppedFields, decideFields, decideParts, refuse } from "../../translation/field-decisions.ts";
 import { itemFields, partFields, reasoningFields, requestFields, textFields } from "./fields.ts";
 import { readInput } from "./input-in.ts";
 import { readToolChoice, readTools } from "./tools-in.ts";

@@ -8,6 +8,11 @@ const shownFields: Readonly<Record<string, JsonObject | undefined>> = {
   input_image: { detail: "auto" },
 };
 
+/** The list of these items as JSON. */
+export function shownItems(items: readonly TurnItem[]): Uint8Array {
+  return Buffer.from(JSON.stringify(items.map(shownItem)));
+}
+
 /** An item as it was sent, with what clients may leave out of it. */
 export function shownItem({ raw, id, type }: TurnItem): Json {
   const item: Json = JSON.parse(Buffer.from(raw).toString());

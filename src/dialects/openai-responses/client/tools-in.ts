@@ -2,8 +2,7 @@ import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import type { IrTool, IrToolChoice, ToolRef } from "../../ir/ir.ts";
 import { booleanOf, nonEmpty, objectOf, stringOf } from "../../json/json-fields.ts";
 import { functionTool } from "../../tools/schema.ts";
-import { type DroppedFields, refuse } from "../../translation/dropped-fields.ts";
-import { decideFields } from "../../translation/field-decisions.ts";
+import { type DroppedFields, decideFields, refuse } from "../../translation/field-decisions.ts";
 import { customToolFields, functionFields } from "./fields.ts";
 
 /** Codex' tool search has no name on the wire. */

@@ -3,7 +3,7 @@ import { isConversationId } from "../../../base/id.ts";
 import type { Json, JsonObject } from "../../../base/json.ts";
 import { closeBrace, openBracket, quote, skipSpace } from "../../json/json-bytes.ts";
 import { type JsonSpans, type Member, scanObject } from "../../json/json-spans.ts";
-import { applyEdits, type Edit, patchMembers, removal } from "../../json/patch.ts";
+import { type Edit, editedPieces, patchMembers, removal } from "../../json/patch.ts";
 import { itemsOf } from "../../json/remove-values.ts";
 import { rawEvents } from "../../sse/raw-events.ts";
 
@@ -72,30 +72,38 @@ const describing = ["id", "type", "role", "call_id", "encrypted_content"];
 
 export function describeItem(raw: Uint8Array): TurnItem {
   const spans = scanObject(raw, 0, describing);
-  const textOf = (name: string) => {
-    const member = memberOf(spans, name);
-    const value = member === undefined ? null : parsedValue(raw, member);
-    return typeof value === "string" && value !== "" ? value : null;
-  };
+  const textOf = (name: string) => textIn(raw, spans, name);
   const type = textOf("type") ?? (textOf("role") === null ? "item_reference" : "message");
   const isLeftOut = type === "reasoning" && textOf("encrypted_content") === null;
   return { raw, id: textOf("id"), type, callId: textOf("call_id"), isLeftOut };
+}
+
+/** Who says a message. It is not parsed: it may be long. */
+export function roleOf({ raw }: TurnItem): string | null {
+  return textIn(raw, scanObject(raw, 0, ["role"]), "role");
+}
+
+/** Null if there is none. */
+function textIn(raw: Uint8Array, spans: JsonSpans, name: string): string | null {
+  const member = memberOf(spans, name);
+  const value = member === undefined ? null : parsedValue(raw, member);
+  return typeof value === "string" && value !== "" ? value : null;
 }
 
 /** The members of a request that name what it continues: a response, or a conversation. */
 export type NamingField = "previous_response_id" | "conversation";
 
 /**
- * The request with these items as its input and, if they are the whole conversation, without the member that names what it
- * continues. All other bytes stay as they are.
+ * The pieces of the request with these items as its input and, if they are the whole conversation, without the member that names
+ * what it continues. All other bytes stay as they are.
  */
 export function withInput(
   body: Uint8Array,
   items: readonly TurnItem[],
   naming: NamingField | null,
-): Uint8Array {
+): readonly Uint8Array[] {
   const { members } = scanObject(body, skipSpace(body, 0), naming === null ? ["input"] : ["input", naming]);
-  const list = listText(items);
+  const list = listPieces(items);
   const edits: Edit[] = members.map((member) =>
     member.name === "input"
       ? { from: member.valueStart, to: member.end, text: list }
@@ -104,19 +112,19 @@ export function withInput(
   if (memberOf({ members }, "input") === undefined) {
     const first = skipSpace(body, 0) + 1;
     // A request has a model, so that a member follows.
-    edits.push({ from: first, to: first, text: Buffer.concat([inputName, list, between]) });
+    edits.push({ from: first, to: first, text: [inputName, ...list, between] });
   }
-  return applyEdits(body, edits);
+  return editedPieces(body, edits);
 }
 
-function listText(items: readonly TurnItem[]): Uint8Array {
+function listPieces(items: readonly TurnItem[]): readonly Uint8Array[] {
   const pieces: Uint8Array[] = [open];
   for (const [index, { raw }] of items.entries()) {
     if (index > 0) pieces.push(between);
     pieces.push(raw);
   }
   pieces.push(close);
-  return Buffer.concat(pieces);
+  return pieces;
 }
 
 const inputName = encoder.encode('"input":');
@@ -194,16 +202,13 @@ const braceCode = "{".charCodeAt(0);
 /** Near its beginning, an event says what it is. */
 const endingMark = /^[^[]{0,200}"response\.(?:completed|incomplete)"/;
 
-/** The whole response again. */
-export function joinResponse(head: Uint8Array, output: readonly TurnItem[]): Uint8Array {
+/** The pieces of the whole response again. */
+export function wholeResponse(head: Uint8Array, output: readonly TurnItem[]): readonly Uint8Array[] {
   const end = head.lastIndexOf(closeBrace);
-  return Buffer.concat([
-    head.subarray(0, end),
-    encoder.encode(',"output":'),
-    listText(output),
-    head.subarray(end),
-  ]);
+  return [head.subarray(0, end), outputName, ...listPieces(output), head.subarray(end)];
 }
+
+const outputName = encoder.encode(',"output":');
 
 function memberOf({ members }: Pick<JsonSpans, "members">, name: string): Member | undefined {
   return members.find((member) => member.name === name);

@@ -12,7 +12,7 @@ import type {
 } from "../../ir/ir.ts";
 import { cacheBreakpoint } from "../../openai/cache-marks.ts";
 import type { Target } from "../../provider-dialect.ts";
-import type { DroppedFields } from "../../translation/dropped-fields.ts";
+import type { DroppedFields } from "../../translation/field-decisions.ts";
 import {
   flattenContent,
   type IrFile,

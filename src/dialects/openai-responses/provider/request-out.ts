@@ -5,7 +5,7 @@ import { writeSchema } from "../../openai/format.ts";
 import { openAiIdentity } from "../../openai/identity.ts";
 import type { Target } from "../../provider-dialect.ts";
 import { openAiEffort } from "../../reasoning/effort.ts";
-import { type DroppedFields, refuse } from "../../translation/dropped-fields.ts";
+import { type DroppedFields, refuse } from "../../translation/field-decisions.ts";
 import { openAiTakesSampling, reasons, takesCacheBreakpoints } from "../../translation/model-traits.ts";
 import { developerItem, writeInput } from "./input-out.ts";
 import { writeToolChoice, writeTools } from "./tools-out.ts";

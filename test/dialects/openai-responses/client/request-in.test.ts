@@ -4,7 +4,7 @@ import type { Json, JsonObject } from "../../../../src/base/json.ts";
 import type { IrMessage, IrRequest } from "../../../../src/dialects/ir/ir.ts";
 import { openAiResponses } from "../../../../src/dialects/openai-responses/index.ts";
 import { clientDialect } from "../../../../src/dialects/registry.ts";
-import { DroppedFields } from "../../../../src/dialects/translation/dropped-fields.ts";
+import { DroppedFields } from "../../../../src/dialects/translation/field-decisions.ts";
 
 interface ReadRequest {
   readonly request: IrRequest;

@@ -11,7 +11,7 @@ import type {
 import { openAiResponses } from "../../../../src/dialects/openai-responses/index.ts";
 import type { Target } from "../../../../src/dialects/provider-dialect.ts";
 import { clientDialect } from "../../../../src/dialects/registry.ts";
-import { DroppedFields } from "../../../../src/dialects/translation/dropped-fields.ts";
+import { DroppedFields } from "../../../../src/dialects/translation/field-decisions.ts";
 import { plainRequest, targetOf } from "../support.ts";
 
 interface Written {

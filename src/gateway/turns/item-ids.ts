@@ -1,0 +1,58 @@
+import { idDigest, newId } from "../../base/id.ts";
+import { isPlainSegment } from "../../base/path-segment.ts";
+import type { TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
+
+/**
+ * Items without an id get one. Those of a turn begin alike, so that one digest finds all of them: rows for ten thousand would
+ * delay the charges of others.
+ */
+const mintedPrefix = "item_";
+const placeChars = 6;
+
+/** Of a turn with more items that have ids of their own, the newest can be found. */
+const mostFound = 2000;
+
+/** What the ids that are made for a turn begin with. */
+export function newGroup(): string {
+  return newId(mintedPrefix).slice(0, -placeChars);
+}
+
+export function mintedId(group: string, place: number): string {
+  return group + place.toString(36).padStart(placeChars, "0");
+}
+
+/** In characters, each of which may take nine in a path. */
+const longestId = 512;
+
+/** Whether it can be asked for by its id, which is then a segment of a path. */
+export function isAddressable({ id }: TurnItem): boolean {
+  return id === null || (id.length <= longestId && isPlainSegment(id));
+}
+
+/** Each with an id that it can be asked for by, and that no other has: some servers give all their items the same. */
+export function identified(items: readonly TurnItem[]): readonly TurnItem[] {
+  const group = newGroup();
+  const ids = new Set<string | null>([null]);
+  return items.map((item, place) => {
+    const isOwn = !ids.has(item.id) && isAddressable(item);
+    ids.add(item.id);
+    return isOwn ? item : { ...item, id: mintedId(group, place) };
+  });
+}
+
+/** By which the items of a turn are found. */
+export function digestsOf(
+  group: string,
+  input: readonly TurnItem[],
+  output: readonly TurnItem[],
+): readonly string[] {
+  const ids = new Set(input.some(({ id }) => id === null) ? [group] : []);
+  for (const { id } of [...output, ...input.toReversed()]) if (id !== null) ids.add(id);
+  return [...ids].slice(0, mostFound).map(idDigest);
+}
+
+/** An id that was made here is found by its own digest where it was sent again, and else by its group's. */
+export function lookedUp(id: string): readonly string[] {
+  const group = id.startsWith(mintedPrefix) ? [idDigest(id.slice(0, -placeChars))] : [];
+  return [idDigest(id), ...group];
+}

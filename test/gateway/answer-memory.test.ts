@@ -1,0 +1,113 @@
+import { afterAll, afterEach, beforeAll, describe, expect, spyOn, test } from "bun:test";
+import { connect, type Socket } from "node:net";
+import { Exchange } from "../../src/gateway/exchange.ts";
+import { json } from "../support/answers.ts";
+import { waitFor } from "../support/wait.ts";
+import { hello, paths } from "./wire-answers.ts";
+import { type Caller, World } from "./world.ts";
+
+const mebibyte = 1024 * 1024;
+const asking = spyOn(Exchange.prototype, "awaitMemory");
+
+let world: World;
+let caller: Caller;
+beforeAll(async () => {
+  world = await World.start({
+    head: `[server]\nmax_body_bytes = ${mebibyte}\nmax_body_memory = ${mebibyte}`,
+  });
+});
+afterEach(() => {
+  asking.mockClear();
+  for (const socket of sockets.splice(0)) socket.destroy();
+});
+afterAll(() => {
+  asking.mockRestore();
+  return world[Symbol.asyncDispose]();
+});
+
+const sockets: Socket[] = [];
+
+/** An answer of this size; more than a socket buffers for a client that does not read. */
+function answerOf(bytes: number, framing: "length" | "chunked" = "length") {
+  const said = { role: "assistant", content: "x".repeat(bytes) };
+  const usage = { prompt_tokens: 5, completion_tokens: 5, total_tokens: 10 };
+  const choices = [{ index: 0, message: said, finish_reason: "stop" }];
+  return json({ id: "c", object: "chat.completion", created: 1, model: "m", choices, usage }, { framing });
+}
+
+const body = hello("chat", "gpt-test");
+const ask = (signal?: AbortSignal) =>
+  world.ask(caller, { path: paths.chat, body, ...(signal === undefined ? {} : { signal }) });
+
+/** Asks, and reads no more than the head of what comes. */
+async function askWithoutReading(): Promise<Socket> {
+  const { hostname, port, host } = new URL(world.running.url);
+  const socket = connect({ host: hostname, port: Number(port) });
+  sockets.push(socket);
+  const text = JSON.stringify(body);
+  const head = [`POST ${paths.chat} HTTP/1.1`, `Host: ${host}`, `Authorization: Bearer ${caller.secret}`];
+  socket.on("error", () => {});
+  socket.once("data", () => socket.pause());
+  socket.write([...head, `Content-Length: ${text.length}`, "", text].join("\r\n"));
+  await waitFor(() => socket.isPaused(), "the answer to begin");
+  return socket;
+}
+
+const isFree = () => waitFor(() => world.gateway.answers.takenBytes === 0, "the memory to be given back");
+
+describe("a large answer", () => {
+  test("waits at its provider until there is memory for it, and is charged as any other", async () => {
+    caller = await world.creditCaller();
+    world.provider.script(answerOf(40 * mebibyte));
+    const first = await askWithoutReading();
+    expect(world.gateway.answers.takenBytes).toBeWithin(40 * mebibyte, 41 * mebibyte);
+    const second = ask();
+    await waitFor(() => asking.mock.calls.length === 2, "the second one to wait");
+    expect(Bun.peek.status(second)).toBe("pending");
+    expect(world.gateway.answers.takenBytes).toBeLessThan(41 * mebibyte);
+    first.destroy();
+    const answered = await second;
+    expect([answered.status, (await answered.text()).length > 40 * mebibyte]).toEqual([200, true]);
+    await isFree();
+    expect(await world.chargesOf(caller)).toMatchObject([{ outcome: "completed" }, { outcome: "completed" }]);
+  });
+
+  test("that announces no size takes what the largest would, and gives back what it did not need", async () => {
+    caller = await world.creditCaller();
+    world.provider.script(answerOf(20 * mebibyte, "chunked"));
+    await askWithoutReading();
+    expect(asking.mock.calls).toEqual([[64 * mebibyte]]);
+    expect(world.gateway.answers.takenBytes).toBeWithin(20 * mebibyte, 21 * mebibyte);
+  });
+
+  test("of a client that leaves while it waits takes nothing, and costs nothing", async () => {
+    caller = await world.creditCaller();
+    world.provider.script(answerOf(40 * mebibyte));
+    const first = await askWithoutReading();
+    const leaving = new AbortController();
+    const second = ask(leaving.signal).catch(() => "left");
+    await waitFor(() => asking.mock.calls.length === 2, "the second one to wait");
+    leaving.abort();
+    expect(await second).toBe("left");
+    await waitFor(() => world.gateway.ongoing.size === 0, "the second one to end");
+    first.destroy();
+    await isFree();
+    expect(await world.chargesOf(caller)).toHaveLength(1);
+  });
+
+  test("is given up with a client that stops reading", async () => {
+    await world.reload((config) => config.replace("[server]", "[server]\nstalled_reader = 1"));
+    caller = await world.creditCaller();
+    world.provider.script(answerOf(40 * mebibyte));
+    await askWithoutReading();
+    await isFree();
+    await world.reload((config) => config);
+  });
+});
+
+test("a small answer asks for no memory", async () => {
+  caller = await world.creditCaller();
+  world.provider.script(answerOf(100_000));
+  expect((await ask()).status).toBe(200);
+  expect(asking.mock.calls).toEqual([]);
+});
