@@ -5,7 +5,7 @@ import {
   onlyCredential,
   type UnsignedRequest,
 } from "../credentials/credential.ts";
-import { TokenUse } from "../credentials/token-credential.ts";
+import { issuedCredential } from "../credentials/token-credential.ts";
 import type { TokenSource } from "../credentials/token-source.ts";
 import { type AwsKey, RequestSigner, type SignedScope } from "./signature.ts";
 
@@ -25,24 +25,10 @@ export function fixedAwsCredential(key: AwsKey, scope: SignedScope): Credential 
 export function issuedAwsCredential(source: TokenSource<AwsKey>, scope: SignedScope): Credential {
   const signers = new WeakMap<AwsKey, RequestSigner>();
   const signerOf = (key: AwsKey) => signers.getOrInsertComputed(key, () => new RequestSigner(key, scope));
-  return { id: onlyCredential, use: () => new SigningUse(source, signerOf) };
-}
-
-class SigningUse extends TokenUse<AwsKey> {
-  readonly #signerOf: (key: AwsKey) => RequestSigner;
-
-  constructor(source: TokenSource<AwsKey>, signerOf: (key: AwsKey) => RequestSigner) {
-    super(source);
-    this.#signerOf = signerOf;
-  }
-
-  headers(): CredentialHeaders {
-    return nothing;
-  }
-
-  sign(request: UnsignedRequest): CredentialHeaders {
-    return signed(this.#signerOf(this.token), request);
-  }
+  return issuedCredential(source, (key) => ({
+    headers: () => nothing,
+    sign: (request) => signed(signerOf(key()), request),
+  }));
 }
 
 /** Only what AWS wants covered: proxies may change the others. */
