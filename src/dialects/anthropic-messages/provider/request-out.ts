@@ -95,7 +95,8 @@ function addTier(body: JsonObject, request: IrRequest, dropped: DroppedFields): 
   else if (request.serviceTier !== null) dropped.add("service_tier");
 }
 
-function dropUnsupported(request: IrRequest, dropped: DroppedFields): void {
+/** What Claude has no place for, in Messages and in Converse. */
+export function dropUnsupported(request: IrRequest, dropped: DroppedFields): void {
   if (request.format?.type === "json_schema" && request.format.description !== null) {
     dropped.add(dropped.names.formatDescription);
   }

@@ -1,4 +1,5 @@
 import type { JsonObject } from "../../../base/json.ts";
+import { dropUnsupported } from "../../anthropic-messages/provider/request-out.ts";
 import {
   addOutputConfig,
   isForced,
@@ -6,7 +7,6 @@ import {
   takenSampling,
   writeThinking,
 } from "../../anthropic-messages/provider/thinking-out.ts";
-import { asksForImageDetail } from "../../ir/image-detail.ts";
 import type { IrFormat, IrRequest, IrTool } from "../../ir/ir.ts";
 import { dropCacheMarks } from "../../openai/cache-marks.ts";
 import type { Target } from "../../provider-dialect.ts";
@@ -35,6 +35,7 @@ export function writeRequest(request: IrRequest, target: Target, dropped: Droppe
   const asked = messages.length > 0 ? messages : [{ role: "user" as const, content: system.splice(0) }];
   const tools = request.tools.flatMap((tool) => writeTool(tool, target, writer, dropped));
   limitCachePoints(tools, system, asked);
+  dropIdentity(request, dropped);
   dropUnsupported(request, dropped);
   const body: JsonObject = { messages: asked };
   if (system.length > 0) body["system"] = system;
@@ -159,15 +160,7 @@ function tierOf(tier: string): string {
   return tier === "flex" || tier === "priority" ? tier : "default";
 }
 
-function dropUnsupported(request: IrRequest, dropped: DroppedFields): void {
-  if (request.format?.type === "json_schema" && request.format.description !== null)
-    dropped.add(dropped.names.formatDescription);
-  const { user, safetyIdentifier, promptCacheKey } = request.identity;
-  if (user !== null) dropped.add(dropped.names.user);
-  if (safetyIdentifier !== null) dropped.add("safety_identifier");
-  if (promptCacheKey !== null) dropped.add("prompt_cache_key");
-  if (asksForImageDetail(request)) dropped.add(dropped.names.imageDetail);
-  if (request.verbosity !== null) dropped.add("verbosity");
-  if (request.store !== null) dropped.add("store");
-  if (request.metadata !== null) dropped.add("metadata");
+function dropIdentity({ identity }: IrRequest, dropped: DroppedFields): void {
+  if (identity.user !== null) dropped.add(dropped.names.user);
+  if (identity.safetyIdentifier !== null) dropped.add("safety_identifier");
 }

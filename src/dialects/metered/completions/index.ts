@@ -18,13 +18,7 @@ import {
   openAiFormat,
   type ReadMetered,
 } from "../route.ts";
-
-const tokens = Type.Array(Type.Integer({ minimum: 0 }), { minItems: 1 });
-
-const prompt = Type.Union(
-  [Type.String(), Type.Array(Type.String(), { minItems: 1 }), tokens, Type.Array(tokens, { minItems: 1 })],
-  { description: "A text, a list of texts, or the ids of their tokens." },
-);
+import { listed, textsOrTokenIds } from "../texts.ts";
 
 const shared = {
   model: modelName,
@@ -35,7 +29,7 @@ const shared = {
 
 const completionRequest = Type.Object({
   ...shared,
-  prompt: optional(prompt),
+  prompt: optional(textsOrTokenIds),
   max_tokens: optional(positiveInteger({ description: "The most tokens of each answer.", default: 16 })),
 });
 
@@ -52,9 +46,7 @@ const usualMaxTokens = 16;
 
 /** The prompts of a valid request: texts, or ids of tokens. Without one the model begins a document. */
 function promptsOf({ prompt: asked }: JsonObject): readonly (string | readonly number[])[] {
-  if (asked == null) return [""];
-  if (!Array.isArray(asked)) return [asked as string];
-  return typeof asked[0] === "number" ? [asked as number[]] : (asked as (string | number[])[]);
+  return asked == null ? [""] : listed(asked);
 }
 
 /** Every prompt has as many answers as were asked for, and each of them may reach the limit. */

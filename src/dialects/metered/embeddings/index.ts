@@ -1,7 +1,7 @@
 import { invalidRequest } from "../../../base/errors.ts";
 import type { JsonObject } from "../../../base/json.ts";
-import { countCharacters } from "../characters.ts";
 import { type MeteredRoute, mostTokenIds } from "../route.ts";
+import { countCharacters } from "../texts.ts";
 import { bedrockCohereEmbeddings, cohereEmbeddings, titanEmbeddings } from "./cohere.ts";
 import { geminiEmbeddings, vertexEmbeddings } from "./google.ts";
 import { compatibleEmbeddings, openAiEmbeddings } from "./openai.ts";

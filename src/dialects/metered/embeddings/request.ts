@@ -2,23 +2,12 @@ import { Type } from "@sinclair/typebox";
 import { invalidRequest } from "../../../base/errors.ts";
 import type { JsonObject } from "../../../base/json.ts";
 import { modelName, optional } from "../../schema/fields.ts";
-
-const tokens = Type.Array(Type.Integer({ minimum: 0 }), { minItems: 1 });
+import { listed, textsOrTokenIds } from "../texts.ts";
 
 /** OpenAI's request. Servers such as vLLM also take `messages`, for images. */
 export const embeddingRequest = Type.Object({
   model: modelName,
-  input: optional(
-    Type.Union(
-      [
-        Type.String(),
-        Type.Array(Type.String(), { minItems: 1 }),
-        tokens,
-        Type.Array(tokens, { minItems: 1 }),
-      ],
-      { description: "A text, a list of texts, or the ids of their tokens." },
-    ),
-  ),
+  input: optional(textsOrTokenIds),
   encoding_format: optional(
     Type.Union([Type.Literal("float"), Type.Literal("base64")], {
       description: "Floats unless base64 is asked for: little-endian numbers of 32 bits.",
@@ -43,9 +32,7 @@ export const embeddingResponse = Type.Object({
 
 /** The inputs of a valid request: texts, or ids of tokens. None where it has `messages` instead. */
 export function inputsOf({ input }: JsonObject): readonly (string | readonly number[])[] {
-  if (input == null) return [];
-  if (!Array.isArray(input)) return [input as string];
-  return typeof input[0] === "number" ? [input as number[]] : (input as (string | number[])[]);
+  return input == null ? [] : listed(input);
 }
 
 export function textsOf(body: JsonObject): readonly string[] {

@@ -5,6 +5,7 @@ import { objectOf } from "../../json/json-fields.ts";
 import { cutText } from "../../json/truncated-json.ts";
 import { anyObject, modelName, optional, streamFlag } from "../../schema/fields.ts";
 import type { FormFile, PricedNames } from "../route.ts";
+import { estimatedTokens } from "../texts.ts";
 
 const fields = {
   model: modelName,
@@ -31,13 +32,10 @@ export function countOf({ n }: JsonObject): number {
   return typeof n === "number" ? n : 1;
 }
 
-/** High for most texts, as in other estimates. */
-const bytesPerToken = 2.5;
-
 /** Of the prompt alone: images in the JSON are no text. `estimated` is for the whole of it. */
 export function promptTokens({ prompt }: JsonObject, estimated: number): number {
   if (typeof prompt !== "string" || prompt === cutText) return estimated;
-  return Math.min(estimated, Math.ceil(Buffer.byteLength(prompt) / bytesPerToken));
+  return Math.min(estimated, estimatedTokens(prompt));
 }
 
 /** What JSON has in place of a form's files: an address, an object with one, or a list of either. */

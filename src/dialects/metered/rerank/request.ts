@@ -4,6 +4,7 @@ import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import { cutText } from "../../json/truncated-json.ts";
 import { anyObject, modelName, optional } from "../../schema/fields.ts";
 import type { RouteBody } from "../route.ts";
+import { estimatedTokens } from "../texts.ts";
 
 /** The shape that Cohere, Jina, Voyage and vLLM share. */
 export const rerankRequest = Type.Object({
@@ -31,13 +32,6 @@ export function documentsOf({ documents }: JsonObject): readonly string[] {
 
 export function queryOf({ query }: JsonObject): string {
   return textOf(query);
-}
-
-/** High for most texts, as in other estimates. */
-const bytesPerToken = 2.5;
-
-export function estimatedTokens(text: string): number {
-  return Math.ceil(Buffer.byteLength(text) / bytesPerToken);
 }
 
 /** Smaller requests have their whole query. */

@@ -1,5 +1,6 @@
 import type { JsonObject } from "../../../base/json.ts";
-import { documentsOf, estimatedTokens } from "./request.ts";
+import { estimatedTokens } from "../texts.ts";
+import { documentsOf } from "./request.ts";
 
 /** A search unit is one query over so many documents. */
 const documentsPerUnit = 100;
@@ -8,6 +9,10 @@ const documentsPerUnit = 100;
 const tokensPerChunk = 500;
 const usualTokensPerDocument = 4096;
 
+function mostTokensPerDocument({ max_tokens_per_doc: most }: JsonObject): number {
+  return typeof most === "number" ? most : usualTokensPerDocument;
+}
+
 /** Where no document is long. */
 export function searchUnits(documents: number): number {
   return Math.ceil(documents / documentsPerUnit);
@@ -15,11 +20,9 @@ export function searchUnits(documents: number): number {
 
 /** The most that a request may be billed, with long documents in chunks. */
 export function mostSearchUnits(body: JsonObject, queryTokens: number): number {
-  const { max_tokens_per_doc: most } = body;
-  const mostTokens = typeof most === "number" ? most : usualTokensPerDocument;
   let chunks = 0;
   for (const document of documentsOf(body)) {
-    const tokens = Math.min(estimatedTokens(document), mostTokens) + queryTokens;
+    const tokens = Math.min(estimatedTokens(document), mostTokensPerDocument(body)) + queryTokens;
     chunks += Math.max(1, Math.ceil(tokens / tokensPerChunk));
   }
   return searchUnits(chunks);
@@ -32,8 +35,6 @@ export function mostSearchUnitsOf(
   documents: number,
   tokens: number,
 ): number {
-  const { max_tokens_per_doc: most } = body;
-  const mostTokens = typeof most === "number" ? most : usualTokensPerDocument;
-  const read = Math.min(tokens, documents * mostTokens) + documents * queryTokens;
+  const read = Math.min(tokens, documents * mostTokensPerDocument(body)) + documents * queryTokens;
   return searchUnits(documents + Math.ceil(read / tokensPerChunk));
 }

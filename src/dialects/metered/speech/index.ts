@@ -5,9 +5,9 @@ import { noUsage } from "../../../base/usage.ts";
 import { objectOf } from "../../json/json-fields.ts";
 import { anyObject, modelName, optional, stringOrObject } from "../../schema/fields.ts";
 import { inclusiveUsage, withUntold } from "../../usage/usage-figures.ts";
-import { countCharacters } from "../characters.ts";
 import { DoneScanner } from "../done-scanner.ts";
 import type { AskedForm, MeteredFigures, MeteredRoute, PricedNames } from "../route.ts";
+import { countCharacters } from "../texts.ts";
 
 const speechRequest = Type.Object({
   model: modelName,

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { countCharacters } from "../../../src/dialects/metered/characters.ts";
+import { countCharacters } from "../../../src/dialects/metered/texts.ts";
 
 const request = { bytes: new Uint8Array(), truncated: {}, body: {} };
 

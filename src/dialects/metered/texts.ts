@@ -1,0 +1,45 @@
+import { Type } from "@sinclair/typebox";
+import { invalidRequest } from "../../base/errors.ts";
+import type { Json } from "../../base/json.ts";
+import type { RouteBody } from "./route.ts";
+
+/** Longer requests take too long to be read whole beside others; no provider takes them. */
+const mostCountedBytes = 4 * 1024 * 1024;
+
+/** Two units of UTF-16 that are one character. */
+const pairs = /[\ud800-\udbff][\udc00-\udfff]/g;
+
+/** Code points, whatever the texts are stored in. Iterating over them would take much longer. */
+export function countCharacters({ bytes }: RouteBody, textsOf: () => readonly string[]): number {
+  if (bytes.length > mostCountedBytes) {
+    throw invalidRequest("The request is too large for a price by characters; send less at a time.", "input");
+  }
+  let count = 0;
+  for (const text of textsOf()) count += (text.length + text.replace(pairs, "").length) / 2;
+  return count;
+}
+
+/** High for most texts, as in other estimates. */
+const bytesPerToken = 2.5;
+
+export function estimatedTokens(text: string): number {
+  return Math.ceil(Buffer.byteLength(text) / bytesPerToken);
+}
+
+const tokenIds = Type.Array(Type.Integer({ minimum: 0 }), { minItems: 1 });
+
+export const textsOrTokenIds = Type.Union(
+  [
+    Type.String(),
+    Type.Array(Type.String(), { minItems: 1 }),
+    tokenIds,
+    Type.Array(tokenIds, { minItems: 1 }),
+  ],
+  { description: "A text, a list of texts, or the ids of their tokens." },
+);
+
+/** What is valid by this schema, as a list. */
+export function listed(sent: Json): readonly (string | readonly number[])[] {
+  if (!Array.isArray(sent)) return [sent as string];
+  return typeof sent[0] === "number" ? [sent as number[]] : (sent as (string | number[])[]);
+}
