@@ -1,8 +1,12 @@
 import { resolve } from "node:path";
 import type { Command } from "commander";
+import { systemClock } from "../../base/clock.ts";
+import { locateData } from "../../config/locate-data.ts";
+import { locateStore } from "../../config/store.ts";
+import { confirm } from "../confirm.ts";
 import { type DataOptions, newDataCommand } from "../help.ts";
 import { withStore } from "../open-store.ts";
-import { plural, printDone, type Terminal } from "../terminal/terminal.ts";
+import { plural, printDone, Refused, type Terminal } from "../terminal/terminal.ts";
 
 export function backupCommand(terminal: Terminal): Command {
   return newDataCommand("backup", "Copy all data into one file, also while the gateway runs")
@@ -16,5 +20,42 @@ export function backupCommand(terminal: Terminal): Command {
         const told = `${file} holds everything (${plural(Math.ceil(bytes / 1024), "KiB", "KiB")})`;
         printDone(options.json, { file, bytes }, told, terminal);
       });
+    });
+}
+
+interface Options extends DataOptions {
+  readonly yes?: true;
+}
+
+/** A little more than the longest grace period a gateway may be configured with. */
+const timeoutMs = 330_000;
+
+export function restoreCommand(terminal: Terminal): Command {
+  return newDataCommand("restore", "Put a backup in the place of all data")
+    .argument("<file>", "a copy made by `sluice backup`")
+    .option("--yes", "do not ask")
+    .examples(["sluice restore sluice-2026-01-31.db", "what it replaces is kept aside"])
+    .addHelpText(
+      "after",
+      "\nA running gateway finishes what it is doing, and goes on with the restored data.",
+    )
+    .action(async (name: string, options: Options) => {
+      const { env, cwd } = terminal;
+      const file = resolve(cwd, name);
+      if (locateStore({ file: options.config, store: options.store, env, cwd }) !== null) {
+        throw new Refused(
+          "the data is in PostgreSQL, not in files; stop the gateways and restore the database by its own means: " +
+            "`pg_restore` into an empty one, or recovery to a moment from a base backup",
+        );
+      }
+      const dir = locateData({ file: options.config, data: options.data, env, cwd });
+      await confirm(`Everything in ${dir} is replaced by ${file}. Restore it?`, options, terminal);
+      const { restore } = await import("../../admin/operations/restore.ts");
+      const onWaiting = () =>
+        terminal.note("the gateway finishes what it is doing, then takes the copy over");
+      const { replaced } = await restore({ dir, file, timeoutMs, onWaiting }, systemClock);
+      const kept = replaced === null ? "" : `\n  What was there before is kept as ${replaced}`;
+      const told = `${dir} now holds what ${file} holds${kept}`;
+      printDone(options.json, { data: dir, restored: file, replaced }, told, terminal);
     });
 }

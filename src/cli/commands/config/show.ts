@@ -1,8 +1,13 @@
 import type { Command } from "commander";
+import type { ConfigChangeView } from "../../../admin/views.ts";
 import { locateData } from "../../../config/locate-data.ts";
-import { type DataOptions, newDataCommand } from "../../help.ts";
+import { type CsvOption, type DataOptions, newDataCommand, withCsv } from "../../help.ts";
+import { auditChange, withStore } from "../../open-store.ts";
 import { type ServedConfig, servedConfig } from "../../serve/files-for-commands.ts";
-import { printJson, Refused, type Terminal } from "../../terminal/terminal.ts";
+import { type ListColumn, printList } from "../../terminal/list.ts";
+import { CommandFailed, printDone, printJson, Refused, type Terminal } from "../../terminal/terminal.ts";
+import { showWarnings } from "../../warnings.ts";
+import { invalidText } from "./check.ts";
 
 export function configShowCommand(terminal: Terminal): Command {
   return newDataCommand("show", "Print the configuration that is in force, without secrets")
@@ -24,4 +29,76 @@ export function configInForce({ config: file, data }: DataOptions, { env, cwd }:
   throw new Refused(
     `no gateway has run on ${dir}, so no configuration is in force; name its folder with --data`,
   );
+}
+
+export function configDiffCommand(terminal: Terminal): Command {
+  return withCsv(
+    newDataCommand("diff", "Check the configuration on disk, and show what a reload would change"),
+  )
+    .argument("[file]", "the file to compare (default: the one that is in force)")
+    .examples(
+      ["sluice config diff", "before `sluice config reload`"],
+      ["sluice config diff staging.toml --json", "another file, for programs"],
+    )
+    .action(async (file: string | undefined, options: DataOptions & CsvOption) => {
+      const { checkConfig } = await import("../../check-config.ts");
+      const { configCheckDocument } = await import("../../../admin/operations/config-check.ts");
+      const running = configInForce(options, terminal);
+      const { env, cwd } = terminal;
+      const checked = checkConfig({ file: file ?? options.config ?? running.file ?? undefined, env, cwd });
+      const document = configCheckDocument(checked, running.written);
+      if (!document.ok) {
+        if (options.json) printJson(document, terminal);
+        else terminal.note(invalidText(checked.origin, checked.problems, terminal));
+        throw new CommandFailed();
+      }
+      const nothing = `${terminal.style.good("✓")} ${checked.origin} is in force`;
+      const list = { rows: document.changes, columns: columnsOf(terminal), document, nothing };
+      printList(list, options, terminal);
+    });
+}
+
+function columnsOf({ style }: Terminal): readonly ListColumn<ConfigChangeView>[] {
+  const paint = { added: style.good, changed: style.warn, removed: style.bad };
+  return [
+    { name: "change", title: "CHANGE", cell: ({ change }) => paint[change](change) },
+    { name: "where", title: "WHAT", elastic: true },
+    { name: "before", title: "NOW", elastic: true },
+    { name: "after", title: "THEN", elastic: true },
+    {
+      name: "needs_restart",
+      title: "",
+      cell: (row) => (row.needs_restart ? style.warn("takes a restart") : ""),
+    },
+  ];
+}
+
+export function configReloadCommand(terminal: Terminal): Command {
+  return newDataCommand(
+    "reload",
+    "Put the configuration on disk in force, in the gateway of this data folder",
+  )
+    .examples(["sluice config diff && sluice config reload", "look first"])
+    .addHelpText(
+      "after",
+      "\nAs with SIGHUP, a bad file is refused, and the old configuration stays in force.",
+    )
+    .action(async (options: DataOptions) => {
+      const { wantReload } = await import("../../serve/wanted-reload.ts");
+      const { changesInWords } = await import("../../../admin/operations/config-check.ts");
+      const { configDifferences } = await import("../../../config/differences.ts");
+      await withStore(terminal, options, {}, async (context) => {
+        const before = servedConfig(context.dir)?.written ?? {};
+        const answer = await wantReload(context.dir);
+        if (answer === null) throw new Refused(`no gateway on this machine uses ${context.dir}`);
+        if ("refusal" in answer) throw new Refused(`the old configuration stays in force: ${answer.refusal}`);
+        const { file = null, written = {} } = servedConfig(context.dir) ?? {};
+        const changes = configDifferences(before, written);
+        await auditChange(context, "config.reload", { prefix: file ?? "" }, changesInWords(changes));
+        const { notInForce } = answer;
+        if (!options.json) showWarnings(notInForce, terminal);
+        const told = `${file ?? "the built-in configuration"} is in force: ${changesInWords(changes)}`;
+        printDone(options.json, { file, not_in_force: notInForce, changes }, told, terminal);
+      });
+    });
 }

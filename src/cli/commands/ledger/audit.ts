@@ -1,9 +1,12 @@
 import type { Command } from "commander";
 import type { differenceDocument } from "../../../admin/operations/audit-ledger.ts";
-import { type CsvOption, type DataOptions, newDataCommand, withCsv } from "../../help.ts";
+import { since } from "../../arguments.ts";
+import { chosenTime, untilHelp } from "../../chosen-time.ts";
+import { type CsvOption, choiceOption, type DataOptions, newDataCommand, withCsv } from "../../help.ts";
 import { withStore } from "../../open-store.ts";
 import { type ListColumn, printList } from "../../terminal/list.ts";
-import { CommandFailed, plural, type Terminal } from "../../terminal/terminal.ts";
+import { startProgress } from "../../terminal/progress.ts";
+import { CommandFailed, count, plural, type Terminal } from "../../terminal/terminal.ts";
 
 export function ledgerAuditCommand(terminal: Terminal): Command {
   return withCsv(newDataCommand("audit", "Compute every charge and every sum again, and tell what differs"))
@@ -36,3 +39,52 @@ const columns: readonly ListColumn<ReturnType<typeof differenceDocument>>[] = [
   { name: "kept", title: "KEPT", align: "right", value: ({ kept }) => String(kept) },
   { name: "recomputed", title: "COMPUTED", align: "right", value: ({ recomputed }) => String(recomputed) },
 ];
+
+interface Options extends DataOptions {
+  readonly format?: "csv" | "jsonl";
+  readonly csv?: true;
+  readonly key?: string;
+  readonly since?: number;
+  readonly until?: number;
+}
+
+export function ledgerExportCommand(terminal: Terminal): Command {
+  return newDataCommand("export", "Write the ledger's entries to stdout, oldest first")
+    .addOption(
+      choiceOption("format", ["csv", "jsonl"], "comma-separated, or one JSON object a line (default: csv)"),
+    )
+    .option("--csv", "the same as --format csv")
+    .option("--key <key>", "only this key, by id, prefix or label")
+    .option(
+      "--since <when>",
+      "24h, 7d, yesterday, 2026-10, a date or a time (default: the beginning)",
+      (text) => since(text),
+    )
+    .option("--until <when>", untilHelp, (text) => since(text))
+    .examples(
+      "sluice ledger export > ledger.csv",
+      ["sluice ledger export --csv --since 2026-10 --until 2026-11", "October, for an invoice"],
+      ["sluice ledger export --format jsonl --key slu_8fK2mQ0x | jq .amount", "--json is the same"],
+    )
+    .addHelpText(
+      "after",
+      "\n`amount` is in nano-credits (1 credit = 1,000,000,000) for credit keys, in tokens for token-budget keys, as " +
+        "`unit` says; `credits` is in credits. A charge has the `rates` that it was made at, and its `sum`.",
+    )
+    .action(async (options: Options) => {
+      const { exportLedger } = await import("../../../admin/operations/export-ledger.ts");
+      const format = options.format ?? (options.json && !options.csv ? "jsonl" : "csv");
+      const { key, since: sinceMs, until: untilMs } = options;
+      if (sinceMs !== undefined && untilMs !== undefined) chosenTime(options, untilMs);
+      await withStore(terminal, options, {}, async (context) => {
+        const progress = startProgress(terminal);
+        let bytes = 0;
+        for await (const text of exportLedger(context, { format, key, sinceMs, untilMs })) {
+          await terminal.write(text);
+          bytes += text.length;
+          progress.show(`${count(Math.round(bytes / 1024))} KiB written`);
+        }
+        progress.end();
+      });
+    });
+}
