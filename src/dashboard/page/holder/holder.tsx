@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import type { IssuedKeyView, KeyList } from "../../../admin/views.ts";
-import { api, session, shownKey, signOut, useAnswer } from "../api.ts";
+import { api, session, showKey, shownKey, signOut, useAnswer } from "../api.ts";
+import { Entrance } from "../pages/sign-in.tsx";
 import { Ask } from "../parts/ask.tsx";
 import { Button } from "../parts/button.tsx";
 import { SelectField, TextField } from "../parts/field.tsx";
@@ -11,7 +12,6 @@ import { Empty, Shown } from "../parts/states.tsx";
 import { query, setQuery } from "../router.ts";
 import { nextTheme, theme } from "../theme.ts";
 import { OwnKey } from "./own-key.tsx";
-import { ShowKey } from "./show-key.tsx";
 
 /** The key holder's page: what is theirs, and nothing of anybody else. */
 export function Holder() {
@@ -95,5 +95,21 @@ function MakeKey({ onClose }: { onClose: () => void }) {
     <Ask title="New key" verb="Create key" onClose={onClose} submit={submit}>
       <TextField label="Label" of={label} placeholder="Such as: my laptop" />
     </Ask>
+  );
+}
+
+function ShowKey() {
+  const key = useState("");
+  const about = "See what is left, what it was spent on, and how to use it.";
+  return (
+    <Entrance title="Your key" about={about} verb="Show" send={() => showKey(key[0].trim())}>
+      <TextField
+        label="API key"
+        type="password"
+        of={key}
+        required
+        hint="Stays in this tab: it is not stored, and a reload forgets it."
+      />
+    </Entrance>
   );
 }

@@ -3,7 +3,7 @@ import { type DialogProps, useDialogs } from "../parts/dialogs.tsx";
 import { ForAdmins } from "../parts/for-admins.tsx";
 import { Menu, MenuItem } from "../parts/menu.tsx";
 import { AdjustAccount, CloseAccount, EditAccount, TopUpAccount } from "./account-dialogs.tsx";
-import { CreateKey } from "./key-create.tsx";
+import { CreateKey } from "./key-dialogs.tsx";
 
 function NewKey({ of: account, onDone }: DialogProps<AccountView>) {
   return <CreateKey account={account} onClose={onDone} />;

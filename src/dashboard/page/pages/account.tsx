@@ -1,17 +1,20 @@
-import type { AccountView, EntryView, Page, UsageView } from "../../../admin/views.ts";
-import { useAnswer } from "../api.ts";
-import { count, credits, date, shortCount } from "../format.ts";
+import type { AccountView, EntryView, Page, StatementView, UsageView } from "../../../admin/views.ts";
+import { api, useAnswer, useLoaded } from "../api.ts";
+import { count, credits, date, exactCredits, shortCount } from "../format.ts";
 import { SpendByDay, spendSince } from "../holder/spend-by-day.tsx";
 import { KeyStatus } from "../parts/badge.tsx";
 import { accountStanding } from "../parts/balance.tsx";
 import { CapBars, capWords } from "../parts/cap-bars.tsx";
+import { Card } from "../parts/card.tsx";
+import { Choose } from "../parts/choose.tsx";
+import { Download } from "../parts/download.tsx";
 import { type Fact, FactTiles } from "../parts/fact-tiles.tsx";
 import { PageHead } from "../parts/page-head.tsx";
+import { month, monthName } from "../parts/range-picker.tsx";
 import { Empty, Shown } from "../parts/states.tsx";
 import { type Column, Table } from "../parts/table.tsx";
-import { hrefOf } from "../router.ts";
+import { hrefOf, query } from "../router.ts";
 import { AccountMenu } from "./account-menu.tsx";
-import { AccountStatement } from "./account-statement.tsx";
 import { EntryTable } from "./entry-table.tsx";
 import { KeyLink } from "./key-dialogs.tsx";
 import { TopRows } from "./overview-parts.tsx";
@@ -127,5 +130,65 @@ export function AccountPage({ id }: { id: string }) {
         )}
       </Shown>
     </>
+  );
+}
+
+const earlierMonths = 11;
+
+/** The columns of `sluice statement --csv`. */
+function linesOf({ month: of, unfinished, accounts }: StatementView): readonly object[] {
+  return accounts.flatMap(({ account, label, unit, lines }) =>
+    lines.map(({ amount, amount_nano, reference, note, ...line }) => ({
+      month: of,
+      unfinished,
+      account,
+      account_label: label,
+      ...line,
+      unit,
+      amount,
+      amount_nano,
+      reference,
+      note,
+    })),
+  );
+}
+
+function inWords({ accounts: [statement], unfinished }: StatementView): string {
+  if (statement === undefined || statement.lines.length === 0) return "Nothing was charged or paid.";
+  const { opening, total, closing, owed, unit } = statement;
+  const shown = unit === "credits" ? exactCredits : count;
+  const parts = [
+    ...(opening === null ? [] : [`${shown(opening)} before`]),
+    `${shown(total)} ${unit} in this month`,
+    ...(closing === null ? [] : [`${shown(closing)} at the end`]),
+    ...(owed === null ? [] : [`${shown(owed)} to be paid`]),
+  ];
+  return `${parts.join(" · ")}${unfinished ? " · the month is not over" : ""}`;
+}
+
+/** What the account is sent for a month. */
+function AccountStatement({ of: { id, label } }: { of: AccountView }) {
+  const chosen = query.value.get("month") ?? month(0);
+  const load = () => api.get<StatementView>("/statement", { month: chosen, account: id });
+  const statement = useLoaded(`${id}/statement/${chosen}`, load);
+  const earlier = Array.from({ length: earlierMonths }, (_, ago) => month(-1 - ago));
+  return (
+    <Card
+      title="Statement"
+      actions={
+        <>
+          <Choose
+            name="month"
+            otherwise={monthName(month(0))}
+            choices={earlier.map((value) => ({ value, text: monthName(value) }))}
+          />
+          <Download name={`${label ?? id} ${chosen}`} rows={async () => linesOf(await load())} />
+        </>
+      }
+    >
+      <Shown loaded={statement} rows={1}>
+        {(value) => <p class="pad">{inWords(value)}</p>}
+      </Shown>
+    </Card>
   );
 }

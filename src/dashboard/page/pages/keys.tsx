@@ -17,8 +17,7 @@ import { Sparkline } from "../parts/sparkline.tsx";
 import { Shown } from "../parts/states.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { hrefOf, parameters } from "../router.ts";
-import { CreateKey } from "./key-create.tsx";
-import { KeyLink, nameOfKey } from "./key-dialogs.tsx";
+import { CreateKey, KeyLink, nameOfKey } from "./key-dialogs.tsx";
 import { isShared } from "./key-form.ts";
 import { KeyMenu } from "./key-menu.tsx";
 

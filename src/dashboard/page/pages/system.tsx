@@ -1,15 +1,20 @@
 import { useState } from "preact/hooks";
-import type { HealthView, NodeView } from "../../../admin/views.ts";
+import type { AuditView, ConfigTextView, HealthView, NodeView, Page } from "../../../admin/views.ts";
 import { useAnswer } from "../api.ts";
 import { bytes, count, duration, moment, uptime } from "../format.ts";
 import { Badge } from "../parts/badge.tsx";
+import { Card } from "../parts/card.tsx";
+import { CopyButton } from "../parts/copy.tsx";
+import { Download, everyPage } from "../parts/download.tsx";
 import { type Fact, FactTiles } from "../parts/fact-tiles.tsx";
 import { PageHead } from "../parts/page-head.tsx";
+import { Pager } from "../parts/pager.tsx";
+import { RangePicker } from "../parts/range-picker.tsx";
+import { SearchBox } from "../parts/search-box.tsx";
 import { Shown } from "../parts/states.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { Warnings } from "../parts/warnings.tsx";
-import { AuditLog } from "./audit-log.tsx";
-import { ConfigInForce } from "./config-in-force.tsx";
+import { parameters } from "../router.ts";
 import { ConfigOnDisk } from "./config-on-disk.tsx";
 import { Storage } from "./storage.tsx";
 
@@ -70,5 +75,59 @@ export function System() {
       <Storage key={`storage ${reloads}`} />
       <AuditLog key={`changes ${reloads}`} />
     </>
+  );
+}
+
+const columns: readonly Column<AuditView>[] = [
+  { name: "Time", cell: ({ at }) => moment(at) },
+  { name: "What", cell: ({ action }) => action },
+  { name: "To", cell: ({ target }) => (target ? <code>{target}</code> : "–") },
+  { name: "Detail", class: "muted", cell: ({ detail }) => detail ?? "–" },
+  { name: "By", cell: ({ actor }) => actor, note: ({ address }) => address },
+];
+
+/** Who changed what; the page's address keeps what is looked for. */
+function AuditLog() {
+  const { cursor, ...asked } = parameters(["search", "since", "until", "cursor"]);
+  const page = useAnswer<Page<AuditView>>("/audit", 0, { ...asked, cursor, limit: 20 });
+  const isFiltered = Object.values(asked).some(Boolean);
+  return (
+    <Card
+      title="Changes"
+      actions={<Download name="changes" rows={() => everyPage<AuditView>("/audit", asked)} />}
+    >
+      <div class="filters">
+        <SearchBox label="Search changes" placeholder="Who, from where, what, to what or how" />
+        <RangePicker otherwise="Any time" />
+      </div>
+      <Shown loaded={page}>
+        {({ data }) => (
+          <Table
+            rows={data}
+            columns={columns}
+            keyOf={({ id }) => id}
+            empty={<p class="muted pad">{isFiltered ? "No change is like this." : "No changes yet."}</p>}
+          />
+        )}
+      </Shown>
+      <Pager next={page.value?.next_cursor ?? null} />
+    </Card>
+  );
+}
+
+/** As it would be written in a file, with references to secrets instead of them. */
+function ConfigInForce() {
+  const config = useAnswer<ConfigTextView>("/config/toml");
+  return (
+    <Card title="Configuration in force" actions={<CopyButton text={config.value?.toml ?? ""} />}>
+      <Shown loaded={config}>
+        {({ toml }) => (
+          // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard.
+          <section class="config" tabIndex={0} aria-label="Configuration in force">
+            <pre>{toml === "" ? "# Everything has its default." : toml}</pre>
+          </section>
+        )}
+      </Shown>
+    </Card>
   );
 }
