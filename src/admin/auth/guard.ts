@@ -10,8 +10,7 @@ import { AdminToken } from "./admin-token.ts";
 import type { Caller, Identity } from "./identity.ts";
 import type { Lockout } from "./lockout.ts";
 import { isOwnOrigin } from "./origin.ts";
-import { roleOf } from "./person.ts";
-import { proxyUser } from "./proxy-user.ts";
+import { type Person, roleOf } from "./person.ts";
 import { mayCall, type Role } from "./roles.ts";
 import { type Sessions, sessionHours } from "./sessions.ts";
 
@@ -220,4 +219,16 @@ function refused(
   waitSeconds = 0,
 ): RefusedAccess {
   return { kind: "refused", status, code, message, waitSeconds };
+}
+
+/**
+ * The person whom a trusted proxy has signed in; null if it names nobody. The caller has made sure that the request comes
+ * from such a proxy. A header that came twice reaches us as a list, and who sent the first half of that is unknown: a list is nobody.
+ */
+function proxyUser(request: Request, { userHeader, groupsHeader }: AdminSettings): Person | null {
+  if (userHeader === null) return null;
+  const user = request.headers.get(userHeader)?.trim() ?? "";
+  if (user === "" || /[,;\s]/.test(user)) return null;
+  const groups = groupsHeader === null ? "" : (request.headers.get(groupsHeader) ?? "");
+  return { user, groups: groups.split(",").flatMap((group) => (group.trim() === "" ? [] : [group.trim()])) };
 }
