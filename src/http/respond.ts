@@ -6,6 +6,7 @@ import { endExchange } from "../gateway/end-exchange.ts";
 import { Exchange } from "../gateway/exchange.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import { commonHeaders } from "../gateway/headers.ts";
+import { giveBackClaims } from "../gateway/request/idempotent.ts";
 import type { ServedOperation } from "../gateway/served-operation.ts";
 import { unlockConversation } from "../gateway/turns/conversation-lock.ts";
 
@@ -30,7 +31,7 @@ export async function respond(
   } catch (thrown) {
     const error = withoutStore(thrown);
     const response = errorResponse(exchange, error);
-    await unlockConversation(gateway, exchange);
+    await giveBackClaims(gateway, exchange);
     const hasLeft = call.request.signal.aborted;
     const status = hasLeft ? clientLeft : response.status;
     // A 4xx is the request's fault, whoever detected it; anything else is the provider's or our own.

@@ -57,7 +57,7 @@ export class SharedClaims extends StoredResponses implements Claims {
       if (!(error instanceof NodeUnavailable)) throw error;
       throw new GatewayError(
         "service_unavailable",
-        "The gateway cannot look up the Idempotency-Key at the moment. Retry shortly.",
+        "The gateway cannot tell at the moment whether such a request is running. Retry shortly.",
         { retryAfterSeconds: 5 },
       );
     }

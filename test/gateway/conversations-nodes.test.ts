@@ -21,13 +21,24 @@ interface Answered {
   readonly error: { readonly code: string } | null;
 }
 
-function post({ url }: RunningGateway, secret: string, path: string, body: object): Promise<Response> {
-  const headers = { authorization: `Bearer ${secret}`, "content-type": "application/json" };
+function post(
+  { url }: RunningGateway,
+  secret: string,
+  path: string,
+  body: object,
+  more: Record<string, string> = {},
+): Promise<Response> {
+  const headers = { authorization: `Bearer ${secret}`, "content-type": "application/json", ...more };
   return fetch(`${url}/v1/${path}`, { method: "POST", body: JSON.stringify(body), headers });
 }
 
-async function ask(gateway: RunningGateway, secret: string, fields: object): Promise<Answered> {
-  const response = await post(gateway, secret, "responses", { model: "m", ...fields });
+async function ask(
+  gateway: RunningGateway,
+  secret: string,
+  fields: object,
+  headers: Record<string, string> = {},
+): Promise<Answered> {
+  const response = await post(gateway, secret, "responses", { model: "m", ...fields }, headers);
   if (!("stream" in fields)) return (await response.json()) as Answered;
   const events = dataOf(await readStream(response)) as { type: string; response: Answered }[];
   const ended = events.find(({ type }) => type === "response.completed");
@@ -120,7 +131,8 @@ else
       const unpaid = await begin(one, poor.secret);
       for (let turn = 0; turn < 20; turn += 1) {
         const gateway = turn % 2 === 0 ? one : other;
-        const { error } = await ask(gateway, poor.secret, { input: "x", conversation: unpaid });
+        const once = { "idempotency-key": "once" };
+        const { error } = await ask(gateway, poor.secret, { input: "x", conversation: unpaid }, once);
         expect(error?.code).toBe("insufficient_credit");
       }
 

@@ -9,6 +9,7 @@ import { endExchange } from "../end-exchange.ts";
 import type { Exchange } from "../exchange.ts";
 import { costComment } from "../headers.ts";
 import { largeTurns } from "../large/large-turns.ts";
+import { giveBackClaims } from "../request/idempotent.ts";
 import { unlockConversation } from "../turns/conversation-lock.ts";
 import { type Delivery, recordFacts, streamHeaders } from "./answering.ts";
 import { ClientStream, type DirectController, type StreamSource } from "./client-stream.ts";
@@ -298,7 +299,6 @@ export class StreamPump implements Guarded, Interruptible, StreamSource {
     };
     this.#left = new LeftStream(this.#opened, this.#relayer, actions, this.#exchange.outlivesClient);
     this.#client.giveUpWaiting();
-    // Nothing is added to it any more.
     void unlockConversation(this.#answering.gateway, this.#exchange);
     // The exchange is under way until it is charged, and a crash meanwhile costs the same.
     if (hasCharge(this.#relayer)) this.#bill.journal();
@@ -333,7 +333,7 @@ export class StreamPump implements Guarded, Interruptible, StreamSource {
     } catch (unsettled) {
       error = publicErrorOf(unsettled);
     }
-    await unlockConversation(this.#answering.gateway, this.#exchange);
+    await giveBackClaims(this.#answering.gateway, this.#exchange);
     try {
       await this.#write(this.#relayer.failure(error, charged));
     } catch {

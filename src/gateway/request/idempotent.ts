@@ -4,6 +4,7 @@ import { bodyResponse } from "../answer/body-response.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import { commonHeaders } from "../headers.ts";
+import { unlockConversation } from "../turns/conversation-lock.ts";
 import type { ClientRequest } from "./request.ts";
 
 export type Claimed =
@@ -36,4 +37,10 @@ export function replay(exchange: Exchange, stored: StoredResponse): Response {
   exchange.isReplayed = true;
   const headers = { ...commonHeaders(exchange), ...stored.headers, "idempotent-replayed": "true" };
   return bodyResponse(exchange, stored.body, { status: stored.status, headers });
+}
+
+/** Before a failure is told, so that whoever hears of it may repeat the request at once, on any gateway. */
+export async function giveBackClaims(gateway: Gateway, exchange: Exchange): Promise<void> {
+  if (exchange.claim !== null) await gateway.claims.end(exchange.claim);
+  await unlockConversation(gateway, exchange);
 }

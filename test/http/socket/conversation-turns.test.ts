@@ -171,38 +171,52 @@ describe("a turn of a conversation", () => {
   });
 });
 
-describe("a conversation is free before the answer leaves", () => {
+describe("what a request has claimed is free before the answer leaves", () => {
+  const path = "/v1/responses";
   const failing = sse(
     `event: x\ndata: {"type":"response.created","response":{}}\n\nevent: error\ndata: {"type":"error","message":"no"}\n\n`,
   );
+  const failed = json({ id: "resp_1", status: "failed", output: [] });
 
-  test.each<[string, object, () => void, number]>([
-    ["to a key that cannot pay", {}, () => {}, 0],
-    ["of a provider that fails", {}, () => world.provider.script(openAiError(400, "no")), 10],
-    ["of a stream that breaks off", { stream: true }, () => world.provider.script(failing), 10],
-    ["of a stream", { stream: true }, () => {}, 10],
-    ["in one piece", {}, () => {}, 10],
+  test.each<[string, object, () => void, number, string[]]>([
+    ["to a key that cannot pay", {}, () => {}, 0, [path, "conversation"]],
     [
-      "that adds nothing",
+      "of a provider that fails",
       {},
-      () => world.provider.script(json({ id: "resp_1", status: "failed", output: [] })),
+      () => world.provider.script(openAiError(400, "no")),
       10,
+      [path, "conversation"],
     ],
-  ])("%s", async (_, fields, arrange, credits) => {
+    [
+      "of a stream that breaks off",
+      { stream: true },
+      () => world.provider.script(failing),
+      10,
+      [path, "conversation"],
+    ],
+    ["of a response that has failed", {}, () => world.provider.script(failed), 10, [path, "conversation"]],
+    [
+      "of a stream, but for the key that it is stored under",
+      { stream: true },
+      () => {},
+      10,
+      ["conversation"],
+    ],
+    ["in one piece, but for that key", {}, () => {}, 10, ["conversation"]],
+  ])("%s", async (name, fields, arrange, credits, expected) => {
     const caller = await world.creditCaller(credits);
     const id = await begin(caller);
     arrange();
-    const order: string[] = [];
+    const freed: string[] = [];
     const { claims } = world.gateway;
     const end = claims.end.bind(claims);
     claims.end = (claim: Claim) => {
       end(claim);
-      return claim.route === "conversation" ? Bun.sleep(50).then(() => void order.push("free")) : undefined;
+      return Bun.sleep(50).then(() => void freed.push(claim.route));
     };
     const body = { model: "gpt-test", conversation: id, input: "Two", ...fields };
-    await readStream(await world.ask(caller, { path: "/v1/responses", body }));
-    order.push("answered");
+    await readStream(await world.ask(caller, { path, body, headers: { "idempotency-key": name } }));
     claims.end = end;
-    expect(order).toEqual(["free", "answered"]);
+    expect(freed).toEqual(expected);
   });
 });
