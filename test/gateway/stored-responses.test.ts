@@ -196,8 +196,8 @@ test("thousands of items are described on another thread, written as one row, an
     },
   });
   Object.assign(kept, {
-    record: (...asked: Parameters<typeof record>) => {
-      const made = record(...asked);
+    record: async (...asked: Parameters<typeof record>) => {
+      const made = await record(...asked);
       rows.push(made[0]?.items.length ?? 0);
       return made;
     },

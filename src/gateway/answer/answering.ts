@@ -43,15 +43,20 @@ export interface AnswerFacts {
 
 /**
  * Stores the ids the client knows now, what is charged beside tokens, and what is kept of the answer: its whole body, or
- * what ends its stream. Call it before settling.
+ * what ends its stream. Call it before settling, and
+ * await what it returns.
  */
-export function recordFacts(answering: Delivery, facts: AnswerFacts, answer: Piece): void {
+export function recordFacts(
+  answering: Delivery,
+  facts: AnswerFacts,
+  answer: Piece,
+): Promise<void> | undefined {
   const { gateway, exchange, key, opened, bill } = answering;
   const tokens = facts.usage === null ? bill.held.input : totalTokens(facts.usage);
   const giver = { provider: opened.deployment.provider.settings.name, credential: opened.credential };
   gateway.idOwners.remember(key.id, giver, facts.given, tokens);
-  exchange.turns = recordTurn(gateway, exchange, answer);
   exchange.extras = usedExtras(exchange, facts.extras);
+  return exchange.keeping === null ? undefined : recordTurn(gateway, exchange, answer);
 }
 
 export const jsonHeaders = { "content-type": "application/json" };

@@ -66,7 +66,7 @@ export class StreamBill {
   settleBrokenOff(outcome: "failed" | "cancelled"): Promise<unknown> | undefined {
     const { bill, exchange } = this.#answering;
     try {
-      recordFacts(this.#answering, this.#relayer, "");
+      void recordFacts(this.#answering, this.#relayer, "");
       // What a provider bills in any case may have no tokens, and nothing before its end.
       const isWhole = exchange.outlivesClient && this.#relayer.usage !== null;
       const isBegun = outcome === "cancelled" ? hasCharge(this.#relayer) : this.#relayer.started;

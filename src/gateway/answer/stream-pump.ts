@@ -203,7 +203,7 @@ export class StreamPump implements Guarded, Interruptible, StreamSource {
     if (recorder !== null) await this.#readTrailing((piece) => void end.push(piece));
     for (const piece of end) recorder?.append(bytesOf(piece));
     const stored = recorder?.finish({ status: 200, headers: streamHeaders }) ?? null;
-    recordFacts(this.#answering, this.#relayer, terminal);
+    await recordFacts(this.#answering, this.#relayer, terminal);
     await this.#answering.bill.settle("completed", this.#bill.evidence(), 200, stored);
     await unlockConversation(this.#answering.gateway, this.#exchange);
     try {

@@ -50,7 +50,7 @@ function inConversation({ exchange }: Answering, whole: WholeAnswer): WholeAnswe
 }
 
 /** Resolves when the charge is durable. */
-export function settleWhole(answering: Answering, whole: WholeAnswer): Promise<unknown> {
+export async function settleWhole(answering: Answering, whole: WholeAnswer): Promise<unknown> {
   const { gateway, exchange, opened, bill } = answering;
   exchange.sawFirstByte();
   // The provider has succeeded, whether or not the charge does.
@@ -59,7 +59,7 @@ export function settleWhole(answering: Answering, whole: WholeAnswer): Promise<u
   exchange.recorder = recorder;
   recorder?.append(typeof whole.body === "string" ? Buffer.from(whole.body) : whole.body);
   const stored = recorder?.finish({ status: 200, headers: contentHeaders(answering) }) ?? null;
-  recordFacts(answering, whole, whole.body);
+  await recordFacts(answering, whole, whole.body);
   return bill.settle("completed", evidenceOf(answering, whole), 200, stored);
 }
 

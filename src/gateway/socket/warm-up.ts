@@ -38,6 +38,6 @@ export async function warmUp(gateway: Gateway, exchange: Exchange): Promise<Resp
   });
   const begun = writer.write({ type: "start", usage: noUsage });
   const ended = writer.terminal();
-  recordTurn(gateway, exchange, ended);
+  await recordTurn(gateway, exchange, ended);
   return new Response(begun + ended, { headers: { ...commonHeaders(exchange), ...streamHeaders } });
 }

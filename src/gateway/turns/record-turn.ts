@@ -1,37 +1,35 @@
 import { GatewayError } from "../../base/errors.ts";
 import { isCompaction } from "../../dialects/openai-responses/client/compaction.ts";
 import { endedResponse } from "../../dialects/openai-responses/client/turn-items.ts";
-import type { TurnRecord } from "../../store/store.ts";
 import { bytesOf, type Piece } from "../answer/stream-relayer.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
+import { largeBodyBytes } from "../large/is-large.ts";
+import { largeTurns } from "../large/large-turns.ts";
 import { copyTurn } from "./turn-body.ts";
 
 /**
- * What the settle keeps of an answer: its whole body, or the piece that ends its stream. Undefined if nothing is to be kept,
- * or if the answer is none that can be continued.
+ * Notes in the exchange what the settle keeps of an answer: its whole body, or the piece that ends its stream. Nothing if nothing
+ * is to be kept, or if the answer is none that can be continued.
  */
-export function recordTurn(
-  { turns }: Gateway,
-  exchange: Exchange,
-  answer: Piece,
-): readonly TurnRecord[] | undefined {
+export async function recordTurn({ turns }: Gateway, exchange: Exchange, answer: Piece): Promise<void> {
   const { call, keeping, key, model, deployment, configured } = exchange;
-  if (keeping === null || key === null || model === null) return undefined;
+  if (keeping === null || key === null || model === null) return;
   const { parentId, conversation = null } = keeping;
+  if (answer.length >= largeBodyBytes) await largeTurns.turn();
   try {
     const response = endedResponse(bytesOf(answer), parentId);
-    if (response === null) return undefined;
-    if (keeping.isCompacted && !response.output.some(isCompaction)) return undefined;
+    if (response === null) return;
+    if (keeping.isCompacted && !response.output.some(isCompaction)) return;
     const input = keeping.input();
     call.remembered?.remember([...keeping.before, copyTurn({ parentId, input, ...response })]);
-    if (!keeping.isStored) return undefined;
+    if (!keeping.isStored) return;
     const provider = deployment?.provider.settings.name ?? "";
     const facts = { keyId: key.id, model: model.id, provider, parentId, input, response, conversation };
-    return turns.record(facts, configured.settings);
+    exchange.turns = await turns.record(facts, configured.settings);
   } catch (error) {
     // A provider's JSON is scanned as strictly as a client's. The client gets what it was answered nevertheless.
-    if (error instanceof GatewayError || error instanceof SyntaxError) return undefined;
+    if (error instanceof GatewayError || error instanceof SyntaxError) return;
     throw error;
   }
 }

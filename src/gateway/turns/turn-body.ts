@@ -1,4 +1,4 @@
-import { seal, unsealing } from "../../base/seal.ts";
+import { sealing, unsealing } from "../../base/seal.ts";
 import type { TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
 import { largeTurns } from "../large/large-turns.ts";
 
@@ -76,17 +76,20 @@ interface Index {
   readonly output: readonly IndexEntry[];
 }
 
+/** The pieces of a turn's body. */
+export function turnPieces(id: string, content: TurnContent, key: Uint8Array | null): Iterable<Uint8Array> {
+  const pieces = contentPieces(content);
+  // With its id: a row's body means nothing in the place of another.
+  return key === null ? [Buffer.of(plain), ...pieces] : sealing(pieces, key, id, sealed);
+}
+
 /** An index, so that a long conversation can be put together without parsing it, and behind it the bytes of all parts. */
-export function writeTurn(id: string, content: TurnContent, key: Uint8Array | null): Uint8Array {
-  const { head, input, output } = content;
+function contentPieces({ head, input, output }: TurnContent): readonly Uint8Array[] {
   const index: Index = { head: head.length, input: input.map(entryOf), output: output.map(entryOf) };
   const indexBytes = Buffer.from(JSON.stringify(index));
   const length = Buffer.alloc(lengthBytes);
   length.writeUInt32LE(indexBytes.length);
-  const parts = [length, indexBytes, head, ...[...input, ...output].map(({ raw }) => raw)];
-  if (key === null) return Buffer.concat([Buffer.of(plain), ...parts]);
-  // With its id: a row's body means nothing in the place of another.
-  return seal(Buffer.concat(parts), key, id, sealed);
+  return [length, indexBytes, head, ...[...input, ...output].map(({ raw }) => raw)];
 }
 
 function entryOf({ id, type, callId, raw, isLeftOut }: TurnItem): IndexEntry {
@@ -95,7 +98,7 @@ function entryOf({ id, type, callId, raw, isLeftOut }: TurnItem): IndexEntry {
 
 /** The turn in memory of its own: the bytes that it was read from are released once they are sent. */
 export function copyTurn(turn: Turn): Turn {
-  return { ...turn, ...contentIn(writeTurn(turn.id, turn, null).subarray(1)) };
+  return { ...turn, ...contentIn(Buffer.concat(contentPieces(turn))) };
 }
 
 /** Null if it was sealed with another key. */

@@ -13,7 +13,7 @@ import type { ReserveMemory, ResponsePart, Store, StoredTurn, TurnRecord } from 
 import { largeBodyBytes } from "../large/is-large.ts";
 import { largeTurns } from "../large/large-turns.ts";
 import { digestsOf, identified, lookedUp, mintedId, newGroup } from "./item-ids.ts";
-import { type ChangedConversation, type KeptTurn, readTurn, type Turn, writeTurn } from "./turn-body.ts";
+import { type ChangedConversation, type KeptTurn, readTurn, type Turn, turnPieces } from "./turn-body.ts";
 
 const mostTurns = 1000;
 const pruneEveryMs = 10 * 60_000;
@@ -25,6 +25,7 @@ const conversationMs = 30 * msPerDay;
 const mostConversationBytes = 8 * 1024 * 1024;
 /** Longer bodies are written ahead in parts of this size, so that charges of others need not wait for them. */
 const partBytes = 256 * 1024;
+const partsPerTurn = 8;
 
 /** What a response repeats of its request, instructions and tools, counts as far as it is longer. */
 const usualHeadBytes = 64 * 1024;
@@ -126,10 +127,8 @@ export class Turns {
     conversation: ChangedConversation,
     settings: Settings,
   ): Promise<void> {
-    const ahead: ResponsePart[] = [];
-    const record = this.#conversationRecord(keyId, conversation, settings, (part) => ahead.push(part));
-    for (const part of ahead) await this.#store.recordResponsePart(part);
-    await this.#store.recordTurn(record);
+    const write = (part: ResponsePart) => this.#store.recordResponsePart(part);
+    await this.#store.recordTurn(await this.#conversationRecord(keyId, conversation, settings, write));
   }
 
   /** Those of these items that are there for this key, by their ids; the newest of each id. */
@@ -163,10 +162,10 @@ export class Turns {
    * For the settle, which stores it, and the conversation that it is added to. Nothing if it is too large. Call it before that: a
    * long one is written ahead.
    */
-  record(
+  async record(
     { keyId, model, provider, parentId, conversation, ...facts }: TurnFacts,
     settings: Settings,
-  ): readonly TurnRecord[] {
+  ): Promise<readonly TurnRecord[]> {
     const { retention, responses, server } = settings;
     const { id, head, output } = facts.response;
     const group = newGroup();
@@ -189,22 +188,23 @@ export class Turns {
       items: digestsOf(group, facts.input, output),
       keyBytes: retention.responseBytesPerKey,
     };
-    const body = writeTurn(id, { head, input, output }, responses.encryptionKey);
-    const turn = { ...record, ...inParts(body, this.#writeAhead) };
+    const pieces = turnPieces(id, { head, input, output }, responses.encryptionKey);
+    const turn = { ...record, ...(await writtenAhead(pieces, this.#writeAhead)).written };
     if (conversation === null) return [turn];
     const added = { ...conversation, items: [...conversation.items, ...items] };
     // First, so that the turn does not crowd out the conversation that it belongs to.
-    return [this.#conversationRecord(keyId, added, settings), turn];
+    return [await this.#conversationRecord(keyId, added, settings, this.#writeAhead), turn];
   }
 
   /** Its items are found by its id alone: to write a row for each of them again would delay the charges of others. */
-  #conversationRecord(
+  async #conversationRecord(
     keyId: string,
     { id, no, head, items }: ChangedConversation,
     { retention, responses }: Settings,
-    write: (part: ResponsePart) => void = this.#writeAhead,
-  ): TurnRecord {
-    const body = writeTurn(id, { head, input: identified(items), output: [] }, responses.encryptionKey);
+    write: WritePart,
+  ): Promise<TurnRecord> {
+    const content = { head, input: identified(items), output: [] };
+    const { written, bytes } = await writtenAhead(turnPieces(id, content, responses.encryptionKey), write);
     const createdAtMs = this.#nowMs();
     return {
       keyId,
@@ -214,11 +214,11 @@ export class Turns {
       provider: "",
       createdAtMs,
       expiresAtMs: createdAtMs + conversationMs,
-      bytes: body.length,
+      bytes,
       items: [],
       keyBytes: retention.responseBytesPerKey,
       replaces: no ?? undefined,
-      ...inParts(body, write),
+      ...written,
     };
   }
 
@@ -259,18 +259,41 @@ export class Turns {
   }
 }
 
-/** All but the end of a long body is written ahead. */
-function inParts(
-  body: Uint8Array,
-  write: (part: ResponsePart) => void,
-): Pick<TurnRecord, "body" | "recording"> {
-  if (body.length <= partBytes) return { body };
-  const recordingId = newId("rec_");
-  const parts = Math.floor(body.length / partBytes);
-  for (let sequence = 0; sequence < parts; sequence += 1) {
-    write({ recordingId, sequence, body: body.slice(sequence * partBytes, (sequence + 1) * partBytes) });
+type WritePart = (part: ResponsePart) => Promise<void> | void;
+
+/** All but the end of a long body is written ahead, a few parts in a turn of the event loop. */
+async function writtenAhead(pieces: Iterable<Uint8Array>, write: WritePart) {
+  const id = newId("rec_");
+  const parts = inParts(pieces);
+  let sequence = 0;
+  let next = parts.next();
+  for (; next.done !== true; next = parts.next()) {
+    if (sequence % partsPerTurn === 0) await largeTurns.turn();
+    await write({ recordingId: id, sequence, body: next.value });
+    sequence += 1;
   }
-  return { body: body.slice(parts * partBytes), recording: { id: recordingId, parts } };
+  const body = next.value;
+  const written = sequence === 0 ? { body } : { body, recording: { id, parts: sequence } };
+  return { written, bytes: sequence * partBytes + body.length };
+}
+
+/** Returns what is left behind the last whole part. */
+function* inParts(pieces: Iterable<Uint8Array>): Generator<Uint8Array, Uint8Array> {
+  let rest: Uint8Array[] = [];
+  let bytes = 0;
+  for (const piece of pieces) {
+    for (let at = 0; at < piece.length; ) {
+      const taken = piece.subarray(at, at + partBytes - bytes);
+      rest.push(taken);
+      bytes += taken.length;
+      at += taken.length;
+      if (bytes < partBytes) continue;
+      yield Buffer.concat(rest);
+      rest = [];
+      bytes = 0;
+    }
+  }
+  return Buffer.concat(rest);
 }
 
 /** Without those that were sealed with another key. */

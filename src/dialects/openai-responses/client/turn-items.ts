@@ -155,16 +155,16 @@ export function continuedFields(parentId: string | null): JsonObject {
 export function endedResponse(answer: Uint8Array, parentId: string | null): EndedResponse | null {
   const bytes = responseIn(answer);
   if (bytes === null) return null;
-  const spans = scanObject(bytes, 0, ["id", "status", "output"]);
+  const changes = { output: undefined, store: true, ...continuedFields(parentId) };
+  const spans = scanObject(bytes, 0, ["id", "status", ...Object.keys(changes)]);
   const [id, status, output] = ["id", "status", "output"].map((name) => memberOf(spans, name));
   if (id === undefined || status === undefined || output === undefined) return null;
   const responseId = parsedValue(bytes, id);
   if (typeof responseId !== "string" || !kept.has(parsedValue(bytes, status))) return null;
   if (bytes[output.valueStart] !== openBracket) return null;
-  const changes = { output: undefined, store: true, ...continuedFields(parentId) };
   return {
     id: responseId,
-    head: patchMembers(bytes, changes),
+    head: patchMembers(bytes, changes, spans),
     output: listedItems(bytes, output.valueStart),
   };
 }
