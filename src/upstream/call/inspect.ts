@@ -144,6 +144,7 @@ export function inspectWhole(body: Uint8Array): "fine" | "broken" | JsonObject {
 /** The same for what has been received; a body of more than `mostInspected` is not joined for that. */
 export function inspectBody(received: AnswerQueue): "fine" | "broken" | JsonObject {
   if (received.bytes <= mostInspected) return inspectWhole(received.joined());
+  if (received.pieces[0]?.[0] === openBrace && received.pieces.at(-1)?.at(-1) === closeBrace) return "fine";
   const start = textOf(received.pieces.find((piece) => textOf(piece).trim() !== ""));
   const end = textOf(received.pieces.findLast((piece) => textOf(piece).trim() !== ""));
   return start.trimStart().startsWith("{") && end.trimEnd().endsWith("}") ? "fine" : "broken";
