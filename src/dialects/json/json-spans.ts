@@ -23,6 +23,8 @@ import type { Span } from "./truncated-json.ts";
 export interface JsonSpans {
   /** The index of the opening brace. */
   readonly openedAt: number;
+  /** The index after the closing one. */
+  readonly end: number;
   /** Counts all members, including those not listed in `members`. */
   readonly memberCount: number;
   readonly members: readonly Member[];
@@ -89,7 +91,7 @@ export function scanObject(
   let passed = 0;
   let commaBefore = -1;
   let at = skipSpace(bytes, openedAt + 1);
-  if (bytes[at] === closeBrace) return { openedAt, memberCount: 0, members };
+  if (bytes[at] === closeBrace) return { openedAt, end: at + 1, memberCount: 0, members };
   for (;;) {
     const start = at;
     const nameEnd = bytes[start] === quote ? endOfString(bytes, start) : notJson;
@@ -113,7 +115,7 @@ export function scanObject(
     at = skipSpace(bytes, commaAfter + 1);
   }
   if (bytes[at] !== closeBrace) throw brokenJson();
-  return { openedAt, memberCount: position, members };
+  return { openedAt, end: at + 1, memberCount: position, members };
 }
 
 function endOfValue(bytes: Uint8Array, start: number, nested: MemberTally): number {

@@ -43,7 +43,7 @@ function entriesOf(bytes: Uint8Array, start: number, paths: readonly ValuePath[]
 const uncounted = { members: 0 };
 
 /** The items of the list that is opened there. */
-export function itemsOf(bytes: Uint8Array, openedAt: number): readonly Entry[] {
+function itemsOf(bytes: Uint8Array, openedAt: number): readonly Entry[] {
   const items: Entry[] = [];
   let commaBefore = -1;
   let at = skipSpace(bytes, openedAt + 1);

@@ -24,7 +24,7 @@ function compactedBy(
   { context, seal }: Compaction,
   answer: Piece,
 ): { readonly item: TurnItem; readonly usage: Json } {
-  const summarised = endedResponse(bytesOf(answer), null);
+  const summarised = endedResponse(bytesOf(answer));
   const summary = summarised === null ? "" : summaryOf(summarised);
   if (summarised === null || summary === "") {
     throw new GatewayError("upstream_error", "The provider has not summarised the conversation.");

@@ -91,11 +91,11 @@ export const storedResponseOperations: readonly ServedOperation[] = [
 ];
 
 async function showResponse(gateway: Gateway, exchange: Exchange): Promise<Response> {
-  const { head, output } = await find(gateway, exchange, await admitted(gateway, exchange));
+  const { head, output, parentId } = await find(gateway, exchange, await admitted(gateway, exchange));
   if (queryOf(exchange).get("stream") === "true") {
     throw invalidRequest("Only a response in the background can be streamed again.", "stream");
   }
-  return respondWith(exchange, wholeResponse(head, output));
+  return respondWith(exchange, wholeResponse(head, output, parentId));
 }
 
 async function deleteResponse(gateway: Gateway, exchange: Exchange): Promise<Response> {

@@ -18,7 +18,7 @@ export async function recordTurn({ turns }: Gateway, exchange: Exchange, answer:
   const { parentId, conversation = null } = keeping;
   if (answer.length >= largeBodyBytes) await largeTurns.turn();
   try {
-    const response = endedResponse(bytesOf(answer), parentId);
+    const response = endedResponse(bytesOf(answer));
     if (response === null) return;
     if (keeping.isCompacted && !response.output.some(isCompaction)) return;
     const input = keeping.input();

@@ -1,10 +1,10 @@
+import { asBuffer } from "../../../base/as-buffer.ts";
 import { GatewayError } from "../../../base/errors.ts";
 import { isConversationId } from "../../../base/id.ts";
 import type { Json, JsonObject } from "../../../base/json.ts";
-import { closeBrace, openBracket, quote, skipSpace } from "../../json/json-bytes.ts";
-import { type JsonSpans, type Member, scanObject } from "../../json/json-spans.ts";
+import { closeBrace, closeBracket, comma, openBracket, quote, skipSpace } from "../../json/json-bytes.ts";
+import { brokenJson, type JsonSpans, type Member, scanObject } from "../../json/json-spans.ts";
 import { type Edit, editedPieces, patchMembers, removal } from "../../json/patch.ts";
-import { itemsOf } from "../../json/remove-values.ts";
 import { rawEvents } from "../../sse/raw-events.ts";
 
 /** An item of a conversation in the bytes in which it was sent, and what the gateway has to know of it. */
@@ -21,7 +21,6 @@ export function sizeOf(items: readonly TurnItem[]): number {
   return items.reduce((sum, { raw }) => sum + raw.length, 0);
 }
 
-const decoder = new TextDecoder();
 const encoder = new TextEncoder();
 
 /** Where a request has its items. */
@@ -64,17 +63,31 @@ function fieldOf(body: Uint8Array, field: ItemsField): Member | undefined {
   return memberOf(scanObject(body, skipSpace(body, 0), [field]), field);
 }
 
+/** Each item is scanned once, for its end and for what describes it. */
 function listedItems(bytes: Uint8Array, openedAt: number): readonly TurnItem[] {
-  return itemsOf(bytes, openedAt).map(({ start, end }) => describeItem(bytes.subarray(start, end)));
+  const items: TurnItem[] = [];
+  let at = skipSpace(bytes, openedAt + 1);
+  while (bytes[at] !== closeBracket) {
+    const spans = scanObject(bytes, at, describing);
+    items.push(itemOf(bytes, spans));
+    at = skipSpace(bytes, spans.end);
+    if (bytes[at] === comma) at = skipSpace(bytes, at + 1);
+    else if (bytes[at] !== closeBracket) throw brokenJson();
+  }
+  return items;
 }
 
 const describing = ["id", "type", "role", "call_id", "encrypted_content"];
 
 export function describeItem(raw: Uint8Array): TurnItem {
-  const spans = scanObject(raw, 0, describing);
-  const textOf = (name: string) => textIn(raw, spans, name);
+  return itemOf(raw, scanObject(raw, 0, describing));
+}
+
+function itemOf(bytes: Uint8Array, spans: JsonSpans): TurnItem {
+  const textOf = (name: string) => textIn(bytes, spans, name);
   const type = textOf("type") ?? (textOf("role") === null ? "item_reference" : "message");
   const isLeftOut = type === "reasoning" && textOf("encrypted_content") === null;
+  const raw = bytes.subarray(spans.openedAt, spans.end);
   return { raw, id: textOf("id"), type, callId: textOf("call_id"), isLeftOut };
 }
 
@@ -135,7 +148,7 @@ const close = encoder.encode("]");
 /** A response that has ended, apart from its items. */
 export interface EndedResponse {
   readonly id: string;
-  /** The JSON of all other fields. */
+  /** The JSON of all other fields, as the provider has written them. */
   readonly head: Uint8Array;
   readonly output: readonly TurnItem[];
 }
@@ -150,13 +163,12 @@ export function continuedFields(parentId: string | null): JsonObject {
 
 /**
  * The response in an answer as the client gets it: its whole body, or the events that end its stream. Null if it has
- * failed, or is none. `parentId` is what it continues.
+ * failed, or is none.
  */
-export function endedResponse(answer: Uint8Array, parentId: string | null): EndedResponse | null {
+export function endedResponse(answer: Uint8Array): EndedResponse | null {
   const bytes = responseIn(answer);
   if (bytes === null) return null;
-  const changes = { output: undefined, store: true, ...continuedFields(parentId) };
-  const spans = scanObject(bytes, 0, ["id", "status", ...Object.keys(changes)]);
+  const spans = scanObject(bytes, 0, ["id", "status", "output"]);
   const [id, status, output] = ["id", "status", "output"].map((name) => memberOf(spans, name));
   if (id === undefined || status === undefined || output === undefined) return null;
   const responseId = parsedValue(bytes, id);
@@ -164,7 +176,7 @@ export function endedResponse(answer: Uint8Array, parentId: string | null): Ende
   if (bytes[output.valueStart] !== openBracket) return null;
   return {
     id: responseId,
-    head: patchMembers(bytes, changes, spans),
+    head: patchMembers(bytes, { output: undefined }, spans),
     output: listedItems(bytes, output.valueStart),
   };
 }
@@ -202,10 +214,15 @@ const braceCode = "{".charCodeAt(0);
 /** Near its beginning, an event says what it is. */
 const endingMark = /^[^[]{0,200}"response\.(?:completed|incomplete)"/;
 
-/** The pieces of the whole response again. */
-export function wholeResponse(head: Uint8Array, output: readonly TurnItem[]): readonly Uint8Array[] {
-  const end = head.lastIndexOf(closeBrace);
-  return [head.subarray(0, end), outputName, ...listPieces(output), head.subarray(end)];
+/** The pieces of the whole response again, as it is kept here: it continues `parentId`. */
+export function wholeResponse(
+  head: Uint8Array,
+  output: readonly TurnItem[],
+  parentId: string | null,
+): readonly Uint8Array[] {
+  const shown = patchMembers(head, { store: true, ...continuedFields(parentId) });
+  const end = shown.lastIndexOf(closeBrace);
+  return [shown.subarray(0, end), outputName, ...listPieces(output), shown.subarray(end)];
 }
 
 const outputName = encoder.encode(',"output":');
@@ -214,6 +231,8 @@ function memberOf({ members }: Pick<JsonSpans, "members">, name: string): Member
   return members.find((member) => member.name === name);
 }
 
+/** Most values are texts without escapes, and those are themselves. */
 function parsedValue(bytes: Uint8Array, { valueStart, end }: Member): Json {
-  return JSON.parse(decoder.decode(bytes.subarray(valueStart, end)));
+  const json = asBuffer(bytes).toString("utf8", valueStart, end);
+  return bytes[valueStart] === quote && !json.includes("\\") ? json.slice(1, -1) : JSON.parse(json);
 }
