@@ -14,7 +14,7 @@ export interface TurnRecord {
   readonly expiresAtMs: number;
   /** The size of its items. */
   readonly bytes: number;
-  /** Digests of its items' ids. */
+  /** What its items are found by: their ids, or digests of long ones. */
   readonly items: readonly string[];
   /** What the gateway makes of it, perhaps encrypted; with a `recording`, only what follows the parts written ahead. */
   readonly body: Uint8Array;
@@ -51,7 +51,7 @@ export interface ChainQuery {
 
 export interface ItemsQuery {
   readonly keyId: string;
-  readonly digests: readonly string[];
+  readonly items: readonly string[];
   readonly nowMs: number;
   readonly mostBytes: number;
   readonly reserve: ReserveMemory;
@@ -79,7 +79,7 @@ export interface TurnRecords {
   find(keyId: string, id: string, nowMs: number, reserve?: ReserveMemory): Promise<StoredTurn | null>;
   /** Whether the turn of this number is still there. */
   has(no: number): Promise<boolean>;
-  /** For each digest the newest turn that has such an item, oldest first, each once; null if all are larger than `mostBytes`. */
+  /** For each of the items the newest turn that has it, oldest first, each once; null if all are larger than `mostBytes`. */
   withItems(query: ItemsQuery): Promise<readonly StoredTurn[] | null>;
   /** False if there is none. */
   delete(keyId: string, id: string, nowMs: number): Promise<boolean>;

@@ -3,18 +3,23 @@ import { isPlainSegment } from "../../base/path-segment.ts";
 import type { TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
 
 /**
- * Items without an id get one. Those of a turn begin alike, so that one digest finds all of them: rows for ten thousand would
+ * Items without an id get one. Those of a turn begin alike, so that one row finds all of them: rows for ten thousand would
  * delay the charges of others.
  */
 const mintedPrefix = "item_";
+const timeChars = 8;
 const placeChars = 6;
+
+/** Ids of vendors, which are found as they are. */
+const usualId = /^[\w-]{1,64}$/;
 
 /** Of a turn with more items that have ids of their own, the newest can be found. */
 const mostFound = 2000;
 
-/** What the ids that are made for a turn begin with. */
+/** What the ids that are made for a turn begin with: with the time, as OpenAI's do (see `keyOf`). */
 export function newGroup(): string {
-  return newId(mintedPrefix).slice(0, -placeChars);
+  const time = Date.now().toString(36).padStart(timeChars, "0");
+  return mintedPrefix + time + newId("").slice(timeChars + placeChars);
 }
 
 export function mintedId(group: string, place: number): string {
@@ -41,18 +46,26 @@ export function identified(items: readonly TurnItem[]): readonly TurnItem[] {
 }
 
 /** By which the items of a turn are found. */
-export function digestsOf(
+export function keysOf(
   group: string,
   input: readonly TurnItem[],
   output: readonly TurnItem[],
 ): readonly string[] {
   const ids = new Set(input.some(({ id }) => id === null) ? [group] : []);
   for (const { id } of [...output, ...input.toReversed()]) if (id !== null) ids.add(id);
-  return [...ids].slice(0, mostFound).map(idDigest);
+  return [...ids].slice(0, mostFound).map(keyOf);
 }
 
-/** An id that was made here is found by its own digest where it was sent again, and else by its group's. */
+/** An id that was made here is found by itself where it was sent again, and else by its group. */
 export function lookedUp(id: string): readonly string[] {
-  const group = id.startsWith(mintedPrefix) ? [idDigest(id.slice(0, -placeChars))] : [];
-  return [idDigest(id), ...group];
+  const group = id.startsWith(mintedPrefix) ? [keyOf(id.slice(0, -placeChars))] : [];
+  return [keyOf(id), ...group];
+}
+
+/**
+ * What an item is found by. Most ids begin with a time, so that new rows are next to each other: digests would touch a page of
+ * the index each, which takes as long as the rest of the turn (54 → 26 µs on SQLite).
+ */
+function keyOf(id: string): string {
+  return usualId.test(id) ? id : idDigest(id);
 }

@@ -12,7 +12,7 @@ import {
 import type { ReserveMemory, ResponsePart, Store, StoredTurn, TurnRecord } from "../../store/store.ts";
 import { largeBodyBytes } from "../large/is-large.ts";
 import { largeTurns } from "../large/large-turns.ts";
-import { digestsOf, identified, lookedUp, mintedId, newGroup } from "./item-ids.ts";
+import { identified, keysOf, lookedUp, mintedId, newGroup } from "./item-ids.ts";
 import { type ChangedConversation, type KeptTurn, readTurn, type Turn, turnPieces } from "./turn-body.ts";
 
 const mostTurns = 1000;
@@ -142,7 +142,7 @@ export class Turns {
     if (ids.length === 0) return found;
     const wanted = new Set(ids);
     const mostBytes = settings.server.maxBodyBytes;
-    const query = { keyId, digests: [...wanted].flatMap(lookedUp), nowMs: this.#nowMs(), mostBytes, reserve };
+    const query = { keyId, items: [...wanted].flatMap(lookedUp), nowMs: this.#nowMs(), mostBytes, reserve };
     const turns = await this.#store.turns.withItems(query);
     if (turns === null) throw tooMuchReferenced(mostBytes);
     // Oldest first, so that the newest of an id stays.
@@ -185,7 +185,7 @@ export class Turns {
       createdAtMs,
       expiresAtMs: createdAtMs + retention.responsesMs,
       bytes,
-      items: digestsOf(group, facts.input, output),
+      items: keysOf(group, facts.input, output),
       keyBytes: retention.responseBytesPerKey,
     };
     const pieces = turnPieces(id, { head, input, output }, responses.encryptionKey);

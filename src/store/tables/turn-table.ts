@@ -61,8 +61,8 @@ export class StoredTurns implements TurnRecords {
   }
 
   async withItems(query: ItemsQuery): Promise<readonly StoredTurn[] | null> {
-    const { keyId, digests, nowMs, mostBytes } = query;
-    const found = await this.#queries.read<ReadTurn>(findWithItems, [keyId, digests, nowMs]);
+    const { keyId, items, nowMs, mostBytes } = query;
+    const found = await this.#queries.read<ReadTurn>(findWithItems, [keyId, items, nowMs]);
     if (sizeOf(found) > mostBytes) return null;
     await query.reserve(sizeOf(found));
     return this.#all(found);

@@ -119,8 +119,8 @@ testEachStore(
     const store = await database.openGateway(new FakeClock());
     const [one, other] = await twoKeys(store);
     await keep(store, turn(one, "a", null), turn(one, "b", "a"), turn(other, "x", null));
-    const found = (keyId: string, digests: readonly string[], at: number, mostBytes = 20) =>
-      store.turns.withItems({ keyId, digests, nowMs: at, mostBytes, reserve: bounds.reserve });
+    const found = (keyId: string, items: readonly string[], at: number, mostBytes = 20) =>
+      store.turns.withItems({ keyId, items, nowMs: at, mostBytes, reserve: bounds.reserve });
     const withItems = async (keyId: string, items: readonly string[], at = nowMs) =>
       bodies((await found(keyId, items, at)) ?? []);
     expect(await withItems(one, ["item of all", "item of b", "item of x"])).toEqual(["body of b"]);
@@ -165,7 +165,7 @@ testEachStore(
     expect(await store.turns.delete(one, "a", nowMs)).toBe(false);
     expect(await chainOf(store, one, "b")).toBe("missing");
     expect(await store.turns.find(one, "b", nowMs)).toMatchObject({ id: "b", parentId: "a" });
-    expect(await store.turns.withItems({ ...bounds, keyId: one, digests: ["item of a"] })).toEqual([]);
+    expect(await store.turns.withItems({ ...bounds, keyId: one, items: ["item of a"] })).toEqual([]);
     expect(await store.turns.deleteAll(one)).toBe(1);
     expect(await store.turns.deleteAll(one)).toBe(0);
     await store.close();

@@ -334,7 +334,7 @@ CREATE INDEX turns_by_key ON turns (key_no, no);
 CREATE INDEX turns_by_expiry ON turns (expires_at_ms);
 CREATE INDEX turns_by_recording ON turns (recording_id) WHERE recording_id IS NOT NULL;
 
--- By which turn an item can be found: by a digest of its id.
+-- By which turn an item can be found. `digest` is its id, or a digest of a long one.
 CREATE TABLE turn_items (
   key_no int NOT NULL,
   digest text NOT NULL,
