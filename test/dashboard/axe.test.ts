@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import type { Sluice, TestKey } from "../support/sluice.ts";
-import { type Browsing, browse, findBrowser } from "./browser.ts";
+import { type Browsing, browse, findBrowser, follow } from "./browser.ts";
 import { sampleConfig, startSample } from "./sample.ts";
 import { violations } from "./violations.ts";
 
@@ -79,7 +79,7 @@ describe.if(browserPath !== null)("axe finds nothing to complain about", () => {
     await page.keyboard.press("Enter");
     await page.locator(".charts canvas").first().waitFor();
     for (const path of [...pages, `keys/${key.id}`, `accounts/${account.id}`]) {
-      await open(path);
+      await follow(page, `/admin/${path}`);
       await expectNothing(path);
     }
   }, 120_000);

@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Browser, type BrowserContext, chromium } from "playwright-core";
+import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 
 const names = ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome"];
 const aptSeconds = 240;
@@ -96,4 +96,17 @@ export async function browse(executablePath: string, { scheme, width, height }: 
     permissions: ["clipboard-read", "clipboard-write"],
   });
   return { context, [Symbol.asyncDispose]: () => context.close() };
+}
+
+/** Shows another page of the dashboard as a link does: its program, and what a test has put there, need not be loaded again. */
+export async function follow(page: Page, url: string): Promise<void> {
+  await page.evaluate(
+    `new Promise((drawn) => {
+      history.pushState(null, "", ${JSON.stringify(url)});
+      dispatchEvent(new PopStateEvent("popstate"));
+      requestAnimationFrame(() => requestAnimationFrame(drawn));
+    })`,
+  );
+  await page.getByRole("heading", { level: 1 }).waitFor();
+  await page.locator(".skeleton").first().waitFor({ state: "detached" });
 }

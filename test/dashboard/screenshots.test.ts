@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import type { Sluice } from "../support/sluice.ts";
-import { browse, findBrowser } from "./browser.ts";
+import { browse, findBrowser, follow } from "./browser.ts";
 import { startSample } from "./sample.ts";
 
 const token = "the-operators-token";
@@ -64,8 +64,7 @@ describe.if(browserPath !== null)("every page", () => {
       reports: "/reports?by=key,model&since=30d",
       exchange: "/exchanges?outcome=failed",
     } as Record<string, string>;
-    await page.goto(`${sluice.url}/admin${paths[name] ?? `/${name}`}`);
-    await page.getByRole("heading", { level: 1 }).waitFor();
+    await follow(page, `/admin${paths[name] ?? `/${name}`}`);
     if (name === "exchange") {
       await page.locator("tbody a").first().click();
       await page.getByRole("dialog").getByText("Ledger").waitFor();
@@ -96,38 +95,49 @@ describe.if(browserPath !== null)("every page", () => {
       await picture(page, "dashboard");
     });
 
-  for (const size of ["desk", "phone"] as const) {
-    test(`on a ${size}, light and dark, nothing is wider than the window`, async () => {
-      await using browsing = await browse(browserPath ?? "", { scheme: "light", ...sizes[size] });
-      const page = await browsing.context.newPage();
-      await page.goto(`${sluice.url}/admin`);
-      await page.getByLabel("Admin token").waitFor();
+  test("on a desk and on a phone, light and dark, nothing is wider than the window", async () => {
+    await using browsing = await browse(browserPath ?? "", { scheme: "light", ...sizes.desk });
+    const page = await browsing.context.newPage();
+    await page.goto(`${sluice.url}/admin`);
+    await page.getByLabel("Admin token").waitFor();
+    for (const size of ["phone", "desk"] as const) {
+      await page.setViewportSize(sizes[size]);
       await picture(page, `${size}-light-sign-in`);
-      await signIn(page);
-      for (const name of pages) {
-        await show(page, name);
-        for (const colorScheme of ["dark", "light"] as const) {
-          await page.emulateMedia({ colorScheme });
-          await picture(page, `${size}-${colorScheme}-${name}`, name !== "exchange");
-          const wider = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
-          expect(`${name} ${colorScheme} ${wider}`).toBe(`${name} ${colorScheme} 0`);
-        }
-        if (name === "keys" && size === "phone") {
-          const tallest = await page.evaluate(
-            `Math.max(...[...document.querySelectorAll("tbody tr")].map((row) => row.getBoundingClientRect().height))`,
-          );
-          expect(Number(tallest), "a key takes a few lines, not a screen").toBeLessThan(130);
-        }
-        if (name === "exchanges" && size === "phone") {
-          const apart = await page.evaluate(
-            `Math.max(...[...document.querySelectorAll("td[data-name=Tokens] span")].map(
-              (arrow) => arrow.parentElement.getBoundingClientRect().right - arrow.getBoundingClientRect().right))`,
-          );
-          expect(Number(apart), "input and output stay together").toBeLessThan(80);
-        }
-        if (size === "desk" && hasTable(name)) await expectToFitBetween(page, name);
+    }
+    await signIn(page);
+    for (const name of pages) {
+      await show(page, name);
+      await expectToFit(page, name, "phone");
+      if (name === "keys") {
+        const tallest = await page.evaluate(
+          `Math.max(...[...document.querySelectorAll("tbody tr")].map((row) => row.getBoundingClientRect().height))`,
+        );
+        expect(Number(tallest), "a key takes a few lines, not a screen").toBeLessThan(130);
       }
-    });
+      if (name === "exchanges") {
+        const apart = await page.evaluate(
+          `Math.max(...[...document.querySelectorAll("td[data-name=Tokens] span")].map(
+            (arrow) => arrow.parentElement.getBoundingClientRect().right - arrow.getBoundingClientRect().right))`,
+        );
+        expect(Number(apart), "input and output stay together").toBeLessThan(80);
+      }
+      await expectToFit(page, name, "desk");
+      if (hasTable(name)) await expectToFitBetween(page, name);
+    }
+  }, 120_000);
+
+  async function expectToFit(
+    page: Page,
+    name: (typeof pages)[number],
+    size: keyof typeof sizes,
+  ): Promise<void> {
+    await page.setViewportSize(sizes[size]);
+    for (const colorScheme of ["dark", "light"] as const) {
+      await page.emulateMedia({ colorScheme });
+      await picture(page, `${size}-${colorScheme}-${name}`, name !== "exchange");
+      const wider = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
+      expect(`${name} ${colorScheme} ${size} ${wider}`).toBe(`${name} ${colorScheme} ${size} 0`);
+    }
   }
 
   /** At every width between a phone and a desk, neither a page nor a table is wider than its place. */
