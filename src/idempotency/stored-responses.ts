@@ -1,4 +1,5 @@
 import { type Clock, msPerDay } from "../base/clock.ts";
+import { nextTurn } from "../base/next-turn.ts";
 import { Repeating } from "../base/repeating.ts";
 import type { Store } from "../store/store.ts";
 import type { Claim } from "./claim.ts";
@@ -45,7 +46,8 @@ export abstract class StoredResponses {
     for (let pruned = 0; ; ) {
       const gone = await this.store.pruneStoredResponses(this.oldestKeptMs(), prunedAtOnce);
       pruned += gone;
-      if (gone < prunedAtOnce) return pruned;
+      if (gone === 0) return pruned;
+      await nextTurn();
     }
   }
 

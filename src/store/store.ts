@@ -100,7 +100,7 @@ export interface Store {
     notBeforeMs: number,
     reserve?: ReserveMemory,
   ): Promise<StoredResponse | null>;
-  /** Deletes at most `limit` responses stored before `beforeMs`. Returns how many. */
+  /** Deletes at most `limit` responses stored before `beforeMs`; fewer if they are long. Returns how many. */
   pruneStoredResponses(beforeMs: number, limit: number): Promise<number>;
   /** Durable, like given ids, no later than a charge that the same process makes afterwards. */
   recordResponsePart(part: ResponsePart): Promise<void>;

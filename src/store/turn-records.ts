@@ -88,6 +88,6 @@ export interface TurnRecords {
   sums(keyId: string, nowMs: number): Promise<TurnSums>;
   /** The secret that summaries are sealed with, the same for all gateways of a store: this one if there was none yet. */
   sealingSecret(candidate: Uint8Array): Promise<Uint8Array>;
-  /** Deletes at most `limit` that have expired, or belong to a revoked key. Returns how many. */
+  /** Deletes at most `limit` that have expired, or belong to a revoked key; fewer if they are long. Returns how many. */
   prune(nowMs: number, limit: number): Promise<number>;
 }

@@ -250,7 +250,7 @@ export class Turns {
     do {
       gone = await this.#store.turns.prune(this.#nowMs(), prunedAtOnce);
       pruned += gone;
-    } while (gone === prunedAtOnce);
+    } while (gone > 0);
     if (pruned > 0) await this.#store.recordPruning({ what: "responses", atMs: this.#nowMs(), pruned });
   }
 

@@ -24,6 +24,9 @@ export interface StoreParts extends FilesParts {
   readonly onClose: () => void;
 }
 
+/** To delete these takes a few milliseconds. */
+const mostPrunedParts = 16;
+
 export type SqliteStore = JournaledStore & { readonly files: SqliteFiles };
 
 export function sqliteStore(parts: StoreParts): SqliteStore {
@@ -84,9 +87,11 @@ export function sqliteStore(parts: StoreParts): SqliteStore {
     pruneStoredResponses: (beforeMs, limit) =>
       changeTogether(function* () {
         const pruned = yield* query<{ recordingId: string | null }>(
-          `DELETE FROM responses WHERE id IN (SELECT id FROM responses WHERE stored_at_ms < $1 ORDER BY stored_at_ms LIMIT $2)
+          `WITH due AS (SELECT id, parts FROM responses WHERE stored_at_ms < $1 ORDER BY stored_at_ms LIMIT $2)
+          DELETE FROM responses WHERE id IN (
+            SELECT id FROM (SELECT id, sum(parts) OVER (ORDER BY id) - parts AS earlier FROM due) WHERE earlier < $3)
           RETURNING recording_id AS recordingId`,
-          [beforeMs, limit],
+          [beforeMs, limit, mostPrunedParts],
         );
         const recordings = pruned.flatMap(({ recordingId }) => recordingId ?? []);
         yield* query("DELETE FROM response_parts WHERE recording_id = ANY ($1)", [recordings]);

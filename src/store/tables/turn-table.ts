@@ -23,6 +23,7 @@ interface TurnLink {
 
 /** Takes a few milliseconds where the database is read on the event loop. */
 const mostReadBytes = 2 * 1024 * 1024;
+const mostPrunedBytes = 8 * 1024 * 1024;
 
 export class StoredTurns implements TurnRecords {
   readonly #queries: Queries;
@@ -94,7 +95,8 @@ export class StoredTurns implements TurnRecords {
   }
 
   async prune(nowMs: number, limit: number): Promise<number> {
-    return (await this.#queries.change(deleteOld, [nowMs, limit])).length;
+    await longReads.turn();
+    return (await this.#queries.change(deleteOld, [nowMs, limit, mostPrunedBytes])).length;
   }
 
   /** Oldest first, a few at a time, without those that lack a part. */
@@ -174,11 +176,15 @@ SELECT count(*)::float8 AS count, count(CASE WHEN substr(id, 1, 5) = 'conv_' THE
   max(created_at_ms)::float8 AS "newestAtMs"
 FROM turns WHERE key_no = ${keyNo} AND expires_at_ms > $2::int8`;
 
+/** No more than can be deleted quickly: a few of the long ones. */
 const deleteOld = `
-WITH old AS (
-  SELECT no, key_no FROM turns WHERE expires_at_ms <= $1::int8
-  UNION ALL SELECT t.no, t.key_no FROM keys k JOIN turns t ON t.key_no = k.no WHERE k.status = 'revoked'
+WITH due AS (
+  SELECT no, key_no, bytes FROM turns WHERE expires_at_ms <= $1::int8
+  UNION ALL SELECT t.no, t.key_no, t.bytes FROM keys k JOIN turns t ON t.key_no = k.no WHERE k.status = 'revoked'
   LIMIT $2::int8
+), old AS (
+  SELECT no, key_no FROM (SELECT no, key_no, sum(bytes) OVER (ORDER BY no) - bytes AS earlier FROM due) AS summed
+  WHERE earlier < $3::int8
 ), locked AS (
   SELECT key_no FROM turn_sums WHERE key_no IN (SELECT key_no FROM old) ORDER BY key_no FOR UPDATE SKIP LOCKED
 )

@@ -187,6 +187,10 @@ testEachStore(
     expect(await store.turns.prune(1_500, 10)).toBe(1);
     expect(await store.turns.sums(one, nowMs)).toMatchObject({ count: 1, bytes: 10 });
     expect(await store.turns.sums(other, nowMs)).toMatchObject({ count: 0, bytes: 0 });
+    const long = { ...early, bytes: 5 * 1024 * 1024, keyBytes: 50 * 1024 * 1024 };
+    await keep(store, ...["d", "e", "f"].map((id) => turn(one, id, null, long)));
+    expect(await store.turns.prune(1_500, 10)).toBe(2);
+    expect(await store.turns.prune(1_500, 10)).toBe(1);
     await store.close();
   },
 );
