@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from "../../../base/json.ts";
 import { dataUrl } from "../../ir/data-url.ts";
-import type { IrContent, IrDocument, IrImage, IrText } from "../../ir/ir.ts";
+import type { IrContent, IrDocument, IrImage } from "../../ir/ir.ts";
 import { cacheBreakpoint } from "../../openai/cache-marks.ts";
 import type { Target } from "../../provider-dialect.ts";
 import { refuse } from "../../translation/field-decisions.ts";
@@ -8,37 +8,18 @@ import { flattenContent } from "../../translation/flatten-content.ts";
 import { takesCacheBreakpoints, takesCacheControl } from "../../translation/model-traits.ts";
 
 /** Writes a single text as a string, and anything else as parts, so that their boundaries are kept. */
-export class ChatContentWriter {
-  readonly #keepsCache: boolean;
-  readonly #takesBreakpoints: boolean;
+export function writeContent(blocks: readonly IrContent[], target: Target): Json {
+  const [first] = blocks;
+  const flattened = blocks.length === 1 && first?.type === "text" ? blocks : blocks.flatMap(flattenContent);
+  const [only] = flattened;
+  if (flattened.length === 1 && only?.type === "text" && markOf(only, target) === null) return only.text;
+  return flattened.map((block) => ({ ...writePart(block), ...markOf(block, target) }));
+}
 
-  constructor(target: Target) {
-    this.#keepsCache = takesCacheControl(target);
-    this.#takesBreakpoints = takesCacheBreakpoints(target);
-  }
-
-  write(blocks: readonly IrContent[]): Json {
-    const [first] = blocks;
-    if (blocks.length === 1 && first !== undefined && this.#isPlain(first)) return first.text;
-    const flattened = blocks.flatMap(flattenContent);
-    const [only] = flattened;
-    if (flattened.length === 1 && only !== undefined && this.#isPlain(only)) return only.text;
-    return flattened.map((block) => this.#part(block));
-  }
-
-  #isPlain(block: IrContent): block is IrText {
-    return block.type === "text" && !this.#isMarked(block);
-  }
-
-  #isMarked(block: IrContent): boolean {
-    return (this.#keepsCache || this.#takesBreakpoints) && block.cache !== undefined;
-  }
-
-  #part(block: IrContent): JsonObject {
-    const part = writePart(block);
-    if (!this.#isMarked(block)) return part;
-    return this.#keepsCache ? { ...part, cache_control: block.cache } : { ...part, ...cacheBreakpoint };
-  }
+function markOf({ cache }: IrContent, target: Target): JsonObject | null {
+  if (cache === undefined) return null;
+  if (takesCacheControl(target)) return { cache_control: cache };
+  return takesCacheBreakpoints(target) ? cacheBreakpoint : null;
 }
 
 function writePart(block: IrContent): JsonObject {

@@ -17,7 +17,7 @@ import { flattenContent, markError } from "../../translation/flatten-content.ts"
 import { modelName, wantsCallSignatures } from "../../translation/model-traits.ts";
 import { addSignature } from "../call-signature.ts";
 import type { Quirk } from "../quirks.ts";
-import { ChatContentWriter } from "./content-out.ts";
+import { writeContent } from "./content-out.ts";
 
 type AssistantMessage = IrMessage & { readonly role: "assistant" };
 type UserMessage = IrMessage & { readonly role: "user" };
@@ -26,18 +26,19 @@ type UserMessage = IrMessage & { readonly role: "user" };
 const attached = "The result is attached to the next user message.";
 
 export function writeMessages(request: IrRequest, target: Target, dropped: DroppedFields): JsonObject[] {
-  const content = new ChatContentWriter(target);
   const messages: JsonObject[] = [];
-  if (request.system.length > 0) messages.push({ role: "system", content: content.write(request.system) });
+  if (request.system.length > 0)
+    messages.push({ role: "system", content: writeContent(request.system, target) });
   const currentTurn = wantsCallSignatures(target)
     ? currentTurnStart(request.messages, turnPartOf)
     : Number.POSITIVE_INFINITY;
   let index = -1;
   for (const message of request.messages) {
     index += 1;
-    if (message.role === "system") messages.push({ role: "system", content: content.write(message.blocks) });
-    else if (message.role === "user") addUser(messages, message, content);
-    else addAssistant(messages, message, { content, target, dropped, signsCalls: index >= currentTurn });
+    if (message.role === "system")
+      messages.push({ role: "system", content: writeContent(message.blocks, target) });
+    else if (message.role === "user") addUser(messages, message, target);
+    else addAssistant(messages, message, { target, dropped, signsCalls: index >= currentTurn });
   }
   return target.quirks === undefined || target.quirks.length === 0
     ? messages
@@ -45,7 +46,7 @@ export function writeMessages(request: IrRequest, target: Target, dropped: Dropp
 }
 
 /** Tool results come first, each as a separate message, with nothing in between. */
-function addUser(messages: JsonObject[], message: UserMessage, content: ChatContentWriter): void {
+function addUser(messages: JsonObject[], message: UserMessage, target: Target): void {
   const said: IrContent[] = [];
   const attachments: IrContent[] = [];
   for (const block of message.blocks) {
@@ -53,7 +54,7 @@ function addUser(messages: JsonObject[], message: UserMessage, content: ChatCont
     else said.push(block);
   }
   const rest = attachments.length === 0 ? said : [...attachments, ...said];
-  if (rest.length > 0) messages.push(named("user", message.name, content.write(rest)));
+  if (rest.length > 0) messages.push(named("user", message.name, writeContent(rest, target)));
 }
 
 function named(role: string, name: string | undefined, content: Json): JsonObject {
@@ -75,7 +76,6 @@ function writeAnswer(result: IrToolResult, attachments: IrContent[]): JsonObject
 }
 
 interface AssistantContext {
-  readonly content: ChatContentWriter;
   readonly target: Target;
   readonly dropped: DroppedFields;
   /** Whether the first call needs a signature. */
@@ -84,7 +84,7 @@ interface AssistantContext {
 
 /** Text and calls go into one message; a turn with neither is skipped. */
 function addAssistant(messages: JsonObject[], message: AssistantMessage, context: AssistantContext): void {
-  const { content, target, dropped } = context;
+  const { target, dropped } = context;
   const texts: IrText[] = [];
   const calls: IrToolCall[] = [];
   let refusal = "";
@@ -99,7 +99,7 @@ function addAssistant(messages: JsonObject[], message: AssistantMessage, context
     else if (!isOwnProof(block, target)) dropped.add(dropped.names.reasoning);
   }
   if (texts.length === 0 && calls.length === 0 && refusal === "") return;
-  const written = named("assistant", message.name, texts.length === 0 ? null : content.write(texts));
+  const written = named("assistant", message.name, texts.length === 0 ? null : writeContent(texts, target));
   if (refusal !== "") written["refusal"] = refusal;
   if (reasoning !== "") written["reasoning_content"] = reasoning;
   if (details.length > 0) written["reasoning_details"] = details;
