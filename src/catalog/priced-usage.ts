@@ -30,50 +30,28 @@ export function priced(
   const rates = ratesFor(price, extra?.tiers ?? [], totalInput(answer), microUsdPerCredit);
   const quantities = quantitiesOf(answer, extra, rates);
   if (rounds === undefined) return { rates, quantities, costNano: costNano(rates, quantities) };
-  const sum = new RoundSum(rates, quantities);
+  const sums: Record<string, number> = { ...quantities };
+  const picoUsd: Record<string, number> = { ...rates.picoUsd };
   for (const { model, usage: used } of rounds) {
     const other = model === null ? null : runOf(model);
     const itsPrice = other === null ? price : other.price;
+    // Each is a call of its own: whether its context is long depends on its own input.
     const itsRates = ratesFor(itsPrice, extra?.tiers ?? [], totalInput(used), microUsdPerCredit);
-    sum.add(other?.id ?? null, used, itsRates);
-  }
-  return sum.priced();
-}
-
-/**
- * Adds up the rounds of a call. Each is a call of its own: whether its context is long depends on its own input. What it used is
- * named after it where it has other rates than the answer: `claude-5/input`.
- */
-class RoundSum {
-  readonly #rates: Rates;
-  readonly #quantities: Record<string, number>;
-  readonly #picoUsd: Record<string, number>;
-
-  constructor(rates: Rates, quantities: Quantities) {
-    this.#rates = rates;
-    this.#quantities = { ...quantities };
-    this.#picoUsd = { ...rates.picoUsd };
-  }
-
-  add(model: string | null, usage: Usage, rates: Rates): void {
-    const isLike = model === null && rates.inputAbove === this.#rates.inputAbove;
-    const prefix = isLike ? "" : `${nameOf(model, rates)}/`;
-    for (const [name, count] of Object.entries(quantitiesOf(usage, null, rates))) {
-      this.#quantities[prefix + name] = (this.#quantities[prefix + name] ?? 0) + count;
-      const picoUsd = rates.picoUsd[name];
-      if (picoUsd !== undefined) this.#picoUsd[prefix + name] = picoUsd;
+    const prefix = prefixOf(other, itsRates, rates);
+    for (const [name, count] of Object.entries(quantitiesOf(used, null, itsRates))) {
+      sums[prefix + name] = (sums[prefix + name] ?? 0) + count;
+      const rate = itsRates.picoUsd[name];
+      if (rate !== undefined) picoUsd[prefix + name] = rate;
     }
   }
-
-  priced(): PricedUsage {
-    const { microUsdPerCredit, tiers, inputAbove } = this.#rates;
-    const rates = makeRates({ microUsdPerCredit, picoUsd: this.#picoUsd, tiers, inputAbove });
-    return { rates, quantities: this.#quantities, costNano: costNano(rates, this.#quantities) };
-  }
+  const { tiers, inputAbove } = rates;
+  const all = makeRates({ microUsdPerCredit, picoUsd, tiers, inputAbove });
+  return { rates: all, quantities: sums, costNano: costNano(all, sums) };
 }
 
-/** Of one name are only rounds of the same rates. */
-function nameOf(model: string | null, { inputAbove }: Rates): string {
-  const name = model ?? "compaction";
-  return inputAbove === null ? name : `${name} above ${inputAbove}`;
+/** What a round used is named after it where it has other rates than the answer: `claude-5/input`. */
+function prefixOf(other: OtherRun | null, { inputAbove }: Rates, answer: Rates): string {
+  if (other === null && inputAbove === answer.inputAbove) return "";
+  const name = other?.id ?? "compaction";
+  return inputAbove === null ? `${name}/` : `${name} above ${inputAbove}/`;
 }
