@@ -24,19 +24,14 @@ const perMinute = 300;
  * an operator out of the dashboard. Probes (`/healthz`, `/readyz`) have none: a refusal would cost as much as the
  * answer, and would take a working gateway out of service.
  */
-export class DocumentLimit {
-  readonly #addresses: AddressLimiter;
-
-  constructor(clock: Clock) {
-    this.#addresses = new AddressLimiter(clock, perMinute);
-  }
-
+export function documentLimit(clock: Clock) {
+  const addresses = new AddressLimiter(clock, perMinute);
   /** Why a request of this route is refused; null if it is not. */
-  refusal(route: string, addressOf: () => string): GatewayError | null {
+  return (route: string, addressOf: () => string): GatewayError | null => {
     if (!documents.has(route)) return null;
-    const { allowed, retryAfterSeconds } = this.#addresses.take(addressOf());
+    const { allowed, retryAfterSeconds } = addresses.take(addressOf());
     if (allowed) return null;
     const message = `At most ${perMinute} documents a minute are sent to one address; wait and try again.`;
     return new GatewayError("rate_limit_exceeded", message, { retryAfterSeconds });
-  }
+  };
 }

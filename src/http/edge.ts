@@ -11,7 +11,7 @@ import { currentProxies, isTrusted } from "../limits/address.ts";
 import type { Log } from "../observe/log.ts";
 import { addressOn, HttpCall, peerOf } from "./call.ts";
 import { Cors } from "./cors.ts";
-import { DocumentLimit } from "./documents.ts";
+import { documentLimit } from "./documents.ts";
 import { landingPage } from "./landing.ts";
 import { pathOf } from "./path.ts";
 import { formatAt, plainDocument, plainError, plainJson } from "./plain.ts";
@@ -71,7 +71,7 @@ export function createEdge(
     mountedRoutes.filter((route) => route.isUpgrade !== true && isOn(route, gateway.configured.settings));
   const trusted = currentProxies(() => gateway.configured.settings.server.trustedProxies);
   const cors = new Cors(() => (servesInterface ? gateway.configured.settings.server.corsOrigins : []));
-  const documents = new DocumentLimit(gateway.clock);
+  const documentRefusal = documentLimit(gateway.clock);
   const turns = new TurnAllowance(answersPerTurn);
   const addressOf = (request: Request) => addressOn(app.server, request, trusted());
   const failed = (error: unknown, path: string) => {
@@ -101,7 +101,7 @@ export function createEdge(
     // Undefined for routes without parameters. Asking Bun for its `params` would take 0.7 µs there.
     const problem =
       (params === undefined ? hostProblem(request) : targetProblem(request)) ??
-      documents.refusal(route, () => addressOf(request));
+      documentRefusal(route, () => addressOf(request));
     return problem === null ? undefined : plainError(pathOf(request), problem);
   });
 
