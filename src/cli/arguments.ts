@@ -43,7 +43,6 @@ export function creditAmount(text: string): number {
   return nano;
 }
 
-/** A positive amount. */
 export function positiveCreditAmount(text: string): number {
   const nano = creditAmount(text);
   if (nano === 0) throw new InvalidArgumentError("It must be above 0.");

@@ -99,7 +99,6 @@ export interface DataOptions extends ConfigOptions {
   readonly store?: string;
 }
 
-/** A group of commands. */
 export function group(name: string, summary: string, commands: readonly Command[]): Command {
   const parent = new Command(name).description(summary).helpOption("-h, --help", "show this help");
   for (const command of commands) parent.addCommand(command);

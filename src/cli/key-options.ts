@@ -34,7 +34,6 @@ function keyOption({ option, takes, none, kind, help }: KeyAttribute, verb: "cre
   return made.argParser(word === null ? parse : orWord(word, parse));
 }
 
-/** What the options ask for. */
 export function attributesFromOptions(options: object): KeyUpdate {
   const given = new Map<string, unknown>(Object.entries(options));
   const asked = keyAttributeList.flatMap(({ field, option, none, unset }) => {

@@ -252,7 +252,6 @@ function wholePico(usdPerMillionTokens: number): number {
   return pico;
 }
 
-/** Drops fallbacks to models that are not served. */
 function withoutMissingFallbacks(models: readonly ModelSettings[]): ModelSettings[] {
   const served = new Set(models.map((model) => model.id));
   return models.map((model) => ({ ...model, fallbacks: model.fallbacks.filter((id) => served.has(id)) }));

@@ -29,7 +29,6 @@ export interface VendorBill {
 export interface BillReport {
   /** For people: `OpenAI's usage`. */
   readonly name: string;
-  /** The figures that it tells. */
   readonly tells: readonly BillFigure[];
   /** The address below the provider's, of whole days; `page` is what the page before says, null for the first. */
   path(fromDay: number, throughDay: number, page: string | null): string;

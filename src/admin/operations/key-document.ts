@@ -20,7 +20,6 @@ export function attributeDocument(attributes: KeyAttributes): ShownAttributes {
   return Object.fromEntries(shown) as unknown as ShownAttributes;
 }
 
-/** The attributes that a body names. */
 export function attributesFromBody(body: KeyChangesBody): KeyUpdate {
   const named = keyAttributeNames.map((name) => {
     const { field, kind } = keyAttributes[name];

@@ -19,7 +19,6 @@ export function readOutline(bytes: Uint8Array, name: string): JsonObject {
   return (text.length <= mostParsedBytes ? null : withoutList(text, name)) ?? parseAnswer({ bytes });
 }
 
-/** The whole of it. */
 export function parseAnswer({ bytes }: { readonly bytes: Uint8Array }): JsonObject {
   let text: string;
   let whole: unknown;

@@ -201,7 +201,6 @@ export interface AskedForm {
   readonly priced: readonly string[];
 }
 
-/** What was used. */
 export type MeteredFigures = Pick<ReadMetered, "usage" | "extras">;
 
 /** An answer for the client, and what was used. */

@@ -44,7 +44,6 @@ export function countOf(value: Json | undefined): number {
   return isCount ? Math.min(value, maxCount) : 0;
 }
 
-/** Counts the calls of hosted tools in an answer. */
 export class CallCounter {
   #calls: { [Name in HostedToolName]?: number } | null = null;
 

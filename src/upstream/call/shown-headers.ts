@@ -29,7 +29,6 @@ const responseNames = [
   "x-codex-turn-state",
 ] as const;
 
-/** The provider's headers that are returned to the client. */
 export function pickResponse(provider: Pick<Head, "get">): ForwardedHeaders {
   return pickHeaders(responseNames, provider);
 }

@@ -71,7 +71,6 @@ export class AttemptState {
     return record;
   }
 
-  /** Skipped because of a cool-down. */
   skippedCooling(candidate: Candidate, nowMs: number, keyId: string): void {
     const coolDownMs = candidate.state.breaker.requestedCoolDownMs(nowMs, keyId);
     if (coolDownMs >= this.#shortestCoolDownMs) return;
