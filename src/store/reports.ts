@@ -2,7 +2,7 @@ import type { AttemptRecord } from "../base/attempt.ts";
 import type { KeptLabels } from "../base/labels.ts";
 import type { Usage, UsageBasis } from "../base/usage.ts";
 import type { Figures } from "./figures.ts";
-import type { AttemptSums, Ending, Entry, EntryKind } from "./records.ts";
+import type { AttemptSums, Ending, Entry, EntryKind, ExchangeEnding } from "./records.ts";
 import type { AccountStatement, StatementQuery } from "./reporting/statement.ts";
 
 export type { AccountStatement, StatementLine, StatementQuery } from "./reporting/statement.ts";
@@ -96,20 +96,8 @@ export interface LatencyBand {
 }
 
 /** An exchange in a list, from its usage record or its ending. */
-export interface ListedExchange {
-  readonly exchangeId: string;
-  readonly keyId: string;
-  readonly startedAtMs: number;
+export interface ListedExchange extends Omit<ExchangeEnding, "atMs" | "attemptDetails" | "labels"> {
   readonly endedAtMs: number;
-  readonly route: string;
-  readonly model: string;
-  readonly provider: string;
-  readonly upstreamModel: string;
-  readonly stream: boolean;
-  readonly outcome: Ending;
-  readonly status: number | null;
-  readonly code: string | null;
-  readonly message: string | null;
   /** The entry of its charge; null where nothing was charged. */
   readonly entryId: number | null;
   /** Null without a usage record. */
@@ -118,11 +106,6 @@ export interface ListedExchange {
   /** What was charged, in the unit of the key's mode. */
   readonly charged: number;
   readonly listCostNano: number | null;
-  readonly firstByteMs: number | null;
-  readonly totalMs: number | null;
-  readonly attempts: number;
-  /** How many more like it are counted with it, but not kept one by one. */
-  readonly alike: number;
   readonly labels: KeptLabels;
 }
 

@@ -163,13 +163,3 @@ CREATE TABLE latency_hours (
   requests INTEGER NOT NULL,
   PRIMARY KEY (hour, model, provider, measure, up_to_ms)
 ) STRICT, WITHOUT ROWID;
-
--- usage_hours plus what it does not count yet: the one place to read usage sums from.
-CREATE VIEW usage_by_hour AS
-SELECT * FROM usage_hours
-UNION ALL
-SELECT recorded_at_ms / 3600000, key_no, model, provider, 1, outcome = 'failed',
-  input_tokens + cached_input_tokens + cache_write_tokens, cached_input_tokens, output_tokens, cost_nano,
-  coalesce(first_byte_ms, 0), first_byte_ms IS NOT NULL, total_ms
-FROM entries
-WHERE id > (SELECT rolled_up_through FROM state) AND recorded_at_ms IS NOT NULL;

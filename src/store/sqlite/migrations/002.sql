@@ -43,15 +43,6 @@ INSERT INTO usage_key_days
 SELECT key_no, hour / 24, sum(requests), sum(failures), sum(input_tokens), sum(output_tokens), sum(cost_nano)
 FROM usage_hours GROUP BY key_no, hour / 24;
 
--- The first with what it does not count yet, as usage_by_hour does it.
-CREATE VIEW usage_by_model_hour AS
-SELECT * FROM usage_model_hours
-UNION ALL
-SELECT recorded_at_ms / 3600000, model, provider, 1, outcome = 'failed',
-  input_tokens + cached_input_tokens + cache_write_tokens, output_tokens, cost_nano
-FROM entries
-WHERE id > (SELECT rolled_up_through FROM state) AND recorded_at_ms IS NOT NULL;
-
 -- What operators changed through the admin API, and from where.
 CREATE TABLE audit_log (
   id INTEGER PRIMARY KEY,

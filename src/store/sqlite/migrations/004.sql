@@ -46,7 +46,7 @@ SELECT coalesce(exchange_id, ''), key_no, at_ms, coalesce(recorded_at_ms, at_ms)
   coalesce(attempts, 0), id
 FROM entries WHERE kind = 'charge' AND outcome <> 'completed' ORDER BY id;
 
--- The figures of one charge. What follows adds these up; `store/sqlite/rollup.ts` does the same while charges are written.
+-- The figures of one charge, which are added up below. The views that reports read are those of 016.sql.
 CREATE VIEW entry_figures AS
 SELECT entries.id, entries.at_ms, entries.key_no, coalesce(model, '') AS model, coalesce(provider, '') AS provider,
   recorded_at_ms IS NOT NULL AS requests,
@@ -71,23 +71,6 @@ SELECT entries.id, entries.at_ms, entries.key_no, coalesce(model, '') AS model, 
   total_ms IS NOT NULL AS total_count
 FROM entries CROSS JOIN keys ON keys.no = entries.key_no
 WHERE kind = 'charge';
-
--- The figures of an ending that was not charged.
-CREATE VIEW ending_figures AS
-SELECT id, at_ms, key_no, model, provider,
-  0 AS requests,
-  0 AS completed,
-  iif(outcome = 'failed', 1 + alike, 0) AS failed,
-  iif(outcome = 'refused', 1 + alike, 0) AS refused,
-  iif(outcome = 'cancelled', 1 + alike, 0) AS cancelled,
-  iif(outcome = 'interrupted', 1 + alike, 0) AS interrupted,
-  0 AS input_tokens, 0 AS cached_input_tokens, 0 AS output_tokens,
-  0 AS spend_nano, 0 AS cancelled_spend_nano, 0 AS interrupted_spend_nano,
-  0 AS spend_tokens, 0 AS cancelled_spend_tokens, 0 AS interrupted_spend_tokens, 0 AS list_cost_nano,
-  0 AS first_byte_ms, 0 AS first_byte_count,
-  iif(outcome = 'failed', coalesce(total_ms, 0), 0) AS total_ms,
-  outcome = 'failed' AND total_ms IS NOT NULL AS total_count
-FROM exchange_endings WHERE entry_id IS NULL;
 
 -- The sums, in four sizes, so that no report reads more rows than it shows many times over. The first is kept for some
 -- hours only. Days are UTC days since 1970.
@@ -176,8 +159,8 @@ CREATE TABLE usage_all_hours (
 ) STRICT, WITHOUT ROWID;
 
 -- Over all models.
-DROP VIEW usage_by_hour;
-DROP VIEW usage_by_model_hour;
+DROP VIEW IF EXISTS usage_by_hour;
+DROP VIEW IF EXISTS usage_by_model_hour;
 DROP TABLE usage_key_days;
 CREATE TABLE usage_key_days (
   key_no INTEGER NOT NULL REFERENCES keys (no),
@@ -281,9 +264,3 @@ DROP TABLE latency_hours;
 UPDATE state SET rolled_up_through = coalesce((SELECT max(id) FROM entries), 0);
 ALTER TABLE state ADD COLUMN endings_rolled_up_through INTEGER NOT NULL DEFAULT 0;
 UPDATE state SET endings_rolled_up_through = coalesce((SELECT max(id) FROM exchange_endings), 0);
-
--- What the sums do not count yet; every report adds it, so that it is right at once.
-CREATE VIEW uncounted_usage AS
-SELECT * FROM entry_figures WHERE id > (SELECT rolled_up_through FROM state)
-UNION ALL
-SELECT * FROM ending_figures WHERE id > (SELECT endings_rolled_up_through FROM state);

@@ -12,11 +12,11 @@ ALTER TABLE usage_key_hours ADD COLUMN cache_savings_nano INTEGER NOT NULL DEFAU
 ALTER TABLE usage_all_hours ADD COLUMN cache_savings_nano INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE usage_key_days ADD COLUMN cache_savings_nano INTEGER NOT NULL DEFAULT 0;
 
-DROP VIEW uncounted_usage;
-DROP VIEW usage_rows;
-DROP VIEW attempt_figures;
-DROP VIEW entry_figures;
-DROP VIEW ending_figures;
+DROP VIEW IF EXISTS uncounted_usage;
+DROP VIEW IF EXISTS usage_rows;
+DROP VIEW IF EXISTS attempt_figures;
+DROP VIEW IF EXISTS entry_figures;
+DROP VIEW IF EXISTS ending_figures;
 
 CREATE VIEW entry_figures AS
 SELECT entries.id, entries.at_ms, entries.key_no, accounts.no AS account_no, coalesce(model, '') AS model, coalesce(provider, '') AS provider,
