@@ -26,8 +26,6 @@ export interface LedgerOptions {
   readonly progressTickMs?: number;
 }
 
-const defaultProgressTickMs = 50;
-
 /**
  * The accounts of the one gateway of a store, in memory. A hold is decided with no await between the check and the
  * reservation. The journal makes what was decided durable; a hold has no row there before its first progress, so at
@@ -40,12 +38,12 @@ export class Ledger implements Accounts {
   readonly #progress: ProgressNotes;
   readonly #open = new Set<Hold>();
 
-  private constructor({ store, clock, snapshot, progressTickMs = defaultProgressTickMs }: LedgerOptions) {
+  private constructor({ store, clock, snapshot, progressTickMs: tickMs }: LedgerOptions) {
     this.#store = store;
     this.#clock = clock;
     this.#payers = new Payers(store, snapshot, this.#open);
     const journal = (holds: readonly Hold[]) => this.#commitUnattended(holds.map(progressItem));
-    this.#progress = new ProgressNotes({ clock, tickMs: progressTickMs, journal });
+    this.#progress = new ProgressNotes({ clock, tickMs, journal });
   }
 
   /** Recovers the holds that the last process left open. Must complete before the first request is admitted. */

@@ -4,11 +4,12 @@ import type { Hold } from "./hold.ts";
 
 /** One hold's progress is written at most this often. */
 const progressEveryMs = 200;
+const defaultTickMs = 50;
 
 export interface ProgressOptions {
   readonly clock: Clock;
   /** How long progress may wait before it is journaled. The progress of a stream that ends sooner is never written. */
-  readonly tickMs: number;
+  readonly tickMs?: number | undefined;
   readonly journal: (holds: readonly Hold[]) => void;
 }
 
@@ -52,7 +53,7 @@ export class ProgressNotes {
       this.#timer = null;
       this.tell();
       if (this.#unknown.size > 0) this.#timer = this.#later();
-    }, this.#options.tickMs);
+    }, this.#options.tickMs ?? defaultTickMs);
     timer.unref();
     return timer;
   }

@@ -30,8 +30,6 @@ export interface SharedAccountsOptions {
   readonly progressTickMs?: number;
 }
 
-const defaultProgressTickMs = 50;
-
 /** A hold, and what its account had left when it was given. */
 class SharedHold extends Hold {
   readonly remainingThen: number;
@@ -58,21 +56,14 @@ export class SharedAccounts implements Accounts {
   #openHolds = 0;
 
   constructor(options: SharedAccountsOptions) {
-    const {
-      node,
-      clock,
-      accounts = [],
-      keys,
-      written = () => null,
-      progressTickMs = defaultProgressTickMs,
-    } = options;
+    const { node, clock, accounts = [], keys, written = () => null, progressTickMs: tickMs } = options;
     this.#node = node;
     this.#written = written;
     this.#clock = clock;
     this.#know(accounts, keys);
     this.#progress = new ProgressNotes({
       clock,
-      tickMs: progressTickMs,
+      tickMs,
       journal: (holds) => {
         for (const { id, soFar } of holds) if (soFar !== null) node.progress(id, soFar);
       },

@@ -21,7 +21,7 @@ const prunedAtOnce = 200;
 /** Between two steps. Endings that are not in the sums yet cannot be deleted, so they are retried after it. */
 const pauseMs = 50;
 
-/** Deletes endings, and the clients' ids of exchanges, beyond the retention limits: a few at a time, in batches of the journal. */
+/** Deletes endings, and the clients' ids of exchanges, beyond the retention limits, a few at a time. */
 export class EndingRetention {
   readonly #options: EndingRetentionOptions;
   readonly #timer = new Repeating();
@@ -69,16 +69,16 @@ export class EndingRetention {
     const { store, clock, limits } = this.#options;
     let [firstId, endId]: (number | null)[] = [null, null];
     while (!this.#isStopped) {
-      const { exchangesMs, exchangeRows: newest } = limits();
+      const { exchangesMs, exchangeRows: keep } = limits();
       const beforeMs = clock.wallMs() - exchangesMs;
       const kept = await store.reports.endingsKept();
       firstId ??= kept.firstId;
       // Where none is left, it was the last of them.
       const keptFrom: number = kept.count === 0 ? (endId ?? kept.firstId) : kept.firstId;
       endId = keptFrom + kept.count;
-      const isWithin = kept.oldestAtMs === null || (kept.oldestAtMs >= beforeMs && kept.count <= newest);
+      const isWithin = kept.oldestAtMs === null || (kept.oldestAtMs >= beforeMs && kept.count <= keep);
       if (!isWithin) {
-        await store.pruneEndings({ beforeMs, newest, limit: prunedAtOnce });
+        await store.pruneEndings({ beforeMs, keep, limit: prunedAtOnce });
         await Bun.sleep(pauseMs);
         continue;
       }

@@ -9,10 +9,11 @@ import type { Store } from "./store.ts";
 import * as accounts from "./tables/account-table.ts";
 import { allCapTotals, capTotalsOf, extendCap, setCaps } from "./tables/cap-table.ts";
 import * as entries from "./tables/entry-table.ts";
-import { findGivenIds, pruneOldest } from "./tables/id-tables.ts";
+import { findGivenIds } from "./tables/id-tables.ts";
 import { keySearch } from "./tables/key-search.ts";
 import * as keys from "./tables/key-table.ts";
 import { openingEntry, recordOperatorEntry } from "./tables/operator-entries.ts";
+import { pruneOldest } from "./tables/prune-oldest.ts";
 import { findStoredResponse } from "./tables/response-table.ts";
 import { type RevisionRow, readRevision, revisionOf, selectRevision } from "./tables/revision.ts";
 import { StoredTurns } from "./tables/turn-table.ts";
@@ -32,8 +33,7 @@ type OwnParts =
   | "recomputeTotals"
   | `record${"ResponsePart" | "Turn" | "GivenIds" | "CallerIds" | "Endings"}`
   | "discardResponse"
-  | "pruneStoredResponses"
-  | "pruneEndings";
+  | "pruneStoredResponses";
 
 /** Revisions begin with 0. */
 const beforeAll = -1;
@@ -134,6 +134,7 @@ export function queriedStore(
     findGivenIds: (keyId, digests) => findGivenIds(read, keyId, digests),
     pruneGivenIds: (pruning) => pruneOldest(change, "given_ids", pruning),
     pruneCallerIds: (pruning) => pruneOldest(change, "caller_ids", pruning),
+    pruneEndings: (pruning) => pruneOldest(change, "exchange_endings", pruning),
 
     async recordPruning({ what, atMs, pruned }) {
       await change(

@@ -265,8 +265,6 @@ export type JournalItem =
       /** What providers were asked for that nobody has paid. */
       readonly attempts?: readonly AttemptSums[];
     }
-  /** Deletes at most `limit` endings, oldest first, that are older than `beforeMs` or not among the `newest`. */
-  | { readonly kind: "prune"; readonly beforeMs: number; readonly newest: number; readonly limit: number }
   | { readonly kind: "given"; readonly given: GivenIds }
   | { readonly kind: "callers"; readonly callerIds: readonly CallerId[] }
   | { readonly kind: "part"; readonly part: ResponsePart }

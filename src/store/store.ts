@@ -124,8 +124,8 @@ export interface Store {
 
   /** Endings of exchanges that cost nothing, and attempts that nobody was charged for; not part of the ledger. */
   recordEndings(endings: readonly ExchangeEnding[], attempts?: readonly AttemptSums[]): Promise<void>;
-  /** Deletes the oldest that are too old or too many. Those that are not in the sums yet stay. */
-  pruneEndings(pruning: EndingsPruning): Promise<void>;
+  /** The same for endings, but those that are not in the sums yet stay. */
+  pruneEndings(pruning: OldestPruning): Promise<number>;
 
   /** Not part of the ledger either. */
   recordCallerIds(callerIds: readonly CallerId[]): Promise<void>;
@@ -248,14 +248,6 @@ export interface OldestPruning {
   /** How many of the newest to keep. */
   readonly keep: number;
   /** How many to examine. */
-  readonly limit: number;
-}
-
-export interface EndingsPruning {
-  readonly beforeMs: number;
-  /** How many of the newest to keep. */
-  readonly newest: number;
-  /** How many to delete at most. */
   readonly limit: number;
 }
 

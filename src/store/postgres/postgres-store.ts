@@ -14,7 +14,7 @@ import { postgresStatements } from "./own-statements.ts";
 import { rollUp } from "./rollup.ts";
 import { settledThrough } from "./settled-ids.ts";
 import { auditSums } from "./tables/audit.ts";
-import { insertEndings, pruneEndings } from "./tables/ending-table.ts";
+import { insertEndings } from "./tables/ending-table.ts";
 import { entriesOfExchange } from "./tables/exchange-entries.ts";
 import { insertCallerIds, insertGivenIds } from "./tables/id-tables.ts";
 import * as responses from "./tables/response-table.ts";
@@ -53,8 +53,9 @@ export function postgresStore({ client, clock, maintenance }: PostgresStoreParts
     return { databaseBytes: 0, entries: 0, ...row, journalBytes: null, diskFreeBytes: null };
   };
   const whole = settledReads(database);
+  const common = queriedStore(database, postgresStatements, (id) => entriesOfExchange(read, id), sizes);
   return {
-    ...queriedStore(database, postgresStatements, (id) => entriesOfExchange(read, id), sizes),
+    ...common,
     files: null,
     nodes: { list: () => listNodes(read) },
     admin: storedAdmin(database, storedSessions(database)),
@@ -85,7 +86,7 @@ export function postgresStore({ client, clock, maintenance }: PostgresStoreParts
     /** Only what is in the sums can be deleted, so that they are brought up to date first. */
     async pruneEndings(pruning) {
       await rollUp(client);
-      await pruneEndings(change, pruning);
+      return common.pruneEndings(pruning);
     },
 
     listEntries: (asked) => whole(asked.limit, (throughId) => listEntries(read, asked, throughId)),

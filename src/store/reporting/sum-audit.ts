@@ -26,12 +26,11 @@ export interface SumCheck {
 /** The row of a sum that differs: both values of each column as text, because they may exceed a double. */
 export type SumRow = Readonly<Record<string, string | number | null>>;
 
-/** `countedThrough` selects the last entry that the sums count. */
-export function sumChecks(countedThrough: string, nowMs: number): readonly SumCheck[] {
+export function sumChecks(nowMs: number): readonly SumCheck[] {
   const firstMinute = Math.floor(nowMs / msPerMinute) - minutesChecked;
   const entries = (unitMs: number, condition = "true") =>
     `SELECT key_no, at_ms / ${unitMs} AS unit, model, provider, COLUMNS FROM entry_figures
-    WHERE id <= (${countedThrough}) AND ${condition}`;
+    WHERE id <= (SELECT entries_through FROM rollups) AND ${condition}`;
   return [
     check({
       unitMs: msPerHour,

@@ -49,6 +49,8 @@ const differences: readonly (readonly [RegExp, string])[] = [
   ],
   [/ AND entries\.month = entry_month/g, ""],
   [/\bidempotency AS stored\b/g, "responses AS stored"],
+  [/\bentries_through FROM rollups\b/g, "rolled_up_through FROM state"],
+  [/\bendings_through FROM rollups\b/g, "endings_rolled_up_through FROM state"],
   [/\bsluice_matches\(([^(),]+), ([^(),]+)\)/g, "$2 GLOB coalesce($1, '*')"],
   [
     /\bsluice_period_start\(([^(),]+), ([^(),]+)\)/g,

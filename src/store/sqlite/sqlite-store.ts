@@ -80,7 +80,6 @@ export function sqliteStore(parts: StoreParts): SqliteStore {
     recordGivenIds: (given) => commit([{ kind: "given", given }]),
     recordCallerIds: (callerIds) => commit([{ kind: "callers", callerIds }]),
     recordEndings: (endings, attempts = []) => commit([{ kind: "endings", endings, attempts }]),
-    pruneEndings: (pruning) => commit([{ kind: "prune", ...pruning }]),
     /** The journal keeps the order. */
     written: () => null,
 
@@ -100,7 +99,7 @@ export function sqliteStore(parts: StoreParts): SqliteStore {
 
     listEntries: (asked) => listEntries(read, asked),
     listAuditedEntries: (asked) => listAuditedEntries(read, asked),
-    auditSums: (nowMs) => readTogether(() => sumsThatDiffer("SELECT rolled_up_through FROM state", nowMs)),
+    auditSums: (nowMs) => readTogether(() => sumsThatDiffer(nowMs)),
     recomputeTotals: () => readTogether(recomputeTotals),
 
     async close() {

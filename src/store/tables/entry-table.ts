@@ -74,10 +74,10 @@ export function* unbalancedId(): Work<string | null> {
   return found?.id ?? null;
 }
 
-/** Sums for reports that are not those of the entries. `countedThrough` selects the last entry that they count. */
-export function* sumsThatDiffer(countedThrough: string, nowMs: number): Work<LedgerFault[]> {
+/** Sums for reports that are not those of the entries. */
+export function* sumsThatDiffer(nowMs: number): Work<LedgerFault[]> {
   const faults: LedgerFault[] = [];
-  for (const check of sumChecks(countedThrough, nowMs)) {
+  for (const check of sumChecks(nowMs)) {
     for (const row of yield* query<SumRow>(check.sql)) faults.push(...sumFaults(check, row));
   }
   return faults;

@@ -1,15 +1,12 @@
+import type { Usage } from "../../base/usage.ts";
 import { Parameters, type Query } from "../query.ts";
 import { ofKey } from "../reporting/row-search.ts";
 import type { NumberedUsage, UsageQuery } from "../store.ts";
+import { splitUsage, usageColumns } from "../usage-columns.ts";
 
-interface UsageRow extends Omit<NumberedUsage, "usage" | "stream"> {
+interface UsageRow extends Omit<NumberedUsage, "usage" | "stream">, Usage {
   /** SQLite has 0 and 1 for false and true. */
   readonly stream: number | boolean;
-  readonly inputTokens: number;
-  readonly cachedInputTokens: number;
-  readonly cacheWriteTokens: number;
-  readonly outputTokens: number;
-  readonly reasoningTokens: number;
 }
 
 /** The usage records one by one. */
@@ -25,20 +22,15 @@ export async function listUsage(
     `${selectUsage} WHERE ${conditions.join(" AND ")} ORDER BY entries.id DESC LIMIT ${parameters.add(limit)}`,
     parameters.all,
   );
-  return rows.map(usageOf);
-}
-
-function usageOf(row: UsageRow): NumberedUsage {
-  const { inputTokens, cachedInputTokens, cacheWriteTokens, outputTokens, reasoningTokens, ...rest } = row;
-  const usage = { inputTokens, cachedInputTokens, cacheWriteTokens, outputTokens, reasoningTokens };
-  return { ...rest, stream: Boolean(row.stream), usage };
+  return rows.map((row) => {
+    const { usage, rest } = splitUsage(row);
+    return { ...rest, stream: Boolean(rest.stream), usage };
+  });
 }
 
 const selectUsage = `
 SELECT entries.id::float8 AS id, exchange_id AS "exchangeId", keys.id AS "keyId", recorded_at_ms::float8 AS "atMs",
   route, model, provider, upstream_model AS "upstreamModel", stream, outcome, entries.status,
-  input_tokens::float8 AS "inputTokens", cached_input_tokens::float8 AS "cachedInputTokens",
-  cache_write_tokens::float8 AS "cacheWriteTokens", output_tokens::float8 AS "outputTokens",
-  reasoning_tokens::float8 AS "reasoningTokens", basis, cost_nano::float8 AS "costNano",
+  ${usageColumns}, basis, cost_nano::float8 AS "costNano",
   first_byte_ms::float8 AS "firstByteMs", total_ms::float8 AS "totalMs", attempts
 FROM entries JOIN keys ON keys.no = entries.key_no`;

@@ -5,7 +5,7 @@ import { sumsThatDiffer } from "../../tables/entry-table.ts";
 /** Sums that are not those of the entries or the holds, entries in a wrong month, and holds that nobody will ever end. */
 export function* auditSums(nowMs: number): Work<readonly LedgerFault[]> {
   return [
-    ...(yield* sumsThatDiffer("SELECT entries_through FROM rollups", nowMs)),
+    ...(yield* sumsThatDiffer(nowMs)),
     ...(yield* query<LedgerFault>(wrongHolds)),
     ...(yield* query<LedgerFault>(wrongMonths)),
     ...(yield* query<LedgerFault>(lostHolds)),

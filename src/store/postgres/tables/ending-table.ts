@@ -1,6 +1,5 @@
 import { assert } from "../../../base/assert.ts";
 import type { AttemptSums, ExchangeEnding } from "../../records.ts";
-import type { EndingsPruning } from "../../store.ts";
 import { endingColumns, endingRow } from "../../written-rows.ts";
 import type { Query } from "../client.ts";
 import { attemptRow } from "../lanes/hold-end.ts";
@@ -21,11 +20,6 @@ export async function insertEndings(
   assert(row?.written === endings.length, "every ending is of a key that exists");
 }
 
-/** Those that are not in the sums yet stay: the sums are completed from them. */
-export async function pruneEndings(query: Query, { beforeMs, newest, limit }: EndingsPruning): Promise<void> {
-  await query(deleteOldest, [limit, beforeMs, newest]);
-}
-
 const insertAll = `
 WITH written AS (
   INSERT INTO exchange_endings (key_no, ${endingColumns.join(", ")})
@@ -36,9 +30,3 @@ WITH written AS (
   RETURNING id
 )
 SELECT (SELECT count(*)::int FROM written) AS written, sluice_count_attempts(0, $2::sluice_attempt[])`;
-
-const deleteOldest = `
-DELETE FROM exchange_endings
-WHERE id IN (SELECT id FROM exchange_endings ORDER BY id LIMIT $1::int FOR UPDATE SKIP LOCKED)
-  AND id <= (SELECT endings_through FROM rollups)
-  AND (at_ms < $2::int8 OR id <= (SELECT max(id) FROM exchange_endings) - $3::int8)`;

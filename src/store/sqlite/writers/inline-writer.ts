@@ -204,9 +204,6 @@ export class InlineWriter implements TimedWriter {
         for (const ending of item.endings) this.#endings.insert(this.#keyNo(ending.keyId), ending, null);
         for (const attempt of item.attempts ?? []) this.#attempts.add(attempt.day, attempt);
         return;
-      case "prune":
-        this.#endings.prune(item);
-        return;
       default:
         unreachable(item);
     }
