@@ -11,7 +11,7 @@ import type { TraceContext } from "../base/trace-context.ts";
 import { unknownModelIn } from "../base/unknown-model.ts";
 import type { Usage, UsageBasis } from "../base/usage.ts";
 import type { ModelSettings } from "../config/settings.ts";
-import type { Claim } from "../idempotency/claims.ts";
+import type { Claim, ClaimResult } from "../idempotency/claims.ts";
 import type { ResponseRecorder } from "../idempotency/recorder.ts";
 import type { Hold } from "../ledger/accounts.ts";
 import type { BodyBudget, BodyReservation } from "../limits/body-budget.ts";
@@ -71,8 +71,8 @@ export class Exchange {
   listCostNano: number | null = null;
   /** What it was charged for; null before. */
   quantities: Quantities | null = null;
-  /** Answered with a stored response: free, and in no report. */
-  isReplayed = false;
+  /** It was answered before: free, and in no report. */
+  replay: Extract<ClaimResult, { kind: "replay" }> | null = null;
   /** Why an answer broke off after it had begun. */
   brokenBy: unknown = null;
   /** Its ending was stored together with its charge. */

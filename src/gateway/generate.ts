@@ -79,6 +79,7 @@ export async function generate(
   const limit = exchange.isCompactedUpstream
     ? compactionLimit(exchange, model)
     : clientDialect(dialect).limitOutput(request.truncated, model);
+  if (exchange.replay !== null) return replay(exchange, exchange.replay);
   const { mentions } = request;
   const asked = { configured, key, model, dialect, mentions };
   const { scope, credential, storedInput } = await continuationOf(gateway.idOwners, asked);
@@ -88,7 +89,7 @@ export async function generate(
   await refuseOverlongInput(model, estimatedInput.tokens, request.bytes, gateway.tokens);
 
   const claimed = await claimIdempotency(gateway, exchange, key, idempotencyKey, request);
-  if (claimed.kind === "replay") return replay(exchange, claimed.response);
+  if (claimed.kind === "replay") return replay(exchange, claimed);
   exchange.claim = claimed.claim;
   const { keeping } = exchange;
   if (keeping?.isStored && keeping.conversation) {

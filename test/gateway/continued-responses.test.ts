@@ -198,6 +198,31 @@ describe("a response that is continued", () => {
     expect((await create({ input: "Two", max_output_tokens: 16 }, rich)).status).toBe("completed");
   });
 
+  test("is replayed by its idempotency key although what it continues is gone", async () => {
+    const first = await create({ input: "One" });
+    const reference = { type: "item_reference", id: first.output[1]?.id ?? "" };
+    const ways = [{ previous_response_id: first.id, input: "Two" }, { input: [reference, say("Two")] }];
+    const ask = (fields: JsonObject, stream: boolean) => {
+      const headers = { "idempotency-key": `gone ${JSON.stringify(fields)} ${stream}` };
+      return world.ask(caller, {
+        path: "/v1/responses",
+        body: { model: "gpt-test", stream, ...fields },
+        headers,
+      });
+    };
+    const asked = ways.flatMap((fields) => [true, false].map((stream) => [fields, stream] as const));
+    const answers = await Promise.all(asked.map(async (each) => (await ask(...each)).text()));
+    await call("DELETE", first.id);
+    for (const [place, each] of asked.entries()) {
+      const again = await ask(...each);
+      expect([again.headers.get("idempotent-replayed"), await again.text()]).toEqual([
+        "true",
+        answers[place] ?? "",
+      ]);
+    }
+    expect((await create({ ...ways[0] })).error.code).toBe("previous_response_not_found");
+  });
+
   test("is replayed by its idempotency key without being stored again", async () => {
     const first = await create({ input: "One" });
     const body = { model: "gpt-test", input: "Two", previous_response_id: first.id };

@@ -353,6 +353,27 @@ describe("a response in a conversation", () => {
     expect((await create({ conversation: id, input: "Three" })).status).toBe("completed");
   });
 
+  test("is replayed by its Idempotency-Key, whatever has become of the conversation", async () => {
+    const id = await begin();
+    // Twice this is more than the model's window.
+    const body = {
+      model: "local-test",
+      conversation: id,
+      input: "word ".repeat(5000),
+      max_output_tokens: 16,
+    };
+    const ask = () =>
+      world.ask(caller, { path: "/v1/responses", body, headers: { "idempotency-key": "grown" } });
+    const answered = await (await ask()).text();
+    expect((await create(body)).error.code).toBe("context_length_exceeded");
+    for (const change of [() => {}, () => call("DELETE", `/${id}`)]) {
+      await change();
+      const again = await ask();
+      expect([again.headers.get("idempotent-replayed"), await again.text()]).toEqual(["true", answered]);
+    }
+    expect((await create(body)).error.code).toBe("not_found");
+  });
+
   test("is added once, however often it is asked for with one Idempotency-Key", async () => {
     const id = await begin();
     const headers = { "idempotency-key": "once" };

@@ -93,7 +93,7 @@ export async function serveMetered(
   exchange.askedExtras = askedFor(demand, extras);
 
   const claimed = await claimIdempotency(gateway, exchange, key, idempotencyKey, form ?? sent);
-  if (claimed.kind === "replay") return replay(exchange, claimed.response);
+  if (claimed.kind === "replay") return replay(exchange, claimed);
   exchange.claim = claimed.claim;
   if (form === null) await gateway.ongoing.enter(exchange, key.id);
 

@@ -1,19 +1,19 @@
 import type { Claim } from "../../idempotency/claims.ts";
-import type { KeyRecord, StoredResponse } from "../../store/store.ts";
+import type { KeyRecord } from "../../store/store.ts";
 import { bodyResponse } from "../answer/body-response.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import { commonHeaders } from "../headers.ts";
 import { unlockConversation } from "../turns/conversation-lock.ts";
-import type { ClientRequest } from "./request.ts";
+import { type ClientRequest, idempotencyKeyOf } from "./request.ts";
 
-export type Claimed =
-  | { readonly kind: "run"; readonly claim: Claim | null }
-  | { readonly kind: "replay"; readonly response: StoredResponse };
+type Replay = NonNullable<Exchange["replay"]>;
+
+export type Claimed = { readonly kind: "run"; readonly claim: Claim | null } | Replay;
 
 const nothingClaimed: Claimed = { kind: "run", claim: null };
 
-/** Without an `Idempotency-Key` there is nothing to claim or await. */
+/** Without an `Idempotency-Key` there is nothing to claim or await. An exchange claims once. */
 export function claimIdempotency(
   gateway: Gateway,
   exchange: Exchange,
@@ -22,6 +22,7 @@ export function claimIdempotency(
   request: Pick<ClientRequest, "bodyHash">,
 ): Promise<Claimed> | Claimed {
   if (idempotencyKey === null) return nothingClaimed;
+  if (exchange.claim !== null) return { kind: "run", claim: exchange.claim };
   const claim = {
     keyId: key.id,
     route: exchange.call.route.path,
@@ -32,11 +33,27 @@ export function claimIdempotency(
   return gateway.claims.claim(claim, (bytes) => exchange.awaitMemory(bytes));
 }
 
+/** Before what a request continues is looked for, which may have become longer since its answer, or be gone. */
+export async function wasAnswered(
+  gateway: Gateway,
+  exchange: Exchange,
+  key: KeyRecord,
+  request: ClientRequest,
+): Promise<boolean> {
+  const { call } = exchange;
+  if (!call.route.isCharged) return false;
+  const claimed = await claimIdempotency(gateway, exchange, key, idempotencyKeyOf(call), request);
+  if (claimed.kind === "run") exchange.claim = claimed.claim;
+  else exchange.replay = claimed;
+  return claimed.kind === "replay";
+}
+
 /** The stored bytes again; nothing is charged. */
-export function replay(exchange: Exchange, stored: StoredResponse): Response {
-  exchange.isReplayed = true;
-  const headers = { ...commonHeaders(exchange), ...stored.headers, "idempotent-replayed": "true" };
-  return bodyResponse(exchange, stored.body, { status: stored.status, headers });
+export function replay(exchange: Exchange, claimed: Replay): Response {
+  exchange.replay = claimed;
+  const { body, status, headers: stored } = claimed.response;
+  const headers = { ...commonHeaders(exchange), ...stored, "idempotent-replayed": "true" };
+  return bodyResponse(exchange, body, { status, headers });
 }
 
 /** Before a failure is told, so that whoever hears of it may repeat the request at once, on any gateway. */

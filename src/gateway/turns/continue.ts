@@ -10,6 +10,7 @@ import type { RequestKind } from "../../dialects/schema/validate.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
+import { wasAnswered } from "../request/idempotent.ts";
 import { isItem, noSuchItem, noSuchResponse } from "../request/provider-id-owners.ts";
 import type { ClientRequest } from "../request/request.ts";
 import {
@@ -99,6 +100,7 @@ async function rewritten(
   request: ClientRequest,
   asked: Asked,
 ): Promise<ContinuedBody | null> {
+  if (await wasAnswered(gateway, exchange, key, request)) return null;
   const { bytes, modelId } = request;
   const { kind, isCompacted, isKept, parentId, conversationId } = asked;
   const isNative = isCompacted && compactsItself(exchange.configured, key, modelId);
