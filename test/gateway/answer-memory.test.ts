@@ -1,6 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, spyOn, test } from "bun:test";
 import { connect, type Socket } from "node:net";
+import { bodyResponse } from "../../src/gateway/answer/body-response.ts";
 import { Exchange } from "../../src/gateway/exchange.ts";
+import { routes } from "../../src/gateway/operations.ts";
+import type { ServedRoute } from "../../src/gateway/served-operation.ts";
 import { json } from "../support/answers.ts";
 import { waitFor } from "../support/wait.ts";
 import { hello, paths } from "./wire-answers.ts";
@@ -93,6 +96,21 @@ describe("a large answer", () => {
     first.destroy();
     await isFree();
     expect(await world.chargesOf(caller)).toHaveLength(1);
+  });
+
+  test.each(["before", "after"])("of a client that leaves %s it is sent takes nothing", async (when) => {
+    const leaving = new AbortController();
+    const request = new Request(world.running.url, { signal: leaving.signal });
+    const [route] = routes;
+    const connection = { address: "127.0.0.1", isForwarded: false, keepWaiting() {}, disconnect() {} };
+    const exchange = new Exchange({ request, route: route as ServedRoute, ...connection }, world.gateway);
+    exchange.key = (await world.creditCaller()).key;
+    await exchange.awaitMemory(2 * mebibyte);
+    if (when === "before") leaving.abort();
+    bodyResponse(exchange, new Uint8Array(2 * mebibyte), {});
+    expect(exchange.memory).toBeNull();
+    leaving.abort();
+    expect(world.gateway.answers.takenBytes).toBe(0);
   });
 
   test("is given up with a client that stops reading", async () => {

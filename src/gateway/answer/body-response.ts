@@ -1,37 +1,55 @@
 import { releaseBytes } from "../../base/release.ts";
 import type { Exchange } from "../exchange.ts";
+import { inParts } from "../large/in-parts.ts";
 import { largeBodyBytes } from "../large/is-large.ts";
+import { lengthOf } from "../large/join-shared.ts";
 import { largeTurns } from "../large/large-turns.ts";
 import type { DirectController } from "./client-stream.ts";
 
 /** How much is written in one turn of the event loop. */
 const mostWrittenBytes = 1024 * 1024;
 
-/**
- * The response with this body, which nobody else needs. A large one leaves as its client reads it: the runtime would copy it as a
- * whole, and keep it for as long as a slow client takes. The exchange's memory is given back after that.
- */
+/** The response with this body, which nobody else needs. */
 export function bodyResponse(exchange: Exchange, body: Uint8Array | string, init: ResponseInit): Response {
   if (typeof body === "string") return new Response(body, init);
-  if (body.length < largeBodyBytes || exchange.call.takeStream !== undefined) {
-    const response = new Response(body, init);
-    // The response has a copy.
-    releaseBytes(body);
-    return response;
+  if (body.length >= largeBodyBytes && exchange.call.takeStream === undefined) {
+    return piecesResponse(exchange, [body], init);
   }
+  const response = new Response(body, init);
+  // The response has a copy.
+  releaseBytes(body);
+  return response;
+}
+
+/**
+ * The same of a body in pieces. A large one leaves as its client reads it: the runtime would copy it as a whole, and keep it for as
+ * long as a slow client takes. The exchange's memory is given back after that.
+ */
+export function piecesResponse(
+  exchange: Exchange,
+  pieces: readonly Uint8Array[],
+  init: ResponseInit,
+): Response {
+  const bytes = lengthOf(pieces);
+  if (bytes < largeBodyBytes) return new Response(Buffer.concat(pieces), init);
   const { call, memory, configured } = exchange;
   exchange.memory = null;
-  memory?.shrinkTo(body.length);
+  memory?.shrinkTo(bytes);
   call.disconnect(configured.settings.server.stalledReaderMs);
   let isOver = false;
   const end = () => {
     isOver = true;
     memory?.release();
   };
+  // The stream of a client that has left already is neither pulled nor cancelled.
+  if (call.request.signal.aborted) end();
+  else call.request.signal.addEventListener("abort", end);
   const pull = async (controller: DirectController) => {
-    for (let at = 0; at < body.length && !isOver; at += mostWrittenBytes) {
+    const parts = inParts(pieces, mostWrittenBytes);
+    for (let next = parts.next(); !isOver; next = parts.next()) {
+      await controller.write(next.value);
+      if (next.done === true) break;
       await largeTurns.turn();
-      await controller.write(body.subarray(at, at + mostWrittenBytes));
     }
     controller.end();
     end();

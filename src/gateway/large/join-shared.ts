@@ -21,9 +21,13 @@ function* released(pieces: readonly Uint8Array[]): Iterable<Uint8Array> {
   for (const piece of pieces) releaseBytes(piece);
 }
 
+export function lengthOf(pieces: readonly Uint8Array[]): number {
+  return pieces.reduce((sum, { length }) => sum + length, 0);
+}
+
 /** The pieces as one. A large one is in memory that both threads see; nothing is released. */
 export async function joinPieces(pieces: readonly Uint8Array[]): Promise<Uint8Array> {
-  const bytes = pieces.reduce((sum, { length }) => sum + length, 0);
+  const bytes = lengthOf(pieces);
   return bytes < largeBodyBytes ? Buffer.concat(pieces, bytes) : copyShared(pieces, bytes);
 }
 

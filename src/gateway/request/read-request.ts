@@ -8,7 +8,7 @@ import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import { hasManyValues, largeBodyBytes } from "../large/is-large.ts";
 import type { ReadResult } from "../large/jobs.ts";
-import { joinPieces } from "../large/join-shared.ts";
+import { joinPieces, lengthOf } from "../large/join-shared.ts";
 import { ownerOf } from "../large/owner-of.ts";
 import { continued } from "../turns/continue.ts";
 import { type BodyLimit, readBody } from "./read-body.ts";
@@ -35,7 +35,7 @@ export async function readRequest(
     const continuing = canContinue(kind) ? continued(gateway, exchange, key, request, kind, reserve) : null;
     const whole = continuing === null ? null : await continuing;
     if (whole === null) return request;
-    limit.takeWhole(whole.pieces.reduce((sum, { length }) => sum + length, 0));
+    limit.takeWhole(lengthOf(whole.pieces));
     const joined = await joinPieces(whole.pieces);
     const asked = { ...expected, kind: whole.kind };
     return (await parseRequest(gateway, exchange, key, joined, asked)).sentAs(request);

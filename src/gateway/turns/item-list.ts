@@ -5,11 +5,10 @@ import { wholeFromDigits } from "../../base/typed-number.ts";
 import { shownItems } from "../../dialects/openai-responses/client/shown-item.ts";
 import { sizeOf, type TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
 import { jsonHeaders } from "../answer/answering.ts";
-import { bodyResponse } from "../answer/body-response.ts";
+import { piecesResponse } from "../answer/body-response.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import { commonHeaders } from "../headers.ts";
-import { joinPieces } from "../large/join-shared.ts";
 import { ownerOf } from "../large/owner-of.ts";
 
 const defaultLimit = 20;
@@ -89,9 +88,8 @@ async function writeItems(
 }
 
 /** Answers with JSON in these pieces. */
-export async function respondWith(exchange: Exchange, pieces: readonly Uint8Array[]): Promise<Response> {
-  const headers = { ...commonHeaders(exchange), ...jsonHeaders };
-  return bodyResponse(exchange, await joinPieces(pieces), { headers });
+export function respondWith(exchange: Exchange, pieces: readonly Uint8Array[]): Response {
+  return piecesResponse(exchange, pieces, { headers: { ...commonHeaders(exchange), ...jsonHeaders } });
 }
 
 function listing(query: URLSearchParams) {

@@ -10,6 +10,7 @@ import {
   type TurnItem,
 } from "../../dialects/openai-responses/client/turn-items.ts";
 import type { ReserveMemory, ResponsePart, Store, StoredTurn, TurnRecord } from "../../store/store.ts";
+import { inParts } from "../large/in-parts.ts";
 import { largeBodyBytes } from "../large/is-large.ts";
 import { largeTurns } from "../large/large-turns.ts";
 import { identified, keysOf, lookedUp, mintedId, newGroup } from "./item-ids.ts";
@@ -264,7 +265,7 @@ type WritePart = (part: ResponsePart) => Promise<void> | void;
 /** All but the end of a long body is written ahead, a few parts in a turn of the event loop. */
 async function writtenAhead(pieces: Iterable<Uint8Array>, write: WritePart) {
   const id = newId("rec_");
-  const parts = inParts(pieces);
+  const parts = inParts(pieces, partBytes);
   let sequence = 0;
   let next = parts.next();
   for (; next.done !== true; next = parts.next()) {
@@ -275,25 +276,6 @@ async function writtenAhead(pieces: Iterable<Uint8Array>, write: WritePart) {
   const body = next.value;
   const written = sequence === 0 ? { body } : { body, recording: { id, parts: sequence } };
   return { written, bytes: sequence * partBytes + body.length };
-}
-
-/** Returns what is left behind the last whole part. */
-function* inParts(pieces: Iterable<Uint8Array>): Generator<Uint8Array, Uint8Array> {
-  let rest: Uint8Array[] = [];
-  let bytes = 0;
-  for (const piece of pieces) {
-    for (let at = 0; at < piece.length; ) {
-      const taken = piece.subarray(at, at + partBytes - bytes);
-      rest.push(taken);
-      bytes += taken.length;
-      at += taken.length;
-      if (bytes < partBytes) continue;
-      yield Buffer.concat(rest);
-      rest = [];
-      bytes = 0;
-    }
-  }
-  return Buffer.concat(rest);
 }
 
 /** Without those that were sealed with another key. */
