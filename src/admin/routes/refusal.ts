@@ -1,4 +1,3 @@
-import { shortened } from "../../base/errors.ts";
 import { newId } from "../../base/id.ts";
 import { ConfigError } from "../../config/problems.ts";
 import { StoreRefusal } from "../../store/store.ts";
@@ -20,10 +19,10 @@ export class AdminError extends Error {
     message: string,
     details: { readonly param?: string; readonly headers?: Readonly<Record<string, string>> } = {},
   ) {
-    super(shortened(message));
+    super(message);
     this.status = status;
     this.code = code;
-    this.param = details.param && shortened(details.param);
+    this.param = details.param;
     this.headers = details.headers ?? {};
   }
 }
