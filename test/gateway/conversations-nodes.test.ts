@@ -5,6 +5,7 @@ import { issueKey } from "../../src/keys/issue.ts";
 import { temporaryFolder } from "../store/fixtures.ts";
 import { clientOf, emptyDatabase } from "../store/postgres/fixtures.ts";
 import { hasPostgres, withoutPostgres } from "../support/postgres.ts";
+import { SocketClient } from "../support/socket.ts";
 import { dataOf, readStream } from "../support/sse.ts";
 import { waitFor } from "../support/wait.ts";
 import { keyOn, start } from "./demo-gateway.ts";
@@ -136,6 +137,16 @@ else
         expect(error?.code).toBe("insufficient_credit");
       }
 
+      // Nor does a client that leaves in the middle, and nothing is added of its turn.
+      const left = await SocketClient.open(one.url, secret);
+      left.create({ model: "m", conversation: id, input: "say 500 words" });
+      await waitFor(() => left.frames.length > 3, "the turn to have begun");
+      left[Symbol.dispose]();
+      const goesOn = async () =>
+        (await ask(other, secret, { input: "fast", conversation: id })).error === null;
+      await waitFor(goesOn, "the conversation of a client that has left");
+      expect(await countItems(one, secret, id)).toBe(40);
+
       // Of which the beginning is written ahead, on another connection than the charge.
       for (const gateway of [one, other, one]) {
         await ask(gateway, secret, {
@@ -144,7 +155,7 @@ else
           max_output_tokens: 16,
         });
       }
-      expect(await countItems(other, secret, id)).toBe(44);
+      expect(await countItems(other, secret, id)).toBe(46);
 
       // A gateway that is gone keeps no conversation.
       const lost = ask(one, secret, { input: "sleep 60", conversation: id }).catch(() => null);

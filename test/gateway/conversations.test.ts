@@ -411,14 +411,20 @@ describe("a response in a conversation", () => {
     expect((await textsOf(id))[0]).toBe("Two");
   });
 
-  test("does not bring back a conversation that was deleted meanwhile", async () => {
+  test.each<[string, (id: string) => Promise<unknown>]>([
+    ["was deleted", (id) => call("DELETE", `/${id}`)],
+    ["has expired", () => world.running.store.turns.prune(Date.now() + 31 * 86_400_000, 1000)],
+  ])("does not bring back a conversation that %s meanwhile", async (_, end) => {
     const id = await begin(say("One"));
     world.provider.script(async (request) => {
-      await call("DELETE", `/${id}`);
+      await end(id);
       return answer(request);
     });
-    expect((await create({ conversation: id, input: "Two" })).status).toBe("completed");
+    const answered = await create({ conversation: id, input: "Two" });
+    expect(answered.status).toBe("completed");
     expect((await call("GET", `/${id}`)).status).toBe(404);
+    expect((await turns.call("GET", answered.id)).status).toBe(200);
+    expect((await create({ conversation: id, input: "Three" })).error.code).toBe("not_found");
   });
 
   test("is compacted as a chain is", async () => {
