@@ -10,13 +10,12 @@ import { configRoutes } from "./config.ts";
 import { keyRoutes } from "./keys.ts";
 import { modelRoutes } from "./models.ts";
 import { mountRoute } from "./mount.ts";
-import { mountOidc } from "./oidc.ts";
 import { adminOpenApi } from "./openapi.ts";
 import { reconcileRoutes } from "./reconcile.ts";
 import { AdminError, accessError, answerHeaders, refusalResponse } from "./refusal.ts";
 import { reportRoutes } from "./reports.ts";
 import { type AdminRoute, roleFor } from "./route.ts";
-import { mountSession } from "./session.ts";
+import { mountOidc, mountSession } from "./session.ts";
 import { systemRoutes } from "./system.ts";
 
 export const adminBase = "/admin/api/v1";

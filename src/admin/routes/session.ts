@@ -1,8 +1,12 @@
 import type { Elysia } from "elysia";
 import { newId } from "../../base/id.ts";
+import type { OidcSettings } from "../../config/settings.ts";
 import { actorName } from "../auth/actor.ts";
 import { admit, callerOf, sessionCookie, sessionOf, tryToken } from "../auth/guard.ts";
-import { isOverTls, isOwnOrigin } from "../auth/origin.ts";
+import { OidcSignIn, SignInRefused } from "../auth/oidc.ts";
+import { attemptMinutes, openAttempt, sealAttempt } from "../auth/oidc-attempt.ts";
+import { isOverTls, isOwnOrigin, originInBrowser } from "../auth/origin.ts";
+import { roleOf } from "../auth/person.ts";
 import type { AdminDeps } from "../deps.ts";
 import { type SessionView, type SignInBody, signInBody } from "../views/system.ts";
 import { checkedBody } from "./check.ts";
@@ -73,4 +77,112 @@ function refuseForeign(deps: AdminDeps, request: Request): void {
 function empty(cookie: string): Response {
   const headers = { ...answerHeaders, "x-request-id": newId("req_"), "set-cookie": cookie };
   return new Response(null, { status: 204, headers });
+}
+
+const home = "/admin";
+const base = "/admin/oidc";
+const cookiePrefix = "sluice_oidc_";
+const attemptName = /^sluice_oidc_[\w-]{16}$/;
+/** Tabs that sign in at the same time. Who began more has given up on the first of them. */
+const mostAttempts = 4;
+
+/** Sends people to the identity provider, and takes them back. */
+export function mountOidc(app: Elysia, deps: AdminDeps): void {
+  const signIn = new OidcSignIn();
+  const guarded = (work: (request: Request, oidc: OidcSettings) => Promise<Response>) => {
+    return async ({ request }: { readonly request: Request }) => {
+      const { oidc } = deps.settings().admin;
+      if (oidc === null) return refusal(404, "Signing in with OpenID Connect is not configured here.");
+      try {
+        return await work(request, oidc);
+      } catch (error) {
+        if (error instanceof SignInRefused) return refusal(error.status, error.message);
+        throw error;
+      }
+    };
+  };
+  app.get(
+    `${base}/login`,
+    guarded(async (request, oidc) => {
+      const admin = deps.settings().admin;
+      const own = originInBrowser(request, deps.originOf(request).isFromProxy, admin);
+      const redirectUri = `${own}${base}/callback`;
+      const { url, ...attempt } = await signIn.begin(oidc, redirectUri);
+      const endsAtMs = deps.clock.wallMs() + attemptMinutes * 60_000;
+      const returnTo = safeReturn(new URL(request.url).searchParams.get("return"));
+      const sealed = sealAttempt({ ...attempt, redirectUri, returnTo, endsAtMs }, oidc.clientSecret);
+      const begun = [...cookiesOf(request).keys()].filter((name) => attemptName.test(name));
+      return redirect(url.href, [
+        ...begun.slice(0, 1 - mostAttempts).map((name) => attemptCookie(name, null, redirectUri)),
+        attemptCookie(cookieFor(attempt.state), sealed, redirectUri),
+      ]);
+    }),
+  );
+  app.get(
+    `${base}/callback`,
+    guarded(async (request, oidc) => {
+      const { search, searchParams } = new URL(request.url);
+      const cookie = cookieFor(searchParams.get("state") ?? "");
+      const sealed = cookiesOf(request).get(cookie) ?? "";
+      const attempt = openAttempt(sealed, oidc.clientSecret, deps.clock.wallMs());
+      if (attempt === null) throw new SignInRefused(401, "This sign-in was not begun here, or is over.");
+      const callback = new URL(attempt.redirectUri);
+      callback.search = search;
+      const person = await signIn.finish(oidc, callback, attempt);
+      if (roleOf(person, deps.settings().admin) === null) {
+        return refusal(403, `You are ${person.user}, who has no role here. Ask an operator for one.`);
+      }
+      const session = await deps.guard.sessions.begin({ kind: "person", issuer: oidc.issuer, ...person });
+      await recordSignIn(deps, request, person.user);
+      const isSecure = attempt.redirectUri.startsWith("https:");
+      return redirect(attempt.returnTo, [
+        sessionCookie(session, isSecure),
+        attemptCookie(cookie, null, attempt.redirectUri),
+      ]);
+    }),
+  );
+}
+
+/**
+ * Only to pages of this gateway: anything else would make it a signpost to other sites. The pattern is for the address as it is
+ * written and as a browser reads it, without its dots.
+ */
+function safeReturn(wanted: string | null): string {
+  const page = /^\/(admin|usage)(?![\w-])[\w\-./?=&%#]{0,500}$/;
+  if (wanted === null || !page.test(wanted) || wanted.includes("//")) return home;
+  return page.test(new URL(wanted, "http://localhost").pathname) ? wanted : home;
+}
+
+/** Each tab's attempt has a cookie of its own, so that they do not spoil each other's. */
+function cookieFor(state: string): string {
+  return cookiePrefix + state.slice(0, 16);
+}
+
+function cookiesOf(request: Request): Bun.CookieMap {
+  return new Bun.CookieMap(request.headers.get("cookie") ?? "");
+}
+
+function attemptCookie(name: string, sealed: string | null, redirectUri: string): string {
+  const secure = redirectUri.startsWith("https:") ? "; Secure" : "";
+  const age = sealed === null ? 0 : attemptMinutes * 60;
+  return `${name}=${sealed ?? ""}; Path=${base}; HttpOnly; SameSite=Lax; Max-Age=${age}${secure}`;
+}
+
+function redirect(location: string, cookies: readonly string[]): Response {
+  const headers = new Headers({ ...answerHeaders, location, "x-request-id": newId("req_") });
+  for (const cookie of cookies) headers.append("set-cookie", cookie);
+  return new Response(null, { status: 302, headers });
+}
+
+/** For a person at a browser, who came here by a link. */
+function refusal(status: 401 | 403 | 404 | 503, message: string): Response {
+  const escaped = message.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
+  const page = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Sluice</title><h1>Not signed in</h1><p>${escaped}</p><p><a href="${home}">Back</a></p></html>`;
+  const headers = {
+    ...answerHeaders,
+    "content-type": "text/html; charset=utf-8",
+    "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+    "x-request-id": newId("req_"),
+  };
+  return new Response(page, { status, headers });
 }
