@@ -1,6 +1,5 @@
-import { type LoadContext, secretAt } from "./context.ts";
 import { defaults } from "./defaults.ts";
-import { validFields } from "./problems.ts";
+import { type LoadContext, secretAt, validFields } from "./problems.ts";
 import type { ConfigFile } from "./schema.ts";
 import { isHost } from "./server.ts";
 import type { AdminSettings, OidcSettings } from "./settings.ts";

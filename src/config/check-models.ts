@@ -2,7 +2,7 @@ import { type ModelUse, usualUses } from "../base/model-uses.ts";
 import { picoUsdPerToken } from "../base/money.ts";
 import { isUsualTier } from "../base/service-tiers.ts";
 import { billedFields } from "../dialects/names/billed-fields.ts";
-import type { LoadContext } from "./context.ts";
+import type { LoadContext } from "./problems.ts";
 import type { Providers } from "./providers.ts";
 import { capabilitiesSchema } from "./schema/model.ts";
 import type { ConfigFile, ModelConfig, TokenPriceConfig } from "./schema.ts";

@@ -1,5 +1,5 @@
 import { isSendable } from "../dialects/headers.ts";
-import type { LoadContext } from "./context.ts";
+import type { LoadContext } from "./problems.ts";
 import { isReference, readSecret, type Secret } from "./secrets.ts";
 
 const secretName = /authorization|api-?key|token|secret|password/i;

@@ -1,14 +1,13 @@
 import { adminSettings } from "./admin.ts";
 import { checkModels } from "./check-models.ts";
 import { checkShape } from "./check-shape.ts";
-import { type LoadContext, secretAt } from "./context.ts";
 import { warnOfLimits } from "./exchange-limits.ts";
 import { resolveHeaders } from "./headers.ts";
 import { checkListeners } from "./listeners.ts";
 import { warnOfDoubts } from "./model-doubts.ts";
 import { buildModels } from "./models.ts";
 import { Places } from "./places.ts";
-import { ConfigError, type ConfigProblem, ProblemList } from "./problems.ts";
+import { ConfigError, type ConfigProblem, type LoadContext, ProblemList, secretAt } from "./problems.ts";
 import { loadProviders, type Providers } from "./providers.ts";
 import type { ConfigFile, ModelConfig } from "./schema.ts";
 import {

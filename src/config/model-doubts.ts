@@ -1,6 +1,5 @@
 import { vendorOf } from "../vendors/registry.ts";
-import type { LoadContext } from "./context.ts";
-import { validFields } from "./problems.ts";
+import { type LoadContext, validFields } from "./problems.ts";
 import type { ConfigFile, ModelConfig, ProviderConfig } from "./schema.ts";
 
 /**

@@ -7,8 +7,8 @@ import { meteredRoute, meteredRouteNames } from "../dialects/metered/registry.ts
 import { formatFor } from "../vendors/metered-format.ts";
 import type { ProviderSettings } from "../vendors/provider.ts";
 import { vendorOf } from "../vendors/registry.ts";
-import type { LoadContext } from "./context.ts";
 import { defaults } from "./defaults.ts";
+import type { LoadContext } from "./problems.ts";
 import { overrideTimeouts, type Providers } from "./providers.ts";
 import type { TokenRatesConfig } from "./schema/price.ts";
 import type { ConfigFile, DeploymentConfig, ModelConfig, PriceConfig, TokenPriceConfig } from "./schema.ts";

@@ -3,11 +3,10 @@ import { byApiKey, type ProviderOptions, type VendorOptionName } from "../vendor
 import type { ProviderSettings, Timeouts } from "../vendors/provider.ts";
 import { vendorOf } from "../vendors/registry.ts";
 import type { GivenSettings, Vendor, VendorDefaults } from "../vendors/vendor.ts";
-import type { LoadContext } from "./context.ts";
 import { defaults } from "./defaults.ts";
 import type { Duration } from "./duration.ts";
 import { resolveHeaders } from "./headers.ts";
-import { validFields } from "./problems.ts";
+import { type LoadContext, validFields } from "./problems.ts";
 import type { ConfigFile, ProviderConfig, TimeoutsConfig } from "./schema.ts";
 import { readSecret } from "./secrets.ts";
 import { milliseconds } from "./server.ts";

@@ -1,9 +1,8 @@
 import { isObject } from "../base/json.ts";
 import { rememberSecret } from "../base/secrets.ts";
-import { type LoadContext, secretAt } from "./context.ts";
 import { defaults } from "./defaults.ts";
 import { Places } from "./places.ts";
-import { ConfigError, ProblemList, validFields } from "./problems.ts";
+import { ConfigError, type LoadContext, ProblemList, secretAt, validFields } from "./problems.ts";
 import type { ConfigFile } from "./schema.ts";
 import { isReference } from "./secrets.ts";
 import type { StoreAddress } from "./settings.ts";

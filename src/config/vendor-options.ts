@@ -9,7 +9,7 @@ import {
 } from "../vendors/options.ts";
 import { vendorKinds, vendorOf } from "../vendors/registry.ts";
 import type { Vendor } from "../vendors/vendor.ts";
-import type { LoadContext } from "./context.ts";
+import type { LoadContext } from "./problems.ts";
 import type { ProviderConfig } from "./schema.ts";
 import { isReference, readSecret, readSecretDocument, type Secret } from "./secrets.ts";
 
