@@ -5,7 +5,7 @@ import type { ForwardedHeaders } from "./headers.ts";
 import type { IrEvent, IrRequest, IrResponse } from "./ir/ir.ts";
 import type { BodyChanges } from "./json/patch.ts";
 import type { Quirk } from "./openai-chat/quirks.ts";
-import type { SseFrame } from "./sse/frame.ts";
+import type { SseFrame } from "./sse/sse.ts";
 import type { StreamScanner } from "./sse/stream-scanner.ts";
 import type { DroppedFields } from "./translation/field-decisions.ts";
 import type { FigureProbe } from "./translation/frame-pattern.ts";

@@ -1,7 +1,6 @@
 import { describe, expect, spyOn, test } from "bun:test";
-import type { SseFrame } from "../../src/dialects/sse/frame.ts";
 import { rawEvents } from "../../src/dialects/sse/raw-events.ts";
-import { SseDecoder } from "../../src/dialects/sse/sse.ts";
+import { SseDecoder, type SseFrame } from "../../src/dialects/sse/sse.ts";
 import { seededRandom } from "../support/random.ts";
 
 function decode(pieces: readonly Uint8Array[]): SseFrame[] {

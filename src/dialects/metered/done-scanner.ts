@@ -3,8 +3,8 @@ import type { JsonObject } from "../../base/json.ts";
 import { addUsage, noUsage } from "../../base/usage.ts";
 import { reportedFailure } from "../errors/failure.ts";
 import { figures as chatFigures } from "../openai-chat/provider/usage-in.ts";
-import type { ParsedEvent } from "../sse/frame.ts";
 import type { RawEvent } from "../sse/raw-events.ts";
+import type { ParsedEvent } from "../sse/sse.ts";
 import { type EventAction, earlier, StreamScanner } from "../sse/stream-scanner.ts";
 import type { MeteredFigures } from "./route.ts";
 

@@ -3,7 +3,7 @@ import { forwardHeaders, requestHeaders } from "../openai/headers.ts";
 import { readUser } from "../openai/identity.ts";
 import { asIs, choicesOf, refuseOverLimit } from "../output-limit.ts";
 import type { ProviderDialect } from "../provider-dialect.ts";
-import { keepaliveComment } from "../sse/frame.ts";
+import { keepaliveComment } from "../sse/sse.ts";
 import { legalCallId, mistralId, shortCallIds } from "../tools/call-id.ts";
 import { requestFields } from "./client/fields.ts";
 import { readRequest } from "./client/request-in.ts";

@@ -8,8 +8,8 @@ import {
 } from "../json/count-values.ts";
 import { parseObject } from "../json/json-fields.ts";
 import { shallowJson } from "../json/shallow-json.ts";
-import type { ParsedEvent, SseFrame } from "./frame.ts";
 import { rawEvent } from "./raw-events.ts";
+import type { ParsedEvent, SseFrame } from "./sse.ts";
 
 /**
  * Larger events take milliseconds to parse: one of 8 MiB 30, and 170 if its text has many escapes. They are parsed on

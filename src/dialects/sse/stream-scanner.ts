@@ -4,7 +4,6 @@ import type { ReportedExtras } from "../../base/extra-usage.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { ReportedUsage } from "../../base/usage.ts";
 import { eventTooLarge } from "../errors/failure.ts";
-import type { ParsedEvent } from "./frame.ts";
 import { wholeEventsEnd } from "./frame-joiner.ts";
 import {
   eventEnd,
@@ -15,6 +14,7 @@ import {
   startAfter,
   UnreadEvents,
 } from "./raw-events.ts";
+import type { ParsedEvent } from "./sse.ts";
 
 /** Returned instead of an index. */
 export const none = -1;

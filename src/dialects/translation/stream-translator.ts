@@ -7,7 +7,7 @@ import { eventsOf } from "../ir/events.ts";
 import type { IrEvent } from "../ir/ir.ts";
 import { UsageFreshness } from "../ir/usage-freshness.ts";
 import type { StreamReader, Target } from "../provider-dialect.ts";
-import type { SseFrame } from "../sse/frame.ts";
+import type { SseFrame } from "../sse/sse.ts";
 import { patternOf } from "./frame-pattern.ts";
 import { StreamRestorer, type ToolMapping } from "./restore-answer.ts";
 import { Shortcut } from "./shortcut.ts";

@@ -5,7 +5,7 @@ import { EventCollector } from "../ir/events.ts";
 import type { IrResponse } from "../ir/ir.ts";
 import { UsageFreshness } from "../ir/usage-freshness.ts";
 import type { StreamReader } from "../provider-dialect.ts";
-import type { SseFrame } from "../sse/frame.ts";
+import type { SseFrame } from "../sse/sse.ts";
 import type { ClientTool } from "../tools/names.ts";
 import { restoreResponse } from "./restore-answer.ts";
 import { StreamTranslator, type TranslationContext } from "./stream-translator.ts";

@@ -6,10 +6,10 @@ import type { ClientDialect } from "../../dialects/client-dialect.ts";
 import { cutShort, FailedAnswer, isBilled } from "../../dialects/errors/failure.ts";
 import { withContinued } from "../../dialects/openai-responses/client/turn-items.ts";
 import { clientDialect, providerDialect, type SharedDialectName } from "../../dialects/registry.ts";
-import type { ParsedEvent } from "../../dialects/sse/frame.ts";
 import { FrameJoiner } from "../../dialects/sse/frame-joiner.ts";
 import { largeEventBytes } from "../../dialects/sse/parse-event.ts";
 import { eventEnd, meaningOf, rawEvent } from "../../dialects/sse/raw-events.ts";
+import type { ParsedEvent } from "../../dialects/sse/sse.ts";
 import type { StreamScanner } from "../../dialects/sse/stream-scanner.ts";
 import { bytesOf, type Piece, type StreamRelayer } from "./stream-relayer.ts";
 

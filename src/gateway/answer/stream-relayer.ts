@@ -1,7 +1,7 @@
 import type { GatewayError } from "../../base/errors.ts";
 import type { ReportedExtras } from "../../base/extra-usage.ts";
 import type { ReportedUsage, Usage } from "../../base/usage.ts";
-import type { ParsedEvent } from "../../dialects/sse/frame.ts";
+import type { ParsedEvent } from "../../dialects/sse/sse.ts";
 
 /** Output for the client: bytes that pass through, or text that was written here. */
 export type Piece = Uint8Array | string;

@@ -3,9 +3,8 @@ import { GatewayError } from "../../base/errors.ts";
 import type { ReportedExtras } from "../../base/extra-usage.ts";
 import type { ReportedUsage, Usage } from "../../base/usage.ts";
 import { FailedAnswer, isBilled } from "../../dialects/errors/failure.ts";
-import type { ParsedEvent, SseFrame } from "../../dialects/sse/frame.ts";
 import { largeEventBytes } from "../../dialects/sse/parse-event.ts";
-import { SseDecoder } from "../../dialects/sse/sse.ts";
+import { type ParsedEvent, SseDecoder, type SseFrame } from "../../dialects/sse/sse.ts";
 import type { StreamTranslator } from "../../dialects/translation/stream-translator.ts";
 import type { StreamRelayer } from "./stream-relayer.ts";
 

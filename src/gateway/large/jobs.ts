@@ -13,7 +13,7 @@ import type { summaryRequest } from "../../dialects/openai-responses/client/comp
 import type { ItemSpan, TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
 import type { Target } from "../../dialects/provider-dialect.ts";
 import type { ClientDialectName, ProviderDialectName } from "../../dialects/registry.ts";
-import type { ParsedEvent } from "../../dialects/sse/frame.ts";
+import type { ParsedEvent } from "../../dialects/sse/sse.ts";
 import type { OfferedTools } from "../../dialects/tools/hosted-tools.ts";
 import type { SerializedToolMapping } from "../../dialects/translation/translation.ts";
 import type { BodyVendor } from "../../vendors/adapt-body.ts";

@@ -3,7 +3,7 @@ import { GatewayError } from "../../base/errors.ts";
 import { sharedCopy } from "../../base/shared-bytes.ts";
 import { startThread } from "../../base/start-thread.ts";
 import { FailedAnswer } from "../../dialects/errors/failure.ts";
-import type { ParsedEvent } from "../../dialects/sse/frame.ts";
+import type { ParsedEvent } from "../../dialects/sse/sse.ts";
 import { JobQueue, type QueuedJob } from "./job-queue.ts";
 import type { DoneMessage, ExpectedError, Job, JobOwner, ProviderJob, RequestJob, ResultOf } from "./jobs.ts";
 import { largeTurns } from "./large-turns.ts";

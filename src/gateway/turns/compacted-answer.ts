@@ -14,7 +14,7 @@ import {
 import { writeUsage } from "../../dialects/openai-responses/client/envelope-out.ts";
 import { endedResponse, type TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
 import { clientDialect } from "../../dialects/registry.ts";
-import type { ParsedEvent } from "../../dialects/sse/frame.ts";
+import type { ParsedEvent } from "../../dialects/sse/sse.ts";
 import type { WholeAnswer } from "../answer/read-answer.ts";
 import { bytesOf, type Piece, type StreamRelayer } from "../answer/stream-relayer.ts";
 import type { Compaction } from "./compacting.ts";

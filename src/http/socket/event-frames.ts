@@ -1,6 +1,6 @@
 import type { RenderedError } from "../../dialects/errors/envelope.ts";
 import { dataOf } from "../../dialects/sse/data-field.ts";
-import { keepaliveComment } from "../../dialects/sse/frame.ts";
+import { keepaliveComment } from "../../dialects/sse/sse.ts";
 import type { Piece } from "../../gateway/answer/stream-relayer.ts";
 
 const decoder = new TextDecoder();

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import type { SseFrame } from "../../../src/dialects/sse/frame.ts";
-import { SseDecoder } from "../../../src/dialects/sse/sse.ts";
+import { SseDecoder, type SseFrame } from "../../../src/dialects/sse/sse.ts";
 import { type Golden, readGoldens, translationOf } from "../golden-file.ts";
 import { bytesOf, requestOf } from "../golden-run.ts";
 

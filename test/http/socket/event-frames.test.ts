@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { keepaliveComment } from "../../../src/dialects/sse/frame.ts";
+import { keepaliveComment } from "../../../src/dialects/sse/sse.ts";
 import { endsResponse, eventsIn, onLane } from "../../../src/http/socket/event-frames.ts";
 
 const event = '{"type":"response.output_text.delta","delta":"a\\n"}';

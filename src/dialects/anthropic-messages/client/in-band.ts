@@ -3,8 +3,7 @@ import type { JsonObject } from "../../../base/json.ts";
 import type { Usage } from "../../../base/usage.ts";
 import type { StreamPosition } from "../../client-dialect.ts";
 import { errorBody } from "../../errors/envelope.ts";
-import { keepaliveComment } from "../../sse/frame.ts";
-import { namedFrame } from "../../sse/sse.ts";
+import { keepaliveComment, namedFrame } from "../../sse/sse.ts";
 import { writeUsage } from "./response-out.ts";
 
 /**

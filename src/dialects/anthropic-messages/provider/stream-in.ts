@@ -7,8 +7,8 @@ import type { IrBlockHead, IrCitation, IrEvent, IrFinish, ReasoningProof } from 
 import { numberOf, objectOf, stringOf } from "../../json/json-fields.ts";
 import type { StreamReader } from "../../provider-dialect.ts";
 import { isDoneMark } from "../../sse/data-field.ts";
-import type { SseFrame } from "../../sse/frame.ts";
 import { wholeObjectIn } from "../../sse/parse-event.ts";
+import type { SseFrame } from "../../sse/sse.ts";
 import { tiersIn } from "../../usage/extra-usage.ts";
 import { mergeFigures } from "../../usage/usage-figures.ts";
 import { readCitations } from "../citations.ts";

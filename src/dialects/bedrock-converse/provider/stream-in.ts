@@ -7,8 +7,8 @@ import { functionCall, usageEvent } from "../../ir/answer-parts.ts";
 import type { IrBlockHead, IrEvent, IrFinish, ReasoningProof } from "../../ir/ir.ts";
 import { numberOf, objectOf, stringOf } from "../../json/json-fields.ts";
 import type { StreamReader } from "../../provider-dialect.ts";
-import type { SseFrame } from "../../sse/frame.ts";
 import { wholeObjectIn } from "../../sse/parse-event.ts";
+import type { SseFrame } from "../../sse/sse.ts";
 import { figures, readFailure, readFinish, readTier } from "./response-in.ts";
 
 interface OpenBlock {

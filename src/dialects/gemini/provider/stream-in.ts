@@ -7,8 +7,8 @@ import type { IrEvent, IrResponse } from "../../ir/ir.ts";
 import { listOf, objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
 import type { StreamFigures, StreamReader, Target } from "../../provider-dialect.ts";
 import { googleProof } from "../../reasoning/google-proof.ts";
-import type { SseFrame } from "../../sse/frame.ts";
 import { wholeObjectIn } from "../../sse/parse-event.ts";
+import type { SseFrame } from "../../sse/sse.ts";
 import { type GeminiEnding, readBlocked, readEnding } from "./finish-in.ts";
 import { figures, mergeUsage, readUsage, reportsOutput, tierOf } from "./usage-in.ts";
 

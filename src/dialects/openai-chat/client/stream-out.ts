@@ -9,8 +9,7 @@ import type { IrBlockHead, IrCitation, IrEvent, IrFinish } from "../../ir/ir.ts"
 import { objectOf } from "../../json/json-fields.ts";
 import { chatAnnotations } from "../../openai/citations.ts";
 import { partSeparator } from "../../reasoning/reasoning-envelope.ts";
-import { keepaliveComment } from "../../sse/frame.ts";
-import { dataFrame } from "../../sse/sse.ts";
+import { dataFrame, keepaliveComment } from "../../sse/sse.ts";
 import { type FrameTemplate, fillTemplate } from "../../translation/shortcut.ts";
 import { addSignature, signatureFor } from "../call-signature.ts";
 import { writeFinish } from "../finish.ts";

@@ -5,8 +5,8 @@ import type { IrCitation, IrEvent, IrFinish, ReasoningProof } from "../../ir/ir.
 import { firstObjectOf, objectOf, stringOf } from "../../json/json-fields.ts";
 import type { StreamReader, Target } from "../../provider-dialect.ts";
 import { isDoneMark } from "../../sse/data-field.ts";
-import type { SseFrame } from "../../sse/frame.ts";
 import { wholeObjectIn } from "../../sse/parse-event.ts";
+import type { SseFrame } from "../../sse/sse.ts";
 import { isFailedFinish, readFinish } from "../finish.ts";
 import {
   callsOf,

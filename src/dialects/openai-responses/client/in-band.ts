@@ -1,7 +1,7 @@
 import { type ErrorCode, errorKinds, type GatewayError } from "../../../base/errors.ts";
 import type { JsonObject } from "../../../base/json.ts";
 import type { StreamPosition } from "../../client-dialect.ts";
-import { keepaliveComment } from "../../sse/frame.ts";
+import { keepaliveComment } from "../../sse/sse.ts";
 import { requestEcho, responseHead } from "./envelope-out.ts";
 
 /**

@@ -1,8 +1,8 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import { eventTooLarge, malformedAnswer } from "../../errors/failure.ts";
 import { stringOf } from "../../json/json-fields.ts";
-import type { SseFrame } from "../../sse/frame.ts";
 import { parseEvent } from "../../sse/parse-event.ts";
+import type { SseFrame } from "../../sse/sse.ts";
 
 export interface ResponsesEvent {
   readonly type: string;

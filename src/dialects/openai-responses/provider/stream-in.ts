@@ -5,7 +5,7 @@ import { numberOf, objectOf, objectsOf, stringOf } from "../../json/json-fields.
 import { readCitations } from "../../openai/citations.ts";
 import type { StreamReader } from "../../provider-dialect.ts";
 import { isDoneMark } from "../../sse/data-field.ts";
-import type { SseFrame } from "../../sse/frame.ts";
+import type { SseFrame } from "../../sse/sse.ts";
 import { isReadable, type ResponsesEvent, readEvent, SealedItems } from "./event-in.ts";
 import { readFinish, readTier } from "./items-in.ts";
 import { Blocks, type Channel, IncomingItem } from "./stream-items-in.ts";
