@@ -2,14 +2,15 @@ import { assert } from "../../../base/assert.ts";
 import type { GatewayError } from "../../../base/errors.ts";
 import type { JsonObject } from "../../../base/json.ts";
 import { noUsage, type Usage } from "../../../base/usage.ts";
-import type { StreamWriter, WriterContext } from "../../client-dialect.ts";
+import type { StreamPosition, StreamWriter, WriterContext } from "../../client-dialect.ts";
+import { errorBody } from "../../errors/envelope.ts";
 import { BlockOrder } from "../../ir/block-order.ts";
 import type { IrBlockHead, IrCitation, IrEvent, IrFinish, ReasoningProof } from "../../ir/ir.ts";
 import { partSeparator } from "../../reasoning/reasoning-envelope.ts";
+import { keepaliveComment, namedFrame } from "../../sse/sse.ts";
 import { type FrameTemplate, fillTemplate } from "../../translation/shortcut.ts";
 import { writeCitation } from "../citations.ts";
 import { addFinish } from "../finish.ts";
-import { eventFrame, heartbeat, inBandError } from "./in-band.ts";
 import { signatureOf, writeUsage } from "./response-out.ts";
 
 interface Block {
@@ -200,4 +201,31 @@ function templateOf(head: IrBlockHead, index: number): FrameTemplate {
   const { type, field } = deltas[head.type];
   const data = `{"type":"content_block_delta","index":${index},"delta":{"type":"${type}","${field}":"`;
   return { before: `event: content_block_delta\ndata: ${data}`, after: '"}}\n\n' };
+}
+
+/**
+ * A message begins with an estimate of its input, or with what the provider has counted by then. So what was charged
+ * follows, without a reason to stop: the answer has not ended.
+ */
+export function inBandError(
+  error: GatewayError,
+  requestId: string,
+  { hasBegun, usage }: Pick<StreamPosition, "hasBegun" | "usage">,
+): string {
+  const charged = usage === null || !hasBegun ? "" : usageFrame(usage);
+  return charged + namedFrame("error", JSON.stringify(errorBody("anthropic", error, requestId)));
+}
+
+function usageFrame(usage: Usage): string {
+  const delta = { stop_reason: null, stop_sequence: null };
+  return eventFrame({ type: "message_delta", delta, usage: writeUsage(usage, null) });
+}
+
+export function heartbeat(hasBegun: boolean): string {
+  return hasBegun ? 'event: ping\ndata: {"type":"ping"}\n\n' : keepaliveComment;
+}
+
+/** An event of a Messages stream, which is named by its type. */
+function eventFrame(event: JsonObject & { readonly type: string }): string {
+  return namedFrame(event.type, JSON.stringify(event));
 }
