@@ -66,7 +66,7 @@ export const configSchema = table({
       default: defaults.maxBodyBytes,
     }),
     max_body_memory: whole(
-      "Bytes for all bodies being read at once; default: a quarter of the memory, at most 512 MiB.",
+      "Bytes for all bodies being read at once, and as much again for large answers; default: a quarter of the memory, at most 512 MiB.",
       { minimum: 1024 },
     ),
     max_body_members: whole("Items of lists and members of objects in one body, at all levels together.", {

@@ -129,3 +129,16 @@ test("a small answer asks for no memory", async () => {
   expect((await ask()).status).toBe(200);
   expect(asking.mock.calls).toEqual([]);
 });
+
+test("a large answer is replayed as it was, and gives its memory back", async () => {
+  caller = await world.creditCaller();
+  world.provider.script(answerOf(5 * mebibyte));
+  const headers = { "idempotency-key": "large" };
+  const first = await (await world.ask(caller, { path: paths.chat, body, headers })).text();
+  const again = await world.ask(caller, { path: paths.chat, body, headers });
+  expect(again.headers.get("idempotent-replayed")).toBe("true");
+  expect((await again.text()) === first && first.length > 5 * mebibyte).toBe(true);
+  expect(asking.mock.calls).toHaveLength(2);
+  await isFree();
+  expect(await world.chargesOf(caller)).toHaveLength(1);
+});

@@ -10,6 +10,7 @@ import { type Answering, jsonHeaders, recordFacts, streamHeaders } from "./answe
 import { bodyResponse } from "./body-response.ts";
 import { chargeFailure } from "./charge-failure.ts";
 import type { WholeAnswer } from "./read-answer.ts";
+import { recordWhole } from "./record-whole.ts";
 import { bytesOf } from "./stream-relayer.ts";
 import { readWhole } from "./whole-answer.ts";
 
@@ -55,10 +56,7 @@ export async function settleWhole(answering: Answering, whole: WholeAnswer): Pro
   exchange.sawFirstByte();
   // The provider has succeeded, whether or not the charge does.
   opened.finished("completed");
-  const recorder = exchange.claim === null ? null : gateway.claims.record(exchange.claim);
-  exchange.recorder = recorder;
-  recorder?.append(typeof whole.body === "string" ? Buffer.from(whole.body) : whole.body);
-  const stored = recorder?.finish({ status: 200, headers: contentHeaders(answering) }) ?? null;
+  const stored = await recordWhole(gateway, exchange, whole.body, contentHeaders(answering));
   await recordFacts(answering, whole, whole.body);
   return bill.settle("completed", evidenceOf(answering, whole), 200, stored);
 }

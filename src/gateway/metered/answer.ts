@@ -7,6 +7,7 @@ import { noUsage } from "../../base/usage.ts";
 import { isBilled } from "../../dialects/errors/failure.ts";
 import { jsonHeaders } from "../answer/answering.ts";
 import { bodyResponse } from "../answer/body-response.ts";
+import { recordWhole } from "../answer/record-whole.ts";
 import type { Evidence } from "../charge/bill.ts";
 import { usedExtras } from "../charge/extras.ts";
 import { Produced } from "../charge/produced.ts";
@@ -158,10 +159,7 @@ async function settle(
 ): Promise<void> {
   const { gateway, exchange, bill } = asking;
   exchange.sawFirstByte();
-  const recorder = exchange.claim === null ? null : gateway.claims.record(exchange.claim);
-  exchange.recorder = recorder;
-  recorder?.append(typeof body === "string" ? Buffer.from(body) : body);
-  const stored = recorder?.finish({ status: 200, headers }) ?? null;
+  const stored = await recordWhole(gateway, exchange, body, headers);
   const isCancelled = exchange.hasClientLeft && exchange.outlivesClient;
   await bill.settle(isCancelled ? "cancelled" : "completed", evidence, 200, stored);
 }

@@ -2,7 +2,7 @@ import { Type } from "@sinclair/typebox";
 import { GatewayError, invalidRequest } from "../../base/errors.ts";
 import { isConversationId } from "../../base/id.ts";
 import { responsesResponse } from "../../dialects/openai-responses/client/schema.ts";
-import { type TurnItem, wholeResponse } from "../../dialects/openai-responses/client/turn-items.ts";
+import { responsePieces, type TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
 import { admit } from "../admission/admit.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
@@ -95,7 +95,7 @@ async function showResponse(gateway: Gateway, exchange: Exchange): Promise<Respo
   if (queryOf(exchange).get("stream") === "true") {
     throw invalidRequest("Only a response in the background can be streamed again.", "stream");
   }
-  return respondWith(exchange, wholeResponse(head, output, parentId));
+  return respondWith(exchange, responsePieces(head, output, parentId));
 }
 
 async function deleteResponse(gateway: Gateway, exchange: Exchange): Promise<Response> {

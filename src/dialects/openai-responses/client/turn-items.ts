@@ -215,7 +215,7 @@ const braceCode = "{".charCodeAt(0);
 const endingMark = /^[^[]{0,200}"response\.(?:completed|incomplete)"/;
 
 /** The pieces of the whole response again, as it is kept here: it continues `parentId`. */
-export function wholeResponse(
+export function responsePieces(
   head: Uint8Array,
   output: readonly TurnItem[],
   parentId: string | null,

@@ -1,0 +1,27 @@
+import type { StoredResponse } from "../../store/store.ts";
+import type { Exchange } from "../exchange.ts";
+import type { Gateway } from "../gateway.ts";
+import { largeBodyBytes } from "../large/is-large.ts";
+import { largeTurns } from "../large/large-turns.ts";
+import { bytesOf, type Piece } from "./stream-relayer.ts";
+
+/**
+ * What the settle stores of a whole answer for a retry; null without an idempotency key, or if it is too long. A large one is
+ * recorded a part in each turn of the event loop.
+ */
+export async function recordWhole(
+  { claims }: Gateway,
+  exchange: Exchange,
+  answer: Piece,
+  headers: Readonly<Record<string, string>>,
+): Promise<StoredResponse | null> {
+  if (exchange.claim === null) return null;
+  const recorder = claims.record(exchange.claim);
+  exchange.recorder = recorder;
+  const bytes = bytesOf(answer);
+  for (let at = 0; at < bytes.length; at += largeBodyBytes) {
+    if (at > 0) await largeTurns.turn();
+    recorder.append(bytes.subarray(at, at + largeBodyBytes));
+  }
+  return recorder.finish({ status: 200, headers });
+}
