@@ -14,6 +14,7 @@ const topLevelNames: readonly string[] = [
   ...["model", "messages", "input", "system", "instructions"],
   ...["stream", "stream_options", "max_tokens", "max_completion_tokens", "max_output_tokens", "n_predict"],
   ...["n", "best_of"],
+  ...["quality", "size", "partial_images", "svg"],
   ...["tools", "tool_choice", "functions", "function_call", "max_tool_calls"],
   ...["include", "modalities", "audio"],
   ...["service_tier", "speed", "inference_geo", "background", "store"],

@@ -119,6 +119,23 @@ describe("by the image", () => {
     },
   );
 
+  test.each([
+    '"quality":"high","quality":"low"',
+    '"size":"1024x1024","size":"512x512"',
+    '"quality":"low","Quality":"high"',
+    '"SIZE":"1024x1024"',
+    '"n":1,"extra_body":{"quality":"high"}',
+    '"extra_body":{"size":"1024x1024"}',
+    '"partial_images":0,"Partial_Images":3',
+    '"SVG":{"model":"another"}',
+  ])("what providers might read otherwise is refused: %s", async (fields) => {
+    const headers = { authorization: `Bearer ${caller.secret}`, "content-type": "application/json" };
+    const body = `{"model":"by-size","prompt":"x",${fields}}`;
+    const response = await fetch(`${world.running.url}${path}`, { method: "POST", headers, body });
+    expect(response.status).toBe(400);
+    expect(world.provider.requests).toHaveLength(0);
+  });
+
   test("one without a price is refused by its name", async () => {
     const response = await draw({ model: "only-high", quality: "low", size: "512x512" });
     expect(response.status).toBe(400);
