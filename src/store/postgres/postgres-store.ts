@@ -44,7 +44,10 @@ export function postgresStore({ client, clock, maintenance }: PostgresStoreParts
     return writing;
   };
   const written = () => (unwritten.size === 0 ? null : Promise.allSettled(unwritten).then(() => {}));
-  const givenIds = new WriteQueue<GivenIds>((items) => insertGivenIds(changeSurely, items));
+  const givenIds = new WriteQueue(async (items: readonly GivenIds[]) => {
+    await insertGivenIds(changeSurely, items);
+    return items;
+  });
   const sizes = async () => {
     const [row] = await read<Pick<StoreSizes, "databaseBytes" | "entries">>(
       `SELECT pg_database_size(current_database())::float8 AS "databaseBytes",
@@ -79,7 +82,7 @@ export function postgresStore({ client, clock, maintenance }: PostgresStoreParts
       await responses.insertTurn(changeSurely, turn);
     },
     discardResponse: (recordingId) => responses.discardResponse(change, recordingId),
-    recordGivenIds: (given) => track(givenIds.add(given)),
+    recordGivenIds: (given) => track(givenIds.add(given).then(() => {})),
     written,
     recordCallerIds: (callerIds) => insertCallerIds(change, callerIds),
     recordEndings: (endings, attempts = []) => insertEndings(change, endings, attempts),

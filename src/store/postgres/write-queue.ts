@@ -1,18 +1,25 @@
-/** Collects what comes while a write is under way into the next one, so that many callers share a round trip. */
-export class WriteQueue<Item> {
-  readonly #write: (items: readonly Item[]) => Promise<void>;
-  #waiting: Item[] = [];
-  #next: Promise<void> | null = null;
-  #last: Promise<void> = Promise.resolve();
+import { assert } from "../../base/assert.ts";
+import { nextTurn } from "../../base/next-turn.ts";
 
-  constructor(write: (items: readonly Item[]) => Promise<void>) {
+/**
+ * Collects what comes in a turn of the event loop, or while a write is under way, into the next one, so that many callers share a
+ * round trip.
+ */
+export class WriteQueue<Item, Answer> {
+  readonly #write: (items: readonly Item[]) => Promise<readonly Answer[]>;
+  #waiting: Item[] = [];
+  #next: Promise<readonly Answer[]> | null = null;
+  #last: Promise<unknown> = Promise.resolve();
+
+  /** `write` resolves with an answer for each item. */
+  constructor(write: (items: readonly Item[]) => Promise<readonly Answer[]>) {
     this.#write = write;
   }
 
   /** Resolves once the item is written. */
-  add(item: Item): Promise<void> {
-    this.#waiting.push(item);
-    this.#next ??= this.#last.then(() => {
+  async add(item: Item): Promise<Answer> {
+    const place = this.#waiting.push(item) - 1;
+    this.#next ??= this.#last.then(nextTurn).then(() => {
       const items = this.#waiting;
       this.#waiting = [];
       this.#next = null;
@@ -20,6 +27,8 @@ export class WriteQueue<Item> {
       this.#last = written.catch(() => {});
       return written;
     });
-    return this.#next;
+    const answers = await this.#next;
+    assert(place < answers.length, "every item that was written has an answer");
+    return answers[place] as Answer;
   }
 }

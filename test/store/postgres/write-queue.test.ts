@@ -1,22 +1,27 @@
 import { expect, test } from "bun:test";
+import { nextTurn } from "../../../src/base/next-turn.ts";
 import { WriteQueue } from "../../../src/store/postgres/write-queue.ts";
+
+async function turns(): Promise<void> {
+  for (let turn = 0; turn < 3; turn += 1) await nextTurn();
+}
 
 test("what comes while a write is under way is written after it, together", async () => {
   const writes: { readonly items: readonly string[]; readonly end: PromiseWithResolvers<void> }[] = [];
-  const queue = new WriteQueue<string>((items) => {
+  const queue = new WriteQueue<string, string>((items) => {
     const end = Promise.withResolvers<void>();
     writes.push({ items, end });
-    return end.promise;
+    return end.promise.then(() => items);
   });
   const written: string[] = [];
-  const add = (item: string) => queue.add(item).then(() => written.push(item));
+  const add = (item: string) => queue.add(item).then((answer) => written.push(answer));
   const adding = [add("a"), add("b")];
-  await Bun.sleep(0);
+  await turns();
   adding.push(add("c"), add("d"));
-  await Bun.sleep(0);
+  await turns();
   expect(writes.map(({ items }) => items)).toEqual([["a", "b"]]);
   writes[0]?.end.resolve();
-  await Bun.sleep(0);
+  await turns();
   expect(written).toEqual(["a", "b"]);
   expect(writes.map(({ items }) => items)).toEqual([
     ["a", "b"],
@@ -29,8 +34,9 @@ test("what comes while a write is under way is written after it, together", asyn
 
 test("a write that fails fails those who share it, and nobody else", async () => {
   let isFailing = true;
-  const queue = new WriteQueue<string>(async () => {
+  const queue = new WriteQueue<string, string>(async (items) => {
     if (isFailing) throw new Error("no");
+    return items;
   });
   const failed = await Promise.allSettled([queue.add("a"), queue.add("b")]);
   expect(failed.map(({ status }) => status)).toEqual(["rejected", "rejected"]);

@@ -1,10 +1,11 @@
-import { nextTurn } from "../../../base/next-turn.ts";
 import { NodeUnavailable, type TokenVerdict } from "../../node.ts";
 import type { Query } from "../client.ts";
+import { WriteQueue } from "../write-queue.ts";
+import { figureAt } from "./figure-at.ts";
 
-interface Waiting {
+interface TokenOrder {
+  readonly keyId: string;
   readonly capacity: number;
-  readonly callers: PromiseWithResolvers<TokenVerdict>[];
 }
 
 interface TokenRow {
@@ -16,73 +17,44 @@ interface TokenRow {
 const attempts = 2;
 
 /**
- * Asks for rate tokens, one batch at a time. What a batch asks for of one key is asked for at once. Batches have no
- * numbers: tokens whose reply is lost are lost too, which harms nobody for longer than a minute.
+ * Asks for rate tokens, one batch at a time. Batches have no numbers: tokens whose reply is lost are lost too, which harms
+ * nobody for longer than a minute.
  */
-export class TokenBatches {
-  readonly #query: Query;
-  #waiting = new Map<string, Waiting>();
-  #isAsking = false;
-
-  constructor(query: Query) {
-    this.#query = query;
-  }
-
-  take(keyId: string, capacity: number): Promise<TokenVerdict> {
-    const caller = Promise.withResolvers<TokenVerdict>();
-    const known = this.#waiting.get(keyId);
+export function tokenBatches(query: Query): WriteQueue<TokenOrder, TokenVerdict> {
+  return new WriteQueue(async (orders) => {
     // Two limits of one key meet only while it is being changed.
-    if (known !== undefined) known.callers.push(caller);
-    else this.#waiting.set(keyId, { capacity, callers: [caller] });
-    if (!this.#isAsking) void this.#run();
-    return caller.promise;
-  }
-
-  async #run(): Promise<void> {
-    this.#isAsking = true;
-    while (this.#waiting.size > 0) {
-      await nextTurn();
-      const batch = this.#waiting;
-      this.#waiting = new Map();
-      const row = await this.#ask(batch);
-      if (row === null) refuse([...batch.values()]);
-      else answer([...batch.values()], row);
-    }
-    this.#isAsking = false;
-  }
-
-  async #ask(batch: ReadonlyMap<string, Waiting>): Promise<TokenRow | null> {
-    const parameters = [
-      [...batch.keys()],
-      Array.from(batch.values(), ({ capacity }) => capacity),
-      Array.from(batch.values(), ({ callers }) => callers.length),
-    ];
-    for (let attempt = 1; attempt <= attempts; attempt += 1) {
-      try {
-        const [row] = await this.#query<TokenRow>(
-          "SELECT granted, levels FROM sluice_take_tokens($1::text[], $2::int[], $3::int[])",
-          parameters,
-        );
-        return row ?? null;
-      } catch {
-        // Tried once more, then refused. The node's own signs of life report what is wrong.
+    const byKey = [...Map.groupBy(orders, ({ keyId }) => keyId).values()];
+    const { granted, levels } = await ask(query, byKey);
+    const verdicts = new Map<TokenOrder, TokenVerdict>();
+    for (const [at, same] of byKey.entries()) {
+      const [passing, level] = [figureAt(granted, at), figureAt(levels, at)];
+      // Whoever came first gets a token; the level is as if the others had asked afterwards.
+      for (const [place, order] of same.entries()) {
+        verdicts.set(order, { granted: place < passing, level: level + Math.max(0, passing - 1 - place) });
       }
     }
-    return null;
-  }
+    return orders.map((order) => verdicts.get(order) as TokenVerdict);
+  });
 }
 
-/** Whoever came first gets a token; the level is as if the others had asked afterwards. */
-function answer(batch: readonly Waiting[], { granted, levels }: TokenRow): void {
-  for (const [index, { callers }] of batch.entries()) {
-    const passing = granted[index] as number;
-    const level = levels[index] as number;
-    for (const [place, { resolve }] of callers.entries()) {
-      resolve({ granted: place < passing, level: level + Math.max(0, passing - 1 - place) });
+/** What a batch asks for of one key is asked for at once. */
+async function ask(query: Query, byKey: readonly (readonly TokenOrder[])[]): Promise<TokenRow> {
+  const firsts = byKey.flatMap((same) => same.slice(0, 1));
+  const parameters = [
+    firsts.map(({ keyId }) => keyId),
+    firsts.map(({ capacity }) => capacity),
+    byKey.map((same) => same.length),
+  ];
+  for (let attempt = 1; attempt <= attempts; attempt += 1) {
+    try {
+      const [row] = await query<TokenRow>(
+        "SELECT granted, levels FROM sluice_take_tokens($1::text[], $2::int[], $3::int[])",
+        parameters,
+      );
+      if (row !== undefined) return row;
+    } catch {
+      // Tried once more, then refused. The node's own signs of life report what is wrong.
     }
   }
-}
-
-function refuse(batch: readonly Waiting[]): void {
-  for (const { callers } of batch) for (const { reject } of callers) reject(new NodeUnavailable());
+  throw new NodeUnavailable();
 }

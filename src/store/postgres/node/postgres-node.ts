@@ -18,7 +18,7 @@ import {
 import { PostgresClient } from "../client.ts";
 import { isTransient } from "../errors.ts";
 import { endOf } from "../lanes/hold-end.ts";
-import { TokenBatches } from "../lanes/token-batches.ts";
+import { tokenBatches } from "../lanes/token-batches.ts";
 import { ChargeKeeper } from "./charge-keeper.ts";
 import { NodeHealth } from "./health.ts";
 import { MoneyLanes } from "./money-lanes.ts";
@@ -48,7 +48,7 @@ export class PostgresNode implements StoreNode {
   readonly #keeper: ChargeKeeper;
   readonly #lanes: MoneyLanes;
   readonly #quick: PostgresClient;
-  readonly #tokens: TokenBatches;
+  readonly #tokens: ReturnType<typeof tokenBatches>;
   readonly #stats: StoreStats = newStats();
   #databaseId = "";
   #no = 0;
@@ -79,7 +79,7 @@ export class PostgresNode implements StoreNode {
       nodeNo: () => this.#no,
       onFenced: () => this.#fenced(),
     });
-    this.#tokens = new TokenBatches(this.#quick.query);
+    this.#tokens = tokenBatches(this.#quick.query);
   }
 
   /** Joins, and makes the charges that earlier processes of this data folder could not make. */
@@ -139,7 +139,7 @@ export class PostgresNode implements StoreNode {
 
   async takeToken(keyId: string, capacity: number): Promise<TokenVerdict> {
     if (this.trouble !== null) throw new NodeUnavailable();
-    return this.#tokens.take(keyId, capacity);
+    return this.#tokens.add({ keyId, capacity });
   }
 
   readAccounts(keyIds: readonly string[]): Promise<readonly (AccountState | null)[]> {

@@ -1,5 +1,5 @@
 import { Database } from "bun:sqlite";
-import { closeSync, existsSync, mkdirSync, openSync } from "node:fs";
+import { closeSync, existsSync, mkdirSync, openSync, readdirSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { StoreRefusal } from "../../store.ts";
 import { codeOf, isBusy } from "../connection.ts";
@@ -25,6 +25,11 @@ export function dataFolder(dir: string): DataFolder {
     incomingFile: `${databaseFile}.incoming`,
     backupDir: join(dir, "backups"),
   };
+}
+
+/** What is in a folder; nothing if there is none. With `lstatSync` a link to one is none. */
+export function namesIn(dir: string, stat: typeof statSync = statSync): string[] {
+  return stat(dir, { throwIfNoEntry: false })?.isDirectory() === true ? readdirSync(dir) : [];
 }
 
 /** Readable by the owner only. SQLite gives its other files the permissions of the database. */

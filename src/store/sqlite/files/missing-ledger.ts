@@ -1,7 +1,7 @@
-import { existsSync, readdirSync, rmSync, statSync } from "node:fs";
+import { existsSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { StoreRefusal } from "../../store.ts";
-import { type DataFolder, dataFolder, lockFolder } from "./folder.ts";
+import { type DataFolder, dataFolder, lockFolder, namesIn } from "./folder.ts";
 import { replaceDatabase } from "./replace.ts";
 import { keptAs } from "./restore.ts";
 import { hasStagedRestore } from "./staged-restore.ts";
@@ -25,7 +25,7 @@ export function refuseMissingLedger(folder: DataFolder): void {
         "Put the database back beside it, or restore a backup with `sluice restore FILE`.",
     );
   }
-  const copies = listNames(backupDir).filter((name) => name.endsWith(".db"));
+  const copies = namesIn(backupDir).filter((name) => name.endsWith(".db"));
   const newest = copies.sort(byAge(backupDir)).at(-1);
   if (newest === undefined) return;
   throw missing(
@@ -64,10 +64,6 @@ function missing(message: string): StoreRefusal {
 /** An empty file counts as missing. */
 function isPresent(file: string): boolean {
   return (statSync(file, { throwIfNoEntry: false })?.size ?? 0) > 0;
-}
-
-function listNames(dir: string): string[] {
-  return statSync(dir, { throwIfNoEntry: false })?.isDirectory() === true ? readdirSync(dir) : [];
 }
 
 function byAge(dir: string): (a: string, b: string) => number {

@@ -1,9 +1,9 @@
-import { lstatSync, readdirSync, statSync } from "node:fs";
+import { lstatSync } from "node:fs";
 import { join } from "node:path";
 import { changeMode } from "../../../base/file-mode.ts";
 import { systemCode } from "../../../base/system-code.ts";
 import { StoreRefusal } from "../../store.ts";
-import type { DataFolder } from "./folder.ts";
+import { type DataFolder, namesIn } from "./folder.ts";
 
 /** The rights of everybody but the owner. */
 const others = 0o077;
@@ -17,7 +17,7 @@ const ownFiles = /^sluice\.(db|lock$|restore)/;
 export function closeToOthers({ dir, backupDir }: DataFolder, onClosed: (file: string) => void): void {
   if (process.platform === "win32") return;
   const files = [
-    ...namesIn(dir, statSync).flatMap((name) => (ownFiles.test(name) ? [join(dir, name)] : [])),
+    ...namesIn(dir).flatMap((name) => (ownFiles.test(name) ? [join(dir, name)] : [])),
     ...namesIn(backupDir, lstatSync).map((name) => join(backupDir, name)),
   ];
   for (const file of files) if (close(file)) onClosed(file);
@@ -40,8 +40,4 @@ function close(file: string): boolean {
         `Run \`chmod 600 ${file}\` as its owner, then try again.`,
     );
   }
-}
-
-function namesIn(dir: string, stat: typeof statSync): string[] {
-  return stat(dir, { throwIfNoEntry: false })?.isDirectory() === true ? readdirSync(dir) : [];
 }

@@ -1,10 +1,10 @@
 import { Database } from "bun:sqlite";
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Restored } from "../../files.ts";
 import { patiently } from "../connection.ts";
 import { syncFile } from "./backup.ts";
-import { dataFolder } from "./folder.ts";
+import { dataFolder, namesIn } from "./folder.ts";
 import { keptAs, type RestoreOptions, restoreDatabase, takeCopy, verifyCopy } from "./restore.ts";
 
 /**
@@ -107,8 +107,7 @@ interface Staged {
 }
 
 function stagedIn(dir: string): Staged | null {
-  const isFolder = statSync(dir, { throwIfNoEntry: false })?.isDirectory() === true;
-  for (const name of isFolder ? readdirSync(dir) : []) {
+  for (const name of namesIn(dir)) {
     const match = stagedName.exec(name);
     if (match === null) continue;
     return { file: join(dir, name), nowMs: Number(match[1]), isApplied: match[2] !== undefined };
