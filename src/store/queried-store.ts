@@ -17,7 +17,6 @@ import { pruneOldest } from "./tables/prune-oldest.ts";
 import { findStoredResponse } from "./tables/response-table.ts";
 import { type RevisionRow, readRevision, revisionOf, selectRevision } from "./tables/revision.ts";
 import { StoredTurns } from "./tables/turn-table.ts";
-import { listUsage } from "./tables/usage-table.ts";
 
 /** What each database does in its own way. */
 type OwnParts =
@@ -127,7 +126,6 @@ export function queriedStore(
     recordTopUp: (topUp) => changeTogether(() => recordOperatorEntry(own, "topup", topUp)),
     recordAdjustment: (adjustment) =>
       changeTogether(() => recordOperatorEntry(own, "adjustment", adjustment)),
-    listUsage: (query) => listUsage(read, query),
 
     findStoredResponse: (scope, notBeforeMs, reserve) =>
       findStoredResponse(read, scope, notBeforeMs, reserve),

@@ -28,7 +28,6 @@ import type {
   ResponsePart,
   StoredResponse,
   Totals,
-  UsageRecord,
 } from "./records.ts";
 import type { Reports } from "./reports.ts";
 import type { Pruning, StorageFigures } from "./storage.ts";
@@ -139,8 +138,6 @@ export interface Store {
   readTotals(keyId: string): Promise<Totals | null>;
   /** Oldest first, after the given id: the cursor of an export. */
   listEntries(query: EntryQuery): Promise<readonly Entry[]>;
-  /** Newest first, before the given id. */
-  listUsage(query: UsageQuery): Promise<readonly NumberedUsage[]>;
   /** All entries in the order of their ids, with what an audit needs to compute them anew. */
   listAuditedEntries(query: Pick<EntryQuery, "afterId" | "limit">): Promise<readonly AuditedEntry[]>;
   /** Sums for reports that are not those of the entries, and whatever else does not fit in this database. */
@@ -258,17 +255,6 @@ export interface EntryQuery {
   /** Only what was written in this time, its end not included. */
   readonly sinceMs?: number | undefined;
   readonly untilMs?: number | undefined;
-}
-
-export interface UsageQuery {
-  readonly beforeId?: number | undefined;
-  readonly limit: number;
-  readonly keyId?: string | undefined;
-  readonly outcome?: UsageRecord["outcome"] | undefined;
-}
-
-export interface NumberedUsage extends UsageRecord {
-  readonly id: number;
 }
 
 /** Sums by their names. Exact whatever their size: what was bought and used in a lifetime may exceed a double. */

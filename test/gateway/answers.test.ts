@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import type { ClientDialectName } from "../../src/dialects/registry.ts";
-
 import { json, sse } from "../support/answers.ts";
 import { dataOf, readStream, StreamReader } from "../support/sse.ts";
+import { usageRecords } from "../support/usage.ts";
 import { waitFor } from "../support/wait.ts";
 import { pairs, talker } from "./pairs.ts";
 import { hello, paths, streamAnswer, streamEvents, usageOf, wholeAnswer } from "./wire-answers.ts";
@@ -139,7 +139,7 @@ describe.each(pairs)("$client at $model, which speaks $provider", ({ client, mod
       await readStream(await world.ask(caller, { path: paths[client], body }));
     }
     await world.settled();
-    const records = await world.running.store.listUsage({ limit: 10, keyId: caller.key.id });
+    const records = await usageRecords(world.running.store, { keyId: caller.key.id });
     const facts = records.map(({ status, stream, outcome, route, attempts }) => ({
       status,
       stream,

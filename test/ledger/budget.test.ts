@@ -1,6 +1,7 @@
 import { describe, expect } from "bun:test";
 import type { KeyRecord } from "../../src/store/store.ts";
 import { testEachJournal } from "../store/each-journal.ts";
+import { usageRecords } from "../support/usage.ts";
 import { type Bench, holdFor, openBench, settlement, startProcess } from "./fixtures.ts";
 import { refusalOf } from "./refusal.ts";
 
@@ -32,7 +33,7 @@ describe("a token-budget key", () => {
       budgetRemaining: 50,
       requests: 1,
     });
-    const [record] = await bench.operator.listUsage({ limit: 1 });
+    const [record] = await usageRecords(bench.operator);
     expect(record?.costNano).toBe(0);
   });
 

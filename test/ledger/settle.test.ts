@@ -3,6 +3,7 @@ import { audit } from "../../src/ledger/audit.ts";
 import type { Entry, Store } from "../../src/store/store.ts";
 import { testEachJournal } from "../store/each-journal.ts";
 import { costing } from "../support/rates.ts";
+import { usageRecords } from "../support/usage.ts";
 import { holdFor, openBench, settlement } from "./fixtures.ts";
 
 async function entriesOf(store: Store, kind: Entry["kind"]): Promise<readonly Entry[]> {
@@ -59,7 +60,7 @@ describe("settling", () => {
     expect(await entriesOf(bench.operator, "charge")).toMatchObject([
       { amount: -7, outcome: "cancelled", basis: "estimated", exchangeId: hold.id },
     ]);
-    expect(await bench.operator.listUsage({ limit: 10 })).toEqual([]);
+    expect(await usageRecords(bench.operator)).toEqual([]);
     expect(bench.ledger.summary(key.id)).toMatchObject({ used: 7, requests: 0, lastCostNano: 0 });
   });
 
@@ -79,7 +80,7 @@ describe("settling", () => {
     const key = await bench.addKey({}, 50);
     const hold = holdFor(bench.ledger, key, 50);
     await bench.ledger.settle(hold, settlement(hold, 80));
-    const [record] = await bench.operator.listUsage({ limit: 1 });
+    const [record] = await usageRecords(bench.operator);
     expect(record?.costNano).toBe(50);
   });
 

@@ -6,7 +6,7 @@ import { type CopyRequest, copyAll, movedTo, openStore, reopenStore } from "../.
 import type { StoreLocation } from "../../src/store/settings.ts";
 import { type Store, StoreRefusal } from "../../src/store/store.ts";
 import { hasPostgres, withoutPostgres } from "../support/postgres.ts";
-import { summarizeUsage } from "../support/usage.ts";
+import { summarizeUsage, usageRecords } from "../support/usage.ts";
 import { attempt } from "./attempts.ts";
 import { exchangeEnding, keyRecord, type SettleItem, settleItem, temporaryFolder } from "./fixtures.ts";
 import type { GatewayStore } from "./kind.ts";
@@ -96,7 +96,7 @@ async function contents(store: Store): Promise<object> {
     openHolds,
     revision,
     entries: await store.listEntries({ afterId: 0, limit: 5_000 }),
-    usage: await store.listUsage({ limit: 5_000 }),
+    usage: await usageRecords(store),
     sums: [await usageBy("day"), await usageBy("hour"), await usageBy("model"), await usageBy("key")],
     latencies: await store.reports.latencyInSteps(range),
     exchanges: await store.reports.exchanges({ limit: 5_000 }),

@@ -1,4 +1,4 @@
-import type { GroupFigures, GroupQuery, Store } from "../../src/store/store.ts";
+import type { ExchangeQuery, GroupFigures, GroupQuery, Store, UsageRecord } from "../../src/store/store.ts";
 
 interface UsageSummaryQuery extends Partial<GroupQuery> {
   readonly by: "day" | "hour" | "model" | "provider" | "key" | "route";
@@ -11,4 +11,24 @@ export function summarizeUsage(
   { by, untilMs = Date.UTC(9999, 0), ...query }: UsageSummaryQuery,
 ): Promise<readonly GroupFigures[]> {
   return reports.usageBy(by, { ...query, untilMs });
+}
+
+/** The usage records, newest first, with the ids of their entries. */
+export async function usageRecords(
+  store: Pick<Store, "reports" | "listAuditedEntries">,
+  query: Pick<ExchangeQuery, "keyId"> = {},
+): Promise<readonly (UsageRecord & { readonly id: number })[]> {
+  const { rows } = await store.reports.exchanges({ ...query, limit: 5_000 });
+  const entries = await store.listAuditedEntries({ afterId: 0, limit: 10_000 });
+  const costs = new Map(entries.map(({ id, costNano }) => [id, costNano]));
+  return rows.flatMap(({ entryId: id, usage, basis, startedAtMs, ...row }) => {
+    const { exchangeId, keyId, route, model, provider, upstreamModel, stream, outcome, status } = row;
+    const { firstByteMs, totalMs, attempts } = row;
+    if (id === null || usage === null || basis === null || totalMs === null) return [];
+    if (outcome === "refused" || status === null) return [];
+    return {
+      ...{ id, exchangeId, keyId, atMs: startedAtMs, route, model, provider, upstreamModel, stream, outcome },
+      ...{ status, usage, basis, costNano: costs.get(id) ?? 0, firstByteMs, totalMs, attempts },
+    };
+  });
 }

@@ -1,7 +1,6 @@
 import { readLabels } from "../../base/labels.ts";
 import type { Usage } from "../../base/usage.ts";
 import type { ListedExchange } from "../reports.ts";
-import { splitUsage, usageColumns } from "../usage-columns.ts";
 
 /** A usage record or a kept ending as a database returns it, under the same names. */
 export interface ExchangeRow extends Omit<ListedExchange, "usage" | "stream" | "labels">, Usage {
@@ -16,8 +15,10 @@ export interface ExchangeRow extends Omit<ListedExchange, "usage" | "stream" | "
 }
 
 export function listedExchange(row: ExchangeRow): ListedExchange {
-  const { usage, rest } = splitUsage(row);
-  const { rowId: _, hasRecord, attemptDetails: __, stream, labels, ...exchange } = rest;
+  const { rowId: _, hasRecord, attemptDetails: __, stream, labels, ...rest } = row;
+  const { inputTokens, cachedInputTokens, cacheWriteTokens, outputTokens, reasoningTokens, ...exchange } =
+    rest;
+  const usage = { inputTokens, cachedInputTokens, cacheWriteTokens, outputTokens, reasoningTokens };
   return {
     ...exchange,
     stream: Boolean(stream),
@@ -27,7 +28,9 @@ export function listedExchange(row: ExchangeRow): ListedExchange {
 }
 
 const ofEntry = `
-  entries.id::float8 AS "entryId", recorded_at_ms IS NOT NULL AS "hasRecord", ${usageColumns}, basis,
+  entries.id::float8 AS "entryId", recorded_at_ms IS NOT NULL AS "hasRecord", input_tokens::float8 AS "inputTokens",
+  cached_input_tokens::float8 AS "cachedInputTokens", cache_write_tokens::float8 AS "cacheWriteTokens",
+  output_tokens::float8 AS "outputTokens", reasoning_tokens::float8 AS "reasoningTokens", basis,
   coalesce(-amount, 0)::float8 AS charged, list_cost_nano::float8 AS "listCostNano"`;
 
 const both = (table: string) => `

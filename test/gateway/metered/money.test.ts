@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test
 import type { JsonObject } from "../../../src/base/json.ts";
 import { nanoPerCredit } from "../../../src/base/money.ts";
 import { type Answer, json, openAiError } from "../../support/answers.ts";
+import { usageRecords } from "../../support/usage.ts";
 import { waitFor } from "../../support/wait.ts";
 import { type Caller, World } from "../world.ts";
 import { type MeteredCase, meteredCases, meteredModels } from "./routes.ts";
@@ -79,7 +80,7 @@ describe.each(Object.entries(meteredCases))("%s", (name, route: MeteredCase) => 
     expect(await world.chargesOf(caller)).toEqual([
       { amount: 0 - nano(route.cost), basis: "measured", outcome: "completed" },
     ]);
-    const records = await world.running.store.listUsage({ limit: 10, keyId: caller.key.id });
+    const records = await usageRecords(world.running.store, { keyId: caller.key.id });
     expect(records).toMatchObject([{ route: route.path, model: `${name}-model`, provider: "openai" }]);
   });
 
@@ -137,7 +138,7 @@ describe.each(Object.entries(meteredCases))("%s", (name, route: MeteredCase) => 
     expect(await world.chargesOf(caller)).toEqual([
       { amount: 0 - nano(route.cost), basis: "measured", outcome: "cancelled" },
     ]);
-    expect(await world.running.store.listUsage({ limit: 10, keyId: caller.key.id })).toEqual([]);
+    expect(await usageRecords(world.running.store, { keyId: caller.key.id })).toEqual([]);
     const again = await ask(caller, headers);
     expect(again.headers.get("idempotent-replayed")).toBe("true");
     expect(await again.text()).not.toBe("");

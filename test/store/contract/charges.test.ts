@@ -3,7 +3,7 @@ import { systemClock } from "../../../src/base/clock.ts";
 import { makeRates, type Rates } from "../../../src/base/rates.ts";
 import type { Entry } from "../../../src/store/records.ts";
 import { nanoRates } from "../../support/rates.ts";
-import { summarizeUsage } from "../../support/usage.ts";
+import { summarizeUsage, usageRecords } from "../../support/usage.ts";
 import { testEachStore } from "../each-store.ts";
 import { keyRecord, type SettleItem, settleItem } from "../fixtures.ts";
 import type { TestDatabase } from "../kind.ts";
@@ -77,7 +77,7 @@ for (const count of [1, 2, 31, 32, 33, 64, 75]) {
         ({ kind }) => kind === "charge",
       );
       expect(charges.map(figures)).toEqual(items.map(chargeFigures));
-      const records = (await store.listUsage({ limit: 1_000 })).toReversed();
+      const records = (await usageRecords(store)).toReversed();
       expect(records.map(({ id, ...record }) => record)).toEqual(items.map(usageOf));
       expect(records.map(({ id }) => id)).toEqual(charges.map(({ id }) => id));
       await store.close();

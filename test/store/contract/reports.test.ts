@@ -1,6 +1,7 @@
 import { describe, expect } from "bun:test";
 import { type Clock, systemClock } from "../../../src/base/clock.ts";
 import type { AuditQuery } from "../../../src/store/store.ts";
+import { usageRecords } from "../../support/usage.ts";
 import { testEachStore } from "../each-store.ts";
 import { exchangeEnding, keyRecord, type SettleItem, settleItem } from "../fixtures.ts";
 import type { GatewayStore, TestDatabase } from "../kind.ts";
@@ -357,7 +358,7 @@ describe("a search", () => {
         [other.id, -1],
         [key.id, -5],
       ]);
-      const records = await store.listUsage({ limit: 9, keyId: key.id });
+      const records = await usageRecords(store, { keyId: key.id });
       expect(records.map(({ costNano }) => costNano)).toEqual([5, 7]);
     });
   });
