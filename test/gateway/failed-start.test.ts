@@ -1,4 +1,5 @@
-import { expect, spyOn, test } from "bun:test";
+import { Database } from "bun:sqlite";
+import { expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -6,7 +7,6 @@ import { startGateway } from "../../src/app/start.ts";
 import { systemClock } from "../../src/base/clock.ts";
 import { loadSettings } from "../../src/config/load.ts";
 import { openStore } from "../../src/store/open.ts";
-import type { Store } from "../../src/store/store.ts";
 import { freePort } from "../support/free-port.ts";
 
 const demo = '[providers.demo]\nkind = "demo"\n[[models]]\nid = "m"\nprovider = "demo"\nfree = true\n';
@@ -24,17 +24,18 @@ test("a start that fails at its last step closes all that it opened, and can be 
   const { settings } = loadSettings({ env, cwd: folder, flags });
   const store = await openStore({ dir: join(folder, "data"), clock: systemClock, role: "gateway" });
   await store.close();
-  // The gateway opens a store of its own, which has only the class in common with this one.
-  const records: Store["admin"] = Object.getPrototypeOf(store.admin);
-  const saving = spyOn(records, "saveAdminTokenHash");
-  saving.mockRejectedValueOnce(new Error("the disk is full"));
+  const database = new Database(join(folder, "data", "sluice.db"));
+  database.run(
+    "CREATE TRIGGER full BEFORE INSERT ON admin_token BEGIN SELECT raise(ABORT, 'the disk is full'); END",
+  );
   await expect(startGateway({ settings })).rejects.toThrow("the disk is full");
   for (const left of [port, adminPort, metricsPort]) {
     await expect(fetch(`http://127.0.0.1:${left}/healthz`)).rejects.toThrow();
   }
+  database.run("DROP TRIGGER full");
+  database.close();
   const running = await startGateway({ settings });
   expect((await fetch(`${running.url}/healthz`)).status).toBe(200);
   expect(await running.stop()).toEqual([]);
-  saving.mockRestore();
   rmSync(folder, { recursive: true, force: true });
 });
