@@ -291,7 +291,7 @@ for (const { calls, python } of environments) {
       const { url, key } = world.access("chat");
       const asked = calls.map(([name, { gives: _, ...call }]) => ({ name, ...call }));
       outcomes = await runPython(python ?? "", "routes.py", { url, key, calls: asked });
-    }, 120_000);
+    }, 300_000);
 
     test.each(calls.map(([name, call], place) => [name, call, place] as const))(
       "%s",

@@ -74,7 +74,7 @@ suite("the official Python packages", () => {
   beforeAll(async () => {
     world = await startWorld(startConversationProvider([...essentialScenarios, ...badScenarios]));
     outcomes = await runAll(python ?? "python3", world);
-  }, 120_000);
+  }, 300_000);
 
   afterAll(() => world.dispose());
 

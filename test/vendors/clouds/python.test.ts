@@ -86,7 +86,7 @@ describe.skipIf(python === null)("boto3 on the fake of Bedrock", () => {
 
   beforeAll(async () => {
     outcomes = await outcomesOf("bedrock.py", calls, { region: awsAccount.region });
-  }, 120_000);
+  }, 300_000);
 
   afterAll(() => {
     fake.stop();
@@ -186,7 +186,7 @@ describe.skipIf(python === null)("google-genai for Python on the fake of Gemini"
 
   beforeAll(async () => {
     outcomes = await outcomesOf("gemini.py", calls);
-  }, 120_000);
+  }, 300_000);
 
   afterAll(() => {
     fake.stop();
