@@ -1,5 +1,5 @@
 import { Database } from "bun:sqlite";
-import { expect, test } from "bun:test";
+import { afterAll, beforeAll, expect, test } from "bun:test";
 import { cpSync, existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { systemClock } from "../../../src/base/clock.ts";
@@ -10,7 +10,14 @@ import { openSqliteStore } from "../../../src/store/sqlite/open.ts";
 import { keyRecord, settleItem, temporaryFolder } from "../fixtures.ts";
 import { openGatewayStore } from "./fixtures.ts";
 
-const script = new URL("./restoring-process.ts", import.meta.url).pathname;
+/** In one file, because it is started again and again. */
+const scripts = temporaryFolder();
+const script = join(scripts.dir, "restoring-process.js");
+beforeAll(async () => {
+  const source = new URL("./restoring-process.ts", import.meta.url).pathname;
+  await Bun.build({ entrypoints: [source], outdir: scripts.dir, target: "bun" });
+});
+afterAll(() => scripts[Symbol.dispose]());
 const nowMs = Date.UTC(2026, 10, 15);
 /** Every way in which the procedure changes the folder or waits for the disk. */
 const steps = ["rename", "link", "unlink", "fsync", "mkdir", "ftruncate", "chmod", "pwrite64"];
