@@ -13,8 +13,10 @@ export const socketName = "a turn over WebSocket";
 const connections = 16;
 const turnsEach = 60;
 const rounds = 5;
+/** HTTP has been measured before, and sockets have not. */
+const roundsBefore = 3;
 
-/** In turns, so that both meet the same machine. The first round warms up. */
+/** In turns, so that both meet the same machine. */
 export async function measureSocket(target: LoadTarget, pid: number): Promise<SocketFigures> {
   const body = cellBody({ route: "responses", size: "1 KB", stream: true, concurrency: connections });
   const url = `${target.url}/v1/responses`;
@@ -28,10 +30,10 @@ export async function measureSocket(target: LoadTarget, pid: number): Promise<So
   );
   const frame = `{"type":"response.create",${body.slice(1)}`;
   const [http, socket]: [number[], number[]] = [[], []];
-  for (let round = 0; round <= rounds; round += 1) {
+  for (let round = -roundsBefore; round < rounds; round += 1) {
     const byHttp = await cpuOf(pid, () => post);
     const bySocket = await cpuOf(pid, (index) => () => sockets[index]?.(frame) ?? Promise.reject(index));
-    if (round === 0) continue;
+    if (round < 0) continue;
     http.push(byHttp);
     socket.push(bySocket);
   }

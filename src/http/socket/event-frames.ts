@@ -1,9 +1,9 @@
+import { asBuffer } from "../../base/as-buffer.ts";
 import type { RenderedError } from "../../dialects/errors/envelope.ts";
 import { dataOf } from "../../dialects/sse/data-field.ts";
 import { keepaliveComment } from "../../dialects/sse/sse.ts";
 import type { Piece } from "../../gateway/answer/stream-relayer.ts";
 
-const decoder = new TextDecoder();
 const blankLine = /\r\n\r\n|\n\n|\r\r/;
 const dataStart = "data: {";
 
@@ -13,7 +13,7 @@ const keepalive = '{"type":"keepalive","sequence_number":0}';
 /** The events of a piece of a stream, as JSON. Comments and `[DONE]` are none. */
 export function eventsIn(piece: Piece): readonly string[] {
   if (piece === keepaliveComment) return [keepalive];
-  const text = typeof piece === "string" ? piece : decoder.decode(piece);
+  const text = typeof piece === "string" ? piece : asBuffer(piece).toString();
   if (text.includes("\r")) return oddEvents(text);
   const found: string[] = [];
   // Nearly all have a name and one line of data, or only that.
