@@ -4,7 +4,8 @@ export function* inParts(pieces: Iterable<Uint8Array>, partBytes: number): Gener
   let bytes = 0;
   for (const piece of pieces) {
     for (let at = 0; at < piece.length; ) {
-      const taken = piece.subarray(at, at + partBytes - bytes);
+      const isWhole = at === 0 && bytes + piece.length < partBytes;
+      const taken = isWhole ? piece : piece.subarray(at, at + partBytes - bytes);
       rest.push(taken);
       bytes += taken.length;
       at += taken.length;

@@ -86,10 +86,9 @@ export function turnPieces(id: string, content: TurnContent, key: Uint8Array | n
 /** An index, so that a long conversation can be put together without parsing it, and behind it the bytes of all parts. */
 function contentPieces({ head, input, output }: TurnContent): readonly Uint8Array[] {
   const index: Index = { head: head.length, input: input.map(entryOf), output: output.map(entryOf) };
-  const indexBytes = Buffer.from(JSON.stringify(index));
-  const length = Buffer.alloc(lengthBytes);
-  length.writeUInt32LE(indexBytes.length);
-  return [length, indexBytes, head, ...[...input, ...output].map(({ raw }) => raw)];
+  const indexBytes = Buffer.from("".padEnd(lengthBytes) + JSON.stringify(index));
+  indexBytes.writeUInt32LE(indexBytes.length - lengthBytes);
+  return [indexBytes, head, ...[...input, ...output].map(({ raw }) => raw)];
 }
 
 function entryOf({ id, type, callId, raw, isLeftOut }: TurnItem): IndexEntry {
