@@ -20,6 +20,7 @@ import type { Ending, ExchangeEnding, KeyRecord, Outcome, TurnRecord, UsageRecor
 import type { Deployment, Opened } from "../upstream/upstream.ts";
 import type { Guarded } from "./answer/watchdog.ts";
 import { BillableAttempts } from "./attempt/billable-attempts.ts";
+import { awaitMemory } from "./await-memory.ts";
 import type { AskedExtras } from "./charge/extras.ts";
 import type { ClientCall } from "./client-call.ts";
 import type { Configured } from "./configured.ts";
@@ -108,7 +109,6 @@ export class Exchange {
 
   readonly #clock: Clock;
   readonly #answers: BodyBudget;
-  #awaitedMemory: Promise<void> | null = null;
   /** Null if it is too large to compare with. */
   #body: Uint8Array | null = noBody;
   #endedBy: GatewayError | null = null;
@@ -202,14 +202,8 @@ export class Exchange {
     return ending;
   }
 
-  /** Resolves once there is memory for a large answer. Several answers to one exchange share it, so that none waits for another. */
   awaitMemory(bytes: number): Promise<void> {
-    if (this.#awaitedMemory === null) {
-      assert(this.key !== null, "only a key is answered by a provider");
-      this.memory = this.#answers.reserve(this.key.id);
-      this.#awaitedMemory = this.memory.growWhenFree(bytes);
-    }
-    return this.#awaitedMemory;
+    return awaitMemory(this, this.#answers, bytes);
   }
 
   attemptFailed(deployment: Deployment, record: AttemptRecord, credential: string | null): void {

@@ -9,7 +9,7 @@ export interface BodyBudgetLimits {
 const reservedPart = 1 / 8;
 
 /**
- * Bounds the memory of request bodies that are still being read. A holder may take as much as it leaves free: alone half
+ * Bounds the memory of bodies: of requests that are still being read, or of answers that are still being sent. A holder may take as much as it leaves free: alone half
  * of the total, a second one half of the rest, and so on. So however many bodies are left unfinished, there is room for
  * small ones of another holder. Where that would be less than the largest body, a holder may take one of those, as long
  * as a part of the total stays reserved.
@@ -33,13 +33,13 @@ export class BodyBudget {
     return new BodyReservation(this, holder);
   }
 
-  /** @internal Through a reservation only. */
-  take(holder: string, bytes: number): boolean {
+  /** @internal Through a reservation only. `isForced` takes what is not there, too. */
+  take(holder: string, bytes: number, isForced = false): boolean {
     const held = (this.#byHolder.get(holder) ?? 0) + bytes;
     const [total, largest] = [this.#limits.totalBytes(), this.#limits.largestBytes()];
     const free = total - this.#taken - bytes;
     const reserved = Math.min(total * reservedPart, total - largest);
-    if (held > free && (held > largest || free < reserved)) return false;
+    if (!isForced && held > free && (held > largest || free < reserved)) return false;
     this.#byHolder.set(holder, held);
     this.#taken += bytes;
     return true;
@@ -51,16 +51,17 @@ export class BodyBudget {
     if (left > 0) this.#byHolder.set(holder, left);
     else this.#byHolder.delete(holder);
     this.#taken -= bytes;
+    this.tryWaiting();
+  }
+
+  /** @internal Through a reservation only. */
+  tryWaiting(): void {
     for (const attempt of this.#waiting) if (attempt()) this.#waiting.delete(attempt);
   }
 
   /** @internal Through a reservation only. Repeats the attempt whenever something is given back, until it succeeds. */
   wait(attempt: () => boolean): void {
     if (!attempt()) this.#waiting.add(attempt);
-  }
-
-  get largestBytes(): number {
-    return this.#limits.largestBytes();
   }
 }
 
@@ -69,6 +70,9 @@ export class BodyReservation implements Disposable {
   readonly #holder: string;
   #bytes = 0;
   #isReleased = false;
+  /** The most that was waited for, and its promise. */
+  #wanted = 0;
+  #waiting: Promise<void> | null = null;
 
   constructor(budget: BodyBudget, holder: string) {
     this.#budget = budget;
@@ -83,18 +87,28 @@ export class BodyReservation implements Disposable {
   }
 
   /**
-   * Resolves once this many more bytes are reserved, or the reservation is released. What is larger than the largest body counts
-   * as that, since there might never be more.
+   * Resolves once this many bytes are reserved in all, or the reservation is released. Less is given back before more is waited for,
+   * so that no two wait for each other. Whoever has waited for `longestMs` goes on with too little memory, counted all the same:
+   * others that read slowly must not make an answer fail that is there already.
    */
-  growWhenFree(bytes: number): Promise<void> {
-    const counted = Math.min(bytes, this.#budget.largestBytes);
-    return new Promise((resolve) => {
-      this.#budget.wait(() => {
-        if (!this.#isReleased && !this.grow(counted)) return false;
-        resolve();
-        return true;
-      });
+  growWhenFree(bytes: number, longestMs: number): Promise<void> {
+    if (this.#waiting !== null && bytes <= this.#wanted) return this.#waiting;
+    this.shrinkTo(0);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const lastMs = performance.now() + longestMs;
+    const timer = setTimeout(() => this.#budget.tryWaiting(), longestMs + 1);
+    this.#wanted = bytes;
+    this.#waiting = promise;
+    this.#budget.wait(() => {
+      const isOver = this.#isReleased || this.#wanted > bytes;
+      const isLate = performance.now() >= lastMs;
+      if (!isOver && !this.#budget.take(this.#holder, bytes, isLate)) return false;
+      if (!isOver) this.#bytes += bytes;
+      clearTimeout(timer);
+      resolve();
+      return true;
     });
+    return promise;
   }
 
   /** Gives back what is more than this. */
@@ -109,6 +123,7 @@ export class BodyReservation implements Disposable {
   release(): void {
     this.#isReleased = true;
     this.shrinkTo(0);
+    this.#budget.tryWaiting();
   }
 
   [Symbol.dispose](): void {

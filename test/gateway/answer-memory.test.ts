@@ -56,6 +56,16 @@ async function askWithoutReading(): Promise<Socket> {
   return socket;
 }
 
+/** An exchange that has come as far as to read something for its client. */
+async function begun(signal: AbortSignal): Promise<Exchange> {
+  const request = new Request(world.running.url, { signal });
+  const [route] = routes;
+  const connection = { address: "127.0.0.1", isForwarded: false, keepWaiting() {}, disconnect() {} };
+  const exchange = new Exchange({ request, route: route as ServedRoute, ...connection }, world.gateway);
+  exchange.key = (await world.creditCaller()).key;
+  return exchange;
+}
+
 const isFree = () => waitFor(() => world.gateway.answers.takenBytes === 0, "the memory to be given back");
 
 describe("a large answer", () => {
@@ -100,11 +110,7 @@ describe("a large answer", () => {
 
   test.each(["before", "after"])("of a client that leaves %s it is sent takes nothing", async (when) => {
     const leaving = new AbortController();
-    const request = new Request(world.running.url, { signal: leaving.signal });
-    const [route] = routes;
-    const connection = { address: "127.0.0.1", isForwarded: false, keepWaiting() {}, disconnect() {} };
-    const exchange = new Exchange({ request, route: route as ServedRoute, ...connection }, world.gateway);
-    exchange.key = (await world.creditCaller()).key;
+    const exchange = await begun(leaving.signal);
     await exchange.awaitMemory(2 * mebibyte);
     if (when === "before") leaving.abort();
     bodyResponse(exchange, new Uint8Array(2 * mebibyte), {});
@@ -120,6 +126,50 @@ describe("a large answer", () => {
     await askWithoutReading();
     await isFree();
     await world.reload((config) => config);
+  });
+});
+
+describe("what an exchange reads for its client", () => {
+  const { signal } = new AbortController();
+  const taken = () => world.gateway.answers.takenBytes;
+
+  test("is counted by its largest, whatever came first", async () => {
+    const exchange = await begun(signal);
+    await exchange.awaitMemory(2 * mebibyte);
+    await exchange.awaitMemory(8 * mebibyte);
+    await exchange.awaitMemory(4 * mebibyte);
+    expect(taken()).toBe(8 * mebibyte);
+    exchange.memory?.release();
+    expect(taken()).toBe(0);
+  });
+
+  test("does not wait if it is small, although all memory is taken", async () => {
+    const [first, second] = [await begun(signal), await begun(signal)];
+    await first.awaitMemory(64 * mebibyte);
+    await second.awaitMemory(mebibyte - 1);
+    expect(taken()).toBe(64 * mebibyte);
+    first.memory?.release();
+  });
+
+  test("is given up while it waits once its client has left", async () => {
+    const leaving = new AbortController();
+    const [first, second] = [await begun(signal), await begun(leaving.signal)];
+    await first.awaitMemory(64 * mebibyte);
+    const waiting = second.awaitMemory(2 * mebibyte);
+    leaving.abort(new Error("gone"));
+    expect(waiting).rejects.toThrow("gone");
+    first.memory?.release();
+    expect(taken()).toBe(0);
+  });
+
+  test("never waits for what another exchange waits for with it", async () => {
+    const exchanges = [await begun(signal), await begun(signal)];
+    await Promise.all(exchanges.map((exchange) => exchange.awaitMemory(10 * mebibyte)));
+    const both = exchanges.map((exchange) =>
+      exchange.awaitMemory(60 * mebibyte).then(() => exchange.memory?.release()),
+    );
+    await Promise.all(both);
+    expect(taken()).toBe(0);
   });
 });
 

@@ -15,6 +15,7 @@ export async function awaitMemory(plan: Plan, head: Head | null, transfer: Trans
   if (plan.awaitMemory === undefined) return;
   const announced = Number(head?.get("content-length") ?? maxWholeBytes);
   transfer?.pause();
-  await plan.awaitMemory(Math.min(announced, maxWholeBytes));
+  // Rejects if the exchange has ended, which ends this call, too.
+  await plan.awaitMemory(Math.min(announced, maxWholeBytes)).catch(() => {});
   transfer?.resume();
 }
