@@ -89,7 +89,9 @@ export class ClientSocket implements OpenSocket, Carrier {
   /** Large frames are read on another thread, and those that follow wait for them. */
   #readLater(frame: string | Uint8Array, isLarge: boolean): void {
     const reservation = this.#reserve();
-    if (!reservation.grow(copiesOfFrame * frame.length)) {
+    const { maxBodyBytes } = this.#gateway.configured.settings.server;
+    // No more than there is for one body, or the largest frames would never be taken.
+    if (!reservation.grow(Math.min(copiesOfFrame * frame.length, Math.max(frame.length, maxBodyBytes)))) {
       this.#refuse(noMemory(), null);
       return;
     }

@@ -4,7 +4,8 @@ import { dataOf } from "../../dialects/sse/data-field.ts";
 import { keepaliveComment } from "../../dialects/sse/sse.ts";
 import type { Piece } from "../../gateway/answer/stream-relayer.ts";
 
-const blankLine = /\r\n\r\n|\n\n|\r\r/;
+/** Each line may have an end of its own kind. */
+const blankLine = /(?:\r\n|\n|\r(?!\n))(?:\r\n|\n|\r)/;
 const dataStart = "data: {";
 
 /** What clients take for a sign of life. On HTTP it is a comment before the first event, which no frame can be. */
@@ -20,7 +21,8 @@ export function eventsIn(piece: Piece): readonly string[] {
   for (let at = 0; at < text.length; ) {
     const line = text.startsWith("event:", at) ? text.indexOf("\n", at) + 1 : at;
     const end = text.indexOf("\n", line);
-    if (!text.startsWith(dataStart, line) || !text.startsWith("\n\n", end)) {
+    // Where a name has no line end, `line` is 0, and must not begin all again.
+    if (line < at || !text.startsWith(dataStart, line) || !text.startsWith("\n\n", end)) {
       return [...found, ...oddEvents(text.slice(at))];
     }
     found.push(text.slice(line + dataStart.length - 1, end));

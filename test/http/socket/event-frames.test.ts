@@ -13,6 +13,13 @@ test.each([
   ["with fields behind its data", `id: 1\ndata: ${event}\nretry: 3\n\n`, [event]],
   ["in two lines", 'data: {"a":\ndata: 1}\n\n', ['{"a":\n1}']],
   ["among comments and marks", `: {}\n\ndata: ${event}\n\n: ping{}\n\ndata: [DONE]\n\nabcdef{}\n\n`, [event]],
+  ["with the beginning of another behind it", `data: ${event}\n\nevent: done`, [event]],
+  ["with half of another behind it", `data: ${event}\n\nevent: done\ndata: `, [event]],
+  [
+    "between lines that end in different ways",
+    `data: ${event}\n\r\ndata: ${event}\r\n\rdata: ${event}\n\r: x`,
+    [event, event, event],
+  ],
   ["twice", `data: ${event}\n\ndata: ${event}\n\n`, [event, event]],
 ])("an event %s is one frame", (_what, piece, expected) => {
   expect(eventsIn(piece)).toEqual(expected);

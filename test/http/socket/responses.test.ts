@@ -295,6 +295,17 @@ describe("a frame", () => {
     expect((await socket.closed).code).toBe(1009);
   });
 
+  test("that is nearly as large as a body may be is read, although it is there twice", async () => {
+    const mebibyte = 1024 * 1024;
+    const limits = `max_body_bytes = ${4 * mebibyte}\nmax_body_memory = ${4 * mebibyte}`;
+    await world.reload((config) => `[server]\n${limits}\n${config}`);
+    using socket = await open();
+    const { error } = await socket.ask({ input: [say("x".repeat(3 * mebibyte))] });
+    expect(error).toMatchObject({ code: "context_length_exceeded" });
+    await world.settled();
+    await world.reload((config) => config);
+  });
+
   test("that there is no memory for is answered with an error, and the socket goes on", async () => {
     const mebibyte = 1024 * 1024;
     const limits = `max_body_bytes = ${4 * mebibyte}\nmax_body_memory = ${4 * mebibyte}`;
