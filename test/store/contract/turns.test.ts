@@ -259,6 +259,19 @@ testEachStore("a turn takes the place of another only while that one is there", 
   await store.close();
 });
 
+testEachStore("a turn that takes no place leaves none of its parts behind", async (database) => {
+  const store = await database.openGateway(new FakeClock());
+  const [one] = await twoKeys(store);
+  const recording = { id: "rec_late", parts: 1 };
+  const late = { ...turn(one, "conv_1", null, { items: [], replaces: 7 }), recording };
+  await store.recordResponsePart(responsePart("rec_late", 0, "written ahead "));
+  await store.recordTurn(late);
+  // Were its part still there, this would be whole.
+  await store.recordTurn({ ...turn(one, "a", null), recording });
+  expect(await store.turns.find(one, "a", nowMs)).toBeNull();
+  await store.close();
+});
+
 testEachStore("what takes the place of the oldest turn is the newest before others go", async (database) => {
   const store = await database.openGateway(new FakeClock());
   const [one] = await twoKeys(store);

@@ -1080,9 +1080,12 @@ BEGIN
   LOOP
     PERFORM FROM turn_sums WHERE key_no = t.key_no FOR UPDATE;
     -- What lacks a part that was written ahead must not take the place of something whole.
-    CONTINUE WHEN t.replaces IS NOT NULL AND t.parts <> (SELECT count(*) FROM response_parts p WHERE p.recording_id = t.recording_id);
-    DELETE FROM turns WHERE key_no = t.key_no AND id = t.id AND no = coalesce(t.replaces, no);
-    CONTINUE WHEN t.replaces IS NOT NULL AND NOT FOUND;
+    DELETE FROM turns WHERE key_no = t.key_no AND id = t.id AND no = coalesce(t.replaces, no)
+      AND (t.replaces IS NULL OR t.parts = (SELECT count(*) FROM response_parts p WHERE p.recording_id = t.recording_id));
+    IF t.replaces IS NOT NULL AND NOT FOUND THEN
+      DELETE FROM response_parts WHERE recording_id = t.recording_id;
+      CONTINUE;
+    END IF;
     INSERT INTO turns (key_no, id, parent_id, model, provider, created_at_ms, expires_at_ms, bytes, recording_id, parts, body)
       VALUES (t.key_no, t.id, t.parent, t.model, t.provider, t.created, t.expires, t.bytes, t.recording_id, t.parts, decode(t.body, 'base64'))
       RETURNING no INTO v_no;

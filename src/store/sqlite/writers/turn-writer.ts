@@ -1,9 +1,12 @@
 import type { Database, Statement } from "bun:sqlite";
 import type { TurnRecord } from "../../turn-records.ts";
 
+const nothingChanged = { changes: 0 };
+
 /** Inserts turns; inside the batch's transaction. Triggers keep the sums, and delete what belongs to a turn. */
 export class TurnWriter {
   readonly #parts: Statement<{ count: number }, [string]>;
+  readonly #deleteParts: Statement;
   readonly #delete: Statement;
   readonly #insert: Statement;
   readonly #insertItem: Statement;
@@ -12,6 +15,7 @@ export class TurnWriter {
 
   constructor(database: Database) {
     this.#parts = database.query("SELECT count(*) AS count FROM response_parts WHERE recording_id = ?");
+    this.#deleteParts = database.query("DELETE FROM response_parts WHERE recording_id = ?");
     this.#delete = database.query("DELETE FROM turns WHERE key_no = ? AND id = ? AND no = coalesce(?, no)");
     this.#insert = database.query(insertTurn);
     this.#insertItem = database.query("INSERT OR IGNORE INTO turn_items VALUES (?, ?, ?)");
@@ -25,9 +29,13 @@ export class TurnWriter {
   insert(keyNo: number, turn: TurnRecord): void {
     const { replaces = null, recording } = turn;
     // What lacks a part that was written ahead must not take the place of something whole.
-    if (replaces !== null && recording && this.#parts.get(recording.id)?.count !== recording.parts) return;
-    const { changes } = this.#delete.run(keyNo, turn.id, replaces);
-    if (replaces !== null && changes === 0) return;
+    const isLacking =
+      replaces !== null && recording && this.#parts.get(recording.id)?.count !== recording.parts;
+    const { changes } = isLacking ? nothingChanged : this.#delete.run(keyNo, turn.id, replaces);
+    if (replaces !== null && changes === 0) {
+      if (recording) this.#deleteParts.run(recording.id);
+      return;
+    }
     const { lastInsertRowid } = this.#insert.run(
       keyNo,
       turn.id,
