@@ -31,8 +31,8 @@ export async function respond(
   } catch (thrown) {
     const error = withoutStore(thrown);
     const response = errorResponse(exchange, error);
-    await giveBackClaims(gateway, exchange);
     const hasLeft = call.request.signal.aborted;
+    await giveBackClaims(gateway, exchange);
     const status = hasLeft ? clientLeft : response.status;
     // A 4xx is the request's fault, whoever detected it; anything else is the provider's or our own.
     const outcome = hasLeft ? "cancelled" : status < 500 ? "refused" : "failed";

@@ -105,7 +105,7 @@ export interface RouteBody {
   readonly body: JsonObject;
 }
 
-/** The names that a model's price has; those of images also by quality and size, and `images.*` for any. */
+/** The names that a model's price has; those of images also by quality and size, and `images.*` for all others. */
 export type PricedNames = ReadonlySet<string>;
 
 export interface ForeignTokens {

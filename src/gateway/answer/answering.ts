@@ -43,8 +43,7 @@ export interface AnswerFacts {
 
 /**
  * Stores the ids the client knows now, what is charged beside tokens, and what is kept of the answer: its whole body, or
- * what ends its stream. Call it before settling, and
- * await what it returns.
+ * what ends its stream. Call it before settling, and await what it returns.
  */
 export function recordFacts(
   answering: Delivery,

@@ -100,7 +100,7 @@ export class MoneyLanes {
       ...shared,
       groupOf: ({ exchangeId }) => exchangeId,
       timeoutMs: () => admissionTimeoutMs,
-      // Nobody waits for the end of a claim, and only this node can end it as long as it lives.
+      // Only this node can end a claim as long as it lives.
       isKept: ({ kind }) => kind === "end",
       send: (sequence, items) => sendClaims(claims.query, [nodeNo(), laneNo.claims, sequence], items),
       onAttempt: (failure) => health.attempted("claims", failure),
