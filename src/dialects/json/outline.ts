@@ -33,16 +33,16 @@ export function parseAnswer({ bytes }: { readonly bytes: Uint8Array }): JsonObje
   return whole;
 }
 
-/** How often a member has one of these names, whose values are texts without quotes. */
+/** How often members have that of these names which most have; their values are texts without quotes. */
 export function countMembers(bytes: Uint8Array, names: readonly string[]): number {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  for (const name of names) {
+  const counts = names.map((name) => {
     const mark = Buffer.from(`"${name}"`);
     let count = 0;
     for (let at = text.indexOf(mark); at !== -1; at = text.indexOf(mark, at + mark.length)) count += 1;
-    if (count > 0) return count;
-  }
-  return 0;
+    return count;
+  });
+  return Math.max(...counts);
 }
 
 function withoutList(text: Buffer, name: string): JsonObject | null {

@@ -55,6 +55,16 @@ describe("by the image", () => {
     }
   });
 
+  test.each<[string, JsonObject[], number]>([
+    ["of two forms", [{ b64_json: "A" }, { url: "https://a" }, { url: "https://b" }], 2],
+    ["of another form", [{ image: "A" }, { image: "B" }, { image: "C" }], 3],
+    ["of none", [], 0],
+  ])("large answers with images %s are charged", async (_, data, count) => {
+    world.provider.script(json({ created: 1, data, note: "n".repeat(40_000) }));
+    const response = await draw({ model: "each", n: 3 });
+    expect(response.headers.get("x-sluice-cost")).toBe(String(count * 0.04));
+  });
+
   test("all are charged that a stream brings, each with its own figures", async () => {
     const event = (more: JsonObject) =>
       `data: ${JSON.stringify({ type: "image_generation.completed", b64_json: "AAAA", ...more })}\n\n`;

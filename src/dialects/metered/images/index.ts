@@ -1,3 +1,4 @@
+import { asBuffer } from "../../../base/as-buffer.ts";
 import type { JsonObject } from "../../../base/json.ts";
 import { noUsage, type ReportedUsage } from "../../../base/usage.ts";
 import { malformedAnswer } from "../../errors/failure.ts";
@@ -60,12 +61,19 @@ function demand(
   };
 }
 
-/** The images themselves are not parsed: they take megabytes. */
+/** The images themselves are not parsed: they take megabytes. Of those that have another form, as many have come as were asked for. */
 function passImages({ bytes }: MeteredAnswer, asked: AskedForm): ReadMetered {
   const { data, usage } = readOutline(bytes, "data");
   if (!Array.isArray(data)) throw malformedAnswer("it has no images");
-  const images = data.length > 0 ? data.length : countMembers(bytes, ["b64_json", "url"]);
-  return { written: null, ...figuresOf(objectOf(usage), images, asked) };
+  const images = data.length || countMembers(bytes, ["b64_json", "url"]);
+  const hasOthers = images === 0 && !hasNoData(bytes);
+  return { written: null, ...figuresOf(objectOf(usage), hasOthers ? countOf(asked.body) : images, asked) };
+}
+
+function hasNoData(bytes: Uint8Array): boolean {
+  const text = asBuffer(bytes);
+  const at = text.indexOf('"data"');
+  return /^"data"\s*:\s*\[\s*\]/.test(text.toString("latin1", at, at + 100));
 }
 
 /** What is charged in tokens, and without figures, costs what it was held for. */
