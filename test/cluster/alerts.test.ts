@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { SQL } from "bun";
 import { HookServer } from "../support/hook.ts";
 import { startProvider } from "../support/provider.ts";
 import { waitFor } from "../support/wait.ts";
@@ -16,6 +17,9 @@ withPostgres(() => {
 
     await nodes.at(0).createKey({ expires: "3d" });
     await told("key_expires", "begin");
+    // What the hook has accepted is told again if the database goes away before it is noted.
+    await using database = new SQL(nodes.databaseUrl, { max: 1 });
+    await waitFor(async () => (await database`SELECT no FROM alert_posts`).length === 0, "that to be noted");
     const outage = (mode: "refuse" | "pass") => {
       for (const proxy of nodes.proxies) {
         proxy.mode = mode;
