@@ -268,6 +268,17 @@ describe("a response that cannot be continued", () => {
     expect((await call("GET", child.id)).status).toBe(200);
   });
 
+  test("continues one that is deleted, whatever its provider says of storing it", async () => {
+    world.provider.script((request) => json({ ...responseFrom(request), store: undefined }));
+    const first = await create({ input: "One" });
+    const child = await create({ input: "Two", previous_response_id: first.id });
+    await call("DELETE", first.id);
+    const asked = world.provider.requests.length;
+    expect((await create({ input: "Three", previous_response_id: child.id })).error).toMatchObject(notFound);
+    expect(world.provider.requests.length).toBe(asked);
+    world.provider.script(answer);
+  });
+
   test("was answered with a failure", async () => {
     world.provider.script((request) =>
       json({ ...responseFrom(request), status: "failed", error: { code: "server_error", message: "no" } }),

@@ -155,11 +155,14 @@ async function chainOf(
 ): Promise<readonly Turn[] | null> {
   const own = remembered?.chain(parentId) ?? null;
   if (own !== null) return own;
-  const stored = keepsResponses(settings) ? await turns.chain(keyId, parentId, settings, reserve) : null;
-  if (stored === null && remembered !== undefined && settings.responses.state === "gateway") {
-    throw noSuchResponse();
-  }
-  return stored;
+  const isKept = keepsResponses(settings);
+  const stored = isKept ? await turns.chain(keyId, parentId, settings, reserve) : null;
+  if (stored !== null) return stored;
+  const isOnSocket = remembered !== undefined && settings.responses.state === "gateway";
+  // What is kept here continues something that is gone.
+  const isBroken = isKept && (await turns.find(keyId, parentId, settings, reserve)) !== null;
+  if (isOnSocket || isBroken) throw noSuchResponse();
+  return null;
 }
 
 async function conversationOf(
