@@ -158,8 +158,13 @@ function billedAt(place: Place, name: string): BilledField | null {
   return place === "google" ? googleField(name) : billedField(name, place === "top");
 }
 
+/** Forms have lists under such names, and some servers take the last of one for the value. */
+const inBrackets = /\[[^\]]*\]$/;
+const listName = "include[]";
+
 function lookalikeAmong(names: ReadonlySet<string>, name: string): string | null {
-  const folded = name.length > longestName ? null : foldToAscii(name);
+  if (name === listName) return null;
+  const folded = name.length > longestName ? null : foldToAscii(name.replace(inBrackets, ""));
   return folded !== null && names.has(folded) ? folded : null;
 }
 

@@ -138,6 +138,8 @@ describe("by the image", () => {
     '"extra_body":{"size":"1024x1024"}',
     '"partial_images":0,"Partial_Images":3',
     '"SVG":{"model":"another"}',
+    '"quality":"low","quality[]":"high"',
+    '"size[0]":"1024x1024"',
   ])("what providers might read otherwise is refused: %s", async (fields) => {
     const headers = { authorization: `Bearer ${caller.secret}`, "content-type": "application/json" };
     const body = `{"model":"by-size","prompt":"x",${fields}}`;
