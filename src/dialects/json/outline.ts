@@ -1,3 +1,4 @@
+import { asBuffer } from "../../base/as-buffer.ts";
 import { GatewayError } from "../../base/errors.ts";
 import { isObject, type JsonObject, nestsTooDeeply } from "../../base/json.ts";
 import { malformedAnswer } from "../errors/failure.ts";
@@ -15,7 +16,7 @@ const closeBracket = 93;
  * is parsed. Throws `upstream_error` for what is no object.
  */
 export function readOutline(bytes: Uint8Array, name: string): JsonObject {
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const text = asBuffer(bytes);
   return (text.length <= mostParsedBytes ? null : withoutList(text, name)) ?? parseAnswer({ bytes });
 }
 
@@ -35,7 +36,7 @@ export function parseAnswer({ bytes }: { readonly bytes: Uint8Array }): JsonObje
 
 /** How often members have that of these names which most have; their values are texts without quotes. */
 export function countMembers(bytes: Uint8Array, names: readonly string[]): number {
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const text = asBuffer(bytes);
   const counts = names.map((name) => {
     const mark = Buffer.from(`"${name}"`);
     let count = 0;

@@ -1,3 +1,4 @@
+import { asBuffer } from "../../base/as-buffer.ts";
 import { sealing, unsealing } from "../../base/seal.ts";
 import type { TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
 import { largeTurns } from "../large/large-turns.ts";
@@ -115,7 +116,7 @@ export async function readTurn(
 }
 
 function contentIn(content: Uint8Array): TurnContent {
-  const bytes = Buffer.from(content.buffer, content.byteOffset, content.length);
+  const bytes = asBuffer(content);
   const indexEnd = lengthBytes + bytes.readUInt32LE(0);
   const index: Index = JSON.parse(bytes.toString("utf8", lengthBytes, indexEnd));
   let at = indexEnd;

@@ -1,4 +1,5 @@
 import { hash } from "bun";
+import { asBuffer } from "../../base/as-buffer.ts";
 import { WireError } from "../../wire/transfer.ts";
 
 /**
@@ -93,7 +94,7 @@ const textType = 7;
 /** The headers whose value is a text, by name. */
 export function readHeaders(bytes: Uint8Array): ReadonlyMap<string, string> {
   const headers = new Map<string, string>();
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  const text = asBuffer(bytes);
   for (let at = 0; at < bytes.length; ) {
     const nameEnd = at + 1 + (bytes[at] ?? 0);
     const type = bytes[nameEnd] ?? -1;

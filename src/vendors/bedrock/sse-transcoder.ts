@@ -1,3 +1,4 @@
+import { asBuffer } from "../../base/as-buffer.ts";
 import { tableOf } from "../../base/table.ts";
 import { hasTooManyValues } from "../../dialects/json/count-values.ts";
 import { parseObject, stringOf } from "../../dialects/json/json-fields.ts";
@@ -199,7 +200,7 @@ function failureEvent(
 }
 
 function textOf(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString();
+  return asBuffer(bytes).toString();
 }
 
 function isAt(bytes: Uint8Array, at: number, wanted: Uint8Array): boolean {

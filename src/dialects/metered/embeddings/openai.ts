@@ -1,3 +1,4 @@
+import { asBuffer } from "../../../base/as-buffer.ts";
 import { assert } from "../../../base/assert.ts";
 import { isObject, type Json } from "../../../base/json.ts";
 import type { ReportedUsage } from "../../../base/usage.ts";
@@ -65,7 +66,7 @@ function readOpenAi([answer]: readonly MeteredAnswer[], asked: AskedForm): ReadM
 
 /** Whether the first vector is text. */
 function hasBase64(bytes: Uint8Array): boolean {
-  const found = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).indexOf(embeddingMember);
+  const found = asBuffer(bytes).indexOf(embeddingMember);
   if (found === -1) return false;
   let at = found + embeddingMember.length;
   while (bytes[at] === space) at += 1;
@@ -74,7 +75,7 @@ function hasBase64(bytes: Uint8Array): boolean {
 
 /** Whether each index below `count` stands there once, and no other. What cannot be told by a native search is told by parsing. */
 function hasIndexes(bytes: Uint8Array, count: number): boolean {
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const text = asBuffer(bytes);
   const isThere = new Uint8Array(count);
   let found = 0;
   for (let at = text.indexOf(indexMember); at !== -1; at = text.indexOf(indexMember, at)) {

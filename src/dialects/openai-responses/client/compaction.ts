@@ -1,3 +1,4 @@
+import { asBuffer } from "../../../base/as-buffer.ts";
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import type { Source } from "../../client-dialect.ts";
 import { listOf, stringOf } from "../../json/json-fields.ts";
@@ -32,7 +33,7 @@ export function sealIn(item: TurnItem): string | null {
 
 /** Whether a request may have such an item; spares nearly all requests a closer look. */
 export function mayHaveSeal(body: Uint8Array): boolean {
-  return Buffer.from(body.buffer, body.byteOffset, body.length).includes(sealMark);
+  return asBuffer(body).includes(sealMark);
 }
 
 const summaryLine = "Earlier turns of this conversation were summarised. The summary:";

@@ -185,8 +185,7 @@ export function endedResponse(answer: Uint8Array): EndedResponse | null {
 export function withContinued(answer: Uint8Array, parentId: string): Uint8Array {
   try {
     const response = responseIn(answer);
-    const place =
-      response === null ? -1 : Buffer.from(answer.buffer, answer.byteOffset, answer.length).indexOf(response);
+    const place = response === null ? -1 : asBuffer(answer).indexOf(response);
     if (response === null || place === -1) return answer;
     const patched = patchMembers(response, continuedFields(parentId));
     return Buffer.concat([answer.subarray(0, place), patched, answer.subarray(place + response.length)]);
