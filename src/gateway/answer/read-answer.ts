@@ -54,38 +54,13 @@ export function readAnswerBytes(bytes: Uint8Array, form: AnswerForm, reader: Rea
   const { passthrough } = dialect;
   if (form.isTranslated || passthrough === null) return translated(reader.reread().response(body), extras);
   refuseOtherBodies(body, passthrough);
-  const given = passthrough.givenIds(body, form.isThreaded);
-  return new PassthroughAnswer(bytes, body, passthrough, dialect.usageIn(body), given, extras);
-}
-
-/** An answer that reaches the client as it came. */
-class PassthroughAnswer implements WholeAnswer {
-  readonly body: Uint8Array;
-  readonly usage: ReportedUsage | null;
-  readonly given: readonly string[];
-  readonly extras: ReportedExtras | null;
-  readonly #parsed: JsonObject;
-  readonly #passthrough: Passthrough;
-
-  constructor(
-    body: Uint8Array,
-    parsed: JsonObject,
-    passthrough: Passthrough,
-    usage: ReportedUsage | null,
-    given: readonly string[],
-    extras: ReportedExtras | null,
-  ) {
-    this.body = body;
-    this.#parsed = parsed;
-    this.#passthrough = passthrough;
-    this.usage = usage;
-    this.given = given;
-    this.extras = extras;
-  }
-
-  produced(): string {
-    return producedText(this.#passthrough, this.#parsed);
-  }
+  return {
+    body: bytes,
+    usage: dialect.usageIn(body),
+    produced: () => producedText(passthrough, body),
+    given: passthrough.givenIds(body, form.isThreaded),
+    extras,
+  };
 }
 
 function writtenAsStream(

@@ -52,7 +52,7 @@ function relayerOf({ exchange, generation, attempt }: Answering): StreamRelayer 
   const { tools, mentions, speaks, isThreaded } = generation.request;
   if (attempt.translation !== null) return new TranslatedRelayer(attempt.translation.stream(), exchange.id);
   return new PassthroughRelayer({
-    dialect: attempt.dialect,
+    dialect: generation.clientDialect,
     hideUsage: attempt.hideUsage,
     readsExtras: tools.hosted.length > 0 || mentions.billed.length > 0 || speaks,
     isThreaded,

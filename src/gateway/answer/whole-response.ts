@@ -1,6 +1,5 @@
 import { GatewayError } from "../../base/errors.ts";
 import { releaseBytes } from "../../base/release.ts";
-import type { ReportedUsage } from "../../base/usage.ts";
 import { withContinued } from "../../dialects/openai-responses/client/turn-items.ts";
 import type { Evidence } from "../charge/bill.ts";
 import { Produced } from "../charge/produced.ts";
@@ -62,26 +61,12 @@ export async function settleWhole(answering: Answering, whole: WholeAnswer): Pro
 }
 
 function evidenceOf({ generation }: Answering, whole: WholeAnswer): Evidence {
-  return new WholeEvidence(whole, generation.request.bytes);
-}
-
-class WholeEvidence implements Evidence {
-  readonly usage: ReportedUsage | null;
-  readonly partialUsage = null;
-  readonly requestBytes: Uint8Array;
-  readonly #whole: WholeAnswer;
-
-  constructor(whole: WholeAnswer, requestBytes: Uint8Array) {
-    this.#whole = whole;
-    this.usage = whole.usage;
-    this.requestBytes = requestBytes;
-  }
-
-  produced(): Produced {
-    const produced = new Produced();
-    produced.add(this.#whole.produced());
-    return produced;
-  }
+  return {
+    usage: whole.usage,
+    partialUsage: null,
+    produced: () => new Produced().add(whole.produced()),
+    requestBytes: generation.request.bytes,
+  };
 }
 
 export function wholeResponse(answering: Answering, whole: WholeAnswer): Response {

@@ -3,14 +3,9 @@ import type { InputEstimate } from "../../catalog/estimate.ts";
 import type { Source } from "../../dialects/client-dialect.ts";
 import type { ForwardedHeaders } from "../../dialects/headers.ts";
 import type { OutputLimit } from "../../dialects/output-limit.ts";
-import {
-  type ClientDialectName,
-  clientDialect,
-  type ProviderDialectName,
-  type SharedDialectName,
-} from "../../dialects/registry.ts";
+import { type ClientDialectName, clientDialect, type ProviderDialectName } from "../../dialects/registry.ts";
 import { translate } from "../../dialects/translation/translate.ts";
-import type { SerializedToolMapping, Translation } from "../../dialects/translation/translation.ts";
+import type { Translation } from "../../dialects/translation/translation.ts";
 import type { Deployment } from "../../upstream/upstream.ts";
 import type { Prepared } from "../../vendors/provider.ts";
 import type { AnswerContext } from "../large/jobs.ts";
@@ -35,112 +30,63 @@ export interface PreparableRequest {
   readonly isCompactedUpstream: boolean;
 }
 
-/** A request for one deployment, and how its answer gets back to the client's dialect. */
-export type Attempt = PassingAttempt | TranslatedAttempt;
-
 /** What a provider is sent, and the fields of the client's request that are not in it. */
 export interface SentBody {
   readonly body: Uint8Array | string;
   readonly dropped: readonly string[];
 }
 
-abstract class PreparedAttempt<Dialect extends ProviderDialectName> {
+/** A request for one deployment, and how its answer gets back to the client's dialect. */
+export class Attempt {
   /** The dialect towards the provider. */
-  readonly dialect: Dialect;
+  readonly dialect: ProviderDialectName;
   readonly prepared: Prepared;
   readonly dropped: readonly string[];
-  protected readonly generation: PreparableRequest;
-  protected readonly deployment: Deployment;
-
-  constructor(
-    generation: PreparableRequest,
-    deployment: Deployment,
-    dialect: Dialect,
-    { body, dropped }: SentBody,
-  ) {
-    const { stream, headers, trace } = generation;
-    this.dialect = dialect;
-    this.prepared = {
-      dialect,
-      purpose: generation.isCompactedUpstream ? "compact" : "generate",
-      model: deployment.upstreamModel,
-      stream,
-      body,
-      headers,
-      trace,
-    };
-    this.dropped = dropped;
-    this.generation = generation;
-    this.deployment = deployment;
-  }
-
-  /** A translation even where bytes pass through, for a provider that streams unasked, or was asked and does not. */
-  abstract reread(): Translation;
-
-  /** The same as data, for a large answer that is read on another thread. */
-  abstract answerContext(): AnswerContext;
-
-  protected contextWith(toolMapping: SerializedToolMapping | null): AnswerContext {
-    const { dialect: _, ...source } = sourceOf(this.generation, readableBody(this.generation.request));
-    const { dialect: __, ...target } = targetOf(this.deployment, this.dialect);
-    return { client: this.generation.clientDialect, toward: this.dialect, source, target, toolMapping };
-  }
-}
-
-/** The provider speaks the client's dialect, and the bytes pass through. */
-export class PassingAttempt extends PreparedAttempt<SharedDialectName> {
-  readonly translation = null;
+  /** Null if the provider speaks the client's dialect, and the bytes pass through. */
+  readonly translation: Translation | null;
   /** The gateway asked for a usage chunk that the client did not ask for. */
   readonly hideUsage: boolean;
-
-  constructor(
-    generation: PreparableRequest,
-    deployment: Deployment,
-    dialect: SharedDialectName,
-    sent: SentBody,
-    hideUsage: boolean,
-  ) {
-    super(generation, deployment, dialect, sent);
-    this.hideUsage = hideUsage;
-  }
-
-  override reread(): Translation {
-    const source = sourceOf(this.generation, readableBody(this.generation.request));
-    return translate(source, targetOf(this.deployment, this.dialect));
-  }
-
-  override answerContext(): AnswerContext {
-    return this.contextWith(null);
-  }
-}
-
-export class TranslatedAttempt extends PreparedAttempt<ProviderDialectName> {
-  readonly translation: Translation;
-  readonly hideUsage = false;
+  readonly #generation: PreparableRequest;
+  readonly #deployment: Deployment;
 
   constructor(
     generation: PreparableRequest,
     deployment: Deployment,
     dialect: ProviderDialectName,
-    sent: SentBody,
-    translation: Translation,
+    { body, dropped }: SentBody,
+    translation: Translation | null,
+    hideUsage = false,
   ) {
-    super(generation, deployment, dialect, sent);
+    const { stream, headers, trace } = generation;
+    const purpose = generation.isCompactedUpstream ? "compact" : "generate";
+    this.dialect = dialect;
+    this.prepared = { dialect, purpose, model: deployment.upstreamModel, stream, body, headers, trace };
+    this.dropped = dropped;
     this.translation = translation;
+    this.hideUsage = hideUsage;
+    this.#generation = generation;
+    this.#deployment = deployment;
   }
 
-  override reread(): Translation {
-    return this.translation;
+  /** A translation even where bytes pass through, for a provider that streams unasked, or was asked and does not. */
+  reread(): Translation {
+    return this.translation ?? translate(this.#source(), targetOf(this.#deployment, this.dialect));
   }
 
-  override answerContext(): AnswerContext {
-    return this.contextWith(this.translation.serializeToolMapping());
+  /** The same as data, for a large answer that is read on another thread. */
+  answerContext(): AnswerContext {
+    const { dialect: _, ...source } = this.#source();
+    const { dialect: toward } = this;
+    const { dialect: __, ...target } = targetOf(this.#deployment, toward);
+    const toolMapping = this.translation?.serializeToolMapping() ?? null;
+    return { client: this.#generation.clientDialect, toward, source, target, toolMapping };
   }
-}
 
-/** As much of the body as may be parsed on the event loop. */
-function readableBody(request: ClientRequest): JsonObject {
-  return request.large === null ? request.body : request.truncated;
+  /** With as much of the body as may be parsed on the event loop. */
+  #source(): Source {
+    const { request } = this.#generation;
+    return sourceOf(this.#generation, request.large === null ? request.body : request.truncated);
+  }
 }
 
 export function sourceOf(generation: PreparableRequest, body: JsonObject): Source {

@@ -14,25 +14,17 @@ import type { ClientRequest } from "../request/request.ts";
 import type { Attempt } from "./attempt.ts";
 import { prepareAttempt, prepareLargeAttempt } from "./prepare.ts";
 
-export interface GenerationParts {
-  readonly largeBodies: LargeBodies;
-  readonly exchange: Exchange;
-  readonly model: ModelSettings;
-  /** The key's provider scope. */
-  readonly scope: string;
-  /** The id of the only credential that may be used; null if any may. */
-  readonly credential: string | null;
-  readonly keyId: string;
-  readonly request: ClientRequest;
-  readonly dialect: ClientDialectName;
-  readonly limit: OutputLimit;
-  readonly estimatedInput: InputEstimate;
-}
+type Planned = Pick<
+  Generation,
+  "model" | "scope" | "credential" | "keyId" | "request" | "limit" | "estimatedInput"
+>;
 
 /** A client's request as a plan for the upstream. */
 export class Generation implements GenerationPlan {
   readonly model: ModelSettings;
+  /** The key's provider scope. */
   readonly scope: string;
+  /** The id of the only credential that may be used; null if any may. */
   readonly credential: string | null;
   readonly keyId: string;
   readonly request: ClientRequest;
@@ -56,17 +48,20 @@ export class Generation implements GenerationPlan {
   readonly #largeBodies: LargeBodies;
 
   constructor({
-    largeBodies,
-    exchange,
     model,
     scope,
     credential,
     keyId,
     request,
-    dialect,
     limit,
     estimatedInput,
-  }: GenerationParts) {
+    ...parts
+  }: Planned & {
+    readonly exchange: Exchange;
+    readonly dialect: ClientDialectName;
+    readonly largeBodies: LargeBodies;
+  }) {
+    const { exchange, dialect } = parts;
     this.model = model;
     this.scope = scope;
     this.credential = credential;
@@ -84,7 +79,7 @@ export class Generation implements GenerationPlan {
     this.keeping = exchange.keeping;
     this.isCompactedUpstream = exchange.isCompactedUpstream;
     this.#exchange = exchange;
-    this.#largeBodies = largeBodies;
+    this.#largeBodies = parts.largeBodies;
   }
 
   get isOver(): boolean {

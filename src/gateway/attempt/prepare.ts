@@ -14,14 +14,7 @@ import { vendorOf } from "../../vendors/registry.ts";
 import type { JobOwner } from "../large/jobs.ts";
 import type { LargeBodies } from "../large/large-bodies.ts";
 import type { ClientRequest } from "../request/request.ts";
-import {
-  type Attempt,
-  PassingAttempt,
-  type PreparableRequest,
-  type SentBody,
-  sourceOf,
-  TranslatedAttempt,
-} from "./attempt.ts";
+import { Attempt, type PreparableRequest, type SentBody, sourceOf } from "./attempt.ts";
 import { dialectToward } from "./dialect-toward.ts";
 import { type PassingPlan, passBody } from "./pass-body.ts";
 import { targetOf } from "./target.ts";
@@ -37,7 +30,7 @@ export function prepareAttempt(generation: PreparableRequest, deployment: Deploy
   const target = targetFor(generation, deployment, toward);
   const vendor = bodyVendor(generation, deployment, toward);
   const made = translateBody(sourceOf(generation, request.body), target, vendor);
-  return new TranslatedAttempt(generation, deployment, toward, made, made.translation);
+  return new Attempt(generation, deployment, toward, made, made.translation);
 }
 
 /** The same on another thread. */
@@ -64,7 +57,7 @@ export async function prepareLargeAttempt(
   request.forgetBody();
   const whole = sourceOf(generation, truncated);
   const made = translationOfAnswer(whole, targetOf(deployment, toward), toolMapping, sent.dropped);
-  return new TranslatedAttempt(generation, deployment, toward, sent, made);
+  return new Attempt(generation, deployment, toward, sent, made);
 }
 
 function dialectFor(
@@ -155,7 +148,7 @@ function passingAttempt(
   const limited = limit.passthrough === undefined ? dropped : [...limit.passthrough.dropped, ...dropped];
   const leftOut = vendorOf(kind).leftOut?.(dialect, headers, options) ?? [];
   const allDropped = leftOut.length === 0 ? limited : [...limited, ...leftOut];
-  return new PassingAttempt(generation, deployment, dialect, { body, dropped: allDropped }, hidesUsage);
+  return new Attempt(generation, deployment, dialect, { body, dropped: allDropped }, null, hidesUsage);
 }
 
 function bodyVendor(

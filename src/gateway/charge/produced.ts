@@ -28,14 +28,15 @@ export class Produced {
     this.#times = times;
   }
 
-  add(text: string): void {
-    if (text === "") return;
+  add(text: string): this {
+    if (text === "") return this;
     this.#textChars += text.length;
     const room = maxKeptChars - this.#keptChars;
     const kept = text.length <= room ? text : text.slice(0, room);
     if (kept !== "") this.#pieces.push(kept);
     this.#keptChars += kept.length;
     if (kept.length < text.length) this.#tokensOfTheRest += estimateText(text.slice(kept.length));
+    return this;
   }
 
   /** How much there is, counted or not. */

@@ -140,11 +140,7 @@ function evidenceOf(
     // What is not counted in tokens has none.
     usage: isInTokens ? usage : noUsage,
     partialUsage: null,
-    produced: () => {
-      const text = new Produced(writtenTimes);
-      text.add(produced);
-      return text;
-    },
+    produced: () => new Produced(writtenTimes).add(produced),
     requestBytes: request.bytes,
     countInput: () => countInput(asking, counted),
   };
