@@ -94,9 +94,10 @@ export class Catalog {
     return this.#entries.get(model.id)?.holdPrice ?? null;
   }
 
-  /** All deployments that may answer for a model: its own, and those of its fallbacks. */
-  deploymentsOf(model: ModelSettings): readonly DeploymentSettings[] {
-    return this.#entries.get(model.id)?.deployments ?? model.deployments;
+  /** The deployments within a scope that may answer for a model: its own, and those of its fallbacks. */
+  reached(model: ModelSettings, scope: string): readonly DeploymentSettings[] {
+    const deployments = this.#entries.get(model.id)?.deployments ?? model.deployments;
+    return scope === "all" ? deployments : deployments.filter((deployment) => inScope(scope, deployment));
   }
 
   /** What `GET /v1/models` lists. */

@@ -8,7 +8,7 @@ import type { RequestKind } from "../dialects/schema/validate.ts";
 import { translate } from "../dialects/translation/translate.ts";
 import type { KeyRecord } from "../store/store.ts";
 import type { CountingPlan, Deployment } from "../upstream/upstream.ts";
-import { adaptBytes, type BodyVendor, bodyVendorOf } from "../vendors/adapt-body.ts";
+import { adaptBytes, bodyVendorOf } from "../vendors/adapt-body.ts";
 import type { Prepared } from "../vendors/provider.ts";
 import { vendorOf } from "../vendors/registry.ts";
 import { admit } from "./admission/admit.ts";
@@ -122,7 +122,6 @@ async function planFor(
   const { mentions } = request;
   const continuing = { configured, key, model, dialect: client, mentions } as const;
   const { scope, credential } = await continuationOf(gateway.idOwners, continuing);
-  const counting = new Counting(exchange, request, client);
   return {
     model,
     scope,
@@ -138,8 +137,8 @@ async function planFor(
       return exchange.signal;
     },
     deadlineMs: exchange.startedMs + providersCountMs,
-    mayCount: (deployment) => counting.dialectToward(deployment) !== null,
-    prepare: (deployment) => counting.prepare(deployment),
+    mayCount: (deployment) => dialectToward(deployment, request, client) !== null,
+    prepare: (deployment) => prepare(deployment, exchange, request, client),
   };
 }
 
@@ -153,68 +152,49 @@ async function countUpstream({ upstream }: Configured, plan: CountingPlan): Prom
   }
 }
 
-/** The client's request, as a provider is asked to count it. */
-class Counting {
-  readonly #exchange: Exchange;
-  readonly #request: ClientRequest;
-  readonly #client: TokenCount["client"];
-
-  constructor(exchange: Exchange, request: ClientRequest, client: TokenCount["client"]) {
-    this.#exchange = exchange;
-    this.#request = request;
-    this.#client = client;
+/** Null if the provider cannot count. A large body takes too long to translate for a mere count. */
+function dialectToward(
+  { provider, dialects }: Deployment,
+  { large }: ClientRequest,
+  client: TokenCount["client"],
+): ProviderDialectName | null {
+  const { countTokens, kind, options } = provider.settings;
+  const vendor = vendorOf(kind);
+  if (client === "responses" && dialects.includes(client)) {
+    // Compatible servers seldom have such a request.
+    return vendor.strictDialects.includes(client) && large === null ? client : null;
   }
+  if (!countTokens) return null;
+  const fixed = vendor.countingDialect?.(options) ?? null;
+  if (fixed === null && dialects.includes(client)) return client;
+  if (large !== null) return null;
+  return fixed ?? dialects.find((name) => providerDialect(name).countTokens !== undefined) ?? null;
+}
 
-  get #isResponses(): boolean {
-    return this.#client === "responses";
+function prepare(
+  deployment: Deployment,
+  exchange: Exchange,
+  request: ClientRequest,
+  client: TokenCount["client"],
+): Prepared {
+  const dialect = dialectToward(deployment, request, client);
+  assert(dialect !== null, "only a provider that counts is asked to");
+  const { upstreamModel: model, family, provider } = deployment;
+  const headers = clientDialect(client).forwardHeaders(exchange.call.request.headers);
+  const prepared = { dialect, purpose: "countTokens", model, stream: false, headers } as const;
+  const { bytes, spans, body, modelId } = request;
+  if (dialect === client && client !== "responses") {
+    const vendor = bodyVendorOf(provider.settings, client, family ?? model, headers, "countTokens");
+    return { ...prepared, body: adaptBytes(patchBody(bytes, spans, { model }), vendor, []).body };
   }
-
-  /** Null if the provider cannot count. A large body takes too long to translate for a mere count. */
-  dialectToward({ provider, dialects }: Deployment): ProviderDialectName | null {
-    const { countTokens, kind, options } = provider.settings;
-    if (this.#isResponses && dialects.includes("responses")) {
-      // Compatible servers seldom have such a request.
-      const isOwn = vendorOf(kind).strictDialects.includes("responses");
-      return isOwn && this.#request.large === null ? "responses" : null;
-    }
-    if (!countTokens) return null;
-    const fixed = vendorOf(kind).countingDialect?.(options) ?? null;
-    if (fixed === null && dialects.includes(this.#client)) return this.#client;
-    if (this.#request.large !== null) return null;
-    if (fixed !== null) return fixed;
-    return dialects.find((name) => providerDialect(name).countTokens !== undefined) ?? null;
-  }
-
-  prepare(deployment: Deployment): Prepared {
-    const { upstreamModel: model } = deployment;
-    const dialect = this.dialectToward(deployment);
-    assert(dialect !== null, "only a provider that counts is asked to");
-    const headers = clientDialect(this.#client).forwardHeaders(this.#exchange.call.request.headers);
-    const body = this.#bodyFor(dialect, deployment);
-    return { dialect, purpose: "countTokens", model, stream: false, body, headers };
-  }
-
-  #vendorOf({ provider, family, upstreamModel }: Deployment): BodyVendor | null {
-    const headers = clientDialect(this.#client).forwardHeaders(this.#exchange.call.request.headers);
-    return bodyVendorOf(provider.settings, this.#client, family ?? upstreamModel, headers, "countTokens");
-  }
-
-  #bodyFor(dialect: ProviderDialectName, deployment: Deployment): Uint8Array | string {
-    const { bytes, spans, body, modelId } = this.#request;
-    if (dialect === this.#client && !this.#isResponses) {
-      const renamed = patchBody(bytes, spans, { model: deployment.upstreamModel });
-      return adaptBytes(renamed, this.#vendorOf(deployment), []).body;
-    }
-    const source = {
-      dialect: clientDialect(this.#client),
-      body,
-      model: modelId,
-      nowSeconds: 0,
-      estimatedInputTokens: 0,
-    };
-    const target = targetOf(deployment, dialect);
-    const isSame = dialect === this.#client;
-    const asked = isSame ? { ...body, model: target.upstreamModel } : translate(source, target).body;
-    return JSON.stringify(target.dialect.countTokens?.writeRequest(asked, target));
-  }
+  const target = targetOf(deployment, dialect);
+  const source = {
+    dialect: clientDialect(client),
+    body,
+    model: modelId,
+    nowSeconds: 0,
+    estimatedInputTokens: 0,
+  };
+  const asked = dialect === client ? { ...body, model } : translate(source, target).body;
+  return { ...prepared, body: JSON.stringify(target.dialect.countTokens?.writeRequest(asked, target)) };
 }

@@ -15,6 +15,7 @@ import type { Claim, ClaimResult } from "../idempotency/claims.ts";
 import type { ResponseRecorder } from "../idempotency/recorder.ts";
 import type { Hold } from "../ledger/accounts.ts";
 import type { BodyBudget, BodyReservation } from "../limits/body-budget.ts";
+import type { RateVerdict } from "../limits/verdict.ts";
 import type { ExchangeFacts } from "../observe/exchange.ts";
 import type { Ending, ExchangeEnding, KeyRecord, Outcome, TurnRecord, UsageRecord } from "../store/store.ts";
 import type { Deployment, Opened } from "../upstream/upstream.ts";
@@ -29,13 +30,6 @@ import type { Compaction } from "./turns/compacting.ts";
 import type { TurnInMaking } from "./turns/turn-body.ts";
 import { comparedBytes, withoutRequestText } from "./without-request-text.ts";
 
-/** The key's rate bucket, shown in the headers of every authenticated response. */
-export interface RateLimitState {
-  readonly limit: number | null;
-  readonly remaining: number;
-  readonly resetSeconds: number;
-}
-
 const noBody = new Uint8Array();
 const saneRequestId = /^[\w.:-]{1,128}$/;
 
@@ -48,7 +42,8 @@ export class Exchange {
   readonly atMs: number;
   readonly startedMs: number;
   key: KeyRecord | null = null;
-  rate: RateLimitState | null = null;
+  /** The key's rate bucket, shown in the headers of every authenticated response. */
+  rate: RateVerdict | null = null;
   model: ModelSettings | null = null;
   /** The alias that the client asked for the model by; null if it was the model's id. */
   askedModel: string | null = null;
@@ -132,6 +127,11 @@ export class Exchange {
   get callerId(): string | null {
     const id = this.call.request.headers.get("x-request-id");
     return id !== null && saneRequestId.test(id) ? id : null;
+  }
+
+  /** Whose it is; empty before the key is known. */
+  get keyId(): string {
+    return this.key?.id ?? "";
   }
 
   /** What it was charged; 0 before. */

@@ -97,8 +97,7 @@ export async function generate(
   }
   const { paths, names } = exchange.askedExtras?.withheld ?? nothingWithheld;
   exchange.withheld = names;
-  const sent =
-    paths.length === 0 ? request : await withoutValues(gateway, exchange, key, request, dialect, paths);
+  const sent = paths.length === 0 ? request : await withoutValues(gateway, exchange, request, dialect, paths);
   if (!gateway.ongoing.tryEnter(exchange, key.id)) await gateway.ongoing.enter(exchange, key.id);
 
   const { largeBodies } = gateway;

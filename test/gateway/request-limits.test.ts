@@ -24,9 +24,9 @@ describe("input for a window of 1000 tokens", () => {
     };
   };
 
-  test("is not even counted if its estimate fits exactly", () => {
+  test("is not even counted if its estimate fits exactly", async () => {
     const { asked, tokens } = counting(5000);
-    expect(refuseOverlongInput(model, 1000, bytes, tokens)).toBeUndefined();
+    expect(await refuseOverlongInput(model, 1000, bytes, tokens)).toBeUndefined();
     expect(asked).toHaveLength(0);
   });
 
@@ -38,7 +38,7 @@ describe("input for a window of 1000 tokens", () => {
 
   test("is left to the provider up to a tenth over it, and refused one above that", async () => {
     await refuseOverlongInput(model, 9000, bytes, counting(1100).tokens);
-    const refused = Promise.resolve(refuseOverlongInput(model, 9000, bytes, counting(1101).tokens));
+    const refused = refuseOverlongInput(model, 9000, bytes, counting(1101).tokens);
     expect(await refused.catch(String)).toContain("prompt is too long: 1101 tokens > 1000 maximum");
   });
 
@@ -46,9 +46,9 @@ describe("input for a window of 1000 tokens", () => {
     await refuseOverlongInput(model, 1050, bytes, counting(9000).tokens);
   });
 
-  test("has no limit where the window is not known", () => {
+  test("has no limit where the window is not known", async () => {
     const unknown = { contextWindow: null } as ModelSettings;
-    expect(refuseOverlongInput(unknown, 1e9, bytes, counting(1e9).tokens)).toBeUndefined();
+    expect(await refuseOverlongInput(unknown, 1e9, bytes, counting(1e9).tokens)).toBeUndefined();
   });
 });
 

@@ -10,17 +10,18 @@ import { originReachedAt } from "./reached-at.ts";
 
 /**
  * The key that a call may use, or null where none was sent and none is needed. Throws otherwise; the exchange then
- * knows whose key was refused. Only an unknown key has to be awaited.
+ * knows whose key was refused.
  */
-export function authenticate(gateway: Gateway, exchange: Exchange): KeyRecord | null | Promise<KeyRecord> {
+export async function authenticate(gateway: Gateway, exchange: Exchange): Promise<KeyRecord | null> {
   const { call, atMs } = exchange;
   try {
     const presented = readCredential(call, exchange.configured.settings.server.acceptsKeyTwice);
     if (presented === null) return null;
-    const key = gateway.keys.find(presented);
-    if (key === null) return authenticateAfresh(gateway, exchange, presented);
+    const key = gateway.keys.find(presented) ?? (await findAfresh(gateway, call, presented));
+    if (key === null) throw refused("The API key is not valid.");
     exchange.key = key;
-    return checkKey(key, call, atMs);
+    checkKey(key, call, atMs);
+    return key;
   } catch (error) {
     throw slowedDown(gateway, call, error);
   }
@@ -30,22 +31,13 @@ export function authenticate(gateway: Gateway, exchange: Exchange): KeyRecord | 
  * Another process may have created the key a moment ago. Anyone can make up a key of the right form, so an address that
  * has failed too often causes no look: a key that is new is known without one within a tenth of a second.
  */
-async function authenticateAfresh(
-  gateway: Gateway,
-  exchange: Exchange,
+async function findAfresh(
+  { keys, addressLimiter, catchUp }: Gateway,
+  { address }: ClientCall,
   presented: string,
-): Promise<KeyRecord> {
-  const { call, atMs } = exchange;
-  try {
-    const mayLook = hasKeyForm(presented) && gateway.addressLimiter.wouldAllow(call.address);
-    if (mayLook) await gateway.catchUp();
-    const key = gateway.keys.find(presented);
-    if (key === null) throw refused("The API key is not valid.");
-    exchange.key = key;
-    return checkKey(key, call, atMs);
-  } catch (error) {
-    throw slowedDown(gateway, call, error);
-  }
+): Promise<KeyRecord | null> {
+  if (hasKeyForm(presented) && addressLimiter.wouldAllow(address)) await catchUp();
+  return keys.find(presented);
 }
 
 /** Failed credentials are rate-limited by address. A valid key never is, whoever shares its address. */
@@ -107,14 +99,13 @@ function bearerToken(authorization: string): string {
   return authorization.slice(7).trim();
 }
 
-function checkKey(key: KeyRecord, { request, route }: ClientCall, atMs: number): KeyRecord {
+function checkKey(key: KeyRecord, { request, route }: ClientCall, atMs: number): void {
   const status = effectiveStatus(key, atMs);
   if (status === "revoked") throw refused("The API key has been revoked.");
   if (status === "suspended") throw refused("The API key is suspended.");
   if (key.mode !== route.mode) throw refused(wrongOrigin(key, originReachedAt(request)));
   if (status === "expired") throw unusable(route, "key_expired", "The API key has expired.");
   if (status === "disabled") throw unusable(route, "key_disabled", "The API key is disabled.");
-  return key;
 }
 
 function wrongOrigin({ mode }: KeyRecord, origin: string): string {

@@ -62,21 +62,19 @@ export class StreamBill {
     bill.progress(this.evidence(), generation.estimatedInput.tokens);
   }
 
-  /** Undefined when nothing had been produced: then nothing is charged, and there is nothing to wait for. */
-  settleBrokenOff(outcome: "failed" | "cancelled"): Promise<unknown> | undefined {
+  /** Whether anything is charged: not if nothing had been produced. */
+  async settleBrokenOff(outcome: "failed" | "cancelled"): Promise<boolean> {
     const { bill, exchange } = this.#answering;
-    try {
-      void recordFacts(this.#answering, this.#relayer, "");
-      // What a provider bills in any case may have no tokens, and nothing before its end.
-      const isWhole = exchange.outlivesClient && this.#relayer.usage !== null;
-      const isBegun = outcome === "cancelled" ? hasCharge(this.#relayer) : this.#relayer.started;
-      const isCharged = isWhole || isBegun;
-      if (isCharged) return bill.settle(outcome, this.evidence(), 200, null);
+    void recordFacts(this.#answering, this.#relayer, "");
+    // What a provider bills in any case may have no tokens, and nothing before its end.
+    const isWhole = exchange.outlivesClient && this.#relayer.usage !== null;
+    const isBegun = outcome === "cancelled" ? hasCharge(this.#relayer) : this.#relayer.started;
+    const isCharged = isWhole || isBegun;
+    if (isCharged) await bill.settle(outcome, this.evidence(), 200, null);
+    else {
       exchange.billable.told = this.#relayer.usage ?? this.#relayer.partialUsage;
       bill.release();
-      return undefined;
-    } catch (thrown) {
-      return Promise.reject(thrown);
     }
+    return isCharged;
   }
 }

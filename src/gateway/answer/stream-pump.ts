@@ -327,9 +327,7 @@ export class StreamPump implements Guarded, Interruptible, StreamSource {
     this.#opened.abort();
     try {
       this.#exchange.brokenBy = error;
-      const settling = this.#bill.settleBrokenOff("failed");
-      await settling;
-      if (settling !== undefined) charged = this.#exchange.usage;
+      if (await this.#bill.settleBrokenOff("failed")) charged = this.#exchange.usage;
     } catch (unsettled) {
       error = publicErrorOf(unsettled);
     }

@@ -117,35 +117,21 @@ export class Bill {
   }
 
   /**
-   * Charges for the call; resolves when that is durable. What the provider has counted is charged at once. Never
-   * throws. If it rejects, the hold may still be open and has to be released.
+   * Charges for the call; resolves when that is durable. What the provider has counted is charged at once. If it rejects,
+   * the hold may still be open and has to be released.
    */
-  settle(
+  async settle(
     outcome: Outcome,
-    evidence: Evidence,
-    status: number,
-    response: StoredResponse | null,
-  ): Promise<unknown> {
-    try {
-      const reported = this.#believed(evidence);
-      if (isMeasured(reported, evidence)) {
-        return this.#charge(outcome, { usage: reported, basis: "measured", evidence }, status, response);
-      }
-      return this.#chargeEstimated(outcome, reported, evidence, status, response);
-    } catch (error) {
-      return Promise.reject(error);
-    }
-  }
-
-  async #chargeEstimated(
-    outcome: Outcome,
-    reported: ReportedUsage,
     evidence: Evidence,
     status: number,
     response: StoredResponse | null,
   ): Promise<void> {
-    const estimated = await (this.#estimated ?? this.#estimate(reported, evidence));
-    await this.#charge(outcome, { usage: estimated, basis: "estimated", evidence }, status, response);
+    const reported = this.#believed(evidence);
+    if (isMeasured(reported, evidence)) {
+      return this.#charge(outcome, { usage: reported, basis: "measured", evidence }, status, response);
+    }
+    const usage = await (this.#estimated ?? this.#estimate(reported, evidence));
+    await this.#charge(outcome, { usage, basis: "estimated", evidence }, status, response);
   }
 
   /**
@@ -160,13 +146,10 @@ export class Bill {
   }
 
   #believed({ usage, partialUsage }: Evidence): ReportedUsage {
-    return this.#believe(usage ?? partialUsage ?? unreported);
-  }
-
-  #believe(reported: ReportedUsage): ReportedUsage {
     const { exchange, held } = this.#parts;
     const contextWindow = exchange.deployment?.model.contextWindow ?? null;
-    return believe(reported, { contextWindow, mayRepeat: exchange.askedExtras?.mayRepeat ?? false, held });
+    const mayRepeat = exchange.askedExtras?.mayRepeat ?? false;
+    return believe(usage ?? partialUsage ?? unreported, { contextWindow, mayRepeat, held });
   }
 
   /**
@@ -186,12 +169,12 @@ export class Bill {
     return evidence.countInput?.() ?? this.#parts.terms.tokens.request(evidence.requestBytes);
   }
 
-  #charge(
+  async #charge(
     outcome: Outcome,
     { usage, basis, evidence }: UsedEvidence,
     status: number,
     response: StoredResponse | null,
-  ): Promise<unknown> {
+  ): Promise<void> {
     const { terms, exchange, hold, key } = this.#parts;
     exchange.usage = usage;
     exchange.basis = basis;
@@ -199,7 +182,7 @@ export class Bill {
     exchange.listCostNano = charge.listCostNano;
     exchange.quantities = charge.quantities;
     const ending = this.#endingOf(outcome, status);
-    const settling = terms.accounts.settle(hold, {
+    await terms.accounts.settle(hold, {
       ...charge,
       basis,
       outcome,
@@ -217,12 +200,7 @@ export class Bill {
       }),
       turns: outcome === "completed" ? exchange.turns : undefined,
     });
-    return ending === null ? settling : this.#keepEnding(settling);
-  }
-
-  async #keepEnding(settling: Promise<unknown>): Promise<void> {
-    await settling;
-    this.#parts.exchange.isEndingKept = true;
+    if (ending !== null) exchange.isEndingKept = true;
   }
 
   /** Stored in the transaction that charges. Null if the exchange completed at the first attempt. */

@@ -1,6 +1,6 @@
 import { type GatewayError, invalidRequest } from "../../base/errors.ts";
 import type { HostedToolName } from "../../base/hosted-tools.ts";
-import { inScope, type KeyAccess } from "../../catalog/catalog.ts";
+import type { KeyAccess } from "../../catalog/catalog.ts";
 import type { DeploymentSettings, ModelSettings, Price } from "../../config/settings.ts";
 import { type ClientDialectName, isSpoken } from "../../dialects/registry.ts";
 import type { Configured } from "../configured.ts";
@@ -24,9 +24,7 @@ export class DestinationPrices {
   constructor(destination: Destination) {
     this.destination = destination;
     const { configured, model, scope, dialect } = destination;
-    this.#deployments = configured.catalog
-      .deploymentsOf(model)
-      .filter((deployment) => inScope(scope, deployment));
+    this.#deployments = configured.catalog.reached(model, scope);
     this.speakers = this.#deployments.filter(({ dialects }) => isSpoken(dialect, dialects));
   }
 

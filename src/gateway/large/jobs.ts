@@ -1,16 +1,15 @@
 import type { ErrorCode, VendorError } from "../../base/errors.ts";
 import type { ReportedExtras } from "../../base/extra-usage.ts";
 import type { ReportedUsage, Usage } from "../../base/usage.ts";
-import type { InputEstimate } from "../../catalog/estimate.ts";
 import type { Source } from "../../dialects/client-dialect.ts";
 import type { JsonSpans } from "../../dialects/json/json-spans.ts";
 import type { BodyChanges } from "../../dialects/json/patch.ts";
 import type { ValuePath } from "../../dialects/json/remove-values.ts";
 import type { MeteredRouteName } from "../../dialects/metered/registry.ts";
 import type { AskedForm, MeteredAnswer, ReadMetered } from "../../dialects/metered/route.ts";
-import type { Address, AskedField, Reference } from "../../dialects/names/inspect-body.ts";
+import type { Mentions } from "../../dialects/names/inspect-body.ts";
 import type { summaryRequest } from "../../dialects/openai-responses/client/compaction.ts";
-import type { ItemSpan, TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
+import type { TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
 import type { Target } from "../../dialects/provider-dialect.ts";
 import type { ClientDialectName, ProviderDialectName } from "../../dialects/registry.ts";
 import type { ParsedEvent } from "../../dialects/sse/sse.ts";
@@ -19,7 +18,7 @@ import type { SerializedToolMapping } from "../../dialects/translation/translati
 import type { BodyVendor } from "../../vendors/adapt-body.ts";
 import type { AnswerForm } from "../answer/read-answer.ts";
 import type { PassingPlan } from "../attempt/pass-body.ts";
-import type { Expected } from "../request/request.ts";
+import type { Expected, LargeBody } from "../request/request.ts";
 import type { SocketFrame } from "../socket/create-frame.ts";
 
 /**
@@ -126,22 +125,13 @@ export interface AnswerContext {
   readonly toolMapping: SerializedToolMapping | null;
 }
 
-export interface ReadResult {
+/** A `ClientRequest` as data. */
+export interface ReadResult extends LargeBody {
   /** The body, without what was taken out. */
   readonly bytes: Uint8Array;
-  /** JSON of the body with its texts cut short, small enough to be parsed on the loop. */
-  readonly truncated: string;
   readonly spans: JsonSpans;
-  readonly references: readonly Reference[];
-  readonly addresses: readonly Address[];
-  readonly audioInput: string | null;
-  readonly billed: readonly AskedField[];
+  readonly mentions: Mentions;
   readonly tools: OfferedTools;
-  readonly estimatedInput: InputEstimate;
-  readonly bodyHash: string | null;
-  readonly openingHash: number;
-  /** The items of its `input`; null if it is no list. */
-  readonly items: readonly ItemSpan[] | null;
 }
 
 /** What a provider is sent. */
@@ -167,28 +157,21 @@ export interface MeteredResult extends Omit<ReadMetered, "written"> {
   readonly written: Uint8Array | null;
 }
 
-export type Result =
-  | ReadResult
-  | PreparedResult
-  | AnswerResult
-  | MeteredResult
-  | ParsedEvent
-  | SocketFrame
-  | Uint8Array;
+/** The result of each kind of job. */
+interface Results {
+  readonly read: ReadResult;
+  readonly patch: PreparedResult;
+  readonly translate: PreparedResult;
+  readonly frame: SocketFrame;
+  readonly shown: Uint8Array;
+  readonly summary: Uint8Array;
+  readonly answer: AnswerResult;
+  readonly metered: MeteredResult;
+  readonly event: ParsedEvent;
+}
 
-export type ResultOf<J extends Job> = J extends ReadJob
-  ? ReadResult
-  : J extends AnswerJob
-    ? AnswerResult
-    : J extends MeteredJob
-      ? MeteredResult
-      : J extends EventJob
-        ? ParsedEvent
-        : J extends FrameJob
-          ? SocketFrame
-          : J extends ShownJob | SummaryJob
-            ? Uint8Array
-            : PreparedResult;
+export type ResultOf<J extends Job> = Results[J["type"]];
+export type Result = ResultOf<Job>;
 
 export interface JobMessage {
   readonly id: number;

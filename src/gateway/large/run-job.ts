@@ -66,12 +66,10 @@ function read({ bytes: sent, expected, wantsHash, without }: ReadJob): ReadResul
   const field = itemsFieldOf(expected.kind);
   return {
     bytes,
-    truncated: truncatedText(truncated),
+    truncatedText: truncatedText(truncated),
     spans,
-    references: mentions.references,
-    addresses: mentions.addresses,
-    audioInput: mentions.audioInput,
-    billed: mentions.billed,
+    // The lists of tools may be long, and have been read.
+    mentions: { ...mentions, toolLists: [] },
     tools,
     estimatedInput: estimateTruncatedInput(truncated, cutBytes) ?? estimateInput(whole),
     bodyHash: wantsHash ? Bun.SHA256.hash(bytes, "hex") : null,

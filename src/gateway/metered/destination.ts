@@ -1,7 +1,6 @@
 import { invalidRequest } from "../../base/errors.ts";
-import { inScope } from "../../catalog/catalog.ts";
 import { pricedNames } from "../../catalog/priced-names.ts";
-import type { DeploymentSettings, ModelSettings, Price } from "../../config/settings.ts";
+import type { ModelSettings, Price } from "../../config/settings.ts";
 import type { MeteredRoute } from "../../dialects/metered/route.ts";
 import { type ChosenFormat, formatFor } from "../../vendors/metered-format.ts";
 import type { Configured } from "../configured.ts";
@@ -25,7 +24,7 @@ export function formatsToward(
   { route, configured, model, scope }: MeteredDestination,
   bytes: number,
 ): readonly ChosenFormat[] {
-  return reached(configured, model, scope).map((deployment) => {
+  return configured.catalog.reached(model, scope).map((deployment) => {
     const settings = configured.settings.providers.get(deployment.provider);
     const chosen = settings === undefined ? null : formatFor(route, deployment, settings);
     if (chosen?.format.write !== undefined) refuseOverWritten(bytes);
@@ -54,7 +53,7 @@ export function pricesToward({
   scope,
 }: MeteredDestination): readonly ReadonlySet<string>[] {
   const kinds = new Map<string, ReadonlySet<string>>();
-  for (const { price } of reached(configured, model, scope)) {
+  for (const { price } of configured.catalog.reached(model, scope)) {
     const counted = countedNames(route, price);
     if (price !== null && counted.size === 0 && route.prices.length > 0) {
       throw unpriced(route, model, pricedNames(price));
@@ -80,12 +79,4 @@ function unpriced({ prices, use }: MeteredRoute, { id }: ModelSettings, names: R
     `${id} has no price for ${use}: it has ${has}, and can be charged by ${needs}. Ask the operator for one.`,
     "model",
   );
-}
-
-function reached(
-  { catalog }: Configured,
-  model: ModelSettings,
-  scope: string,
-): readonly DeploymentSettings[] {
-  return catalog.deploymentsOf(model).filter((deployment) => inScope(scope, deployment));
 }

@@ -2,7 +2,6 @@ import { type Clock, msPerDay } from "../../base/clock.ts";
 import { GatewayError, invalidRequest } from "../../base/errors.ts";
 import { idDigest, isOwnId } from "../../base/id.ts";
 import { Repeating } from "../../base/repeating.ts";
-import { inScope } from "../../catalog/catalog.ts";
 import type { DeploymentSettings, ModelSettings } from "../../config/settings.ts";
 import type { Address, Mentions, Reference } from "../../dialects/names/inspect-body.ts";
 import { type ClientDialectName, isSpoken } from "../../dialects/registry.ts";
@@ -146,7 +145,7 @@ function lookedUpOf(continuing: Continuing, references: readonly Reference[]): r
 }
 
 function reachedBy({ configured, key, model }: Continuing): readonly DeploymentSettings[] {
-  return configured.catalog.deploymentsOf(model).filter((deployment) => inScope(key.scope, deployment));
+  return configured.catalog.reached(model, key.scope);
 }
 
 async function continuationAtGiver(

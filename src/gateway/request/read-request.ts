@@ -9,7 +9,6 @@ import type { Gateway } from "../gateway.ts";
 import { hasManyValues, largeBodyBytes } from "../large/is-large.ts";
 import type { ReadResult } from "../large/jobs.ts";
 import { joinPieces, lengthOf } from "../large/join-shared.ts";
-import { ownerOf } from "../large/owner-of.ts";
 import { continued } from "../turns/continue.ts";
 import { type BodyLimit, readBody } from "./read-body.ts";
 import { ClientRequest, checkRequest, type Expected, expectedOf, parseTruncated } from "./request.ts";
@@ -29,7 +28,7 @@ export async function readRequest(
     if (call.body !== undefined) limit.takeWhole(call.body.length);
     const bytes = call.body ?? (await readBody(call.request, limit));
     const expected = expectedOf(call, kind, structure);
-    const parsing = parseRequest(gateway, exchange, key, bytes, expected);
+    const parsing = parseRequest(gateway, exchange, bytes, expected);
     const request = parsing instanceof Promise ? await parsing : parsing;
     const reserve = (more: number) => limit.take(more);
     const continuing = canContinue(kind) ? continued(gateway, exchange, key, request, kind, reserve) : null;
@@ -38,7 +37,7 @@ export async function readRequest(
     limit.takeWhole(lengthOf(whole.pieces));
     const joined = await joinPieces(whole.pieces);
     const asked = { ...expected, kind: whole.kind };
-    return (await parseRequest(gateway, exchange, key, joined, asked)).sentAs(request);
+    return (await parseRequest(gateway, exchange, joined, asked)).sentAs(request);
   } finally {
     reservation.release();
   }
@@ -52,14 +51,13 @@ function canContinue(kind: RequestKind): boolean {
 function parseRequest(
   gateway: Gateway,
   exchange: Exchange,
-  key: KeyRecord,
   bytes: Uint8Array,
   expected: Expected,
 ): ClientRequest | Promise<ClientRequest> {
   exchange.rememberBody(bytes);
-  if (bytes.length >= largeBodyBytes) return readLarge(gateway, exchange, key, bytes, expected);
+  if (bytes.length >= largeBodyBytes) return readLarge(gateway, exchange, bytes, expected);
   const scanned = truncateBody(bytes);
-  if (hasManyValues(bytes, scanned)) return readLarge(gateway, exchange, key, bytes, expected);
+  if (hasManyValues(bytes, scanned)) return readLarge(gateway, exchange, bytes, expected);
   return new ClientRequest(bytes, checkRequest(bytes, expected, scanned));
 }
 
@@ -67,30 +65,25 @@ function parseRequest(
 async function readLarge(
   { largeBodies, ongoing }: Gateway,
   exchange: Exchange,
-  { id: keyId }: KeyRecord,
   bytes: Uint8Array,
   expected: Expected,
 ): Promise<ClientRequest> {
   const wantsHash = exchange.call.request.headers.has("idempotency-key");
   const job = { type: "read", bytes, expected, wantsHash } as const;
-  const run = () => largeBodies.runRequest(job, ownerOf(exchange, keyId));
+  const run = () => largeBodies.runRequest(job, exchange);
   return largeRequest(await ongoing.withoutPlace(exchange, run));
 }
 
 function largeRequest(found: ReadResult): ClientRequest {
-  const { bytes, truncated: truncatedText, spans, tools, estimatedInput, bodyHash, openingHash } = found;
-  const { references, addresses, audioInput, billed, items } = found;
-  const large = { truncatedText, estimatedInput, bodyHash, openingHash, items };
-  const mentions = { references, addresses, audioInput, billed, toolLists: [] };
-  const truncated = parseTruncated(large);
-  return new ClientRequest(bytes, { truncated, cutBytes: 0, memberCount: 0, spans, mentions, tools }, large);
+  const { bytes, spans, mentions, tools } = found;
+  const checked = { truncated: parseTruncated(found), cutBytes: 0, memberCount: 0, spans, mentions, tools };
+  return new ClientRequest(bytes, checked, found);
 }
 
 /** The request without some of its values; all other bytes are the client's. */
 export async function withoutValues(
   { largeBodies }: Gateway,
   exchange: Exchange,
-  { id: keyId }: KeyRecord,
   { bytes, large }: ClientRequest,
   kind: RequestKind,
   without: readonly ValuePath[],
@@ -98,7 +91,7 @@ export async function withoutValues(
   const expected = expectedOf(exchange.call, kind, exchange.configured.settings.server.structure);
   if (large !== null) {
     const job = { type: "read", bytes, expected, wantsHash: false, without } as const;
-    return largeRequest(await largeBodies.runRequest(job, ownerOf(exchange, keyId)));
+    return largeRequest(await largeBodies.runRequest(job, exchange));
   }
   const shorter = removeValues(bytes, without);
   return new ClientRequest(shorter, checkRequest(shorter, expected));

@@ -2,7 +2,6 @@ import { GatewayError, invalidRequest } from "../../base/errors.ts";
 import { newId } from "../../base/id.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
 import { sealText, unsealText } from "../../base/seal.ts";
-import { inScope } from "../../catalog/catalog.ts";
 import type { Settings } from "../../config/settings.ts";
 import {
   compactionTrigger,
@@ -21,7 +20,6 @@ import type { Configured } from "../configured.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import { largeBodyBytes } from "../large/is-large.ts";
-import { ownerOf } from "../large/owner-of.ts";
 import type { ClientRequest } from "../request/request.ts";
 import { type Compaction, type Conversation, pathOfItem } from "./compacting.ts";
 
@@ -65,7 +63,7 @@ export function withSummary(item: TurnItem, secret: Uint8Array, keyId: string, p
 export function compactsItself({ catalog, settings }: Configured, key: KeyRecord, modelId: string): boolean {
   const model = catalog.find(modelId);
   if (model === undefined) return false;
-  const reached = catalog.deploymentsOf(model).filter((deployment) => inScope(key.scope, deployment));
+  const reached = catalog.reached(model, key.scope);
   return reached.every(({ provider, dialects }) => {
     const kind = settings.providers.get(provider)?.kind;
     return dialects.includes("responses") && kind !== undefined && vendorOf(kind).compactsResponses === true;
@@ -109,7 +107,7 @@ export async function summarise(
   const changes = { maxOutputTokens, stream: form === "response" && stream };
   if (sizeOf(items) < largeBodyBytes) return summaryRequest(bytes, items, conversation.naming, changes);
   const job = { type: "summary", asked: [bytes, items, conversation.naming, changes] } as const;
-  return [await largeBodies.runRequest(job, ownerOf(exchange, key.id))];
+  return [await largeBodies.runRequest(job, exchange)];
 }
 
 function mostOfSummary({ responses }: Settings, model: PublishedLimits | undefined): number {

@@ -9,7 +9,6 @@ import { piecesResponse } from "../answer/body-response.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import { commonHeaders } from "../headers.ts";
-import { ownerOf } from "../large/owner-of.ts";
 
 const defaultLimit = 20;
 const mostListed = 100;
@@ -84,7 +83,7 @@ async function writeItems(
   items: readonly TurnItem[],
 ): Promise<Uint8Array> {
   if (sizeOf(items) <= mostWrittenBytes) return shownItems(items);
-  return largeBodies.runRequest({ type: "shown", items }, ownerOf(exchange, exchange.key?.id ?? ""));
+  return largeBodies.runRequest({ type: "shown", items }, exchange);
 }
 
 /** Answers with JSON in these pieces. */
