@@ -28,15 +28,16 @@ beforeEach(() => world.provider.forget());
 
 afterAll(() => world.dispose());
 
-describe.each(clients.map((client) => [client.name, client] as const))("%s", (_, client) => {
+describe.each(clients.map((client, place) => [client.name, client, place] as const))("%s", (...each) => {
+  const [, client, place] = each;
   test.each(ways)("goes on with a conversation of %s on a provider of %s", async (from, to) => {
-    for (const stream of [false, true]) {
-      for (const { ask, turns } of scenarios) {
-        const access = { ...world.access(from), nextModel: world.access(to).model };
-        const answers = await client.converse(access, ask, stream);
-        expect(world.provider.complaints).toEqual([]);
-        expect(answers).toEqual(turns.map((turn) => understoodAs(turn, to)));
-      }
+    for (const [index, { ask, turns }] of scenarios.entries()) {
+      // Of the two libraries for a dialect, which are three places apart, one streams what the other asks for whole.
+      const stream = (place + index) % 2 === 0;
+      const access = { ...world.access(from), nextModel: world.access(to).model };
+      const answers = await client.converse(access, ask, stream);
+      expect(world.provider.complaints).toEqual([]);
+      expect(answers).toEqual(turns.map((turn) => understoodAs(turn, to)));
     }
     // Without a seal only a provider that reasons in the open can be shown what another has thought. Claude's seal is the same
     // behind both of its doors, but chat clients have no place for it.

@@ -3,7 +3,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 
-const names = ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome"];
+/** The one without windows takes half of the CPU time, so it comes first. */
+const names = [
+  "chromium-headless-shell",
+  "chromium",
+  "chromium-browser",
+  "google-chrome-stable",
+  "google-chrome",
+  "chrome",
+];
 const aptSeconds = 240;
 const npmSeconds = 120;
 /** Ships a Chromium inside the package itself, so that no other download is needed. */
@@ -40,7 +48,8 @@ function installed(): string | null {
 async function fromDebian(): Promise<string | null> {
   if (process.platform !== "linux" || process.getuid?.() !== 0 || Bun.which("apt-get") === null) return null;
   console.warn("no browser is installed: asking apt-get for chromium, once");
-  const command = "apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium";
+  const install = "DEBIAN_FRONTEND=noninteractive apt-get install -y -qq";
+  const command = `apt-get update -qq && { ${install} chromium-headless-shell || ${install} chromium; }`;
   return (await ends(["sh", "-c", command], "/", aptSeconds)) ? installed() : null;
 }
 
