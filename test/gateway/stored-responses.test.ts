@@ -4,7 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { backUp } from "../../src/admin/operations/back-up.ts";
 import { systemClock } from "../../src/base/clock.ts";
-import { type Item, models, say, TurnWorld } from "./turn-world.ts";
+import type { JsonObject } from "../../src/base/json.ts";
+import { sse } from "../support/answers.ts";
+import { type Item, models, responseFrom, say, TurnWorld } from "./turn-world.ts";
 import type { Caller, World } from "./world.ts";
 
 let turns: TurnWorld;
@@ -32,6 +34,20 @@ describe("a stored response", () => {
     expect(body as unknown).toEqual({ ...second, store: true, previous_response_id: first.id });
     expect((await call("GET", second.id, other)).status).toBe(404);
     expect((await call("GET", "resp_unknown")).body.error).toMatchObject({ code: "not_found" });
+  });
+
+  test("is kept from a stream whose events say last what they are, as pydantic writes them", async () => {
+    world.provider.script((request) => {
+      const response = responseFrom(request);
+      const event = (type: string, fields: JsonObject) => `data: ${JSON.stringify({ ...fields, type })}\n\n`;
+      return sse(
+        event("response.created", { response: { ...response, status: "in_progress", output: [] } }) +
+          event("response.output_text.delta", { output_index: 1, delta: '"type":"response.completed"' }) +
+          event("response.completed", { response, sequence_number: 2 }),
+      );
+    });
+    const { id, output } = await turns.streamed({ input: "One" });
+    expect((await call("GET", id)).body.output).toEqual(output);
   });
 
   test("lists the whole conversation before it, but for reasoning and its own output", async () => {

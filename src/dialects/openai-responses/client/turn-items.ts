@@ -202,16 +202,20 @@ function responseIn(answer: Uint8Array): Uint8Array | null {
   for (const { data } of rawEvents(answer)) {
     if (!endingMark.test(data)) continue;
     const event = encoder.encode(data);
-    const response = memberOf(scanObject(event, skipSpace(event, 0), ["response"]), "response");
-    if (response !== undefined) return event.subarray(response.valueStart, response.end);
+    const spans = scanObject(event, skipSpace(event, 0), ["type", "response"]);
+    const response = memberOf(spans, "response");
+    if (response === undefined || !ends.has(textIn(event, spans, "type"))) continue;
+    return event.subarray(response.valueStart, response.end);
   }
   return null;
 }
 
 const braceCode = "{".charCodeAt(0);
 
-/** Near its beginning, an event says what it is. */
-const endingMark = /^[^[]{0,200}"response\.(?:completed|incomplete)"/;
+const ends: ReadonlySet<string | null> = new Set(["response.completed", "response.incomplete"]);
+
+/** Spares nearly all events a closer look. What an event is may stand behind all else in it. */
+const endingMark = /"response\.(?:completed|incomplete)"/;
 
 /** The pieces of the whole response again, as it is kept here: it continues `parentId`. */
 export function responsePieces(
