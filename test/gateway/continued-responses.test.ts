@@ -370,6 +370,18 @@ describe("a reference to an item", () => {
     expect(lastBody()["input"]).toEqual([say("A question"), { ...say("With an id"), id: "msg_mine" }]);
   });
 
+  test("is not needed for items that were listed: sent again, they go up as they came, and are found by the same ids", async () => {
+    const question = { ...say("A question"), content: [{ type: "input_text", text: "A question" }] };
+    const first = await create({ input: [question, { ...say("With an id"), id: "msg_mine" }] });
+    const items = (await call("GET", `${first.id}/input_items?order=asc`)).body.data;
+    const second = await create({ input: items });
+    const sent = lastBody()["input"];
+    expect(sent).toEqual([{ ...question, status: "completed" }, expect.objectContaining({ id: "msg_mine" })]);
+    expect((await call("GET", `${second.id}/input_items?order=asc`)).body.data).toEqual(items);
+    await create({ input: items, previous_response_id: second.id });
+    expect(lastBody()["input"]).toEqual([...(sent as Json[]), ...second.output]);
+  });
+
   test("finds items by ids of any length and letters", async () => {
     for (const id of ["msg_short", `msg_${"long".repeat(50)}`, "msg of\u0000 odd ✓ letters"]) {
       await create({ input: [{ ...say(`That of ${id.length}`), id }] });

@@ -213,3 +213,12 @@ describe("a list", () => {
     }
   });
 });
+
+test("an item that is listed and added to another conversation keeps its id, which no provider sees", async () => {
+  const listed = await itemsOf(await begin(say("One")));
+  const id = await begin(...listed);
+  expect(await itemsOf(id)).toEqual(listed);
+  await create({ input: "Two", conversation: id });
+  expect(turns.lastText()).toContain("One");
+  expect(turns.lastText()).not.toContain(listed[0]?.id ?? "");
+});

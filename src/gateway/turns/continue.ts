@@ -23,6 +23,7 @@ import {
   withSummaries,
 } from "./compaction.ts";
 import { noSuchConversation } from "./conversation-lock.ts";
+import { mayHaveMinted, withoutMinted } from "./item-ids.ts";
 import type { Turn, TurnInMaking } from "./turn-body.ts";
 import { conversationBytes, keepsConversations, keepsResponses } from "./turns.ts";
 
@@ -60,7 +61,7 @@ export function continued(
   const references = isKept && keepsResponses(settings) ? referencedItems(request) : [];
   const asked = { kind, isCompacted, isKept, parentId, conversationId, references, reserve };
   const isContinued = isKept && ((parentId ?? conversationId) !== null || references.length > 0);
-  if (isContinued || isCompacted || mayHaveSeal(bytes))
+  if (isContinued || isCompacted || mayHaveSeal(bytes) || mayHaveMinted(bytes))
     return rewritten(gateway, exchange, key, request, asked);
   if (isKept) {
     const input = () => request.inputItems();
@@ -177,18 +178,19 @@ async function conversationOf(
   const named =
     conversationId === null ? null : await turns.conversation(key.id, conversationId, settings, reserve);
   if (conversationId !== null && named === null) throw noSuchConversation(conversationId);
-  const found =
+  const earlier =
     parentId === null || !isKept ? null : await chainOf(gateway, exchange, key, parentId, reserve);
-  const chain = named === null ? (found ?? []) : [named];
+  const chain = named === null ? (earlier ?? []) : [named];
   const sent = request.inputItems();
-  const input = newItems(sent, chain, await turns.findItems(key.id, references, settings, reserve));
+  const found = await turns.findItems(key.id, references, settings, reserve);
+  const input = newItems(sent.map(withoutMinted), chain, found);
   const before = chain.flatMap(replayed);
   const items = [...before, ...input];
   const isAdded = named !== null && request.mayStore && !isCompacted;
   refuseLong(items, isAdded ? conversationBytes(settings) : settings.server.maxBodyBytes);
   const isSealed = isCompacted || items.some(isCompaction);
   const secret = isSealed ? await turns.sealingSecret() : noSecret;
-  const isWhole = parentId === null || found !== null;
+  const isWhole = parentId === null || earlier !== null;
   if (isWhole && items.length === 0) throw invalidRequest("There is nothing to continue.", "input");
   const naming = named === null ? "previous_response_id" : "conversation";
   const conversation = withSummaries({ items, stored: before.length, naming, isWhole }, secret, key.id);

@@ -9,7 +9,7 @@ import { noSuchItem } from "../request/provider-id-owners.ts";
 import { readRequest } from "../request/read-request.ts";
 import { misplacedTrigger, withSummary } from "./compaction.ts";
 import { callOf, isReference, refuseOrphan } from "./continue.ts";
-import { isAddressable } from "./item-ids.ts";
+import { isAddressable, withoutMinted } from "./item-ids.ts";
 
 /** Who changes a conversation. */
 export interface Client {
@@ -46,7 +46,7 @@ export async function readChange(
     if (meant === undefined) throw noSuchItem(`${path}.id`, item.id);
     if (meant === item && !isAddressable(item)) throw cannotBeAskedFor(`${path}.id`);
     if (secret !== null) withSummary(meant, secret, key.id, path);
-    return meant;
+    return withoutMinted(meant);
   });
   return { items, metadata: request.truncated["metadata"] ?? {} };
 }

@@ -1,5 +1,7 @@
+import { asBuffer } from "../../base/as-buffer.ts";
 import { idDigest, newId } from "../../base/id.ts";
 import { isPlainSegment } from "../../base/path-segment.ts";
+import { patchMembers } from "../../dialects/json/patch.ts";
 import type { TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
 
 /**
@@ -24,6 +26,19 @@ export function newGroup(): string {
 
 export function mintedId(group: string, place: number): string {
   return group + place.toString(36).padStart(placeChars, "0");
+}
+
+const minted = /^item_[0-9a-zA-Z]{22}$/;
+
+/** Whether a request may have an item under an id that was made here; spares most requests a closer look. */
+export function mayHaveMinted(body: Uint8Array): boolean {
+  return asBuffer(body).includes(`"${mintedPrefix}`);
+}
+
+/** As it came without an id. A provider refuses ids that do not begin as its own do. */
+export function withoutMinted(item: TurnItem): TurnItem {
+  if (item.type === "item_reference" || item.id === null || !minted.test(item.id)) return item;
+  return { ...item, raw: patchMembers(item.raw, { id: undefined }) };
 }
 
 /** In characters, each of which may take nine in a path. */
