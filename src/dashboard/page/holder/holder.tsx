@@ -87,12 +87,12 @@ function MakeKey({ onClose }: { onClose: () => void }) {
   const label = useState("");
   const [issued, setIssued] = useState<IssuedKeyView | null>(null);
   if (issued !== null) return <Secret title="Your new key" issued={issued} onClose={onClose} />;
-  const submit = async () => {
+  const send = async () => {
     const wanted = label[0].trim();
     setIssued(await api.post<IssuedKeyView>("/keys", wanted === "" ? {} : { label: wanted }));
   };
   return (
-    <Ask title="New key" verb="Create key" onClose={onClose} submit={submit}>
+    <Ask title="New key" verb="Create key" onClose={onClose} send={send}>
       <TextField label="Label" of={label} placeholder="Such as: my laptop" />
     </Ask>
   );

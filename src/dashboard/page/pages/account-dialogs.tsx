@@ -7,7 +7,6 @@ import { Ask } from "../parts/ask.tsx";
 import { accountStanding } from "../parts/balance.tsx";
 import type { DialogProps } from "../parts/dialogs.tsx";
 import { TextField } from "../parts/field.tsx";
-import { tell } from "../parts/notices.tsx";
 import {
   AccountFields,
   accountFormOf,
@@ -25,20 +24,19 @@ function about(account: AccountView): ComponentChildren {
   return `${account.label ?? account.id} · ${main} ${side}`;
 }
 
-export function CreateAccount({ onDone, onClose }: Omit<AccountDialogProps, "of">) {
+export function CreateAccount(dialog: Omit<AccountDialogProps, "of">) {
   const chosen = useState<KeyView["mode"]>("credit");
   const credit = useState("");
   const [form, setForm] = useState(emptyAccountForm);
   const [mode] = chosen;
   const isPrepaid = mode === "credit" && !form.isOpen;
-  const submit = async () => {
+  const send = async () => {
     const start = isPrepaid && credit[0].trim() !== "" ? { credit: creditsOf(credit[0]) } : {};
     await api.post("/accounts", { mode, ...start, ...accountRequest(form, mode) });
-    tell(`The account ${form.label.trim()} was made.`);
-    onDone();
   };
+  const done = `The account ${form.label.trim()} was made.`;
   return (
-    <Ask title="New account" verb="Create account" onClose={onClose} submit={submit}>
+    <Ask {...dialog} title="New account" verb="Create account" send={send} done={done}>
       <ModeField label="What its keys spend" of={chosen} />
       <AccountFields form={form} mode={mode} onForm={setForm} />
       {isPrepaid && <TextField label="Starting credit" of={credit} inputMode="decimal" />}
@@ -46,15 +44,12 @@ export function CreateAccount({ onDone, onClose }: Omit<AccountDialogProps, "of"
   );
 }
 
-export function EditAccount({ of: account, onDone, onClose }: AccountDialogProps) {
+export function EditAccount({ of: account, ...dialog }: AccountDialogProps) {
   const [form, setForm] = useState(() => accountFormOf(account));
-  const submit = async () => {
-    await api.patch(`/accounts/${account.id}`, accountRequest(form, account.mode));
-    tell("The account was changed.");
-    onDone();
-  };
+  const send = () => api.patch(`/accounts/${account.id}`, accountRequest(form, account.mode));
+  const texts = { about: about(account), title: "Edit account", done: "The account was changed." };
   return (
-    <Ask about={about(account)} title="Edit account" verb="Save" onClose={onClose} submit={submit}>
+    <Ask {...dialog} {...texts} verb="Save" send={send}>
       <AccountFields form={form} mode={account.mode} onForm={setForm} />
     </Ask>
   );
@@ -79,23 +74,13 @@ export function AdjustAccount({ of: account, ...dialog }: AccountDialogProps) {
   );
 }
 
-export function CloseAccount({ of: account, onDone, onClose }: AccountDialogProps) {
+export function CloseAccount({ of: account, ...dialog }: AccountDialogProps) {
   const name = account.label ?? account.id;
   const keyCount = account.keys.length;
-  const submit = async () => {
-    await api.post(`/accounts/${account.id}/close`);
-    tell(`${name} was closed.`);
-    onDone();
-  };
+  const send = () => api.post(`/accounts/${account.id}/close`);
+  const texts = { about: about(account), title: `Close ${name}?`, done: `${name} was closed.` };
   return (
-    <Ask
-      about={about(account)}
-      title={`Close ${name}?`}
-      verb="Close for good"
-      danger
-      onClose={onClose}
-      submit={submit}
-    >
+    <Ask {...dialog} {...texts} verb="Close for good" danger send={send}>
       <p>
         {keyCount === 1 ? "Its key is" : `Its ${count(keyCount)} keys are`} refused from now on, on every
         node, within a second, and it takes no new ones. Calls that have begun end as they would.{" "}

@@ -1,16 +1,12 @@
 import type { AccountView } from "../../../admin/views.ts";
-import { type DialogProps, useDialogs } from "../parts/dialogs.tsx";
+import { useDialogs } from "../parts/dialogs.tsx";
 import { ForAdmins } from "../parts/for-admins.tsx";
 import { Menu, MenuItem } from "../parts/menu.tsx";
 import { AdjustAccount, CloseAccount, EditAccount, TopUpAccount } from "./account-dialogs.tsx";
 import { CreateKey } from "./key-dialogs.tsx";
 
-function NewKey({ of: account, onDone }: DialogProps<AccountView>) {
-  return <CreateKey account={account} onClose={onDone} />;
-}
-
 const dialogs = {
-  key: NewKey,
+  key: CreateKey,
   topup: TopUpAccount,
   adjust: AdjustAccount,
   edit: EditAccount,

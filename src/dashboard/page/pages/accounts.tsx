@@ -1,4 +1,3 @@
-import { useState } from "preact/hooks";
 import type { AccountList, AccountView } from "../../../admin/views.ts";
 import { useAnswer } from "../api.ts";
 import { count } from "../format.ts";
@@ -7,6 +6,7 @@ import { accountStanding, Balance } from "../parts/balance.tsx";
 import { Button } from "../parts/button.tsx";
 import { CapBars } from "../parts/cap-bars.tsx";
 import { Choose, choicesOf, plainChoices } from "../parts/choose.tsx";
+import { useDialogs } from "../parts/dialogs.tsx";
 import { EmptyList } from "../parts/empty-list.tsx";
 import { ForAdmins } from "../parts/for-admins.tsx";
 import { PageHead } from "../parts/page-head.tsx";
@@ -75,12 +75,12 @@ const choices = [
 export function Accounts() {
   const accounts = useAnswer<AccountList>("/accounts", 10_000);
   const filter = parameters(["search", "status", "paid", "sort"]);
-  const [creating, setCreating] = useState(false);
+  const [ask, dialog] = useDialogs({ create: CreateAccount }, null, accounts.reload);
   return (
     <>
       <PageHead title="Accounts" about="Who pays: a balance or a budget that several keys share">
         <ForAdmins>
-          <Button kind="primary" icon="plus" onClick={() => setCreating(true)}>
+          <Button kind="primary" icon="plus" onClick={ask("create")}>
             New account
           </Button>
         </ForAdmins>
@@ -110,15 +110,7 @@ export function Accounts() {
           )}
         </Shown>
       </div>
-      {creating && (
-        <CreateAccount
-          onClose={() => setCreating(false)}
-          onDone={() => {
-            setCreating(false);
-            accounts.reload();
-          }}
-        />
-      )}
+      {dialog}
     </>
   );
 }

@@ -76,7 +76,7 @@ function Reload({ of: { file, digest, changes }, onClose, onDone }: ReloadProps)
       about={nameOf(file)}
       verb="Reload"
       onClose={onClose}
-      submit={async () =>
+      send={async () =>
         onDone(await api.post<ConfigReloadView>("/config/reload", digest === null ? {} : { digest }))
       }
     >

@@ -23,17 +23,16 @@ interface CreditDialogProps {
 }
 
 /** Adds credit to a key or an account. */
-export function TopUpBalance({ path, name, about, children, onDone, onClose }: CreditDialogProps) {
+export function TopUpBalance({ path, name, children, ...dialog }: CreditDialogProps) {
   const [amount, reference, note] = [useState(""), useState(""), useState("")];
-  const submit = async () => {
+  const send = async () => {
     const texts = { reference: reference[0] || null, note: note[0] || null };
     const { repeated } = await api.post<Entered>(path, { amount: creditsOf(amount[0]), ...texts });
     if (repeated) tell(`Nothing was added: ${name} has had the reference ${reference[0]} before.`, "bad");
     else tell(`${amount[0]} credits added to ${name}.`);
-    onDone();
   };
   return (
-    <Ask about={about} title="Top up" verb="Top up" onClose={onClose} submit={submit}>
+    <Ask {...dialog} title="Top up" verb="Top up" send={send}>
       {children}
       <TextField label="Amount in credits" of={amount} inputMode="decimal" required />
       <TextField
@@ -48,16 +47,13 @@ export function TopUpBalance({ path, name, about, children, onDone, onClose }: C
 }
 
 /** Corrects the balance of a key or an account. */
-export function AdjustBalance({ path, name, about, onDone, onClose }: CreditDialogProps) {
+export function AdjustBalance({ path, name, ...dialog }: CreditDialogProps) {
   const [amount, note] = [useState(""), useState("")];
-  const submit = async () => {
-    await api.post(path, { amount: creditsOf(amount[0]), note: note[0] });
-    tell(`The balance of ${name} was corrected.`);
-    onDone();
-  };
+  const send = async () => api.post(path, { amount: creditsOf(amount[0]), note: note[0] });
+  const done = `The balance of ${name} was corrected.`;
   const label = "Credits to add, or with a minus to take away";
   return (
-    <Ask about={about} title="Adjust credit" verb="Adjust" onClose={onClose} submit={submit}>
+    <Ask {...dialog} title="Adjust credit" verb="Adjust" send={send} done={done}>
       <TextField label={label} of={amount} inputMode="decimal" placeholder="-5" required />
       <TextField label="Why" of={note} placeholder="Kept with the ledger entry" required />
     </Ask>

@@ -6,7 +6,6 @@ import { Ask } from "../parts/ask.tsx";
 import { keyStanding } from "../parts/balance.tsx";
 import type { DialogProps } from "../parts/dialogs.tsx";
 import { SelectField, TextField } from "../parts/field.tsx";
-import { tell } from "../parts/notices.tsx";
 import { Secret } from "../parts/secret.tsx";
 import { hrefOf } from "../router.ts";
 import { remember } from "../secrets.ts";
@@ -58,18 +57,17 @@ export function AdjustKey({ of: key, ...dialog }: KeyDialogProps) {
   return <AdjustBalance path={path} name={nameOfKey(key)} about={aboutKey(key)} {...dialog} />;
 }
 
-export function EditKey({ of: key, onDone, onClose }: KeyDialogProps) {
+export function EditKey({ of: key, ...dialog }: KeyDialogProps) {
   const [form, setForm] = useState(() => formOf(key));
   const caps = useState<readonly CapForm[]>(() => capForms(key.caps));
   const shared = isShared(key);
-  const submit = async () => {
+  const send = async () => {
     const changes = requestOf(form, key.mode, shared);
     await api.patch(`/keys/${key.id}`, { ...changes, caps: capsOf(caps[0], key.mode) });
-    tell("The key was changed.");
-    onDone();
   };
+  const texts = { about: aboutKey(key), title: "Edit key", done: "The key was changed." };
   return (
-    <Ask about={aboutKey(key)} title="Edit key" verb="Save" onClose={onClose} submit={submit}>
+    <Ask {...dialog} {...texts} verb="Save" send={send}>
       <KeyFields form={form} mode={key.mode} isShared={shared} onForm={setForm} />
       <KeyCaps of={caps} mode={key.mode} />
     </Ask>
@@ -79,7 +77,7 @@ export function EditKey({ of: key, onDone, onClose }: KeyDialogProps) {
 export function RotateKey({ of: key, onDone, onClose }: KeyDialogProps) {
   const hours = useState("0");
   const [issued, setIssued] = useState<IssuedKeyView | null>(null);
-  const submit = async () => {
+  const send = async () => {
     const grace = Math.round(hoursOf(hours[0]) * 3600);
     const made = await api.post<IssuedKeyView>(`/keys/${key.id}/rotate`, { grace_seconds: grace });
     remember(made);
@@ -90,7 +88,7 @@ export function RotateKey({ of: key, onDone, onClose }: KeyDialogProps) {
     return <Secret title="The new secret" issued={issued} onClose={onDone} />;
   }
   return (
-    <Ask about={aboutKey(key)} title="Rotate secret" verb="Rotate" onClose={onClose} submit={submit}>
+    <Ask about={aboutKey(key)} title="Rotate secret" verb="Rotate" onClose={onClose} send={send}>
       <p>The key keeps its balance, label and limits, and gets a new secret.</p>
       <TextField label="Hours that the old secret still works" of={hours} inputMode="decimal" />
     </Ask>
@@ -106,16 +104,12 @@ interface StopProps extends KeyDialogProps {
 }
 
 /** Whatever stops a key names it in its title, and says what will happen. */
-function StopKey({ of: key, action, title, verb, done, children, onDone, onClose }: StopProps) {
+function StopKey({ of: key, action, title, done, children, ...dialog }: StopProps) {
   const name = nameOfKey(key);
-  const submit = async () => {
-    await api.post(`/keys/${key.id}/${action}`);
-    tell(`${name} is ${done}.`);
-    onDone();
-  };
-  const about = aboutKey(key);
+  const send = () => api.post(`/keys/${key.id}/${action}`);
+  const texts = { about: aboutKey(key), title: `${title} ${name}?`, done: `${name} is ${done}.` };
   return (
-    <Ask {...{ about, verb, onClose, submit }} title={`${title} ${name}?`} danger>
+    <Ask {...dialog} {...texts} danger send={send}>
       <p>
         Every further call with <code>{key.prefix}…</code> is refused, on every node, within a second. Calls
         that have begun end as they would. {children}
@@ -150,9 +144,10 @@ export function RevokeKey(props: KeyDialogProps) {
 
 const noAccounts: readonly AccountView[] = [];
 
-export function CreateKey({ account: given, onClose }: { account?: AccountView; onClose: () => void }) {
+/** A key that draws on the given account, unless another one is chosen. */
+export function CreateKey({ of: given, onDone, onClose }: DialogProps<AccountView | null>) {
   const accounts = useAnswer<AccountList>("/accounts").value?.data ?? noAccounts;
-  const [account, setAccount] = useState<AccountView | null>(given ?? null);
+  const [account, setAccount] = useState(given);
   const ownMode = useState<KeyView["mode"]>("credit");
   const open = useState(false);
   const credit = useState("5");
@@ -167,7 +162,7 @@ export function CreateKey({ account: given, onClose }: { account?: AccountView; 
     setAccount(chosen);
     caps[1](capForms(chosen?.key_caps ?? []));
   };
-  const submit = async () => {
+  const send = async () => {
     const start = !isOpen && credit[0].trim() !== "" ? { credit: creditsOf(credit[0]) } : {};
     const payer = account
       ? { account: account.id }
@@ -183,13 +178,13 @@ export function CreateKey({ account: given, onClose }: { account?: AccountView; 
   };
 
   if (issued) {
-    return <Secret title="The new key" issued={issued} onClose={onClose} />;
+    return <Secret title="The new key" issued={issued} onClose={onDone} />;
   }
   const choices = accounts
     .filter(({ status }) => status === "active")
     .map(({ id, label }) => ({ value: id, text: label ?? id }));
   return (
-    <Ask title="New key" verb="Create key" onClose={onClose} submit={submit}>
+    <Ask title="New key" verb="Create key" onClose={onClose} send={send}>
       {choices.length > 0 && (
         <SelectField
           label="Paid by"

@@ -96,18 +96,17 @@ function nameOf({ period, models }: CapView): string {
   return models === null ? period : `${period}:${models}`;
 }
 
-function ExtendKey({ of: key, onDone, onClose }: KeyDialogProps) {
+function ExtendKey({ of: key, ...dialog }: KeyDialogProps) {
   const choices = key.caps.map((cap) => ({ value: nameOf(cap), text: capWords(cap, key.mode) }));
   const [cap, amount, note] = [useState(choices[0]?.value ?? ""), useState(""), useState("")];
-  const submit = async () => {
+  const send = async () => {
     const raise = { cap: cap[0], amount: amountOf(amount[0], key.mode), note: note[0] };
     await api.post(`/keys/${key.id}/extend`, raise);
-    tell("The cap is raised until it begins anew.");
-    onDone();
   };
+  const done = "The cap is raised until it begins anew.";
   const unit = key.mode === "credit" ? "Credits" : "Tokens";
   return (
-    <Ask about={aboutKey(key)} title="Raise a cap once" verb="Raise" onClose={onClose} submit={submit}>
+    <Ask {...dialog} about={aboutKey(key)} title="Raise a cap once" verb="Raise" send={send} done={done}>
       <p>Only for the period that is running. After it the cap is what it was.</p>
       <SelectField label="Cap" of={cap} choices={choices} />
       <TextField label={`${unit} more`} of={amount} inputMode="decimal" required />
@@ -116,20 +115,17 @@ function ExtendKey({ of: key, onDone, onClose }: KeyDialogProps) {
   );
 }
 
-function MoveKey({ of: key, onDone, onClose }: KeyDialogProps) {
+function MoveKey({ of: key, ...dialog }: KeyDialogProps) {
   const accounts = useAnswer<AccountList>("/accounts");
   const fitting = (accounts.value?.data ?? []).filter(
     ({ id, mode, status }) => mode === key.mode && status === "active" && id !== key.account,
   );
   const [chosen, setChosen] = useState("");
   const account = chosen || (fitting[0]?.id ?? "");
-  const submit = async () => {
-    await api.post(`/keys/${key.id}/move`, { account });
-    tell("The key draws on the other account from now on.");
-    onDone();
-  };
+  const send = () => api.post(`/keys/${key.id}/move`, { account });
+  const done = "The key draws on the other account from now on.";
   return (
-    <Ask about={aboutKey(key)} title="Move to an account" verb="Move" onClose={onClose} submit={submit}>
+    <Ask {...dialog} about={aboutKey(key)} title="Move to an account" verb="Move" send={send} done={done}>
       <p>
         What is in flight is charged where it began, and its entries stay there. Its caps and its lifetime
         spend go along.

@@ -1,4 +1,3 @@
-import { useState } from "preact/hooks";
 import type { KeyList, ListedKeyView } from "../../../admin/views.ts";
 import { useAccountNames } from "../account-names.ts";
 import { useAnswer } from "../api.ts";
@@ -7,6 +6,7 @@ import { KeyStatus } from "../parts/badge.tsx";
 import { Balance, keyStanding, spentWords } from "../parts/balance.tsx";
 import { Button } from "../parts/button.tsx";
 import { Choose, choicesOf, plainChoices } from "../parts/choose.tsx";
+import { useDialogs } from "../parts/dialogs.tsx";
 import { EmptyList, isFiltered } from "../parts/empty-list.tsx";
 import { FirstRequest } from "../parts/first-request.tsx";
 import { ForAdmins } from "../parts/for-admins.tsx";
@@ -88,7 +88,7 @@ export function Keys() {
   const asked = parameters(["search", "status", "mode", "sort", "cursor"]);
   const keys = useAnswer<KeyList>("/keys", 10_000, { ...asked, limit: 25 });
   const names = useAccountNames();
-  const [creating, setCreating] = useState(false);
+  const [ask, dialog] = useDialogs({ create: CreateKey }, null, keys.reload);
   return (
     <>
       <PageHead
@@ -96,7 +96,7 @@ export function Keys() {
         about={keys.value ? `${count(keys.value.total)} ${isFiltered(filters) ? "found" : "in all"}` : "…"}
       >
         <ForAdmins>
-          <Button kind="primary" icon="plus" onClick={() => setCreating(true)}>
+          <Button kind="primary" icon="plus" onClick={ask("create")}>
             New key
           </Button>
         </ForAdmins>
@@ -125,14 +125,7 @@ export function Keys() {
         </Shown>
       </div>
       <Pager next={keys.value?.next_cursor ?? null} />
-      {creating && (
-        <CreateKey
-          onClose={() => {
-            setCreating(false);
-            keys.reload();
-          }}
-        />
-      )}
+      {dialog}
     </>
   );
 }

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { Button } from "./button.tsx";
 import { Dialog } from "./dialog.tsx";
+import { tell } from "./notices.tsx";
 import { Failure } from "./states.tsx";
 import { useSubmit } from "./submit.ts";
 
@@ -11,13 +12,20 @@ interface AskProps {
   readonly verb: string;
   readonly danger?: boolean;
   readonly children: ComponentChildren;
+  readonly send: () => Promise<unknown>;
+  /** What is told when it was sent. */
+  readonly done?: string;
+  readonly onDone?: () => void;
   readonly onClose: () => void;
-  readonly submit: () => Promise<void>;
 }
 
 /** A form in a dialog that stays open, with the server's words, when the server refuses. */
-export function Ask({ title, about, verb, danger, children, onClose, submit }: AskProps) {
-  const { busy, error, onSubmit } = useSubmit(submit);
+export function Ask({ title, about, verb, danger, children, send, done, onDone, onClose }: AskProps) {
+  const { busy, error, onSubmit } = useSubmit(async () => {
+    await send();
+    if (done !== undefined) tell(done);
+    onDone?.();
+  });
   return (
     <Dialog title={title} onClose={onClose}>
       <form class="body" onSubmit={onSubmit}>
