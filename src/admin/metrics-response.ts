@@ -6,20 +6,7 @@ import type { AccountGauges } from "../observe/metrics-gauges.ts";
 import type { AdminDeps } from "./deps.ts";
 import { viewAccounts } from "./operations/account-view.ts";
 
-export type MetricsSource = Pick<
-  AdminDeps,
-  | "live"
-  | "journalStats"
-  | "accounts"
-  | "inFlight"
-  | "droppedEndings"
-  | "deploymentHealth"
-  | "attention"
-  | "isDraining"
-  | "trouble"
-  | "store"
-  | "clock"
->;
+export type MetricsSource = Omit<AdminDeps, "originOf">;
 
 export async function metricsResponse(deps: MetricsSource): Promise<Response> {
   return new Response(renderMetrics(deps, await accountGauges(deps)), {

@@ -1,6 +1,6 @@
+import type { UpdatedKey } from "../admin/operations/change-key.ts";
 import type { KeySummary } from "../admin/operations/key-summary.ts";
 import { modeOrigins } from "../base/key-attributes.ts";
-import type { KeyRecord } from "../store/store.ts";
 import { capText, standing } from "./account-output.ts";
 import type { DataOptions } from "./help.ts";
 import { auditChange, type StoreContext, type StorePlace, withStore } from "./open-store.ts";
@@ -18,12 +18,7 @@ interface KeyOutput {
   readonly done?: "created" | "updated" | "rotated";
 }
 
-interface KeyChange {
-  readonly key: KeyRecord;
-  /** For the audit log. */
-  readonly detail: string;
-  readonly secret?: string;
-}
+type KeyChange = UpdatedKey & { readonly secret?: string };
 
 /** Changes a key, shows what it is then, and writes the change to the audit log. */
 export async function changeKey(

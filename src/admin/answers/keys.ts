@@ -1,24 +1,27 @@
+import { type Static, Type } from "@sinclair/typebox";
 import { assert } from "../../base/assert.ts";
 import { utcDay } from "../../base/clock.ts";
+import { keyModes } from "../../base/key-attributes.ts";
 import { creditsFromNano } from "../../base/money.ts";
 import { effectiveStatus } from "../../keys/status.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import type { Caller } from "../auth/identity.ts";
 import type { AdminDeps } from "../deps.ts";
 import { summarizeKey } from "../operations/key-summary.ts";
+import { keyStatuses } from "../views/keys.ts";
+import { oneOf, text } from "../views/shapes.ts";
 import type { KeyList, KeyView, ListedKeyView } from "../views.ts";
 
-interface KeyListQuery {
-  readonly search?: string | undefined;
-  readonly status?: string | undefined;
-  readonly mode?: string | undefined;
-  readonly sort: KeyOrder;
-  readonly cursor?: string | undefined;
-  readonly limit: number;
-}
-
-export const keyOrders = ["newest", "label", "owner", "expires"] as const;
-type KeyOrder = (typeof keyOrders)[number];
+export const keyListQuery = Type.Object({
+  search: Type.Optional(text("A part of the label or the owner, or the beginning of the id or prefix.")),
+  status: Type.Optional(oneOf(keyStatuses)),
+  mode: Type.Optional(oneOf(keyModes)),
+  sort: oneOf(["newest", "label", "owner", "expires"], "newest"),
+  cursor: Type.Optional(Type.String()),
+  limit: Type.Integer({ minimum: 1, maximum: 200, default: 50 }),
+});
+type KeyListQuery = Static<typeof keyListQuery>;
+type KeyOrder = KeyListQuery["sort"];
 
 /** What a list is sorted by; keys that have none come last. */
 const orderOf: Readonly<Record<Exclude<KeyOrder, "newest">, (key: KeyRecord) => string | number | null>> = {

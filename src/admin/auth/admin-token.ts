@@ -1,12 +1,8 @@
 import { timingSafeEqual } from "node:crypto";
 import { mintSecret } from "../../base/mint-secret.ts";
+import type { AdminRecords } from "../../store/admin-records.ts";
 
-/** Stores the hash of a generated admin token. */
-export interface TokenStore {
-  readAdminTokenHash(): Promise<string | null>;
-  /** Returns the hash that is kept: that of another gateway, if it was faster. */
-  saveAdminTokenHash(hash: string): Promise<string>;
-}
+export type TokenStore = Pick<AdminRecords, "readAdminTokenHash" | "saveAdminTokenHash">;
 
 function hashOf(token: string): Uint8Array {
   return new Bun.CryptoHasher("sha256").update(token).digest();

@@ -1,3 +1,4 @@
+import { Repeating } from "../../base/repeating.ts";
 import { noUsage, totalInput } from "../../base/usage.ts";
 import type { KeyRing } from "../../keys/keyring.ts";
 import type { ListedExchange, Store } from "../../store/store.ts";
@@ -27,7 +28,7 @@ export class OtherNodes {
   readonly #shown = new Set<string>();
   /** Found by the last look, and not shown yet. */
   #waiting = new Set<string>();
-  #timer: ReturnType<typeof setInterval> | null = null;
+  readonly #looks = new Repeating();
   #looking: Promise<void> | null = null;
   #isCaughtUp = false;
 
@@ -39,13 +40,11 @@ export class OtherNodes {
     const { store, feed, everyMs = defaultEveryMs } = this.#options;
     if (store.nodes === null) return;
     feed.onShown = (id) => this.#remember(id);
-    this.#timer = setInterval(() => this.#tick(), everyMs);
-    this.#timer.unref();
+    this.#looks.start(everyMs, () => this.#tick());
   }
 
   async stop(): Promise<void> {
-    if (this.#timer !== null) clearInterval(this.#timer);
-    this.#timer = null;
+    this.#looks.stop();
     await this.#looking;
   }
 
@@ -95,25 +94,17 @@ export class OtherNodes {
 
   #lineOf(exchange: ListedExchange): TailView {
     const view = exchangeDocument(exchange, (id) => this.#options.keys.byId(id) ?? null);
+    const { id, at, route, stream, outcome, output_tokens, charged, unit, first_byte_ms, attempts } = view;
     return {
-      id: view.id,
-      at: view.at,
+      ...{ id, at, route, stream, outcome, output_tokens, charged, unit, first_byte_ms, attempts },
       key_prefix: view.key_prefix || null,
-      route: view.route,
       model: view.model || null,
       provider: view.provider || null,
-      stream: view.stream,
       status: view.status ?? 0,
       error_code: view.code,
-      outcome: view.outcome,
       kept: true,
       input_tokens: totalInput(exchange.usage ?? noUsage),
-      output_tokens: view.output_tokens,
-      charged: view.charged,
-      unit: view.unit,
-      first_byte_ms: view.first_byte_ms,
       total_ms: view.total_ms ?? 0,
-      attempts: view.attempts,
     };
   }
 }

@@ -3,6 +3,7 @@ import { ownAccountId } from "../../base/own-account.ts";
 import { rotateKey as giveNewSecret, type IssuedKey } from "../../keys/issue.ts";
 import { mayBecome } from "../../keys/status.ts";
 import type { CapRecord, KeyRecord, StoredKeyStatus } from "../../store/store.ts";
+import type { ExtendBody } from "../views.ts";
 import { findAccount } from "./accounts.ts";
 import { capLimits, capName, type WrittenCap } from "./cap-text.ts";
 import { updateDetail } from "./change-detail.ts";
@@ -91,20 +92,11 @@ export async function moveKey(context: OperationContext, name: string, account: 
   };
 }
 
-interface Extension {
-  /** In credits or tokens. */
-  readonly amount: number;
-  /** Names one cap where the key has several: `month`, `week:claude-opus-*`. */
-  readonly cap?: string | undefined;
-  /** The reason, kept in the audit log. */
-  readonly note: string;
-}
-
 /** Raises one of the key's caps for its running period alone. */
 export async function extendKey(
   context: OperationContext,
   name: string,
-  { amount, cap: which, note }: Extension,
+  { amount, cap: which, note }: ExtendBody,
 ): Promise<UpdatedKey> {
   const { id, mode, prefix, caps } = await findKey(context, name);
   checkEntryText(note);

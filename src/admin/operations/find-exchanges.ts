@@ -48,14 +48,9 @@ export async function searchExchanges(
   return reports.exchanges(query);
 }
 
-interface AskedLabels {
-  readonly user?: string | undefined;
-  readonly session?: string | undefined;
-  /** `project=atlas` */
-  readonly tag?: string | undefined;
-}
+type AskedLabels = { readonly [Name in "user" | "session" | "tag"]?: string | undefined };
 
-/** What an operator looks for, by the names that labels are kept under. */
+/** What an operator looks for, by the names that labels are kept under. A tag is written as `project=atlas`. */
 export function askedLabels({ user, session, tag }: AskedLabels): Readonly<Record<string, string>> {
   const [name = "", ...value] = tag?.split("=") ?? [];
   if (tag !== undefined && (name === "" || value.length === 0))

@@ -75,11 +75,7 @@ function bothSides({ lines, tells }: ProviderBill, attempts: readonly AttemptSum
     return side;
   };
   for (const { day, model, figures } of lines) {
-    const { billed } = sideOf(day, model && nameOf(model));
-    for (const name of billFigures) {
-      const figure = figures[name];
-      if (figure !== undefined) billed[name] = (billed[name] ?? 0) + figure;
-    }
+    add(sideOf(day, model && nameOf(model)).billed, figures);
   }
   const isByModel = billedModels.length > 0 || lines.length === 0;
   for (const sums of attempts) {
@@ -92,6 +88,13 @@ function bothSides({ lines, tells }: ProviderBill, attempts: readonly AttemptSum
     for (const name of tells) if (!whole.has(name)) billed[name] ??= 0;
   }
   return [...sides.values()];
+}
+
+function add(billed: Partial<Record<BillFigure, number>>, figures: BillFigures): void {
+  for (const name of billFigures) {
+    const figure = figures[name];
+    if (figure !== undefined) billed[name] = (billed[name] ?? 0) + figure;
+  }
 }
 
 /** What was charged; what nobody has paid for is not in the ledger. */
@@ -116,11 +119,9 @@ function totalOf(rows: readonly ComparedRow[]): Comparison["total"] {
   const ledger = { requests: 0, input: 0, cached: 0, cache_writes: 0, output: 0, cost: 0 };
   const hasModels = rows.some(({ model }) => model !== null);
   for (const row of rows) {
-    for (const name of billFigures) {
-      const figure = row.billed[name];
-      if (figure !== undefined) billed[name] = (billed[name] ?? 0) + figure;
-      if (row.model !== null || !hasModels) ledger[name] += row.ledger[name];
-    }
+    add(billed, row.billed);
+    if (row.model === null && hasModels) continue;
+    for (const name of billFigures) ledger[name] += row.ledger[name];
   }
   return { billed, ledger };
 }

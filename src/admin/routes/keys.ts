@@ -1,7 +1,5 @@
-import { Type } from "@sinclair/typebox";
-import { keyModes } from "../../base/key-attributes.ts";
 import type { KeyRecord, StoredKeyStatus } from "../../store/store.ts";
-import { keyList, keyOrders, keyView } from "../answers/keys.ts";
+import { keyList, keyListQuery, keyView } from "../answers/keys.ts";
 import { creationDetail } from "../operations/change-detail.ts";
 import { changeStatus, extendKey, moveKey, rotateKey, updateKey } from "../operations/change-key.ts";
 import { createKeyOn, type PaidKeySpec } from "../operations/create-key.ts";
@@ -15,7 +13,6 @@ import {
   issuedKeyView,
   keyChangesBody,
   keyList as keyListSchema,
-  keyStatuses,
   keyView as keyViewSchema,
   moveBody,
   type NewKeyBody,
@@ -24,24 +21,14 @@ import {
   topUpBody,
   withRepeated,
 } from "../views/keys.ts";
-import { oneOf, text } from "../views/shapes.ts";
 import { nano, signedNano } from "./credits.ts";
 import { type AdminCall, type AdminRoute, type Changed, get, patch, post } from "./route.ts";
-
-const listQuery = Type.Object({
-  search: Type.Optional(text("A part of the label or the owner, or the beginning of the id or prefix.")),
-  status: Type.Optional(oneOf(keyStatuses)),
-  mode: Type.Optional(oneOf(keyModes)),
-  sort: oneOf(keyOrders, "newest"),
-  cursor: Type.Optional(Type.String()),
-  limit: Type.Integer({ minimum: 1, maximum: 200, default: 50 }),
-});
 
 export const keyRoutes: readonly AdminRoute[] = [
   get(
     "/keys",
     "List keys",
-    { role: "holder", query: listQuery, answers: keyListSchema },
+    { role: "holder", query: keyListQuery, answers: keyListSchema },
     ({ deps, query, caller }) => keyList(deps, query, caller),
   ),
   get("/keys/:key", "Show a key", { role: "holder", answers: keyViewSchema }, async (call) =>

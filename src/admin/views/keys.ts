@@ -141,6 +141,7 @@ export const extendBody = body({
   cap: Type.Optional(text("Which cap, where it has several: `month`, `week:claude-opus-*`.")),
   note: Type.String({ minLength: 1, description: "Why; kept in the audit log." }),
 });
+export type ExtendBody = Static<typeof extendBody>;
 
 /** What a view becomes in the answer to a credit entry. */
 export function withRepeated<Properties extends TProperties>(view: TObject<Properties>) {

@@ -1,4 +1,5 @@
 import { isObject, type JsonObject } from "../../base/json.ts";
+import { statedCapability } from "./imported.ts";
 
 const textModes: ReadonlySet<string | null> = new Set([null, "chat", "completion", "responses"]);
 /** Models of the large vendors for other things than text, which most configurations give no mode. */
@@ -30,10 +31,6 @@ export function capabilitiesOf(info: JsonObject): Record<string, boolean> {
     supports_reasoning: "reasoning",
     supports_response_schema: "structured_output",
   };
-  return Object.fromEntries(
-    Object.entries(names).flatMap(([theirs, ours]) => {
-      const value = info[theirs];
-      return typeof value === "boolean" ? [[ours, value]] : [];
-    }),
-  );
+  const stated = Object.entries(names).map(([theirs, ours]) => statedCapability(ours, info[theirs]));
+  return Object.assign({}, ...stated);
 }

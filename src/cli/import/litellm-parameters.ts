@@ -1,4 +1,5 @@
 import type { JsonObject } from "../../base/json.ts";
+import { textOf } from "./litellm-model-info.ts";
 
 /** Settings of a provider by their names in our own configuration, in the order in which they are written. */
 export type CloudSettings = Readonly<Record<string, string | null>>;
@@ -20,8 +21,7 @@ export class LiteLlmParameters {
   /** As written in the file; null if it is missing. */
   text(name: string): string | null {
     this.#read.add(name);
-    const value = this.#parameters[name];
-    return typeof value === "string" && value !== "" ? value : null;
+    return textOf(this.#parameters[name]);
   }
 
   /** A value that is copied into our own file as it is. A variable's value is looked up, and asked for if it is not set. */

@@ -16,6 +16,9 @@ const otherNames: Readonly<Record<string, string>> = {
   azure_ai: "azure",
 };
 
+/** How names are compared: as they are, and only then without what clouds add to them. */
+const comparisons = [(name: string) => name, plainName];
+
 /** Models by the names that LiteLLM's configuration has for them. */
 export class PriceList {
   readonly #models: readonly ImportedModel[];
@@ -27,9 +30,9 @@ export class PriceList {
   /** By the first name that is listed: of the vendor itself if it is there, and else of any. */
   find(vendor: string, names: readonly string[]): ListedModel | null {
     const others: ImportedModel[] = [];
-    for (const isSame of [sameId, samePlainName]) {
+    for (const compared of comparisons) {
       for (const name of names) {
-        const fitting = this.#models.filter((model) => isSame(model, name));
+        const fitting = this.#models.filter(({ id }) => compared(id) === compared(name));
         const own = fitting.find((model) => isOf(model, vendor));
         if (own !== undefined) return { model: own, isOtherVendors: false };
         others.push(...fitting);
@@ -38,14 +41,6 @@ export class PriceList {
     const [first] = others;
     return first === undefined ? null : { model: first, isOtherVendors: true };
   }
-}
-
-function sameId({ id }: ImportedModel, name: string): boolean {
-  return id === name;
-}
-
-function samePlainName({ id }: ImportedModel, name: string): boolean {
-  return plainName(id) === plainName(name);
 }
 
 /** LiteLLM tells vendors of one cloud apart: `bedrock_converse`, `vertex_ai-anthropic_models`. */

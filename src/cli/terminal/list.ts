@@ -107,32 +107,19 @@ function fit(columns: readonly Column[], wanted: readonly number[], available: n
   const widths = [...wanted];
   if (available === null) return widths;
   let excess = widths.reduce((sum, width) => sum + width, gap.length * (widths.length - 1)) - available;
-  while (excess > 0) {
-    const widest = widestElastic(columns, widths);
-    if (widest === null) break;
-    widths[widest] = (widths[widest] ?? 0) - 1;
-    excess -= 1;
+  for (; excess > 0; excess -= 1) {
+    const elastic = widths.filter((width, index) => columns[index]?.elastic === true && width > narrowest);
+    if (elastic.length === 0) break;
+    const widest = Math.max(...elastic);
+    const index = widths.findIndex((width, place) => width === widest && columns[place]?.elastic === true);
+    widths[index] = widest - 1;
   }
   return widths;
 }
 
-function widestElastic(columns: readonly Column[], widths: readonly number[]): number | null {
-  let widest: number | null = null;
-  for (const [index, column] of columns.entries()) {
-    const width = widths[index] ?? 0;
-    if (column.elastic === true && width > narrowest && width > (widths[widest ?? -1] ?? 0)) widest = index;
-  }
-  return widest;
-}
-
 function cut(text: string, width: number): string {
   if (Bun.stringWidth(text) <= width) return text;
-  let kept = "";
-  for (const character of Bun.stripANSI(text)) {
-    if (Bun.stringWidth(kept + character) >= width) break;
-    kept += character;
-  }
-  return `${kept}…`;
+  return `${Bun.sliceAnsi(Bun.stripANSI(text), 0, width - 1)}…`;
 }
 
 /** One thing in full: names on the left, values on the right. */

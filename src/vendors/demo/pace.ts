@@ -1,11 +1,8 @@
 import { setTimeout } from "node:timers/promises";
+import type { Scenario } from "./scenario.ts";
 import type { PacedFrame } from "./write-answer.ts";
 
-export interface Pace {
-  readonly pieceMs: number;
-  /** A silence in the middle of the content. */
-  readonly pauseMs: number;
-  readonly interruption: "cut" | "stall" | "break" | null;
+export interface Pace extends Pick<Scenario, "pieceMs" | "pauseMs" | "interruption"> {
   /** How many of the frames have content. */
   readonly contentFrames: number;
   readonly errorFrame: string;

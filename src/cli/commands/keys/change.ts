@@ -98,7 +98,7 @@ export function keysExtendCommand(terminal: Terminal): Command {
     .action(async (name: string, amount: number, options: ExtendOptions) => {
       const { extendKey } = await operations();
       await changeKey(terminal, options, ["key.extend", "updated"], (context) =>
-        extendKey(context, name, { amount, cap: options.cap, note: options.note }),
+        extendKey(context, name, { amount, ...options }),
       );
     });
 }

@@ -6,24 +6,18 @@ import { CapFields } from "./cap-fields.tsx";
 import { type CapForm, capForms, capsOf } from "./cap-form.ts";
 import { budgetPeriods, wholeOrNull } from "./key-form.ts";
 
-/** What an operator decides about an account, as typed. */
-export interface AccountForm {
-  readonly label: string;
-  readonly isOpen: boolean;
-  readonly budget: string;
-  readonly period: string;
-  readonly caps: readonly CapForm[];
-  readonly keyCaps: readonly CapForm[];
-}
+const noCaps: readonly CapForm[] = [];
 
-export const emptyAccountForm: AccountForm = {
+/** What an operator decides about an account, as typed. */
+export const emptyAccountForm = {
   label: "",
   isOpen: false,
   budget: "",
   period: "month",
-  caps: [],
-  keyCaps: [],
+  caps: noCaps,
+  keyCaps: noCaps,
 };
+type AccountForm = Readonly<typeof emptyAccountForm>;
 
 export function accountFormOf(account: AccountView): AccountForm {
   return {

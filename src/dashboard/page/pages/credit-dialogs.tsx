@@ -2,24 +2,18 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { api } from "../api.ts";
 import { Ask } from "../parts/ask.tsx";
+import type { DialogProps } from "../parts/dialogs.tsx";
 import { TextField } from "../parts/field.tsx";
 import { tell } from "../parts/notices.tsx";
 import { creditsOf } from "./key-form.ts";
 
-/** What the answer to a credit entry has beside the key or the account. */
-interface Entered {
-  readonly repeated: boolean;
-}
-
-interface CreditDialogProps {
+interface CreditDialogProps extends Omit<DialogProps<unknown>, "of"> {
   /** Of the operation. */
   readonly path: string;
   /** What a notice calls the key or the account. */
   readonly name: string;
   readonly about: ComponentChildren;
   readonly children?: ComponentChildren;
-  readonly onDone: () => void;
-  readonly onClose: () => void;
 }
 
 /** Adds credit to a key or an account. */
@@ -27,7 +21,10 @@ export function TopUpBalance({ path, name, children, ...dialog }: CreditDialogPr
   const [amount, reference, note] = [useState(""), useState(""), useState("")];
   const send = async () => {
     const texts = { reference: reference[0] || null, note: note[0] || null };
-    const { repeated } = await api.post<Entered>(path, { amount: creditsOf(amount[0]), ...texts });
+    const { repeated } = await api.post<{ repeated: boolean }>(path, {
+      amount: creditsOf(amount[0]),
+      ...texts,
+    });
     if (repeated) tell(`Nothing was added: ${name} has had the reference ${reference[0]} before.`, "bad");
     else tell(`${amount[0]} credits added to ${name}.`);
   };
