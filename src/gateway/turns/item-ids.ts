@@ -24,7 +24,12 @@ export function newGroup(): string {
   return mintedPrefix + time + newId("").slice(timeChars + placeChars);
 }
 
-export function mintedId(group: string, place: number): string {
+/** With ids for the items that have none, by their places. */
+export function withMintedIds(items: readonly TurnItem[], group: string): readonly TurnItem[] {
+  return items.map((item, place) => (item.id === null ? { ...item, id: mintedId(group, place) } : item));
+}
+
+function mintedId(group: string, place: number): string {
   return group + place.toString(36).padStart(placeChars, "0");
 }
 

@@ -2,6 +2,7 @@ import { asBuffer } from "../../base/as-buffer.ts";
 import { sealing, unsealing } from "../../base/seal.ts";
 import type { TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
 import { largeTurns } from "../large/large-turns.ts";
+import { withMintedIds } from "./item-ids.ts";
 
 /** What is kept of a turn. */
 export interface Turn {
@@ -62,8 +63,17 @@ const sealed = 1;
 
 const lengthBytes = 4;
 
-/** An item but for its bytes: its length stands for them. */
+/** An item but for its bytes: its length stands for them. Most have none of the last three. */
 type IndexEntry = readonly [
+  bytes: number,
+  type: string,
+  id?: string | null,
+  callId?: string | null,
+  isLeftOut?: 0 | 1,
+];
+
+/** As earlier builds wrote it. */
+type EarlierEntry = readonly [
   id: string | null,
   type: string,
   callId: string | null,
@@ -73,27 +83,45 @@ type IndexEntry = readonly [
 
 interface Index {
   readonly head: number;
-  readonly input: readonly IndexEntry[];
-  readonly output: readonly IndexEntry[];
+  /** What the ids of the items of the input that have none begin with. */
+  readonly group?: string | undefined;
+  readonly input: readonly (IndexEntry | EarlierEntry)[];
+  readonly output: readonly (IndexEntry | EarlierEntry)[];
 }
 
-/** The pieces of a turn's body. */
-export function turnPieces(id: string, content: TurnContent, key: Uint8Array | null): Iterable<Uint8Array> {
-  const pieces = contentPieces(content);
+/** The pieces of a turn's body. With a group, the items of its input that have no id get theirs from it. */
+export function turnPieces(
+  id: string,
+  content: TurnContent,
+  key: Uint8Array | null,
+  group?: string,
+): Iterable<Uint8Array> {
+  const pieces = contentPieces(content, group);
   // With its id: a row's body means nothing in the place of another.
-  return key === null ? [Buffer.of(plain), ...pieces] : sealing(pieces, key, id, sealed);
+  return key === null ? [plainMark, ...pieces] : sealing(pieces, key, id, sealed);
 }
+
+const plainMark = Buffer.of(plain);
 
 /** An index, so that a long conversation can be put together without parsing it, and behind it the bytes of all parts. */
-function contentPieces({ head, input, output }: TurnContent): readonly Uint8Array[] {
-  const index: Index = { head: head.length, input: input.map(entryOf), output: output.map(entryOf) };
+function contentPieces({ head, input, output }: TurnContent, group?: string): readonly Uint8Array[] {
+  const index: Index = { head: head.length, group, input: input.map(entryOf), output: output.map(entryOf) };
   const indexBytes = Buffer.from("".padEnd(lengthBytes) + JSON.stringify(index));
   indexBytes.writeUInt32LE(indexBytes.length - lengthBytes);
-  return [indexBytes, head, ...[...input, ...output].map(({ raw }) => raw)];
+  const pieces: Uint8Array[] = [indexBytes, head];
+  for (const { raw } of input) pieces.push(raw);
+  for (const { raw } of output) pieces.push(raw);
+  return pieces;
 }
 
 function entryOf({ id, type, callId, raw, isLeftOut }: TurnItem): IndexEntry {
-  return [id, type, callId, raw.length, isLeftOut ? 1 : 0];
+  if (isLeftOut) return [raw.length, type, id, callId, 1];
+  if (callId !== null) return [raw.length, type, id, callId];
+  return id === null ? [raw.length, type] : [raw.length, type, id];
+}
+
+function isEarlier(entry: IndexEntry | EarlierEntry): entry is EarlierEntry {
+  return typeof entry[0] !== "number";
 }
 
 /** The turn in memory of its own: the bytes that it was read from are released once they are sent. */
@@ -124,10 +152,14 @@ function contentIn(content: Uint8Array): TurnContent {
     at += length;
     return bytes.subarray(at - length, at);
   };
-  const itemOf = ([itemId, type, callId, length, isLeftOut]: IndexEntry): TurnItem => {
-    return { raw: take(length), id: itemId, type, callId, isLeftOut: isLeftOut === 1 };
+  const itemOf = (entry: IndexEntry | EarlierEntry): TurnItem => {
+    const [length, type, id = null, callId = null, isLeftOut = 0]: IndexEntry = isEarlier(entry)
+      ? [entry[3], entry[1], entry[0], entry[2], entry[4]]
+      : entry;
+    return { raw: take(length), id, type, callId, isLeftOut: isLeftOut === 1 };
   };
   const head = take(index.head);
   const input = index.input.map(itemOf);
-  return { head, input, output: index.output.map(itemOf) };
+  const identifiedInput = index.group === undefined ? input : withMintedIds(input, index.group);
+  return { head, input: identifiedInput, output: index.output.map(itemOf) };
 }

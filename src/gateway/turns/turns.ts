@@ -13,7 +13,7 @@ import type { ReserveMemory, ResponsePart, Store, StoredTurn, TurnRecord } from 
 import { inParts } from "../large/in-parts.ts";
 import { largeBodyBytes } from "../large/is-large.ts";
 import { largeTurns } from "../large/large-turns.ts";
-import { identified, keysOf, lookedUp, mintedId, newGroup } from "./item-ids.ts";
+import { identified, keysOf, lookedUp, newGroup, withMintedIds } from "./item-ids.ts";
 import { type ChangedConversation, type KeptTurn, readTurn, type Turn, turnPieces } from "./turn-body.ts";
 
 const mostTurns = 1000;
@@ -168,13 +168,10 @@ export class Turns {
     settings: Settings,
   ): Promise<readonly TurnRecord[]> {
     const { retention, responses, server } = settings;
+    const { input } = facts;
     const { id, head, output } = facts.response;
     const group = newGroup();
-    const input = facts.input.map((item, place) =>
-      item.id === null ? { ...item, id: mintedId(group, place) } : item,
-    );
-    const items = [...input, ...output];
-    const bytes = sizeOf(items) + Math.max(0, head.length - usualHeadBytes);
+    const bytes = sizeOf(input) + sizeOf(output) + Math.max(0, head.length - usualHeadBytes);
     if (bytes > server.maxBodyBytes || isConversationId(id)) return [];
     const createdAtMs = this.#nowMs();
     const record = {
@@ -186,13 +183,14 @@ export class Turns {
       createdAtMs,
       expiresAtMs: createdAtMs + retention.responsesMs,
       bytes,
-      items: keysOf(group, facts.input, output),
+      items: keysOf(group, input, output),
       keyBytes: retention.responseBytesPerKey,
     };
-    const pieces = turnPieces(id, { head, input, output }, responses.encryptionKey);
+    const pieces = turnPieces(id, { head, input, output }, responses.encryptionKey, group);
     const turn = { ...record, ...(await writtenAhead(pieces, this.#writeAhead)).written };
     if (conversation === null) return [turn];
-    const added = { ...conversation, items: [...conversation.items, ...items] };
+    const items = [...conversation.items, ...withMintedIds(input, group), ...output];
+    const added = { ...conversation, items };
     // First, so that the turn does not crowd out the conversation that it belongs to.
     return [await this.#conversationRecord(keyId, added, settings, this.#writeAhead), turn];
   }

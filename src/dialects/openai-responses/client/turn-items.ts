@@ -64,7 +64,8 @@ function fieldOf(body: Uint8Array, field: ItemsField): Member | undefined {
 }
 
 /** Each item is scanned once, for its end and for what describes it. */
-function listedItems(bytes: Uint8Array, openedAt: number): readonly TurnItem[] {
+function listedItems(list: Uint8Array, openedAt: number): readonly TurnItem[] {
+  const bytes = asBuffer(list);
   const items: TurnItem[] = [];
   let at = skipSpace(bytes, openedAt + 1);
   while (bytes[at] !== closeBracket) {
@@ -84,11 +85,12 @@ export function describeItem(raw: Uint8Array): TurnItem {
 }
 
 function itemOf(bytes: Uint8Array, spans: JsonSpans): TurnItem {
-  const textOf = (name: string) => textIn(bytes, spans, name);
-  const type = textOf("type") ?? (textOf("role") === null ? "item_reference" : "message");
-  const isLeftOut = type === "reasoning" && textOf("encrypted_content") === null;
+  const type =
+    textIn(bytes, spans, "type") ?? (textIn(bytes, spans, "role") === null ? "item_reference" : "message");
+  const isLeftOut = type === "reasoning" && textIn(bytes, spans, "encrypted_content") === null;
   const raw = bytes.subarray(spans.openedAt, spans.end);
-  return { raw, id: textOf("id"), type, callId: textOf("call_id"), isLeftOut };
+  const id = textIn(bytes, spans, "id");
+  return { raw, id, type, callId: textIn(bytes, spans, "call_id"), isLeftOut };
 }
 
 /** Who says a message. It is not parsed: it may be long. */
@@ -231,7 +233,8 @@ export function responsePieces(
 const outputName = encoder.encode(',"output":');
 
 function memberOf({ members }: Pick<JsonSpans, "members">, name: string): Member | undefined {
-  return members.find((member) => member.name === name);
+  for (const member of members) if (member.name === name) return member;
+  return undefined;
 }
 
 /** Most values are texts without escapes, and those are themselves. */

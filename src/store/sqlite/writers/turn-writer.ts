@@ -1,8 +1,6 @@
 import type { Database, Statement } from "bun:sqlite";
 import type { TurnRecord } from "../../turn-records.ts";
 
-const nothingChanged = { changes: 0 };
-
 /** Inserts turns; inside the batch's transaction. Triggers keep the sums, and delete what belongs to a turn. */
 export class TurnWriter {
   readonly #parts: Statement<{ count: number }, [string]>;
@@ -25,18 +23,24 @@ export class TurnWriter {
     );
   }
 
-  /** A provider may give an id twice: the newer one counts. */
   insert(keyNo: number, turn: TurnRecord): void {
-    const { replaces = null, recording } = turn;
+    if (turn.replaces !== undefined && !this.#makeRoom(keyNo, turn, turn.replaces)) return;
+    const inserted = this.#insertRow(keyNo, turn);
+    for (const digest of turn.items) this.#insertItem.run(keyNo, digest, inserted);
+    while ((this.#bytes.get(keyNo)?.bytes ?? 0) > turn.keyBytes) this.#deleteOldest.run(keyNo);
+  }
+
+  /** Deletes the turn whose place another one takes. False if it takes none. */
+  #makeRoom(keyNo: number, { id, recording }: TurnRecord, replaces: number): boolean {
     // What lacks a part that was written ahead must not take the place of something whole.
-    const isLacking =
-      replaces !== null && recording && this.#parts.get(recording.id)?.count !== recording.parts;
-    const { changes } = isLacking ? nothingChanged : this.#delete.run(keyNo, turn.id, replaces);
-    if (replaces !== null && changes === 0) {
-      if (recording) this.#deleteParts.run(recording.id);
-      return;
-    }
-    const { lastInsertRowid } = this.#insert.run(
+    const isWhole = recording === undefined || this.#parts.get(recording.id)?.count === recording.parts;
+    if (isWhole && this.#delete.run(keyNo, id, replaces).changes > 0) return true;
+    if (recording) this.#deleteParts.run(recording.id);
+    return false;
+  }
+
+  #insertRow(keyNo: number, turn: TurnRecord): number | bigint {
+    const row = [
       keyNo,
       turn.id,
       turn.parentId,
@@ -48,12 +52,15 @@ export class TurnWriter {
       turn.recording?.id ?? null,
       turn.recording?.parts ?? 0,
       turn.body,
-    );
-    for (const digest of turn.items) this.#insertItem.run(keyNo, digest, lastInsertRowid);
-    while ((this.#bytes.get(keyNo)?.bytes ?? 0) > turn.keyBytes) this.#deleteOldest.run(keyNo);
+    ];
+    const { changes, lastInsertRowid } = this.#insert.run(...row);
+    if (changes > 0) return lastInsertRowid;
+    // A provider may give an id twice: the newer one counts.
+    this.#delete.run(keyNo, turn.id, null);
+    return this.#insert.run(...row).lastInsertRowid;
   }
 }
 
 const insertTurn = `
 INSERT INTO turns (key_no, id, parent_id, model, provider, created_at_ms, expires_at_ms, bytes, recording_id, parts, body)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key_no, id) DO NOTHING`;

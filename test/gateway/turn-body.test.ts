@@ -1,0 +1,48 @@
+import { expect, test } from "bun:test";
+import { describeItem } from "../../src/dialects/openai-responses/client/turn-items.ts";
+import { readTurn, turnPieces } from "../../src/gateway/turns/turn-body.ts";
+
+const head = Buffer.from('{"id":"resp_1"}');
+const text = '{"role":"user","content":"Hello"}';
+const call = '{"id":"fc_1","type":"function_call","call_id":"call_1","name":"f","arguments":"{}"}';
+const thought = '{"id":"rs_1","type":"reasoning","summary":[]}';
+const itemOf = (json: string) => describeItem(Buffer.from(json));
+
+function read(pieces: Iterable<Uint8Array>, key: Uint8Array | null = null) {
+  return readTurn("resp_1", Buffer.concat([...pieces]), key);
+}
+
+test.each([
+  ["plain", null],
+  ["encrypted", new Uint8Array(32).fill(7)],
+])("a turn is read as it was written (%s)", async (_, key) => {
+  const content = { head, input: [itemOf(call)], output: [itemOf(thought), itemOf(text)] };
+  const found = await read(turnPieces("resp_1", content, key), key);
+  expect(JSON.stringify(found)).toBe(JSON.stringify(content));
+});
+
+test("what was sent without an id has one of its group, and what was answered has none", async () => {
+  const content = { head, input: [itemOf(text), itemOf(call), itemOf(text)], output: [itemOf(text)] };
+  const found = await read(turnPieces("resp_1", content, null, "item_group"));
+  expect(found?.input.map(({ id }) => id)).toEqual(["item_group000000", "fc_1", "item_group000002"]);
+  expect(found?.output.map(({ id }) => id)).toEqual([null]);
+});
+
+test("a turn that an earlier build has written is read", async () => {
+  const index = {
+    head: head.length,
+    input: [["item_1", "message", null, text.length, 0]],
+    output: [
+      ["rs_1", "reasoning", null, thought.length, 1],
+      ["fc_1", "function_call", "call_1", call.length, 0],
+    ],
+  };
+  const written = Buffer.from(JSON.stringify(index));
+  const length = Buffer.alloc(4);
+  length.writeUInt32LE(written.length);
+  const found = await read([Buffer.of(0), length, written, head, Buffer.from(text + thought + call)]);
+  const input = [{ ...itemOf(text), id: "item_1" }];
+  expect(JSON.stringify(found)).toBe(
+    JSON.stringify({ head, input, output: [itemOf(thought), itemOf(call)] }),
+  );
+});
