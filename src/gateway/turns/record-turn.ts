@@ -1,4 +1,5 @@
 import { GatewayError } from "../../base/errors.ts";
+import { isConversationId } from "../../base/id.ts";
 import { isCompaction } from "../../dialects/openai-responses/client/compaction.ts";
 import { endedResponse } from "../../dialects/openai-responses/client/turn-items.ts";
 import { bytesOf, type Piece } from "../answer/stream-relayer.ts";
@@ -6,7 +7,7 @@ import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import { largeBodyBytes } from "../large/is-large.ts";
 import { largeTurns } from "../large/large-turns.ts";
-import { copyTurn } from "./turn-body.ts";
+import { copyTurn, type Turn } from "./turn-body.ts";
 
 /**
  * Notes in the exchange what the settle keeps of an answer: its whole body, or the piece that ends its stream. Nothing if nothing
@@ -15,21 +16,35 @@ import { copyTurn } from "./turn-body.ts";
 export async function recordTurn({ turns }: Gateway, exchange: Exchange, answer: Piece): Promise<void> {
   const { call, keeping, key, model, deployment, configured } = exchange;
   if (keeping === null || key === null || model === null) return;
-  const { parentId, conversation = null } = keeping;
+  const { parentId, before, isStored, conversation = null } = keeping;
   if (answer.length >= largeBodyBytes) await largeTurns.turn();
   try {
     const response = endedResponse(bytesOf(answer));
     if (response === null) return;
     if (keeping.isCompacted && !response.output.some(isCompaction)) return;
     const input = keeping.input();
-    call.remembered?.remember([...keeping.before, copyTurn({ parentId, input, ...response })]);
-    if (!keeping.isStored) return;
+    call.remembered?.remember([...before, copyTurn({ parentId, input, isStored, ...response })]);
+    if (!isStored) return;
     const provider = deployment?.provider.settings.name ?? "";
-    const facts = { keyId: key.id, model: model.id, provider, parentId, input, response, conversation };
+    const continuing = withUnstored({ parentId, input }, before);
+    const facts = { keyId: key.id, model: model.id, provider, ...continuing, response, conversation };
     exchange.turns = await turns.record(facts, configured.settings);
   } catch (error) {
     // A provider's JSON is scanned as strictly as a client's. The client gets what it was answered nevertheless.
     if (error instanceof GatewayError || error instanceof SyntaxError) return;
     throw error;
   }
+}
+
+/** What comes before a turn and is stored nowhere is kept as a part of its input, or nothing could continue it later. */
+function withUnstored(turn: Pick<Turn, "parentId" | "input">, before: readonly Turn[]) {
+  if (before.at(-1)?.isStored !== false) return turn;
+  const unstored = before.slice(before.findLastIndex(isStoredResponse) + 1);
+  const items = unstored.flatMap(({ input, output }) => [...input, ...output]);
+  return { parentId: unstored[0]?.parentId ?? null, input: [...items, ...turn.input] };
+}
+
+/** A conversation that a client has named goes on without those that are not stored. */
+function isStoredResponse({ id, isStored }: Turn): boolean {
+  return isStored && !isConversationId(id);
 }

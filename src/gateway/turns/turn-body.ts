@@ -13,6 +13,8 @@ export interface Turn {
   /** What was new in its input. Every item has an id, if only one that was made here. */
   readonly input: readonly TurnItem[];
   readonly output: readonly TurnItem[];
+  /** Else only its connection remembers it. */
+  readonly isStored: boolean;
 }
 
 /** A turn as it is stored. */

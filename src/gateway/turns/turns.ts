@@ -287,7 +287,7 @@ async function opened(stored: readonly StoredTurn[], { responses }: Settings): P
       await largeTurns.turn();
     }
     const content = await readTurn(id, body, responses.encryptionKey);
-    if (content !== null) turns.push({ no, id, parentId, ...content });
+    if (content !== null) turns.push({ no, id, parentId, isStored: true, ...content });
   }
   return turns;
 }

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { JsonObject } from "../../../src/base/json.ts";
 import { lacksOfEvent } from "../../dialects/openai-responses/published-schema.ts";
+import { textOf } from "../../gateway/conversation-world.ts";
 import { models, say } from "../../gateway/turn-world.ts";
 import type { World } from "../../gateway/world.ts";
 import { SocketWorld, typesOf } from "./socket-world.ts";
@@ -140,6 +141,26 @@ describe("a conversation on a socket", () => {
     expect(next.type).toBe("response.completed");
     for (const text of ["Be brief.", "Who are you?"]) expect(sockets.turns.lastText()).toContain(text);
     expect(await world.chargesOf(caller)).toHaveLength(1);
+  });
+
+  test.each(models)("of which only the last is stored can be continued elsewhere (%s)", async (model) => {
+    using socket = await open();
+    const { create, call, lastText } = sockets.turns;
+    const stored = await create({ model, input: "My name is Ada." });
+    const unstored = await socket.ask({ model, ...continuing(stored.id, { input: "I live in Zurich." }) });
+    const warm = await socket.ask({
+      model,
+      ...continuing(unstored.response.id, { input: [say("Be brief.")], generate: false }),
+    });
+    const last = await socket.ask({ model, previous_response_id: warm.response.id, input: "Who am I?" });
+    const said = ["My name is Ada.", "I live in Zurich.", "Be brief.", "Who am I?"];
+    const listed = (await call("GET", `${last.response.id}/input_items?order=asc`)).body.data;
+    expect(listed.filter(({ role }) => role === "user").map(textOf)).toEqual(said);
+    await create({ model, input: "Where?", previous_response_id: last.response.id });
+    const places = [...said, "Where?"].map((text) => lastText().indexOf(text));
+    expect(places).toEqual(places.toSorted((a, b) => a - b));
+    expect(places).not.toContain(-1);
+    for (const { response } of [unstored, warm]) expect((await call("GET", response.id)).status).toBe(404);
   });
 
   test("is compacted by a trigger, and goes on with the summary", async () => {
