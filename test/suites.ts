@@ -4,7 +4,7 @@ import { readSources, type SourceFile } from "./architecture/imports.ts";
 export interface Suites {
   /** All that do not disturb each other. */
   readonly sideBySide: readonly string[];
-  /** Of these, what starts no program and no browser: what one runs while working. */
+  /** Of these, what starts no program and no browser, and moves no megabytes: what one runs while working. */
   readonly fast: readonly string[];
   /** Measure memory or silences, or starve the machine on purpose, so nothing else may run meanwhile. */
   readonly alone: readonly string[];
@@ -18,13 +18,18 @@ const needTheMachine: ReadonlySet<string> = new Set([
 
 const startsPrograms = /\bBun\.spawn(?:Sync)?\(|"node:child_process"|"playwright-core"/;
 
+/** By name, what takes its time because of its size. */
+const large = /large|huge|deep|memory|scale|fuzz|stress|carrying|embeddings/;
+
 /** Sorted by what the files themselves import and do, so that a new one needs no entry anywhere. */
 export function sortSuites(): Suites {
   const files = new Map(readSources("test").map((file) => [file.path, file]));
   const all = [...files.keys()].filter((path) => path.endsWith(".test.ts"));
   return {
     sideBySide: all.filter((path) => !needTheMachine.has(path)),
-    fast: all.filter((path) => !reaches(path, files, ({ text }) => startsPrograms.test(text))),
+    fast: all.filter(
+      (path) => !large.test(path) && !reaches(path, files, ({ text }) => startsPrograms.test(text)),
+    ),
     alone: all.filter((path) => needTheMachine.has(path)),
   };
 }

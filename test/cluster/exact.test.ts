@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
 import type { Entry } from "../../src/store/store.ts";
+import { isSoak } from "../support/effort.ts";
 import { answerFrom } from "../support/fixtures.ts";
 import { sharedPostgres } from "../support/postgres.ts";
 import { type ScriptedProvider, startProvider } from "../support/provider.ts";
@@ -14,8 +15,7 @@ interface Summary {
   tokens: { used: number; reserved: number };
 }
 
-const isCompiled = process.env["SLUICE_TEST_TARGET"] === "executable";
-const racersPerNode = isCompiled ? 1_000 : 250;
+const racersPerNode = isSoak ? 1_000 : 250;
 const path = "/v1/chat/completions";
 const body = { model: "gpt-test", messages: [{ role: "user", content: "Hello" }], max_tokens: 1000 };
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
 import { Sluice, type TestKey } from "../support/sluice.ts";
-import { browse, findBrowser } from "./browser.ts";
+import { type Browsing, browse, findBrowser } from "./browser.ts";
 import { violations } from "./violations.ts";
 
 const browserPath = await findBrowser();
@@ -9,6 +9,8 @@ const browserPath = await findBrowser();
 describe.if(browserPath !== null)("the key holder's page", () => {
   let sluice: Sluice;
   let key: TestKey;
+  let browsing: Browsing;
+  let page: Page;
 
   beforeAll(async () => {
     sluice = await Sluice.start();
@@ -27,11 +29,16 @@ describe.if(browserPath !== null)("the key holder's page", () => {
     await sluice.createKey({ label: "somebody else's" });
     const body = { model: "demo-small", messages: [{ role: "user", content: "Hello" }] };
     await (await sluice.request("/v1/chat/completions", { key, body })).text();
-  });
-  afterAll(() => sluice.dispose());
-
-  async function shown(page: Page): Promise<void> {
+    browsing = await browse(browserPath ?? "", { scheme: "light", width: 1360, height: 850 });
+    page = await browsing.context.newPage();
     page.setDefaultTimeout(20_000);
+  });
+  afterAll(async () => {
+    await browsing[Symbol.asyncDispose]();
+    await sluice.dispose();
+  });
+
+  async function shown(): Promise<void> {
     await page.goto(`${sluice.url}/usage`);
     await page.getByLabel("API key").fill(key.key);
     await page.keyboard.press("Enter");
@@ -40,24 +47,22 @@ describe.if(browserPath !== null)("the key holder's page", () => {
   }
 
   test.each([
-    { scheme: "light", width: 1360, height: 850 },
-    { scheme: "dark", width: 390, height: 844 },
-  ] as const)("passes axe before and after a key was shown, $scheme, $width wide", async (size) => {
-    await using browsing = await browse(browserPath ?? "", size);
-    const page = await browsing.context.newPage();
+    { colorScheme: "dark", width: 390, height: 844 },
+    { colorScheme: "light", width: 1360, height: 850 },
+  ] as const)("passes axe before and after a key was shown, $colorScheme, $width wide", async (look) => {
+    await page.setViewportSize(look);
+    await page.emulateMedia(look);
     await page.goto(`${sluice.url}/usage`);
     await page.getByLabel("API key").waitFor();
     expect(await violations(page)).toEqual([]);
-    await shown(page);
+    await shown();
     expect(await violations(page)).toEqual([]);
   });
 
   test("shows a pasted key's balance, caps, spend and exchanges, and nothing of other keys", async () => {
-    await using browsing = await browse(browserPath ?? "", { scheme: "light", width: 1360, height: 850 });
-    const page = await browsing.context.newPage();
     const asked: string[] = [];
     page.on("request", (request) => asked.push(new URL(request.url()).pathname));
-    await shown(page);
+    await shown();
     await page.locator("canvas").first().waitFor();
     const text = await page.locator("main").textContent();
     expect(text).toContain("of 5.00 credits");
@@ -71,9 +76,7 @@ describe.if(browserPath !== null)("the key holder's page", () => {
   });
 
   test("has a snippet for every client, with the key and the address in it", async () => {
-    await using browsing = await browse(browserPath ?? "", { scheme: "light", width: 1360, height: 850 });
-    const page = await browsing.context.newPage();
-    await shown(page);
+    await shown();
     const names = await page.getByLabel("Client").locator("option").allInnerTexts();
     expect(names).toEqual([
       "curl",
@@ -99,17 +102,13 @@ describe.if(browserPath !== null)("the key holder's page", () => {
   });
 
   test("why an exchange ended as it did opens in place", async () => {
-    await using browsing = await browse(browserPath ?? "", { scheme: "light", width: 1360, height: 850 });
-    const page = await browsing.context.newPage();
-    await shown(page);
+    await shown();
     await page.locator("section", { hasText: "Newest exchanges" }).locator("td.lead a").first().click();
     await page.getByRole("dialog").getByText("It completed.").waitFor();
   });
 
   test("a key is rotated by whoever shows it, its new secret is not lost by Escape, and a reload forgets it", async () => {
-    await using browsing = await browse(browserPath ?? "", { scheme: "light", width: 1360, height: 850 });
-    const page = await browsing.context.newPage();
-    await shown(page);
+    await shown();
     await page.getByRole("button", { name: "Rotate" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Rotate" }).click();
     const secret = (await page.locator("[data-test=secret]").textContent()) ?? "";
@@ -126,8 +125,6 @@ describe.if(browserPath !== null)("the key holder's page", () => {
   });
 
   test("a wrong key is told so, in the server's words", async () => {
-    await using browsing = await browse(browserPath ?? "", { scheme: "light", width: 1360, height: 850 });
-    const page = await browsing.context.newPage();
     await page.goto(`${sluice.url}/usage`);
     await page.getByLabel("API key").fill("slu_wrong");
     await page.keyboard.press("Enter");

@@ -160,9 +160,10 @@ const clients = [
 
 describe("a dialect and a vendor, added as the pages say", () => {
   test("pass the type check", async () => {
-    const check = Bun.spawn([process.execPath, "x", "tsc", "--noEmit", "--project", "tsconfig.json"], {
+    const command = ["x", "tsc", "--noEmit", "--checkers", "1", "--project", "tsconfig.json"];
+    const check = Bun.spawn([process.execPath, ...command], {
       cwd: copy,
-      env,
+      env: { ...env, GOGC: "off" },
       stdout: "pipe",
     });
     expect(await new Response(check.stdout).text()).toBe("");

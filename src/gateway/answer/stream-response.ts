@@ -1,3 +1,4 @@
+import { isSpoken } from "../../dialects/registry.ts";
 import type { ClientCall } from "../client-call.ts";
 import { commonHeaders } from "../headers.ts";
 import { CompactionRelayer } from "../turns/compacted-answer.ts";
@@ -50,9 +51,11 @@ function bodyOf(pump: StreamPump, { takeStream }: ClientCall): ReadableStream | 
 
 function relayerOf({ exchange, generation, attempt }: Answering): StreamRelayer {
   const { tools, mentions, speaks, isThreaded } = generation.request;
-  if (attempt.translation !== null) return new TranslatedRelayer(attempt.translation.stream(), exchange.id);
+  const { clientDialect: dialect } = generation;
+  if (attempt.translation !== null || !isSpoken(dialect, [attempt.dialect]))
+    return new TranslatedRelayer(attempt.reread().stream(), exchange.id);
   return new PassthroughRelayer({
-    dialect: generation.clientDialect,
+    dialect,
     hideUsage: attempt.hideUsage,
     readsExtras: tools.hosted.length > 0 || mentions.billed.length > 0 || speaks,
     isThreaded,
