@@ -125,6 +125,12 @@ describe("a conversation that is compacted", () => {
     expect(lastBody()["max_tokens"]).toBe(4096);
   });
 
+  test.each(models)("is answered whole, and refuses to be streamed (%s)", async (model) => {
+    const { response, body } = await compact({ model, input: "One", stream: true });
+    expect([response.status, body.error.code, body.error.param]).toEqual([400, "invalid_request", "stream"]);
+    expect(world.provider.requests).toEqual([]);
+  });
+
   test("continues a stored response", async () => {
     const first = await create({ input: "The secret word is Lock." });
     const { body } = await compact({ model: "chat-test", previous_response_id: first.id });

@@ -155,6 +155,26 @@ describe("a response that is continued", () => {
     ] as Json[]);
   });
 
+  test("has an answer for each call of a server that gives the calls of every turn the same ids", async () => {
+    let turn = 0;
+    world.provider.script((request) => {
+      turn += 1;
+      const calls = { id: `fc_turn${turn}`, type: "function_call", call_id: "call_0", name: "f" };
+      return json(responseFrom(request, [{ ...calls, arguments: `{"turn":${turn}}` }]));
+    });
+    const result = (output: string) => ({ type: "function_call_output", call_id: "call_0", output });
+    const first = await create({ input: [say("Weather?")] });
+    const second = await create({ input: [result("Sunny")], previous_response_id: first.id });
+    await create({ input: [result("Rainy"), result("Rainy")], previous_response_id: second.id });
+    expect(lastBody()["input"]).toEqual([
+      say("Weather?"),
+      ...first.output,
+      result("Sunny"),
+      ...second.output,
+      result("Rainy"),
+    ] as Json[]);
+  });
+
   test("refuses an output whose call came nowhere before, which alone stays text", async () => {
     const first = await create({ input: "One" });
     const asked = world.provider.requests.length;
@@ -266,6 +286,12 @@ describe("a response that cannot be continued", () => {
     }
     // A child keeps what is its own.
     expect((await call("GET", child.id)).status).toBe(200);
+  });
+
+  test("is named beside a conversation, whether or not those are kept", async () => {
+    const first = await create({ input: "One" });
+    const both = { input: "Two", previous_response_id: first.id, conversation: "conv_1" };
+    expect((await create(both)).error).toMatchObject({ code: "invalid_request", param: "conversation" });
   });
 
   test("continues one that is deleted, whatever its provider says of storing it", async () => {

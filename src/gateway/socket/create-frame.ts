@@ -37,6 +37,7 @@ export type SocketFrame = CreateFrame | OtherEvent | FrameProblem;
 export interface OtherEvent {
   readonly kind: "other";
   readonly answer: string;
+  readonly streamId: string | null;
 }
 
 export interface FrameProblem {
@@ -68,7 +69,7 @@ export function readFrame(frame: string | Uint8Array): SocketFrame {
     const type = read("type");
     if (type === "response.steer") {
       const answer = steerFailed(textOf("previous_response_id"), textOf("input"));
-      return { kind: "other", answer };
+      return { kind: "other", answer, streamId };
     }
     if (type !== "response.create") throw unknownType(type);
     if (lane !== null && !(typeof lane === "string" && laneNames.test(lane))) throw invalidStreamId();

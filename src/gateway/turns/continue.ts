@@ -55,7 +55,7 @@ export function continued(
   const canKeep = keepsResponses(settings) || exchange.call.remembered !== undefined;
   if (!canKeep && parentId !== null && settings.responses.state === "gateway") throw keepsNone();
   const conversationId = keepsConversations(settings) ? conversationIn(truncated) : null;
-  if (conversationId !== null && parentId !== null) throw continuesBoth();
+  if (parentId !== null && truncated["conversation"] != null) throw continuesBoth();
   // A conversation that is not kept here is kept by the provider.
   const isKept = canKeep && (conversationId !== null || truncated["conversation"] == null);
   const references = isKept && keepsResponses(settings) ? referencedItems(request) : [];
@@ -227,7 +227,7 @@ export function newItems(
 ): readonly TurnItem[] {
   const said = chain.flatMap(allItems);
   const ids = new Set(said.map(({ id }) => id));
-  const calls = new Set(said.map(callOf));
+  const calls = callsAmong(said);
   return sent.flatMap((item, index) => {
     if (item.id !== null && ids.has(item.id)) return [];
     const meant = isReference(item) ? (found.get(item.id ?? "") ?? item) : item;
@@ -240,6 +240,16 @@ export function newItems(
     calls.add(call);
     return [meant];
   });
+}
+
+/** All calls, and answers to the latest of those with the same id: some servers count them anew in every turn. */
+function callsAmong(items: readonly TurnItem[]): Set<string | null> {
+  const calls = new Set<string | null>();
+  for (const item of items) {
+    calls.delete(callOf({ ...item, type: `${item.type}_output` }));
+    calls.add(callOf(item));
+  }
+  return calls;
 }
 
 /** The calls that these items answer. */

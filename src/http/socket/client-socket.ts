@@ -17,7 +17,7 @@ import type { Turn } from "../../gateway/turns/turn-body.ts";
 import type { BodyReservation } from "../../limits/body-budget.ts";
 import { respond } from "../respond.ts";
 import { type Carrier, CreateCall } from "./create-call.ts";
-import { errorFrame } from "./event-frames.ts";
+import { errorFrame, onLane } from "./event-frames.ts";
 import { Lanes } from "./lanes.ts";
 
 /** With more than this unread, providers are not read either. */
@@ -127,7 +127,7 @@ export class ClientSocket implements OpenSocket, Carrier {
     if (event.kind === "problem") {
       const { code, message, param } = event.error;
       this.#refuse(new GatewayError(code, message, { param }), event.streamId);
-    } else if (event.kind === "other") this.#reply(event.answer);
+    } else if (event.kind === "other") this.#reply(onLane(event.answer, event.streamId));
     else if (this.#isExpired) this.#refuse(connectionLimit(), event.streamId);
     else {
       const problem = this.#lanes.take(event);

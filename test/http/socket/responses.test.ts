@@ -371,11 +371,17 @@ describe("a frame", () => {
 
   test("that would steer a response gets its input back", async () => {
     using socket = await open();
-    socket.send({ type: "response.steer", previous_response_id: "resp_1", input: "Left!" });
+    socket.send({
+      type: "response.steer",
+      previous_response_id: "resp_1",
+      input: "Left!",
+      stream_id: "lane",
+    });
     await waitFor(() => socket.frames.length === 1, "an answer");
     expect(socket.frames[0]).toMatchObject({
       type: "response.steer.failed",
       error: { code: "steering_not_supported" },
+      stream_id: "lane",
       steer: { previous_response_id: "resp_1", input: "Left!" },
     } as object);
   });

@@ -42,6 +42,7 @@ export const compactRequest = Type.Object({
   input: optional(Type.Union([Type.String(), arrayOfObjects])),
   previous_response_id: optional(Type.String()),
   instructions: optional(Type.String()),
+  stream: optional(Type.Literal(false, { description: "It is answered whole." })),
 });
 
 export const compactResponse = Type.Object({
