@@ -73,6 +73,11 @@ export function isGoverned(place: Place, name: string): boolean {
   return governed[place === "top" ? "top" : "dialect"].has(name);
 }
 
+/** Whether some provider may read a member of the body as one that is governed. */
+export function isReadAsGoverned(name: string): boolean {
+  return governed.top.has(name) || lookalikeAmong(governed.top, name) !== null;
+}
+
 export function isGovernedAnywhere(name: string): boolean {
   return governed.top.has(name) || governed.dialect.has(name);
 }

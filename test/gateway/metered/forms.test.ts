@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readlinkSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { BodyBudget } from "../../../src/limits/body-budget.ts";
@@ -32,7 +32,20 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-const spooled = () => readdirSync(folder).filter((name) => name.startsWith("sluice-form-"));
+/** The files that are open, and have no path. */
+function spooled(): readonly string[] {
+  const links = readdirSync("/proc/self/fd").map((name) => linkOf(`/proc/self/fd/${name}`));
+  return links.filter((link) => link.startsWith(join(folder, "sluice-form-")) && link.endsWith(" (deleted)"));
+}
+
+/** One may be closed meanwhile. */
+function linkOf(path: string): string {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return "";
+  }
+}
 
 const head =
   '--b\r\ncontent-disposition: form-data; name="model"\r\n\r\nhear\r\n' +
@@ -130,6 +143,60 @@ test("all forms together take no more disk than there is for them", async () => 
   Object.assign(world.gateway, { forms });
 });
 
+test("a form that is being read has no file that a crash would leave behind", async () => {
+  const caller = await world.creditCaller(1);
+  world.provider.script(json({ text: "hello", usage: { type: "duration", seconds: 1 } }));
+  const { answer, finish } = await begun(caller);
+  expect(readdirSync(folder).filter((name) => name.includes("form"))).toEqual([]);
+  finish();
+  expect((await answer).status).toBe(200);
+  expect(world.provider.requests[0]?.text).toContain("x".repeat(50_000));
+});
+
+/** A part beside the sound, and what is said of it. */
+async function refused(disposition: string) {
+  const caller = await world.creditCaller(1);
+  const part = `--b\r\ncontent-disposition: form-data; ${disposition}\r\n\r\nother\r\n`;
+  const response = await hear(caller.secret, `${part}${head}x${end}`);
+  const { error } = (await response.json()) as { error: { code: string; param: string } };
+  expect(world.provider.requests).toHaveLength(0);
+  return [response.status, error.code, error.param];
+}
+
+test.each(["model", "Model", "model[]", "response_format", "stream", "provider"])(
+  "a file under the name of the field %s is refused: servers may read it as that",
+  async (name) => {
+    for (const fileName of ["", "a.txt"]) {
+      const answer = await refused(`name="${name}"; filename="${fileName}"`);
+      expect(answer).toEqual([400, "invalid_request", name]);
+    }
+  },
+);
+
+test.each(["", '--b\r\ncontent-disposition: form-data; name="file"\r\n\r\nhttps://example.org/long.mp3\r\n'])(
+  "a file under another name is not what is heard, and not what is paid for (%p)",
+  async (address) => {
+    const caller = await world.creditCaller(1);
+    const form = `${address}${head.replace('name="file"', 'name="decoy"')}x${end}`;
+    const response = await hear(caller.secret, form);
+    const { error } = (await response.json()) as { error: { code: string; param: string } };
+    expect([response.status, error.code, error.param]).toEqual([400, "invalid_request", "file"]);
+    expect(world.provider.requests).toHaveLength(0);
+  },
+);
+
+test.each([
+  ["nothing", '; filename=""', 'filename="file"'],
+  ["other than ASCII", "; filename*=utf-8''na%C3%AFve.mp3", 'filename="na%C3%AFve.mp3"'],
+  ["both", "; filename=\"naive.mp3\"; filename*=utf-8''na%C3%AFve.mp3", 'filename="naive.mp3"'],
+])("a file whose name is %s is sent as a file", async (_, named, sent) => {
+  const caller = await world.creditCaller(1);
+  world.provider.script(json({ text: "hello", usage: { type: "duration", seconds: 1 } }));
+  const form = `${head.replace('; filename="a.mp3"', named)}SOUND${end}`;
+  expect((await hear(caller.secret, form)).status).toBe(200);
+  expect(world.provider.requests[0]?.text).toContain(`name="file"; ${sent}`);
+});
+
 test("a key that has spent all gets its answer again for the same form", async () => {
   const caller = await world.creditCaller(0.0001);
   const form = `${head}x${end}`;
@@ -149,15 +216,16 @@ test("another form under the same idempotency key is a conflict, whatever its pa
     );
     return hear(caller.secret, `${sent.join("")}--b--\r\n`, { "idempotency-key": key });
   };
-  const file = 'name="file"; filename="a b"\r\ncontent-type: audio/mpeg\r\n\r\nSOUND';
-  expect((await ask("one", file)).status).toBe(200);
-  expect((await ask("one", file)).headers.get("idempotent-replayed")).toBe("true");
+  const sound = 'name="file"; filename="a"\r\n\r\nSOUND';
+  const file = 'name="more"; filename="a b"\r\ncontent-type: audio/mpeg\r\n\r\nSOUND';
+  expect((await ask("one", sound, file)).status).toBe(200);
+  expect((await ask("one", sound, file)).headers.get("idempotent-replayed")).toBe("true");
   for (const other of [
     file.replace("mpeg", "wav"),
-    file.replace('"file"; filename="a b"', '"file a"; filename="b"'),
+    file.replace('"more"; filename="a b"', '"more a"; filename="b"'),
     file.replace("SOUND", "NOISE"),
   ]) {
-    expect((await ask("one", other)).status).toBe(409);
+    expect((await ask("one", sound, other)).status).toBe(409);
   }
   expect(world.provider.requests).toHaveLength(1);
 });

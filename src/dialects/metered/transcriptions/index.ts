@@ -74,15 +74,17 @@ function filesIn({ truncated, bytes }: RouteBody): readonly FormFile[] {
   return [{ field: "input_audio", bytes: Math.ceil(bytes.length * 0.75), start: new Uint8Array() }];
 }
 
-/** Names of sound that is elsewhere, and of which nobody knows here how long it is. Groq's and Mistral's. */
-const elsewhere = ["url", "file_url"];
+/** Names of sound that is elsewhere, and of which nobody knows here how long it is: Groq's, Mistral's, Fireworks's. */
+const elsewhere = ["url", "file_url", "file"];
+/** Files under other names are not what is heard. */
+const soundFields = ["file", "input_audio"];
 
 function check(body: JsonObject, priced: PricedNames, files: readonly FormFile[]): void {
   const named = elsewhere.find((name) => body[name] != null);
   if (named !== undefined) {
     throw invalidRequest(`\`${named}\` is not supported; send the sound as a file of a form.`, named);
   }
-  if (files.length === 0) {
+  if (!files.some(({ field }) => soundFields.includes(field))) {
     throw invalidRequest("`file` is missing; send the sound as a file of a form.", "file");
   }
   const { response_format: format } = body;

@@ -135,7 +135,7 @@ function readPartHead(text: string): PartHead {
   if (name === null) throw invalidRequest("A part of the form has no name.");
   return {
     name,
-    fileName: parameterIn(disposition, "filename"),
+    fileName: parameterIn(disposition, "filename") ?? extendedName(disposition),
     contentType: headers.get("content-type") ?? null,
   };
 }
@@ -143,6 +143,11 @@ function readPartHead(text: string): PartHead {
 function parameterIn(disposition: string, name: string): string | null {
   const found = new RegExp(`;\\s*${name}=(?:"((?:[^"\\\\]|\\\\.)*)"|([^;\\s]+))`, "i").exec(disposition);
   return found === null ? null : (found[1] ?? found[2] ?? "");
+}
+
+/** Some clients send only this where a name is not ASCII, with its character set before it. https://www.rfc-editor.org/rfc/rfc8187 */
+function extendedName(disposition: string): string | null {
+  return parameterIn(disposition, "filename\\*")?.replace(/^[^']*'[^']*'/, "") ?? null;
 }
 
 /** The boundary of a form; null if the body is none. */

@@ -5,6 +5,7 @@ import { invalidRequest } from "../../../base/errors.ts";
 import { newId } from "../../../base/id.ts";
 import type { Json } from "../../../base/json.ts";
 import type { FormFile } from "../../../dialects/metered/route.ts";
+import { isReadAsGoverned } from "../../../dialects/names/governed-names.ts";
 import type { BodyReservation } from "../../../limits/body-budget.ts";
 import type { FileBody } from "../../../vendors/provider.ts";
 import type { PartHead, PartTaker } from "./form-parser.ts";
@@ -30,7 +31,8 @@ export class SpooledForm implements PartTaker, AsyncDisposable {
   /** Without a prototype, which has names of its own. */
   readonly fields: Record<string, Json> = Object.create(null);
   readonly files: FormFile[] = [];
-  readonly #path: string;
+  /** Null if the open file has none. */
+  readonly #path: string | null;
   readonly #boundary = newId("sluice-");
   readonly #handle: FileHandle;
   readonly #reservation: BodyReservation;
@@ -41,7 +43,7 @@ export class SpooledForm implements PartTaker, AsyncDisposable {
   #field: { readonly name: string; readonly pieces: Uint8Array[] } | null = null;
   #file: OpenFile | null = null;
 
-  private constructor(path: string, handle: FileHandle, reservation: BodyReservation) {
+  private constructor(path: string | null, handle: FileHandle, reservation: BodyReservation) {
     this.#path = path;
     this.#handle = handle;
     this.#reservation = reservation;
@@ -49,7 +51,11 @@ export class SpooledForm implements PartTaker, AsyncDisposable {
 
   static async create(reservation: BodyReservation): Promise<SpooledForm> {
     const path = join(tmpdir(), newId("sluice-form-"));
-    return new SpooledForm(path, await open(path, "wx+", 0o600), reservation);
+    const handle = await open(path, "wx+", 0o600);
+    if (process.platform !== "linux") return new SpooledForm(path, handle, reservation);
+    // There an open file can be read without a path, and nothing of it is left after a crash.
+    await rm(path);
+    return new SpooledForm(null, handle, reservation);
   }
 
   async begin(head: PartHead): Promise<void> {
@@ -57,12 +63,15 @@ export class SpooledForm implements PartTaker, AsyncDisposable {
       this.#field = { name: head.name, pieces: [] };
       return;
     }
+    if (isReadAsGoverned(head.name)) {
+      throw invalidRequest(`\`${head.name}\` is not a file; send it as a field of the form.`, head.name);
+    }
     if (this.files.length >= mostFiles) throw invalidRequest(`A form has ${mostFiles} files at most.`);
     this.#file = { head, hash: new Bun.CryptoHasher("sha256"), start: [], bytes: 0 };
-    const type = head.contentType ?? "application/octet-stream";
-    await this.#write(
-      this.#headOf(head.name, `; filename="${quoted(head.fileName)}"`, `content-type: ${type}\r\n`),
-    );
+    const type = `content-type: ${head.contentType ?? "application/octet-stream"}\r\n`;
+    // Some servers take a file without a name for a field.
+    const fileName = quoted(head.fileName || head.name);
+    await this.#write(this.#headOf(head.name, `; filename="${fileName}"`, type));
   }
 
   async take(bytes: Uint8Array): Promise<void> {
@@ -123,12 +132,13 @@ export class SpooledForm implements PartTaker, AsyncDisposable {
     const end = Buffer.from(`${this.#headOf("model", "", "")}${model}\r\n--${this.#boundary}--\r\n`);
     await this.#handle.truncate(this.#length);
     await this.#handle.write(end, 0, end.length, this.#length);
-    return { path: this.#path, contentType: `multipart/form-data; boundary=${this.#boundary}` };
+    const path = this.#path ?? `/proc/self/fd/${this.#handle.fd}`;
+    return { path, contentType: `multipart/form-data; boundary=${this.#boundary}` };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#handle.close();
-    await rm(this.#path, { force: true });
+    if (this.#path !== null) await rm(this.#path, { force: true });
     this.#reservation.release();
   }
 
