@@ -9,12 +9,18 @@ import { type BilledField, billedField, billedFields, googleField, googleOptions
 /** LiteLLM, as a provider, puts the members of this one in the place of the body's own. */
 const mergedMember = "extra_body";
 
+/** What servers of OpenAI's shape have for the size of an image, beside `size`. */
+export const imageSizeNames: readonly string[] = [
+  ...["resolution", "image_size", "image_config", "aspect_ratio", "width", "height"],
+];
+
 /** Members of the body itself, of any dialect. */
 const topLevelNames: readonly string[] = [
   ...["model", "messages", "input", "system", "instructions"],
   ...["stream", "stream_options", "max_tokens", "max_completion_tokens", "max_output_tokens", "n_predict"],
   ...["n", "best_of"],
   ...["quality", "size", "partial_images", "svg"],
+  ...imageSizeNames,
   ...["tools", "tool_choice", "functions", "function_call", "max_tool_calls"],
   ...["include", "modalities", "audio"],
   ...["service_tier", "speed", "inference_geo", "background", "store"],

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
-import type { JsonObject } from "../../../src/base/json.ts";
+import type { Json, JsonObject } from "../../../src/base/json.ts";
 import { json, sse } from "../../support/answers.ts";
 import { waitFor } from "../../support/wait.ts";
 import { type Caller, World } from "../world.ts";
@@ -140,12 +140,35 @@ describe("by the image", () => {
     '"SVG":{"model":"another"}',
     '"quality":"low","quality[]":"high"',
     '"size[0]":"1024x1024"',
+    '"Resolution":"4k"',
+    '"extra_body":{"image_size":"4096x4096"}',
   ])("what providers might read otherwise is refused: %s", async (fields) => {
     const headers = { authorization: `Bearer ${caller.secret}`, "content-type": "application/json" };
     const body = `{"model":"by-size","prompt":"x",${fields}}`;
     const response = await fetch(`${world.running.url}${path}`, { method: "POST", headers, body });
     expect(response.status).toBe(400);
     expect(world.provider.requests).toHaveLength(0);
+  });
+
+  test.each<[string, Json]>([
+    ["resolution", "4k"],
+    ["image_size", "4096x4096"],
+    ["image_config", { image_size: "4K" }],
+    ["aspect_ratio", "16:9"],
+    ["width", 4096],
+    ["height", 4096],
+  ])("a size under another name is refused where the price depends on it: %s", async (name, value) => {
+    for (const body of [{ quality: "high", size: "1024x1024" }, {}]) {
+      for (const model of ["by-size", "only-high"]) {
+        const response = await draw({ model, ...body, [name]: value });
+        expect(response.status).toBe(400);
+        expect(((await response.json()) as { error: { param: string } }).error.param).toBe(name);
+      }
+    }
+    expect(world.provider.requests).toHaveLength(0);
+    world.provider.script(json({ created: 1, data: images(1) }));
+    expect((await draw({ model: "each", [name]: value })).headers.get("x-sluice-cost")).toBe("0.04");
+    expect(world.provider.requests.at(-1)?.body).toMatchObject({ [name]: value });
   });
 
   test("one without a price is refused by its name", async () => {

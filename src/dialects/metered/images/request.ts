@@ -3,6 +3,7 @@ import { invalidRequest } from "../../../base/errors.ts";
 import type { Json, JsonObject } from "../../../base/json.ts";
 import { objectOf } from "../../json/json-fields.ts";
 import { cutText } from "../../json/truncated-json.ts";
+import { imageSizeNames } from "../../names/governed-names.ts";
 import { anyObject, modelName, optional, streamFlag } from "../../schema/fields.ts";
 import type { FormFile, PricedNames } from "../route.ts";
 import { estimatedTokens } from "../texts.ts";
@@ -70,7 +71,7 @@ function wordOf(value: Json | undefined): string {
 const isQuality = /^(?:auto|low|medium|high|max|standard|hd)$/;
 const isSize = /^(?:auto|[1-9]\d*x[1-9]\d*)$/;
 
-/** Throws for a drawing by a second model, and for a quality and size without a price. */
+/** Throws for a drawing by a second model, for a quality and size without a price, and for a size under another name beside those with one. */
 export function checkImages(body: JsonObject, priced: PricedNames): void {
   if (objectOf(body["svg"])?.["model"] != null) {
     throw invalidRequest(
@@ -78,9 +79,14 @@ export function checkImages(body: JsonObject, priced: PricedNames): void {
       "svg.model",
     );
   }
+  const hasVariants = [...priced].some((name) => name.startsWith("images.") && name !== "images.*");
+  const otherSize = hasVariants ? imageSizeNames.find((name) => body[name] != null) : undefined;
+  if (otherSize !== undefined) {
+    const message = `\`${otherSize}\` may change what an image costs, and the prices here are by \`quality\` and \`size\`; leave it out.`;
+    throw invalidRequest(message, otherSize);
+  }
   if (!priced.has("images") || imageUnit(body, priced) !== "images") return;
   const [quality, size] = [wordOf(body["quality"]), wordOf(body["size"])];
-  const hasVariants = [...priced].some((name) => name.startsWith("images.") && name !== "images.*");
   const isKnown = isQuality.test(quality) && isSize.test(size);
   // A word that is not known may be a provider's own for the most expensive.
   if (priced.has("images.*") && (isKnown || !hasVariants)) return;
