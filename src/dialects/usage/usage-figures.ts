@@ -25,9 +25,9 @@ export function inclusiveUsage(
   return reportUsage({ inputTokens, cachedInputTokens, cacheWriteTokens }, inputSide, output, reasoning);
 }
 
-/** For answers that have no output in tokens; null if their input is not told. */
+/** For answers that have no output in tokens; null if their input is not reported, or as 0, which no text has. */
 export function inputUsage(input: Json | undefined): ReportedUsage | null {
-  return isTokenCount(input) ? inclusiveUsage(input, 0, undefined, undefined, undefined) : null;
+  return isTokenCount(input) && input > 0 ? inclusiveUsage(input, 0, undefined, undefined, undefined) : null;
 }
 
 /** With other figures in place of those that were not told, where these cannot be counted. */

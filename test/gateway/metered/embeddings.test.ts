@@ -348,6 +348,7 @@ describe("vectors that are not those of the inputs", () => {
   const input = ["a", "bb", "ccc"];
   const listed = (...places: number[]) =>
     places.map((index) => ({ object: "embedding", index, embedding: [index, 0.5] }));
+  const textAt = (embedding: string, index: number) => ({ object: "embedding", index, embedding });
   const listOf = (data: Json) =>
     json({ object: "list", data, model: "upstream", usage: { prompt_tokens: 3, total_tokens: 3 } });
   const ask = (by: Caller, id: string, form: string) =>
@@ -360,6 +361,16 @@ describe("vectors that are not those of the inputs", () => {
     ["one twice", listed(0, 1, 1)],
     ["one for no input", listed(0, 1, 3)],
     ["one without its place", [...listed(0, 1), { object: "embedding", embedding: [2, 0.5] }]],
+    ["a null", [...listed(0, 1), { object: "embedding", index: 2, embedding: null }]],
+    ["an item that is null", [...listed(0, 1), null]],
+    ["an empty one", [...listed(0, 1), { object: "embedding", index: 2, embedding: [] }]],
+    ["a null inside one", [...listed(0, 1), { object: "embedding", index: 2, embedding: [2, null] }]],
+    ["a text inside one", [...listed(0, 1), { object: "embedding", index: 2, embedding: [2, "0.5"] }]],
+    ["a list inside one", [...listed(0, 1), { object: "embedding", index: 2, embedding: [2, [0.5]] }]],
+    ["one of another length", [...listed(0, 1), { object: "embedding", index: 2, embedding: [2] }]],
+    ["a text that is none", [...listed(0, 1), { object: "embedding", index: 2, embedding: "none" }]],
+    ["texts of different lengths", ["AAAAAAAA", "AAAAAAAAAAA=", "AAAA"].map(textAt)],
+    ["texts that are no numbers", ["AAAA", "AAAA", "AAAA"].map(textAt)],
   ])("are a failure of the provider: %s", async (_, data) => {
     for (const id of ["embed", "embed-local"]) {
       for (const form of ["float", "base64"]) {
@@ -378,6 +389,9 @@ describe("vectors that are not those of the inputs", () => {
     ["embed-vertex", { predictions: [{ embeddings: { values: [1] } }] }],
     ["embed-cohere", { embeddings: { float: [[1], [2], [3], [4]] } }],
     ["embed-bedrock-cohere", { embeddings: { float: [[1], [2]] } }],
+    ["embed-gemini", { embeddings: [{ values: [1] }, null, { values: [3] }] }],
+    ["embed-cohere", { embeddings: { float: [[1, 2], [2], [3, 4]] } }],
+    ["embed-bedrock-cohere", { embeddings: { float: [[1], [null], [3]] } }],
   ])("are a failure of %s, too", async (id, answer: JsonObject) => {
     const key = await world.creditCaller(1);
     world.provider.script(json(answer));
@@ -436,6 +450,21 @@ describe("other prices than for tokens", () => {
     expect(error.message).toContain("`price.input`");
     expect(world.provider.requests).toHaveLength(0);
   });
+});
+
+test.each<[string, JsonObject]>([
+  ["embed", { data: [{ index: 0, embedding: [1, 2] }], usage: { prompt_tokens: 0, total_tokens: 0 } }],
+  ["embed-local", { data: [{ index: 0, embedding: [1, 2] }], usage: { total_tokens: 0 } }],
+  ["embed-titan", { embedding: [1, 2], inputTextTokenCount: 0 }],
+  ["embed-cohere", { embeddings: { float: [[1, 2]] }, meta: { billed_units: { input_tokens: 0 } } }],
+])("a text that a provider reports no tokens for is counted here (%s)", async (id, answer) => {
+  const key = await world.creditCaller(1);
+  world.provider.script(json({ object: "list", model: "upstream", ...answer }));
+  const body = { model: id, input: "hello hello hello" };
+  const response = await world.ask(key, { path: "/v1/embeddings", body });
+  const { usage } = (await response.json()) as Embedded;
+  expect(usage).toEqual({ prompt_tokens: 3, total_tokens: 3 });
+  expect(await world.chargesOf(key)).toEqual([{ amount: -3000, basis: "estimated", outcome: "completed" }]);
 });
 
 test("a model is offered for what it serves, and for nothing else", async () => {

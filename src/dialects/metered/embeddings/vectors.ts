@@ -29,8 +29,8 @@ export function writeEnd(usage: Usage): string {
 
 function base64Of(vector: Vector): string {
   if (typeof vector === "string") return vector;
-  const bytes = new DataView(new ArrayBuffer(vector.length * 4));
-  for (const [index, value] of vector.entries()) bytes.setFloat32(index * 4, value, true);
+  const bytes = new DataView(new ArrayBuffer(vector.length * floatBytes));
+  for (const [index, value] of vector.entries()) bytes.setFloat32(index * floatBytes, value, true);
   return Buffer.from(bytes.buffer).toString("base64");
 }
 
@@ -38,7 +38,9 @@ function floatsOf(vector: Vector): readonly number[] {
   if (typeof vector !== "string") return vector;
   const { buffer, byteOffset, byteLength } = Buffer.from(vector, "base64");
   const bytes = new DataView(buffer, byteOffset, byteLength);
-  return Array.from({ length: Math.floor(byteLength / 4) }, (_, index) => bytes.getFloat32(index * 4, true));
+  return Array.from({ length: Math.floor(byteLength / floatBytes) }, (_, index) =>
+    bytes.getFloat32(index * floatBytes, true),
+  );
 }
 
 /** The vectors of a list, each found in its item by `vectorIn`. */
@@ -52,15 +54,46 @@ export function vectorsOf(
 
 export function vectorOf(value: Json | undefined): Vector {
   if (typeof value === "string") return value;
-  if (!Array.isArray(value) || typeof value[0] !== "number") throw malformedAnswer("a vector is missing");
-  return value as number[];
+  if (!Array.isArray(value) || !value.every(isNumber)) throw malformedAnswer("a vector is missing");
+  return value;
 }
 
-/** Throws unless there is one vector for each input: a client takes them by their places, and would compare the wrong ones. */
-export function refuseOthers(vectors: readonly Vector[], { inputs }: MeteredAnswer): readonly Vector[] {
-  if (inputs === null || vectors.length === inputs) return vectors;
-  throw malformedAnswer(`it has ${vectors.length} vectors for ${inputs} inputs`);
+function isNumber(value: Json): value is number {
+  return typeof value === "number";
 }
+
+/**
+ * Throws unless there is one vector for each input, all of one length: a client takes them by their places, and would compare the
+ * wrong ones, or ones that cannot be compared.
+ */
+export function refuseOthers(vectors: readonly Vector[], inputs: number | null): readonly Vector[] {
+  if (inputs !== null && vectors.length !== inputs) {
+    throw malformedAnswer(`it has ${vectors.length} vectors for ${inputs} inputs`);
+  }
+  const lengths = new Set(vectors.map(lengthOf));
+  if (lengths.size > 1 || ![...lengths].every(isLength)) {
+    throw malformedAnswer("its vectors are not of one length");
+  }
+  return vectors;
+}
+
+/** In numbers. */
+function lengthOf(vector: Vector): number {
+  return typeof vector === "string" ? base64Bytes(vector) / floatBytes : vector.length;
+}
+
+const base64Form = /^[A-Za-z0-9+/]*={0,2}$/;
+
+function base64Bytes(text: string): number {
+  return base64Form.test(text) ? Buffer.byteLength(text, "base64") : 0;
+}
+
+/** Whether a vector can be this long. */
+export function isLength(length: number): boolean {
+  return Number.isInteger(length) && length > 0;
+}
+
+export const floatBytes = 4;
 
 /** The items of a list in the order of their indexes, which some servers leave out. */
 export function byIndex(items: Json | undefined): Json | undefined {
@@ -102,20 +135,21 @@ function joined(
 ): ReadMetered {
   const found = answers.map((answer) => {
     const { vectors, ...figures } = find(parseAnswer(answer), answer.countedInput);
-    return { vectors: refuseOthers(vectors, answer), ...figures };
+    return { vectors: refuseOthers(vectors, answer.inputs), ...figures };
   });
+  const vectors = refuseOthers(
+    found.flatMap((each) => each.vectors),
+    null,
+  );
   const images = found.reduce((sum, { images: some = 0 }) => sum + some, 0);
   let inputTokens = 0;
   let isReported = true;
   for (const { tokens } of found) {
     inputTokens += tokens ?? 0;
-    isReported &&= tokens !== null;
+    isReported &&= (tokens ?? 0) > 0;
   }
   return {
-    written: writeVectors(
-      found.flatMap(({ vectors }) => vectors),
-      asked,
-    ),
+    written: writeVectors(vectors, asked),
     usage: isReported ? inputUsage(inputTokens) : null,
     extras: images === 0 ? {} : { units: { images } },
   };
