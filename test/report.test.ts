@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Counts, failedFiles, type Report, readReport, withSecondRun } from "./report.ts";
+import { type Report, readReport } from "./report.ts";
 
 /** Held against the reports of Bun itself, because its next version may word them differently. */
 
@@ -31,52 +31,20 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 describe("the report of a run", () => {
   test.each([
     // Side by side, a worker that ends is seen by the one that started it.
-    [2, ["sound"], { passed: 2, failed: 0, skipped: 1 }, []],
-    [2, ["sound", "failing"], { passed: 3, failed: 1, skipped: 1 }, ["failing"]],
-    [2, ["hookless", "failing"], { passed: 1, failed: 2, skipped: 0 }, ["failing", "hookless"]],
-    [2, ["sound", "failing", "unloadable"], { passed: 3, failed: 2, skipped: 1 }, null],
-    [2, ["sound", "failing", "leaving"], { passed: 3, failed: 2, skipped: 1 }, null],
-    [2, ["sound", "failing", "crashing"], { passed: 3, failed: 2, skipped: 1 }, null],
+    [2, ["sound"], { passed: 2, failed: 0, skipped: 1 }],
+    [2, ["sound", "failing"], { passed: 3, failed: 1, skipped: 1 }],
+    [2, ["hookless", "failing"], { passed: 1, failed: 2, skipped: 0 }],
+    [2, ["sound", "failing", "unloadable"], { passed: 3, failed: 2, skipped: 1 }],
+    [2, ["sound", "failing", "leaving"], { passed: 3, failed: 2, skipped: 1 }],
+    [2, ["sound", "failing", "crashing"], { passed: 3, failed: 2, skipped: 1 }],
     // One by one, the run itself ends, and says nothing.
-    [1, ["sound", "failing"], { passed: 3, failed: 1, skipped: 1 }, ["failing"]],
-    [1, ["sound", "leaving"], { passed: 2, failed: 1, skipped: 1 }, null],
-    [1, ["failing", "leaving"], { passed: 1, failed: 1, skipped: 0 }, null],
-    [1, ["failing", "crashing"], { passed: 1, failed: 1, skipped: 0 }, null],
-    [1, ["failing", "reporting"], { passed: 1, failed: 1, skipped: 0 }, null],
-  ] as const)(
-    "with %i at a time, of %j, is %j, and %j can be run again",
-    async (workers, names, ...expected) => {
-      const [counts, again] = expected;
-      const report = await reportOf(workers, names);
-      expect(report.counts).toEqual(counts);
-      expect(failedFiles(report)?.toSorted() ?? null).toEqual(again === null ? null : again.map(pathOf));
-    },
-  );
-});
-
-describe("a second run of what failed", () => {
-  const failed = { passed: 1, failed: 1, skipped: 0 };
-  const first = reported({ "test/sound": { passed: 2, failed: 0, skipped: 1 }, "test/failing": failed });
-
-  test("replaces the first where it passes, and its file is named", () => {
-    const passing = { passed: 2, failed: 0, skipped: 0 };
-    const { counts, passedThen } = withSecondRun(first, reported({ "test/failing": passing }));
-    expect(counts).toEqual({ passed: 4, failed: 0, skipped: 1 });
-    expect(passedThen).toEqual(["test/failing"]);
-  });
-
-  test.each([
-    ["fails again", reported({ "test/failing": failed })],
-    [
-      "broke off",
-      { ...reported({ "test/failing": { passed: 2, failed: 0, skipped: 0 } }), isComplete: false },
-    ],
-    ["ran fewer tests", reported({ "test/failing": { passed: 1, failed: 0, skipped: 0 } })],
-    ["ran nothing", reported({})],
-  ])("has failed if it %s", (_, second) => {
-    const { counts, passedThen } = withSecondRun(first, second);
-    expect(counts).toEqual({ passed: 3, failed: 1, skipped: 1 });
-    expect(passedThen).toEqual([]);
+    [1, ["sound", "failing"], { passed: 3, failed: 1, skipped: 1 }],
+    [1, ["sound", "leaving"], { passed: 2, failed: 1, skipped: 1 }],
+    [1, ["failing", "leaving"], { passed: 1, failed: 1, skipped: 0 }],
+    [1, ["failing", "crashing"], { passed: 1, failed: 1, skipped: 0 }],
+    [1, ["failing", "reporting"], { passed: 1, failed: 1, skipped: 0 }],
+  ] as const)("with %i at a time, of %j, is %j", async (workers, names, counts) => {
+    expect((await reportOf(workers, names)).counts).toEqual(counts);
   });
 });
 
@@ -94,11 +62,4 @@ async function reportOf(workers: number, names: readonly Source[]): Promise<Repo
   });
   const output = [await new Response(child.stdout).text(), await new Response(child.stderr).text()].join("");
   return readReport({ output, code: await child.exited, files: files.length });
-}
-
-function reported(files: Readonly<Record<string, Counts>>): Report {
-  const all = Object.values(files);
-  const count = (kind: keyof Counts) => all.reduce((total, counts) => total + counts[kind], 0);
-  const counts = { passed: count("passed"), failed: count("failed"), skipped: count("skipped") };
-  return { counts, byFile: new Map(Object.entries(files)), isComplete: true };
 }

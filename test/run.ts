@@ -4,12 +4,10 @@
  * `--fast` builds nothing and starts no programs, `--soak` does the long runs instead. The last line counts everything; the exit
  * code is 0 only when nothing failed.
  */
-import { type Counts, failedFiles, nothing, type Report, readReport, sum, withSecondRun } from "./report.ts";
+import { type Counts, nothing, readReport, sum } from "./report.ts";
 import { makeScratchFolder, removeScratchFolder } from "./scratch.ts";
 import { sortSuites } from "./suites.ts";
 
-/** Files that passed only when they were run by themselves. */
-const unsteady: string[] = [];
 let totals = nothing;
 const scratch = makeScratchFolder();
 
@@ -70,8 +68,8 @@ async function suite(
   files: readonly string[],
   workers: number,
   env: Record<string, string>,
-): Promise<Report> {
-  if (files.length === 0) return { counts: nothing, byFile: new Map(), isComplete: true };
+): Promise<void> {
+  if (files.length === 0) return;
   heading(`${name}, ${files.length} files`);
   const command = [
     process.execPath,
@@ -87,30 +85,11 @@ async function suite(
   ];
   const report = readReport({ ...(await run(command, env)), files: files.length });
   if (!report.isComplete) console.log("\nThis run broke off: it counts as failed.");
-  return report;
+  add(report.counts);
 }
 
 function add(counts: Counts): void {
   totals = sum(totals, counts);
-}
-
-/**
- * Whether something happens in time also depends on what else the machine does, so a file that failed is run once more by
- * itself. A real fault fails again. What only passed then is named at the end, so that nobody takes it for sound.
- */
-async function suiteWithSecondRun(
-  name: string,
-  files: readonly string[],
-  workers: number,
-  env: Record<string, string>,
-): Promise<void> {
-  const first = await suite(name, files, workers, env);
-  const failed = failedFiles(first);
-  if (failed === null || failed.length === 0) return add(first.counts);
-  const second = await suite("the failed ones once more, one by one", failed, 1, env);
-  const { counts, passedThen } = withSecondRun(first, second);
-  add(counts);
-  unsteady.push(...passedThen);
 }
 
 /** One after the other, because others run beside them. */
@@ -129,17 +108,16 @@ if (process.argv.includes("--soak")) {
   await checks();
   await check("build", "build");
   const all = [...suites.sideBySide, ...suites.alone];
-  add((await suite("long runs", all, 1, { ...executable, SLUICE_SOAK: "1" })).counts);
+  await suite("long runs", all, 1, { ...executable, SLUICE_SOAK: "1" });
 } else if (process.argv.includes("--fast")) {
   const env = { SLUICE_TEST_TARGET: "source", SLUICE_TEST_FAST: "1" };
-  await Promise.all([checks(), suiteWithSecondRun("without programs", suites.fast, workers, env)]);
+  await Promise.all([checks(), suite("without programs", suites.fast, workers, env)]);
 } else {
   await check("build", "build");
-  await Promise.all([checks(), suiteWithSecondRun("side by side", suites.sideBySide, workers, executable)]);
-  await suiteWithSecondRun("what needs the machine to itself", suites.alone, 1, executable);
+  await Promise.all([checks(), suite("side by side", suites.sideBySide, workers, executable)]);
+  await suite("what needs the machine to itself", suites.alone, 1, executable);
 }
 
 removeScratchFolder(scratch);
-if (unsteady.length > 0) console.log(`\npassed only the second time: ${unsteady.join(", ")}`);
 console.log(`\n${totals.passed} passed, ${totals.failed} failed, ${totals.skipped} skipped`);
 process.exit(totals.failed === 0 ? 0 : 1);

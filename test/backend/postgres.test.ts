@@ -62,7 +62,7 @@ else
       expect(open1.state).toBe("open");
       const watcher = clientOf(server.url(), { max: 1 });
       await server.run("ALTER SYSTEM SET synchronous_standby_names = 'nobody'", "SELECT pg_reload_conf()");
-      await waitFor(() => backend.trouble !== null, "the stall to be noticed", 30_000);
+      await waitFor(() => backend.trouble !== null, "the stall to be noticed");
       let most = 0;
       for (let round = 0; round < 60; round += 1) {
         const asked = [hold(), backend.store.recordEndings([exchangeEnding(key.id)])];
@@ -76,7 +76,7 @@ else
       }
       expect(most).toBeLessThanOrEqual(promisedConnections);
       await server.run("ALTER SYSTEM RESET synchronous_standby_names", "SELECT pg_reload_conf()");
-      await waitFor(() => backend.trouble === null, "the backend to recover", 30_000);
+      await waitFor(() => backend.trouble === null, "the backend to recover");
       const again = await hold();
       backend.accounts.release(again);
       backend.accounts.release(open1);

@@ -57,7 +57,7 @@ async function metric(name: string): Promise<number> {
 
 /** Nothing is held, nothing runs, and no provider is being read any more. */
 async function expectQuiet(): Promise<void> {
-  await waitFor(async () => (await metric("sluice_in_flight")) === 0, "all exchanges to end", 30_000);
+  await waitFor(async () => (await metric("sluice_in_flight")) === 0, "all exchanges to end");
   const usage = (await (await sluice.request("/v1/usage", { key })).json()) as {
     credits: { reserved: number };
   };
@@ -132,7 +132,7 @@ if (isCompiled) {
     countStalledReaders,
     300_000,
   );
-  test("a stalled reader stops the reading upstream, however much there is", stallsUpstream, 60_000);
+  test("a stalled reader stops the reading upstream, however much there is", stallsUpstream, 120_000);
 }
 
 /**

@@ -32,7 +32,7 @@ beforeAll(async () => {
     async () => (await sluice.request("/v1/usage", { key })).status === 200,
     "the key to be known",
   );
-}, 30_000);
+}, 120_000);
 
 afterAll(() => sluice.dispose());
 

@@ -31,7 +31,7 @@ suite("the Claude Agent SDK", () => {
   beforeAll(async () => {
     sdk = await import(module ?? "");
     world = await startWorld(startAgentProvider());
-  }, 30_000);
+  }, 120_000);
 
   afterAll(() => world.dispose());
 

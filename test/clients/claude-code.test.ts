@@ -109,7 +109,7 @@ suite("the real Claude Code", () => {
 
   beforeAll(async () => {
     world = await startWorld(startAgentProvider(), { aliases });
-  }, 30_000);
+  }, 120_000);
 
   afterAll(() => world.dispose());
 
@@ -152,7 +152,7 @@ suite("the real Claude Code", () => {
     expect(written).toBe(`"${secret}" 😀\n`);
   }
 
-  const timeoutMs = 60_000;
+  const timeoutMs = 120_000;
 
   test.each([...providerDialectNames])(
     "runs an errand, and asks again without what is rejected by name and after an answer that breaks off, on a provider of %s",

@@ -100,7 +100,7 @@ suite("the real Codex", () => {
 
   beforeAll(async () => {
     world = await startWorld(startAgentProvider(), { families: Object.keys(families) });
-  }, 30_000);
+  }, 120_000);
 
   afterAll(() => world.dispose());
 
@@ -138,7 +138,7 @@ suite("the real Codex", () => {
     expect(written.trim()).toBe(`"${secret}" 😀`);
   }
 
-  const timeoutMs = 60_000;
+  const timeoutMs = 120_000;
   /** The third runs its errand below, with an answer that breaks off. */
   const cases = ["unknown", "gpt-5.6-sol"].flatMap((family) =>
     providerDialectNames.map((dialect): [string, ProviderDialectName] => [family, dialect]),

@@ -15,7 +15,7 @@ let world: World<AgentProvider>;
 
 beforeAll(async () => {
   world = await startWorld(startAgentProvider(), { tail: "[routes]\nconversations = true\n" });
-}, 30_000);
+}, 120_000);
 beforeEach(() => world.provider.send(frameworkErrand));
 afterAll(() => world.dispose());
 

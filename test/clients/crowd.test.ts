@@ -22,7 +22,7 @@ let world: World<ConversationProvider>;
 beforeAll(async () => {
   const provider = startConversationProvider(goodScenarios, () => silence);
   world = await startWorld(provider, { heartbeat: 0.1 });
-}, 30_000);
+}, 120_000);
 
 afterAll(() => world.dispose());
 
@@ -88,7 +88,7 @@ test("every pair has heartbeats in the client's own dialect for as long as the p
     while ((await reader.nextChunk()) !== null);
     expect(reader.result().text).toContain(ends[client]);
   }
-}, 60_000);
+}, 120_000);
 
 async function untilHeard(reader: StreamReader, heartbeat: RegExp, times: number): Promise<void> {
   while ((reader.result().text.match(heartbeat)?.length ?? 0) < times) {

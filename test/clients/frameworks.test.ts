@@ -13,7 +13,7 @@ let world: World<AgentProvider>;
 
 beforeAll(async () => {
   world = await startWorld(startAgentProvider());
-}, 30_000);
+}, 120_000);
 
 beforeEach(() => world.provider.send(frameworkErrand));
 

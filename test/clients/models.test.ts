@@ -57,7 +57,7 @@ beforeAll(async () => {
   narrow = await sluice.createKey({ models: ["gpt-4o", "claude-haiku-latest"] });
   const known = async (one: TestKey) => (await sluice.request("/v1/usage", { key: one })).status === 200;
   await waitFor(async () => (await known(key)) && (await known(narrow)), "the keys to be known");
-}, 30_000);
+}, 120_000);
 
 beforeEach(() => provider.reset());
 

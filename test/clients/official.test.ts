@@ -26,7 +26,7 @@ beforeAll(async () => {
       "the keys to be known",
     );
   }
-}, 30_000);
+}, 120_000);
 
 beforeEach(() => provider.reset());
 

@@ -33,7 +33,7 @@ beforeAll(async () => {
   world = await startWorld(startAgentProvider(), { tail: demo });
   // It calls `get_weather` where that is offered.
   world.provider.send(frameworkErrand);
-}, 30_000);
+}, 120_000);
 afterAll(() => world.dispose());
 
 const user = (content: Json) => ({ type: "message", role: "user", content });

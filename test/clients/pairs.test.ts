@@ -18,7 +18,7 @@ let world: World<ConversationProvider>;
 
 beforeAll(async () => {
   world = await startWorld(startConversationProvider([...goodScenarios, ...badScenarios]));
-}, 30_000);
+}, 120_000);
 
 beforeEach(() => world.provider.forget());
 

@@ -20,7 +20,7 @@ let world: World<ScriptedProvider>;
 
 beforeAll(async () => {
   world = await startWorld(startProvider(inItsDialect));
-}, 30_000);
+}, 120_000);
 
 afterAll(() => world.dispose());
 

@@ -276,7 +276,7 @@ beforeAll(async () => {
     tail: tail.replaceAll("PROVIDER_URL", provider.url) + routes,
   });
   world.provider.send(frameworkErrand);
-}, 30_000);
+}, 120_000);
 afterAll(async () => {
   await world?.dispose();
   provider?.stop();

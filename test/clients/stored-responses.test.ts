@@ -32,7 +32,7 @@ const thoughtfulErrand: Errand = {
 
 beforeAll(async () => {
   world = await startWorld(startAgentProvider(), { aliases });
-}, 30_000);
+}, 120_000);
 beforeEach(() => world.provider.send(frameworkErrand));
 afterAll(() => world.dispose());
 

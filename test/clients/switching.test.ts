@@ -22,7 +22,7 @@ let world: World<ConversationProvider>;
 
 beforeAll(async () => {
   world = await startWorld(startConversationProvider(scenarios));
-}, 30_000);
+}, 120_000);
 
 beforeEach(() => world.provider.forget());
 

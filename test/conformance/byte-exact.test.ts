@@ -41,7 +41,7 @@ async function expectByteExact(dialect: ClientDialectName, change: object): Prom
 describe("a provider's stream reaches the client byte for byte, wherever it is cut", () => {
   test("6.1.8 byte for byte on chat completions, with usage asked for", async () => {
     await expectByteExact("chat", { stream_options: { include_usage: true } });
-  }, 60_000);
+  }, 120_000);
 
   test("6.3 byte for byte on responses", () => expectByteExact("responses", {}), 60_000);
 
@@ -61,5 +61,5 @@ describe("a provider's stream reaches the client byte for byte, wherever it is c
         expect(world.provider.requests.at(-1)?.body["stream_options"]).toEqual({ include_usage: true });
       }
     }
-  }, 60_000);
+  }, 120_000);
 });

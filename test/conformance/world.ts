@@ -86,7 +86,7 @@ export function useWorld({ head, hasSpares = false }: WorldStart = {}): World {
     ]);
     await Promise.all([credit, token].map((key) => known(sluice, key)));
     world = { sluice, provider, credit, token, both: [credit, token] };
-  }, 30_000);
+  }, 120_000);
   beforeEach(() => world?.provider.reset());
   afterAll(async () => {
     world?.provider.stop();

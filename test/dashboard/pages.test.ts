@@ -60,7 +60,7 @@ describe.if(browserPath !== null)("a month of a company's traffic in the dashboa
       await open(theirs, path);
       expect(await offered(theirs), `a viewer, ${path}`).toBe(0);
     }
-  }, 60_000);
+  }, 120_000);
 
   test("exchanges are searched for, within a month, and downloaded as they are listed", async () => {
     const month = new Date().toISOString().slice(0, 7);
@@ -90,7 +90,7 @@ describe.if(browserPath !== null)("a month of a company's traffic in the dashboa
     await waitFor(async () => (await page.locator("tbody tr").count()) === lines.length, "the same rows");
     expect(await page.getByLabel("Search exchanges").inputValue()).toBe("ada@example");
     expect(await page.getByLabel("Time", { exact: true }).inputValue()).toBe(time);
-  }, 60_000);
+  }, 120_000);
 
   test("keys are found by their owner, sorted and limited to a mode, and the address keeps it", async () => {
     await open(page, "keys?sort=label&mode=credit&search=e");
@@ -101,7 +101,7 @@ describe.if(browserPath !== null)("a month of a company's traffic in the dashboa
     await page.getByLabel("Search keys").fill("ada@");
     await waitFor(async () => (await labels()).join() === "Mobile app", "the only key of that owner");
     expect(await page.getByLabel("Order").inputValue()).toBe("label");
-  }, 60_000);
+  }, 120_000);
 
   test("a key's page shows its spend, its entries by kind, and what is done most often", async () => {
     await open(page, `keys/${key.id}`);
@@ -126,7 +126,7 @@ describe.if(browserPath !== null)("a month of a company's traffic in the dashboa
     await dialog.getByText(/Every further call with slu_.* is refused/).waitFor();
     await dialog.getByRole("button", { name: "Disable" }).click();
     await page.locator(".page-head").getByText("disabled").waitFor();
-  }, 60_000);
+  }, 120_000);
 
   test("a model tells how its calls of the last day ended, and leads to them", async () => {
     await open(page, "models");
@@ -138,7 +138,7 @@ describe.if(browserPath !== null)("a month of a company's traffic in the dashboa
     await page.getByRole("heading", { level: 1, name: "Exchanges" }).waitFor();
     expect(await page.getByLabel("Model", { exact: true }).inputValue()).toBe("claude-opus-5");
     expect(await page.getByLabel("Time", { exact: true }).inputValue()).toBe("Last 24 hours");
-  }, 60_000);
+  }, 120_000);
 
   test("the live tail shows only what is asked for, and says that it hides the rest", async () => {
     const asker = await sluice.createKey({ label: "Asker" });
@@ -157,7 +157,7 @@ describe.if(browserPath !== null)("a month of a company's traffic in the dashboa
     await page.getByLabel("Only lines with").fill("GPT-5");
     await page.getByRole("row", { name: /gpt-5\.6/ }).waitFor();
     await waitFor(async () => (await page.locator("tbody tr").count()) === 1, "the line of that model alone");
-  }, 60_000);
+  }, 120_000);
 
   test("the configuration on disk is checked, compared and put in force", async () => {
     const file = join(sluice.folder, "sluice.toml");
@@ -202,7 +202,7 @@ describe.if(browserPath !== null)("a month of a company's traffic in the dashboa
     await inForce.getByText('display_name = "GPT 5.6"').waitFor();
     await page.getByRole("row", { name: /config\.reload.*changed model "gpt-5\.6", display_name/ }).waitFor();
     await Bun.write(file, before);
-  }, 60_000);
+  }, 120_000);
 
   test("what is kept, how long and how large it is stands on the System page", async () => {
     const { records, retention } = await sluice.cliJson<StorageView>("store", "size");
@@ -214,7 +214,7 @@ describe.if(browserPath !== null)("a month of a company's traffic in the dashboa
     await page.getByRole("row", { name: `Ledger entries ${entries} ever –` }).waitFor();
     const free = `Exchanges that cost nothing .* ${retention.exchange_days} days, at most`;
     await page.getByRole("row", { name: new RegExp(free) }).waitFor();
-  }, 60_000);
+  }, 120_000);
 
   test("an account's statement of a month is told and saved as the command line has it", async () => {
     const { id } = await sluice.cliJson<{ id: string }>("accounts", "show", "Product teams");
@@ -235,7 +235,7 @@ describe.if(browserPath !== null)("a month of a company's traffic in the dashboa
     const saved = (await Bun.file(await download.path()).text()).trimEnd().split("\r\n");
     expect(saved.length).toBeGreaterThan(3);
     expect(saved).toEqual(printed.stdout.trimEnd().split("\n"));
-  }, 60_000);
+  }, 120_000);
 
   test("changes are searched for and limited to a time, and the address keeps it", async () => {
     const { prefix } = await sluice.createKey({ label: "Looked for" });
@@ -253,7 +253,7 @@ describe.if(browserPath !== null)("a month of a company's traffic in the dashboa
     expect(await page.getByLabel("Search changes").inputValue()).toBe(prefix);
     await page.goto(`${sluice.url}/admin/system?until=2020-01`);
     await page.getByText("No change is like this.").waitFor();
-  }, 60_000);
+  }, 120_000);
 
   test("usage is told apart by two things, within a month, as the command line has it", async () => {
     const month = new Date().toISOString().slice(0, 7);
@@ -281,5 +281,5 @@ describe.if(browserPath !== null)("a month of a company's traffic in the dashboa
     await page.getByLabel("By", { exact: true }).selectOption("by tag");
     await page.getByLabel("Tag's name").waitFor();
     expect(new URL(page.url()).searchParams.get("by")).toBe("tag:project,model");
-  }, 60_000);
+  }, 120_000);
 });

@@ -140,7 +140,7 @@ beforeAll(async () => {
     url = /listening on (http:\/\/[\w.:]+)/.exec(new TextDecoder().decode(chunk))?.[1] ?? url;
     if (url !== "") break;
   }
-}, 60_000);
+}, 120_000);
 
 afterAll(async () => {
   server.kill("SIGKILL");
@@ -168,7 +168,7 @@ describe("a dialect and a vendor, added as the pages say", () => {
     });
     expect(await new Response(check.stdout).text()).toBe("");
     expect(await check.exited).toBe(0);
-  }, 60_000);
+  }, 120_000);
 
   for (const { name, path, body } of clients) {
     for (const stream of [false, true]) {

@@ -111,7 +111,7 @@ for (const dialect of dialects) {
     const told = '"interrupted":1,"msg":"the last process ended in the middle of requests';
     await sluice.told(told);
     expect((await sluice.run("ledger", "audit")).code).toBe(0);
-  }, 60_000);
+  }, 120_000);
 }
 
 test("a gateway that is killed while it waits for the usage of a client that has left charges what came", async () => {
@@ -138,4 +138,4 @@ test("a gateway that is killed while it waits for the usage of a client that has
   expect(await chargesOf(key)).toMatchObject([{ amount: -amount, outcome: "interrupted" }]);
   const counted = 100 * 1_000 + countTokens(words.join("")) * 2_000;
   expect(isLike(amount, counted)).toBe(true);
-}, 60_000);
+}, 120_000);

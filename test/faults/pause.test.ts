@@ -21,7 +21,7 @@ beforeAll(async () => {
   provider = startProvider();
   sluice = await startSluice({ config: config() });
   key = await sluice.createKey();
-}, 30_000);
+}, 120_000);
 afterAll(async () => {
   await sluice.dispose();
   provider.stop();
@@ -158,4 +158,4 @@ test("after a pause that is longer than every deadline, what has arrived meanwhi
   expect(credits.used).toBeCloseTo(6 * 0.000039, 9);
   expect(credits.reserved).toBe(0);
   expect(provider.requests).toHaveLength(8);
-}, 60_000);
+}, 120_000);

@@ -107,7 +107,7 @@ describe("an operator whose gateway can write nothing", () => {
     await lookAround(sluice, "The database is locked by another program.");
     other.run("ROLLBACK");
     expect((await asking).status).toBe(200);
-  }, 60_000);
+  }, 120_000);
 });
 
 describe("SIGTERM while charges cannot be written", () => {
@@ -127,7 +127,7 @@ describe("SIGTERM while charges cannot be written", () => {
     await asking;
     await sluice.restart();
     expect(await (await sluice.request("/v1/usage", { key })).json()).toMatchObject({ credits: { used: 0 } });
-  }, 60_000);
+  }, 120_000);
 
   test("and a second one says it too, and ends at once", async () => {
     await using sluice = await startSluice({ config: configFor({ url: provider.url }) });
@@ -142,7 +142,7 @@ describe("SIGTERM while charges cannot be written", () => {
     await sluice.told(`key ${key.id}, 0.000039000 credits`);
     other.close();
     await asking;
-  }, 60_000);
+  }, 120_000);
 
   test("loses nothing when they can be written in time", async () => {
     const config = configFor({ url: provider.url, head: "[server]\nshutdown_grace = 0.1" });
@@ -161,5 +161,5 @@ describe("SIGTERM while charges cannot be written", () => {
     await sluice.restart();
     const usage = await (await sluice.request("/v1/usage", { key })).json();
     expect(usage).toMatchObject({ credits: { used: 0.000039 } });
-  }, 60_000);
+  }, 120_000);
 });

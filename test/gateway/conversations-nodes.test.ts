@@ -169,11 +169,11 @@ else
       await client.close();
       const isFree = async () =>
         (await ask(other, secret, { input: "fast", conversation: id })).error === null;
-      await waitFor(isFree, "the conversation of a gateway that is gone", 30_000);
+      await waitFor(isFree, "the conversation of a gateway that is gone");
       await lost;
 
       expect(await other.store.turns.deleteAll(key.id)).toBeGreaterThan(12);
       expect((await ask(one, secret, { input: "Again", conversation: id })).error?.code).toBe("not_found");
       for (const gateway of [one, other]) await gateway.stop();
-    }, 90_000);
+    }, 120_000);
   });

@@ -121,18 +121,23 @@ describe.each(streams)("a %s stream passed through (%s)", (dialect, name) => {
 });
 
 describe("the usage chunk of a chat stream", () => {
-  test("is hidden from a client that did not ask for it, and still read", () => {
-    const text = fixture("chat/text.sse");
-    const events = text.split(/(?<=\n\n)/);
-    const visible = events.filter((event) => !/"choices":\s*\[\]/.test(event)).join("");
-    expect(visible).not.toBe(text);
-    const bytes = new TextEncoder().encode(text);
-    for (let place = 1; place < bytes.length; place += 3) {
-      const hiding = relayer("chat", true);
-      expect(pass(hiding, cutAt(bytes, [place])).text).toBe(visible);
-      expect(hiding.usage).not.toBeNull();
-    }
-  });
+  test.each(["chat/text.sse", "chat/crlf-comments.sse"] as const)(
+    "is hidden from a client that did not ask for it, and still read (%s)",
+    (name) => {
+      const text = fixture(name);
+      const events = text.split(/(?<=\n\r?\n)/);
+      const visible = events.filter((event) => !/"choices":\s*\[\]/.test(event)).join("");
+      expect(visible).not.toBe(text);
+      const bytes = new TextEncoder().encode(text);
+      for (let place = 1; place < bytes.length; place += 1) {
+        for (const places of [[place], [place, Math.min(place + 2, bytes.length)]]) {
+          const hiding = relayer("chat", true);
+          expect(pass(hiding, cutAt(bytes, places)).text).toBe(visible);
+          expect(hiding.usage).not.toBeNull();
+        }
+      }
+    },
+  );
 });
 
 describe("a chat stream", () => {

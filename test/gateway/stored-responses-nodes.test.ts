@@ -75,5 +75,5 @@ else
       const { error } = await ask(gateways[0], secret, { input: "Again", previous_response_id: after.id });
       expect(error?.code).toBe("previous_response_not_found");
       for (const gateway of gateways) await gateway.stop();
-    }, 60_000);
+    }, 120_000);
   });

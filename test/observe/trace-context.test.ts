@@ -67,4 +67,4 @@ test("a trace goes from the caller through the gateway's span to the provider", 
   await sluice.stop();
   provider.stop();
   expect(collector.spans()).toMatchObject([{ traceId, spanId: span, parentSpanId: parentId }]);
-}, 60_000);
+}, 120_000);

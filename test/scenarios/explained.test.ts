@@ -83,7 +83,7 @@ for (const place of [sqlite, ...(hasPostgres ? [await postgres()] : [])]) {
       key = await sluice.createKey({ label: "Ada" });
       const traffic = new Traffic(sluice, provider);
       first = (await traffic.call(key, { ...ask, model: "house-latest" })).id;
-    }, 60_000);
+    }, 120_000);
 
     afterAll(async () => {
       await sluice.dispose();

@@ -246,7 +246,7 @@ describe("the same traffic, told in many places", () => {
 
   test("gives the same figures of each key", async () => {
     for (const key of keys) await compareKey(key);
-  }, 60_000);
+  }, 120_000);
 
   test("gives the same figures in the metrics", async () => {
     const text = await (await sluice.request("/metrics", { headers: operator })).text();
@@ -297,5 +297,5 @@ describe("the same traffic, told in many places", () => {
     await compareKey(spender);
     const { stdout } = await sluice.cli("exchanges", "show", id);
     expect(stdout).toContain("The gateway's process ended while it ran.");
-  }, 90_000);
+  }, 120_000);
 });

@@ -17,7 +17,7 @@ beforeAll(async () => {
     env: { SLUICE_ADMIN_TOKEN: token },
   });
   key = await sluice.createKey();
-}, 30_000);
+}, 120_000);
 
 afterAll(async () => {
   provider.stop();

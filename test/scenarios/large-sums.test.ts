@@ -97,7 +97,7 @@ test("a key that has used more than a double holds starts, is charged to the nan
   expect(await sluice.stop()).toBe(0);
   await sluice.restart();
   expect(await creditsOf(key)).toMatchObject({ balance, reserved: 0 });
-}, 60_000);
+}, 120_000);
 
 test("more than an account may hold is refused at the door, in words", async () => {
   const key = await sluice.createKey({ credit: 1 });
@@ -112,4 +112,4 @@ test("more than an account may hold is refused at the door, in words", async () 
     expect(stdout + stderr).toContain(words);
   }
   expect(await creditsOf(key)).toMatchObject({ balance: 1 });
-}, 60_000);
+}, 120_000);

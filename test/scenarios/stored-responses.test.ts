@@ -49,4 +49,4 @@ else
   test("a stored response outlasts a kill right after its last byte, on PostgreSQL", async () => {
     await using database = await emptyDatabase();
     await killAfterTheLastByte(`[store]\nurl = "${database.server.url(database.name)}"\n`);
-  }, 60_000);
+  }, 120_000);

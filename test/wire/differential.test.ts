@@ -127,7 +127,7 @@ if (nodePath === null) {
         const { accepted, disagreements } = await compare(everySingleMutation(answer));
         expect(disagreements).toEqual([]);
         expect(accepted).toBeGreaterThan(100);
-      }, 60_000);
+      }, 120_000);
     }
   });
 }

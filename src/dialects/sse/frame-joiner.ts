@@ -71,14 +71,18 @@ export class FrameJoiner {
   }
 }
 
-/** The index after the last blank line, 0 if there is none. Lines may end in LF, CRLF or CR. */
+/**
+ * The index after the last blank line, 0 if there is none. Lines may end in LF, CRLF or CR. A CR at the very end after a CRLF is half of
+ * another: its LF would else become part of the next event, and be dropped with it.
+ */
 export function wholeEventsEnd(bytes: Uint8Array): number {
   for (let at = bytes.length - 1; at > 0; at -= 1) {
     const byte = bytes[at];
     if (byte !== lf && byte !== cr) continue;
     const before = bytes[at - 1];
     if (byte === lf && before === lf) return at + 1;
-    if (byte === cr && (before === cr || before === lf)) return at + 1;
+    const isHalf = at === bytes.length - 1 && before === lf && (at === 1 || bytes[at - 2] === cr);
+    if (byte === cr && (before === cr || before === lf) && !isHalf) return at + 1;
     if (byte === lf && before === cr && at > 1 && (bytes[at - 2] === lf || bytes[at - 2] === cr))
       return at + 1;
   }

@@ -65,7 +65,7 @@ describe.each(Object.entries(proxies))("%s", (name, { program, start }) => {
     sluice = await startSluice({ config: configFor({ url: provider.url, head }) });
     key = await sluice.createKey();
     proxy = await startBefore(sluice.url);
-  }, 30_000);
+  }, 120_000);
   afterAll(async () => {
     proxy.stop();
     await sluice.dispose();

@@ -147,7 +147,7 @@ async function expectSound(): Promise<void> {
   const headers = { authorization: `Bearer ${adminToken}` };
   const inFlight = async () =>
     /^sluice_in_flight (\d+)$/m.exec(await (await sluice.request("/metrics", { headers })).text())?.[1];
-  await waitFor(async () => (await inFlight()) === "0", "all exchanges to end", 30_000);
+  await waitFor(async () => (await inFlight()) === "0", "all exchanges to end");
   for (const key of keys) {
     const usage = (await (await sluice.request("/v1/usage", { key })).json()) as {
       credits: { reserved: number };

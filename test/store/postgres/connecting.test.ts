@@ -177,7 +177,7 @@ else {
       // The one that had to wait was done. What was asked for meanwhile was refused, and is not done behind anybody's back.
       expect(await watcher.query("SELECT FROM written")).toHaveLength(acknowledged + 1);
       for (const each of [client, watcher]) await each.close();
-    }, 60_000);
+    }, 120_000);
 
     test("of a transaction whose client is gone does not keep its locks", async () => {
       await using database = await migratedDatabase();

@@ -51,14 +51,14 @@ else
         return row?.requests;
       };
       await bookCharges(client, [settleItem(key.id, 1)]);
-      await waitFor(async () => (await counted()) === 1, "the charge to be in the sums", 30_000);
+      await waitFor(async () => (await counted()) === 1, "the charge to be in the sums");
       await bookCharges(client, [settleItem(key.id, 1)]);
-      await waitFor(async () => (await counted()) === 2, "the next one too", 30_000);
+      await waitFor(async () => (await counted()) === 2, "the next one too");
       await bookCharges(client, [settleItem(key.id, 1)]);
       await store.close();
       expect(await counted()).toBe(3);
       await client.close();
-    }, 60_000);
+    }, 120_000);
 
     test("that closes waits for what it was given to write", async () => {
       await using database = await migratedDatabase();

@@ -77,7 +77,7 @@ else
         "CREATE FUNCTION pg_catalog.aurora_version() RETURNS text LANGUAGE sql AS 'SELECT NULL'",
       );
       expect(await refusalsOf(url)).toEqual([]);
-    }, 60_000);
+    }, 120_000);
 
     test("that keeps texts in another encoding is refused", async () => {
       await using database = await emptyDatabase();

@@ -227,7 +227,7 @@ describe("Sluice before the same Azure", () => {
       "the alarm",
     );
     fake.tokenTrouble = null;
-    await waitFor(async () => (await chat("entra")).status === 200, "the account to recover", 30_000);
+    await waitFor(async () => (await chat("entra")).status === 200, "the account to recover");
   });
 
   test("models check says what to do", async () => {

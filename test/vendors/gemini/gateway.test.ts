@@ -55,7 +55,7 @@ let caller: Caller;
 
 beforeAll(async () => {
   world = await World.start({ tail });
-}, 30_000);
+}, 120_000);
 
 beforeEach(async () => {
   fake.requests.length = 0;

@@ -43,7 +43,7 @@ let caller: Caller;
 
 beforeAll(async () => {
   world = await World.start({ tail });
-}, 30_000);
+}, 120_000);
 
 beforeEach(async () => {
   fake.provider.requests.length = 0;

@@ -60,7 +60,7 @@ else
         });
       }
     });
-  }, 60_000);
+  }, 120_000);
 
 function asHold(order: HoldOrder): MoneyItem {
   return { kind: "hold", order };

@@ -17,7 +17,7 @@ else
     beforeAll(async () => {
       world = await NodeWorld.create();
       joined = await world.join();
-    }, 60_000);
+    }, 120_000);
     afterAll(() => world[Symbol.asyncDispose]());
 
     test.each([

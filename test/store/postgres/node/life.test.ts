@@ -225,7 +225,7 @@ else
         [no, "dead"],
         [node.no, "live"],
       ]);
-    }, 60_000);
+    }, 120_000);
 
     test("that lives is not fenced by a start with a copy of its folder; one that does not, is", async () => {
       await using world = await NodeWorld.create();
@@ -250,7 +250,7 @@ else
       expect(states.map(({ no, state }) => [no, state])).toEqual([[node.no, "dead"]]);
       proxy.mode = "pass";
       await waitFor(() => events.some(({ kind }) => kind === "fenced"), "it to find itself fenced", waitMs);
-    }, 60_000);
+    }, 120_000);
 
     test("says once that its clock is not the database's, and again after it was right", async () => {
       await using world = await NodeWorld.create();
@@ -278,7 +278,7 @@ else
       } finally {
         setSystemTime();
       }
-    }, 60_000);
+    }, 120_000);
 
     test("leaves a file alone that is meant for another database, or that a living process has open", async () => {
       await using world = await NodeWorld.create();

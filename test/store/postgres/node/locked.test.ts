@@ -70,10 +70,10 @@ else
       expect(await settling).toEqual({ charged: 60, overrun: 0 });
       const isFree = async () =>
         (await node.hold(holdOrder(stuck, 940)).catch(() => null))?.decision === "held";
-      await waitFor(isFree, "all that was held of it to be given back", 30_000);
+      await waitFor(isFree, "all that was held of it to be given back");
       expect(await unbalanced(world.client)).toEqual([]);
       await locker.close();
-    }, 60_000);
+    }, 120_000);
 
     test("keeps the claim of an exchange whose charge has to wait for it", async () => {
       await using world = await NodeWorld.create();
@@ -94,7 +94,7 @@ else
       await settling;
       expect(await other.claim(again)).toBe("replay");
       await locker.close();
-    }, 60_000);
+    }, 120_000);
 
     test("does not keep what a dead node held of others", async () => {
       await using world = await NodeWorld.create();
@@ -148,5 +148,5 @@ else
       await waitFor(async () => (await world.leftovers())["holds"] === 0, "another node to end it");
       expect(await unbalanced(world.client)).toEqual([]);
       await locker.close();
-    }, 60_000);
+    }, 120_000);
   });

@@ -75,7 +75,7 @@ else
       const [sums] = await world.client.query<{ used: number }>("SELECT used::float8 FROM accounts");
       expect(sums?.used).toBe(80);
       expect(await unbalanced(world.client)).toEqual([]);
-    }, 60_000);
+    }, 120_000);
 
     test("gives back a claim whose charge the database rejects after nobody waits for it any more", async () => {
       await using world = await NodeWorld.create();
@@ -90,7 +90,7 @@ else
       await expect(settling).rejects.toThrow("no_more");
       const again = async () => (await node.claim({ ...claim, exchangeId: newId("req_") })) === "run";
       await waitFor(again, "the claim to be given back", waitMs);
-    }, 60_000);
+    }, 120_000);
 
     test("that stops while the database is away leaves its charges to the next start", async () => {
       await using world = await NodeWorld.create();
@@ -112,7 +112,7 @@ else
       const [sums] = await world.client.query<{ used: number }>("SELECT used::float8 FROM accounts");
       expect(sums?.used).toBe(60);
       await Promise.race([settling, Bun.sleep(0)]);
-    }, 60_000);
+    }, 120_000);
 
     test("without a folder that can be written works, and says what would be lost", async () => {
       await using world = await NodeWorld.create();
@@ -132,7 +132,7 @@ else
       proxy.mode = "pass";
       expect(await settling).toEqual({ charged: 60, overrun: 0 });
       expect(node.describeLosses()).toEqual([]);
-    }, 60_000);
+    }, 120_000);
 
     test("refuses what it cannot ask the database, and gives back what that gave too late", async () => {
       await using world = await NodeWorld.create();
@@ -166,7 +166,7 @@ else
         waitMs,
       );
       expect(await world.leftovers()).toEqual({ holds: 1, held: 1_000, claims: 0 });
-    }, 60_000);
+    }, 120_000);
 
     test("gives out rate tokens although its connection was cut a moment ago", async () => {
       await using world = await NodeWorld.create();
@@ -176,13 +176,13 @@ else
         expect(await node.takeToken(keyId, 60)).toMatchObject({ granted: true });
         proxy.cut();
       }
-    }, 60_000);
+    }, 120_000);
 
     test("does not start without its database, and says why", async () => {
       await using world = await NodeWorld.create();
       await world.client.query("DROP FUNCTION sluice_join");
       await expect(world.join()).rejects.toThrow("sluice_join");
-    }, 60_000);
+    }, 120_000);
   });
 
 async function settleNew(node: PostgresNode, keyId: string, cost: number): Promise<unknown> {
