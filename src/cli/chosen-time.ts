@@ -5,11 +5,13 @@ import { Misuse, moment } from "./terminal/terminal.ts";
 export const sinceHelp = "24h, 7d, yesterday, 2026-10, a date or a time (default: 7d)";
 export const untilHelp = "only what ended before it, written in the same way (default: now)";
 
+export interface TimeOptions {
+  readonly since?: number;
+  readonly until?: number;
+}
+
 /** Without `--since` it is a week. */
-export function chosenTime(
-  { since, until }: { readonly since?: number; readonly until?: number },
-  nowMs: number,
-): ChosenRange {
+export function chosenTime({ since, until }: TimeOptions, nowMs: number): ChosenRange {
   const range = chosenRange(since, until, nowMs);
   if (range === null) throw new Misuse("--until is not after --since");
   return range;

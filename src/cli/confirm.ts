@@ -1,11 +1,11 @@
 import { Refused, type Terminal } from "./terminal/terminal.ts";
 
+export interface YesOption {
+  readonly yes?: true;
+}
+
 /** Irreversible commands ask first on a terminal. `--yes` answers; without either they are rejected. */
-export async function confirm(
-  question: string,
-  options: { readonly yes?: true },
-  terminal: Terminal,
-): Promise<void> {
+export async function confirm(question: string, options: YesOption, terminal: Terminal): Promise<void> {
   if (options.yes) return;
   if (!terminal.interactive)
     throw new Refused("this cannot be undone; say --yes to do it without being asked");

@@ -48,7 +48,7 @@ export async function searchExchanges(
   return reports.exchanges(query);
 }
 
-type AskedLabels = { readonly [Name in "user" | "session" | "tag"]?: string | undefined };
+export type AskedLabels = { readonly [Name in "user" | "session" | "tag"]?: string | undefined };
 
 /** What an operator looks for, by the names that labels are kept under. A tag is written as `project=atlas`. */
 export function askedLabels({ user, session, tag }: AskedLabels): Readonly<Record<string, string>> {

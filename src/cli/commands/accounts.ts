@@ -7,7 +7,7 @@ import type { AccountRecord, KeyMode } from "../../store/store.ts";
 import { capText, showAccount, standing } from "../account-output.ts";
 import { atLeastZero, creditAmount, orWord } from "../arguments.ts";
 import { capOption } from "../cap-options.ts";
-import { confirm } from "../confirm.ts";
+import { confirm, type YesOption } from "../confirm.ts";
 import { adjustCommand, type CreditHolder, type CreditOptions, topUpCommand } from "../credit-commands.ts";
 import { type CsvOption, choiceOption, type DataOptions, group, newDataCommand, withCsv } from "../help.ts";
 import { auditChange, type StoreContext, withStore } from "../open-store.ts";
@@ -228,7 +228,7 @@ function closeCommand(terminal: Terminal): Command {
     .argument("<account>", "its id or label")
     .option("--yes", "do not ask")
     .examples(["sluice accounts close atlas --yes", "in scripts"])
-    .action(async (name: string, options: DataOptions & { readonly yes?: true }) => {
+    .action(async (name: string, options: DataOptions & YesOption) => {
       const { closeAccount, findAccount } = await operations();
       const id = await withStore(terminal, options, {}, async (context) => {
         const account = await findAccount(context, name);

@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { systemClock } from "../../base/clock.ts";
 import { locateData } from "../../config/locate-data.ts";
 import { locateStore } from "../../config/store.ts";
-import { confirm } from "../confirm.ts";
+import { confirm, type YesOption } from "../confirm.ts";
 import { type DataOptions, newDataCommand } from "../help.ts";
 import { withStore } from "../open-store.ts";
 import { plural, printDone, Refused, type Terminal } from "../terminal/terminal.ts";
@@ -23,10 +23,6 @@ export function backupCommand(terminal: Terminal): Command {
     });
 }
 
-interface Options extends DataOptions {
-  readonly yes?: true;
-}
-
 /** A little more than the longest grace period a gateway may be configured with. */
 const timeoutMs = 330_000;
 
@@ -39,7 +35,7 @@ export function restoreCommand(terminal: Terminal): Command {
       "after",
       "\nA running gateway finishes what it is doing, and goes on with the restored data.",
     )
-    .action(async (name: string, options: Options) => {
+    .action(async (name: string, options: DataOptions & YesOption) => {
       const { env, cwd } = terminal;
       const file = resolve(cwd, name);
       if (locateStore({ file: options.config, store: options.store, env, cwd }) !== null) {

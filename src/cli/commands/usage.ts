@@ -1,19 +1,18 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { dimensionWords, readDimensions, type UsageReport } from "../../admin/operations/usage-report.ts";
+import type { ChosenRange } from "../../admin/operations/moments.ts";
+import { dimensionWords, readDimensions } from "../../admin/operations/usage-report.ts";
 import type { FiguresView, UsageRowView, UsageView } from "../../admin/views.ts";
-import { cachedInputShare, dimensionNames, type Figures } from "../../store/store.ts";
+import { dimensionNames } from "../../store/store.ts";
 import { since } from "../arguments.ts";
-import { chosenTime, sinceHelp, timeInWords, untilHelp } from "../chosen-time.ts";
+import { chosenTime, sinceHelp, type TimeOptions, timeInWords, untilHelp } from "../chosen-time.ts";
 import { type CsvOption, type DataOptions, newDataCommand, withCsv } from "../help.ts";
 import { withStore } from "../open-store.ts";
 import { cellOf, csvOf, type ListColumn, table } from "../terminal/list.ts";
-import { count, credits, plural, printJson, span, type Terminal } from "../terminal/terminal.ts";
+import { count, creditsShown, plural, printJson, span, type Terminal } from "../terminal/terminal.ts";
 
-interface Options extends DataOptions, CsvOption {
+interface Options extends DataOptions, CsvOption, TimeOptions {
   readonly key?: string;
   readonly account?: string;
-  readonly since?: number;
-  readonly until?: number;
   readonly by: readonly string[];
 }
 
@@ -45,14 +44,13 @@ export function usageCommand(terminal: Terminal): Command {
       await withStore(terminal, options, {}, async (context) => {
         const { by, key, account } = options;
         const range = chosenTime(options, context.clock.wallMs());
-        const report = await usageReport(context, { by, ...range, key, account });
         const names = await readNames(context, by);
-        const document = usageDocument(report, names);
-        const columns = columnsOf(report, terminal, (value) => nameOf(value, names.full));
-        if (options.json) printJson(withFormerNames(document, report), terminal);
-        else if (options.csv) terminal.print(csvOf(columns, rowsOf(document, report)));
-        else if (report.groups.length === 0) terminal.print(`Nothing was used ${timeInWords(range)}.`);
-        else terminal.print(asTable(document, report, columns, terminal));
+        const document = usageDocument(await usageReport(context, { by, ...range, key, account }), names);
+        const columns = columnsOf(by, document, terminal, (value) => nameOf(value, names.full));
+        if (options.json) printJson(withFormerNames(document), terminal);
+        else if (options.csv) terminal.print(csvOf(columns, document.data));
+        else if (document.data.length === 0) terminal.print(`Nothing was used ${timeInWords(range)}.`);
+        else terminal.print(asTable(document, columns, range, terminal));
       });
     });
 }
@@ -64,131 +62,110 @@ function dimensions(text: string): readonly string[] {
 }
 
 /** Names kept for compatibility, from before those of the admin API. */
-function withFormerNames({ data, total, ...rest }: UsageView, { by, groups }: UsageReport): object {
+function withFormerNames({ data, total, ...rest }: UsageView): object {
   const former = (figures: FiguresView) => ({ failures: figures.failed, cost: figures.spend });
-  const valuesOf = (place: number) =>
-    Object.fromEntries(by.map((dimension, index) => [dimension, groups[place]?.groups[index] ?? null]));
   return {
     ...rest,
     data,
     total: { ...total, ...former(total) },
-    groups: data.map((row, place) => ({ ...valuesOf(place), ...row, ...former(row) })),
+    groups: data.map((row) => ({ ...row.groups, ...row, ...former(row) })),
   };
-}
-
-/** A line: its figures as programs and as people read them. */
-interface Line {
-  readonly view: Pick<UsageRowView, "name"> & FiguresView;
-  readonly values: readonly (string | null)[];
-  readonly figures: Figures;
-}
-
-function rowsOf({ data }: UsageView, { groups }: UsageReport): readonly Line[] {
-  return groups.flatMap((figures, place) => {
-    const view = data[place];
-    return view === undefined ? [] : [{ view, values: figures.groups, figures }];
-  });
 }
 
 /** CSV has all of them; the table leaves out what is empty on most gateways, unless it has a value. */
 function columnsOf(
-  { by, total }: UsageReport,
+  by: readonly string[],
+  { total }: UsageView,
   { style }: Terminal,
   nameOf: (value: string | null) => string,
-): readonly ListColumn<Line>[] {
+): readonly ListColumn<UsageRowView>[] {
   const warned = (value: number) => (value === 0 ? style.dim("0") : style.warn(count(value)));
   const figure = (
     name: keyof FiguresView,
     title?: string,
-    cell?: (figures: Figures) => string,
-  ): ListColumn<Line> => ({
+    shown: (value: number, row: UsageRowView) => string = count,
+  ): ListColumn<UsageRowView> => ({
     name,
     align: "right",
-    value: ({ view }) => view[name],
+    cell: (row) => (row[name] === null ? "–" : shown(row[name], row)),
     ...(title === undefined ? {} : { title }),
-    ...(cell === undefined ? {} : { cell: ({ figures }) => cell(figures) }),
   });
   return [
-    ...by.map(
-      (dimension, place): ListColumn<Line> => ({ name: dimension, value: ({ values }) => values[place] }),
-    ),
+    ...by.map((name): ListColumn<UsageRowView> => ({ name, value: ({ groups }) => groups?.[name] })),
     {
       name: "name",
       title: by.join(", ").toUpperCase(),
       elastic: true,
-      value: ({ view }) => view.name,
-      cell: ({ view, values }) => (values.length === 0 ? view.name : values.map(nameOf).join(", ")),
+      cell: ({ name, groups }) =>
+        groups === undefined ? name : Object.values(groups).map(nameOf).join(", "),
     },
-    figure("requests", "REQUESTS", ({ requests }) => count(requests)),
+    figure("requests", "REQUESTS"),
     figure("completed"),
-    figure("failed", "FAILED", ({ failed }) => warned(failed)),
-    figure("refused", total.refused > 0 ? "REFUSED" : undefined, ({ refused }) => warned(refused)),
+    figure("failed", "FAILED", warned),
+    figure("refused", total.refused > 0 ? "REFUSED" : undefined, warned),
     figure("cancelled"),
     figure("interrupted"),
-    figure("input_tokens", "INPUT", ({ inputTokens }) => count(inputTokens)),
+    figure("input_tokens", "INPUT"),
     figure("cached_input_tokens", "CACHED", cached),
     figure("cached_input_share"),
-    figure("output_tokens", "OUTPUT", ({ outputTokens }) => count(outputTokens)),
-    figure("spend", "SPEND", ({ spendNano }) => credits(spendNano)),
+    figure("output_tokens", "OUTPUT"),
+    figure("spend", "SPEND", creditsShown),
     figure("cancelled_spend"),
     figure("interrupted_spend"),
     figure("spend_tokens"),
-    figure("list_cost", total.listCostNano > 0 ? "LIST COST" : undefined, ({ listCostNano }) =>
-      credits(listCostNano),
-    ),
+    figure("list_cost", total.list_cost > 0 ? "LIST COST" : undefined, creditsShown),
     figure("cache_savings"),
     figure("covered_attempts"),
-    figure("average_first_byte_ms", "AVG FIRST BYTE", ({ firstByteMs, firstByteCount }) =>
-      firstByteCount === 0 ? "–" : span(firstByteMs / firstByteCount),
-    ),
+    figure("average_first_byte_ms", "AVG FIRST BYTE", span),
     figure("average_total_ms"),
   ];
 }
 
 function asTable(
-  document: UsageView,
-  report: UsageReport,
-  all: readonly ListColumn<Line>[],
+  { data, total }: UsageView,
+  all: readonly ListColumn<UsageRowView>[],
+  range: ChosenRange,
   terminal: Terminal,
 ): string {
   const { style } = terminal;
   const columns = all.flatMap((column) =>
     column.title === undefined ? [] : [{ ...column, title: column.title }],
   );
-  const total: Line = { view: { name: "total", ...document.total }, values: [], figures: report.total };
-  const cells = (line: Line) => columns.map((column) => cellOf(column, line));
-  const rows = [...rowsOf(document, report).map(cells), cells(total).map(style.bold)];
-  const range = `${timeInWords(report).replace("from", "From")}.`;
-  return [table(columns, rows, terminal), ...[range, ...notes(report.total)].map(style.dim)].join("\n");
+  const cells = (row: UsageRowView) => columns.map((column) => cellOf(column, row));
+  const sum = cells({ group: null, name: "total", ...total }).map(style.bold);
+  const time = `${timeInWords(range).replace("from", "From")}.`;
+  return [
+    table(columns, [...data.map(cells), sum], terminal),
+    ...[time, ...notes(total)].map(style.dim),
+  ].join("\n");
 }
 
 /** How many tokens came from a cache, and their share of the input. */
-function cached(figures: Figures): string {
-  const share = cachedInputShare(figures) ?? 0;
-  return share === 0 ? "0" : `${count(figures.cachedInputTokens)} (${Math.round(share * 100)} %)`;
+function cached(tokens: number, { cached_input_share: share }: UsageRowView): string {
+  return share === null || share === 0 ? "0" : `${count(tokens)} (${Math.round(share * 100)} %)`;
 }
 
 /** Notes on what the columns cannot show. */
-function notes(total: Figures): string[] {
+function notes(total: FiguresView): string[] {
   const lines: string[] = [];
   if (total.cancelled > 0) {
     const calls = plural(total.cancelled, "cancelled call");
-    lines.push(`SPEND has ${credits(total.cancelledSpendNano)} of ${calls}, which are no requests.`);
+    lines.push(`SPEND has ${creditsShown(total.cancelled_spend)} of ${calls}, which are no requests.`);
   }
   if (total.interrupted > 0) {
     const calls = plural(total.interrupted, "interrupted call");
-    lines.push(`SPEND has ${credits(total.interruptedSpendNano)} of ${calls}, which are no requests.`);
+    lines.push(`SPEND has ${creditsShown(total.interrupted_spend)} of ${calls}, which are no requests.`);
   }
-  if (total.coveredAttempts > 0) {
-    const attempts = plural(total.coveredAttempts, "attempt");
+  if (total.covered_attempts > 0) {
+    const attempts = plural(total.covered_attempts, "attempt");
     lines.push(`${attempts} failed and did no harm: a retry or another deployment answered.`);
   }
-  if (total.cacheSavingsNano > 0) {
+  if (total.cache_savings > 0) {
     lines.push(
-      `CACHED saved ${credits(total.cacheSavingsNano)} credits of what the same input costs otherwise.`,
+      `CACHED saved ${creditsShown(total.cache_savings)} credits of what the same input costs otherwise.`,
     );
   }
-  if (total.listCostNano > 0) {
+  if (total.list_cost > 0) {
     lines.push("LIST COST is what token-budget keys would have paid; it is not charged.");
   }
   return lines;

@@ -1,29 +1,20 @@
 import type { Command } from "commander";
 import type { OperationContext } from "../../../admin/operations/context.ts";
-import { askedLabels, searchExchanges } from "../../../admin/operations/find-exchanges.ts";
+import { type AskedLabels, askedLabels, searchExchanges } from "../../../admin/operations/find-exchanges.ts";
 import type { ExchangeView } from "../../../admin/views.ts";
 import type { Ending, ExchangeQuery, KeyRecord, ListedExchange } from "../../../store/store.ts";
 import { atLeastOne, since } from "../../arguments.ts";
-import { chosenTime, sinceHelp, timeInWords, untilHelp } from "../../chosen-time.ts";
+import { chosenTime, sinceHelp, type TimeOptions, timeInWords, untilHelp } from "../../chosen-time.ts";
 import { type CsvOption, choiceOption, type DataOptions, newDataCommand, withCsv } from "../../help.ts";
 import { withStore } from "../../open-store.ts";
 import { type ListColumn, printList } from "../../terminal/list.ts";
 import type { Style } from "../../terminal/style.ts";
 import { count, creditsShown, printable, second, span, type Terminal } from "../../terminal/terminal.ts";
 
-interface Options extends DataOptions, CsvOption {
-  readonly search?: string;
+type Filters = Pick<ExchangeQuery, "search" | "outcome" | "code" | "model" | "provider" | "route">;
+
+interface Options extends DataOptions, CsvOption, TimeOptions, Filters, AskedLabels {
   readonly key?: string;
-  readonly since?: number;
-  readonly until?: number;
-  readonly outcome?: Ending;
-  readonly code?: string;
-  readonly model?: string;
-  readonly provider?: string;
-  readonly route?: string;
-  readonly user?: string;
-  readonly session?: string;
-  readonly tag?: string;
   readonly limit?: number;
 }
 
@@ -61,19 +52,9 @@ export function exchangesListCommand(terminal: Terminal): Command {
       await withStore(terminal, options, {}, async (context) => {
         const keyId = options.key === undefined ? undefined : (await findKey(context, options.key)).id;
         const { sinceMs, untilMs } = chosenTime(options, context.clock.wallMs());
-        const { search, outcome, code, model, provider, route } = options;
-        const limit = options.limit ?? defaultLimit;
-        const filters = {
-          search,
-          keyId,
-          outcome,
-          code,
-          model,
-          provider,
-          route,
-          labels: askedLabels(options),
-        };
-        const rows = await collect(context, { ...filters, sinceMs, untilMs, limit });
+        const { limit = defaultLimit } = options;
+        const labels = askedLabels(options);
+        const rows = await collect(context, { ...options, keyId, labels, sinceMs, untilMs, limit });
         const keys = await keysOf(context, rows);
         const views = rows.map((row) => exchangeDocument(row, (id) => keys.get(id) ?? null));
         const nothing = `No such exchange ${timeInWords({ sinceMs, untilMs })}.`;

@@ -4,7 +4,7 @@ import { keyModes } from "../../../base/key-attributes.ts";
 import type { KeyMode } from "../../../store/store.ts";
 import { creditAmount, duration } from "../../arguments.ts";
 import { capOption } from "../../cap-options.ts";
-import { confirm } from "../../confirm.ts";
+import { confirm, type YesOption } from "../../confirm.ts";
 import { choiceOption, type DataOptions, newDataCommand } from "../../help.ts";
 import { attributesFromOptions, keyOptions } from "../../key-options.ts";
 import { changeKey } from "../../key-output.ts";
@@ -140,7 +140,7 @@ export function keysRotateCommand(terminal: Terminal): Command {
       "sluice keys rotate slu_8fK2mQ0x --grace 24h",
       "a day to bring the new secret to every client",
     ])
-    .action(async (name: string, options: DataOptions & { readonly grace: number; readonly yes?: true }) => {
+    .action(async (name: string, options: DataOptions & YesOption & { readonly grace: number }) => {
       const { findKey } = await import("../../../admin/operations/find-key.ts");
       const { rotateKey } = await operations();
       await changeKey(terminal, options, ["key.rotate", "rotated"], async (context) => {

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { StoredKeyStatus } from "../../../store/store.ts";
-import { confirm } from "../../confirm.ts";
+import { confirm, type YesOption } from "../../confirm.ts";
 import { type DataOptions, newDataCommand } from "../../help.ts";
 import { auditChange, withStore } from "../../open-store.ts";
 import { printJson, type Terminal } from "../../terminal/terminal.ts";
@@ -14,7 +14,7 @@ export function keysRevokeCommand(terminal: Terminal): Command {
       ["sluice keys revoke slu_8fK2mQ0x", "asks first"],
       ["sluice keys revoke slu_8fK2mQ0x --yes", "in scripts"],
     )
-    .action(async (name: string, options: DataOptions & { readonly yes?: true }) => {
+    .action(async (name: string, options: DataOptions & YesOption) => {
       const { findKey } = await import("../../../admin/operations/find-key.ts");
       const id = await withStore(terminal, options, {}, async (context) => {
         const key = await findKey(context, name);

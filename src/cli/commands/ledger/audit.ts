@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { differenceDocument } from "../../../admin/operations/audit-ledger.ts";
 import { since } from "../../arguments.ts";
-import { chosenTime, untilHelp } from "../../chosen-time.ts";
+import { chosenTime, type TimeOptions, untilHelp } from "../../chosen-time.ts";
 import { type CsvOption, choiceOption, type DataOptions, newDataCommand, withCsv } from "../../help.ts";
 import { withStore } from "../../open-store.ts";
 import { type ListColumn, printList } from "../../terminal/list.ts";
@@ -40,12 +40,9 @@ const columns: readonly ListColumn<ReturnType<typeof differenceDocument>>[] = [
   { name: "recomputed", title: "COMPUTED", align: "right", value: ({ recomputed }) => String(recomputed) },
 ];
 
-interface Options extends DataOptions {
+interface Options extends DataOptions, CsvOption, TimeOptions {
   readonly format?: "csv" | "jsonl";
-  readonly csv?: true;
   readonly key?: string;
-  readonly since?: number;
-  readonly until?: number;
 }
 
 export function ledgerExportCommand(terminal: Terminal): Command {

@@ -1,12 +1,11 @@
 import type { Command } from "commander";
-import { confirm } from "../../confirm.ts";
+import { confirm, type YesOption } from "../../confirm.ts";
 import { type DataOptions, newDataCommand } from "../../help.ts";
 import { auditChange, withStore } from "../../open-store.ts";
 import { count, printJson, type Terminal } from "../../terminal/terminal.ts";
 
-interface Options extends DataOptions {
+interface Options extends DataOptions, YesOption {
   readonly key: string;
-  readonly yes?: true;
 }
 
 export function responsesDeleteCommand(terminal: Terminal): Command {

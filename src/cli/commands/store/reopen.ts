@@ -1,12 +1,11 @@
 import type { Command } from "commander";
-import { confirm } from "../../confirm.ts";
+import { confirm, type YesOption } from "../../confirm.ts";
 import { type ConfigOptions, newConfigCommand } from "../../help.ts";
 import { printDone, Refused, type Terminal } from "../../terminal/terminal.ts";
 import { locationOf } from "./location.ts";
 
-interface Options extends ConfigOptions {
+interface Options extends ConfigOptions, YesOption {
   readonly at: string;
-  readonly yes?: true;
 }
 
 export function storeReopenCommand(terminal: Terminal): Command {

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import type { ExchangeView, KeyView, Page } from "../../../admin/views.ts";
 import { shownKey, useAnswer } from "../api.ts";
-import { ExchangeDetail } from "../pages/exchange-detail.tsx";
+import { OpenExchange } from "../pages/exchange-detail.tsx";
 import { ExchangeTable } from "../pages/exchange-table.tsx";
 import { RotateKey } from "../pages/key-dialogs.tsx";
 import { KeyFacts } from "../pages/key-facts.tsx";
@@ -11,14 +11,12 @@ import { Button } from "../parts/button.tsx";
 import { KeyCapCards } from "../parts/cap-bars.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Shown } from "../parts/states.tsx";
-import { query, setQuery } from "../router.ts";
 import { Snippets } from "./snippets.tsx";
 
 export function OwnKey({ id, onChange }: { id: string; onChange: () => void }) {
   const [rotating, setRotating] = useState(false);
   const key = useAnswer<KeyView>(`/keys/${id}`, 10_000);
   const newest = useAnswer<Page<ExchangeView>>("/exchanges", 10_000, { key: id, limit: 20 });
-  const open = query.value.get("open");
   return (
     <Shown loaded={key}>
       {(value) => (
@@ -65,9 +63,7 @@ export function OwnKey({ id, onChange }: { id: string; onChange: () => void }) {
               }}
             />
           )}
-          {open !== null && (
-            <ExchangeDetail key={open} id={open} onClose={() => setQuery({ open: null, entry: null })} />
-          )}
+          <OpenExchange />
         </>
       )}
     </Shown>

@@ -7,7 +7,7 @@ import { Dialog } from "../parts/dialog.tsx";
 import { FactList, type NamedFact } from "../parts/fact-list.tsx";
 import { Shown } from "../parts/states.tsx";
 import { type Column, Table } from "../parts/table.tsx";
-import { hrefOf, query } from "../router.ts";
+import { hrefOf, query, setQuery } from "../router.ts";
 import { EntryTable } from "./entry-table.tsx";
 import { hasUsageRecord } from "./exchange-table.tsx";
 
@@ -97,12 +97,18 @@ function Attempts({ of: attempts }: { of: readonly AttemptView[] }) {
   );
 }
 
-export function ExchangeDetail({ id, onClose }: { id: string; onClose: () => void }) {
+/** The exchange that the page's address names. */
+export function OpenExchange() {
+  const open = query.value.get("open");
+  return open === null ? null : <ExchangeDetail key={open} id={open} />;
+}
+
+function ExchangeDetail({ id }: { id: string }) {
   const detail = useAnswer<ExchangeDetailView>(`/exchanges/${encodeURIComponent(id)}`, 0, {
     entry: query.value.get("entry"),
   });
   return (
-    <Dialog title="Exchange" onClose={onClose}>
+    <Dialog title="Exchange" onClose={() => setQuery({ open: null, entry: null })}>
       <div class="body wide">
         <p class="copyable">
           <code>{id}</code> <CopyButton text={id} />

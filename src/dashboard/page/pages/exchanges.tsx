@@ -11,7 +11,7 @@ import { RangePicker } from "../parts/range-picker.tsx";
 import { SearchBox } from "../parts/search-box.tsx";
 import { Shown } from "../parts/states.tsx";
 import { parameters, query, setQuery } from "../router.ts";
-import { ExchangeDetail } from "./exchange-detail.tsx";
+import { OpenExchange } from "./exchange-detail.tsx";
 import { ExchangeTable } from "./exchange-table.tsx";
 
 /** What callers say; chosen by a link of an exchange. */
@@ -74,7 +74,7 @@ function Filters({ codes }: { codes: readonly string[] }) {
 
 export function Exchanges() {
   const asked = parameters(filterNames);
-  const { cursor, open } = parameters(["cursor", "open"]);
+  const cursor = query.value.get("cursor");
   const page = useAnswer<Page<ExchangeView>>("/exchanges", cursor === null ? 5000 : 0, {
     ...asked,
     cursor,
@@ -101,9 +101,7 @@ export function Exchanges() {
         </Shown>
       </div>
       <Pager next={page.value?.next_cursor ?? null} />
-      {open !== null && (
-        <ExchangeDetail key={open} id={open} onClose={() => setQuery({ open: null, entry: null })} />
-      )}
+      <OpenExchange />
     </>
   );
 }
