@@ -3,14 +3,7 @@ import { creditsFromNano } from "../../src/base/money.ts";
 import { facts, table } from "../../src/cli/terminal/list.ts";
 import { startProgress } from "../../src/cli/terminal/progress.ts";
 import { coloured, plain, styleFor } from "../../src/cli/terminal/style.ts";
-import {
-  count,
-  credits,
-  creditsShown,
-  fromNow,
-  span,
-  usdPerMillion,
-} from "../../src/cli/terminal/terminal.ts";
+import { count, credits, creditsShown, fromNow, span } from "../../src/cli/terminal/terminal.ts";
 
 describe("figures for people", () => {
   test("credits are exact, with two decimals at least", () => {
@@ -25,12 +18,7 @@ describe("figures for people", () => {
   });
 
   test("prices read as vendors write them", () => {
-    expect([150_000, 10_000_000, 37_500, 1_562_500].map(usdPerMillion)).toEqual([
-      "0.15",
-      "10.00",
-      "0.0375",
-      "1.5625",
-    ]);
+    expect([0.15, 10, 0.0375, 1.5625].map(creditsShown)).toEqual(["0.15", "10.00", "0.0375", "1.5625"]);
   });
 
   test("counts, spans and distances", () => {

@@ -230,14 +230,11 @@ function closeCommand(terminal: Terminal): Command {
     .examples(["sluice accounts close atlas --yes", "in scripts"])
     .action(async (name: string, options: DataOptions & YesOption) => {
       const { closeAccount, findAccount } = await operations();
-      const id = await withStore(terminal, options, {}, async (context) => {
-        const account = await findAccount(context, name);
-        const question = `No key of ${account.label ?? account.id} can be used any more. Close it?`;
-        if (account.closedAtMs === null) await confirm(question, options, terminal);
-        return account.id;
+      await changeAccount(terminal, options, "close", async (context) => {
+        const { id, label, closedAtMs } = await findAccount(context, name);
+        const question = `No key of ${label ?? id} can be used any more. Close it?`;
+        if (closedAtMs === null) await confirm(question, options, terminal);
+        return { account: await closeAccount(context, id) };
       });
-      await changeAccount(terminal, options, "close", async (context) => ({
-        account: await closeAccount(context, id),
-      }));
     });
 }

@@ -96,13 +96,6 @@ export function creditsShown(amount: number): string {
   return credits(Number(amount.toFixed(9).replace(".", "")));
 }
 
-/** A price of whole pico-USD per token as USD per million tokens, which is how vendors write it. */
-export function usdPerMillion(pico: number): string {
-  const whole = Math.floor(pico / 1_000_000);
-  const fraction = String(pico % 1_000_000).padStart(6, "0");
-  return `${count(whole)}.${fraction.replace(/0{1,4}$/, "")}`;
-}
-
 /** `2026-01-31 14:05`, always UTC: budgets and days are UTC too. */
 export function moment(ms: number): string {
   return new Date(ms).toISOString().slice(0, 16).replace("T", " ");

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { StoredKeyStatus } from "../../../store/store.ts";
+import type { KeyRecord, StoredKeyStatus } from "../../../store/store.ts";
 import { confirm, type YesOption } from "../../confirm.ts";
 import { type DataOptions, newDataCommand } from "../../help.ts";
 import { auditChange, withStore } from "../../open-store.ts";
@@ -14,17 +14,12 @@ export function keysRevokeCommand(terminal: Terminal): Command {
       ["sluice keys revoke slu_8fK2mQ0x", "asks first"],
       ["sluice keys revoke slu_8fK2mQ0x --yes", "in scripts"],
     )
-    .action(async (name: string, options: DataOptions & YesOption) => {
-      const { findKey } = await import("../../../admin/operations/find-key.ts");
-      const id = await withStore(terminal, options, {}, async (context) => {
-        const key = await findKey(context, name);
-        const label = key.label === null ? "" : ` (${key.label})`;
-        if (key.status !== "revoked")
-          await confirm(`${key.prefix}${label} can never be used again. Revoke it?`, options, terminal);
-        return key.id;
-      });
-      await setStatus(id, "revoked", options, terminal);
-    });
+    .action(async (name: string, options: DataOptions & YesOption) =>
+      setStatus(name, "revoked", options, terminal, async ({ prefix, label, status }) => {
+        const question = `${prefix}${label === null ? "" : ` (${label})`} can never be used again. Revoke it?`;
+        if (status !== "revoked") await confirm(question, options, terminal);
+      }),
+    );
 }
 
 export function keysStatusCommand(
@@ -51,11 +46,15 @@ async function setStatus(
   status: StoredKeyStatus,
   options: DataOptions,
   terminal: Terminal,
+  ask: (key: KeyRecord) => Promise<void> = async () => {},
 ): Promise<void> {
+  const { findKey } = await import("../../../admin/operations/find-key.ts");
   const { changeStatus } = await import("../../../admin/operations/change-key.ts");
   const { readKeySummary } = await import("../../../admin/operations/key-summary.ts");
   await withStore(terminal, options, { writes: true }, async (context) => {
-    const { key, changed } = await changeStatus(context, name, status);
+    const found = await findKey(context, name);
+    await ask(found);
+    const { key, changed } = await changeStatus(context, found.id, status);
     if (changed) await auditChange(context, auditedAs[status], key);
     const view = await readKeySummary(context, key);
     if (options.json) {

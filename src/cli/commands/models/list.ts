@@ -1,40 +1,47 @@
 import type { Command } from "commander";
-import { publishedPrice } from "../../../catalog/price.ts";
-import { describeExtras, priceInUsd } from "../../../catalog/price-view.ts";
+import { describeExtras, type PriceInUsd, priceInUsd } from "../../../catalog/price-view.ts";
 import type { ModelSettings } from "../../../config/settings.ts";
 import { type ConfigOptions, type CsvOption, newConfigCommand, withCsv } from "../../help.ts";
 import { loadAndWarn } from "../../load-settings.ts";
 import { type ListColumn, printList } from "../../terminal/list.ts";
-import { count, type Terminal, usdPerMillion } from "../../terminal/terminal.ts";
+import { count, creditsShown, type Terminal } from "../../terminal/terminal.ts";
 
 export function modelsListCommand(terminal: Terminal): Command {
   return withCsv(newConfigCommand("list", "List the models of the configuration with their prices"))
     .examples("sluice models list", "sluice models list --json | jq '.[].id'")
     .action(async (options: ConfigOptions & CsvOption) => {
-      const { models } = await loadAndWarn(options, terminal);
-      const columns = columnsOf(models, terminal);
-      const list = { rows: models, columns, document: models.map(asJson), nothing: "No models." };
+      const rows = (await loadAndWarn(options, terminal)).models.map(documentOf);
+      const list = { rows, columns: columnsOf(rows, terminal), nothing: "No models." };
       if (printList(list, options, terminal)) terminal.print(`\n${terminal.style.dim(legend)}`);
     });
 }
 
 const legend = "Tokens; prices in USD per million tokens, those of tools per 1,000 calls.";
 
-function columnsOf(
-  models: readonly ModelSettings[],
-  { style }: Terminal,
-): readonly ListColumn<ModelSettings>[] {
-  const right = { align: "right" } as const;
+type ListedModel = ReturnType<typeof documentOf>;
+
+function columnsOf(models: readonly ListedModel[], { style }: Terminal): readonly ListColumn<ListedModel>[] {
   const hasExtras = models.some((model) => extras(model).length > 0);
-  const tokens = (limit: number | null) => (limit === null ? "–" : count(limit));
-  const usd = (model: ModelSettings, side: "input" | "output") => {
-    const price = publishedPrice(model);
-    return price === null ? null : priceInUsd(price)[side];
-  };
+  const tokens = (name: "context_window" | "max_output_tokens", title: string): ListColumn<ListedModel> => ({
+    name,
+    title,
+    align: "right",
+    cell: ({ [name]: limit }) => (limit === null ? "–" : count(limit)),
+  });
+  const usd = (side: "input" | "output", title: string): ListColumn<ListedModel> => ({
+    name: `price_${side}`,
+    title,
+    align: "right",
+    value: (model) => priceOf(model)?.[side],
+    cell: (model) => {
+      const price = priceOf(model);
+      return price === null ? (model.free ? "free" : "–") : creditsShown(price[side]);
+    },
+  });
   return [
     { name: "id", title: "MODEL", elastic: true, cell: ({ id }) => style.bold(id) },
     { name: "aliases", value: ({ aliases }) => aliases.join(" ") },
-    { name: "display_name", value: ({ displayName }) => displayName },
+    { name: "display_name" },
     {
       name: "providers",
       title: "PROVIDER",
@@ -42,35 +49,11 @@ function columnsOf(
       value: (model) => providersOf(model).join(" "),
       cell: (model) => providersOf(model).join(", "),
     },
-    {
-      name: "context_window",
-      title: "CONTEXT",
-      ...right,
-      value: ({ contextWindow }) => contextWindow,
-      cell: ({ contextWindow }) => tokens(contextWindow),
-    },
-    {
-      name: "max_output_tokens",
-      title: "OUTPUT",
-      ...right,
-      value: ({ maxOutputTokens }) => maxOutputTokens,
-      cell: ({ maxOutputTokens }) => tokens(maxOutputTokens),
-    },
-    { name: "free", value: ({ free }) => free },
-    {
-      name: "price_input",
-      title: "$ IN",
-      ...right,
-      value: (model) => usd(model, "input"),
-      cell: (model) => prices(model)[0],
-    },
-    {
-      name: "price_output",
-      title: "$ OUT",
-      ...right,
-      value: (model) => usd(model, "output"),
-      cell: (model) => prices(model)[1],
-    },
+    tokens("context_window", "CONTEXT"),
+    tokens("max_output_tokens", "OUTPUT"),
+    { name: "free" },
+    usd("input", "$ IN"),
+    usd("output", "$ OUT"),
     { name: "capabilities", title: "CAN", value: (model) => abilities(model).join(" ") },
     {
       name: "price_extra",
@@ -82,27 +65,26 @@ function columnsOf(
   ];
 }
 
-function providersOf(model: ModelSettings): string[] {
-  return [...new Set(model.deployments.map((deployment) => deployment.provider))];
+function providersOf({ deployments }: ListedModel): string[] {
+  return [...new Set(deployments.map(({ provider }) => provider))];
 }
 
-function extras(model: ModelSettings): string[] {
-  const price = publishedPrice(model);
-  return price === null ? [] : describeExtras(priceInUsd(price));
+/** The one that clients are shown. */
+function priceOf({ price, deployments }: ListedModel): PriceInUsd | null {
+  return price ?? deployments[0]?.price ?? null;
 }
 
-function prices(model: ModelSettings): [string, string] {
-  const price = publishedPrice(model);
-  if (price !== null) return [usdPerMillion(price.input), usdPerMillion(price.output)];
-  return model.free ? ["free", "free"] : ["–", "–"];
+function extras(model: ListedModel): string[] {
+  const price = priceOf(model);
+  return price === null ? [] : describeExtras(price);
 }
 
-function abilities(model: ModelSettings): string[] {
-  if (!model.serves.includes("generation")) return [...model.serves];
-  return Object.entries(model.capabilities).flatMap(([name, value]) => (value === true ? [name] : []));
+function abilities({ serves, capabilities }: ListedModel): string[] {
+  if (!serves.includes("generation")) return [...serves];
+  return Object.entries(capabilities).flatMap(([name, value]) => (value === true ? [name] : []));
 }
 
-function asJson(model: ModelSettings): object {
+function documentOf(model: ModelSettings) {
   return {
     id: model.id,
     aliases: model.aliases,
