@@ -124,17 +124,13 @@ export async function createAdmin({
 
 /** Exchanges are registered in the order in which they begin, so the first are the oldest. */
 function oldestExchanges({ ongoing }: Gateway, limit: number): InFlightView[] {
-  const oldest: InFlightView[] = [];
-  for (const exchange of ongoing.exchanges()) {
-    if (oldest.length === limit) break;
-    oldest.push({
-      id: exchange.id,
-      key_prefix: exchange.key?.prefix ?? "",
-      model: exchange.model?.id ?? "",
-      route: exchange.call.route.path,
-      stream: exchange.stream,
-      age_ms: exchange.elapsedMs(),
-    });
-  }
-  return oldest;
+  const oldest = Iterator.from(ongoing.exchanges()).take(limit);
+  return Array.from(oldest, (exchange) => ({
+    id: exchange.id,
+    key_prefix: exchange.key?.prefix ?? "",
+    model: exchange.model?.id ?? "",
+    route: exchange.call.route.path,
+    stream: exchange.stream,
+    age_ms: exchange.elapsedMs(),
+  }));
 }

@@ -73,17 +73,19 @@ async function withRecentDays(deps: AdminDeps, keys: readonly KeyRecord[]): Prom
   const days = ids.length === 0 ? [] : await deps.store.reports.keyDays(ids, firstDay, today);
   const views = await keyViews(deps, keys);
   const spent = new Map(days.map((day) => [`${day.keyId} ${day.day}`, day]));
-  return keys.map((key, place) => {
+  return views.map((view) => {
     const recent = Array.from({ length: sparkDays }, (_, index) => {
-      const day = spent.get(`${key.id} ${firstDay + index}`);
-      return key.mode === "credit" ? creditsFromNano(day?.spendNano ?? 0) : (day?.spendTokens ?? 0);
+      const day = spent.get(`${view.id} ${firstDay + index}`);
+      return view.mode === "credit" ? creditsFromNano(day?.spendNano ?? 0) : (day?.spendTokens ?? 0);
     });
-    return { ...viewAt(views, place), recent };
+    return { ...view, recent };
   });
 }
 
 export async function keyView(deps: AdminDeps, key: KeyRecord): Promise<KeyView> {
-  return viewAt(await keyViews(deps, [key]), 0);
+  const [view] = await keyViews(deps, [key]);
+  assert(view !== undefined, "every key has a view");
+  return view;
 }
 
 async function keyViews(
@@ -99,10 +101,4 @@ async function keyViews(
     const held = key.mode === "credit" ? creditsFromNano(account.held) : account.budgetHeld;
     return { ...summarizeKey(key, account, clock.wallMs(), lastDays.get(key.id) ?? null), held };
   });
-}
-
-function viewAt(views: readonly KeyView[], place: number): KeyView {
-  const view = views[place];
-  assert(view !== undefined, "every key has a view");
-  return view;
 }

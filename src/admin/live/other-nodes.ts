@@ -85,11 +85,8 @@ export class OtherNodes {
   /** The oldest are forgotten first. */
   #remember(id: string): void {
     this.#shown.add(id);
-    if (this.#shown.size <= mostRemembered) return;
-    for (const oldest of this.#shown) {
-      this.#shown.delete(oldest);
-      return;
-    }
+    const [oldest] = this.#shown;
+    if (oldest !== undefined && this.#shown.size > mostRemembered) this.#shown.delete(oldest);
   }
 
   #lineOf(exchange: ListedExchange): TailView {

@@ -4,7 +4,7 @@ import { keyFormerlyNamed } from "./former-prefix.ts";
 
 const shortestBeginning = 8;
 const prefixLength = 12;
-const pageSize = 100;
+const pageSize = 500;
 
 /**
  * Finds a key by id or prefix, by the beginning of either, or by its label. Whatever fits several keys is rejected, so
@@ -35,13 +35,23 @@ export function unknownKey(name: string): OperationRefusal {
 /** The store finds more than these: every key whose label only contains the text. */
 async function keysNamed(store: OperationContext["store"], name: string): Promise<KeyRecord[]> {
   const fitting: KeyRecord[] = [];
+  for await (const keys of keyPages(store, name)) {
+    fitting.push(...keys.filter((key) => isNamed(key, name)));
+  }
+  return fitting;
+}
+
+/** All keys, or those that match the search, so many at a time. */
+export async function* keyPages(
+  store: OperationContext["store"],
+  search?: string,
+): AsyncGenerator<readonly KeyRecord[]> {
   let cursor: string | undefined;
   do {
-    const page = await store.listKeys({ search: name, limit: pageSize, cursor });
-    fitting.push(...page.keys.filter((key) => isNamed(key, name)));
+    const page = await store.listKeys({ search, limit: pageSize, cursor });
+    yield page.keys;
     cursor = page.nextCursor ?? undefined;
   } while (cursor !== undefined);
-  return fitting;
 }
 
 function isNamed({ id, prefix, label }: KeyRecord, name: string): boolean {

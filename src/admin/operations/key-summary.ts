@@ -8,6 +8,7 @@ import { emptyAccount, emptyKey, type KeyRecord } from "../../store/store.ts";
 import { iso, isoOrNull, type KeyView } from "../views.ts";
 import { capDocument, creditDocument, readCaps } from "./cap-document.ts";
 import type { OperationContext } from "./context.ts";
+import { keyPages } from "./find-key.ts";
 import { attributeDocument } from "./key-document.ts";
 
 /**
@@ -113,16 +114,11 @@ async function summaryFrom(
   return summarizeKey(key, account, nowMs, lastUsedDay);
 }
 
-const pageSize = 500;
-
 /** All keys, or those that match the search. */
 export async function listKeys(context: OperationContext, search?: string): Promise<KeySummary[]> {
   const summaries: KeySummary[] = [];
-  let cursor: string | undefined;
-  do {
-    const page = await context.store.listKeys({ search, limit: pageSize, cursor });
-    summaries.push(...(await readKeySummaries(context, page.keys)));
-    cursor = page.nextCursor ?? undefined;
-  } while (cursor !== undefined);
+  for await (const keys of keyPages(context.store, search)) {
+    summaries.push(...(await readKeySummaries(context, keys)));
+  }
   return summaries;
 }

@@ -7,7 +7,7 @@ import {
 } from "../../store/store.ts";
 import { allAccounts, findAccount } from "./accounts.ts";
 import type { OperationContext } from "./context.ts";
-import { findKey } from "./find-key.ts";
+import { findKey, keyPages } from "./find-key.ts";
 import type { ChosenRange } from "./moments.ts";
 
 export interface UsageReportRequest extends ChosenRange {
@@ -50,7 +50,6 @@ function ranked(
 }
 
 const mostDimensions = 3;
-const keysPerPage = 1_000;
 
 /** What may be written for what usage is grouped by. */
 export const dimensionWords = `one of ${dimensionNames.join(", ")}, or up to ${mostDimensions} of them with commas between`;
@@ -75,14 +74,11 @@ export async function readNames({ store }: OperationContext, by: readonly string
   if (by.includes("account")) {
     for (const { id, label } of await allAccounts(store)) if (label !== null) short.set(id, label);
   }
-  for (let cursor: string | undefined; by.includes("key"); ) {
-    const page = await store.listKeys({ limit: keysPerPage, cursor });
-    for (const { id, label, prefix } of page.keys) {
+  for await (const keys of by.includes("key") ? keyPages(store) : []) {
+    for (const { id, label, prefix } of keys) {
       short.set(id, label ?? prefix);
       full.set(id, label === null ? prefix : `${prefix} ${label}`);
     }
-    if (page.nextCursor === null) break;
-    cursor = page.nextCursor;
   }
   const shortName = (value: string) => short.get(value) ?? value;
   return { short: shortName, full: (value) => full.get(value) ?? shortName(value) };
