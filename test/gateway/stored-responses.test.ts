@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { backUp } from "../../src/admin/operations/back-up.ts";
 import { systemClock } from "../../src/base/clock.ts";
 import type { JsonObject } from "../../src/base/json.ts";
-import { sse } from "../support/answers.ts";
+import { json, sse } from "../support/answers.ts";
 import { type Item, models, responseFrom, say, TurnWorld } from "./turn-world.ts";
 import type { Caller, World } from "./world.ts";
 
@@ -71,6 +71,18 @@ describe("a stored response", () => {
     const rest = (await call("GET", `${second.id}/input_items?limit=2&after=${newest.data[1]?.id}`)).body;
     expect(texts(rest.data)).toEqual([answered[0]?.text ?? "", "One"]);
     expect(rest).toMatchObject({ has_more: false });
+  });
+
+  test("lists what it was given although its own output makes the conversation larger than a request may be", async () => {
+    await world.reload((config) => `[server]\nmax_body_bytes = 20000\n${config}`);
+    const first = await create({ input: "One ".repeat(2000) });
+    world.provider.script((request) =>
+      json(responseFrom(request, [{ ...say("x".repeat(8000)), id: "msg_x" }])),
+    );
+    const second = await create({ input: "Two ".repeat(2000), previous_response_id: first.id });
+    const { status, body } = await call("GET", `${second.id}/input_items`);
+    await world.reload((config) => config);
+    expect([status, body.data?.length]).toEqual([200, 3]);
   });
 
   test.each(["limit=0", "limit=101", "limit=x", "order=up", "after=msg_none"])(

@@ -112,15 +112,12 @@ async function cancelResponse(gateway: Gateway, exchange: Exchange): Promise<Res
 /** All that the model was given, which is the conversation without the response's own output. */
 async function listInputItems(gateway: Gateway, exchange: Exchange): Promise<Response> {
   const named = await admitted(gateway, exchange);
-  const { keyId, id } = named;
-  const { settings } = exchange.configured;
+  const response = await find(gateway, exchange, named);
   const reserve = (bytes: number) => exchange.awaitMemory(bytes);
+  const before = await gateway.turns.before(named.keyId, response, exchange.configured.settings, reserve);
   // What it continues may be gone.
-  const chain = (await gateway.turns.chain(keyId, id, settings, reserve)) ?? [
-    await find(gateway, exchange, named),
-  ];
-  const given = chain.flatMap((each) => (each.id === id ? each.input : [...each.input, ...each.output]));
-  return listPage(gateway, exchange, given.filter(isListed));
+  const earlier = (before ?? []).flatMap(({ input, output }) => [...input, ...output]);
+  return listPage(gateway, exchange, [...earlier, ...response.input].filter(isListed));
 }
 
 interface Named {

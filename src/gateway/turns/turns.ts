@@ -94,6 +94,20 @@ export class Turns {
     }
   }
 
+  /** All that a response continues, oldest first; null if some of that is not there. */
+  async before(
+    keyId: string,
+    turn: Turn,
+    settings: Settings,
+    reserve: ReserveMemory,
+  ): Promise<readonly Turn[] | null> {
+    const { parentId } = turn;
+    if (parentId === null) return [];
+    if (!isConversationId(parentId)) return this.chain(keyId, parentId, settings, reserve);
+    const conversation = await this.conversation(keyId, parentId, settings, reserve);
+    return conversation === null ? null : (asItWas([conversation, turn])?.slice(0, 1) ?? null);
+  }
+
   async find(
     keyId: string,
     id: string,
