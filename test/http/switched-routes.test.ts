@@ -48,6 +48,8 @@ test("the extensions are described apart from the interface, in valid OpenAPI", 
   expect(described).toEqual(
     [false, true].map((key) => [...new Set((switched.get(key) ?? []).map(({ path }) => pathOf(path)))]),
   );
+  const socket = Object.keys(beyond.paths["/v1/responses"].get.responses);
+  expect(socket.filter((status) => Number(status) < 400)).toEqual(["101"]);
   for (const [, name] of JSON.stringify(beyond).matchAll(/"#\/components\/(\w+\/[^"]+)"/g)) {
     const [kind = "", item = ""] = (name ?? "").split("/");
     expect(beyond.components[kind][item], name).toBeDefined();

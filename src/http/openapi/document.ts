@@ -93,7 +93,7 @@ function describe(operation: Operation): JsonObject {
     ...(request === undefined
       ? {}
       : { requestBody: { required: true, content: { "application/json": { schema: reference(request) } } } }),
-    responses: { "200": success(operation), ...errorResponses(errors, codes) },
+    responses: { ...success(operation), ...errorResponses(errors, codes) },
   };
 }
 
@@ -101,15 +101,14 @@ function securityOf({ needsKey, acceptsApiKeyHeader }: Operation): Json {
   return [...(needsKey ? [] : [{}]), { bearer: [] }, ...(acceptsApiKeyHeader ? [{ headerKey: [] }] : [])];
 }
 
-function success({ errors, headers, description: { summary, response, events } }: Operation): JsonObject {
+function success({ isUpgrade, errors, headers, description }: Operation): JsonObject {
+  const { summary, response, events } = description;
+  if (isUpgrade === true) return { "101": { description: summary } };
   const content: JsonObject = { "application/json": { schema: reference(response) } };
   if (events !== undefined)
     content["text/event-stream"] = { schema: { type: "string", description: events } };
-  return {
-    description: summary,
-    headers: headerReferences([...requestIdHeaders[errors], ...headers]),
-    content,
-  };
+  const shown = headerReferences([...requestIdHeaders[errors], ...headers]);
+  return { "200": { description: summary, headers: shown, content } };
 }
 
 function reference(schema: string): JsonObject {
