@@ -32,11 +32,13 @@ export async function measureSocket(target: LoadTarget, pid: number): Promise<So
   const [http, socket]: [number[], number[]] = [[], []];
   for (let round = -roundsBefore; round < rounds; round += 1) {
     const byHttp = await cpuOf(pid, () => post);
-    const bySocket = await cpuOf(pid, (index) => () => sockets[index]?.(frame) ?? Promise.reject(index));
+    const bySocket = await cpuOf(pid, (index) => () => sockets[index]?.ask(frame) ?? Promise.reject(index));
     if (round < 0) continue;
     http.push(byHttp);
     socket.push(bySocket);
   }
+  // What they remember would count as memory that the gateway keeps.
+  for (const { close } of sockets) close();
   return { httpMicros: median(http), socketMicros: median(socket) };
 }
 
@@ -49,7 +51,7 @@ async function cpuOf(pid: number, turnOf: (index: number) => () => Promise<void>
   return (cpuMicros(pid) - before) / (connections * turnsEach);
 }
 
-/** Sends a frame, and resolves when its response has ended. */
+/** Asking resolves when the response to a frame has ended. */
 async function openSocket(url: string, headers: LoadTarget["headers"]) {
   // HTTP compresses no request either.
   const socket = new WebSocket(url.replace("http", "ws"), { headers, perMessageDeflate: false });
@@ -61,11 +63,12 @@ async function openSocket(url: string, headers: LoadTarget["headers"]) {
   await new Promise((resolve) => {
     socket.onopen = resolve;
   });
-  return (frame: string) => {
+  const ask = (frame: string) => {
     ended = Promise.withResolvers<void>();
     socket.send(frame);
     return ended.promise;
   };
+  return { ask, close: () => socket.close() };
 }
 
 function median(values: readonly number[]): number {

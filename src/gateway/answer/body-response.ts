@@ -1,20 +1,22 @@
 import { releaseBytes } from "../../base/release.ts";
+import { largeEventBytes } from "../../dialects/sse/parse-event.ts";
+import { eventEnd } from "../../dialects/sse/raw-events.ts";
+import type { ClientCall } from "../client-call.ts";
 import type { Exchange } from "../exchange.ts";
 import { inParts } from "../large/in-parts.ts";
 import { largeBodyBytes } from "../large/is-large.ts";
 import { lengthOf } from "../large/join-shared.ts";
 import { largeTurns } from "../large/large-turns.ts";
-import type { DirectController } from "./client-stream.ts";
+import type { DirectController, StreamSource } from "./client-stream.ts";
+import { bytesOf } from "./stream-relayer.ts";
 
 /** How much is written in one turn of the event loop. */
 const mostWrittenBytes = 1024 * 1024;
 
 /** The response with this body, which nobody else needs. */
 export function bodyResponse(exchange: Exchange, body: Uint8Array | string, init: ResponseInit): Response {
+  if (body.length >= largeBodyBytes) return piecesResponse(exchange, [bytesOf(body)], init);
   if (typeof body === "string") return new Response(body, init);
-  if (body.length >= largeBodyBytes && exchange.call.takeStream === undefined) {
-    return piecesResponse(exchange, [body], init);
-  }
   const response = new Response(body, init);
   // The response has a copy.
   releaseBytes(body);
@@ -45,7 +47,8 @@ export function piecesResponse(
   if (call.request.signal.aborted) end();
   else call.request.signal.addEventListener("abort", end);
   const pull = async (controller: DirectController) => {
-    const parts = inParts(pieces, mostWrittenBytes);
+    const [body] = pieces;
+    const parts = call.takeStream && body ? eventParts(body) : inParts(pieces, mostWrittenBytes);
     for (let next = parts.next(); !isOver; next = parts.next()) {
       await controller.write(next.value);
       if (next.done === true) break;
@@ -54,5 +57,28 @@ export function piecesResponse(
     controller.end();
     end();
   };
-  return new Response(new ReadableStream({ type: "direct", pull, cancel: end }), init);
+  return new Response(bodyOf({ pull, cancel: end }, call), init);
+}
+
+/** Cut behind events, which become frames. One alone may be longer. */
+function* eventParts(body: Uint8Array): Generator<Uint8Array, Uint8Array> {
+  let at = 0;
+  for (let end = 0; ; at = end) {
+    end = eventEnd(body, at + largeEventBytes);
+    if (end >= body.length) return body.subarray(at);
+    yield body.subarray(at, end);
+  }
+}
+
+/** The body of a response that this writes; null if the connection takes it in another way. */
+export function bodyOf(source: StreamSource, { takeStream }: ClientCall): ReadableStream | null {
+  if (takeStream !== undefined) {
+    takeStream(source);
+    return null;
+  }
+  return new ReadableStream({
+    type: "direct",
+    pull: (controller) => source.pull(controller),
+    cancel: () => source.cancel(),
+  });
 }

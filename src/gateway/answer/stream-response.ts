@@ -1,8 +1,8 @@
 import { isSpoken } from "../../dialects/registry.ts";
-import type { ClientCall } from "../client-call.ts";
 import { commonHeaders } from "../headers.ts";
 import { CompactionRelayer } from "../turns/compacted-answer.ts";
 import { type Answering, type Delivery, streamHeaders } from "./answering.ts";
+import { bodyOf } from "./body-response.ts";
 import { PassthroughRelayer } from "./passthrough-relayer.ts";
 import { StreamPump } from "./stream-pump.ts";
 import type { StreamRelayer } from "./stream-relayer.ts";
@@ -34,19 +34,6 @@ export function relayStream(
   gateway.ongoing.canInterrupt(exchange, pump);
   gateway.watchdog.watch(pump);
   return response;
-}
-
-/** Null if the connection takes the stream in another way. */
-function bodyOf(pump: StreamPump, { takeStream }: ClientCall): ReadableStream | null {
-  if (takeStream !== undefined) {
-    takeStream(pump);
-    return null;
-  }
-  return new ReadableStream({
-    type: "direct",
-    pull: (controller) => pump.pull(controller),
-    cancel: () => pump.cancel(),
-  });
 }
 
 function relayerOf({ exchange, generation, attempt }: Answering): StreamRelayer {

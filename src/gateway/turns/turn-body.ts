@@ -127,8 +127,9 @@ function isEarlier(entry: IndexEntry | EarlierEntry): entry is EarlierEntry {
 }
 
 /** The turn in memory of its own: the bytes that it was read from are released once they are sent. */
-export function copyTurn(turn: Turn): Turn {
-  return { ...turn, ...contentIn(Buffer.concat(contentPieces(turn))) };
+export function copyTurn({ head, input, output, ...turn }: Turn): Turn {
+  const copied = (item: TurnItem) => ({ ...item, raw: new Uint8Array(item.raw) });
+  return { ...turn, head: new Uint8Array(head), input: input.map(copied), output: output.map(copied) };
 }
 
 /** Null if it was sealed with another key. */

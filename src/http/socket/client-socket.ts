@@ -52,6 +52,7 @@ export class ClientSocket implements OpenSocket, Carrier {
   #connection: ServerWebSocket<unknown> | null = null;
   #lifetime: ReturnType<typeof setTimeout> | null = null;
   #unread: (() => void)[] = [];
+  #stalled: ReturnType<typeof setTimeout> | undefined;
   /** Set while a large frame is read, or frames behind it wait. */
   #reading: Promise<void> | null = null;
   #closing: { readonly code: number; readonly reason: string } | null = null;
@@ -136,11 +137,12 @@ export class ClientSocket implements OpenSocket, Carrier {
   }
 
   drain(connection: ServerWebSocket<unknown>): void {
-    if (connection.getBufferedAmount() <= pauseBytes) this.#resume();
+    if (this.#watchReader(connection) <= pauseBytes) this.#resume();
   }
 
   close(): void {
     this.#connection = null;
+    clearTimeout(this.#stalled);
     this.#gateway.sockets.remove(this.#keyId, this);
     if (this.#lifetime !== null) clearTimeout(this.#lifetime);
     this.#lanes.clear();
@@ -156,6 +158,8 @@ export class ClientSocket implements OpenSocket, Carrier {
   send(frames: readonly string[]): number | Promise<number> {
     const connection = this.#connection;
     if (connection === null) return 0;
+    // The lanes of a socket would fill it together, although each of them waits after what it has sent.
+    if (this.#unread.length > 0) return this.#untilRead().then(() => this.send(frames));
     connection.cork(() => {
       for (const frame of frames) {
         // 0: it was dropped, and what follows would make no sense.
@@ -164,7 +168,21 @@ export class ClientSocket implements OpenSocket, Carrier {
     });
     const buffered = connection.getBufferedAmount();
     if (buffered <= pauseBytes) return buffered;
-    return new Promise((resolve) => this.#unread.push(() => resolve(buffered)));
+    this.#watchReader(connection);
+    return this.#untilRead().then(() => buffered);
+  }
+
+  #untilRead(): Promise<void> {
+    return new Promise((resolve) => this.#unread.push(resolve));
+  }
+
+  /** Cuts off a client that reads nothing for too long of what waits for it. Returns how much that is. */
+  #watchReader(connection: ServerWebSocket<unknown>): number {
+    const buffered = connection.getBufferedAmount();
+    clearTimeout(this.#stalled);
+    const { stalledReaderMs } = this.#gateway.configured.settings.server;
+    if (buffered > pauseBytes) this.#stalled = setTimeout(() => connection.terminate(), stalledReaderMs);
+    return buffered;
   }
 
   terminate(): void {

@@ -1,9 +1,11 @@
+import type { Json } from "../../base/json.ts";
+import { eventType } from "../../dialects/openai-responses/event-type.ts";
 import type { DirectController, StreamSource } from "../../gateway/answer/client-stream.ts";
 import type { Piece } from "../../gateway/answer/stream-relayer.ts";
 import type { ClientCall, Route } from "../../gateway/client-call.ts";
 import type { CreateFrame } from "../../gateway/socket/create-frame.ts";
 import type { RememberedTurns, Turn } from "../../gateway/turns/turn-body.ts";
-import { endsResponse, errorFrame, eventsIn, onLane } from "./event-frames.ts";
+import { errorFrame, eventsIn, onLane, textOf } from "./event-frames.ts";
 
 /** The socket, as a request on it sees it. */
 export interface Carrier {
@@ -12,7 +14,7 @@ export interface Carrier {
   readonly headers: Headers;
   readonly address: string;
   readonly route: Route;
-  /** Sends frames together. A promise if the client has to read some of them first. */
+  /** Sends frames together. A promise if the client has to read first, these frames or what was sent before them. */
   send(frames: readonly string[]): Promise<number> | number;
   terminate(): void;
   chain(id: string): readonly Turn[] | null;
@@ -55,8 +57,9 @@ export class CreateCall implements ClientCall, DirectController {
 
   keepWaiting(): void {}
 
-  disconnect(): void {
-    this.#carrier.terminate();
+  /** The socket itself cuts off a reader that has stalled for long. */
+  disconnect(stalledMs?: number): void {
+    if (stalledMs === undefined) this.#carrier.terminate();
   }
 
   readonly takeStream = (source: StreamSource): void => {
@@ -77,9 +80,9 @@ export class CreateCall implements ClientCall, DirectController {
       const { error } = JSON.parse(refusal.body);
       // A key that may not use a model is refused with 403 too, and can go on.
       this.isKeyRefused = status === 401 || (status === 403 && error.param === null);
-      this.#carrier.send([errorFrame(refusal, this.#streamId)]);
+      await this.#carrier.send([errorFrame(refusal, this.#streamId)]);
     } else if (this.#source === null) {
-      this.write(await response.bytes());
+      await this.write(await response.bytes());
     } else if (this.request.signal.aborted) {
       this.#source.cancel();
     } else {
@@ -93,16 +96,25 @@ export class CreateCall implements ClientCall, DirectController {
 
   end(): void {}
 
-  /** A provider may have more behind the end. */
-  #framesOf(piece: Piece): string[] {
-    const frames: string[] = [];
-    for (const event of eventsIn(piece)) {
-      if (this.#hasEnded) break;
-      const end = endsResponse(event);
-      if (end !== null) this.#hasEnded = true;
-      if (end === "completed") this.answered = this.#conversation;
-      frames.push(onLane(event, this.#streamId));
-    }
-    return frames;
+  /** A provider may have more behind the end. Deltas, which are most, have no response in them, and end nothing. */
+  #framesOf(piece: Piece): readonly string[] {
+    const text = textOf(piece);
+    const events = this.#hasEnded ? [] : eventsIn(text);
+    const shown = text.includes('"response"') ? this.#upToEnd(events) : events;
+    return this.#streamId === null ? shown : shown.map((event) => onLane(event, this.#streamId));
+  }
+
+  #upToEnd(events: readonly string[]): readonly string[] {
+    const last = events.findIndex((event) => ends.has(eventType(event)));
+    if (last === -1) return events;
+    this.#hasEnded = true;
+    if (eventType(events[last] ?? "") !== "response.failed") this.answered = this.#conversation;
+    return events.slice(0, last + 1);
   }
 }
+
+const ends: ReadonlySet<Json | undefined> = new Set([
+  "response.completed",
+  "response.incomplete",
+  "response.failed",
+]);

@@ -9,8 +9,8 @@ import { ClientSocket } from "./client-socket.ts";
 /** A peer that answers no ping within this is gone. Bun sends the pings. */
 const idleTimeoutSeconds = 120;
 
-/** Far above what is ever buffered for a client that reads: the pause begins at `pauseBytes` (client-socket.ts). */
-const backpressureLimit = 64 * 1024 * 1024;
+/** Far above what is ever buffered: the longest event of the largest answer, behind `pauseBytes` (client-socket.ts). */
+const backpressureLimit = 80 * 1024 * 1024;
 
 /** For all sockets of a server. The size of a frame is that of a body, and is counted after decompression. */
 export function webSocketOptions({ maxBodyBytes }: ServerSettings) {

@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import type { JsonObject } from "../../../src/base/json.ts";
 import type { answer } from "../../gateway/turn-world.ts";
+import { usageOf, wholeAnswer } from "../../gateway/wire-answers.ts";
 import { World } from "../../gateway/world.ts";
 import { sse } from "../../support/answers.ts";
 import { RawSocket } from "../../support/raw-socket.ts";
@@ -65,6 +66,39 @@ describe("a client that does not read", () => {
     for (let index = 0; index < 400; index += 1) socket.send(bad);
     await waitFor(() => world.gateway.sockets.countOf(caller.key.id) === 0, "the socket to be cut off");
   });
+});
+
+describe("a long answer that comes in one piece", () => {
+  /** What becomes of it says the text five times, and two of those are more than a socket may ever have buffered. */
+  const text = "x".repeat(10 * 1024 * 1024);
+  const whole = wholeAnswer("chat", { text, usage: usageOf("chat", 1, 1) });
+
+  test("is sent event by event as its client reads, on several lanes at once", async () => {
+    const sockets = await SocketWorld.start();
+    await using world = sockets.world;
+    world.provider.script(whole);
+    using socket = await RawSocket.open(sockets.url, sockets.turns.caller.secret);
+    socket.stopReading();
+    for (const stream_id of ["a", "b"]) socket.send({ ...create, model: "chat-test", stream_id });
+    const charges = () => world.chargesOf(sockets.turns.caller);
+    await waitFor(async () => (await charges()).length === 2, "both answers");
+    socket.read();
+    await waitFor(() => socket.receivedBytes > 2 * 5 * text.length, "all that was said");
+    await waitFor(() => socket.latest.endsWith('"user":null}}'), "the end");
+    expect((await charges()).map(({ outcome }) => outcome)).toEqual(["completed", "completed"]);
+  }, 60_000);
+
+  test("is cut off once its client has read nothing for the time for stalled readers", async () => {
+    const sockets = await SocketWorld.start("[server]\nstalled_reader = 1\n");
+    await using world = sockets.world;
+    const { caller } = sockets.turns;
+    world.provider.script(whole);
+    using socket = await RawSocket.open(sockets.url, caller.secret);
+    socket.stopReading();
+    socket.send({ ...create, model: "chat-test" });
+    await waitFor(() => world.gateway.sockets.countOf(caller.key.id) === 0, "the socket to be cut off");
+    expect((await world.chargesOf(caller)).map(({ outcome }) => outcome)).toEqual(["completed"]);
+  }, 60_000);
 });
 
 test("in silence a keepalive event comes at every heartbeat, also before the first event", async () => {

@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { JsonObject } from "../../../src/base/json.ts";
+import { dataOf } from "../../../src/dialects/sse/data-field.ts";
 import { lacksOfEvent } from "../../dialects/openai-responses/published-schema.ts";
 import { textOf } from "../../gateway/conversation-world.ts";
 import { models, say } from "../../gateway/turn-world.ts";
 import type { World } from "../../gateway/world.ts";
-import { SocketWorld, typesOf } from "./socket-world.ts";
+import { sse } from "../../support/answers.ts";
+import { eventsOf, SocketWorld, typesOf } from "./socket-world.ts";
 
 let sockets: SocketWorld;
 let world: World;
@@ -44,6 +46,25 @@ test("a conversation that is kept goes on on a socket, and is added to unless th
   const unknown = await socket.ask({ conversation: "conv_unknown", input: "Four" });
   expect([unknown.status, unknown.error.code]).toEqual([404, "not_found"]);
   await world.reload((config) => config);
+});
+
+test("a response whose last event says its type behind the response ends, and can be continued", async () => {
+  world.provider.script((request) => {
+    const [first = "", ...rest] = eventsOf(request);
+    const last = JSON.parse(dataOf(rest.pop() ?? ""));
+    const { type, ...fields } = last;
+    const behind = `data: ${JSON.stringify({ ...fields, type })}\n\n`;
+    return sse(
+      [first, ...rest, behind, `data: ${JSON.stringify({ type: "late", response: {} })}\n\n`].join(""),
+    );
+  });
+  using socket = await open();
+  const { response } = await socket.ask({ input: "One", store: false });
+  const next = await socket.ask({ previous_response_id: response.id, input: "Two" });
+  expect(next.type).toBe("response.completed");
+  expect(sockets.turns.lastText()).toContain("One");
+  expect(typesOf(socket.frames)).not.toContain("late");
+  expect((await sockets.turns.call("GET", next.response.id)).status).toBe(200);
 });
 
 describe("a conversation on a socket", () => {

@@ -6,6 +6,7 @@ import { closeBrace, closeBracket, comma, openBracket, quote, skipSpace } from "
 import { brokenJson, type JsonSpans, type Member, scanObject } from "../../json/json-spans.ts";
 import { type Edit, editedPieces, patchMembers, removal } from "../../json/patch.ts";
 import { rawEvents } from "../../sse/raw-events.ts";
+import { eventType } from "../event-type.ts";
 
 /** An item of a conversation in the bytes in which it was sent, and what the gateway has to know of it. */
 export interface TurnItem {
@@ -202,22 +203,17 @@ function responseIn(answer: Uint8Array): Uint8Array | null {
   const start = skipSpace(answer, 0);
   if (answer[start] === braceCode) return answer.subarray(start);
   for (const { data } of rawEvents(answer)) {
-    if (!endingMark.test(data)) continue;
+    if (!keptEnds.has(eventType(data))) continue;
     const event = encoder.encode(data);
-    const spans = scanObject(event, skipSpace(event, 0), ["type", "response"]);
-    const response = memberOf(spans, "response");
-    if (response === undefined || !ends.has(textIn(event, spans, "type"))) continue;
-    return event.subarray(response.valueStart, response.end);
+    const response = memberOf(scanObject(event, skipSpace(event, 0), ["response"]), "response");
+    if (response !== undefined) return event.subarray(response.valueStart, response.end);
   }
   return null;
 }
 
 const braceCode = "{".charCodeAt(0);
 
-const ends: ReadonlySet<string | null> = new Set(["response.completed", "response.incomplete"]);
-
-/** Spares nearly all events a closer look. What an event is may stand behind all else in it. */
-const endingMark = /"response\.(?:completed|incomplete)"/;
+const keptEnds: ReadonlySet<Json | undefined> = new Set(["response.completed", "response.incomplete"]);
 
 /** The pieces of the whole response again, as it is kept here: it continues `parentId`. */
 export function responsePieces(
