@@ -406,6 +406,9 @@ describe("a reference to an item", () => {
     expect((await call("GET", `${second.id}/input_items?order=asc`)).body.data).toEqual(items);
     await create({ input: items, previous_response_id: second.id });
     expect(lastBody()["input"]).toEqual([...(sent as Json[]), ...second.output]);
+    // Only items have such ids.
+    const spoken = await create({ input: [], instructions: `Explain "${items[0]?.id}".` });
+    expect(spoken.status).toBe("completed");
   });
 
   test("finds items by ids of any length and letters", async () => {

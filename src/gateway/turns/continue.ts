@@ -23,7 +23,7 @@ import {
   withSummaries,
 } from "./compaction.ts";
 import { noSuchConversation } from "./conversation-lock.ts";
-import { mayHaveMinted, withoutMinted } from "./item-ids.ts";
+import { isMinted, mayHaveMinted, withoutMinted } from "./item-ids.ts";
 import type { Turn, TurnInMaking } from "./turn-body.ts";
 import { conversationBytes, keepsConversations, keepsResponses } from "./turns.ts";
 
@@ -61,7 +61,8 @@ export function continued(
   const references = isKept && keepsResponses(settings) ? referencedItems(request) : [];
   const asked = { kind, isCompacted, isKept, parentId, conversationId, references, reserve };
   const isContinued = isKept && ((parentId ?? conversationId) !== null || references.length > 0);
-  if (isContinued || isCompacted || mayHaveSeal(bytes) || mayHaveMinted(bytes))
+  const hasMinted = mayHaveMinted(bytes) && request.inputItems().some(isMinted);
+  if (isContinued || isCompacted || hasMinted || mayHaveSeal(bytes))
     return rewritten(gateway, exchange, key, request, asked);
   if (isKept) {
     const input = () => request.inputItems();

@@ -40,10 +40,13 @@ export function mayHaveMinted(body: Uint8Array): boolean {
   return asBuffer(body).includes(`"${mintedPrefix}`);
 }
 
+export function isMinted({ type, id }: TurnItem): boolean {
+  return id !== null && minted.test(id) && type !== "item_reference";
+}
+
 /** As it came without an id. A provider refuses ids that do not begin as its own do. */
 export function withoutMinted(item: TurnItem): TurnItem {
-  if (item.type === "item_reference" || item.id === null || !minted.test(item.id)) return item;
-  return { ...item, raw: patchMembers(item.raw, { id: undefined }) };
+  return isMinted(item) ? { ...item, raw: patchMembers(item.raw, { id: undefined }) } : item;
 }
 
 /** In characters, each of which may take nine in a path. */
