@@ -112,9 +112,16 @@ function boundsOf(schema: { minimum?: number; maximum?: number }): string {
 }
 
 function arrayNameOf(schema: TArray): string {
-  const items = KindGuard.IsString(schema.items) ? "strings" : "objects";
+  const items = itemsNameOf(schema.items);
   if (schema.maxItems !== undefined) return `an array of at most ${schema.maxItems} ${items}`;
   return schema.minItems === undefined ? `an array of ${items}` : `a non-empty array of ${items}`;
+}
+
+function itemsNameOf(items: TSchema): string {
+  if (KindGuard.IsString(items)) return "strings";
+  if (KindGuard.IsInteger(items)) return "whole numbers";
+  if (KindGuard.IsArray(items)) return `arrays of ${itemsNameOf(items.items)}`;
+  return KindGuard.IsUnion(items) ? items.anyOf.map(itemsNameOf).join(" or ") : "objects";
 }
 
 /** Without `null`, which means a missing field and is no advice. */

@@ -196,6 +196,16 @@ describe("chat", () => {
   });
 });
 
+test("a refusal says what a list may have", () => {
+  const { message } = refused("embeddings", { model: "m", input: [] });
+  expect(message).toContain(
+    "a non-empty array of whole numbers or a non-empty array of arrays of whole numbers",
+  );
+  expect(refused("rerank", { model: "m", query: "q", documents: [] }).message).toContain(
+    "strings or objects",
+  );
+});
+
 describe("responses", () => {
   test("needs an input that is a string or an array of objects", () => {
     accepted("responses", { model: "m", input: "hello" });

@@ -57,6 +57,16 @@ describe("the hold", () => {
     expect(await heldFor({ max_tokens: 100, prompt: [[1], [2], [3]] })).toBeCloseTo((3 + 600) / 1e6, 12);
     expect(await heldFor({ max_tokens: 100, n: 2, best_of: 3 })).toBeCloseTo((2 + 600) / 1e6, 12);
   });
+
+  test("has the model's limit where none is asked for by 0, which scores a prompt, and which some servers take for no limit", async () => {
+    expect(await heldFor({ max_tokens: 0, echo: true, logprobs: 1 })).toBeCloseTo((2 + 2000) / 1e6, 12);
+    await ask({ prompt: "a", max_tokens: 0, echo: true });
+    expect(world.provider.requests.at(-1)?.body).toMatchObject({ max_tokens: 0, echo: true });
+  });
+
+  test("has the highest of the limits that servers read", async () => {
+    expect(await heldFor({ max_tokens: 10, max_completion_tokens: 100 })).toBeCloseTo((2 + 200) / 1e6, 12);
+  });
 });
 
 test("a suffix is held for beside the ids of a prompt, and charged where nothing was reported", async () => {

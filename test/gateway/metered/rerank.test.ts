@@ -76,6 +76,20 @@ test("search units that nobody reports are one for a hundred documents", async (
   expect(response.headers.get("x-sluice-units")).toBe("search_units=2");
 });
 
+test.each(["by-search", "by-search-bedrock"])(
+  "long documents that nobody reports cost several units, as an estimate within the hold: %s",
+  async (model) => {
+    world.provider.script(json({ results }));
+    const documents = Array.from({ length: 100 }, () => "long ".repeat(600));
+    expect(
+      await world.heldFor({ path: "/v1/rerank", body: { model, query: "best?", documents } }),
+    ).toBeCloseTo(0.006, 9);
+    const response = await rank({ model, documents });
+    expect(response.headers.get("x-sluice-units")).toBe("search_units=2");
+    expect((await world.chargesOf(caller)).at(-1)?.basis).toBe("estimated");
+  },
+);
+
 describe("by tokens", () => {
   test("it is charged what was reported", async () => {
     world.provider.script(json({ results, usage: { total_tokens: 17 } }));

@@ -30,7 +30,13 @@ const shared = {
 const completionRequest = Type.Object({
   ...shared,
   prompt: optional(textsOrTokenIds),
-  max_tokens: optional(positiveInteger({ description: "The most tokens of each answer.", default: 16 })),
+  max_tokens: optional(
+    Type.Integer({
+      minimum: 0,
+      description: "The most tokens of each answer; 0 to score a prompt.",
+      default: 16,
+    }),
+  ),
 });
 
 const fimRequest = Type.Object({
@@ -40,6 +46,9 @@ const fimRequest = Type.Object({
 });
 
 const completionResponse = Type.Object({ id: Type.String(), choices: Type.Array(anyObject) });
+
+/** Servers read one or the other. */
+const limitFields = ["max_tokens", "max_completion_tokens"];
 
 /** What OpenAI's API writes where a request does not say. */
 const usualMaxTokens = 16;
@@ -130,7 +139,7 @@ export const completions: MeteredRoute = {
   },
   demand({ truncated }, model) {
     const asked = { ...truncated, max_tokens: truncated["max_tokens"] ?? usualMaxTokens };
-    return demandOf(truncated, model, refuseOverLimit(asked, ["max_tokens"], model.limits));
+    return demandOf(truncated, model, refuseOverLimit(asked, limitFields, model.limits));
   },
 };
 
@@ -148,5 +157,5 @@ export const fimCompletions: MeteredRoute = {
   requestSchema: fimRequest,
   formats: { openai: { ...openAiFormat("fim/completions", passAnswer), parsesWhole: true } },
   demand: ({ truncated }, model) =>
-    demandOf(truncated, model, refuseOverLimit(truncated, ["max_tokens"], model.limits)),
+    demandOf(truncated, model, refuseOverLimit(truncated, limitFields, model.limits)),
 };

@@ -48,6 +48,8 @@ export const embeddings: MeteredRoute = {
   },
   demand(request, { priced, estimatedInput }) {
     const ids = tokenIdsOf(request.truncated);
+    const isInTexts = ids.length === 0 && request.truncated["messages"] == null;
+    if (priced.has("characters") && !isInTexts) throw uncounted(ids.length === 0 ? "messages" : "input");
     const characters = priced.has("characters") ? countCharacters(request, () => textsOf(request.body)) : 0;
     const certain = { requests: 1, characters };
     return {
@@ -55,7 +57,7 @@ export const embeddings: MeteredRoute = {
       output: 0,
       isInTokens: true,
       // Only the provider knows what it makes of messages.
-      canBeCounted: ids.length === 0 && request.truncated["messages"] == null,
+      canBeCounted: isInTexts,
       most: { units: certain },
       certain,
     };
@@ -65,6 +67,13 @@ export const embeddings: MeteredRoute = {
   texts: textsOf,
   writeEnd,
 };
+
+function uncounted(field: string): Error {
+  return invalidRequest(
+    "This model is charged by characters (`price.characters`), of which only texts have any; send texts in `input`.",
+    field,
+  );
+}
 
 function splitInputs(body: JsonObject, most: number): readonly JsonObject[] {
   const inputs = inputsOf(body);

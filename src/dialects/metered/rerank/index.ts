@@ -1,12 +1,12 @@
 import type { Json, JsonObject } from "../../../base/json.ts";
-import type { ReportedUsage } from "../../../base/usage.ts";
+import { noUsage, type ReportedUsage } from "../../../base/usage.ts";
 import { malformedAnswer } from "../../errors/failure.ts";
 import { objectOf } from "../../json/json-fields.ts";
 import { parseAnswer, readOutline } from "../../json/outline.ts";
 import { inputUsage, isTokenCount } from "../../usage/usage-figures.ts";
-import type { MeteredAnswer, MeteredRoute, ReadMetered } from "../route.ts";
+import type { AskedForm, MeteredAnswer, MeteredRoute, ReadMetered } from "../route.ts";
 import { documentsOf, queryOf, queryTokens, rerankRequest, rerankResponse } from "./request.ts";
-import { mostSearchUnits, mostSearchUnitsOf, searchUnits } from "./search-units.ts";
+import { searchUnits, searchUnitsOfLarge } from "./search-units.ts";
 
 /** More takes long to parse beside other requests. */
 const mostParsedBytes = 1024 * 1024;
@@ -46,28 +46,27 @@ export const rerank: MeteredRoute = {
           ...(/cohere\./.test(name) ? { api_version: 2 } : {}),
         };
       },
-      read: ([answer]) => writeRanking(answer),
+      read: ([answer], asked) => writeRanking(answer, asked),
     },
   },
   demand(request, { priced, estimatedInput }) {
     const { truncated } = request;
     const count = Array.isArray(truncated["documents"]) ? truncated["documents"].length : 0;
     const isBySearch = priced.has("search_units");
-    const certain = { requests: 1, search_units: searchUnits(count) };
     const ofQuery = queryTokens(request);
     const units = () =>
       request.bytes.length > mostParsedBytes
-        ? mostSearchUnitsOf(truncated, ofQuery, count, estimatedInput)
-        : mostSearchUnits(request.body, ofQuery);
-    const most = isBySearch ? { ...certain, search_units: units() } : certain;
+        ? searchUnitsOfLarge(truncated, ofQuery, count, estimatedInput)
+        : searchUnits(request.body, ofQuery);
+    const { charged, most } = isBySearch ? units() : { charged: 0, most: 0 };
     // A model that reads the query again with every document may be billed for that.
     return {
       input: estimatedInput + ofQuery * Math.max(0, count - 1),
       output: 0,
       isInTokens: priced.has("input") || !(isBySearch || priced.has("requests")),
       canBeCounted: true,
-      most: { units: most },
-      certain,
+      most: { units: { requests: 1, search_units: most } },
+      certain: { requests: 1, search_units: charged },
     };
   },
   texts: (body) => documentsOf(body).flatMap((document) => [queryOf(body), document]),
@@ -75,16 +74,20 @@ export const rerank: MeteredRoute = {
 };
 
 /** `results`, or `data` as Voyage has it. */
-function passRanking({ bytes }: MeteredAnswer): ReadMetered {
+function passRanking({ bytes }: MeteredAnswer, asked: AskedForm): ReadMetered {
   const { results, data, usage, meta } = readOutline(bytes, "results");
   if (!Array.isArray(results) && !Array.isArray(data)) throw malformedAnswer("it has no results");
   const billed = objectOf(objectOf(meta)?.["billed_units"]);
   const units = billed?.["search_units"];
-  return {
-    written: null,
-    usage: tokensIn(usage) ?? tokensIn(billed) ?? tokensIn(objectOf(meta)?.["tokens"]),
-    extras: isTokenCount(units) ? { units: { search_units: units } } : {},
-  };
+  const tokens = tokensIn(usage) ?? tokensIn(billed) ?? tokensIn(objectOf(meta)?.["tokens"]);
+  if (isTokenCount(units))
+    return { written: null, usage: tokens, extras: { units: { search_units: units } } };
+  return { written: null, usage: tokens ?? untold(asked), extras: {} };
+}
+
+/** Units that are not reported are an estimate. Null where tokens are counted anyway. */
+function untold({ priced }: AskedForm): ReportedUsage | null {
+  return priced.includes("search_units") ? { ...noUsage, isInputDoubtful: true } : null;
 }
 
 function tokensIn(figures: Json | undefined): ReportedUsage | null {
@@ -97,9 +100,9 @@ function tokensIn(figures: Json | undefined): ReportedUsage | null {
 }
 
 /** Under both names: Continue reads `data`, everybody else `results`. */
-function writeRanking(answer: MeteredAnswer | undefined): ReadMetered {
+function writeRanking(answer: MeteredAnswer | undefined, asked: AskedForm): ReadMetered {
   const { results } = answer === undefined ? {} : parseAnswer(answer);
   if (!Array.isArray(results)) throw malformedAnswer("it has no results");
   const list = JSON.stringify(results);
-  return { written: `{"results":${list},"data":${list}`, usage: null, extras: {} };
+  return { written: `{"results":${list},"data":${list}`, usage: untold(asked), extras: {} };
 }

@@ -9,32 +9,49 @@ const documentsPerUnit = 100;
 const tokensPerChunk = 500;
 const usualTokensPerDocument = 4096;
 
+/** Estimates of tokens are high, so that they can be held for. Four bytes are a token where that is charged. */
+const chargedShare = 2.5 / 4;
+
+/** What a request is billed, with long documents in chunks. */
+export interface SearchUnits {
+  /** Where the provider does not report it. */
+  readonly charged: number;
+  readonly most: number;
+}
+
 function mostTokensPerDocument({ max_tokens_per_doc: most }: JsonObject): number {
   return typeof most === "number" ? most : usualTokensPerDocument;
 }
 
-/** Where no document is long. */
-export function searchUnits(documents: number): number {
-  return Math.ceil(documents / documentsPerUnit);
+function unitsOf(chunks: number): number {
+  return Math.ceil(chunks / documentsPerUnit);
 }
 
-/** The most that a request may be billed, with long documents in chunks. */
-export function mostSearchUnits(body: JsonObject, queryTokens: number): number {
-  let chunks = 0;
+export function searchUnits(body: JsonObject, queryTokens: number): SearchUnits {
+  const longest = mostTokensPerDocument(body);
+  const chunksIn = (tokens: number, share: number) =>
+    Math.max(1, Math.ceil((Math.min(tokens * share, longest) + queryTokens * share) / tokensPerChunk));
+  let charged = 0;
+  let most = 0;
   for (const document of documentsOf(body)) {
-    const tokens = Math.min(estimatedTokens(document), mostTokensPerDocument(body)) + queryTokens;
-    chunks += Math.max(1, Math.ceil(tokens / tokensPerChunk));
+    const tokens = estimatedTokens(document);
+    charged += chunksIn(tokens, chargedShare);
+    most += chunksIn(tokens, 1);
   }
-  return searchUnits(chunks);
+  return { charged: unitsOf(charged), most: unitsOf(most) };
 }
 
 /** The same for documents that take long to be looked at one by one; `tokens` is an estimate of all of them. */
-export function mostSearchUnitsOf(
+export function searchUnitsOfLarge(
   body: JsonObject,
   queryTokens: number,
   documents: number,
   tokens: number,
-): number {
+): SearchUnits {
   const read = Math.min(tokens, documents * mostTokensPerDocument(body)) + documents * queryTokens;
-  return searchUnits(documents + Math.ceil(read / tokensPerChunk));
+  const chunks = read / tokensPerChunk;
+  return {
+    charged: unitsOf(Math.max(documents, chunks * chargedShare)),
+    most: unitsOf(documents + chunks),
+  };
 }
