@@ -89,6 +89,10 @@ export interface ClientOperation {
   /** Names of two of the schemas. */
   readonly request?: string;
   readonly response: string;
+  /** The name of the file in a form that may be sent in place of JSON. */
+  readonly formFile?: string;
+  /** The media type of the response, if it is not JSON. */
+  readonly responseType?: string;
   /** A description of the stream's events. */
   readonly events?: string;
   /** By their names in the document. */

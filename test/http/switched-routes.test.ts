@@ -37,6 +37,26 @@ test.each([
   expect(isAt(at(pattern), path)).toBe(expected);
 });
 
+test("forms, sound and streams are described as such", () => {
+  const { paths } = JSON.parse(JSON.stringify(buildOpenApiExtensions()));
+  const typesOf = (path: string, { requestBody, responses } = paths[path].post) => [
+    Object.keys(requestBody.content),
+    Object.keys(responses["200"].content),
+  ];
+  const [json, form, events] = ["application/json", "multipart/form-data", "text/event-stream"];
+  expect(typesOf("/v1/embeddings")).toEqual([[json], [json]]);
+  expect(typesOf("/v1/audio/transcriptions")).toEqual([
+    [form, json],
+    [json, events],
+  ]);
+  expect(typesOf("/v1/images/edits")).toEqual([
+    [form, json],
+    [json, events],
+  ]);
+  expect(typesOf("/v1/audio/speech")).toEqual([[json], ["audio/*", events]]);
+  expect(typesOf("/v1/fim/completions")).toEqual([[json], [json, events]]);
+});
+
 test("the extensions are described apart from the interface, in valid OpenAPI", async () => {
   const beyond = JSON.parse(JSON.stringify(buildOpenApiExtensions()));
   const { valid, errors } = await new Validator().validate(structuredClone(beyond));

@@ -11,6 +11,7 @@ import type {
   MeteredRoute,
   RouteBody,
 } from "../../dialects/metered/route.ts";
+import { pathOf } from "../../dialects/names/name-path.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import type { Deployment } from "../../upstream/upstream.ts";
 import { admit, refuseLeaving } from "../admission/admit.ts";
@@ -68,6 +69,7 @@ export async function serveMetered(
   const model = modelFor(exchange, key, sent, route);
   refuseForbidden(configured, key, model);
   if (route.prices.length > 0) refuseUnpriced(key, model);
+  refuseHostedTools(sent);
   const { mentions } = sent;
   const continuing = { configured, key, model, dialect: "chat", mentions } as const;
   const { scope, credential } = await continuationOf(gateway.idOwners, continuing);
@@ -120,6 +122,16 @@ export async function serveMetered(
     exchange.stream || route.relaysBytes === true
       ? streamMetered({ bill, ...asking })
       : answerMetered({ bill, ...asking }),
+  );
+}
+
+/** No metered answer reports their calls. */
+function refuseHostedTools({ tools: { hosted } }: ClientRequest): void {
+  const [first] = hosted;
+  if (first === undefined) return;
+  throw invalidRequest(
+    "Tools that the provider runs are for generation only; leave them out.",
+    pathOf(first.path),
   );
 }
 

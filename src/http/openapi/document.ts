@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from "../../base/json.ts";
+import type { ClientOperation } from "../../dialects/client-dialect.ts";
 import { type ErrorFormat, requestIdHeaders } from "../../dialects/errors/envelope.ts";
 import type { Operation } from "../../gateway/client-call.ts";
 import { operations } from "../../gateway/operations.ts";
@@ -92,19 +93,28 @@ function describe(operation: Operation): JsonObject {
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(request === undefined
       ? {}
-      : { requestBody: { required: true, content: { "application/json": { schema: reference(request) } } } }),
+      : { requestBody: { required: true, content: requestContent(operation.description, request) } }),
     responses: { ...success(operation), ...errorResponses(errors, codes) },
   };
 }
+
+function requestContent({ formFile }: ClientOperation, request: string): JsonObject {
+  const json = { "application/json": { schema: reference(request) } };
+  if (formFile === undefined) return json;
+  const file = { type: "object", required: [formFile], properties: { [formFile]: binary } };
+  return { "multipart/form-data": { schema: { allOf: [reference(request), file] } }, ...json };
+}
+
+const binary = { type: "string", contentMediaType: "application/octet-stream" };
 
 function securityOf({ needsKey, acceptsApiKeyHeader }: Operation): Json {
   return [...(needsKey ? [] : [{}]), { bearer: [] }, ...(acceptsApiKeyHeader ? [{ headerKey: [] }] : [])];
 }
 
 function success({ isUpgrade, errors, headers, description }: Operation): JsonObject {
-  const { summary, response, events } = description;
+  const { summary, response, responseType = "application/json", events } = description;
   if (isUpgrade === true) return { "101": { description: summary } };
-  const content: JsonObject = { "application/json": { schema: reference(response) } };
+  const content: JsonObject = { [responseType]: { schema: reference(response) } };
   if (events !== undefined)
     content["text/event-stream"] = { schema: { type: "string", description: events } };
   const shown = headerReferences([...requestIdHeaders[errors], ...headers]);

@@ -435,17 +435,14 @@ describe("other prices than for tokens", () => {
     expect(response.headers.get("x-sluice-units")).toBe("characters=3");
   });
 
-  test.each<[string, JsonObject]>([
-    ["input", { input: [1, 2, 3] }],
-    ["input", { input: [[1], [2]] }],
-    ["messages", { messages: [{ role: "user", content: "hello" }] }],
-  ])("characters that are not there to be counted are refused, and not free: %s %o", async (param, body) => {
-    const response = await embed({ model: "embed-by-character", ...body });
-    const { error } = (await response.json()) as { error: { message: string; param: string } };
-    expect([response.status, error.param]).toEqual([400, param]);
-    expect(error.message).toContain("`price.characters`");
-    expect(world.provider.requests).toHaveLength(0);
-  });
+  test.each<JsonObject>([{ input: [1, 2, 3] }, { messages: [{ role: "user", content: "hello" }] }])(
+    "characters that are not there to be counted are refused, and not free: %o",
+    async (body) => {
+      const response = await embed({ model: "embed-by-character", ...body });
+      expect(await response.text()).toContain(`"param":"${Object.keys(body)[0]}"`);
+      expect(world.provider.requests).toHaveLength(0);
+    },
+  );
 
   test("a request may have a price of its own", async () => {
     const response = await embed({ model: "embed-by-request", input: ["one", "two"] });

@@ -84,6 +84,13 @@ describe.each(Object.entries(meteredCases))("%s", (name, route: MeteredCase) => 
     expect(records).toMatchObject([{ route: route.path, model: `${name}-model`, provider: "openai" }]);
   });
 
+  test("bring no tools that the provider would run unpaid", async () => {
+    const body = { model: `${name}-model`, ...route.body, tools: [{ type: "web_search" }] };
+    const response = await world.ask(await world.creditCaller(1), { path: route.path, body });
+    expect(await response.json()).toMatchObject({ error: { code: "invalid_request", param: "tools[0]" } });
+    expect(world.provider.requests).toHaveLength(0);
+  });
+
   test("pass on the provider's bytes, and rename the model in the request", async () => {
     world.provider.script(route.answer);
     const response = await ask(await world.creditCaller(1));

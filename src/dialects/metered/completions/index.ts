@@ -45,6 +45,8 @@ const fimRequest = Type.Object({
   max_tokens: optional(positiveInteger({ description: "The most tokens of the answer." })),
 });
 
+const streamEvents = "Lines `data: ` with a part of the answer each; the last is `data: [DONE]`.";
+
 const completionResponse = Type.Object({ id: Type.String(), choices: Type.Array(anyObject) });
 
 /** Servers read one or the other. */
@@ -124,7 +126,7 @@ export const completions: MeteredRoute = {
     summary: "Continue a text",
     request: "CompletionRequest",
     response: "CompletionResponse",
-    events: "Lines `data: ` with a part of the answer each; the last is `data: [DONE]`.",
+    events: streamEvents,
     schemas: { CompletionRequest: completionRequest, CompletionResponse: completionResponse },
   },
   requestSchema: completionRequest,
@@ -152,6 +154,7 @@ export const fimCompletions: MeteredRoute = {
     summary: "Fill in the middle of a text",
     request: "FimCompletionRequest",
     response: "CompletionResponse",
+    events: streamEvents,
     schemas: { FimCompletionRequest: fimRequest, CompletionResponse: completionResponse },
   },
   requestSchema: fimRequest,

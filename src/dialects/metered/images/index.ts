@@ -160,6 +160,7 @@ export const imageEdits: MeteredRoute = {
     operationId: "editImage",
     summary: "Edit images",
     request: "ImageEditRequest",
+    formFile: "image",
     response: "ImageResponse",
     events: "`image_edit.partial_image` and `image_edit.completed`.",
     schemas: { ImageEditRequest: imageEditRequest, ImageResponse: imageResponse },

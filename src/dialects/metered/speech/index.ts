@@ -3,7 +3,7 @@ import { invalidRequest } from "../../../base/errors.ts";
 import type { Json, JsonObject } from "../../../base/json.ts";
 import { noUsage } from "../../../base/usage.ts";
 import { objectOf } from "../../json/json-fields.ts";
-import { anyObject, modelName, optional, stringOrObject } from "../../schema/fields.ts";
+import { modelName, optional, stringOrObject } from "../../schema/fields.ts";
 import { inclusiveUsage, withUntold } from "../../usage/usage-figures.ts";
 import { DoneScanner } from "../done-scanner.ts";
 import type { AskedForm, MeteredFigures, MeteredRoute, PricedNames } from "../route.ts";
@@ -41,8 +41,9 @@ export const speech: MeteredRoute = {
     summary: "Speak a text",
     request: "SpeechRequest",
     response: "Speech",
+    responseType: "audio/*",
     events: "`speech.audio.delta`, and `speech.audio.done` with the usage.",
-    schemas: { SpeechRequest: speechRequest, Speech: anyObject },
+    schemas: { SpeechRequest: speechRequest, Speech: Type.String({ description: "The sound." }) },
   },
   switchedBy: "audio",
   use: "speech",
