@@ -102,6 +102,25 @@ describe("the settings", () => {
     await world.reload((config) => config);
   });
 
+  test("refuse a conversation that is more than a key may keep, and keep what was there", async () => {
+    await world.reload((config) => `[retention]\nresponse_bytes_per_key = 3000\n${config}`);
+    const bounded = await world.creditCaller();
+    const long = say("x".repeat(2950));
+    const none = await call("POST", "", { items: [long] }, bounded);
+    expect([none.status, none.body.error.param]).toEqual([400, "items"]);
+    expect(none.body.error.message).toContain("3000 bytes");
+    const { id } = (await call("POST", "", { items: [say("x".repeat(1000))] }, bounded)).body;
+    const more = await call("POST", `/${id}/items`, { items: [long] }, bounded);
+    expect([more.status, more.body.error.param]).toEqual([400, "items"]);
+    expect((await create({ conversation: id, input: "y".repeat(2500) }, bounded)).error.param).toBe("input");
+    // With the response, or its answer, it is more than that.
+    for (const input of ["z".repeat(900), "z".repeat(500)]) {
+      await create({ conversation: id, input }, bounded);
+      expect((await call("GET", `/${id}/items`, undefined, bounded)).body.data).toHaveLength(4);
+    }
+    await world.reload((config) => config);
+  });
+
   test("keep a conversation for 30 days after it was added to last, whatever becomes of its responses", async () => {
     const id = await begin();
     const response = await create({ conversation: id, input: "One" });

@@ -69,6 +69,25 @@ describe.each(["as it is", "sealed"])("a stored response of megabytes, %s,", (ho
     expect([world.gateway.answers.takenBytes, world.gateway.bodies.takenBytes]).toEqual([0, 0]);
   });
 
+  test("is written a few parts at a time, so that no more than those are in memory twice", async () => {
+    const { store } = world.running;
+    const record = store.recordResponsePart;
+    let [written, open, most] = [0, 0, 0];
+    const counting = spyOn(store, "recordResponsePart").mockImplementation(async (part) => {
+      open += 1;
+      most = Math.max(most, open);
+      await record.call(store, part);
+      open -= 1;
+      written += 1;
+    });
+    world.provider.script((request) => json(responseFrom(request, [message(longText(6000))])));
+    const { id } = await turns.create({ input: "One" });
+    counting.mockRestore();
+    expect(JSON.parse(await got(`responses/${id}`)).id).toBe(id);
+    expect(written).toBeGreaterThan(20);
+    expect(most).toBeWithin(1, 9);
+  });
+
   test("is continued with every byte of it", async () => {
     const [long, longer] = [picture(longText(1500)), picture(longText(2500))];
     const first = await turns.create({ input: [long] });

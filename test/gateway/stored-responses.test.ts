@@ -188,12 +188,17 @@ describe("a stored response", () => {
     const second = await create({ input: "y".repeat(500) }, bounded);
     expect((await call("GET", first.id, bounded)).status).toBe(404);
     expect((await call("GET", second.id, bounded)).status).toBe(200);
+    // One that is more than all of them may be is not kept, and drives out no other.
+    const large = await create({ input: "z".repeat(1500) }, bounded);
+    expect((await call("GET", large.id, bounded)).status).toBe(404);
+    expect((await call("GET", second.id, bounded)).status).toBe(200);
     const third = await create(
       { model: "chat-test", input: "z", instructions: "i".repeat(200_000) },
       bounded,
     );
-    expect((await call("GET", second.id, bounded)).status).toBe(404);
     expect(third.status).toBe("completed");
+    expect((await call("GET", third.id, bounded)).status).toBe(404);
+    expect((await call("GET", second.id, bounded)).status).toBe(200);
     await world.reload((config) => config);
   });
 

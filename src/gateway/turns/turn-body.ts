@@ -1,6 +1,7 @@
 import { asBuffer } from "../../base/as-buffer.ts";
 import { sealing, unsealing } from "../../base/seal.ts";
 import type { TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
+import { lengthOf } from "../large/join-shared.ts";
 import { largeTurns } from "../large/large-turns.ts";
 import { withMintedIds } from "./item-ids.ts";
 
@@ -104,6 +105,11 @@ export function turnPieces(
 }
 
 const plainMark = Buffer.of(plain);
+
+/** How many bytes the body of this content has, unless it is encrypted, which adds a few. */
+export function storedBytes(content: TurnContent): number {
+  return plainMark.length + lengthOf(contentPieces(content));
+}
 
 /** An index, so that a long conversation can be put together without parsing it, and behind it the bytes of all parts. */
 function contentPieces({ head, input, output }: TurnContent, group?: string): readonly Uint8Array[] {

@@ -14,7 +14,14 @@ import { inParts } from "../large/in-parts.ts";
 import { largeBodyBytes } from "../large/is-large.ts";
 import { largeTurns } from "../large/large-turns.ts";
 import { identified, keysOf, lookedUp, newGroup, withMintedIds } from "./item-ids.ts";
-import { type ChangedConversation, type KeptTurn, readTurn, type Turn, turnPieces } from "./turn-body.ts";
+import {
+  type ChangedConversation,
+  type KeptTurn,
+  readTurn,
+  storedBytes,
+  type Turn,
+  turnPieces,
+} from "./turn-body.ts";
 
 const mostTurns = 1000;
 const pruneEveryMs = 10 * 60_000;
@@ -53,8 +60,8 @@ export function keepsConversations(settings: Settings): boolean {
 }
 
 /** How many bytes of items a conversation may have before something is added to it. */
-export function conversationBytes({ server }: Settings): number {
-  return Math.min(server.maxBodyBytes, mostConversationBytes);
+export function conversationBytes({ server, retention }: Settings): number {
+  return Math.min(server.maxBodyBytes, mostConversationBytes, retention.responseBytesPerKey);
 }
 
 /** The responses and conversations that the gateway keeps, each for the key that got it. */
@@ -136,14 +143,16 @@ export class Turns {
     return this.#store.turns.has(no);
   }
 
-  /** Part by part: nobody pays for it, so it comes after the charges of others. */
+  /** Part by part: nobody pays for it, so it comes after the charges of others. Throws if it is more than a key may keep. */
   async changeConversation(
     keyId: string,
     conversation: ChangedConversation,
     settings: Settings,
   ): Promise<void> {
     const write = (part: ResponsePart) => this.#store.recordResponsePart(part);
-    await this.#store.recordTurn(await this.#conversationRecord(keyId, conversation, settings, write));
+    const record = await this.#conversationRecord(keyId, conversation, settings, write);
+    if (record === null) throw moreThanKept(settings);
+    await this.#store.recordTurn(record);
   }
 
   /** Those of these items that are there for this key, by their ids; the newest of each id. */
@@ -174,8 +183,8 @@ export class Turns {
   }
 
   /**
-   * For the settle, which stores it, and the conversation that it is added to. Nothing if it is too large. Call it before that: a
-   * long one is written ahead.
+   * For the settle, which stores it, and the conversation that it is added to, as far as the key has room for them. Call it before
+   * that: a long one is written ahead.
    */
   async record(
     { keyId, model, provider, parentId, conversation, ...facts }: TurnFacts,
@@ -187,8 +196,21 @@ export class Turns {
     const group = newGroup();
     const bytes = sizeOf(input) + sizeOf(output) + Math.max(0, head.length - usualHeadBytes);
     if (bytes > server.maxBodyBytes || isConversationId(id)) return [];
+    const changed =
+      conversation &&
+      (await this.#conversationRecord(
+        keyId,
+        { ...conversation, items: [...conversation.items, ...withMintedIds(input, group), ...output] },
+        settings,
+        this.#writeAhead,
+      ));
+    // First, and alone if need be, so that the turn does not crowd out the conversation that it belongs to.
+    const before = changed === null ? [] : [changed];
+    const hasRoom = bytes + (changed?.bytes ?? 0) <= retention.responseBytesPerKey;
+    if (!hasRoom || (conversation !== null && changed === null)) return before;
     const createdAtMs = this.#nowMs();
-    const record = {
+    const pieces = turnPieces(id, { head, input, output }, responses.encryptionKey, group);
+    const turn = {
       keyId,
       id,
       parentId,
@@ -199,25 +221,25 @@ export class Turns {
       bytes,
       items: keysOf(group, input, output),
       keyBytes: retention.responseBytesPerKey,
+      ...(await writtenAhead(pieces, this.#writeAhead)),
     };
-    const pieces = turnPieces(id, { head, input, output }, responses.encryptionKey, group);
-    const turn = { ...record, ...(await writtenAhead(pieces, this.#writeAhead)).written };
-    if (conversation === null) return [turn];
-    const items = [...conversation.items, ...withMintedIds(input, group), ...output];
-    const added = { ...conversation, items };
-    // First, so that the turn does not crowd out the conversation that it belongs to.
-    return [await this.#conversationRecord(keyId, added, settings, this.#writeAhead), turn];
+    return [...before, turn];
   }
 
-  /** Its items are found by its id alone: to write a row for each of them again would delay the charges of others. */
+  /**
+   * Null if it is more than the key may keep. Its items are found by its id alone: to write a row for each of them again would
+   * delay the charges of others.
+   */
   async #conversationRecord(
     keyId: string,
     { id, no, head, items }: ChangedConversation,
     { retention, responses }: Settings,
     write: WritePart,
-  ): Promise<TurnRecord> {
+  ): Promise<TurnRecord | null> {
     const content = { head, input: identified(items), output: [] };
-    const { written, bytes } = await writtenAhead(turnPieces(id, content, responses.encryptionKey), write);
+    const bytes = storedBytes(content);
+    if (bytes > retention.responseBytesPerKey) return null;
+    const pieces = turnPieces(id, content, responses.encryptionKey);
     const createdAtMs = this.#nowMs();
     return {
       keyId,
@@ -231,14 +253,13 @@ export class Turns {
       items: [],
       keyBytes: retention.responseBytesPerKey,
       replaces: no ?? undefined,
-      ...written,
+      ...(await writtenAhead(pieces, write)),
     };
   }
 
-  /** Not awaited: a turn with a missing part is not found. */
-  readonly #writeAhead = (part: ResponsePart): void => {
+  /** A turn with a missing part is not found. */
+  readonly #writeAhead = (part: ResponsePart): Promise<void> =>
     this.#store.recordResponsePart(part).catch(() => {});
-  };
 
   /** What summaries are sealed with. */
   sealingSecret(): Promise<Uint8Array> {
@@ -272,22 +293,31 @@ export class Turns {
   }
 }
 
-type WritePart = (part: ResponsePart) => Promise<void> | void;
+type WritePart = (part: ResponsePart) => Promise<void>;
 
-/** All but the end of a long body is written ahead, a few parts in a turn of the event loop. */
+/**
+ * All but the end of a long body is written ahead, a few parts in a turn of the event loop. The next ones are copied only when those are
+ * written: nobody else counts their memory.
+ */
 async function writtenAhead(pieces: Iterable<Uint8Array>, write: WritePart) {
   const id = newId("rec_");
   const parts = inParts(pieces, partBytes);
+  let writing: Promise<void>[] = [];
   let sequence = 0;
   let next = parts.next();
   for (; next.done !== true; next = parts.next()) {
-    if (sequence % partsPerTurn === 0) await largeTurns.turn();
-    await write({ recordingId: id, sequence, body: next.value });
+    if (sequence % partsPerTurn === 0) {
+      await Promise.all(writing);
+      writing = [];
+      await largeTurns.turn();
+    }
+    writing.push(write({ recordingId: id, sequence, body: next.value }));
     sequence += 1;
   }
   const body = next.value;
-  const written = sequence === 0 ? { body } : { body, recording: { id, parts: sequence } };
-  return { written, bytes: sequence * partBytes + body.length };
+  if (sequence === 0) return { body };
+  await Promise.all(writing);
+  return { body, recording: { id, parts: sequence } };
 }
 
 /** Without those that were sealed with another key. */
@@ -319,6 +349,11 @@ function asItWas(chain: readonly Turn[]): readonly Turn[] | null {
 function tooLong(what: string): Error {
   const advice = "Begin a new conversation, with what matters of this one in `input`.";
   return invalidRequest(`The conversation has ${what}. ${advice}`, "previous_response_id");
+}
+
+function moreThanKept({ retention }: Settings): Error {
+  const message = `The conversation would have more than the ${retention.responseBytesPerKey} bytes that are kept for a key. Begin a new one.`;
+  return invalidRequest(message, "items");
 }
 
 /** Items are found in whole responses, and all of those would be in memory. */
