@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { type Clock, msPerDay } from "../../base/clock.ts";
 import { invalidRequest } from "../../base/errors.ts";
-import { isConversationId, newId } from "../../base/id.ts";
+import { isConversationId } from "../../base/id.ts";
 import { Repeating } from "../../base/repeating.ts";
 import type { Settings } from "../../config/settings.ts";
 import {
@@ -10,7 +10,6 @@ import {
   type TurnItem,
 } from "../../dialects/openai-responses/client/turn-items.ts";
 import type { ReserveMemory, ResponsePart, Store, StoredTurn, TurnRecord } from "../../store/store.ts";
-import { inParts } from "../large/in-parts.ts";
 import { largeBodyBytes } from "../large/is-large.ts";
 import { largeTurns } from "../large/large-turns.ts";
 import { identified, keysOf, lookedUp, newGroup, withMintedIds } from "./item-ids.ts";
@@ -22,6 +21,7 @@ import {
   type Turn,
   turnPieces,
 } from "./turn-body.ts";
+import { type WritePart, writtenAhead } from "./write-ahead.ts";
 
 const mostTurns = 1000;
 const pruneEveryMs = 10 * 60_000;
@@ -31,10 +31,6 @@ const secretBytes = 32;
 const conversationMs = 30 * msPerDay;
 /** It is read and written as a whole, whatever little is added to it, and that must not delay others. */
 const mostConversationBytes = 8 * 1024 * 1024;
-/** Longer bodies are written ahead in parts of this size, so that charges of others need not wait for them. */
-const partBytes = 256 * 1024;
-const partsPerTurn = 8;
-
 /** What a response repeats of its request, instructions and tools, counts as far as it is longer. */
 const usualHeadBytes = 64 * 1024;
 
@@ -291,33 +287,6 @@ export class Turns {
   #nowMs(): number {
     return Math.floor(this.#clock.wallMs());
   }
-}
-
-type WritePart = (part: ResponsePart) => Promise<void>;
-
-/**
- * All but the end of a long body is written ahead, a few parts in a turn of the event loop. The next ones are copied only when those are
- * written: nobody else counts their memory.
- */
-async function writtenAhead(pieces: Iterable<Uint8Array>, write: WritePart) {
-  const id = newId("rec_");
-  const parts = inParts(pieces, partBytes);
-  let writing: Promise<void>[] = [];
-  let sequence = 0;
-  let next = parts.next();
-  for (; next.done !== true; next = parts.next()) {
-    if (sequence % partsPerTurn === 0) {
-      await Promise.all(writing);
-      writing = [];
-      await largeTurns.turn();
-    }
-    writing.push(write({ recordingId: id, sequence, body: next.value }));
-    sequence += 1;
-  }
-  const body = next.value;
-  if (sequence === 0) return { body };
-  await Promise.all(writing);
-  return { body, recording: { id, parts: sequence } };
 }
 
 /** Without those that were sealed with another key. */
