@@ -6,12 +6,7 @@ import { LiteLlmParameters } from "./litellm-parameters.ts";
 import { familyOf, knownProviders, serverSettings } from "./litellm-providers.ts";
 import { litellmRates } from "./litellm-rates.ts";
 import { type LiteLlmTimeouts, timeoutsOf, usualTimeoutNames, usualTimeouts } from "./litellm-timeouts.ts";
-import {
-  type ConvertedDeployment,
-  type ConvertedModel,
-  type ConvertedProvider,
-  configToml,
-} from "./litellm-toml.ts";
+import { type ConvertedModel, type ConvertedProvider, configToml } from "./litellm-toml.ts";
 import type { ListedModel, PriceList } from "./price-list.ts";
 import { shippedPrice } from "./shipped-prices.ts";
 import { providerName } from "./toml.ts";
@@ -209,7 +204,7 @@ class ConfigConverter {
     const stated = litellmRates({ ...info, ...parameters });
     const names = [upstream, upstreamModel, ...(base === null ? [] : [base])];
     const listed = this.#prices?.find(prefixOf(upstream) ?? "", names) ?? null;
-    const deployment: ConvertedDeployment = {
+    const deployment = {
       provider: provider.name,
       upstream_model: upstreamModel,
       family: base === null || base === upstreamModel ? null : base,

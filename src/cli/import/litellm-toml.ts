@@ -1,4 +1,3 @@
-import type { PriceConfig } from "../../config/schema.ts";
 import type { VendorKind } from "../../vendors/registry.ts";
 import type { LiteLlmTimeouts } from "./litellm-timeouts.ts";
 import { tableText } from "./toml.ts";
@@ -11,18 +10,7 @@ export interface ConvertedProvider {
   readonly timeouts: LiteLlmTimeouts;
 }
 
-/** Under the names of the configuration, in the order in which they are written, and so is a model. */
-export interface ConvertedDeployment {
-  readonly provider: string;
-  readonly upstream_model: string;
-  /** The model's own name, if the file tells. */
-  readonly family: string | null;
-  readonly priority: number | null;
-  readonly weight: number | null;
-  readonly max_concurrent: number | null;
-  readonly price: PriceConfig | null;
-}
-
+/** Under the names of the configuration, in the order in which they are written, and so are its deployments. */
 export interface ConvertedModel {
   readonly id: string;
   readonly context_window: number | null;
@@ -30,7 +18,7 @@ export interface ConvertedModel {
   readonly capabilities: Readonly<Record<string, boolean>>;
   readonly aliases: string[];
   readonly fallbacks: string[];
-  readonly deployments: ConvertedDeployment[];
+  readonly deployments: object[];
 }
 
 /**
@@ -51,7 +39,7 @@ export function configToml(
     ...models.map(({ deployments, ...model }) =>
       [
         tableText("[[models]]", model),
-        ...deployments.map((deployment) => tableText("[[models.deployments]]", { ...deployment })),
+        ...deployments.map((deployment) => tableText("[[models.deployments]]", deployment)),
       ].join(""),
     ),
   ].join("\n");

@@ -11,9 +11,9 @@ import { mostTokens, type ReportedUsage, type Usage, unreported } from "../../ba
 export function inclusiveUsage(
   input: Json | undefined,
   output: Json | undefined,
-  cached: Json | undefined,
-  written: Json | undefined,
-  reasoning: Json | undefined,
+  cached?: Json,
+  written?: Json,
+  reasoning?: Json,
 ): ReportedUsage | null {
   if (!isTokenCount(input) && !isTokenCount(output)) return null;
   const inputSide = new UsageSide();
@@ -27,7 +27,7 @@ export function inclusiveUsage(
 
 /** For answers that have no output in tokens; null if their input is not reported, or as 0, which no text has. */
 export function inputUsage(input: Json | undefined): ReportedUsage | null {
-  return isTokenCount(input) && input > 0 ? inclusiveUsage(input, 0, undefined, undefined, undefined) : null;
+  return isTokenCount(input) && input > 0 ? inclusiveUsage(input, 0) : null;
 }
 
 /** With other figures in place of those that were not told, where these cannot be counted. */

@@ -59,30 +59,21 @@ export function QuestionFields({ route, form, onForm }: QuestionFieldsProps) {
         )}
       </Field>
     ),
-    maxTokens: <TextField label="Most tokens" of={field("maxTokens")} inputMode="numeric" />,
-    stream: (
-      <label class="tick">
-        <input
-          type="checkbox"
-          checked={isStream}
-          onChange={(event) => setStream(event.currentTarget.checked)}
-        />
-        Stream
-      </label>
+    maxTokens: (
+      <div class="pair">
+        <TextField label="Most tokens" of={field("maxTokens")} inputMode="numeric" />
+        <label class="tick">
+          <input
+            type="checkbox"
+            checked={isStream}
+            onChange={(event) => setStream(event.currentTarget.checked)}
+          />
+          Stream
+        </label>
+      </div>
     ),
   };
-  const [last, ...before] = route.fields.toReversed();
-  if (last !== "stream") return <>{route.fields.map((name) => fields[name])}</>;
-  const [limit = "maxTokens", ...others] = before;
-  return (
-    <>
-      {others.toReversed().map((name) => fields[name])}
-      <div class="pair">
-        {fields[limit]}
-        {fields.stream}
-      </div>
-    </>
-  );
+  return <>{route.fields.map((name) => fields[name])}</>;
 }
 
 function LongField({ label, rows, of: [value, onValue] }: { label: string; rows: number; of: State }) {

@@ -18,7 +18,8 @@ export interface Question {
   readonly stream: boolean;
 }
 
-export type QuestionField = Exclude<keyof Question, "model">;
+/** Where the length of an answer is limited, it may also be streamed. */
+export type QuestionField = Exclude<keyof Question, "model" | "stream">;
 
 /** What the page needs to know of a route, beside its path: how to ask, and how to read what comes back. */
 export interface PageRoute {
@@ -35,7 +36,7 @@ export interface PageRoute {
   read?(answer: unknown, question: Question): Answer;
 }
 
-const chatFields = ["system", "text", "maxTokens", "stream"] as const;
+const chatFields = ["system", "text", "maxTokens"] as const;
 
 const chat: PageRoute = {
   name: "Chat completions",
@@ -101,7 +102,7 @@ const completionParts = {
 
 const completion: PageRoute = {
   name: "Completions",
-  fields: ["text", "maxTokens", "stream"],
+  fields: ["text", "maxTokens"],
   ...completionParts,
   body: ({ model, text, maxTokens, stream }) => ({
     model,
@@ -114,7 +115,7 @@ const completion: PageRoute = {
 const fimCompletion: PageRoute = {
   ...completion,
   name: "Fill in the middle",
-  fields: ["text", "suffix", "maxTokens", "stream"],
+  fields: ["text", "suffix", "maxTokens"],
   body: (question) => ({ ...completion.body(question), suffix: question.suffix }),
 };
 

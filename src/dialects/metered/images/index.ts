@@ -1,6 +1,6 @@
 import { asBuffer } from "../../../base/as-buffer.ts";
 import type { JsonObject } from "../../../base/json.ts";
-import { noUsage, type ReportedUsage } from "../../../base/usage.ts";
+import { noUsage } from "../../../base/usage.ts";
 import { malformedAnswer } from "../../errors/failure.ts";
 import { objectOf } from "../../json/json-fields.ts";
 import { countMembers, readOutline } from "../../json/outline.ts";
@@ -83,7 +83,7 @@ function figuresOf(
   { body, held, priced }: AskedForm,
 ): MeteredFigures {
   const names = new Set(priced);
-  const reported = usage === null ? null : readImageUsage(usage);
+  const reported = usage === null ? null : inclusiveUsage(usage["input_tokens"], usage["output_tokens"]);
   if (names.has("images")) {
     const units = { [imageUnit(body, names)]: images };
     return { usage: reported ?? noUsage, extras: { units, ...imageTokensOf(usage ?? {}, names) } };
@@ -92,10 +92,6 @@ function figuresOf(
   const parts = found.isOutputDoubtful === true ? { output_tokens_details: null } : {};
   const figures = { ...usage, ...parts, output_tokens: found.outputTokens };
   return { usage: found, extras: imageTokensOf(figures, names) };
-}
-
-function readImageUsage({ input_tokens: input, output_tokens: output }: JsonObject): ReportedUsage | null {
-  return inclusiveUsage(input, output, undefined, undefined, undefined);
 }
 
 /** All output is images, unless the provider tells its parts, and there is a price for the others. */

@@ -3,7 +3,7 @@ import { noUsage } from "../../../base/usage.ts";
 import { malformedAnswer } from "../../errors/failure.ts";
 import { readOutline } from "../../json/outline.ts";
 import { anyObject, arrayOfObjects, modelName, optional } from "../../schema/fields.ts";
-import { freeOfUnits, type MeteredRoute } from "../route.ts";
+import { freeOfUnits, type MeteredRoute, openAiFormat } from "../route.ts";
 
 const moderationRequest = Type.Object({
   model: optional(modelName),
@@ -35,15 +35,11 @@ export const moderations: MeteredRoute = {
   prices: [],
   modelIsOptional: true,
   formats: {
-    openai: {
-      dialect: "chat",
-      method: () => "moderations",
-      pass({ bytes }) {
-        if (!Array.isArray(readOutline(bytes, "results")["results"]))
-          throw malformedAnswer("it has no results");
-        return { written: null, usage: noUsage, extras: {} };
-      },
-    },
+    openai: openAiFormat("moderations", ({ bytes }) => {
+      if (!Array.isArray(readOutline(bytes, "results")["results"]))
+        throw malformedAnswer("it has no results");
+      return { written: null, usage: noUsage, extras: {} };
+    }),
   },
   demand: () => freeOfUnits,
 };

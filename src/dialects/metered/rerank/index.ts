@@ -4,7 +4,13 @@ import { malformedAnswer } from "../../errors/failure.ts";
 import { objectOf } from "../../json/json-fields.ts";
 import { parseAnswer, readOutline } from "../../json/outline.ts";
 import { inputUsage, isTokenCount } from "../../usage/usage-figures.ts";
-import type { AskedForm, MeteredAnswer, MeteredRoute, ReadMetered } from "../route.ts";
+import {
+  type AskedForm,
+  type MeteredAnswer,
+  type MeteredRoute,
+  openAiFormat,
+  type ReadMetered,
+} from "../route.ts";
 import { documentsOf, queryOf, queryTokens, rerankRequest, rerankResponse } from "./request.ts";
 import { searchUnits, searchUnitsOfLarge } from "./search-units.ts";
 
@@ -28,11 +34,9 @@ export const rerank: MeteredRoute = {
   prices: ["search_units", "input", "requests"],
   formats: {
     openai: {
-      dialect: "chat",
-      method: () => "rerank",
+      ...openAiFormat("rerank", passRanking),
       changes: ({ top_n: most }, { quirks }) =>
         quirks.includes("top_k") && most != null ? { top_n: undefined, top_k: most } : undefined,
-      pass: passRanking,
     },
     bedrock: {
       dialect: "converse",

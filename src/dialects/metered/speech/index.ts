@@ -6,7 +6,13 @@ import { objectOf } from "../../json/json-fields.ts";
 import { modelName, optional, stringOrObject } from "../../schema/fields.ts";
 import { inclusiveUsage, withUntold } from "../../usage/usage-figures.ts";
 import { DoneScanner } from "../done-scanner.ts";
-import type { AskedForm, MeteredFigures, MeteredRoute, PricedNames } from "../route.ts";
+import {
+  type AskedForm,
+  type MeteredFigures,
+  type MeteredRoute,
+  openAiFormat,
+  type PricedNames,
+} from "../route.ts";
 import { countCharacters } from "../texts.ts";
 
 const speechRequest = Type.Object({
@@ -72,11 +78,7 @@ export const speech: MeteredRoute = {
       }),
   },
   formats: {
-    openai: {
-      dialect: "chat",
-      method: () => "audio/speech",
-      pass: (_, asked) => ({ written: null, ...figuresOf({}, asked) }),
-    },
+    openai: openAiFormat("audio/speech", (_, asked) => ({ written: null, ...figuresOf({}, asked) })),
   },
   demand(request, { priced, estimatedInput }) {
     const characters = countCharacters(request, () => [String(request.body["input"])]);
@@ -106,6 +108,6 @@ function figuresOf(
   { held, priced }: AskedForm,
 ): MeteredFigures {
   if (!isInTokens(new Set(priced))) return { usage: noUsage, extras: {} };
-  const usage = withUntold(inclusiveUsage(input, output, undefined, undefined, undefined), held);
+  const usage = withUntold(inclusiveUsage(input, output), held);
   return { usage, extras: { audioOutputTokens: usage.outputTokens } };
 }

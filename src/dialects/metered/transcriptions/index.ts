@@ -104,7 +104,7 @@ function figuresIn(answer: JsonObject, { priced, files }: AskedForm): MeteredFig
   if (priced.includes("audio_minutes")) return minutesOf(seconds, files);
   const { input_tokens: input, output_tokens: output } = usage;
   const audio = objectOf(usage["input_token_details"])?.["audio_tokens"];
-  return tokensOf(inclusiveUsage(input, output, undefined, undefined, undefined), audio, files);
+  return tokensOf(inclusiveUsage(input, output), audio, files);
 }
 
 /** Sound whose tokens the provider does not tell has those of its length. */
