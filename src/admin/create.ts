@@ -8,7 +8,7 @@ import type { EndingQueue } from "../store/ending-queue.ts";
 import { AdminToken, loadAdminToken } from "./auth/admin-token.ts";
 import type { Guard } from "./auth/guard.ts";
 import { Lockout } from "./auth/lockout.ts";
-import { OwnSessions, SharedSessions } from "./auth/sessions.ts";
+import { Sessions } from "./auth/sessions.ts";
 import type { AdminDeps } from "./deps.ts";
 import type { Live } from "./live/live.ts";
 import { OtherNodes } from "./live/other-nodes.ts";
@@ -57,12 +57,9 @@ export async function createAdmin({
   const { clock, keys, accounts, ongoing } = gateway;
   const { admin } = gateway.configured.settings;
   const { token, generated, save } = await loadAdminToken(admin.token, store.admin);
-  const { sessions: shared } = store.admin;
-  const tokenHash = () => guard.token.hashHex;
-  const sessions = shared === null ? new OwnSessions(clock) : new SharedSessions(clock, shared, tokenHash);
   const guard: Guard = {
     token,
-    sessions,
+    sessions: new Sessions(clock, store.admin.sessions, () => guard.token.hashHex),
     lockout: new Lockout(clock),
     tokens: store.admin,
     settings: () => gateway.configured.settings.admin,

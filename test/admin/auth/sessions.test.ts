@@ -1,42 +1,42 @@
 import { expect, test } from "bun:test";
-import { OwnSessions } from "../../../src/admin/auth/sessions.ts";
+import { Sessions } from "../../../src/admin/auth/sessions.ts";
 import { FakeClock } from "../../support/clock.ts";
 
 const admin = { kind: "admin" } as const;
 
-function isOpen(sessions: OwnSessions, id: string): boolean {
-  return sessions.find(id) !== null;
+function open(sessions: Sessions, ids: readonly string[]): Promise<readonly boolean[]> {
+  return Promise.all(ids.map(async (id) => (await sessions.find(id)) !== null));
 }
 
-test("two sign-ins stay open side by side, and end one by one", () => {
-  const sessions = new OwnSessions(new FakeClock());
-  const [one, other] = [sessions.begin(admin), sessions.begin(admin)];
-  expect([isOpen(sessions, one), isOpen(sessions, other)]).toEqual([true, true]);
-  sessions.end(one);
-  expect([isOpen(sessions, one), isOpen(sessions, other)]).toEqual([false, true]);
+test("two sign-ins stay open side by side, and end one by one", async () => {
+  const sessions = new Sessions(new FakeClock(), null, () => "token");
+  const [one, other] = [await sessions.begin(admin), await sessions.begin(admin)];
+  expect(await open(sessions, [one, other])).toEqual([true, true]);
+  await sessions.end(one);
+  expect(await open(sessions, [one, other])).toEqual([false, true]);
 });
 
-test("each lasts half a day from its own beginning", () => {
+test("each lasts half a day from its own beginning", async () => {
   const clock = new FakeClock();
-  const sessions = new OwnSessions(clock);
-  const early = sessions.begin(admin);
+  const sessions = new Sessions(clock, null, () => "token");
+  const early = await sessions.begin(admin);
   clock.advance(6 * 3_600_000);
-  const late = sessions.begin(admin);
+  const late = await sessions.begin(admin);
   clock.advance(6 * 3_600_000 + 1);
-  expect([isOpen(sessions, early), isOpen(sessions, late)]).toEqual([false, true]);
+  expect(await open(sessions, [early, late])).toEqual([false, true]);
 });
 
-test("a thousand are remembered, the oldest is ended first", () => {
-  const sessions = new OwnSessions(new FakeClock());
-  const ids = Array.from({ length: 1000 }, () => sessions.begin(admin));
-  expect(ids.every((id) => isOpen(sessions, id))).toBe(true);
-  sessions.begin(admin);
-  expect(ids.map((id) => isOpen(sessions, id)).slice(0, 3)).toEqual([false, true, true]);
+test("a thousand are remembered, the oldest is ended first", async () => {
+  const sessions = new Sessions(new FakeClock(), null, () => "token");
+  const ids = await Promise.all(Array.from({ length: 1000 }, () => sessions.begin(admin)));
+  expect((await open(sessions, ids)).every(Boolean)).toBe(true);
+  await sessions.begin(admin);
+  expect(await open(sessions, ids.slice(0, 3))).toEqual([false, true, true]);
 });
 
-test("all end at once when the token is changed", () => {
-  const sessions = new OwnSessions(new FakeClock());
-  const ids = [sessions.begin(admin), sessions.begin(admin)];
-  sessions.endAll();
-  expect(ids.some((id) => isOpen(sessions, id))).toBe(false);
+test("all end at once when the token is changed", async () => {
+  const sessions = new Sessions(new FakeClock(), null, () => "token");
+  const ids = [await sessions.begin(admin), await sessions.begin(admin)];
+  await sessions.endAll();
+  expect(await open(sessions, ids)).toEqual([false, false]);
 });

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { Elysia } from "elysia";
 import { AdminToken } from "../../../src/admin/auth/admin-token.ts";
 import { Lockout } from "../../../src/admin/auth/lockout.ts";
-import { OwnSessions } from "../../../src/admin/auth/sessions.ts";
+import { Sessions } from "../../../src/admin/auth/sessions.ts";
 import type { AdminDeps } from "../../../src/admin/deps.ts";
 import { Live } from "../../../src/admin/live/live.ts";
 import { adminBase, adminRoutes, holderRoutes } from "../../../src/admin/routes/admin.ts";
@@ -101,7 +101,7 @@ async function makeDeps(
     accounts: ledger,
     guard: {
       token: AdminToken.of(token),
-      sessions: new OwnSessions(clock),
+      sessions: new Sessions(clock, null, () => ""),
       lockout: new Lockout(clock),
       tokens: store.admin,
       settings: () => settings.admin,
