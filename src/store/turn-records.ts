@@ -79,6 +79,8 @@ export interface TurnRecords {
   find(keyId: string, id: string, nowMs: number, reserve?: ReserveMemory): Promise<StoredTurn | null>;
   /** Whether the turn of this number is still there. */
   has(no: number): Promise<boolean>;
+  /** Whether there is a turn for each of these ids, which are all different. */
+  hasAll(keyId: string, ids: readonly string[], nowMs: number): Promise<boolean>;
   /** For each of the items the newest turn that has it, oldest first, each once; null if all are larger than `mostBytes`. */
   withItems(query: ItemsQuery): Promise<readonly StoredTurn[] | null>;
   /** False if there is none. */

@@ -156,7 +156,7 @@ async function chainOf(
   reserve: Asked["reserve"],
 ): Promise<readonly Turn[] | null> {
   const own = remembered?.chain(parentId) ?? null;
-  if (own !== null) return own;
+  if (own !== null && (await turns.areStored(keyId, own))) return own;
   const isKept = keepsResponses(settings);
   const stored = isKept ? await turns.chain(keyId, parentId, settings, reserve) : null;
   if (stored !== null) return stored;

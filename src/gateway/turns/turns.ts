@@ -139,6 +139,12 @@ export class Turns {
     return this.#store.turns.has(no);
   }
 
+  /** Whether all of these that were stored still are: a client may have deleted one of them, on any gateway. */
+  areStored(keyId: string, turns: readonly Turn[]): Promise<boolean> | true {
+    const ids = new Set(turns.filter(({ isStored }) => isStored).map(({ id }) => id));
+    return ids.size === 0 || this.#store.turns.hasAll(keyId, [...ids], this.#nowMs());
+  }
+
   /** Part by part: nobody pays for it, so it comes after the charges of others. Throws if it is more than a key may keep. */
   async changeConversation(
     keyId: string,

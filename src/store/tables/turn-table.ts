@@ -61,6 +61,10 @@ export class StoredTurns implements TurnRecords {
     return (await this.#queries.read("SELECT no FROM turns WHERE no = $1::int8", [no])).length > 0;
   }
 
+  async hasAll(keyId: string, ids: readonly string[], nowMs: number): Promise<boolean> {
+    return (await this.#queries.read(findAll, [keyId, ids, nowMs])).length === ids.length;
+  }
+
   async withItems(query: ItemsQuery): Promise<readonly StoredTurn[] | null> {
     const { keyId, items, nowMs, mostBytes } = query;
     const found = await this.#queries.read<ReadTurn>(findWithItems, [keyId, items, nowMs]);
@@ -156,6 +160,8 @@ WITH RECURSIVE chain (no, key_no, parent_id, bytes, depth) AS (
   WHERE depth < $4::int8
 )
 SELECT no::float8 AS no, parent_id AS "parentId", bytes::float8 AS bytes FROM chain ORDER BY depth`;
+
+const findAll = `SELECT no FROM turns WHERE key_no = ${keyNo} AND id = ANY ($2::text[]) AND expires_at_ms > $3::int8`;
 
 const readTurns = `
 SELECT no::float8 AS no, id, parent_id AS "parentId", recording_id AS "recordingId", parts, body

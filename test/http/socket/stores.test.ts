@@ -3,6 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type RunningGateway, startGateway } from "../../../src/app/start.ts";
 import { systemClock } from "../../../src/base/clock.ts";
+import type { JsonObject } from "../../../src/base/json.ts";
 import { nanoPerCredit } from "../../../src/base/money.ts";
 import { loadSettings } from "../../../src/config/load.ts";
 import { issueKey } from "../../../src/keys/issue.ts";
@@ -42,15 +43,30 @@ async function converse(store: string): Promise<void> {
     expect([type, await charges()]).toEqual(["response.completed", turn]);
     last = response.id;
   }
+  await refuseDeleted(gateway.url, secret);
   await gateway.stop();
   expect(gateway.describeLosses()).toEqual([]);
 }
 
-test("each turn is charged and stored when its last frame comes, on SQLite", () => converse(""));
+/** Also where the deleted response comes before the one that is continued, which is not stored itself. */
+async function refuseDeleted(url: string, secret: string): Promise<void> {
+  using socket = await SocketClient.open(url, secret);
+  const ask = (fields: JsonObject) => socket.ask({ model: "m", input: "Go on", ...fields });
+  const { response: first } = await ask({});
+  const { response: second } = await ask({ previous_response_id: first.id, store: false });
+  expect(second.status).toBe("completed");
+  const headers = { authorization: `Bearer ${secret}` };
+  expect((await fetch(`${url}/v1/responses/${first.id}`, { method: "DELETE", headers })).status).toBe(200);
+  const { error } = await ask({ previous_response_id: second.id, store: false });
+  expect(error?.code).toBe("previous_response_not_found");
+}
+
+test("each turn is charged and stored when its last frame comes, and gone once it is deleted, on SQLite", () =>
+  converse(""));
 
 if (!hasPostgres) test.skipIf(true)(withoutPostgres, () => {});
 else
-  test("each turn is charged and stored when its last frame comes, on PostgreSQL", async () => {
+  test("each turn is charged and stored when its last frame comes, and gone once it is deleted, on PostgreSQL", async () => {
     await using database = await emptyDatabase();
     await converse(`[store]\nurl = "${database.server.url(database.name)}"\n`);
   });

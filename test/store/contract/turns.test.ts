@@ -242,6 +242,8 @@ testEachStore("a turn takes the place of another only while that one is there", 
   await store.charge([{ ...settled, turns: [turn(one, "a", "conv_1"), conversation("second", first?.no)] }]);
   expect(await chainOf(store, one, "a")).toEqual(["second", "body of a"]);
   expect(await store.turns.has(first?.no ?? 0)).toBe(false);
+  expect(await store.turns.hasAll(one, ["a", "conv_1"], nowMs)).toBe(true);
+  expect(await store.turns.hasAll(one, ["a", "b"], nowMs)).toBe(false);
   await store.recordTurn(conversation("late", first?.no));
   expect(await chainOf(store, one, "conv_1")).toEqual(["second"]);
   expect(await store.turns.sums(one, nowMs)).toMatchObject({ count: 2, conversations: 1, bytes: 20 });
