@@ -370,6 +370,12 @@ describe("transcriptions", () => {
     }
   });
 
+  test("without figures cost the whole of a file that is larger than OpenAI takes", async () => {
+    world.provider.script(json({ text: "hello" }));
+    const response = await hear({ file: new Uint8Array(48_000_000) });
+    expect(Number(response.headers.get("x-sluice-cost"))).toBeCloseTo(0.3, 9);
+  });
+
   test("by the token are charged sound and text each at its rate", async () => {
     const usage = {
       type: "tokens",

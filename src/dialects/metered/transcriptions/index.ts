@@ -36,7 +36,7 @@ const transcriptionResponse = Type.Object({ text: Type.String() });
 
 /** No sound has fewer bytes for a second, and none of OpenAI's files more bytes. */
 const leastBytesPerSecond = 2000;
-const mostBytes = 25 * 1024 * 1024;
+const mostSeconds = (25 * 1024 * 1024) / leastBytesPerSecond;
 /** Where nobody says how long a file is. */
 const usualBytesPerSecond = 16_000;
 /** https://platform.openai.com/docs/pricing: an hour of audio has a few ten thousand tokens. */
@@ -60,7 +60,7 @@ function isInTokens(priced: PricedNames): boolean {
 /** The length of the sound: exactly for WAV, else at most or about. */
 function secondsOf(files: readonly FormFile[], bytesPerSecond: number): number {
   return files.reduce((sum, { start, bytes }) => {
-    return sum + (wavSeconds(start, bytes) ?? Math.min(bytes, mostBytes) / bytesPerSecond);
+    return sum + (wavSeconds(start, bytes) ?? Math.min(bytes / bytesPerSecond, mostSeconds));
   }, 0);
 }
 
