@@ -16,19 +16,22 @@ import { copyTurn, type Turn } from "./turn-body.ts";
 export async function recordTurn({ turns }: Gateway, exchange: Exchange, answer: Piece): Promise<void> {
   const { call, keeping, key, model, deployment, configured } = exchange;
   if (keeping === null || key === null || model === null) return;
-  const { parentId, before, isStored, conversation = null } = keeping;
+  const { parentId, before, conversation = null } = keeping;
   if (answer.length >= largeBodyBytes) await largeTurns.turn();
   try {
     const response = endedResponse(bytesOf(answer));
     if (response === null) return;
     if (keeping.isCompacted && !response.output.some(isCompaction)) return;
     const input = keeping.input();
+    if (keeping.isStored) {
+      const provider = deployment?.provider.settings.name ?? "";
+      const continuing = withUnstored({ parentId, input }, before);
+      const facts = { keyId: key.id, model: model.id, provider, ...continuing, response, conversation };
+      exchange.turns = await turns.record(facts, configured.settings);
+    }
+    // One may be more than a key may keep.
+    const isStored = exchange.turns?.some(({ id }) => id === response.id) ?? false;
     call.remembered?.remember([...before, copyTurn({ parentId, input, isStored, ...response })]);
-    if (!isStored) return;
-    const provider = deployment?.provider.settings.name ?? "";
-    const continuing = withUnstored({ parentId, input }, before);
-    const facts = { keyId: key.id, model: model.id, provider, ...continuing, response, conversation };
-    exchange.turns = await turns.record(facts, configured.settings);
   } catch (error) {
     // A provider's JSON is scanned as strictly as a client's. The client gets what it was answered nevertheless.
     if (error instanceof GatewayError || error instanceof SyntaxError) return;

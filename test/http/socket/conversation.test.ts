@@ -67,6 +67,16 @@ test("a response whose last event says its type behind the response ends, and ca
   expect((await sockets.turns.call("GET", next.response.id)).status).toBe(200);
 });
 
+test("a response that is more than its key may keep is remembered by its socket all the same", async () => {
+  await world.reload((config) => `[retention]\nresponse_bytes_per_key = 2000\n${config}`);
+  using socket = await open();
+  const { response } = await socket.ask({ input: "x".repeat(3000) });
+  expect((await sockets.turns.call("GET", response.id)).status).toBe(404);
+  const next = await socket.ask({ previous_response_id: response.id, input: "Two" });
+  expect(next.type).toBe("response.completed");
+  await world.reload((config) => config);
+});
+
 describe("a conversation on a socket", () => {
   const continuing = (id: string, fields: JsonObject) => ({
     previous_response_id: id,
