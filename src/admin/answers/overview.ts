@@ -3,9 +3,8 @@ import { msPerHour, msPerMinute } from "../../base/clock.ts";
 import { quantileMs } from "../../observe/histogram.ts";
 import { type LatencyBand, type StepQuery, sumFigures, type TimeRange } from "../../store/store.ts";
 import type { AdminDeps } from "../deps.ts";
-import { figuresDocument } from "../operations/figures-document.ts";
+import { figuresDocument, usageRow } from "../operations/figures-document.ts";
 import { chosenRange, pastMoment } from "../operations/moments.ts";
-import { usageRow } from "../operations/usage-document.ts";
 import { iso, type OverviewRange, type OverviewView, type SumsView, type UsageRowView } from "../views.ts";
 
 const topCount = 5;

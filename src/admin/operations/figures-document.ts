@@ -1,6 +1,6 @@
 import { creditsFromNano } from "../../base/money.ts";
 import { cachedInputShare, errorRate, type Figures } from "../../store/store.ts";
-import type { FiguresView } from "../views.ts";
+import type { FiguresView, UsageRowView } from "../views.ts";
 
 /** The figures under the names that the admin API, the dashboard and `--json` share. */
 export function figuresDocument(figures: Figures): FiguresView {
@@ -27,6 +27,10 @@ export function figuresDocument(figures: Figures): FiguresView {
     average_first_byte_ms: average(figures.firstByteMs, figures.firstByteCount),
     average_total_ms: average(figures.totalMs, figures.totalCount),
   };
+}
+
+export function usageRow(group: string | null, name: string, figures: Figures): UsageRowView {
+  return { group, name, ...figuresDocument(figures) };
 }
 
 function average(sumMs: number, count: number): number | null {

@@ -5,8 +5,10 @@ import {
   type GroupedFigures,
   sumFigures,
 } from "../../store/store.ts";
+import { iso, type UsageRowView, type UsageView } from "../views.ts";
 import { allAccounts, findAccount } from "./accounts.ts";
 import type { OperationContext } from "./context.ts";
+import { figuresDocument, usageRow } from "./figures-document.ts";
 import { findKey, keyPages } from "./find-key.ts";
 import type { ChosenRange } from "./moments.ts";
 
@@ -21,22 +23,36 @@ export interface UsageReportRequest extends ChosenRange {
   readonly largest?: number | undefined;
 }
 
-export interface UsageReport extends ChosenRange {
-  readonly by: readonly string[];
-  readonly groups: readonly GroupedFigures[];
-  readonly total: Figures;
-}
-
 /** The only source of usage figures: `sluice usage`, the admin API and the dashboard all call this. */
 export async function usageReport(
   context: OperationContext,
   { by, key, account, sinceMs, untilMs, largest }: UsageReportRequest,
-): Promise<UsageReport> {
+  names: Names,
+): Promise<UsageView> {
   const keyId = key === undefined ? undefined : (await findKey(context, key)).id;
   const accountId = account === undefined ? undefined : (await findAccount(context, account)).id;
   const range = { sinceMs, untilMs, nowMs: context.clock.wallMs() };
   const groups = await context.store.reports.usageByAll(by, { ...range, keyId, accountId });
-  return { by, sinceMs, untilMs, groups: ranked(groups, by).slice(0, largest), total: sumFigures(groups) };
+  const shown = ranked(groups, by).slice(0, largest);
+  return {
+    by: by.join(","),
+    since: iso(sinceMs),
+    until: iso(untilMs),
+    data: shown.map((group) => rowDocument(by, group, names)),
+    total: figuresDocument(sumFigures(groups)),
+  };
+}
+
+function rowDocument(
+  by: readonly string[],
+  { groups: values, ...figures }: GroupedFigures,
+  names: Names,
+): UsageRowView {
+  const [first = null] = values;
+  const isMoment = by[0] === "day" || by[0] === "hour";
+  const group = by.length > 1 ? null : isMoment && first !== null ? iso(Date.parse(first)) : first;
+  const groups = Object.fromEntries(by.map((dimension, place) => [dimension, values[place] ?? null]));
+  return { ...usageRow(group, values.map(names.short).join(", "), figures), groups };
 }
 
 /** Times stay in order; everything else is sorted by cost plus list cost. */
@@ -63,9 +79,9 @@ export function readDimensions(text: string): readonly string[] | null {
 
 /** What people call keys and accounts; everything else is called what it is. */
 export interface Names {
-  short(value: string): string;
+  short(value: string | null): string;
   /** With the prefix of a key that has a label. */
-  full(value: string): string;
+  full(value: string | null): string;
 }
 
 /** Reads the names that a report needs. */
@@ -80,6 +96,6 @@ export async function readNames({ store }: OperationContext, by: readonly string
       full.set(id, label === null ? prefix : `${prefix} ${label}`);
     }
   }
-  const shortName = (value: string) => short.get(value) ?? value;
-  return { short: shortName, full: (value) => full.get(value) ?? shortName(value) };
+  const shortName = (value: string | null) => (value === null ? "none" : (short.get(value) ?? value));
+  return { short: shortName, full: (value) => full.get(value ?? "") ?? shortName(value) };
 }

@@ -9,7 +9,6 @@ import { askedLabels, findExchange, searchExchanges } from "../operations/find-e
 import { findKey } from "../operations/find-key.ts";
 import { chosenRange, momentOf } from "../operations/moments.ts";
 import { statementOf } from "../operations/statement.ts";
-import { usageDocument } from "../operations/usage-document.ts";
 import { dimensionWords, readDimensions, readNames, usageReport } from "../operations/usage-report.ts";
 import { endings, entryKinds, entryView, exchangeDetailView, exchangeView } from "../views/exchanges.ts";
 import { modelView } from "../views/models.ts";
@@ -100,7 +99,7 @@ export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
         if (dimensions === null)
           throw new AdminError(400, "invalid_request", `\`by\` is ${dimensionWords}.`, { param: "by" });
         const asked = { by: dimensions, ...range, key, account, largest: mostUsageRows };
-        return usageDocument(await usageReport(deps, asked), await readNames(deps, dimensions));
+        return usageReport(deps, asked, await readNames(deps, dimensions));
       },
     ),
     get(

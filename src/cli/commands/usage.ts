@@ -40,13 +40,12 @@ export function usageCommand(terminal: Terminal): Command {
     )
     .action(async (options: Options) => {
       const { readNames, usageReport } = await import("../../admin/operations/usage-report.ts");
-      const { nameOf, usageDocument } = await import("../../admin/operations/usage-document.ts");
       await withStore(terminal, options, {}, async (context) => {
         const { by, key, account } = options;
         const range = chosenTime(options, context.clock.wallMs());
         const names = await readNames(context, by);
-        const document = usageDocument(await usageReport(context, { by, ...range, key, account }), names);
-        const columns = columnsOf(by, document, terminal, (value) => nameOf(value, names.full));
+        const document = await usageReport(context, { by, ...range, key, account }, names);
+        const columns = columnsOf(by, document, terminal, names.full);
         if (options.json) printJson(withFormerNames(document), terminal);
         else if (options.csv) terminal.print(csvOf(columns, document.data));
         else if (document.data.length === 0) terminal.print(`Nothing was used ${timeInWords(range)}.`);

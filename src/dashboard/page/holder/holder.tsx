@@ -4,6 +4,7 @@ import { api, session, showKey, shownKey, signOut, useAnswer } from "../api.ts";
 import { Entrance } from "../pages/sign-in.tsx";
 import { Ask } from "../parts/ask.tsx";
 import { Button } from "../parts/button.tsx";
+import { type DialogProps, useDialogs } from "../parts/dialogs.tsx";
 import { SelectField, TextField } from "../parts/field.tsx";
 import { Mark } from "../parts/icon.tsx";
 import { Notices } from "../parts/notices.tsx";
@@ -35,7 +36,7 @@ export function Holder() {
 
 function OwnKeys() {
   const keys = useAnswer<KeyList>("/keys", 15_000, { limit: 200 });
-  const [making, setMaking] = useState(false);
+  const [ask, dialog] = useDialogs({ make: MakeKey }, null, keys.reload);
   return (
     <Shown loaded={keys}>
       {({ data }) => {
@@ -55,7 +56,7 @@ function OwnKeys() {
                   />
                 )}
                 {session.value?.may_create_keys && (
-                  <Button icon="plus" onClick={() => setMaking(true)}>
+                  <Button icon="plus" onClick={ask("make")}>
                     New key
                   </Button>
                 )}
@@ -68,14 +69,7 @@ function OwnKeys() {
             ) : (
               <OwnKey key={chosen.id} id={chosen.id} onChange={keys.reload} />
             )}
-            {making && (
-              <MakeKey
-                onClose={() => {
-                  setMaking(false);
-                  keys.reload();
-                }}
-              />
-            )}
+            {dialog}
           </>
         );
       }}
@@ -83,10 +77,10 @@ function OwnKeys() {
   );
 }
 
-function MakeKey({ onClose }: { onClose: () => void }) {
+function MakeKey({ onDone, onClose }: DialogProps<null>) {
   const label = useState("");
   const [issued, setIssued] = useState<IssuedKeyView | null>(null);
-  if (issued !== null) return <Secret title="Your new key" issued={issued} onClose={onClose} />;
+  if (issued !== null) return <Secret title="Your new key" issued={issued} onClose={onDone} />;
   const send = async () => {
     const wanted = label[0].trim();
     setIssued(await api.post<IssuedKeyView>("/keys", wanted === "" ? {} : { label: wanted }));

@@ -1,4 +1,3 @@
-import { useState } from "preact/hooks";
 import type { ExchangeView, KeyView, Page } from "../../../admin/views.ts";
 import { shownKey, useAnswer } from "../api.ts";
 import { OpenExchange } from "../pages/exchange-detail.tsx";
@@ -9,12 +8,26 @@ import { KeySpend } from "../pages/key-spend.tsx";
 import { KeyStatus } from "../parts/badge.tsx";
 import { Button } from "../parts/button.tsx";
 import { KeyCapCards } from "../parts/cap-bars.tsx";
+import { useDialogs } from "../parts/dialogs.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Shown } from "../parts/states.tsx";
 import { Snippets } from "./snippets.tsx";
 
+function Rotate({ of: key, onChange }: { of: KeyView; onChange: () => void }) {
+  const [ask, dialog] = useDialogs({ rotate: RotateKey }, key, onChange);
+  return (
+    <>
+      {key.status === "active" && (
+        <Button icon="exchanges" onClick={ask("rotate")}>
+          Rotate
+        </Button>
+      )}
+      {dialog}
+    </>
+  );
+}
+
 export function OwnKey({ id, onChange }: { id: string; onChange: () => void }) {
-  const [rotating, setRotating] = useState(false);
   const key = useAnswer<KeyView>(`/keys/${id}`, 10_000);
   const newest = useAnswer<Page<ExchangeView>>("/exchanges", 10_000, { key: id, limit: 20 });
   return (
@@ -30,11 +43,7 @@ export function OwnKey({ id, onChange }: { id: string; onChange: () => void }) {
               </>
             }
           >
-            {value.status === "active" && (
-              <Button icon="exchanges" onClick={() => setRotating(true)}>
-                Rotate
-              </Button>
-            )}
+            <Rotate of={value} onChange={onChange} />
           </PageHead>
           <KeyFacts of={value} />
           <KeyCapCards of={value} />
@@ -53,16 +62,6 @@ export function OwnKey({ id, onChange }: { id: string; onChange: () => void }) {
             <h2>Use it</h2>
             <Snippets of={value} secret={shownKey.value} />
           </section>
-          {rotating && (
-            <RotateKey
-              of={value}
-              onClose={() => setRotating(false)}
-              onDone={() => {
-                setRotating(false);
-                onChange();
-              }}
-            />
-          )}
           <OpenExchange />
         </>
       )}
