@@ -27,6 +27,7 @@ import type { ClientCall } from "./client-call.ts";
 import type { Configured } from "./configured.ts";
 import { describeCause, errorCode, publicMessage } from "./describe-error.ts";
 import type { Compaction } from "./turns/compacting.ts";
+import type { SentPaths } from "./turns/sent-paths.ts";
 import type { TurnInMaking } from "./turns/turn-body.ts";
 import { comparedBytes, withoutRequestText } from "./without-request-text.ts";
 
@@ -83,6 +84,8 @@ export class Exchange {
 
   /** What is to be kept of its answer for a client that continues it, and then what the settle keeps. */
   keeping: TurnInMaking | null = null;
+  /** For a request that was rebuilt from what it continues. */
+  sentPaths: SentPaths | null = null;
   turns: readonly TurnRecord[] | undefined = undefined;
   /** Its answer is the summary of a conversation; null for all others. */
   compaction: Compaction | null = null;

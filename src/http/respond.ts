@@ -9,6 +9,7 @@ import { commonHeaders } from "../gateway/headers.ts";
 import { giveBackClaims } from "../gateway/request/idempotent.ts";
 import type { ServedOperation } from "../gateway/served-operation.ts";
 import { unlockConversation } from "../gateway/turns/conversation-lock.ts";
+import { namedAsSent } from "../gateway/turns/sent-paths.ts";
 
 /** nginx's status for a client that disconnected before the answer. Appears in logs and metrics only. */
 const clientLeft = 499;
@@ -53,6 +54,7 @@ function errorResponse(exchange: Exchange, thrown: unknown): Response {
     thrown instanceof GatewayError
       ? thrown
       : new GatewayError("internal_error", "The gateway failed unexpectedly; its log has the cause.");
-  const { status, headers, body } = renderError(exchange.call.route.errors, error, exchange.id);
+  const named = namedAsSent(error, exchange.sentPaths);
+  const { status, headers, body } = renderError(exchange.call.route.errors, named, exchange.id);
   return new Response(body, { status, headers: { ...commonHeaders(exchange), ...headers } });
 }

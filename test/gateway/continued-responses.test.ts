@@ -42,6 +42,22 @@ describe("a response that is continued", () => {
     expect(lastText()).toBe(seen);
   });
 
+  test("is refused by the places that the client knows, or by what it continues", async () => {
+    const first = await create({ input: [say("One"), say("Two")] });
+    const [repeated = say("nothing")] = first.output;
+    const file = { role: "user", content: [{ type: "input_file", file_id: "file-elsewhere" }] };
+    const { error } = await create({
+      input: [say("Three"), repeated, file],
+      previous_response_id: first.id,
+    });
+    expect(error).toMatchObject({ param: "input[2].content[0].file_id" });
+    expect(error.message).toContain("`input[2].content[0].file_id`");
+    const foreign = { type: "compaction", id: "cmp_1", encrypted_content: "of OpenAI's own" };
+    const stored = await create({ input: [say("One"), foreign] });
+    const elsewhere = { model: "claude-test", input: "Two", previous_response_id: stored.id };
+    expect((await create(elsewhere)).error).toMatchObject({ param: "previous_response_id" });
+  });
+
   test("is only read once there is memory for it, and gives that back", async () => {
     const { bodies, answers } = world.gateway;
     const first = await create({ model: "claude-test", input: "x".repeat(500_000) });

@@ -24,6 +24,7 @@ import {
 } from "./compaction.ts";
 import { noSuchConversation } from "./conversation-lock.ts";
 import { isMinted, mayHaveMinted, withoutMinted } from "./item-ids.ts";
+import { sentPaths } from "./sent-paths.ts";
 import type { Turn, TurnInMaking } from "./turn-body.ts";
 import { conversationBytes, keepsConversations, keepsResponses } from "./turns.ts";
 
@@ -107,7 +108,7 @@ async function rewritten(
   const { kind, isCompacted, isKept, parentId, conversationId } = asked;
   const isNative = isCompacted && compactsItself(exchange.configured, key, modelId);
   exchange.isCompactedUpstream = isNative && kind === "compact";
-  const { chain, named, sent, input, conversation, secret } = await conversationOf(
+  const { chain, named, sent, input, conversation, secret, paths } = await conversationOf(
     gateway,
     exchange,
     key,
@@ -133,7 +134,9 @@ async function rewritten(
   const { items, isWhole, naming } = conversation;
   const namesParent = (parentId ?? conversationId) !== null && isWhole;
   const isSame = !namesParent && items.length === sent.length && items.every((item, at) => item === sent[at]);
-  return isSame ? null : { pieces: withInput(bytes, items, isWhole ? naming : null), kind };
+  if (isSame) return null;
+  exchange.sentPaths = paths;
+  return { pieces: withInput(bytes, items, isWhole ? naming : null), kind };
 }
 
 /** Under another id: what came before it is gone, so that nothing can be continued from its place any more. */
@@ -184,7 +187,8 @@ async function conversationOf(
   const chain = named === null ? (earlier ?? []) : [named];
   const sent = request.inputItems();
   const found = await turns.findItems(key.id, references, settings, reserve);
-  const input = newItems(sent.map(withoutMinted), chain, found);
+  const own = sent.map(withoutMinted);
+  const input = newItems(own, chain, found);
   const before = chain.flatMap(replayed);
   const items = [...before, ...input];
   const isAdded = named !== null && request.mayStore && !isCompacted;
@@ -195,7 +199,8 @@ async function conversationOf(
   if (isWhole && items.length === 0) throw invalidRequest("There is nothing to continue.", "input");
   const naming = named === null ? "previous_response_id" : "conversation";
   const conversation = withSummaries({ items, stored: before.length, naming, isWhole }, secret, key.id);
-  return { chain, named, sent, input, conversation, secret };
+  const paths = sentPaths(own, input, conversation);
+  return { chain, named, sent, input, conversation, secret, paths };
 }
 
 const noSecret = new Uint8Array();

@@ -1,0 +1,33 @@
+import { GatewayError } from "../../base/errors.ts";
+import type { TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
+import type { Conversation } from "./compacting.ts";
+
+/** Says where something of the rebuilt input is in what the client has sent. */
+export type SentPaths = (text: string) => string;
+
+const inputPath = /\binput\[(\d+)\]([\w.[\]]*)/g;
+
+/** `added` is what the request adds to the conversation; what was stored before that is in the response that the request names. */
+export function sentPaths(
+  sent: readonly TurnItem[],
+  added: readonly TurnItem[],
+  { stored, naming }: Conversation,
+): SentPaths {
+  return (text) =>
+    text.replace(inputPath, (_, place: string, member: string) => {
+      const item = added[Number(place) - stored];
+      // An item is found in place of a reference by the same id.
+      const own = sent.findIndex(({ raw, type, id }) =>
+        type === "item_reference" ? id === item?.id : raw === item?.raw,
+      );
+      return own === -1 ? naming : `input[${own}]${member}`;
+    });
+}
+
+/** The error as a client can read it. */
+export function namedAsSent(error: GatewayError, paths: SentPaths | null): GatewayError {
+  if (paths === null) return error;
+  const { code, message, param, retryAfterSeconds, vendor } = error;
+  const details = { param: param && paths(param), retryAfterSeconds, vendor };
+  return new GatewayError(code, paths(message), details);
+}
