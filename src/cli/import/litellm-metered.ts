@@ -1,6 +1,7 @@
 import type { JsonObject } from "../../base/json.ts";
 import type { ModelUse } from "../../base/model-uses.ts";
 import { usdPerMillion } from "./imported.ts";
+import { pixelsOf } from "./litellm-images.ts";
 
 /** What a model of LiteLLM's price file serves beside generation, and its prices by the names of our own configuration. */
 export interface MeteredPrices {
@@ -19,10 +20,10 @@ const uses: Readonly<Record<string, ModelUse>> = {
 };
 
 /** Null if a model of this mode is served by no route; without any price if the file has none that a route can count. */
-export function meteredPrices(mode: string, entry: JsonObject): MeteredPrices | null {
+export function meteredPrices(id: string, mode: string, entry: JsonObject): MeteredPrices | null {
   const serves = Object.hasOwn(uses, mode) ? uses[mode] : undefined;
   if (serves === undefined) return null;
-  const found = Object.entries(pricesOf(serves, entry)).filter(
+  const found = Object.entries(pricesOf(id, serves, entry)).filter(
     (price): price is [string, number] => price[1] !== null,
   );
   // Entries are full of zeros for what a model is not charged by.
@@ -30,7 +31,7 @@ export function meteredPrices(mode: string, entry: JsonObject): MeteredPrices | 
   return { serves, prices: Object.fromEntries(charged.length === 0 ? found : charged) };
 }
 
-function pricesOf(serves: ModelUse, entry: JsonObject): Readonly<Record<string, number | null>> {
+function pricesOf(id: string, serves: ModelUse, entry: JsonObject): Readonly<Record<string, number | null>> {
   const perMillion = (name: string) => usdPerMillion(entry[name], true);
   const tokens = { input: perMillion("input_cost_per_token"), output: perMillion("output_cost_per_token") };
   switch (serves) {
@@ -40,7 +41,8 @@ function pricesOf(serves: ModelUse, entry: JsonObject): Readonly<Record<string, 
       return { search_units: times(entry["input_cost_per_query"], 1000), input: tokens.input };
     case "images":
       return {
-        images: times(entry["output_cost_per_image"] ?? entry["input_cost_per_image"], 1) ?? perPixel(entry),
+        images:
+          times(entry["output_cost_per_image"] ?? entry["input_cost_per_image"], 1) ?? perPixel(entry, id),
         input: tokens.input,
         image_input: perMillion("input_cost_per_image_token"),
         image_output: perMillion("output_cost_per_image_token"),
@@ -67,10 +69,7 @@ function times(usd: unknown, factor: number): number | null {
   return typeof usd === "number" ? usdPerMillion(usd * factor, false) : null;
 }
 
-/** The usual size, where a price is for a pixel. */
-const usualPixels = 1024 * 1024;
-
-function perPixel(entry: JsonObject): number | null {
+function perPixel(entry: JsonObject, id: string): number | null {
   const usd = [entry["output_cost_per_pixel"], entry["input_cost_per_pixel"]].find((price) => price !== 0);
-  return times(usd, usualPixels);
+  return times(usd, pixelsOf(id));
 }

@@ -9,6 +9,7 @@ import {
   statedCapability,
   usdPerMillion,
 } from "./imported.ts";
+import { withImageVariants } from "./litellm-images.ts";
 import { meteredPrices } from "./litellm-metered.ts";
 import { litellmRates } from "./litellm-rates.ts";
 
@@ -24,7 +25,7 @@ export function readLiteLlmPrices(document: JsonObject): ImportedPrices {
     if (typeof model === "string") leftOut[model] = (leftOut[model] ?? 0) + 1;
     else models.push(model);
   }
-  return { source: "LiteLLM", models, leftOut };
+  return { source: "LiteLLM", models: withImageVariants(models), leftOut };
 }
 
 function modelOf(name: string, entry: JsonObject): ImportedModel | string {
@@ -65,13 +66,14 @@ function namesOf(name: string, entry: JsonObject): Pick<ImportedModel, "id" | "v
 
 /** One that does not generate; null if no route serves it, or the file has no price for it. */
 function meteredModelOf(name: string, entry: JsonObject, mode: string): ImportedModel | null {
-  const metered = meteredPrices(mode, entry);
+  const names = namesOf(name, entry);
+  const metered = meteredPrices(names.id, mode, entry);
   if (metered === null) return null;
   const { serves, prices } = metered;
   const { input = null, output = null, ...others } = prices;
   if (serves !== "moderations" && Object.keys(prices).length === 0) return null;
   return {
-    ...namesOf(name, entry),
+    ...names,
     contextWindow: positiveInteger(entry["max_input_tokens"]) ?? positiveInteger(entry["max_tokens"]),
     maxOutputTokens: null,
     serves,

@@ -39,3 +39,40 @@ test("LiteLLM's models that do not generate have what they serve, and prices by 
   }
   expect(toml).toContain('serves = ["transcriptions"]');
 });
+
+test("the qualities and sizes of LiteLLM's images are prices of one model, and no models", () => {
+  const entry = (litellm_provider: string, prices: object) => {
+    return { litellm_provider, mode: "image_generation", ...prices };
+  };
+  const perPixel = (usd: number) => entry("openai", { input_cost_per_pixel: usd, output_cost_per_pixel: 0 });
+  const file = {
+    "dall-e-3": entry("openai", { input_cost_per_image: 0.04 }),
+    "standard/1024-x-1024/dall-e-3": perPixel(3.81469e-8),
+    "standard/1024-x-1792/dall-e-3": perPixel(4.359654e-8),
+    "hd/1024-x-1792/dall-e-3": perPixel(6.539481e-8),
+    "azure/256-x-256/dall-e-2": entry("azure", { input_cost_per_image: 0.016 }),
+    "gpt-image-1": entry("openai", { input_cost_per_token: 5e-6, output_cost_per_image_token: 4e-5 }),
+    "low/1024-x-1024/gpt-image-1": entry("openai", { input_cost_per_image: 0.011 }),
+  };
+  const { models } = readPrices(JSON.stringify(file));
+  expect(models.map(({ id, vendor, price }) => [id, vendor, price])).toEqual([
+    [
+      "dall-e-3",
+      "openai",
+      {
+        images: {
+          "auto/auto": 0.04,
+          "standard/1024x1024": 0.04,
+          "auto/1024x1024": 0.04,
+          "standard/1024x1792": 0.08,
+          "auto/1024x1792": 0.08,
+          "hd/1024x1792": 0.12,
+          "*": 0.12,
+        },
+      },
+    ],
+    ["dall-e-2", "azure", { images: { "standard/256x256": 0.016, "auto/256x256": 0.016, "*": 0.016 } }],
+    ["gpt-image-1", "openai", { input: 5, image_output: 40 }],
+  ]);
+  expect(modelsToml(models, "LiteLLM", "today")).toContain('"hd/1024x1792" = 0.12, "*" = 0.12');
+});

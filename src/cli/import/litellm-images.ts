@@ -1,0 +1,54 @@
+import type { ImportedModel } from "./imported.ts";
+
+/** LiteLLM has an entry for each quality and size of an image: `hd/1024-x-1792/dall-e-3`. */
+const variantName = /^(?:(?<quality>[a-z0-9]+)\/)?(?<width>\d+)-x-(?<height>\d+)\/(?<model>[^/]+)$/;
+
+/** Where neither the name nor the file says it. */
+const usualPixels = 1024 * 1024;
+
+/** Of an image that an entry is for. */
+export function pixelsOf(id: string): number {
+  const { width, height } = variantName.exec(id)?.groups ?? {};
+  return width === undefined ? usualPixels : Number(width) * Number(height);
+}
+
+/** The models with the prices of their variants, which are no models. */
+export function withImageVariants(models: readonly ImportedModel[]): ImportedModel[] {
+  const families = Map.groupBy(models, ({ id, vendor }) => `${vendor} ${modelOf(id)}`);
+  return [...families.values()].flatMap((family) => {
+    const { variants = [], others = [] } = Object.groupBy(family, (model) =>
+      isVariant(model) ? "variants" : "others",
+    );
+    const [first] = variants;
+    const [usual = null, ...rest] = others;
+    return first === undefined ? others : [joined(usual, [first, ...variants.slice(1)]), ...rest];
+  });
+}
+
+function modelOf(id: string): string {
+  return variantName.exec(id)?.groups?.["model"] ?? id;
+}
+
+function isVariant({ id, serves }: ImportedModel): boolean {
+  return serves === "images" && variantName.test(id);
+}
+
+/** What is charged by tokens needs no other price. What has none of its own costs as much as the most expensive. */
+function joined(
+  usual: ImportedModel | null,
+  variants: readonly [ImportedModel, ...ImportedModel[]],
+): ImportedModel {
+  const model = usual ?? variants[0];
+  const price = usual?.price.images;
+  if (usual !== null && typeof price !== "number") return usual;
+  const images: Record<string, number> = typeof price === "number" ? { "auto/auto": price } : {};
+  for (const variant of variants) {
+    const { quality = "standard", width, height } = variantName.exec(variant.id)?.groups ?? {};
+    // A request that does not say gets the standard.
+    const names = quality === "standard" ? [quality, "auto"] : [quality];
+    if (typeof variant.price.images !== "number") continue;
+    for (const name of names) images[`${name}/${width}x${height}`] = variant.price.images;
+  }
+  images["*"] = Math.max(...Object.values(images));
+  return { ...model, id: modelOf(model.id), price: { images } };
+}
