@@ -10,6 +10,7 @@ import type { Deployment } from "../../upstream/upstream.ts";
 import type { Prepared } from "../../vendors/provider.ts";
 import type { AnswerContext } from "../large/jobs.ts";
 import type { ClientRequest } from "../request/request.ts";
+import type { TurnInMaking } from "../turns/turn-body.ts";
 import { targetOf } from "./target.ts";
 
 /** The parts of a generation that its attempts are prepared from. */
@@ -25,8 +26,8 @@ export interface PreparableRequest {
   readonly estimatedInput: InputEstimate;
   readonly atSeconds: number;
   readonly sendsProofs: boolean;
-  /** Whether the gateway stores the answer, and the response that it continues; null if it keeps nothing of it. */
-  readonly keeping: { readonly parentId: string | null; readonly isStored: boolean } | null;
+  /** Whether the gateway or the provider stores the answer, and the response that it continues; null if nothing is kept of it here. */
+  readonly keeping: Pick<TurnInMaking, "parentId" | "isStored" | "isProviders"> | null;
   readonly isCompactedUpstream: boolean;
 }
 

@@ -95,8 +95,8 @@ function wantedChanges(
   const limited =
     limit.passthrough === undefined ? limit.changes : { ...limit.changes, ...limit.passthrough.changes };
   const known = request.nullRemovals === null ? limited : { ...request.nullRemovals, ...limited };
-  const changes =
-    generation.keeping === null ? known : { ...known, ...stateless(generation, deployment, dialect) };
+  const isStateless = generation.keeping !== null && !generation.keeping.isProviders;
+  const changes = isStateless ? { ...known, ...stateless(generation, deployment, dialect) } : known;
   const isRenamed = deployment.upstreamModel !== request.modelId;
   const renamed = isRenamed ? { ...changes, model: deployment.upstreamModel } : changes;
   const asking =

@@ -23,7 +23,7 @@ export async function warmUp(gateway: Gateway, exchange: Exchange): Promise<Resp
   refuseForbidden(configured, key, model);
   refuseUnpriced(key, model);
   const { keeping } = exchange;
-  if (keeping !== null) exchange.keeping = { ...keeping, isStored: false };
+  if (keeping !== null) exchange.keeping = { ...keeping, isStored: false, isProviders: false };
   const writer = clientDialect("responses").createStreamWriter({
     source: {
       dialect: clientDialect("responses"),

@@ -76,12 +76,14 @@ export function continued(
 function noteTurn(
   exchange: Exchange,
   { mayStore }: ClientRequest,
-  turn: Omit<TurnInMaking, "isStored">,
+  turn: Omit<TurnInMaking, "isStored" | "isProviders">,
 ): void {
   const { configured, call } = exchange;
-  const isStored = mayStore && keepsResponses(configured.settings);
+  const { settings } = configured;
+  const isStored = mayStore && keepsResponses(settings);
+  const isProviders = mayStore && settings.responses.state === "provider";
   if (isStored || turn.conversation !== undefined || call.remembered !== undefined) {
-    exchange.keeping = { ...turn, isStored };
+    exchange.keeping = { ...turn, isStored, isProviders };
   }
 }
 

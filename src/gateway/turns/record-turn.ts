@@ -17,6 +17,7 @@ export async function recordTurn({ turns }: Gateway, exchange: Exchange, answer:
   const { call, keeping, key, model, deployment, configured } = exchange;
   if (keeping === null || key === null || model === null) return;
   const { parentId, before, conversation = null } = keeping;
+  if (keeping.isProviders && deployment?.dialects.includes("responses")) return;
   if (answer.length >= largeBodyBytes) await largeTurns.turn();
   try {
     const response = endedResponse(bytesOf(answer));

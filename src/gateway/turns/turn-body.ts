@@ -40,6 +40,8 @@ export interface TurnInMaking {
   readonly parentId: string | null;
   /** Whether it is stored, and added to its conversation; else only its connection remembers it. */
   readonly isStored: boolean;
+  /** Whether its provider stores it, if that can, and is asked to continue it. */
+  readonly isProviders: boolean;
   /** Whether its output is to take the place of the conversation. Nothing is kept of it if there is no compaction in that. */
   readonly isCompacted: boolean;
   /** The conversation that it continues. */

@@ -143,6 +143,29 @@ describe("a conversation on a socket", () => {
     await world.reload((config) => config);
   });
 
+  test("is its provider's where that stores responses, but for what is not to be stored", async () => {
+    await world.reload((config) => `[responses]\nstate = "provider"\n${config}`);
+    const { create, lastBody } = sockets.turns;
+    using socket = await open();
+    const warm = await socket.ask({ input: [say("Be brief.")], generate: false });
+    const first = await socket.ask({ input: "One", previous_response_id: warm.response.id });
+    expect(lastBody()).not.toHaveProperty("store");
+    expect(sockets.turns.lastText()).toContain("Be brief.");
+    const previous = { previous_response_id: first.response.id };
+    for (const ask of [socket.ask.bind(socket), create]) {
+      await ask({ input: "Two", ...previous });
+      expect(lastBody()).toMatchObject({ input: "Two", ...previous });
+    }
+    const unstored = await socket.ask({ input: "Three", store: false });
+    await socket.ask(continuing(unstored.response.id, { input: "Four" }));
+    expect(lastBody()).toMatchObject({ store: false, input: { length: 4 } });
+    const model = "claude-test";
+    const elsewhere = await socket.ask({ model, input: "Five" });
+    await socket.ask({ model, input: "Six", previous_response_id: elsewhere.response.id });
+    expect(sockets.turns.lastText()).toContain("Five");
+    await world.reload((config) => config);
+  });
+
   test("has the hold of all that it consists of", async () => {
     const caller = await world.creditCaller(0.01);
     using socket = await open(caller);
