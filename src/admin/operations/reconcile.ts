@@ -9,7 +9,7 @@ import {
   UnreadableBill,
 } from "../../vendors/bill.ts";
 import type { ProviderSettings } from "../../vendors/provider.ts";
-import { type Comparison, compare, type LedgerFigures } from "../reconcile/compare.ts";
+import { compare, type LedgerFigures } from "../reconcile/compare.ts";
 import { type FetchedDays, fetchBill } from "../reconcile/fetch-bill.ts";
 import { type BillFile, type ProviderBill, readBill } from "../reconcile/read-bill.ts";
 import type { BilledFiguresView, ComparedFigureView, ReconciliationView } from "../views.ts";
@@ -77,7 +77,10 @@ export interface ReconcileRequest extends FetchedDays {
 }
 
 /** What a provider has billed, held against the ledger. */
-export async function reconcile({ store }: OperationContext, request: ReconcileRequest): Promise<Comparison> {
+export async function reconcile(
+  { store }: OperationContext,
+  request: ReconcileRequest,
+): Promise<ReconciliationView> {
   const { provider, bill, settings, fromDay, throughDay, tolerance } = request;
   const attempts = await store.reports.attemptSums(provider, fromDay, throughDay);
   if (attempts.length === 0 && !settings.providers.has(provider)) {
@@ -93,13 +96,8 @@ export async function reconcile({ store }: OperationContext, request: ReconcileR
     );
   }
   const { microUsdPerCredit } = settings;
-  return compare({ bill: { ...bill, lines }, attempts, microUsdPerCredit, tolerance: tolerance / 100 });
-}
-
-export function reconciliationDocument(
-  { rows, total, differingRows }: Comparison,
-  { provider, fromDay, throughDay, tolerance }: Omit<ReconcileRequest, "bill" | "settings">,
-): ReconciliationView {
+  const sides = { bill: { ...bill, lines }, attempts, microUsdPerCredit, tolerance: tolerance / 100 };
+  const { rows, total, differingRows } = compare(sides);
   return {
     provider,
     from: dateOfDay(fromDay),

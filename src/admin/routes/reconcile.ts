@@ -1,10 +1,4 @@
-import {
-  billIn,
-  comparedDays,
-  defaultTolerance,
-  reconcile,
-  reconciliationDocument,
-} from "../operations/reconcile.ts";
+import { billIn, comparedDays, defaultTolerance, reconcile } from "../operations/reconcile.ts";
 import { reconcileBody, reconciliationView } from "../views/reconcile.ts";
 import { type AdminRoute, post } from "./route.ts";
 
@@ -28,13 +22,10 @@ export const reconcileRoutes: readonly AdminRoute[] = [
         figures,
       );
       await deps.flushEndings();
-      const request = { provider, tolerance, ...comparedDays(from, to) };
-      const comparison = await reconcile(deps, { ...request, bill, settings: deps.settings() });
-      const detail = `${from} to ${to}: ${comparison.differingRows} of ${comparison.rows.length} differ`;
-      return {
-        answer: reconciliationDocument(comparison, request),
-        change: { action: "reconcile", target: provider, detail },
-      };
+      const request = { provider, tolerance, bill, settings: deps.settings(), ...comparedDays(from, to) };
+      const answer = await reconcile(deps, request);
+      const detail = `${from} to ${to}: ${answer.differing} of ${answer.data.length} differ`;
+      return { answer, change: { action: "reconcile", target: provider, detail } };
     },
   ),
 ];

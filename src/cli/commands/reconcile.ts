@@ -89,12 +89,8 @@ async function compared(
     : operations.billIn(
         files.map((name) => ({ name, text: readFileSync(resolve(terminal.cwd, name), "utf8") })),
       );
-  const request = { provider, tolerance, ...days };
-  return withStore(terminal, options, {}, async (context) =>
-    operations.reconciliationDocument(
-      await operations.reconcile(context, { ...request, bill, settings }),
-      request,
-    ),
+  return withStore(terminal, options, {}, (context) =>
+    operations.reconcile(context, { provider, tolerance, bill, settings, ...days }),
   );
 }
 
