@@ -1,3 +1,4 @@
+import { version } from "../../package.json";
 import { startDeadline } from "../base/deadline.ts";
 import type { Settings } from "../config/settings.ts";
 import type { ExchangeFacts } from "../observe/exchange.ts";
@@ -8,24 +9,12 @@ const lastTracesMs = 2000;
 
 /** The tracing in force, which a reload may replace. A collector that is gone holds up neither a reload nor a stop. */
 export class CurrentTracing {
-  readonly #version: string;
   readonly #onUnsent: (error: unknown) => void;
   #tracing: Tracing | null = null;
 
-  private constructor(version: string, onUnsent: (error: unknown) => void) {
-    this.#version = version;
-    this.#onUnsent = onUnsent;
-  }
-
   /** `onUnsent` is told why the last traces could not be sent. */
-  static async start(
-    settings: Settings["tracing"],
-    version: string,
-    onUnsent: (error: unknown) => void,
-  ): Promise<CurrentTracing> {
-    const current = new CurrentTracing(version, onUnsent);
-    await current.replace(settings);
-    return current;
+  constructor(onUnsent: (error: unknown) => void) {
+    this.#onUnsent = onUnsent;
   }
 
   observe(facts: ExchangeFacts): void {
@@ -35,7 +24,7 @@ export class CurrentTracing {
   /** What the old one still has to send is sent in its own time. */
   async replace(settings: Settings["tracing"]): Promise<void> {
     const before = this.#tracing;
-    this.#tracing = await startTracing(settings, this.#version);
+    this.#tracing = await startTracing(settings, version);
     before?.close().catch(this.#onUnsent);
   }
 

@@ -1,4 +1,3 @@
-import { version } from "../../package.json";
 import { Live } from "../admin/live/live.ts";
 import type { Backend } from "../backend/backend.ts";
 import type { Clock } from "../base/clock.ts";
@@ -45,10 +44,9 @@ export async function openServices(
   const idOwners = new ProviderIdOwners({ store, clock });
   const turns = new Turns({ store, clock });
   const live = new Live(clock);
-  const tracing = await CurrentTracing.start(settings.tracing, version, (err) =>
-    logs.log.warn({ err }, "the last traces could not be sent"),
-  );
+  const tracing = new CurrentTracing((err) => logs.log.warn({ err }, "the last traces could not be sent"));
   opened.defer(() => tracing.close());
+  await tracing.replace(settings.tracing);
   const tokenCounter = new TokenCounter();
   opened.defer(() => tokenCounter.stop());
   const largeBodies = new LargeBodies();

@@ -13,7 +13,7 @@ import { reloadGateway } from "./reload.ts";
 import { openServers } from "./servers.ts";
 import { openServices, type Services } from "./services.ts";
 import { stopGateway } from "./stop.ts";
-import { Upkeep } from "./upkeep.ts";
+import { startUpkeep } from "./upkeep.ts";
 
 export interface RunningGateway {
   readonly url: string;
@@ -75,8 +75,7 @@ async function assemble(
   opened.defer(() => admin.close());
   const servers = await openServers(gateway, admin, logs.log, opened);
   await admin.saveGeneratedToken();
-  const upkeep = new Upkeep(services, gateway, monitor);
-  upkeep.start();
+  const stopUpkeep = startUpkeep(services, gateway, monitor);
   return {
     url: servers.url,
     adminUrl: servers.adminUrl,
@@ -86,7 +85,7 @@ async function assemble(
     reload: (next) => reloadGateway(gateway, services, admin, next),
     reportRefusedReload: (reason) =>
       logs.log.error({ reason }, "the new configuration is refused; the old one stays in force"),
-    stop: () => stopGateway({ gateway, services, admin, servers, upkeep }),
+    stop: () => stopGateway({ gateway, services, admin, servers, stopUpkeep }),
     trouble: () => backend.trouble,
     describeLosses: () => backend.describeLosses(),
   };

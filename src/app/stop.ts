@@ -4,7 +4,6 @@ import { shuttingDown } from "../base/gateway-endings.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import type { Servers } from "./servers.ts";
 import type { Services } from "./services.ts";
-import type { Upkeep } from "./upkeep.ts";
 
 /** How long interrupted exchanges may take to be charged once the grace time is over. */
 const interruptedGraceMs = 5000;
@@ -23,7 +22,7 @@ interface Running {
   readonly services: Services;
   readonly admin: Admin;
   readonly servers: Servers;
-  readonly upkeep: Upkeep;
+  stopUpkeep(): Promise<void>;
 }
 
 /**
@@ -31,7 +30,7 @@ interface Running {
  * be put on disk, in sentences.
  */
 export async function stopGateway(running: Running): Promise<readonly string[]> {
-  const { gateway, services, admin, servers, upkeep } = running;
+  const { gateway, services, admin, servers, stopUpkeep } = running;
   const { clock, logs, backend, tracing } = services;
   const { shutdownGraceMs } = gateway.configured.settings.server;
   const graceEndsMs = clock.monotonicMs() + shutdownGraceMs;
@@ -45,7 +44,7 @@ export async function stopGateway(running: Running): Promise<readonly string[]> 
     await tracing.close();
     // Whole answers are charged before they leave, so their readers may still be busy within the grace time.
     await servers.stop(Math.max(graceEndsMs - clock.monotonicMs(), lastBytesMs));
-    await upkeep.stop();
+    await stopUpkeep();
   } finally {
     await closeServices(services);
   }

@@ -1,57 +1,42 @@
 import type { AttentionMonitor } from "../attention/monitor.ts";
+import { Repeating } from "../base/repeating.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import { EndingRetention } from "../store/ending-retention.ts";
 import { TroubleWatch } from "../store/trouble-watch.ts";
 import type { Services } from "./services.ts";
 
-/** What runs regularly beside the requests: changes by other processes, alarms about the store, pruning, what needs attention. */
-export class Upkeep {
-  readonly #services: Services;
-  readonly #retention: EndingRetention;
-  readonly #alarms: TroubleWatch;
-  readonly #monitor: AttentionMonitor;
+const pruneEveryMs = 10 * 60_000;
 
-  constructor(services: Services, gateway: Gateway, monitor: AttentionMonitor) {
-    const { backend, clock, logs } = services;
-    const { log } = logs;
-    this.#services = services;
-    this.#monitor = monitor;
-    this.#retention = new EndingRetention({
-      store: backend.store,
-      clock,
-      limits: () => gateway.configured.settings.retention,
-      onError: this.#pruningFailed,
-    });
-    this.#alarms = new TroubleWatch({
-      store: backend,
-      onTrouble: ({ reason, advice }) => log.error({ advice }, `no new work is taken: ${reason}`),
-      onRecovered: () => log.info("charges can be written again; new work is taken"),
-    });
-  }
-
-  start(): void {
-    const { watcher, backend, idOwners, turns } = this.#services;
-    watcher.start();
-    this.#alarms.start();
-    backend.claims.startPruning(this.#pruningFailed);
-    idOwners.startPruning(this.#pruningFailed);
-    turns.startPruning(this.#pruningFailed);
-    this.#retention.start();
-    this.#monitor.start();
-  }
-
-  async stop(): Promise<void> {
-    const { watcher, backend, idOwners, turns } = this.#services;
+/**
+ * Starts what runs regularly beside the requests: changes by other processes, alarms about the store, pruning, what needs
+ * attention. Returns what stops it.
+ */
+export function startUpkeep(
+  { watcher, backend, clock, logs: { log }, idOwners, turns }: Services,
+  gateway: Gateway,
+  monitor: AttentionMonitor,
+): () => Promise<void> {
+  const onError = (err: unknown) => log.error({ err }, "pruning failed");
+  const limits = () => gateway.configured.settings.retention;
+  const retention = new EndingRetention({ store: backend.store, clock, limits, onError });
+  const alarms = new TroubleWatch({
+    store: backend,
+    onTrouble: ({ reason, advice }) => log.error({ advice }, `no new work is taken: ${reason}`),
+    onRecovered: () => log.info("charges can be written again; new work is taken"),
+  });
+  const pruning = new Repeating();
+  watcher.start();
+  alarms.start();
+  pruning.start(pruneEveryMs, () => {
+    for (const kept of [backend.claims, idOwners, turns]) kept.prune().catch(onError);
+  });
+  retention.start();
+  monitor.start();
+  return async () => {
     await watcher.stop();
-    backend.claims.stopPruning();
-    idOwners.stopPruning();
-    turns.stopPruning();
-    this.#alarms.stop();
-    await this.#monitor.stop();
-    await this.#retention.stop();
-  }
-
-  readonly #pruningFailed = (err: unknown): void => {
-    this.#services.logs.log.error({ err }, "pruning failed");
+    pruning.stop();
+    alarms.stop();
+    await monitor.stop();
+    await retention.stop();
   };
 }

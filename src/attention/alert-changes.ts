@@ -10,7 +10,9 @@ export function alertChanges(
   before: readonly BegunAlert[],
   nowMs: number,
 ): AlertChanges {
-  const sent = new Map(found.filter((each) => kindOf(each).isSent).map((each) => [idOf(each), each]));
+  const sent = new Map(
+    found.filter((each) => kindOf(each).isOnlyShown !== true).map((each) => [idOf(each), each]),
+  );
   const levels = new Map(before.map(({ id, level }) => [id, level]));
   const begun = [...sent].filter(([id, { level }]) => (level ?? 0) > (levels.get(id) ?? -1));
   const over = before.filter(({ id }) => !sent.has(id));

@@ -42,8 +42,8 @@ export type FindingKind =
   | "config_newer";
 
 interface KindOfFinding {
-  /** Whether it is sent when it begins and when it is over; else it is only shown and counted. */
-  readonly isSent: boolean;
+  /** It is shown and counted, but not sent when it begins and when it is over. */
+  readonly isOnlyShown?: true;
   /** What it is, for the metrics and the documentation. */
   readonly about: string;
   /** The sentence that is sent when it is over. */
@@ -57,52 +57,30 @@ const answersAgain = ({ subject }: Finding) => `The provider ${subject.label} an
 /** All kinds, the most urgent first: the order in which they are listed. */
 export const findingKinds: Readonly<Record<FindingKind, KindOfFinding>> = {
   store_away: {
-    isSent: true,
     about: "The store cannot be written, so that no new work is taken.",
     over: ({ subject }) => `The store of ${subject.label} can be written again.`,
   },
   audit_failed: {
-    isSent: true,
     about: "The last audit of the ledger found differences.",
     over: () => "The audit of the ledger finds no difference any more.",
   },
-  provider_unpaid: {
-    isSent: true,
-    about: "A provider's account is not paid.",
-    over: answersAgain,
-  },
+  provider_unpaid: { about: "A provider's account is not paid.", over: answersAgain },
   provider_refuses_key: {
-    isSent: true,
     about: "A provider refuses the gateway's key, or there is none to send.",
     over: answersAgain,
   },
   provider_failing: {
-    isSent: true,
     about: "A provider fails again and again, and has not answered since.",
     over: answersAgain,
   },
   node_late: {
-    isSent: true,
     about: "A gateway of a shared database gives no sign of life.",
     over: ({ subject }) => `The gateway ${subject.label} is back, or no longer expected.`,
   },
-  balance: {
-    isSent: true,
-    about: "80, 95 or 100 % of a balance are used.",
-    over: below80,
-  },
-  budget: {
-    isSent: true,
-    about: "80, 95 or 100 % of a token budget are used.",
-    over: below80,
-  },
-  cap: {
-    isSent: true,
-    about: "80, 95 or 100 % of a cap are used.",
-    over: below80,
-  },
+  balance: { about: "80, 95 or 100 % of a balance are used.", over: below80 },
+  budget: { about: "80, 95 or 100 % of a token budget are used.", over: below80 },
+  cap: { about: "80, 95 or 100 % of a cap are used.", over: below80 },
   key_expires: {
-    isSent: true,
     about: "A key expires within 7 days.",
     over: ({ subject: { label }, details }, nowMs) =>
       Date.parse(String(details["expires_at"])) <= nowMs
@@ -110,17 +88,17 @@ export const findingKinds: Readonly<Record<FindingKind, KindOfFinding>> = {
         : `The key ${label} no longer expires within 7 days.`,
   },
   used_up_soon: {
-    isSent: false,
+    isOnlyShown: true,
     about: "A balance or budget is used up within 7 days at this rate.",
     over: ({ subject: { label } }) => `What ${label} has left lasts longer again.`,
   },
   model_left_out: {
-    isSent: false,
+    isOnlyShown: true,
     about: "A model of the configuration is not served.",
     over: ({ subject }) => `The model ${subject.label} is served.`,
   },
   config_newer: {
-    isSent: false,
+    isOnlyShown: true,
     about: "The configuration on disk is not the one in force.",
     over: () => "The configuration on disk is in force.",
   },

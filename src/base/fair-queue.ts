@@ -4,9 +4,7 @@ export class FairQueue<Item> {
   readonly #byOwner = new Map<string, Item[]>();
 
   add(owner: string, item: Item): void {
-    const items = this.#byOwner.get(owner);
-    if (items === undefined) this.#byOwner.set(owner, [item]);
-    else items.push(item);
+    this.#byOwner.getOrInsertComputed(owner, () => []).push(item);
   }
 
   /** Takes an item of the owner whose turn it is. */

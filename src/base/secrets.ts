@@ -27,11 +27,8 @@ export function rememberSecret(secret: string): void {
 export function rememberIssuedSecret(secret: string): void {
   if (secret.length < shortest) return;
   issued.add(secret);
-  if (issued.size <= maxIssued) return;
-  for (const oldest of issued) {
-    issued.delete(oldest);
-    return;
-  }
+  const [oldest] = issued;
+  if (issued.size > maxIssued && oldest !== undefined) issued.delete(oldest);
 }
 
 export function rememberAccountName(name: string): void {

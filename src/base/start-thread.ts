@@ -5,6 +5,14 @@ import { devNull } from "node:os";
 const spareDescriptors = 32;
 
 /**
+ * Where a module is that runs on a thread. In the executable it is an extra entry point, named by its path below `src`, the
+ * common folder of all entry points (config/release/compile.ts).
+ */
+export function threadSource(path: string): string {
+  return Bun.isStandaloneExecutable ? `./${path}` : new URL(`../${path}`, import.meta.url).href;
+}
+
+/**
  * Starts a worker, or throws if file descriptors are nearly used up: Bun 1.4 ends the whole process if a worker finds
  * none to start with.
  */

@@ -44,15 +44,13 @@ const idleTimeoutSeconds = 30;
  */
 const answersPerTurn = 100;
 
-const openApi = once(async () => {
-  const { buildOpenApi } = await import("./openapi/document.ts");
-  return new Blob([JSON.stringify(buildOpenApi())], { type: "application/json" });
-});
+const openApi = once(() => documentOf("buildOpenApi"));
+const openApiExtensions = once(() => documentOf("buildOpenApiExtensions"));
 
-const openApiExtensions = once(async () => {
-  const { buildOpenApiExtensions } = await import("./openapi/document.ts");
-  return new Blob([JSON.stringify(buildOpenApiExtensions())], { type: "application/json" });
-});
+async function documentOf(builder: "buildOpenApi" | "buildOpenApiExtensions"): Promise<Blob> {
+  const { [builder]: build } = await import("./openapi/document.ts");
+  return new Blob([JSON.stringify(build())], { type: "application/json" });
+}
 
 /**
  * The HTTP side: every route in one list. It knows paths and connections, and nothing of money or dialects. `listen`

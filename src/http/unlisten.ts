@@ -26,15 +26,15 @@ export function unlisten(port: number): boolean {
 /** The descriptors of this process. Another process may listen at the same port. */
 function socketsListeningAt(port: number): number[] {
   const found = new Set(["tcp", "tcp6"].flatMap((family) => inodesListeningAt(port, family)));
-  return namesIn("/proc/self/fd").flatMap((name) => {
-    const inode = /^socket:\[(\d+)\]$/.exec(linkAt(`/proc/self/fd/${name}`))?.[1];
+  return orElse(() => readdirSync("/proc/self/fd"), []).flatMap((name) => {
+    const inode = /^socket:\[(\d+)\]$/.exec(orElse(() => readlinkSync(`/proc/self/fd/${name}`), ""))?.[1];
     return inode !== undefined && found.has(inode) ? [Number(name)] : [];
   });
 }
 
 /** A line has, among others, its number, the local and the remote address, the state, and as the tenth the inode. */
 function inodesListeningAt(port: number, family: string): string[] {
-  return textOf(`/proc/self/net/${family}`)
+  return orElse(() => readFileSync(`/proc/self/net/${family}`, "utf8"), "")
     .split("\n")
     .flatMap((line) => {
       const fields = line.trim().split(/\s+/);
@@ -43,27 +43,11 @@ function inodesListeningAt(port: number, family: string): string[] {
     });
 }
 
-function textOf(file: string): string {
+/** What cannot be read is not there: a descriptor may have been closed since it was listed. */
+function orElse<Value>(read: () => Value, otherwise: Value): Value {
   try {
-    return readFileSync(file, "utf8");
+    return read();
   } catch {
-    return "";
-  }
-}
-
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
-  }
-}
-
-/** A descriptor may have been closed since it was listed. */
-function linkAt(path: string): string {
-  try {
-    return readlinkSync(path);
-  } catch {
-    return "";
+    return otherwise;
   }
 }

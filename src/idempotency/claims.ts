@@ -1,8 +1,19 @@
-import type { ReserveMemory } from "../store/store.ts";
-import type { Claim, ClaimRequest, ClaimResult } from "./claim.ts";
+import type { ReserveMemory, ResponseScope, StoredResponse } from "../store/store.ts";
 import type { ResponseRecorder } from "./recorder.ts";
 
-export type { Claim, ClaimRequest, ClaimResult } from "./claim.ts";
+export interface ClaimRequest extends ResponseScope {
+  /** SHA-256 of the body's raw bytes, hex. */
+  readonly bodyHash: string;
+  /** Who claims it. */
+  readonly exchangeId: string;
+}
+
+/** The right to run a request; `Claims.end` gives it back. */
+export type Claim = ClaimRequest;
+
+export type ClaimResult =
+  | { readonly kind: "run"; readonly claim: Claim }
+  | { readonly kind: "replay"; readonly response: StoredResponse };
 
 /**
  * Keeps a request from being run twice. A successful response is stored in the transaction that charges for it, so
@@ -24,7 +35,6 @@ export interface Claims {
    */
   end(claim: Claim): Promise<void> | undefined;
 
-  /** Deletes responses that are too old to be replayed, now and then. */
-  startPruning(onError: (error: unknown) => void): void;
-  stopPruning(): void;
+  /** Deletes responses that are too old to be replayed. Returns how many. */
+  prune(): Promise<number>;
 }

@@ -1,6 +1,7 @@
 import { newId } from "../base/id.ts";
 import type { Store, StoredResponse } from "../store/store.ts";
-import type { ClaimRequest } from "./claim.ts";
+
+type RecordedFor = Pick<StoredResponse, "keyId" | "route" | "idempotencyKey" | "bodyHash">;
 
 /** Memory for one response. Longer ones are written ahead in parts of about this size. */
 const partBytes = 256 * 1024;
@@ -15,7 +16,7 @@ const mostBytes = 64 * 1024 * 1024;
  */
 export class ResponseRecorder {
   readonly #store: Store;
-  readonly #claim: ClaimRequest;
+  readonly #claim: RecordedFor;
   readonly #nowMs: () => number;
   readonly #recordingId = newId("rec_");
   #chunks: Uint8Array[] = [];
@@ -24,7 +25,7 @@ export class ResponseRecorder {
   #parts = 0;
   #isOpen = true;
 
-  constructor(store: Store, claim: ClaimRequest, nowMs: () => number) {
+  constructor(store: Store, claim: RecordedFor, nowMs: () => number) {
     this.#store = store;
     this.#claim = claim;
     this.#nowMs = nowMs;

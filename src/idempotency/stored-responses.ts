@@ -1,12 +1,10 @@
 import { type Clock, msPerDay } from "../base/clock.ts";
 import { nextTurn } from "../base/next-turn.ts";
-import { Repeating } from "../base/repeating.ts";
 import type { Store } from "../store/store.ts";
-import type { Claim } from "./claim.ts";
+import type { Claim } from "./claims.ts";
 import { ResponseRecorder } from "./recorder.ts";
 
 const keptForMs = msPerDay;
-const pruneEveryMs = 10 * 60_000;
 const prunedAtOnce = 200;
 
 /**
@@ -20,7 +18,6 @@ export abstract class StoredResponses {
   /** Both clocks at the start, to tell how far the wall clock should have moved since. */
   readonly #startWallMs: number;
   readonly #startMonotonicMs: number;
-  readonly #pruning = new Repeating();
 
   constructor({ store, clock }: { readonly store: Store; readonly clock: Clock }) {
     this.store = store;
@@ -31,14 +28,6 @@ export abstract class StoredResponses {
 
   record(claim: Claim): ResponseRecorder {
     return new ResponseRecorder(this.store, claim, () => this.#storingMs());
-  }
-
-  startPruning(onError: (error: unknown) => void, everyMs = pruneEveryMs): void {
-    this.#pruning.start(everyMs, () => this.prune().catch(onError));
-  }
-
-  stopPruning(): void {
-    this.#pruning.stop();
   }
 
   /** Deletes responses older than a day, a few per transaction. Returns how many. */

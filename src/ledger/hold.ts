@@ -20,7 +20,7 @@ type HoldParts = HoldRequest & HeldFor & { readonly openedAtMs: number };
 
 /**
  * An amount set aside for one exchange. It ends exactly once, by `Ledger.settle` or `Ledger.release`; only the ledger
- * calls the methods that change it.
+ * changes it.
  */
 export class Hold implements HeldFor {
   /** The same as the exchange's: an exchange has one hold. */
@@ -37,10 +37,12 @@ export class Hold implements HeldFor {
   readonly periodStartMs: number;
   /** Decides which period of each cap it is charged to. */
   readonly countedAtMs: number;
+  /** What settling took from the balance; 0 before. */
+  charged = 0;
+  /** Monotonic time at which its progress was last handed to the journal; null if it has no row there. */
+  journaledAtMs: number | null = null;
   #state: HoldState = "open";
-  #charged = 0;
   #soFar: PricedCharge | null = null;
-  #journaledAtMs: number | null = null;
 
   constructor(parts: HoldParts) {
     const { exchangeId, keyId, accountId, model, askedModel, amount, openedAtMs } = parts;
@@ -66,19 +68,9 @@ export class Hold implements HeldFor {
     return this.#state;
   }
 
-  /** What settling took from the balance; 0 before. */
-  get charged(): number {
-    return this.#charged;
-  }
-
   /** What would be charged if nothing more were produced; null before its first progress. */
   get soFar(): PricedCharge | null {
     return this.#soFar;
-  }
-
-  /** Monotonic time at which its progress was last handed to the journal; null if it has no row there. */
-  get journaledAtMs(): number | null {
-    return this.#journaledAtMs;
   }
 
   /** False if it has ended already: the second attempt to end it changes nothing. */
@@ -88,20 +80,12 @@ export class Hold implements HeldFor {
     return true;
   }
 
-  chargedWith(amount: number): void {
-    this.#charged = amount;
-  }
-
   /** False if there is nothing new to note. */
   progress(soFar: PricedCharge): boolean {
     if (this.#state !== "open" || soFar.cost <= (this.#soFar?.cost ?? 0)) return false;
     assertAmount(soFar.cost, "cost so far");
     this.#soFar = soFar;
     return true;
-  }
-
-  journaled(atMs: number): void {
-    this.#journaledAtMs = atMs;
   }
 }
 

@@ -90,7 +90,7 @@ export class Ledger implements Accounts {
     const atMs = this.#clock.wallMs();
     const settled = account.settle(hold, settlement.cost, payer.capsFor(hold.model, account));
     payer.charge(settled.charged, atMs);
-    hold.chargedWith(settled.charged);
+    hold.charged = settled.charged;
     const record = recordOf(settlement, account, settled);
     if (record !== null) payer.count(record);
     const item: JournalItem = {

@@ -41,7 +41,7 @@ export class ProgressNotes {
     const due: Hold[] = [];
     for (const hold of this.#unknown) {
       if (hold.journaledAtMs !== null && nowMs - hold.journaledAtMs < progressEveryMs) continue;
-      hold.journaled(nowMs);
+      hold.journaledAtMs = nowMs;
       this.#unknown.delete(hold);
       due.push(hold);
     }

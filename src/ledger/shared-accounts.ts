@@ -118,7 +118,7 @@ export class SharedAccounts implements Accounts {
       })
       .catch(asRefusal);
     if (written !== null) await written;
-    hold.chargedWith(settled.charged);
+    hold.charged = settled.charged;
     if (record !== null) record.costNano = this.#key(hold.keyId).mode === "credit" ? settled.charged : 0;
     return settled;
   }

@@ -30,7 +30,8 @@ export class AddressLimiter {
     if (bucket.capacity !== this.rpm) resize(bucket, this.rpm);
     this.#buckets.delete(block);
     this.#buckets.set(block, bucket);
-    if (this.#buckets.size > this.#maxEntries) this.#forgetOldest();
+    const [oldest] = this.#buckets.keys();
+    if (this.#buckets.size > this.#maxEntries && oldest !== undefined) this.#buckets.delete(oldest);
     return verdictOf(bucket, takeOne(bucket, nowMs));
   }
 
@@ -42,12 +43,5 @@ export class AddressLimiter {
 
   get size(): number {
     return this.#buckets.size;
-  }
-
-  #forgetOldest(): void {
-    for (const oldest of this.#buckets.keys()) {
-      this.#buckets.delete(oldest);
-      return;
-    }
   }
 }

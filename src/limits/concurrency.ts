@@ -11,13 +11,9 @@ export interface GateOptions {
   readonly waitMs: number;
 }
 
-interface Waiting {
-  readonly resolve: (entered: boolean) => void;
-}
-
 export class Gate {
   readonly #options: GateOptions;
-  readonly #queue = new Set<Waiting>();
+  readonly #queue = new Set<(entered: boolean) => void>();
   #inside = 0;
 
   constructor(options: GateOptions) {
@@ -57,17 +53,17 @@ export class Gate {
 
   /** Wakes the longest waiting first. A reload may have changed the limit. */
   #admitWaiting(): void {
-    for (const waiting of this.#queue) {
+    for (const settle of this.#queue) {
       if (!this.tryEnter()) return;
-      this.#queue.delete(waiting);
-      waiting.resolve(true);
+      this.#queue.delete(settle);
+      settle(true);
     }
   }
 
   #wait(signal: AbortSignal): Promise<boolean> {
     return new Promise((resolve) => {
       const giveUp = () => {
-        if (this.#queue.delete(waiting)) settle(false);
+        if (this.#queue.delete(settle)) settle(false);
       };
       const cancelDeadline = startDeadline(this.#options.waitMs, giveUp);
       const settle = (entered: boolean) => {
@@ -75,8 +71,7 @@ export class Gate {
         signal.removeEventListener("abort", giveUp);
         resolve(entered);
       };
-      const waiting: Waiting = { resolve: settle };
-      this.#queue.add(waiting);
+      this.#queue.add(settle);
       signal.addEventListener("abort", giveUp);
     });
   }
@@ -96,11 +91,11 @@ export class Gates {
   }
 
   tryEnter(name: string): boolean {
-    return this.#gate(name).tryEnter();
+    return this.#gateOf(name).tryEnter();
   }
 
   enter(name: string, signal: AbortSignal): boolean | Promise<boolean> {
-    return this.#gate(name).enter(signal);
+    return this.#gateOf(name).enter(signal);
   }
 
   leave(name: string): void {
@@ -110,12 +105,7 @@ export class Gates {
     if (gate.inside === 0 && gate.waiting === 0) this.#gates.delete(name);
   }
 
-  #gate(name: string): Gate {
-    let gate = this.#gates.get(name);
-    if (gate === undefined) {
-      gate = new Gate(this.#options);
-      this.#gates.set(name, gate);
-    }
-    return gate;
+  #gateOf(name: string): Gate {
+    return this.#gates.getOrInsertComputed(name, () => new Gate(this.#options));
   }
 }

@@ -41,13 +41,8 @@ export class RateLimiter implements RateLimits {
   }
 
   #bucket(keyId: string, rpmLimit: number, nowMs: number): Bucket {
-    let bucket = this.#buckets.get(keyId);
-    if (bucket === undefined) {
-      bucket = fullBucket(rpmLimit, nowMs);
-      this.#buckets.set(keyId, bucket);
-    } else if (bucket.capacity !== rpmLimit) {
-      resize(bucket, rpmLimit);
-    }
+    const bucket = this.#buckets.getOrInsertComputed(keyId, () => fullBucket(rpmLimit, nowMs));
+    if (bucket.capacity !== rpmLimit) resize(bucket, rpmLimit);
     return bucket;
   }
 

@@ -152,12 +152,7 @@ const quoted = new Map<string, string>();
 
 function quote(text: string | null): string {
   if (text === null) return "null";
-  let known = quoted.get(text);
-  if (known === undefined) {
-    known = JSON.stringify(text);
-    quoted.set(text, known);
-  }
-  return known;
+  return quoted.getOrInsertComputed(text, JSON.stringify);
 }
 
 /** Formatting a whole number and a digit is faster than formatting the fraction. */

@@ -29,15 +29,11 @@ class Series {
   }
 
   add(facts: ExchangeFacts): void {
-    this.byStatus.set(facts.status, (this.byStatus.get(facts.status) ?? 0) + 1);
-    const code = facts.errorCode;
-    if (code !== null) this.byErrorCode.set(code, (this.byErrorCode.get(code) ?? 0) + 1);
-    if (countsInReports(facts)) {
-      this.byOutcome.set(facts.outcome, (this.byOutcome.get(facts.outcome) ?? 0) + 1);
-    }
+    countUp(this.byStatus, facts.status);
+    if (facts.errorCode !== null) countUp(this.byErrorCode, facts.errorCode);
+    if (countsInReports(facts)) countUp(this.byOutcome, facts.outcome);
     if (facts.outcome === "cancelled" && facts.attempts > 0 && facts.charged === 0) {
-      const form = facts.stream ? "stream" : "whole";
-      this.leftUnpaid.set(form, (this.leftUnpaid.get(form) ?? 0) + 1);
+      countUp(this.leftUnpaid, facts.stream ? "stream" : "whole");
     }
     this.duration.add(facts.totalMs);
     if (facts.firstByteMs !== null) this.firstByte.add(facts.firstByteMs);
@@ -57,17 +53,13 @@ class Series {
   #addAnswered({ attempts, failedAttempts, outcome }: ExchangeFacts): void {
     if (attempts === failedAttempts.length) return;
     this.attempts += 1;
-    if (outcome === "failed") this.#countFailure("answer_failed");
+    if (outcome === "failed") countUp(this.byFailure, "answer_failed");
   }
 
   addUnanswered({ code, failure }: AttemptRecord): void {
     this.attempts += 1;
     // A client that leaves is not a failure, and has no code.
-    if (code !== null && failure !== null) this.#countFailure(failure);
-  }
-
-  #countFailure(failure: string): void {
-    this.byFailure.set(failure, (this.byFailure.get(failure) ?? 0) + 1);
+    if (code !== null && failure !== null) countUp(this.byFailure, failure);
   }
 }
 
@@ -75,7 +67,7 @@ const none = "none";
 
 /**
  * Counts every exchange. Routes, models and providers come from the configuration and never from a client, so the number
- * of series is bounded. Finding one takes three look-ups and allocates nothing.
+ * of series is bounded.
  */
 export class Metrics {
   readonly #routes = new Map<string, Map<string, Map<string, Series>>>();
@@ -98,13 +90,8 @@ export class Metrics {
   }
 
   #seriesOf(route: string, model: string, provider: string): Series {
-    const byModel = inner(this.#routes, route);
-    const byProvider = inner(byModel, model);
-    const known = byProvider.get(provider);
-    if (known !== undefined) return known;
-    const series = new Series(route, model, provider);
-    byProvider.set(provider, series);
-    return series;
+    const byProvider = inner(inner(this.#routes, route), model);
+    return byProvider.getOrInsertComputed(provider, () => new Series(route, model, provider));
   }
 
   #all(): Series[] {
@@ -167,9 +154,9 @@ function renderExchanges(out: Exposition, all: readonly Series[]): void {
 }
 
 function inner<Value>(outer: Map<string, Map<string, Value>>, name: string): Map<string, Value> {
-  const known = outer.get(name);
-  if (known !== undefined) return known;
-  const made = new Map<string, Value>();
-  outer.set(name, made);
-  return made;
+  return outer.getOrInsertComputed(name, () => new Map<string, Value>());
+}
+
+function countUp<Name>(counts: Map<Name, number>, name: Name): void {
+  counts.set(name, (counts.get(name) ?? 0) + 1);
 }

@@ -35,9 +35,7 @@ export class IdleConnections {
 
   /** Above the limit, drops the oldest one of the caller that has been idle longest. */
   add(connection: Connection): void {
-    const connections = this.#byCaller.get(connection.caller);
-    if (connections === undefined) this.#byCaller.set(connection.caller, [connection]);
-    else connections.push(connection);
+    this.#byCaller.getOrInsertComputed(connection.caller, () => []).push(connection);
     this.#count += 1;
     if (this.#count > this.#max) this.#dropOldest();
   }

@@ -216,18 +216,3 @@ testEachJournal("pruning deletes all that is old, however much", async (database
   bench.clock.advance(24 * hourMs + 1);
   expect(await idempotency.prune()).toBe(450);
 });
-
-testEachJournal("pruning goes on in the background until it is stopped", async (database) => {
-  await using bench = await openBench(database);
-  const key = await bench.addKey({}, 100);
-  const idempotency = newIdempotency(bench);
-  await serve(bench, idempotency, key, requestOf(key), answer);
-  bench.clock.advance(24 * hourMs + 1);
-  idempotency.startPruning(() => {}, 5);
-  idempotency.startPruning(() => {}, 5);
-  const isThere = async () => (await bench.store.findStoredResponse(requestOf(key), 0)) !== null;
-  for (let waitedMs = 0; (await isThere()) && waitedMs < 2_000; waitedMs += 5) await Bun.sleep(5);
-  expect(await isThere()).toBe(false);
-  idempotency.stopPruning();
-  idempotency.stopPruning();
-});

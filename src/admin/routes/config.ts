@@ -1,5 +1,4 @@
 import { Type } from "@sinclair/typebox";
-import { tomlText } from "../../config/toml-text.ts";
 import { configInForce } from "../answers/config.ts";
 import type { AdminDeps } from "../deps.ts";
 import { changesInWords, configCheckDocument } from "../operations/config-check.ts";
@@ -21,7 +20,7 @@ export const configRoutes: readonly AdminRoute[] = [
     { answers: configTextView },
     ({ deps }) => {
       const { source, written } = deps.settings();
-      return { file: source?.file ?? null, toml: tomlText(written) };
+      return { file: source?.file ?? null, toml: Bun.TOML.stringify(written) };
     },
   ),
   get(

@@ -1,6 +1,7 @@
 import { startDeadline } from "../../base/deadline.ts";
 import { GatewayError } from "../../base/errors.ts";
-import { startThread } from "../../base/start-thread.ts";
+import { IdleThread } from "../../base/idle-thread.ts";
+import { startThread, threadSource } from "../../base/start-thread.ts";
 import { parseModelInput } from "./model-input.ts";
 import type { Countable, CountJob, DecodeJob, JobDone } from "./worker.ts";
 
@@ -18,38 +19,32 @@ interface Waiting {
 }
 
 const defaultDeadlineMs = 5000;
-const defaultIdleMs = 300_000;
 /** The worker's own limit per count, so that one slow text does not delay the others past their deadlines. */
 const workerBudgetMs = 250;
 /** Beyond this many, counts are rough: a longer queue would make all of them miss their deadlines. */
 const maxWaiting = 256;
 
-/**
- * In the executable the worker is an extra entry point, named by its path below `src`, the common folder of all entry
- * points. From source it is the file next to this one. If it cannot be started, counts are rough.
- */
-const workerSource = Bun.isStandaloneExecutable
-  ? "./catalog/tokens/worker.ts"
-  : new URL("./worker.ts", import.meta.url).href;
+const source = threadSource("catalog/tokens/worker.ts");
 
 /**
  * Counts tokens on a worker thread: loading the encoding takes half a second, a hostile text takes long to encode, and
- * neither may block the event loop. The thread starts with the first count and ends after a while without
- * one, so that an idle gateway needs little memory.
+ * neither may block the event loop. If it cannot be started, counts are rough.
  */
 export class TokenCounter {
   readonly #deadlineMs: number;
-  readonly #idleMs: number;
-  readonly #startWorker: () => Worker;
+  readonly #thread: IdleThread;
   readonly #waiting = new Map<number, Waiting>();
-  #worker: Worker | null = null;
-  #idleTimer: ReturnType<typeof setTimeout> | null = null;
   #nextId = 0;
 
-  constructor(options: TokenCounterOptions = {}) {
-    this.#deadlineMs = options.deadlineMs ?? defaultDeadlineMs;
-    this.#idleMs = options.idleMs ?? defaultIdleMs;
-    this.#startWorker = options.startWorker ?? (() => startThread(workerSource, { smol: true }));
+  constructor({ deadlineMs, idleMs, startWorker }: TokenCounterOptions = {}) {
+    this.#deadlineMs = deadlineMs ?? defaultDeadlineMs;
+    this.#thread = new IdleThread({
+      start: startWorker ?? (() => startThread(source, { smol: true })),
+      onMessage: ({ data }: MessageEvent<JobDone>) => this.#settle(data.id, data),
+      onStop: () => this.#giveUp(),
+      isBusy: () => this.#waiting.size > 0,
+      idleMs,
+    });
   }
 
   /** Counts the tokens of texts. Never rejects: at worst the count is rough. */
@@ -64,7 +59,7 @@ export class TokenCounter {
 
   /** The texts of tokens of OpenAI's older encoding; null if one is unknown. Rejects if nobody could look. */
   readonly decode = (ids: readonly (readonly number[])[]): Promise<readonly string[] | null> => {
-    const worker = this.#waiting.size < maxWaiting ? this.#ensureWorker() : null;
+    const worker = this.#waiting.size < maxWaiting ? this.#thread.get() : null;
     if (worker === null) return Promise.reject(notDecoded());
     return new Promise((resolve, reject) => {
       this.#give(worker, { ids }, (done) => (done === null ? reject(notDecoded()) : resolve(done.texts)));
@@ -73,18 +68,19 @@ export class TokenCounter {
 
   /** Ends the thread. The next count starts it again. */
   stop(): void {
-    this.#worker?.terminate();
-    this.#worker = null;
-    if (this.#idleTimer !== null) clearTimeout(this.#idleTimer);
+    this.#thread.stop();
+  }
+
+  #giveUp(): void {
     for (const id of [...this.#waiting.keys()]) this.#settle(id, null);
   }
 
   get running(): boolean {
-    return this.#worker !== null;
+    return this.#thread.isRunning;
   }
 
   #count(what: Countable, isAtMost = false): Promise<number> {
-    const worker = this.#waiting.size < maxWaiting ? this.#ensureWorker() : null;
+    const worker = this.#waiting.size < maxWaiting ? this.#thread.get() : null;
     if (worker === null) return Promise.resolve(roughCount(what, isAtMost));
     return new Promise((resolve) => {
       this.#give(worker, { what, isAtMost, budgetMs: workerBudgetMs }, (done) =>
@@ -99,30 +95,6 @@ export class TokenCounter {
     const cancelDeadline = startDeadline(this.#deadlineMs, () => this.#settle(id, null));
     this.#waiting.set(id, { settle, cancelDeadline });
     worker.postMessage({ id, ...job });
-  }
-
-  #ensureWorker(): Worker | null {
-    this.#restartIdleTimer();
-    if (this.#worker !== null) return this.#worker;
-    try {
-      const worker = this.#startWorker();
-      worker.onmessage = ({ data }: MessageEvent<JobDone>) => this.#settle(data.id, data);
-      worker.onerror = () => this.stop();
-      worker.unref();
-      this.#worker = worker;
-    } catch {
-      return null;
-    }
-    return this.#worker;
-  }
-
-  #restartIdleTimer(): void {
-    if (this.#idleTimer !== null) clearTimeout(this.#idleTimer);
-    this.#idleTimer = setTimeout(() => {
-      if (this.#waiting.size > 0) this.#restartIdleTimer();
-      else this.stop();
-    }, this.#idleMs);
-    this.#idleTimer.unref();
   }
 
   #settle(id: number, done: JobDone | null): void {

@@ -8,11 +8,7 @@ const targets = new WeakMap<Deployment, Partial<Record<ProviderDialectName, Targ
 
 /** What a translation needs to know of a deployment. */
 export function targetOf(deployment: Deployment, toward: ProviderDialectName): Target {
-  let known = targets.get(deployment);
-  if (known === undefined) {
-    known = {};
-    targets.set(deployment, known);
-  }
+  const known = targets.getOrInsertComputed(deployment, () => ({}));
   known[toward] ??= newTarget(deployment, toward);
   return known[toward];
 }

@@ -1,41 +1,36 @@
 import { assert } from "../../base/assert.ts";
 import { GatewayError } from "../../base/errors.ts";
+import { IdleThread } from "../../base/idle-thread.ts";
 import { sharedCopy } from "../../base/shared-bytes.ts";
-import { startThread } from "../../base/start-thread.ts";
+import { startThread, threadSource } from "../../base/start-thread.ts";
 import { FailedAnswer } from "../../dialects/errors/failure.ts";
 import type { ParsedEvent } from "../../dialects/sse/sse.ts";
 import { JobQueue, type QueuedJob } from "./job-queue.ts";
 import type { DoneMessage, ExpectedError, Job, JobOwner, ProviderJob, RequestJob, ResultOf } from "./jobs.ts";
 import { largeTurns } from "./large-turns.ts";
 
-/**
- * In the executable a worker is an extra entry point, named by its path below the common folder of all entry points
- * (`src`); see build.ts. From source it is the file beside this one.
- */
-const threadSource = Bun.isStandaloneExecutable
-  ? "./gateway/large/thread.ts"
-  : new URL("./thread.ts", import.meta.url).href;
-
-const idleMs = 300_000;
+const source = threadSource("gateway/large/thread.ts");
 
 /**
  * Processes large requests and answers on a thread of its own: parsing 31 MB takes up to half a second, and writing or hashing them a
- * tenth, during which no stream would move. The thread starts with the first large body and ends when it has been idle
- * for a while.
+ * tenth, during which no stream would move.
  */
 export class LargeBodies {
   readonly #queue = new JobQueue();
-  readonly #startThread: () => Worker;
-  #thread: Worker | null = null;
+  readonly #thread: IdleThread;
   /** On the thread, which does one job at a time. */
   #running: QueuedJob | null = null;
-  #idleTimer: ReturnType<typeof setTimeout> | null = null;
   #lastId = 0;
   /** Set once no more requests are read or prepared. */
   #refusal: GatewayError | null = null;
 
-  constructor(start: () => Worker = () => startThread(threadSource, { smol: true })) {
-    this.#startThread = start;
+  constructor(start = () => startThread(source, { smol: true })) {
+    this.#thread = new IdleThread({
+      start,
+      onMessage: ({ data }: MessageEvent<DoneMessage>) => this.#done(data),
+      onStop: () => this.#rejectAll(),
+      isBusy: () => this.#running !== null,
+    });
   }
 
   /**
@@ -73,7 +68,7 @@ export class LargeBodies {
   #begin(): void {
     this.#running = this.#queue.next() ?? null;
     if (this.#running === null) return;
-    const thread = this.#started();
+    const thread = this.#thread.get();
     if (thread === null) this.stop();
     else thread.postMessage(this.#running.message);
   }
@@ -90,36 +85,13 @@ export class LargeBodies {
 
   /** Ends the thread; a later job starts it again. */
   stop(): void {
-    this.#thread?.terminate();
-    this.#thread = null;
-    if (this.#idleTimer !== null) clearTimeout(this.#idleTimer);
+    this.#thread.stop();
+  }
+
+  #rejectAll(): void {
     this.#running?.reject(threadLost());
     this.#running = null;
     for (const { reject } of this.#queue.takeAll()) reject(threadLost());
-  }
-
-  #started(): Worker | null {
-    this.#postponeEnd();
-    if (this.#thread !== null) return this.#thread;
-    try {
-      const thread = this.#startThread();
-      thread.onmessage = ({ data }: MessageEvent<DoneMessage>) => this.#done(data);
-      thread.onerror = () => this.stop();
-      thread.unref();
-      this.#thread = thread;
-    } catch {
-      return null;
-    }
-    return this.#thread;
-  }
-
-  #postponeEnd(): void {
-    if (this.#idleTimer !== null) clearTimeout(this.#idleTimer);
-    this.#idleTimer = setTimeout(() => {
-      if (this.#running !== null) this.#postponeEnd();
-      else this.stop();
-    }, idleMs);
-    this.#idleTimer.unref();
   }
 
   #done(message: DoneMessage): void {

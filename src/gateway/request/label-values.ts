@@ -20,11 +20,7 @@ export class LabelValues {
     if (day !== this.#day) this.#seen.clear();
     this.#day = day;
     const kind = `${keyId} ${name.startsWith("tag:") ? "tag" : name}`;
-    let values = this.#seen.get(kind);
-    if (values === undefined) {
-      values = new Set();
-      this.#seen.set(kind, values);
-    }
+    const values = this.#seen.getOrInsertComputed(kind, () => new Set());
     const hash = Bun.hash.xxHash32(value, Bun.hash.xxHash32(name));
     if (!values.has(hash) && values.size >= this.#most) return false;
     values.add(hash);

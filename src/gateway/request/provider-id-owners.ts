@@ -1,7 +1,6 @@
 import { type Clock, msPerDay } from "../../base/clock.ts";
 import { GatewayError, invalidRequest } from "../../base/errors.ts";
 import { idDigest, isOwnId } from "../../base/id.ts";
-import { Repeating } from "../../base/repeating.ts";
 import type { DeploymentSettings, ModelSettings } from "../../config/settings.ts";
 import type { Address, Mentions, Reference } from "../../dialects/names/inspect-body.ts";
 import { type ClientDialectName, isSpoken } from "../../dialects/registry.ts";
@@ -14,7 +13,6 @@ export type Giver = Pick<GivenId, "provider" | "credential">;
 
 const keptForMs = 90 * msPerDay;
 const mostKept = 1_000_000;
-const pruneEveryMs = 10 * 60_000;
 const prunedAtOnce = 1000;
 const maxReferences = 1000;
 /** Vendors' ids have about fifty characters, those of nested gateways a few hundred. */
@@ -27,7 +25,6 @@ const maxIdChars = 1024;
 export class ProviderIdOwners {
   readonly #store: Store;
   readonly #clock: Clock;
-  readonly #pruning = new Repeating();
 
   constructor({ store, clock }: { readonly store: Store; readonly clock: Clock }) {
     this.#store = store;
@@ -71,14 +68,6 @@ export class ProviderIdOwners {
       }
     }
     return provider === null ? null : { provider, credential, tokens };
-  }
-
-  startPruning(onError: (error: unknown) => void, everyMs = pruneEveryMs): void {
-    this.#pruning.start(everyMs, () => this.prune().catch(onError));
-  }
-
-  stopPruning(): void {
-    this.#pruning.stop();
   }
 
   /** Deletes expired ids, and the oldest beyond the limit, in small batches. */

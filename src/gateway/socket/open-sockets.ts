@@ -19,9 +19,7 @@ export class OpenSockets {
   }
 
   add(keyId: string, socket: OpenSocket): void {
-    const sockets = this.#byKey.get(keyId);
-    if (sockets === undefined) this.#byKey.set(keyId, new Set([socket]));
-    else sockets.add(socket);
+    this.#byKey.getOrInsertComputed(keyId, () => new Set()).add(socket);
   }
 
   remove(keyId: string, socket: OpenSocket): void {

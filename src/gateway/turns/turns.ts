@@ -2,7 +2,6 @@ import { randomBytes } from "node:crypto";
 import { type Clock, msPerDay } from "../../base/clock.ts";
 import { invalidRequest } from "../../base/errors.ts";
 import { isConversationId } from "../../base/id.ts";
-import { Repeating } from "../../base/repeating.ts";
 import type { Settings } from "../../config/settings.ts";
 import {
   type EndedResponse,
@@ -24,7 +23,6 @@ import {
 import { type WritePart, writtenAhead } from "./write-ahead.ts";
 
 const mostTurns = 1000;
-const pruneEveryMs = 10 * 60_000;
 const prunedAtOnce = 500;
 const secretBytes = 32;
 /** How long a conversation that a client has named is kept once nothing is added to it any more. */
@@ -64,7 +62,6 @@ export function conversationBytes({ server, retention }: Settings): number {
 export class Turns {
   readonly #store: Store;
   readonly #clock: Clock;
-  readonly #pruning = new Repeating();
   #secret: Promise<Uint8Array> | null = null;
 
   constructor({ store, clock }: { readonly store: Store; readonly clock: Clock }) {
@@ -270,14 +267,6 @@ export class Turns {
       throw error;
     });
     return this.#secret;
-  }
-
-  startPruning(onError: (error: unknown) => void, everyMs = pruneEveryMs): void {
-    this.#pruning.start(everyMs, () => this.prune().catch(onError));
-  }
-
-  stopPruning(): void {
-    this.#pruning.stop();
   }
 
   async prune(): Promise<void> {

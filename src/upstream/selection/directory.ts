@@ -94,12 +94,9 @@ export class Directory {
   }
 
   #stateOf({ provider, upstreamModel, maxConcurrent }: DeploymentSettings): DeploymentState {
-    const id = `${provider}/${upstreamModel}`;
-    const known = this.#states.get(id);
-    if (known !== undefined) return known;
     const providerState = this.#providers.get(provider);
     assert(providerState !== undefined, `the provider ${provider} is configured`);
-    const state = {
+    return this.#states.getOrInsertComputed(`${provider}/${upstreamModel}`, (id) => ({
       id,
       name: `${provider}/${shownModel(upstreamModel)}`,
       providerState,
@@ -109,8 +106,6 @@ export class Directory {
       alarm: null,
       failing: null,
       waitingForCoolDown: 0,
-    };
-    this.#states.set(id, state);
-    return state;
+    }));
   }
 }

@@ -13,11 +13,10 @@ export function configShowCommand(terminal: Terminal): Command {
   return newDataCommand("show", "Print the configuration that is in force, without secrets")
     .examples(["sluice config show", "what the gateway of this data folder runs with"])
     .action(async (options: DataOptions) => {
-      const { tomlText } = await import("../../../config/toml-text.ts");
       const { file, written } = configInForce(options, terminal);
       if (options.json) return printJson({ file, config: written }, terminal);
       terminal.note(terminal.noteStyle.dim(`# ${file ?? "the built-in configuration"}`));
-      terminal.print(tomlText(written).trimEnd());
+      terminal.print(Bun.TOML.stringify(written).trimEnd());
     });
 }
 

@@ -1,15 +1,9 @@
-import { startThread } from "../../../base/start-thread.ts";
+import { startThread, threadSource } from "../../../base/start-thread.ts";
 import { BatchFailure, type TimedWriter } from "../../journal/batch-writer.ts";
 import type { JournalItem } from "../../records.ts";
 import { type FromThread, pack, type ToThread } from "./thread-messages.ts";
 
-/**
- * In the executable a worker is an extra entry point, named by its path below the common folder of all entry
- * points (`src`); from source it is a file beside this one.
- */
-const threadSource = Bun.isStandaloneExecutable
-  ? "./store/sqlite/writers/writer-thread.ts"
-  : new URL("./writer-thread.ts", import.meta.url).href;
+const writerThread = threadSource("store/sqlite/writers/writer-thread.ts");
 
 /** Passes batches to a separate thread, so that a slow disk does not block the thread that relays streams. */
 export class ThreadWriter implements TimedWriter {
@@ -28,7 +22,7 @@ export class ThreadWriter implements TimedWriter {
     return this.#lastCommitMs;
   }
 
-  static async open(file: string, source = threadSource): Promise<ThreadWriter> {
+  static async open(file: string, source = writerThread): Promise<ThreadWriter> {
     const writer = new ThreadWriter(startThread(source));
     try {
       await writer.#ask({ kind: "open", file });
