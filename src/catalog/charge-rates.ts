@@ -38,26 +38,16 @@ function freeRates(microUsdPerCredit: number): Rates {
 }
 
 /** Under the names of the configuration. What costs the same as what it is part of is not named. */
-function picoUsdOf(price: Price, chosen: TokenRates): Record<string, number> {
-  const { audioInput, audioOutput, imageInput, imageOutput, calls, units } = price;
+function picoUsdOf({ extras }: Price, chosen: TokenRates): Record<string, number> {
   const { input, cachedInput, cacheWrite, cacheWriteHour, output } = chosen;
-  const picoUsd: Record<string, number> = {
+  return {
     input,
     cached_input: cachedInput,
     cache_write: cacheWrite,
     output,
+    ...(cacheWriteHour === undefined ? {} : { cache_write_1h: cacheWriteHour }),
+    ...extras,
   };
-  if (cacheWriteHour !== undefined) picoUsd["cache_write_1h"] = cacheWriteHour;
-  if (audioInput !== undefined) picoUsd["audio_input"] = audioInput;
-  if (audioOutput !== undefined) picoUsd["audio_output"] = audioOutput;
-  if (imageInput !== undefined) picoUsd["image_input"] = imageInput;
-  if (imageOutput !== undefined) picoUsd["image_output"] = imageOutput;
-  Object.assign(picoUsd, units);
-  for (const name of hostedToolNames) {
-    const perCall = calls?.[name];
-    if (perCall !== undefined) picoUsd[name] = perCall;
-  }
-  return picoUsd;
 }
 
 /**

@@ -1,5 +1,4 @@
 import type { ExtraUsage } from "../base/extra-usage.ts";
-import { type HostedToolName, hostedToolNames } from "../base/hosted-tools.ts";
 import type { Price, TokenPrice, TokenRates } from "../config/settings.ts";
 import { highestTokenPrice, highestTokenRates, ratesAt } from "./token-rates.ts";
 
@@ -22,48 +21,35 @@ export function highestRates(price: Price, asked: ExtraUsage, inputTokens: numbe
     ratesAt(price, inputTokens),
     ratesAt(tierPrice(price, asked.tiers), inputTokens),
   ]);
-  const audioInput = asked.audioInputTokens > 0 ? (price.audioInput ?? 0) : 0;
-  const audioOutput = asked.audioOutputTokens > 0 ? (price.audioOutput ?? 0) : 0;
-  const imageInput = (asked.imageInputTokens ?? 0) > 0 ? (price.imageInput ?? 0) : 0;
-  const imageOutput = (asked.imageOutputTokens ?? 0) > 0 ? (price.imageOutput ?? 0) : 0;
+  const rateOf = (name: string, tokens = 0) => (tokens > 0 ? (price.extras?.[name] ?? 0) : 0);
+  const { audioInputTokens, audioOutputTokens, imageInputTokens, imageOutputTokens } = asked;
   return {
     ...rates,
-    input: Math.max(rates.input, audioInput, imageInput),
-    output: Math.max(rates.output, audioOutput, imageOutput),
+    input: Math.max(
+      rates.input,
+      rateOf("audio_input", audioInputTokens),
+      rateOf("image_input", imageInputTokens),
+    ),
+    output: Math.max(
+      rates.output,
+      rateOf("audio_output", audioOutputTokens),
+      rateOf("image_output", imageOutputTokens),
+    ),
   };
 }
 
 /** The highest price of each extra among these. */
-export function highestExtras(prices: readonly Price[]): Partial<Price> {
-  const audioInput = highest(prices.map((price) => price.audioInput));
-  const audioOutput = highest(prices.map((price) => price.audioOutput));
-  const imageInput = highest(prices.map((price) => price.imageInput));
-  const imageOutput = highest(prices.map((price) => price.imageOutput));
-  const units: Record<string, number> = {};
-  for (const name of new Set(prices.flatMap((price) => Object.keys(price.units ?? {})))) {
-    units[name] = Math.max(...prices.map((price) => price.units?.[name] ?? 0));
-  }
-  const calls: { [Name in HostedToolName]?: number } = {};
-  for (const name of hostedToolNames) {
-    const most = highest(prices.map((price) => price.calls?.[name]));
-    if (most !== undefined) calls[name] = most;
+export function highestExtras(prices: readonly Price[]): Pick<Price, "extras" | "tiers"> {
+  const extras: Record<string, number> = {};
+  for (const [name, picoUsd] of prices.flatMap((price) => Object.entries(price.extras ?? {}))) {
+    extras[name] = Math.max(extras[name] ?? 0, picoUsd);
   }
   const tiers: Record<string, TokenPrice> = {};
   for (const name of new Set(prices.flatMap((price) => Object.keys(price.tiers ?? {})))) {
     tiers[name] = highestTokenPrice(prices.map((price) => tierPrice(price, [name])));
   }
   return {
-    ...(audioInput === undefined ? {} : { audioInput }),
-    ...(audioOutput === undefined ? {} : { audioOutput }),
-    ...(imageInput === undefined ? {} : { imageInput }),
-    ...(imageOutput === undefined ? {} : { imageOutput }),
-    ...(Object.keys(units).length === 0 ? {} : { units }),
-    ...(Object.keys(calls).length === 0 ? {} : { calls }),
+    ...(Object.keys(extras).length === 0 ? {} : { extras }),
     ...(Object.keys(tiers).length === 0 ? {} : { tiers }),
   };
-}
-
-function highest(values: readonly (number | undefined)[]): number | undefined {
-  const known = values.filter((value) => value !== undefined);
-  return known.length === 0 ? undefined : Math.max(...known);
 }

@@ -1,5 +1,6 @@
-import { type HostedToolName, hostedToolNames } from "../base/hosted-tools.ts";
-import { meteredUnits, type UnitName, unitNames } from "../base/metered-units.ts";
+import type { HostedToolName } from "../base/hosted-tools.ts";
+import { meteredUnits, type UnitName, unitOf } from "../base/metered-units.ts";
+import { isToken } from "../base/rates.ts";
 import type { Price, TokenPrice, TokenRates } from "../config/settings.ts";
 
 /** A price with the names and units of the configuration: USD per million tokens, and per thousand calls. */
@@ -32,15 +33,10 @@ const picoPerThousandth = 1_000_000_000;
 const picoPerUsd = 1_000_000_000_000;
 
 export function priceInUsd(price: Price): PriceInUsd {
-  const { audioInput, audioOutput, imageInput, imageOutput, units, calls, tiers } = price;
+  const { extras, tiers } = price;
   return {
     ...tokenPriceInUsd(price),
-    ...(audioInput === undefined ? {} : { audio_input: audioInput / picoPerMillionth }),
-    ...(audioOutput === undefined ? {} : { audio_output: audioOutput / picoPerMillionth }),
-    ...(imageInput === undefined ? {} : { image_input: imageInput / picoPerMillionth }),
-    ...(imageOutput === undefined ? {} : { image_output: imageOutput / picoPerMillionth }),
-    ...(units === undefined ? {} : unitPricesInUsd(units)),
-    ...(calls === undefined ? {} : toolPricesInUsd(calls)),
+    ...(extras === undefined ? {} : extrasInUsd(extras)),
     ...(tiers === undefined ? {} : { tiers: tierPricesInUsd(tiers) }),
   };
 }
@@ -61,28 +57,27 @@ function ratesInUsd({ input, output, cachedInput, cacheWrite, cacheWriteHour }: 
   };
 }
 
-function toolPricesInUsd(calls: NonNullable<Price["calls"]>): ToolPricesInUsd {
-  const tools: { [Name in HostedToolName]?: number } = {};
-  for (const name of hostedToolNames) {
-    const picoUsd = calls[name];
-    if (picoUsd !== undefined) tools[name] = picoUsd / picoPerThousandth;
-  }
-  return tools;
-}
-
-function unitPricesInUsd(units: NonNullable<Price["units"]>): UnitPricesInUsd {
+function extrasInUsd(extras: NonNullable<Price["extras"]>): Partial<PriceInUsd> {
   const prices: Record<string, number | Record<string, number>> = {};
-  for (const name of unitNames) {
-    const usd = (picoUsd: number) => (picoUsd * meteredUnits[name].per) / picoPerUsd;
-    const variants = Object.entries(units).filter(([unit]) => unit.startsWith(`${name}.`));
-    const usual = units[name];
-    if (variants.length > 0) {
-      const bySize = variants.map(([unit, picoUsd]) => [unit.slice(name.length + 1), usd(picoUsd)]);
-      prices[name] = { ...Object.fromEntries(bySize), ...(usual === undefined ? {} : { "*": usd(usual) }) };
-    } else if (usual !== undefined) prices[name] = usd(usual);
+  for (const [name, picoUsd] of Object.entries(extras)) {
+    if (unitOf(name) === "images") prices["images"] ??= imagesInUsd(extras);
+    else prices[name] = usdOf(name, picoUsd);
   }
   // Only images have prices by quality and size.
-  return prices as UnitPricesInUsd;
+  return prices as Partial<PriceInUsd>;
+}
+
+function imagesInUsd({ images: usual, ...extras }: Readonly<Record<string, number>>) {
+  const variants = Object.entries(extras).filter(([name]) => name.startsWith("images."));
+  if (variants.length === 0) return usdOf("images", usual ?? 0);
+  const bySize = variants.map(([name, picoUsd]) => [name.slice("images.".length), usdOf("images", picoUsd)]);
+  return { ...Object.fromEntries(bySize), ...(usual === undefined ? {} : { "*": usdOf("images", usual) }) };
+}
+
+function usdOf(name: string, picoUsd: number): number {
+  const unit = unitOf(name);
+  if (unit !== undefined) return (picoUsd * meteredUnits[unit].per) / picoPerUsd;
+  return picoUsd / (isToken(name) ? picoPerMillionth : picoPerThousandth);
 }
 
 function tierPricesInUsd(tiers: NonNullable<Price["tiers"]>): Record<string, TokenPriceInUsd> {

@@ -36,7 +36,7 @@ export function holdAmount(
   if (price === null) return 0;
   const rates = asked === null ? ratesAt(price, tokens.input) : highestRates(price, asked, tokens.input);
   const highestInput = Math.max(rates.input, rates.cachedInput, rates.cacheWrite, hourWriteRate(rates));
-  const picoUsd = { ...price.units, ...price.calls, input: highestInput, output: rates.output };
+  const picoUsd = { ...price.extras, input: highestInput, output: rates.output };
   const quantities = { ...asked?.units, ...asked?.calls, input: tokens.input, output: tokens.output };
   return costNano({ picoUsd, microUsdPerCredit }, quantities);
 }

@@ -1,17 +1,14 @@
+import { unitOf } from "../base/metered-units.ts";
+import { isToken } from "../base/rates.ts";
 import type { Price } from "../config/settings.ts";
 
 /** The names that a price has in the configuration, as far as metered routes are charged by them; see `PricedNames`. */
-export function pricedNames(price: Price): ReadonlySet<string> {
-  const { names = ["input", "output"], audioInput, audioOutput, imageInput, imageOutput, units = {} } = price;
+export function pricedNames({ names = ["input", "output"], extras = {} }: Price): ReadonlySet<string> {
   const known = new Set(names);
-  if (audioInput !== undefined) known.add("audio_input");
-  if (audioOutput !== undefined) known.add("audio_output");
-  if (imageInput !== undefined) known.add("image_input");
-  if (imageOutput !== undefined) known.add("image_output");
-  for (const unit in units) {
-    const [name = unit] = unit.split(".", 1);
-    known.add(name);
-    known.add(name === unit ? `${unit}.*` : unit);
+  for (const name in extras) {
+    const unit = unitOf(name);
+    if (unit !== undefined) known.add(unit).add(name === unit ? `${unit}.*` : name);
+    else if (isToken(name)) known.add(name);
   }
   return known;
 }

@@ -1,5 +1,5 @@
 import { assert } from "../base/assert.ts";
-import { type HostedToolName, hostedToolNames } from "../base/hosted-tools.ts";
+import { hostedToolNames } from "../base/hosted-tools.ts";
 import { meteredUnits, type UnitName, unitNames } from "../base/metered-units.ts";
 import { usualUses } from "../base/model-uses.ts";
 import { picoUsdPerToken } from "../base/money.ts";
@@ -61,7 +61,7 @@ function lacksSearchPrice({ deployments, allow, serves }: ModelSettings, { usabl
   return deployments.some(({ provider, price, dialects }) => {
     const { searchesIn = [] } = vendorOf(usable.get(provider)?.kind ?? "");
     const isOffered = dialects.some((dialect) => searchesIn.includes(dialect));
-    return isOffered && price !== null && price.calls?.web_search === undefined;
+    return isOffered && price !== null && price.extras?.["web_search"] === undefined;
   });
 }
 
@@ -179,32 +179,36 @@ function dialectsOf(
 function buildPrice(price: PriceConfig | undefined): Price | null {
   if (price === undefined) return null;
   const { input = 0, output = 0, tiers } = price;
-  const calls = buildCallPrices(price);
-  const units = buildUnitPrices(price);
+  const extras = buildExtras(price);
   return {
     ...buildTokenPrice({ ...price, input, output }),
-    ...(price.audio_input === undefined ? {} : { audioInput: wholePico(price.audio_input) }),
-    ...(price.audio_output === undefined ? {} : { audioOutput: wholePico(price.audio_output) }),
-    ...(price.image_input === undefined ? {} : { imageInput: wholePico(price.image_input) }),
-    ...(price.image_output === undefined ? {} : { imageOutput: wholePico(price.image_output) }),
-    ...(Object.keys(units).length === 0 ? {} : { units }),
-    ...(Object.keys(calls).length === 0 ? {} : { calls }),
+    ...(Object.keys(extras).length === 0 ? {} : { extras }),
     ...(tiers === undefined ? {} : { tiers: mapValues(tiers, buildTokenPrice) }),
     ...(price.input === undefined || price.output === undefined ? { names: Object.keys(price) } : {}),
   };
 }
 
+const extraTokens = ["audio_input", "audio_output", "image_input", "image_output"] as const;
+
 /** Images may have a price for each quality and size; `*` is that of all others. */
-function buildUnitPrices(price: PriceConfig): Record<string, number> {
-  const units: Record<string, number> = {};
+function buildExtras(price: PriceConfig): Record<string, number> {
+  const extras: Record<string, number> = {};
+  for (const name of extraTokens) {
+    const usd = price[name];
+    if (usd !== undefined) extras[name] = wholePico(usd);
+  }
   for (const name of unitNames) {
     const stated = price[name];
     const prices = typeof stated === "number" ? { "*": stated } : (stated ?? {});
     for (const [variant, usd] of Object.entries(prices)) {
-      units[variant === "*" ? name : `${name}.${variant}`] = unitPico(name, usd);
+      extras[variant === "*" ? name : `${name}.${variant}`] = unitPico(name, usd);
     }
   }
-  return units;
+  for (const name of hostedToolNames) {
+    const usdPerThousand = price[name];
+    if (usdPerThousand !== undefined) extras[name] = wholePico(usdPerThousand) * 1000;
+  }
+  return extras;
 }
 
 /** `wholePico` expects USD per million, hence the factor. */
@@ -230,16 +234,6 @@ function buildTokenRates(rates: TokenRatesConfig): TokenRates {
     cacheWrite: rates.cache_write === undefined ? input : wholePico(rates.cache_write),
     ...(hour === undefined ? {} : { cacheWriteHour: wholePico(hour) }),
   };
-}
-
-/** The file has USD per thousand calls. `wholePico` expects USD per million, hence the factor. */
-function buildCallPrices(price: PriceConfig): NonNullable<Price["calls"]> {
-  const calls: { [Name in HostedToolName]?: number } = {};
-  for (const name of hostedToolNames) {
-    const usdPerThousand = price[name];
-    if (usdPerThousand !== undefined) calls[name] = wholePico(usdPerThousand) * 1000;
-  }
-  return calls;
 }
 
 function mapValues<From, To>(record: Readonly<Record<string, From>>, map: (value: From) => To) {

@@ -1,4 +1,3 @@
-import type { HostedToolName } from "../base/hosted-tools.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { ModelUse } from "../base/model-uses.ts";
 import type { SwitchedRoutes } from "../base/route-switches.ts";
@@ -155,16 +154,13 @@ export interface TokenPrice extends TokenRates {
 
 /** Requests for an extra without a price here are rejected. */
 export interface Price extends TokenPrice {
-  readonly audioInput?: number;
-  readonly audioOutput?: number;
-  readonly imageInput?: number;
-  readonly imageOutput?: number;
-  /** Whole pico-USD for one of a unit that is no token; by quality and size as `images.high/1024x1024`. */
-  readonly units?: Readonly<Record<string, number>>;
+  /**
+   * Whole pico-USD for one of each thing beside plain tokens, by its name in the configuration: tokens of audio and images, units
+   * (by quality and size as `images.high/1024x1024`), and calls of hosted tools.
+   */
+  readonly extras?: Readonly<Record<string, number>>;
   /** The names that it has in the configuration, where `input` or `output` is not among them; these are 0 then. */
   readonly names?: readonly string[];
-  /** Whole pico-USD per call of a hosted tool. */
-  readonly calls?: { readonly [Name in HostedToolName]?: number };
   /** By service tier, except for the default one. */
   readonly tiers?: Readonly<Record<string, TokenPrice>>;
 }

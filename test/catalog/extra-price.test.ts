@@ -11,9 +11,12 @@ const price: Price = {
   output: 2_000_000,
   cachedInput: 100_000,
   cacheWrite: 1_250_000,
-  audioInput: 40_000_000,
-  audioOutput: 80_000_000,
-  calls: { web_search: 10_000_000_000, file_search: 2_500_000_000 },
+  extras: {
+    audio_input: 40_000_000,
+    audio_output: 80_000_000,
+    web_search: 10_000_000_000,
+    file_search: 2_500_000_000,
+  },
   tiers: {
     priority: { input: 3_000_000, output: 6_000_000, cachedInput: 300_000, cacheWrite: 3_000_000 },
     flex: { input: 500_000, output: 1_000_000, cachedInput: 50_000, cacheWrite: 500_000 },
@@ -87,14 +90,17 @@ describe("a hold for extras", () => {
 test("the highest of several prices has the most of each extra", () => {
   const other: Price = {
     ...{ input: 2_000_000, output: 1_000_000, cachedInput: 2_000_000, cacheWrite: 2_000_000 },
-    audioInput: 50_000_000,
-    calls: { web_search: 1, mcp: 7 },
+    extras: { audio_input: 50_000_000, web_search: 1, mcp: 7 },
     tiers: { priority: { input: 9, output: 9_000_000, cachedInput: 9, cacheWrite: 9 } },
   };
   expect(highestPrice([price, other, null])).toMatchObject({
-    audioInput: 50_000_000,
-    audioOutput: 80_000_000,
-    calls: { web_search: 10_000_000_000, file_search: 2_500_000_000, mcp: 7 },
+    extras: {
+      audio_input: 50_000_000,
+      audio_output: 80_000_000,
+      web_search: 10_000_000_000,
+      file_search: 2_500_000_000,
+      mcp: 7,
+    },
     tiers: {
       priority: { input: 3_000_000, output: 9_000_000 },
       flex: { input: 2_000_000, output: 1_000_000 },

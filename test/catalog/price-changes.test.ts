@@ -12,8 +12,8 @@ test("nothing has changed where everything costs the same", () => {
 });
 
 test("every rate that differs is named, with both values", () => {
-  const before = { ...price(1, 2), calls: { web_search: 10_000_000_000 }, tiers: { flex: price(0.5, 1) } };
-  const after = { ...price(1, 3), audioInput: 4_000_000, tiers: { flex: price(0.5, 1.5) } };
+  const before = { ...price(1, 2), extras: { web_search: 10_000_000_000 }, tiers: { flex: price(0.5, 1) } };
+  const after = { ...price(1, 3), extras: { audio_input: 4_000_000 }, tiers: { flex: price(0.5, 1.5) } };
   expect(priceChanges(settings(before), settings(after))).toEqual([
     {
       model: "m",

@@ -10,9 +10,7 @@ test("a price is shown in the units of the configuration, with what it has and n
     ...price(1, 2, 0.5, 1.25),
     cacheWriteHour: 2_000_000,
     longContext: { ...price(3, 4, 1, 2), above: 200_000 },
-    audioInput: 40_000_000,
-    audioOutput: 80_000_000,
-    calls: { web_search: 10_000_000_000 },
+    extras: { audio_input: 40_000_000, audio_output: 80_000_000, web_search: 10_000_000_000 },
     tiers: { flex: price(0.5, 1) },
   };
   expect(priceInUsd(all)).toStrictEqual({
@@ -27,7 +25,7 @@ test("a price is shown in the units of the configuration, with what it has and n
 });
 
 test("a price for one kind of audio is not shown as one for the other", () => {
-  expect(priceInUsd({ ...price(1, 2, 0.5, 1.25), audioOutput: 80_000_000 })).toStrictEqual({
+  expect(priceInUsd({ ...price(1, 2, 0.5, 1.25), extras: { audio_output: 80_000_000 } })).toStrictEqual({
     ...plain,
     audio_output: 80,
   });

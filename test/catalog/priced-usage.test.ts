@@ -10,7 +10,7 @@ const price: Price = {
   longContext: {
     ...{ above: 1000, input: 10_000_000, output: 20_000_000, cachedInput: 1_000_000, cacheWrite: 12_500_000 },
   },
-  calls: { web_search: 10_000_000_000 },
+  extras: { web_search: 10_000_000_000 },
   tiers: { fast: { input: 3_000_000, output: 6_000_000, cachedInput: 300_000, cacheWrite: 3_000_000 } },
 };
 const advisors: Price = { input: 5_000_000, output: 25_000_000, cachedInput: 500_000, cacheWrite: 6_250_000 };

@@ -39,9 +39,9 @@ function pricedExtras(
   if (tier !== null)
     prices.demand(tier.field, `tiers.${tier.name}`, (price) => ownTierPrice(price, tier.name));
   if (mentions.audioInput !== null) {
-    prices.demand(mentions.audioInput, "audio_input", (price) => price.audioInput);
+    prices.demand(mentions.audioInput, "audio_input", ({ extras }) => extras?.["audio_input"]);
   }
-  if (speaks) prices.demand("modalities", "audio_output", (price) => price.audioOutput);
+  if (speaks) prices.demand("modalities", "audio_output", ({ extras }) => extras?.["audio_output"]);
   const held = new HeldCalls();
   const repeatsForFields = holdFields(mentions.billed, prices, held);
   const withheld = holdTools(tools, truncated, prices, held);

@@ -35,7 +35,7 @@ export class DestinationPrices {
 
   /** Whether all that speak the client's dialect have a price for calls of the tool. */
   coverCalls(name: HostedToolName | null): boolean {
-    return this.#have(this.speakers, (price) => (name === null ? undefined : price.calls?.[name]));
+    return this.#have(this.speakers, (price) => (name === null ? undefined : price.extras?.[name]));
   }
 
   demand(field: string, name: string, find: (price: Price) => unknown): void {

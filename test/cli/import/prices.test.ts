@@ -135,8 +135,10 @@ test("tools, audio and tiers keep their prices, from LiteLLM's file to a configu
   const { settings } = loadSettings({ file: written.path, env: {}, cwd: written.folder });
   expect(settings.models[0]?.price).toEqual({
     ...{ input: 1_000_000, output: 2_000_000, cachedInput: 1_000_000, cacheWrite: 1_000_000 },
-    ...{ audioInput: 40_000_000, audioOutput: 80_000_000 },
-    calls: { web_search: 25_000_000_000, file_search: 2_500_000_000, code_interpreter: 30_000_000_000 },
+    extras: {
+      ...{ audio_input: 40_000_000, audio_output: 80_000_000 },
+      ...{ web_search: 25_000_000_000, file_search: 2_500_000_000, code_interpreter: 30_000_000_000 },
+    },
     tiers: { priority: { input: 2_000_000, output: 4_000_000, cachedInput: 200_000, cacheWrite: 2_000_000 } },
   });
 });
