@@ -85,7 +85,7 @@ async function assemble(
     reload: (next) => reloadGateway(gateway, services, admin, next),
     reportRefusedReload: (reason) =>
       logs.log.error({ reason }, "the new configuration is refused; the old one stays in force"),
-    stop: () => stopGateway({ gateway, services, admin, servers, stopUpkeep }),
+    stop: () => stopGateway({ gateway, services, admin, servers, stopUpkeep, opened }),
     trouble: () => backend.trouble,
     describeLosses: () => backend.describeLosses(),
   };

@@ -23,6 +23,8 @@ interface Running {
   readonly admin: Admin;
   readonly servers: Servers;
   stopUpkeep(): Promise<void>;
+  /** Closes all that the start has opened. */
+  readonly opened: AsyncDisposableStack;
 }
 
 /**
@@ -30,8 +32,8 @@ interface Running {
  * be put on disk, in sentences.
  */
 export async function stopGateway(running: Running): Promise<readonly string[]> {
-  const { gateway, services, admin, servers, stopUpkeep } = running;
-  const { clock, logs, backend, tracing } = services;
+  const { gateway, services, admin, servers, stopUpkeep, opened } = running;
+  const { clock, logs, backend } = services;
   const { shutdownGraceMs } = gateway.configured.settings.server;
   const graceEndsMs = clock.monotonicMs() + shutdownGraceMs;
   gateway.ongoing.isDraining = true;
@@ -41,28 +43,16 @@ export async function stopGateway(running: Running): Promise<readonly string[]> 
   try {
     // Ends the dashboards' live feeds, for which the servers would wait.
     await admin.close();
-    await tracing.close();
     // Whole answers are charged before they leave, so their readers may still be busy within the grace time.
     await servers.stop(Math.max(graceEndsMs - clock.monotonicMs(), lastBytesMs));
     await stopUpkeep();
   } finally {
-    await closeServices(services);
+    // Whatever else has failed: what waits is written, and another gateway can have the data.
+    await opened.disposeAsync();
   }
   const losses = backend.describeLosses();
   for (const loss of losses) logs.log.fatal(loss);
-  logs.close();
   return losses;
-}
-
-/** Whatever else has failed: what waits is written, and another gateway can have the data. */
-async function closeServices(services: Services): Promise<void> {
-  const { tokenSources, tokenCounter, largeBodies, endings, callerIds, backend } = services;
-  tokenSources.stop();
-  tokenCounter.stop();
-  largeBodies.stop();
-  await endings.close();
-  await callerIds.flush();
-  await backend.close();
 }
 
 async function takeLastCalls(servers: Servers): Promise<void> {

@@ -245,55 +245,45 @@ export class Exchange {
 
   /** For reports; the ledger fills in the cost when it charges. */
   usageRecord(outcome: Outcome, status: number): UsageRecord {
-    const { key, model, deployment, usage, basis } = this;
-    assert(key !== null && model !== null && usage !== null && basis !== null, "a record needs its facts");
-    return {
-      exchangeId: this.id,
-      keyId: key.id,
-      atMs: this.atMs,
-      route: this.call.route.path,
-      model: model.id,
-      provider: deployment?.provider.settings.name ?? "",
-      upstreamModel: shownModel(deployment?.upstreamModel ?? ""),
-      stream: this.stream,
-      outcome,
-      status,
-      usage,
-      basis,
-      costNano: 0,
-      firstByteMs: this.firstByteMs,
-      totalMs: this.elapsedMs(),
-      attempts: this.attempts,
-    };
+    const { atMs, usage, basis } = this;
+    assert(this.model !== null && usage !== null && basis !== null, "a record needs its facts");
+    return { ...this.#recorded(status), atMs, outcome, usage, basis, costNano: 0 };
   }
 
   /** Why it ended as it did, for operators. A client that has left was sent no error. */
   ending(outcome: Ending, status: number, thrown: unknown): ExchangeEnding {
-    const { key, deployment } = this;
-    assert(key !== null, "an ending is kept under its key");
     const error = outcome === "cancelled" ? null : thrown;
     return {
-      exchangeId: this.id,
-      keyId: key.id,
+      ...this.#recorded(status),
       atMs: this.#clock.wallMs(),
       startedAtMs: this.atMs,
-      route: this.call.route.path,
-      model: this.model?.id ?? "",
-      provider: deployment?.provider.settings.name ?? "",
-      upstreamModel: shownModel(deployment?.upstreamModel ?? ""),
-      stream: this.stream,
       outcome,
-      status,
       code: error === null ? null : errorCode(error),
       message: error === null ? null : this.#keptMessage(error),
-      firstByteMs: this.firstByteMs,
-      totalMs: this.elapsedMs(),
-      attempts: this.attempts,
       attemptDetails: this.attemptRecords(error).map((attempt) =>
         attempt.said === null ? attempt : { ...attempt, said: this.keepable(attempt.said) },
       ),
       alike: 0,
       labels: this.labels,
+    };
+  }
+
+  /** What both of them have. */
+  #recorded(status: number) {
+    const { key, deployment, stream, firstByteMs, attempts } = this;
+    assert(key !== null, "an exchange is recorded under its key");
+    return {
+      exchangeId: this.id,
+      keyId: key.id,
+      route: this.call.route.path,
+      model: this.model?.id ?? "",
+      provider: deployment?.provider.settings.name ?? "",
+      upstreamModel: shownModel(deployment?.upstreamModel ?? ""),
+      stream,
+      status,
+      firstByteMs,
+      totalMs: this.elapsedMs(),
+      attempts,
     };
   }
 

@@ -65,7 +65,7 @@ export class BodyBudget {
   }
 }
 
-export class BodyReservation implements Disposable {
+export class BodyReservation {
   readonly #budget: BodyBudget;
   readonly #holder: string;
   #bytes = 0;
@@ -124,9 +124,5 @@ export class BodyReservation implements Disposable {
     this.#isReleased = true;
     this.shrinkTo(0);
     this.#budget.tryWaiting();
-  }
-
-  [Symbol.dispose](): void {
-    this.release();
   }
 }

@@ -22,15 +22,17 @@ export class ClientStream {
   #blockedSinceMs = Number.POSITIVE_INFINITY;
   #hasWrittenPiece = false;
   #hasWritten = false;
-  #lastPieceMs: number;
-  #lastWriteMs: number;
+  /** When a piece of the answer was written, as of the last `noteWrites`. */
+  lastPieceMs: number;
+  /** The same for pieces and heartbeats. */
+  lastWriteMs: number;
   /** Ends the wait of the last write. */
   #stopWaiting: (() => void) | null = null;
   #isGivenUp = false;
 
   constructor(monotonicMs: () => number) {
     this.#monotonicMs = monotonicMs;
-    this.#lastPieceMs = this.#lastWriteMs = monotonicMs();
+    this.lastPieceMs = this.lastWriteMs = monotonicMs();
   }
 
   open(controller: DirectController): void {
@@ -86,19 +88,9 @@ export class ClientStream {
 
   /** To be called now and then: the time of a write is not looked at with each, which would cost as much as the write. */
   noteWrites(nowMs: number): void {
-    if (this.#hasWrittenPiece) this.#lastPieceMs = nowMs;
-    if (this.#hasWritten) this.#lastWriteMs = nowMs;
+    if (this.#hasWrittenPiece) this.lastPieceMs = nowMs;
+    if (this.#hasWritten) this.lastWriteMs = nowMs;
     this.#hasWrittenPiece = this.#hasWritten = false;
-  }
-
-  /** When a piece of the answer was written, as of the last `noteWrites`. */
-  get lastPieceMs(): number {
-    return this.#lastPieceMs;
-  }
-
-  /** The same for pieces and heartbeats. */
-  get lastWriteMs(): number {
-    return this.#lastWriteMs;
   }
 
   isBlocked(nowMs: number): boolean {

@@ -1,4 +1,3 @@
-import type { AttemptRecord } from "../../base/attempt.ts";
 import { traceHeaders } from "../../base/trace-context.ts";
 import type { InputEstimate } from "../../catalog/estimate.ts";
 import type { ModelSettings } from "../../config/settings.ts";
@@ -12,6 +11,7 @@ import type { LargeBodies } from "../large/large-bodies.ts";
 import { conversationHash } from "../request/conversation.ts";
 import type { ClientRequest } from "../request/request.ts";
 import type { Attempt } from "./attempt.ts";
+import { ExchangePlan } from "./exchange-plan.ts";
 import { prepareAttempt, prepareLargeAttempt } from "./prepare.ts";
 
 type Planned = Pick<
@@ -20,7 +20,7 @@ type Planned = Pick<
 >;
 
 /** A client's request as a plan for the upstream. */
-export class Generation implements GenerationPlan {
+export class Generation extends ExchangePlan implements GenerationPlan {
   readonly model: ModelSettings;
   /** The key's provider scope. */
   readonly scope: string;
@@ -30,7 +30,6 @@ export class Generation implements GenerationPlan {
   readonly request: ClientRequest;
   readonly clientDialect: ClientDialectName;
   readonly stream: boolean;
-  readonly deadlineMs: number;
   readonly headers: ForwardedHeaders;
   readonly trace: ForwardedHeaders | null;
   readonly limit: OutputLimit;
@@ -42,8 +41,6 @@ export class Generation implements GenerationPlan {
   sendsProofs = true;
   /** The last attempt. */
   attempt: Attempt | null = null;
-  readonly requestId: string;
-  readonly #exchange: Exchange;
   #conversation: number | null = null;
   readonly #largeBodies: LargeBodies;
 
@@ -62,6 +59,7 @@ export class Generation implements GenerationPlan {
     readonly largeBodies: LargeBodies;
   }) {
     const { exchange, dialect } = parts;
+    super(exchange);
     this.model = model;
     this.scope = scope;
     this.credential = credential;
@@ -69,43 +67,20 @@ export class Generation implements GenerationPlan {
     this.request = request;
     this.clientDialect = dialect;
     this.stream = request.stream;
-    this.deadlineMs = exchange.deadlineMs;
     this.headers = clientDialect(dialect).forwardHeaders(exchange.call.request.headers);
     this.trace = exchange.trace === null ? null : traceHeaders(exchange.trace);
     this.limit = limit;
     this.estimatedInput = estimatedInput;
     this.atSeconds = Math.floor(exchange.atMs / 1000);
-    this.requestId = exchange.id;
     this.keeping = exchange.keeping;
     this.isCompactedUpstream = exchange.isCompactedUpstream;
-    this.#exchange = exchange;
     this.#largeBodies = parts.largeBodies;
-  }
-
-  get isOver(): boolean {
-    return this.#exchange.isOver;
-  }
-
-  get signal(): AbortSignal {
-    return this.#exchange.signal;
   }
 
   get conversation(): number | null {
     if (this.model.affinity === "none") return null;
-    this.#conversation ??= conversationHash(this.keyId, this.#exchange.session, this.request);
+    this.#conversation ??= conversationHash(this.keyId, this.exchange.session, this.request);
     return this.#conversation;
-  }
-
-  awaitMemory(bytes: number): Promise<void> {
-    return this.#exchange.awaitMemory(bytes);
-  }
-
-  attemptFailed(deployment: Deployment, record: AttemptRecord, credential: string | null): void {
-    this.#exchange.attemptFailed(deployment, record, credential);
-  }
-
-  keepable(message: string): string {
-    return this.#exchange.keepable(message);
   }
 
   leaveProofsOut(): boolean {

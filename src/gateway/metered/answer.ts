@@ -2,12 +2,12 @@ import { GatewayError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { Quantities } from "../../base/rates.ts";
 import { releaseBytes } from "../../base/release.ts";
-import { TurnPacer } from "../../base/turn-pacer.ts";
 import { noUsage } from "../../base/usage.ts";
 import { isBilled } from "../../dialects/errors/failure.ts";
 import { jsonHeaders } from "../answer/answering.ts";
 import { bodyResponse } from "../answer/body-response.ts";
 import { recordWhole } from "../answer/record-whole.ts";
+import { streamTurns } from "../answer/stream-turns.ts";
 import type { Evidence } from "../charge/bill.ts";
 import { usedExtras } from "../charge/extras.ts";
 import { Produced } from "../charge/produced.ts";
@@ -18,8 +18,6 @@ import { type Answered, askForParts, type BegunCall, wholeOf } from "./ask.ts";
 import type { MeteredAsking } from "./asking.ts";
 import { countInput } from "./count-input.ts";
 import { type FoundAnswer, type MeteredBody, readAnswers } from "./read-answers.ts";
-
-const partTurns = new TurnPacer(2);
 
 /** Asks a provider, charges for its answer, and passes it on. */
 export async function answerMetered(asking: MeteredAsking): Promise<Response> {
@@ -102,7 +100,7 @@ function failureOf(cause: unknown): GatewayError {
 async function readableParts(asking: MeteredAsking, answered: Answered): Promise<Answered> {
   const isReadable: boolean[] = [];
   for (const answer of answered.answers) {
-    await partTurns.turn();
+    await streamTurns.turn();
     const reading = readAnswers(asking, { ...answered, answers: [answer] });
     isReadable.push(
       await reading.then(

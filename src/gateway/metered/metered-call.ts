@@ -1,5 +1,4 @@
 import { assert } from "../../base/assert.ts";
-import type { AttemptRecord } from "../../base/attempt.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { traceHeaders } from "../../base/trace-context.ts";
 import type { ModelSettings } from "../../config/settings.ts";
@@ -9,6 +8,7 @@ import { clientDialect } from "../../dialects/registry.ts";
 import type { Deployment, GenerationPlan } from "../../upstream/upstream.ts";
 import { type ChosenFormat, formatFor } from "../../vendors/metered-format.ts";
 import type { Prepared } from "../../vendors/provider.ts";
+import { ExchangePlan } from "../attempt/exchange-plan.ts";
 import { askingForUsage, withoutUsageOption } from "../attempt/prepare.ts";
 import type { Exchange } from "../exchange.ts";
 import type { ClientRequest } from "../request/request.ts";
@@ -27,7 +27,7 @@ export interface MeteredCallParts {
 }
 
 /** One call to a provider for a metered request: the whole of it, or a part. */
-export class MeteredCall implements GenerationPlan {
+export class MeteredCall extends ExchangePlan implements GenerationPlan {
   readonly model: ModelSettings;
   readonly scope: string;
   readonly credential: string | null;
@@ -38,8 +38,6 @@ export class MeteredCall implements GenerationPlan {
   readonly stream: boolean;
   readonly takesAnyType: boolean;
   readonly streamsAnyType: boolean;
-  readonly deadlineMs: number;
-  readonly requestId: string;
   /** How the last attempt was made. */
   chosen: ChosenFormat | null = null;
   readonly dropped = new Set<string>();
@@ -52,6 +50,7 @@ export class MeteredCall implements GenerationPlan {
   readonly #pinned: Deployment | null;
 
   constructor(parts: MeteredCallParts, part: JsonObject | null, pinned: Deployment | null) {
+    super(parts.exchange);
     this.#parts = parts;
     this.#part = part;
     this.#pinned = pinned;
@@ -63,32 +62,10 @@ export class MeteredCall implements GenerationPlan {
     this.takesAnyType = parts.route.answersAnyType === true;
     // An answer that is kept for a retry is charged and stored at once, whether or not the client waits for it.
     this.streamsAnyType = parts.route.relaysBytes === true && !this.stream && parts.exchange.claim === null;
-    this.deadlineMs = parts.exchange.deadlineMs;
-    this.requestId = parts.exchange.id;
-  }
-
-  get isOver(): boolean {
-    return this.#parts.exchange.isOver;
-  }
-
-  get signal(): AbortSignal {
-    return this.#parts.exchange.signal;
-  }
-
-  awaitMemory(bytes: number): Promise<void> {
-    return this.#parts.exchange.awaitMemory(bytes);
   }
 
   leaveProofsOut(): boolean {
     return false;
-  }
-
-  attemptFailed(deployment: Deployment, record: AttemptRecord, credential: string | null): void {
-    this.#parts.exchange.attemptFailed(deployment, record, credential);
-  }
-
-  keepable(message: string): string {
-    return this.#parts.exchange.keepable(message);
   }
 
   prepare(deployment: Deployment): Prepared | Promise<Prepared> {
@@ -102,7 +79,8 @@ export class MeteredCall implements GenerationPlan {
   }
 
   #prepared(deployment: Deployment): Prepared {
-    const { route, exchange } = this.#parts;
+    const { exchange } = this;
+    const { route } = this.#parts;
     assert(
       this.#pinned === null || this.#pinned.price === deployment.price,
       "all parts of an answer have one price",
