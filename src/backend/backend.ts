@@ -1,6 +1,6 @@
 import type { Claims } from "../idempotency/claims.ts";
 import type { Accounts } from "../ledger/accounts.ts";
-import type { RateLimits } from "../limits/rate-limits.ts";
+import type { RateLimits } from "../limits/verdict.ts";
 import type { AttachedGateway } from "../store/node.ts";
 import type { KeyRecord, Store, StoreStats, Trouble } from "../store/store.ts";
 

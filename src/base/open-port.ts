@@ -14,12 +14,6 @@ export interface ListenAddress {
   readonly portSetting: string;
 }
 
-export interface BindOptions {
-  readonly hostname: string;
-  readonly port: number;
-  readonly reusePort: boolean;
-}
-
 /** The address cannot be listened on. The message is for the operator: what is wrong and what to change. */
 export class CannotListen extends Error {
   override readonly name = "CannotListen";
@@ -31,7 +25,7 @@ export class CannotListen extends Error {
  */
 export async function openPort<Server>(
   address: ListenAddress,
-  open: (options: BindOptions) => Server,
+  open: (options: { hostname: string; port: number; reusePort: boolean }) => Server,
 ): Promise<Server> {
   const { host, port, reusePort } = address;
   try {

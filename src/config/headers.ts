@@ -6,18 +6,15 @@ const secretName = /authorization|api-?key|token|secret|password/i;
 const unsendable =
   "holds a line break or a character outside Latin-1, or is very long: no header can have that";
 
-export interface ResolvedHeaders {
-  readonly headers: Readonly<Record<string, string>>;
-  /** Why a header's secret is missing; null if none is. */
-  readonly unset: string | null;
-}
-
-/** Values may be plain or refer to a secret. A header whose name suggests a secret must refer to one. */
+/**
+ * Values may be plain or refer to a secret. A header whose name suggests a secret must refer to one. `unset` says why a
+ * secret is missing; null if none is.
+ */
 export function resolveHeaders(
   configured: Readonly<Record<string, string>> | undefined,
   path: string,
   context: LoadContext,
-): ResolvedHeaders {
+) {
   const headers: Record<string, string> = {};
   let unset: string | null = null;
   for (const [name, value] of Object.entries(configured ?? {})) {

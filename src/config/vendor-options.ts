@@ -13,19 +13,8 @@ import type { LoadContext } from "./problems.ts";
 import type { ProviderConfig } from "./schema.ts";
 import { isReference, readSecret, readSecretDocument, type Secret } from "./secrets.ts";
 
-export interface LoadedOptions {
-  readonly options: ProviderOptions;
-  /** Why the provider cannot be used: a secret that is not set; null if all are. */
-  readonly unset: string | null;
-}
-
-/** The settings that only this kind of provider has, with references resolved. */
-export function loadOptions(
-  path: string,
-  provider: ProviderConfig,
-  vendor: Vendor,
-  context: LoadContext,
-): LoadedOptions {
+/** The settings that only this kind of provider has, with references resolved. `unset` names secrets that are not set; null if all are. */
+export function loadOptions(path: string, provider: ProviderConfig, vendor: Vendor, context: LoadContext) {
   const options: Partial<Record<VendorOptionName, unknown>> = {};
   const unset: string[] = [];
   let isComplete = checkAuthentication(path, provider, vendor, context);

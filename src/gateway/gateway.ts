@@ -5,7 +5,7 @@ import type { Accounts } from "../ledger/accounts.ts";
 import type { AddressLimiter } from "../limits/address-limiter.ts";
 import type { BodyBudget } from "../limits/body-budget.ts";
 import type { LeaveLimiter } from "../limits/leave-limiter.ts";
-import type { RateLimits } from "../limits/rate-limits.ts";
+import type { RateLimits } from "../limits/verdict.ts";
 import type { ExchangeObserver } from "../observe/exchange.ts";
 import type { AttemptCount, CallerId, ExchangeEnding } from "../store/store.ts";
 import type { Ongoing } from "./admission/ongoing.ts";

@@ -1,7 +1,6 @@
 import type { Clock } from "../base/clock.ts";
 import { type Bucket, fullBucket, refill, resize, takeOne } from "./bucket.ts";
-import type { RateLimits } from "./rate-limits.ts";
-import { type RateVerdict, unlimited, verdictOf } from "./verdict.ts";
+import { type RateLimits, type RateVerdict, unlimited, verdictOf } from "./verdict.ts";
 
 /**
  * The buckets of a single gateway, in memory. A full bucket is equivalent to none, so it is dropped: every call

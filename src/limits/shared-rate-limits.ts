@@ -1,8 +1,7 @@
 import type { Clock } from "../base/clock.ts";
 import { GatewayError } from "../base/errors.ts";
 import { RateLimiter } from "./rate-limiter.ts";
-import type { RateLimits } from "./rate-limits.ts";
-import { type RateVerdict, unlimited } from "./verdict.ts";
+import { type RateLimits, type RateVerdict, unlimited } from "./verdict.ts";
 
 /** Where the buckets are that several gateways share. */
 export interface RateTokenSource {

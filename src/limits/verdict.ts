@@ -29,3 +29,8 @@ export function verdictOf(bucket: Bucket, allowed: boolean): RateVerdict {
     retryAfterSeconds: allowed ? 0 : Math.max(1, Math.ceil(msUntilOne(bucket) / 1000)),
   };
 }
+
+/** One bucket per key, shared by all who take from it. */
+export interface RateLimits {
+  take(keyId: string, rpmLimit: number | null): RateVerdict | Promise<RateVerdict>;
+}

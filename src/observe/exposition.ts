@@ -1,5 +1,7 @@
 /** Prometheus's text format: https://prometheus.io/docs/instrumenting/exposition_formats/ */
 
+import type { Histogram } from "./histogram.ts";
+
 export type Labels = Readonly<Record<string, string>>;
 
 /** One value of a metric. */
@@ -20,7 +22,7 @@ export class Exposition {
     name: string,
     help: string,
     boundsMs: readonly number[],
-    all: readonly (readonly [Labels, HistogramCounts])[],
+    all: readonly (readonly [Labels, Histogram])[],
   ): void {
     this.#head(name, "histogram", help);
     for (const [labels, series] of all) {
@@ -46,12 +48,6 @@ export class Exposition {
   #sample(name: string, labels: Labels, value: number): void {
     this.#text += `${name}${braces(labels)} ${value}\n`;
   }
-}
-
-interface HistogramCounts {
-  readonly counts: ArrayLike<number>;
-  readonly sumMs: number;
-  readonly count: number;
 }
 
 function braces(labels: Labels): string {

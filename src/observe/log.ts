@@ -1,15 +1,13 @@
 import pino, { type Logger } from "pino";
 import pretty from "pino-pretty";
 import { totalInput } from "../base/usage.ts";
+import type { Settings } from "../config/settings.ts";
 import type { ExchangeFacts } from "./exchange.ts";
 import { LineBuffer } from "./line-buffer.ts";
 
 export type Log = Logger;
 
-export interface LogSettings {
-  readonly level: string;
-  readonly format: "auto" | "json" | "pretty";
-}
+type LogSettings = Settings["log"];
 
 export interface Logs {
   readonly log: Log;

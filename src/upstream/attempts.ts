@@ -132,7 +132,7 @@ export class Attempts {
     if (coolDownMs > 0) {
       const isPool = keyProblem === "throttled" && providerState.keys.size > 1;
       const durationMs = isPool ? providerState.keys.readyInMs(nowMs) : coolDownMs;
-      breaker.coolDown(nowMs, durationMs, plan.keyId);
+      breaker.coolDowns.begin(nowMs, durationMs, plan.keyId);
     }
     if (state.isProbe) breaker.abandonProbe();
   }

@@ -29,7 +29,7 @@ export function holdFields(
     if (effect !== "routing") mayRepeat = true;
     held.add(tool, null);
     // Such a search is made once, whatever the model thinks of it.
-    if (name === "web_search_options") held.addLeast("web_search");
+    if (name === "web_search_options") held.least = { web_search: 1 };
   }
   return mayRepeat;
 }

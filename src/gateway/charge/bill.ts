@@ -43,14 +43,9 @@ interface UsedEvidence {
   readonly evidence: Evidence;
 }
 
-/** What a bill needs of the gateway. */
-export interface BillTerms {
-  readonly accounts: Accounts;
-  readonly tokens: LocalCounts;
-}
-
 export interface BillParts {
-  readonly terms: BillTerms;
+  /** What it needs of the gateway. */
+  readonly terms: { readonly accounts: Accounts; readonly tokens: LocalCounts };
   readonly microUsdPerCredit: number;
   readonly exchange: Exchange;
   readonly key: KeyRecord;

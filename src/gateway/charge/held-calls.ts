@@ -12,25 +12,13 @@ export function heldCalls(maxUses: number | null): number {
 
 /** The calls of hosted tools that a request is held for. */
 export class HeldCalls {
-  readonly #most: { [Name in HostedToolName]?: number } = {};
-  readonly #least: { [Name in HostedToolName]?: number } = {};
-
-  get most(): ToolCalls {
-    return this.#most;
-  }
-
+  readonly most: { [Name in HostedToolName]?: number } = {};
   /** Those that are made in any case. */
-  get least(): ToolCalls {
-    return this.#least;
-  }
+  least: ToolCalls = {};
 
   /** A tool without a name has no price. */
   add(name: HostedToolName | null, maxUses: number | null): void {
     if (name === null) return;
-    this.#most[name] = Math.min((this.#most[name] ?? 0) + heldCalls(maxUses), mostCallsHeld);
-  }
-
-  addLeast(name: HostedToolName): void {
-    this.#least[name] = 1;
+    this.most[name] = Math.min((this.most[name] ?? 0) + heldCalls(maxUses), mostCallsHeld);
   }
 }

@@ -24,70 +24,62 @@ const stored = {
 
 const path = "/v1/responses/:response_id";
 
-const showResponseOperation: ServedOperation = {
-  ...stored,
-  method: "GET",
-  path,
-  description: {
-    operationId: "getResponse",
-    summary: "Get a stored response",
-    response: "ResponsesResponse",
-    schemas: { ResponsesResponse: responsesResponse },
-  },
-  run: showResponse,
-};
-
-const deleteResponseOperation: ServedOperation = {
-  ...stored,
-  method: "DELETE",
-  path,
-  description: {
-    operationId: "deleteResponse",
-    summary: "Delete a stored response",
-    response: "DeletedResponse",
-    schemas: {
-      DeletedResponse: Type.Object({
-        id: Type.String(),
-        object: Type.Literal("response"),
-        deleted: Type.Literal(true),
-      }),
-    },
-  },
-  run: deleteResponse,
-};
-
-const listInputItemsOperation: ServedOperation = {
-  ...stored,
-  method: "GET",
-  path: `${path}/input_items`,
-  description: {
-    operationId: "listInputItems",
-    summary: "List the conversation that a stored response answers",
-    query: listQuery,
-    response: "InputItemList",
-    schemas: { InputItemList: itemList },
-  },
-  run: listInputItems,
-};
-
-const cancelResponseOperation: ServedOperation = {
-  ...stored,
-  method: "POST",
-  path: `${path}/cancel`,
-  description: {
-    operationId: "cancelResponse",
-    summary: "Cancel a response in the background; there are none",
-    response: "ResponsesResponse",
-    schemas: { ResponsesResponse: responsesResponse },
-  },
-  run: cancelResponse,
-};
-
 export const storedResponseOperations: readonly ServedOperation[] = [
-  showResponseOperation,
-  deleteResponseOperation,
-  listInputItemsOperation,
-  cancelResponseOperation,
+  {
+    ...stored,
+    method: "GET",
+    path,
+    description: {
+      operationId: "getResponse",
+      summary: "Get a stored response",
+      response: "ResponsesResponse",
+      schemas: { ResponsesResponse: responsesResponse },
+    },
+    run: showResponse,
+  },
+  {
+    ...stored,
+    method: "DELETE",
+    path,
+    description: {
+      operationId: "deleteResponse",
+      summary: "Delete a stored response",
+      response: "DeletedResponse",
+      schemas: {
+        DeletedResponse: Type.Object({
+          id: Type.String(),
+          object: Type.Literal("response"),
+          deleted: Type.Literal(true),
+        }),
+      },
+    },
+    run: deleteResponse,
+  },
+  {
+    ...stored,
+    method: "GET",
+    path: `${path}/input_items`,
+    description: {
+      operationId: "listInputItems",
+      summary: "List the conversation that a stored response answers",
+      query: listQuery,
+      response: "InputItemList",
+      schemas: { InputItemList: itemList },
+    },
+    run: listInputItems,
+  },
+  {
+    ...stored,
+    method: "POST",
+    path: `${path}/cancel`,
+    description: {
+      operationId: "cancelResponse",
+      summary: "Cancel a response in the background; there are none",
+      response: "ResponsesResponse",
+      schemas: { ResponsesResponse: responsesResponse },
+    },
+    run: cancelResponse,
+  },
 ];
 
 async function showResponse(gateway: Gateway, exchange: Exchange): Promise<Response> {

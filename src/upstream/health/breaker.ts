@@ -47,7 +47,7 @@ export class Breaker {
   /** The streak has failures of two keys or more, or a failed connection. */
   #isStreakShared = false;
   #openUntilMs = 0;
-  readonly #coolDowns = new CoolDowns();
+  readonly coolDowns = new CoolDowns();
   #pauseMs = firstPauseMs;
   #open = false;
   #isProbing = false;
@@ -57,17 +57,17 @@ export class Breaker {
   /** For operators: `cooling` as long as any key has to wait. Other keys may pass; see `tryPass`. */
   state(nowMs: number): BreakerState {
     if (this.#open) return nowMs < this.#openUntilMs ? "open" : "half_open";
-    return this.#coolDowns.longestMs(nowMs) > 0 ? "cooling" : "closed";
+    return this.coolDowns.longestMs(nowMs) > 0 ? "cooling" : "closed";
   }
 
   /** Whether this key may call without a probe. */
   isClosedFor(nowMs: number, keyId: string): boolean {
-    return !this.#open && this.coolDownMs(nowMs, keyId) === 0;
+    return !this.#open && this.coolDowns.leftMs(nowMs, keyId) === 0;
   }
 
   /** `closed` and `probe` mean that a call may be made now. */
   tryPass(nowMs: number, keyId: string): Pass {
-    if (this.coolDownMs(nowMs, keyId) > 0) return "cooling";
+    if (this.coolDowns.leftMs(nowMs, keyId) > 0) return "cooling";
     if (!this.#open) return "closed";
     const mustWait = nowMs < this.#openUntilMs && (this.#suspectKey === null || this.#suspectKey === keyId);
     if (this.#isProbing || mustWait) return "open";
@@ -102,23 +102,9 @@ export class Breaker {
     this.#isProbing = false;
   }
 
-  coolDown(nowMs: number, durationMs: number, keyId: string): void {
-    this.#coolDowns.begin(nowMs, durationMs, keyId);
-  }
-
   /** For operators: how long until every key may call; 0 if now. */
   waitMs(nowMs: number): number {
-    return Math.max(this.#coolDowns.longestMs(nowMs), this.#open ? this.#openUntilMs - nowMs : 0);
-  }
-
-  /** What is left of the cool-down for a key, ten minutes at most. */
-  coolDownMs(nowMs: number, keyId: string): number {
-    return this.#coolDowns.leftMs(nowMs, keyId);
-  }
-
-  /** What is left of the cool-down for a key as the provider asked for it, without the maximum. */
-  requestedCoolDownMs(nowMs: number, keyId: string): number {
-    return this.#coolDowns.requestedMs(nowMs, keyId);
+    return Math.max(this.coolDowns.longestMs(nowMs), this.#open ? this.#openUntilMs - nowMs : 0);
   }
 
   /**

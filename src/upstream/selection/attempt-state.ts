@@ -72,7 +72,7 @@ export class AttemptState {
   }
 
   skippedCooling(candidate: Candidate, nowMs: number, keyId: string): void {
-    const coolDownMs = candidate.state.breaker.requestedCoolDownMs(nowMs, keyId);
+    const coolDownMs = candidate.state.breaker.coolDowns.requestedMs(nowMs, keyId);
     if (coolDownMs >= this.#shortestCoolDownMs) return;
     this.coolingCandidate = candidate;
     this.#shortestCoolDownMs = coolDownMs;

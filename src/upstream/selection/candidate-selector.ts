@@ -126,7 +126,7 @@ export class CandidateSelector {
     // A short cool-down that has begun in the meantime is ignored: this request has waited once.
     const { breaker } = candidate.state;
     const nowMs = this.#nowMs();
-    const isCooling = breaker.coolDownMs(nowMs, plan.keyId) > queueWaitMs;
+    const isCooling = breaker.coolDowns.leftMs(nowMs, plan.keyId) > queueWaitMs;
     state.isProbe = breaker.tryPass(nowMs, plan.keyId) === "probe";
     if (state.finalFailure === null && !isCooling) return candidate;
     state.skippedCooling(candidate, nowMs, plan.keyId);
@@ -137,7 +137,7 @@ export class CandidateSelector {
   /** False if the cool-down is too long to wait for. Jitter keeps those who wait from coming back all at once. */
   async #waitForCoolDown({ state }: Candidate, plan: Plan): Promise<boolean> {
     for (let leftMs = queueWaitMs; ; ) {
-      const waitMs = state.breaker.coolDownMs(this.#nowMs(), plan.keyId);
+      const waitMs = state.breaker.coolDowns.leftMs(this.#nowMs(), plan.keyId);
       if (waitMs === 0) return true;
       if (waitMs > queueWaitMs || state.waitingForCoolDown >= queueLimit) return false;
       if (waitMs > leftMs) return true;
