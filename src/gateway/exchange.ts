@@ -21,17 +21,19 @@ import type { Ending, ExchangeEnding, KeyRecord, Outcome, TurnRecord, UsageRecor
 import type { Deployment, Opened } from "../upstream/upstream.ts";
 import type { Guarded } from "./answer/watchdog.ts";
 import { BillableAttempts } from "./attempt/billable-attempts.ts";
-import { awaitMemory } from "./await-memory.ts";
 import type { AskedExtras } from "./charge/extras.ts";
 import type { ClientCall } from "./client-call.ts";
 import type { Configured } from "./configured.ts";
 import { describeCause, errorCode, publicMessage } from "./describe-error.ts";
+import { largeBodyBytes } from "./large/is-large.ts";
 import type { Compaction } from "./turns/compacting.ts";
 import type { SentPaths } from "./turns/sent-paths.ts";
 import type { TurnInMaking } from "./turns/turn-body.ts";
 import { comparedBytes, withoutRequestText } from "./without-request-text.ts";
 
 const noBody = new Uint8Array();
+/** For memory: much less than a provider's answer may take. */
+const longestWaitMs = 10_000;
 const saneRequestId = /^[\w.:-]{1,128}$/;
 
 /** One client request with all that is known of it so far; filled in step by step. */
@@ -205,8 +207,20 @@ export class Exchange {
     return ending;
   }
 
-  awaitMemory(bytes: number): Promise<void> {
-    return awaitMemory(this, this.#answers, bytes);
+  /** Waits a while for the memory for something large that is to be read, and rejects if it has ended meanwhile. */
+  async awaitMemory(bytes: number): Promise<void> {
+    if (bytes < largeBodyBytes) return;
+    const { signal } = this;
+    this.memory ??= this.#reserve(signal);
+    await this.memory.growWhenFree(bytes, longestWaitMs);
+    signal.throwIfAborted();
+  }
+
+  #reserve(signal: AbortSignal): BodyReservation {
+    assert(this.key !== null, "only a key is answered by a provider");
+    const reservation = this.#answers.reserve(this.key.id);
+    signal.addEventListener("abort", () => reservation.release(), { once: true });
+    return reservation;
   }
 
   attemptFailed(deployment: Deployment, record: AttemptRecord, credential: string | null): void {
