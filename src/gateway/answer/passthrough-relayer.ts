@@ -1,6 +1,5 @@
 import { assert } from "../../base/assert.ts";
 import type { GatewayError } from "../../base/errors.ts";
-import type { ReportedExtras } from "../../base/extra-usage.ts";
 import type { ReportedUsage, Usage } from "../../base/usage.ts";
 import type { ClientDialect } from "../../dialects/client-dialect.ts";
 import { cutShort, FailedAnswer, isBilled } from "../../dialects/errors/failure.ts";
@@ -11,7 +10,7 @@ import { largeEventBytes } from "../../dialects/sse/parse-event.ts";
 import { eventEnd, meaningOf, rawEvent } from "../../dialects/sse/raw-events.ts";
 import type { ParsedEvent } from "../../dialects/sse/sse.ts";
 import type { StreamScanner } from "../../dialects/sse/stream-scanner.ts";
-import { bytesOf, type Piece, type StreamRelayer } from "./stream-relayer.ts";
+import { bytesOf, MeteredRelayer, type Piece, type StreamRelayer } from "./stream-relayer.ts";
 
 export interface PassthroughCall {
   readonly dialect: SharedDialectName;
@@ -47,22 +46,21 @@ function isHalfEvent(rest: Uint8Array): boolean {
 }
 
 /** Forwards the provider's bytes unchanged and at once; only the terminal event waits for the charge. */
-export class PassthroughRelayer implements StreamRelayer {
+export class PassthroughRelayer extends MeteredRelayer<StreamScanner> implements StreamRelayer {
   readonly #call: PassthroughCall;
   readonly #dialect: ClientDialect;
   readonly #joiner = new FrameJoiner();
-  readonly #scanner: StreamScanner;
   brokenBy: GatewayError | null = null;
   #begun = false;
   #terminal: Piece | null = null;
   #large: LargeEvent | null = null;
 
   constructor(call: PassthroughCall) {
-    this.#call = call;
-    this.#dialect = clientDialect(call.dialect);
     const { passthrough } = providerDialect(call.dialect);
     assert(passthrough !== null, `what is spoken in ${call.dialect} can pass through`);
-    this.#scanner = call.scanner ?? passthrough.createScanner(call);
+    super(call.scanner ?? passthrough.createScanner(call));
+    this.#call = call;
+    this.#dialect = clientDialect(call.dialect);
   }
 
   push(chunk: Uint8Array): Piece {
@@ -81,7 +79,7 @@ export class PassthroughRelayer implements StreamRelayer {
     }
     const leaving = rest === null ? nothing : this.#pass(rest, nothing);
     if (this.ended || this.brokenBy !== null) return leaving;
-    const missing = this.#scanner.missingTerminal();
+    const missing = this.meter.missingTerminal();
     // Half an event is useless, and what follows would become part of it.
     if (missing === null) {
       this.brokenBy = cutShort();
@@ -108,7 +106,7 @@ export class PassthroughRelayer implements StreamRelayer {
     assert(large !== null, "no large event waits");
     this.#large = null;
     const { event, behind, isRest } = large;
-    const leaving = this.#scanned(this.#scanner.passLarge(event, parsed), behind);
+    const leaving = this.#scanned(this.meter.passLarge(event, parsed), behind);
     if (isRest && leaving.length > 0)
       return parsed.json === null ? nothing : Buffer.concat([leaving, blankLine]);
     if (behind.length === 0 || this.ended || this.brokenBy !== null) return leaving;
@@ -132,13 +130,13 @@ export class PassthroughRelayer implements StreamRelayer {
   }
 
   #pass(events: Uint8Array, behind: Uint8Array): Uint8Array {
-    return this.#scanned(this.#scanner.pass(events), behind);
+    return this.#scanned(this.meter.pass(events), behind);
   }
 
   /** `behind` has come after the events that were scanned. */
   #scanned(leaving: Uint8Array, behind: Uint8Array): Uint8Array {
-    this.brokenBy = this.#scanner.failure;
-    if (this.#scanner.held !== null) this.#takeTerminal(this.#scanner.held, behind);
+    this.brokenBy = this.meter.failure;
+    if (this.meter.held !== null) this.#takeTerminal(this.meter.held, behind);
     if (leaving.length > 0) this.#begun = true;
     return leaving;
   }
@@ -154,10 +152,6 @@ export class PassthroughRelayer implements StreamRelayer {
     return this.#terminal !== null;
   }
 
-  isComplete(): boolean {
-    return this.#scanner.isComplete();
-  }
-
   /** The provider's bytes stay as they are. */
   showUsage(): void {}
 
@@ -168,7 +162,7 @@ export class PassthroughRelayer implements StreamRelayer {
   }
 
   failure(error: GatewayError, charged: Usage | null): string {
-    const { sequenceNumber, responseId, hasBegun } = this.#scanner.position;
+    const { sequenceNumber, responseId, hasBegun } = this.meter.position;
     return this.#dialect.inBandError(error, this.#call.requestId, {
       sequenceNumber,
       responseId: responseId ?? "resp_failed",
@@ -180,44 +174,15 @@ export class PassthroughRelayer implements StreamRelayer {
   }
 
   heartbeat(): string {
-    return this.#dialect.heartbeat(this.#begun, this.#scanner.position.sequenceNumber);
+    return this.#dialect.heartbeat(this.#begun, this.meter.position.sequenceNumber);
   }
 
-  get usage(): ReportedUsage | null {
-    if (this.brokenBy instanceof FailedAnswer) return this.brokenBy.usage;
-    return this.#scanner.usage;
+  override get usage(): ReportedUsage | null {
+    return this.brokenBy instanceof FailedAnswer ? this.brokenBy.usage : super.usage;
   }
 
-  get partialUsage(): ReportedUsage | null {
-    return this.#scanner.partialUsage;
-  }
-
-  get given(): readonly string[] {
-    return this.#scanner.given;
-  }
-
-  get extras(): ReportedExtras | null {
-    return this.#scanner.extras;
-  }
-
-  get started(): boolean {
+  override get started(): boolean {
     // A model may have thought without showing it.
-    return this.#scanner.started || isBilled(this.brokenBy) || (this.usage?.outputTokens ?? 0) > 0;
-  }
-
-  takeProduced(): string {
-    return this.#scanner.takeProduced();
-  }
-
-  get producedChars(): number {
-    return this.#scanner.producedChars;
-  }
-
-  get sealedChars(): number {
-    return this.#scanner.sealedChars;
-  }
-
-  hasEndedText(): boolean {
-    return this.#scanner.hasEndedText();
+    return super.started || isBilled(this.brokenBy) || (this.usage?.outputTokens ?? 0) > 0;
   }
 }

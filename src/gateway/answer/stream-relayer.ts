@@ -12,12 +12,36 @@ export function bytesOf(piece: Piece): Uint8Array {
   return typeof piece === "string" ? encoder.encode(piece) : piece;
 }
 
+/** What is known of a stream by whoever reads it. */
+interface StreamMeter {
+  /** Whether the answer is complete, although the provider has not ended its stream. May have to read a lot. */
+  isComplete(): boolean;
+  /** The provider's usage for the whole answer, or for its failure; null until it has reported that. */
+  readonly usage: ReportedUsage | null;
+  /** The latest usage reported, for a stream that breaks off now. There may be more output than it says. */
+  readonly partialUsage: ReportedUsage | null;
+  /** Ids of the provider's resources that the client has seen. */
+  readonly given: readonly string[];
+  /** What the provider has reported beside tokens. */
+  readonly extras: ReportedExtras | null;
+  /** True once there is something to charge: content has gone to the client, or the provider reports output for certain. */
+  readonly started: boolean;
+  /** Text produced since the last call. */
+  takeProduced(): string;
+  /** The length of that text, as far as it has been read. */
+  readonly producedChars: number;
+  /** The length of all reasoning so far that only its provider can read. It is content, too. */
+  readonly sealedChars: number;
+  /** Whether the last text is complete, and none has followed it: then only the end and the usage may be missing. May have to read a lot. */
+  hasEndedText(): boolean;
+}
+
 /**
  * Turns a provider's stream into the client's, passed through or translated; the pump (stream-pump.ts) need not know
  * which. `push` and `end` never return the pieces that end the client's stream: those come from `terminal`, after the
  * charge is committed.
  */
-export interface StreamRelayer {
+export interface StreamRelayer extends StreamMeter {
   /** Its pieces are no events: nothing is said between them, and a failure only by cutting the connection. */
   readonly isRaw?: true;
   /** Takes a chunk of the provider, returns what may leave now. Check `largeEvent` and `brokenBy` afterwards. */
@@ -39,8 +63,6 @@ export interface StreamRelayer {
   readonly brokenBy: GatewayError | null;
   /** True once the provider's proper end has been read. */
   readonly ended: boolean;
-  /** Whether the answer is complete, although the provider has not ended its stream. May have to read a lot. */
-  isComplete(): boolean;
   /** The client is shown this usage in place of what the provider has reported. Called before `terminal`. */
   showUsage(usage: Usage): void;
   terminal(): Piece;
@@ -48,22 +70,53 @@ export interface StreamRelayer {
   failure(error: GatewayError, charged: Usage | null): string;
   /** Sent while the provider is silent. */
   heartbeat(): string;
-  /** The provider's usage for the whole answer, or for its failure; null until it has reported that. */
-  readonly usage: ReportedUsage | null;
-  /** The latest usage reported, for a stream that breaks off now. There may be more output than it says. */
-  readonly partialUsage: ReportedUsage | null;
-  /** Ids of the provider's resources that the client has seen. */
-  readonly given: readonly string[];
-  /** What the provider has reported beside tokens. */
-  readonly extras: ReportedExtras | null;
-  /** True once there is something to charge: content has gone to the client, or the provider reports output for certain. */
-  readonly started: boolean;
-  /** Text produced since the last call. */
-  takeProduced(): string;
-  /** The length of that text, as far as it has been read. */
-  readonly producedChars: number;
-  /** The length of all reasoning so far that only its provider can read. It is content, too. */
-  readonly sealedChars: number;
-  /** Whether the last text is complete, and none has followed it: then only the end and the usage may be missing. May have to read a lot. */
-  hasEndedText(): boolean;
+}
+
+/** A relayer that knows this from what reads its stream. */
+export abstract class MeteredRelayer<Meter extends StreamMeter> implements StreamMeter {
+  protected readonly meter: Meter;
+
+  constructor(meter: Meter) {
+    this.meter = meter;
+  }
+
+  get usage(): ReportedUsage | null {
+    return this.meter.usage;
+  }
+
+  get partialUsage(): ReportedUsage | null {
+    return this.meter.partialUsage;
+  }
+
+  get given(): readonly string[] {
+    return this.meter.given;
+  }
+
+  get extras(): ReportedExtras | null {
+    return this.meter.extras;
+  }
+
+  get started(): boolean {
+    return this.meter.started;
+  }
+
+  takeProduced(): string {
+    return this.meter.takeProduced();
+  }
+
+  get producedChars(): number {
+    return this.meter.producedChars;
+  }
+
+  get sealedChars(): number {
+    return this.meter.sealedChars;
+  }
+
+  hasEndedText(): boolean {
+    return this.meter.hasEndedText();
+  }
+
+  isComplete(): boolean {
+    return this.meter.isComplete();
+  }
 }

@@ -1,7 +1,7 @@
 import { GatewayError } from "../../base/errors.ts";
-import { nothingReported, type ReportedExtras } from "../../base/extra-usage.ts";
+import { nothingReported } from "../../base/extra-usage.ts";
 import type { Json } from "../../base/json.ts";
-import type { ReportedUsage, Usage } from "../../base/usage.ts";
+import type { Usage } from "../../base/usage.ts";
 import { FailedAnswer } from "../../dialects/errors/failure.ts";
 import {
   CompactionStream,
@@ -16,7 +16,7 @@ import { endedResponse, type TurnItem } from "../../dialects/openai-responses/cl
 import { clientDialect } from "../../dialects/registry.ts";
 import type { ParsedEvent } from "../../dialects/sse/sse.ts";
 import type { WholeAnswer } from "../answer/read-answer.ts";
-import { bytesOf, type Piece, type StreamRelayer } from "../answer/stream-relayer.ts";
+import { bytesOf, MeteredRelayer, type Piece, type StreamRelayer } from "../answer/stream-relayer.ts";
 import type { Compaction } from "./compacting.ts";
 
 /** The conversation's summary in an answer, sealed as an item. Throws if there is none. */
@@ -68,9 +68,8 @@ function written(
  * A stream whose answer is a summary. Nothing of it goes to the client before its end, but for the events that say that one is
  * being made; what is charged is that of the summary's own stream.
  */
-export class CompactionRelayer implements StreamRelayer {
+export class CompactionRelayer extends MeteredRelayer<StreamRelayer> implements StreamRelayer {
   readonly #compaction: Compaction;
-  readonly #summary: StreamRelayer;
   readonly #stream: CompactionStream;
   readonly #requestId: string;
   #begun = false;
@@ -80,29 +79,29 @@ export class CompactionRelayer implements StreamRelayer {
   #shown: Usage | null = null;
 
   constructor(compaction: Compaction, summary: StreamRelayer, requestId: string) {
+    super(summary);
     this.#compaction = compaction;
-    this.#summary = summary;
     this.#stream = new CompactionStream(compaction.context);
     this.#requestId = requestId;
   }
 
   push(chunk: Uint8Array): Piece {
-    this.#summary.push(chunk);
+    this.meter.push(chunk);
     return this.#begin();
   }
 
   end(): Piece {
-    this.#summary.end();
+    this.meter.end();
     return this.#begin();
   }
 
   resume(parsed: ParsedEvent): Piece {
-    this.#summary.resume(parsed);
+    this.meter.resume(parsed);
     return this.#begin();
   }
 
   #begin(): string {
-    if (this.#summary.ended && !this.#isRead) this.#read();
+    if (this.meter.ended && !this.#isRead) this.#read();
     if (this.#begun || this.brokenBy !== null) return "";
     this.#begun = true;
     return this.#stream.begin();
@@ -111,10 +110,10 @@ export class CompactionRelayer implements StreamRelayer {
   #read(): void {
     this.#isRead = true;
     try {
-      this.#made = compactedBy(this.#compaction, this.#summary.terminal());
+      this.#made = compactedBy(this.#compaction, this.meter.terminal());
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
-      this.#failure = new FailedAnswer(error, this.#summary.usage, this.#summary.extras ?? nothingReported);
+      this.#failure = new FailedAnswer(error, this.meter.usage, this.meter.extras ?? nothingReported);
     }
   }
 
@@ -145,15 +144,11 @@ export class CompactionRelayer implements StreamRelayer {
   }
 
   get brokenBy(): GatewayError | null {
-    return this.#failure ?? this.#summary.brokenBy;
+    return this.#failure ?? this.meter.brokenBy;
   }
 
   get ended(): boolean {
     return this.#made !== null;
-  }
-
-  isComplete(): boolean {
-    return this.#summary.isComplete();
   }
 
   showUsage(usage: Usage): void {
@@ -161,46 +156,15 @@ export class CompactionRelayer implements StreamRelayer {
   }
 
   get isCollecting(): boolean {
-    return this.#summary.isCollecting;
+    return this.meter.isCollecting;
   }
 
   get largeEvent(): string | Uint8Array | null {
-    return this.#summary.largeEvent;
+    return this.meter.largeEvent;
   }
 
-  get usage(): ReportedUsage | null {
-    return this.#summary.usage;
-  }
-
-  get partialUsage(): ReportedUsage | null {
-    return this.#summary.partialUsage;
-  }
-
-  get given(): readonly string[] {
+  /** The client learns none of the summary's ids. */
+  override get given(): readonly string[] {
     return [];
-  }
-
-  get extras(): ReportedExtras | null {
-    return this.#summary.extras;
-  }
-
-  get started(): boolean {
-    return this.#summary.started;
-  }
-
-  takeProduced(): string {
-    return this.#summary.takeProduced();
-  }
-
-  get producedChars(): number {
-    return this.#summary.producedChars;
-  }
-
-  get sealedChars(): number {
-    return this.#summary.sealedChars;
-  }
-
-  hasEndedText(): boolean {
-    return this.#summary.hasEndedText();
   }
 }
