@@ -28,8 +28,10 @@ export interface MeteredRoute {
   readonly requestSchema: TSchema;
   /** Texts may come as the ids of their tokens, which the hold and the provider limit; absent if not. */
   readonly mostTokenIds?: number;
-  /** The names of prices that it can be charged by; none if it is free. */
+  /** The names of prices that it can be charged by, each by itself; none if it is free. */
   readonly prices: readonly string[];
+  /** Prices of parts that cost little: a model that has only these would give the rest away. */
+  readonly sidePrices?: readonly string[];
   /** A request may name no model: the first one that serves the route is used then. */
   readonly modelIsOptional?: true;
   /** Names of fields that mean something else here than in a generation, where they have a price or none. */

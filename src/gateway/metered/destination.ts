@@ -55,7 +55,8 @@ export function pricesToward({
   const kinds = new Map<string, ReadonlySet<string>>();
   for (const { price } of configured.catalog.reached(model, scope)) {
     const counted = countedNames(route, price);
-    if (price !== null && counted.size === 0 && route.prices.length > 0) {
+    const suffices = route.prices.some((name) => counted.has(name));
+    if (price !== null && !suffices && route.prices.length > 0) {
       throw unpriced(route, model, pricedNames(price));
     }
     kinds.set([...counted].join(" "), counted);
@@ -64,9 +65,13 @@ export function pricesToward({
 }
 
 /** The names of a price that the route is charged by; none without a price. */
-export function countedNames({ prices }: MeteredRoute, price: Price | null): ReadonlySet<string> {
+export function countedNames(
+  { prices, sidePrices = [] }: MeteredRoute,
+  price: Price | null,
+): ReadonlySet<string> {
   const names = price === null ? [] : [...pricedNames(price)];
-  return new Set(names.filter((name) => prices.includes(name.split(".", 1)[0] ?? name)));
+  const charged = [...prices, ...sidePrices];
+  return new Set(names.filter((name) => charged.includes(name.split(".", 1)[0] ?? name)));
 }
 
 function unpriced({ prices, use }: MeteredRoute, { id }: ModelSettings, names: ReadonlySet<string>): Error {

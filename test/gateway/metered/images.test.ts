@@ -18,6 +18,7 @@ const tail = `
 ${model("each", "{ images = 0.04 }")}
 ${model("by-size", '{ images = { "high/1024x1024" = 0.167, "*" = 0.04 } }')}
 ${model("only-high", '{ images = { "high/1024x1024" = 0.167 } }')}
+${model("half-priced", "{ input = 5.0, image_input = 8.0 }")}
 ${model("tokens", "{ input = 5.0, image_input = 8.0, image_output = 30.0 }", "image_tokens_max = 1000")}
 `;
 
@@ -328,6 +329,14 @@ describe("a stream that breaks off", () => {
     resolve();
     await response.text();
   });
+});
+
+test("a price that has only what is sent is refused by name: the images would be free", async () => {
+  const response = await draw({ model: "half-priced" });
+  const { error } = (await response.json()) as { error: { message: string; param: string } };
+  expect([response.status, error.param]).toEqual([400, "model"]);
+  expect(error.message).toContain("`price.image_output`");
+  expect(world.provider.requests).toHaveLength(0);
 });
 
 test("a second model for drawings is refused by its name", async () => {
