@@ -2,6 +2,8 @@ import type { ServerWebSocket } from "bun";
 import { assert } from "../../base/assert.ts";
 import { GatewayError } from "../../base/errors.ts";
 import { newId } from "../../base/id.ts";
+import { TurnAllowance } from "../../base/turn-allowance.ts";
+import { TurnPacer } from "../../base/turn-pacer.ts";
 import { renderError } from "../../dialects/errors/envelope.ts";
 import type { Route } from "../../gateway/client-call.ts";
 import { publicErrorOf } from "../../gateway/describe-error.ts";
@@ -22,6 +24,16 @@ import { Lanes } from "./lanes.ts";
 
 /** With more than this unread, providers are not read either. */
 const pauseBytes = 256 * 1024;
+
+/** A longer frame takes milliseconds to read, and waits for its turn. */
+const quickBytes = 64 * 1024;
+
+/** One read of a connection may bring thousands of frames. So many of all sockets are read at once. */
+const quickFrames = new TurnAllowance(100);
+/** The others share two milliseconds of each turn of the event loop, one of a socket at a time. */
+const frameTurns = new TurnPacer(2);
+/** Whoever has more waiting is cut off. */
+const mostWaitingFrames = 1000;
 
 /** A large frame is in memory as the text that it came as, and as the bytes that are made of it. */
 const copiesOfFrame = 2;
@@ -55,6 +67,7 @@ export class ClientSocket implements OpenSocket, Carrier {
   #stalled: ReturnType<typeof setTimeout> | undefined;
   /** Set while a large frame is read, or frames behind it wait. */
   #reading: Promise<void> | null = null;
+  #waitingFrames = 0;
   #closing: { readonly code: number; readonly reason: string } | null = null;
   #isExpired = false;
 
@@ -82,13 +95,15 @@ export class ClientSocket implements OpenSocket, Carrier {
   }
 
   message(_: unknown, frame: string | Uint8Array): void {
-    const isLarge = typeof frame === "string" && frame.length >= largeBodyBytes;
-    if (isLarge || this.#reading !== null) this.#readLater(frame, isLarge);
-    else this.#take(readFrame(frame));
+    const isQuick = this.#reading === null && frame.length < quickBytes && quickFrames.take();
+    if (isQuick) this.#take(readFrame(frame));
+    else if (this.#waitingFrames < mostWaitingFrames) this.#readLater(frame);
+    else this.terminate();
   }
 
   /** Large frames are read on another thread, and those that follow wait for them. */
-  #readLater(frame: string | Uint8Array, isLarge: boolean): void {
+  #readLater(frame: string | Uint8Array): void {
+    const isLarge = typeof frame === "string" && frame.length >= largeBodyBytes;
     const reservation = this.#reserve();
     const { maxBodyBytes } = this.#gateway.configured.settings.server;
     // No more than there is for one body, or the largest frames would never be taken.
@@ -97,7 +112,9 @@ export class ClientSocket implements OpenSocket, Carrier {
       return;
     }
     const before = this.#reading ?? Promise.resolve();
+    this.#waitingFrames += 1;
     const reading = before
+      .then(() => frameTurns.turn())
       .then(() => (isLarge ? this.#readLarge(String(frame)) : readFrame(frame)))
       .then((event) => {
         reservation.release();
@@ -106,6 +123,7 @@ export class ClientSocket implements OpenSocket, Carrier {
       .catch((error) => this.#refuse(publicErrorOf(error), null))
       .finally(() => {
         reservation.release();
+        this.#waitingFrames -= 1;
         if (this.#reading === reading) this.#reading = null;
         this.#closeIfIdle();
       });

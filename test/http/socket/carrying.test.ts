@@ -1,6 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
+import type { ServerWebSocket } from "bun";
 import type { JsonObject } from "../../../src/base/json.ts";
+import type { Route } from "../../../src/gateway/client-call.ts";
+import { routes } from "../../../src/gateway/operations.ts";
+import { ClientSocket } from "../../../src/http/socket/client-socket.ts";
 import type { answer } from "../../gateway/turn-world.ts";
 import { usageOf, wholeAnswer } from "../../gateway/wire-answers.ts";
 import { World } from "../../gateway/world.ts";
@@ -66,6 +70,36 @@ describe("a client that does not read", () => {
     for (let index = 0; index < 400; index += 1) socket.send(bad);
     await waitFor(() => world.gateway.sockets.countOf(caller.key.id) === 0, "the socket to be cut off");
   });
+});
+
+test("frames that come all at once are read in several turns and answered in their order; too many end the socket", async () => {
+  await using world = await World.start();
+  const caller = await world.creditCaller();
+  const route = routes.find(({ isUpgrade, mode }) => isUpgrade === true && mode === "credit");
+  const request = new Request(`${world.running.url}${route?.path}`);
+  const handshake = { request, route: route as Route, address: "127.0.0.1", keyId: caller.key.id };
+  const socket = new ClientSocket(world.gateway, handshake);
+  const sent: string[] = [];
+  let isCutOff = false;
+  const connection = {
+    cork: (write: () => void) => write(),
+    sendText: (frame: string) => sent.push(frame),
+    getBufferedAmount: () => 0,
+    terminate: () => {
+      isCutOff = true;
+    },
+  };
+  // The cast: all that a socket calls of its connection is there.
+  socket.open(connection as unknown as ServerWebSocket<unknown>);
+  const frames = Array.from({ length: 1000 }, (_, index) => `{"type":"type ${index}"}`);
+  for (const frame of frames) socket.message(null, frame);
+  expect(sent.length).toBeLessThan(frames.length / 2);
+  await waitFor(() => sent.length === frames.length, "all answers");
+  for (const [index, frame] of sent.entries()) expect(frame).toContain(`type ${index}\\"`);
+  expect(isCutOff).toBe(false);
+  for (const frame of [...frames, ...frames]) socket.message(null, frame);
+  expect(isCutOff).toBe(true);
+  socket.close();
 });
 
 describe("a long answer that comes in one piece", () => {
