@@ -19,7 +19,10 @@ beforeAll(async () => {
   world.write("seal", Buffer.alloc(32, 1).toString("base64"));
 });
 beforeEach(() => turns.reset());
-afterEach(() => running.mockClear());
+afterEach(async () => {
+  await world.settled();
+  running.mockClear();
+});
 afterAll(() => {
   running.mockRestore();
   return world[Symbol.asyncDispose]();
@@ -100,6 +103,7 @@ describe.each(["as it is", "sealed"])("a stored response of megabytes, %s,", (ho
   test("is listed on another thread, as it would be otherwise", async () => {
     const items = [say("short"), { ...say(longText(1500)), id: "msg_long" }];
     const { id } = await turns.create({ input: items });
+    await world.settled();
     running.mockClear();
     const list = JSON.parse(await got(`responses/${id}/input_items?order=asc`));
     expect(jobs()).toEqual(["shown"]);
