@@ -39,8 +39,7 @@ export async function enterKeyCredit(
     const why = `${key.prefix} is a token-budget key: ${change} its budget with an update instead`;
     throw invalidInput(why);
   }
-  if (kind === "adjustment") checkAdjustment(entry);
-  else if (key.status === "revoked") {
+  if (kind === "topup" && key.status === "revoked") {
     throw new OperationRefusal("wrong_status", `${key.prefix} is revoked: credit on it could never be spent`);
   }
   return { ...(await enter(context, kind, { keyId: key.id }, entry, await held?.(key.id))), key };
@@ -58,7 +57,7 @@ export async function enterAccountCredit(
   return { ...(await enter(context, kind, owner, entry, await held?.(account.id))), account };
 }
 
-function checkAdjustment({ amountNano, note }: CreditEntry): void {
+function checkAdjustment(amountNano: number, note: string | null): void {
   if (amountNano === 0) throw invalidInput("an adjustment of 0 changes nothing");
   if (note?.trim() === "") throw invalidInput("an adjustment needs a note: say why");
 }
@@ -70,6 +69,7 @@ async function enter(
   { amountNano, reference = null, note = null }: CreditEntry,
   heldNano = 0,
 ): Promise<EnteredCredit> {
+  if (kind === "adjustment") checkAdjustment(amountNano, note);
   checkEntryText(reference, note);
   const entry = { ...owner, amountNano, heldNano, reference, note, atMs: clock.wallMs() };
   const recorded = kind === "topup" ? await store.recordTopUp(entry) : await store.recordAdjustment(entry);
