@@ -173,7 +173,7 @@ describe("accounts", () => {
       ["/accounts/nobody/topup", { amount: 1 }, /^404 unknown_account/],
       ["/accounts/class/topup", { amount: 1 }, /^400 wrong_mode/],
       ["/accounts/class/adjust", { amount: 1, note: " " }, /^400 invalid_input/],
-      ["/accounts/class/adjust", { amount: 0, note: "nothing" }, /^400 invalid_input: an adjustment of 0/],
+      ["/accounts/class/adjust", { amount: 0, note: "nothing" }, /^400 invalid_input: An adjustment of 0/],
       ["/keys", {}, /name one/],
       ["/keys", { account: "class", mode: "credit" }, /its account's: token_budget/],
       ["/keys", { account: "class", budget_tokens: 5 }, /change them there/],
