@@ -86,7 +86,7 @@ export class Exchange {
 
   /** What is to be kept of its answer for a client that continues it, and then what the settle keeps. */
   keeping: TurnInMaking | null = null;
-  /** For a request that was rebuilt from what it continues. */
+  /** For a request that was rebuilt from what it continues, until it is answered: this holds all of its input. */
   sentPaths: SentPaths | null = null;
   turns: readonly TurnRecord[] | undefined = undefined;
   /** Its answer is the summary of a conversation; null for all others. */
@@ -232,6 +232,7 @@ export class Exchange {
 
   answeredBy(answer: Opened): void {
     this.answer = answer;
+    this.sentPaths = null;
     this.deployment = answer.deployment;
     this.billable.answered(answer.deployment, answer.credential);
     this.attempts = answer.attempts;

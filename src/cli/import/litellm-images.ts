@@ -49,6 +49,7 @@ function joined(
     if (typeof variant.price.images !== "number") continue;
     for (const name of names) images[`${name}/${width}x${height}`] = variant.price.images;
   }
+  if (Object.keys(images).length === 0) return { ...model, id: modelOf(model.id) };
   images["*"] = Math.max(...Object.values(images));
   return { ...model, id: modelOf(model.id), price: { images } };
 }

@@ -1,3 +1,4 @@
+import { assert } from "../../base/assert.ts";
 import { releaseBytes } from "../../base/release.ts";
 import { largeEventBytes } from "../../dialects/sse/parse-event.ts";
 import { eventEnd } from "../../dialects/sse/raw-events.ts";
@@ -47,8 +48,7 @@ export function piecesResponse(
   if (call.request.signal.aborted) end();
   else call.request.signal.addEventListener("abort", end);
   const pull = async (controller: DirectController) => {
-    const [body] = pieces;
-    const parts = call.takeStream && body ? eventParts(body) : inParts(pieces, mostWrittenBytes);
+    const parts = call.takeStream ? eventParts(onlyOf(pieces)) : inParts(pieces, mostWrittenBytes);
     for (let next = parts.next(); !isOver; next = parts.next()) {
       await controller.write(next.value);
       if (next.done === true) break;
@@ -58,6 +58,11 @@ export function piecesResponse(
     end();
   };
   return new Response(bodyOf({ pull, cancel: end }, call), init);
+}
+
+function onlyOf([body, ...others]: readonly Uint8Array[]): Uint8Array {
+  assert(body !== undefined && others.length === 0, "what becomes frames is in one piece");
+  return body;
 }
 
 /** Cut behind events, which become frames. One alone may be longer. */

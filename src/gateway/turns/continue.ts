@@ -152,7 +152,7 @@ function refuseLong(items: readonly TurnItem[], mostBytes: number): void {
   throw invalidRequest(`The conversation is too large; at most ${mostBytes} bytes are accepted.`, "input");
 }
 
-/** Null if a provider may have it. On a WebSocket that cannot be: what was answered there is kept by no provider. */
+/** Null if a provider may have it. On a WebSocket that is so only where providers keep all responses. */
 async function chainOf(
   { turns }: Gateway,
   { call: { remembered }, configured: { settings } }: Exchange,

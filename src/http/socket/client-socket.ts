@@ -25,8 +25,8 @@ import { Lanes } from "./lanes.ts";
 /** With more than this unread, providers are not read either. */
 const pauseBytes = 256 * 1024;
 
-/** A longer frame takes milliseconds to read, and waits for its turn. */
-const quickBytes = 64 * 1024;
+/** A longer frame takes its time to read, and waits for its turn. */
+const quickBytes = 16 * 1024;
 
 /** One read of a connection may bring thousands of frames. So many of all sockets are read at once. */
 const quickFrames = new TurnAllowance(100);
@@ -49,8 +49,8 @@ export interface Handshake {
 const handshakeOnly = ["connection", "upgrade", "transfer-encoding", "x-request-id"];
 
 /**
- * A client's WebSocket. Frames are taken synchronously, because the runtime hands over the next one while the last is
- * awaited; each request among them is an exchange of its own, and begins when its lane is free (lanes.ts).
+ * A client's WebSocket. Frames are taken synchronously or wait in line, because the runtime hands over the next one while the last
+ * is awaited; each request among them is an exchange of its own, and begins when its lane is free (lanes.ts).
  */
 export class ClientSocket implements OpenSocket, Carrier {
   readonly url: string;
@@ -65,7 +65,7 @@ export class ClientSocket implements OpenSocket, Carrier {
   #lifetime: ReturnType<typeof setTimeout> | null = null;
   #unread: (() => void)[] = [];
   #stalled: ReturnType<typeof setTimeout> | undefined;
-  /** Set while a large frame is read, or frames behind it wait. */
+  /** Set while frames wait for their turn. */
   #reading: Promise<void> | null = null;
   #waitingFrames = 0;
   #closing: { readonly code: number; readonly reason: string } | null = null;
@@ -101,9 +101,8 @@ export class ClientSocket implements OpenSocket, Carrier {
     else this.terminate();
   }
 
-  /** Large frames are read on another thread, and those that follow wait for them. */
+  /** Those that follow wait for it. */
   #readLater(frame: string | Uint8Array): void {
-    const isLarge = typeof frame === "string" && frame.length >= largeBodyBytes;
     const reservation = this.#reserve();
     const { maxBodyBytes } = this.#gateway.configured.settings.server;
     // No more than there is for one body, or the largest frames would never be taken.
@@ -111,15 +110,8 @@ export class ClientSocket implements OpenSocket, Carrier {
       this.#refuse(noMemory(), null);
       return;
     }
-    const before = this.#reading ?? Promise.resolve();
     this.#waitingFrames += 1;
-    const reading = before
-      .then(() => frameTurns.turn())
-      .then(() => (isLarge ? this.#readLarge(String(frame)) : readFrame(frame)))
-      .then((event) => {
-        reservation.release();
-        this.#take(event);
-      })
+    const reading = this.#readInTurn(frame, this.#reading, reservation)
       .catch((error) => this.#refuse(publicErrorOf(error), null))
       .finally(() => {
         reservation.release();
@@ -128,6 +120,21 @@ export class ClientSocket implements OpenSocket, Carrier {
         this.#closeIfIdle();
       });
     this.#reading = reading;
+  }
+
+  /** A large frame is read on another thread. Once the socket is closed, nobody wants what waits. */
+  async #readInTurn(
+    frame: string | Uint8Array,
+    before: Promise<void> | null,
+    reservation: BodyReservation,
+  ): Promise<void> {
+    await before;
+    if (this.#connection !== null) await frameTurns.turn();
+    if (this.#connection === null) return;
+    const isLarge = typeof frame === "string" && frame.length >= largeBodyBytes;
+    const event = isLarge ? await this.#readLarge(frame) : readFrame(frame);
+    reservation.release();
+    this.#take(event);
   }
 
   #readLarge(source: string): Promise<SocketFrame> {

@@ -53,6 +53,10 @@ test("the qualities and sizes of LiteLLM's images are prices of one model, and n
     "azure/256-x-256/dall-e-2": entry("azure", { input_cost_per_image: 0.016 }),
     "gpt-image-1": entry("openai", { input_cost_per_token: 5e-6, output_cost_per_image_token: 4e-5 }),
     "low/1024-x-1024/gpt-image-1": entry("openai", { input_cost_per_image: 0.011 }),
+    "low/1024-x-1024/by-token": entry("openai", {
+      input_cost_per_token: 5e-6,
+      output_cost_per_image_token: 4e-5,
+    }),
   };
   const { models } = readPrices(JSON.stringify(file));
   expect(models.map(({ id, vendor, price }) => [id, vendor, price])).toEqual([
@@ -73,6 +77,7 @@ test("the qualities and sizes of LiteLLM's images are prices of one model, and n
     ],
     ["dall-e-2", "azure", { images: { "standard/256x256": 0.016, "auto/256x256": 0.016, "*": 0.016 } }],
     ["gpt-image-1", "openai", { input: 5, image_output: 40 }],
+    ["by-token", "openai", { input: 5, image_output: 40 }],
   ]);
   expect(modelsToml(models, "LiteLLM", "today")).toContain('"hd/1024x1792" = 0.12, "*" = 0.12');
 });

@@ -363,7 +363,7 @@ describe("vectors that are not those of the inputs", () => {
     ["one without its place", [...listed(0, 1), { object: "embedding", embedding: [2, 0.5] }]],
     ["a null", [...listed(0, 1), { object: "embedding", index: 2, embedding: null }]],
     ["an item that is null", [...listed(0, 1), null]],
-    ["an empty one", [...listed(0, 1), { object: "embedding", index: 2, embedding: [] }]],
+    ["nothing but empty ones", [0, 1, 2].map((index) => ({ object: "embedding", index, embedding: [] }))],
     ["a null inside one", [...listed(0, 1), { object: "embedding", index: 2, embedding: [2, null] }]],
     ["a text inside one", [...listed(0, 1), { object: "embedding", index: 2, embedding: [2, "0.5"] }]],
     ["a list inside one", [...listed(0, 1), { object: "embedding", index: 2, embedding: [2, [0.5]] }]],

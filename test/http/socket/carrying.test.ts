@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import type { ServerWebSocket } from "bun";
 import type { JsonObject } from "../../../src/base/json.ts";
+import { nextTurn } from "../../../src/base/next-turn.ts";
 import type { Route } from "../../../src/gateway/client-call.ts";
 import { routes } from "../../../src/gateway/operations.ts";
 import { ClientSocket } from "../../../src/http/socket/client-socket.ts";
@@ -97,9 +98,14 @@ test("frames that come all at once are read in several turns and answered in the
   await waitFor(() => sent.length === frames.length, "all answers");
   for (const [index, frame] of sent.entries()) expect(frame).toContain(`type ${index}\\"`);
   expect(isCutOff).toBe(false);
-  for (const frame of [...frames, ...frames]) socket.message(null, frame);
+  const long = `{"type":"long","input":[${"[],".repeat(4000)}[]]}`;
+  for (const frame of [...frames, ...frames]) socket.message(null, `${frame}${long}`);
   expect(isCutOff).toBe(true);
+  expect(world.gateway.bodies.takenBytes).toBeGreaterThan(0);
   socket.close();
+  // Far fewer turns than reading them would take: nobody wants what waits.
+  for (let turn = 0; turn < 5; turn += 1) await nextTurn();
+  expect(world.gateway.bodies.takenBytes).toBe(0);
 });
 
 describe("a long answer that comes in one piece", () => {

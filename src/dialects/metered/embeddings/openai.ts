@@ -105,18 +105,27 @@ function base64Length(bytes: Buffer, start: number): number {
 function floatsLength(bytes: Buffer, start: number): number {
   if (bytes[start] !== openBracket) return 0;
   let commas = 0;
+  let hasDigit = false;
   for (let at = start + 1; at < bytes.length; at += 1) {
     const byte = bytes[at] as number;
-    if (byte === closeBracket) return commas + 1;
-    if (byte === comma) commas += 1;
-    else if (!isNumberByte(byte)) return 0;
+    if (isDigit(byte)) hasDigit = true;
+    else if (byte === comma || byte === closeBracket) {
+      if (!hasDigit) return 0;
+      if (byte === closeBracket) return commas + 1;
+      commas += 1;
+      hasDigit = false;
+    } else if (!isNumberByte(byte)) return 0;
   }
   return 0;
 }
 
-/** Of a number, or white space beside it. */
+function isDigit(byte: number): boolean {
+  return byte >= 0x30 && byte <= 0x39;
+}
+
+/** Of a number beside its digits, or white space. */
 function isNumberByte(byte: number): boolean {
-  return (byte >= 0x2b && byte <= 0x39) || byte <= space || byte === 0x65 || byte === 0x45;
+  return (byte >= 0x2b && byte < 0x30) || byte <= space || byte === 0x65 || byte === 0x45;
 }
 
 /** Whether each index below `count` stands there once, and no other. What cannot be told by a native search is told by parsing. */
