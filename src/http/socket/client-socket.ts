@@ -25,6 +25,11 @@ import { Lanes } from "./lanes.ts";
 /** With more than this unread, providers are not read either. */
 const pauseBytes = 256 * 1024;
 
+/** Of answers to frames that began nothing. Whoever has more of them unread is cut off. */
+const mostReplyBytes = 1024 * 1024;
+/** Of the longest pong. */
+const pongBytes = 127;
+
 /** A longer frame takes its time to read, and waits for its turn. */
 const quickBytes = 16 * 1024;
 
@@ -64,6 +69,7 @@ export class ClientSocket implements OpenSocket, Carrier {
   #connection: ServerWebSocket<unknown> | null = null;
   #lifetime: ReturnType<typeof setTimeout> | null = null;
   #unread: (() => void)[] = [];
+  #unreadReplyBytes = 0;
   #stalled: ReturnType<typeof setTimeout> | undefined;
   /** Set while frames wait for their turn. */
   #reading: Promise<void> | null = null;
@@ -236,9 +242,20 @@ export class ClientSocket implements OpenSocket, Carrier {
     }
   }
 
-  /** An answer to a frame that began nothing. Whoever sends such frames and does not read must not fill the memory. */
+  /** The runtime answers it, and waits for nobody. */
+  ping(connection: ServerWebSocket<unknown>): void {
+    if (connection.getBufferedAmount() > pauseBytes) this.#countReply(pongBytes);
+  }
+
+  /** An answer to a frame that began nothing. */
   #reply(frame: string): void {
-    if (this.send([frame]) instanceof Promise) this.terminate();
+    if (this.send([frame]) instanceof Promise) this.#countReply(frame.length);
+  }
+
+  /** Whoever asks for answers and does not read them must not fill the memory. */
+  #countReply(bytes: number): void {
+    this.#unreadReplyBytes += bytes;
+    if (this.#unreadReplyBytes > mostReplyBytes) this.terminate();
   }
 
   #refuse(error: GatewayError, streamId: string | null): void {
@@ -260,6 +277,7 @@ export class ClientSocket implements OpenSocket, Carrier {
   }
 
   #resume(): void {
+    this.#unreadReplyBytes = 0;
     const waiting = this.#unread;
     this.#unread = [];
     for (const resume of waiting) resume();

@@ -43,6 +43,8 @@ export class UpgradeCall extends HttpCall {
   upgrade(keyId: string): boolean {
     const { request, route, address } = this;
     const socket = new ClientSocket(this.#gateway, { request, route, address, keyId });
-    return this.server.upgrade(request, { data: socket });
+    const isUpgraded = this.server.upgrade(request, { data: socket });
+    if (!isUpgraded) socket.close();
+    return isUpgraded;
   }
 }

@@ -73,34 +73,57 @@ describe("a client that does not read", () => {
   });
 });
 
-test("frames that come all at once are read in several turns and answered in their order; too many end the socket", async () => {
-  await using world = await World.start();
-  const caller = await world.creditCaller();
+/** A socket whose connection says what it has buffered. */
+async function connected(world: World) {
+  const { key } = await world.creditCaller();
   const route = routes.find(({ isUpgrade, mode }) => isUpgrade === true && mode === "credit");
   const request = new Request(`${world.running.url}${route?.path}`);
-  const handshake = { request, route: route as Route, address: "127.0.0.1", keyId: caller.key.id };
+  const handshake = { request, route: route as Route, address: "127.0.0.1", keyId: key.id };
   const socket = new ClientSocket(world.gateway, handshake);
   const sent: string[] = [];
-  let isCutOff = false;
-  const connection = {
+  const state = { isCutOff: false, buffered: 0 };
+  const fake = {
     cork: (write: () => void) => write(),
     sendText: (frame: string) => sent.push(frame),
-    getBufferedAmount: () => 0,
+    getBufferedAmount: () => state.buffered,
     terminate: () => {
-      isCutOff = true;
+      state.isCutOff = true;
     },
   };
   // The cast: all that a socket calls of its connection is there.
-  socket.open(connection as unknown as ServerWebSocket<unknown>);
+  const connection = fake as unknown as ServerWebSocket<unknown>;
+  socket.open(connection);
+  return { socket, connection, sent, state };
+}
+
+test("a client that is behind in reading may say something, but not ask for answers and pongs without end", async () => {
+  await using world = await World.start();
+  const { socket, connection, sent, state } = await connected(world);
+  state.buffered = 1024 * 1024;
+  for (let index = 0; index < 3; index += 1) socket.message(null, '{"type":"unknown"}');
+  for (let index = 0; index < 1000; index += 1) socket.ping(connection);
+  expect(state.isCutOff).toBe(false);
+  state.buffered = 0;
+  socket.drain(connection);
+  await waitFor(() => sent.length === 3, "the answers");
+  state.buffered = 1024 * 1024;
+  for (let index = 0; index < 10_000; index += 1) socket.ping(connection);
+  expect(state.isCutOff).toBe(true);
+  socket.close();
+});
+
+test("frames that come all at once are read in several turns and answered in their order; too many end the socket", async () => {
+  await using world = await World.start();
+  const { socket, sent, state } = await connected(world);
   const frames = Array.from({ length: 1000 }, (_, index) => `{"type":"type ${index}"}`);
   for (const frame of frames) socket.message(null, frame);
   expect(sent.length).toBeLessThan(frames.length / 2);
   await waitFor(() => sent.length === frames.length, "all answers");
   for (const [index, frame] of sent.entries()) expect(frame).toContain(`type ${index}\\"`);
-  expect(isCutOff).toBe(false);
+  expect(state.isCutOff).toBe(false);
   const long = `{"type":"long","input":[${"[],".repeat(4000)}[]]}`;
   for (const frame of [...frames, ...frames]) socket.message(null, `${frame}${long}`);
-  expect(isCutOff).toBe(true);
+  expect(state.isCutOff).toBe(true);
   expect(world.gateway.bodies.takenBytes).toBeGreaterThan(0);
   socket.close();
   // Far fewer turns than reading them would take: nobody wants what waits.

@@ -201,6 +201,13 @@ describe("the handshake", () => {
     await world.reload((config) => config);
   });
 
+  test("that the runtime cannot complete takes none of the sockets that a key may have", async () => {
+    const caller = await world.creditCaller();
+    const headers = { ...bearer(caller), connection: "Upgrade", upgrade: "websocket" };
+    expect((await fetch(`${url}/v1/responses`, { headers })).status).toBe(400);
+    expect(world.gateway.sockets.countOf(caller.key.id)).toBe(0);
+  });
+
   test("gets 426 where WebSockets are off, and a GET without one is the wrong method", async () => {
     await world.reload((config) => `[routes]\nwebsocket = false\n${config}`);
     for (const path of ["/v1/responses", "/token/v1/responses"]) {
