@@ -96,6 +96,8 @@ export interface MeteredModel {
   /** The most tokens of one image; null if that is not known. */
   readonly imageTokensMax: number | null;
   readonly files: readonly FormFile[];
+  /** Those of all providers that may be asked. */
+  readonly formats: readonly MeteredFormat[];
 }
 
 /** A request's body, read as far as it is needed. */

@@ -87,7 +87,7 @@ export async function serveMetered(
   const { imageTokensMax } = model;
   const estimated = { estimatedInput: estimatedInput.tokens, limits: model, imageTokensMax };
   const demandAt = (body: RouteBody, priced: ReadonlySet<string>) =>
-    route.demand(body, { priced, files, ...estimated });
+    route.demand(body, { priced, files, formats, ...estimated });
   const demandOf = (body: RouteBody) => largestDemand(prices.map((priced) => demandAt(body, priced)));
   const demand = demandOf(request);
   refuseUncounted(key, model, route, demand);

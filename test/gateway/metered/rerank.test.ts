@@ -90,6 +90,44 @@ test.each(["by-search", "by-search-bedrock"])(
   },
 );
 
+describe("a limit on the tokens of a document", () => {
+  const documents = Array.from({ length: 100 }, () => "word ".repeat(3000));
+  const large = documents.map((text) => text.repeat(2));
+
+  test.each([1, 100_000])("that Bedrock is not sent changes neither hold nor charge: %p", async (limit) => {
+    world.provider.script(json({ results }));
+    for (const sent of [documents, large]) {
+      const usual = { model: "by-search-bedrock", query: "best?", documents: sent };
+      const limited = { ...usual, max_tokens_per_doc: limit };
+      expect(await world.heldFor({ path: "/v1/rerank", body: limited })).toBe(
+        await world.heldFor({ path: "/v1/rerank", body: usual }),
+      );
+      const [charged, expected] = [await rank(limited), await rank(usual)];
+      expect(charged.headers.get("x-sluice-dropped")).toBe("max_tokens_per_doc");
+      expect(charged.headers.get("x-sluice-units")).toBe(expected.headers.get("x-sluice-units"));
+      expect(Number(charged.headers.get("x-sluice-cost"))).toBeGreaterThanOrEqual(0.012);
+    }
+  });
+
+  test("lowers the charge, not the hold, where it is sent", async () => {
+    world.provider.script(json({ results }));
+    for (const sent of [documents, large]) {
+      const usual = { model: "by-search", query: "best?", documents: sent };
+      const limited = { ...usual, max_tokens_per_doc: 1 };
+      expect(await world.heldFor({ path: "/v1/rerank", body: limited })).toBe(
+        await world.heldFor({ path: "/v1/rerank", body: usual }),
+      );
+      expect((await rank(limited)).headers.get("x-sluice-cost")).toBe("0.002");
+    }
+  });
+
+  test.each([0, -1, 0.5, "1"])("that is no count is refused: %p", async (limit) => {
+    const response = await rank({ model: "by-search", max_tokens_per_doc: limit });
+    expect(response.status).toBe(400);
+    expect(world.provider.requests).toHaveLength(0);
+  });
+});
+
 describe("by tokens", () => {
   test("it is charged what was reported", async () => {
     world.provider.script(json({ results, usage: { total_tokens: 17 } }));

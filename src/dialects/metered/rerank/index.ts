@@ -12,7 +12,7 @@ import {
   type ReadMetered,
 } from "../route.ts";
 import { documentsOf, queryOf, queryTokens, rerankRequest, rerankResponse } from "./request.ts";
-import { searchUnits, searchUnitsOfLarge } from "./search-units.ts";
+import { longestDocument, searchUnits, searchUnitsOfLarge } from "./search-units.ts";
 
 /** More takes long to parse beside other requests. */
 const mostParsedBytes = 1024 * 1024;
@@ -53,15 +53,16 @@ export const rerank: MeteredRoute = {
       read: ([answer], asked) => writeRanking(answer, asked),
     },
   },
-  demand(request, { priced, estimatedInput }) {
+  demand(request, { priced, estimatedInput, formats }) {
     const { truncated } = request;
     const count = Array.isArray(truncated["documents"]) ? truncated["documents"].length : 0;
     const isBySearch = priced.has("search_units");
     const ofQuery = queryTokens(request);
+    const longest = longestDocument(truncated, formats);
     const units = () =>
       request.bytes.length > mostParsedBytes
-        ? searchUnitsOfLarge(truncated, ofQuery, count, estimatedInput)
-        : searchUnits(request.body, ofQuery);
+        ? searchUnitsOfLarge(longest, ofQuery, count, estimatedInput)
+        : searchUnits(request.body, longest, ofQuery);
     const { charged, most } = isBySearch ? units() : { charged: 0, most: 0 };
     // A model that reads the query again with every document may be billed for that.
     return {

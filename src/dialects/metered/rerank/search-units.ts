@@ -1,4 +1,5 @@
 import type { JsonObject } from "../../../base/json.ts";
+import type { MeteredFormat } from "../route.ts";
 import { estimatedTokens } from "../texts.ts";
 import { documentsOf } from "./request.ts";
 
@@ -19,39 +20,55 @@ export interface SearchUnits {
   readonly most: number;
 }
 
-function mostTokensPerDocument({ max_tokens_per_doc: most }: JsonObject): number {
-  return typeof most === "number" ? most : usualTokensPerDocument;
+/** How many tokens of a document are read; longer ones are cut. */
+export interface LongestDocument {
+  readonly charged: number;
+  readonly most: number;
+}
+
+/**
+ * A limit of the client's lowers the charge only where every provider that may be asked is sent it, and never the hold: some
+ * providers ignore it, and report what they have read.
+ */
+export function longestDocument(
+  { max_tokens_per_doc: limit }: JsonObject,
+  formats: readonly MeteredFormat[],
+): LongestDocument {
+  const isSent = formats.every(({ write }) => write === undefined);
+  if (typeof limit !== "number" || !isSent) {
+    return { charged: usualTokensPerDocument, most: usualTokensPerDocument };
+  }
+  return { charged: limit, most: Math.max(limit, usualTokensPerDocument) };
 }
 
 function unitsOf(chunks: number): number {
   return Math.ceil(chunks / documentsPerUnit);
 }
 
-export function searchUnits(body: JsonObject, queryTokens: number): SearchUnits {
-  const longest = mostTokensPerDocument(body);
-  const chunksIn = (tokens: number, share: number) =>
-    Math.max(1, Math.ceil((Math.min(tokens * share, longest) + queryTokens * share) / tokensPerChunk));
+export function searchUnits(body: JsonObject, longest: LongestDocument, queryTokens: number): SearchUnits {
+  const chunksIn = (tokens: number, cutAt: number, share: number) =>
+    Math.max(1, Math.ceil((Math.min(tokens * share, cutAt) + queryTokens * share) / tokensPerChunk));
   let charged = 0;
   let most = 0;
   for (const document of documentsOf(body)) {
     const tokens = estimatedTokens(document);
-    charged += chunksIn(tokens, chargedShare);
-    most += chunksIn(tokens, 1);
+    charged += chunksIn(tokens, longest.charged, chargedShare);
+    most += chunksIn(tokens, longest.most, 1);
   }
   return { charged: unitsOf(charged), most: unitsOf(most) };
 }
 
 /** The same for documents that take long to be looked at one by one; `tokens` is an estimate of all of them. */
 export function searchUnitsOfLarge(
-  body: JsonObject,
+  longest: LongestDocument,
   queryTokens: number,
   documents: number,
   tokens: number,
 ): SearchUnits {
-  const read = Math.min(tokens, documents * mostTokensPerDocument(body)) + documents * queryTokens;
-  const chunks = read / tokensPerChunk;
+  const chunksIn = (cutAt: number, share: number) =>
+    (Math.min(tokens * share, documents * cutAt) + documents * queryTokens * share) / tokensPerChunk;
   return {
-    charged: unitsOf(Math.max(documents, chunks * chargedShare)),
-    most: unitsOf(documents + chunks),
+    charged: unitsOf(Math.max(documents, chunksIn(longest.charged, chargedShare))),
+    most: unitsOf(documents + chunksIn(longest.most, 1)),
   };
 }
