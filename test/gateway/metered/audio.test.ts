@@ -305,8 +305,8 @@ describe("transcriptions", () => {
     world.provider.script(json({ text: "hello", usage: { type: "duration", seconds: 10 } }));
     expect((await hear({ by: await world.creditCaller(0.001) })).status).toBe(200);
     const mp3 = new Uint8Array(120_000);
-    expect((await hear({ by: await world.creditCaller(0.0059), file: mp3 })).status).toBe(402);
-    expect((await hear({ by: await world.creditCaller(0.006), file: mp3 })).status).toBe(200);
+    expect((await hear({ by: await world.creditCaller(0.0119), file: mp3 })).status).toBe(402);
+    expect((await hear({ by: await world.creditCaller(0.012), file: mp3 })).status).toBe(200);
   });
 
   test("without figures are refused by name, unless the file tells its length", async () => {

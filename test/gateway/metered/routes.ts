@@ -105,7 +105,7 @@ export const meteredCases: Readonly<Record<string, MeteredCase>> = {
     body: { input_audio: { data: "AAAA", format: "mp3" } },
     answer: json({ text: "hello", usage: { type: "duration", seconds: 3 } }),
     cost: 0.0003,
-    hold: 0.0000029,
+    hold: 0.0000116,
     tokens: null,
     units: "minutes=0.05",
     price: "{ audio_minutes = 0.006 }",

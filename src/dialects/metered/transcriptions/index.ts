@@ -20,7 +20,7 @@ import {
   type ReadMetered,
   type RouteBody,
 } from "../route.ts";
-import { wavSeconds } from "./wav.ts";
+import { isWav, secondsOf } from "./sound.ts";
 
 /** A form with a `file`; some clients send JSON with `input_audio` instead. */
 const transcriptionRequest = Type.Object({
@@ -34,11 +34,6 @@ const transcriptionRequest = Type.Object({
 
 const transcriptionResponse = Type.Object({ text: Type.String() });
 
-/** No sound has fewer bytes for a second, and none of OpenAI's files more bytes. */
-const leastBytesPerSecond = 2000;
-const mostSeconds = (25 * 1024 * 1024) / leastBytesPerSecond;
-/** Where nobody says how long a file is. */
-const usualBytesPerSecond = 16_000;
 /** https://platform.openai.com/docs/pricing: an hour of audio has a few ten thousand tokens. */
 const tokensPerSecond = 32;
 /** A fast speaker's. */
@@ -55,17 +50,6 @@ function isByMinute(priced: PricedNames): boolean {
 
 function isInTokens(priced: PricedNames): boolean {
   return !isByMinute(priced) && !priced.has("requests");
-}
-
-/** The length of the sound: exactly for WAV, else at most or about. */
-function secondsOf(files: readonly FormFile[], bytesPerSecond: number): number {
-  return files.reduce((sum, { start, bytes }) => {
-    return sum + (wavSeconds(start, bytes) ?? Math.min(bytes / bytesPerSecond, mostSeconds));
-  }, 0);
-}
-
-function isWav(files: readonly FormFile[]): boolean {
-  return files.length > 0 && files.every(({ start, bytes }) => wavSeconds(start, bytes) !== null);
 }
 
 /** JSON has the sound as base64. */
@@ -113,7 +97,7 @@ function tokensOf(
   audio: Json | undefined,
   files: readonly FormFile[],
 ): MeteredFigures {
-  const heard = Math.ceil(secondsOf(files, usualBytesPerSecond) * tokensPerSecond);
+  const heard = Math.ceil(secondsOf(files, "usual") * tokensPerSecond);
   const usage = withUntold(reported, { input: heard, output: 0 });
   const sound = usage.isInputDoubtful === true ? heard : audio;
   return { usage, extras: isTokenCount(sound) ? { audioInputTokens: sound } : {} };
@@ -121,7 +105,7 @@ function tokensOf(
 
 /** A length that the provider does not tell is the file's own, and an estimate unless it is a WAV. */
 function minutesOf(reported: number | null, files: readonly FormFile[]): MeteredFigures {
-  const seconds = reported ?? secondsOf(files, usualBytesPerSecond);
+  const seconds = reported ?? secondsOf(files, "usual");
   const isExact = reported !== null || isWav(files);
   return {
     usage: isExact ? noUsage : { ...noUsage, isInputDoubtful: true },
@@ -177,7 +161,7 @@ const ofBoth = {
 } as const satisfies Partial<MeteredRoute>;
 
 function demandOf(_: RouteBody, { priced, files }: MeteredModel): MeteredDemand {
-  const seconds = secondsOf(files, leastBytesPerSecond);
+  const seconds = secondsOf(files, "least");
   const isTokens = isInTokens(priced);
   return {
     input: isTokens ? Math.ceil(seconds * tokensPerSecond) : 0,
