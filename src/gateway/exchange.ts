@@ -203,7 +203,7 @@ export class Exchange {
     if (this.#endedBy !== null) ending.abort(this.#endedBy);
     if (this.#endedBy !== null || this.outlivesClient) return ending;
     if (client.aborted) ending.abort(client.reason);
-    else client.addEventListener("abort", () => ending.abort(client.reason), { once: true });
+    else client.addEventListener("abort", () => this.isOver && ending.abort(client.reason), { once: true });
     return ending;
   }
 

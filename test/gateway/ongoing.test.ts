@@ -176,3 +176,14 @@ test("an exchange's signal fires for a client that leaves before or after it was
   client.abort();
   expect([signal.aborted, late.signal.aborted, early.isOver]).toEqual([true, true, true]);
 });
+
+test("an exchange that outlives its client is ended by the gateway only, also where it was waited for before that was known", () => {
+  const leaving = new AbortController();
+  const outliving = exchange(leaving.signal);
+  const { signal } = outliving;
+  outliving.outlivesClient = true;
+  leaving.abort();
+  expect(signal.aborted).toBe(false);
+  outliving.end(new GatewayError("service_unavailable", "The gateway is shutting down."));
+  expect(signal.aborted).toBe(true);
+});

@@ -158,7 +158,7 @@ async function takeForm(
   if (boundary === null) return null;
   await refuseSpent(gateway, exchange, key, use);
   await gateway.ongoing.enter(exchange, key.id);
-  return readForm(request, boundary, gateway.forms.reserve(key.id));
+  return readForm(exchange, boundary, gateway.forms.reserve(key.id));
 }
 
 /** Which model is asked for comes with the form, perhaps at its end. A retry may be answered for free. */

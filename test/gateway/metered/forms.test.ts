@@ -2,6 +2,8 @@ import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
 import { mkdtempSync, readdirSync, readlinkSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { GatewayError } from "../../../src/base/errors.ts";
+import { shuttingDown } from "../../../src/base/gateway-endings.ts";
 import { BodyBudget } from "../../../src/limits/body-budget.ts";
 import { json } from "../../support/answers.ts";
 import { waitFor } from "../../support/wait.ts";
@@ -153,12 +155,28 @@ test("a form that is being read has no file that a crash would leave behind", as
   expect(world.provider.requests[0]?.text).toContain("x".repeat(50_000));
 });
 
+test("a shutdown ends a form that is being read with 503, and the client may try again elsewhere", async () => {
+  const caller = await world.creditCaller(1);
+  const before = spooled();
+  const { answer, finish } = await begun(caller);
+  world.gateway.ongoing.interruptAll(new GatewayError("service_unavailable", shuttingDown));
+  const response = await answer;
+  expect(response.status).toBe(503);
+  expect(response.headers.has("retry-after")).toBe(true);
+  expect(await codeOf(response)).toBe("service_unavailable");
+  finish();
+  expect(world.gateway.ongoing.isEmpty).toBe(true);
+  expect(spooled()).toEqual(before);
+  expect(world.gateway.forms.takenBytes).toBe(0);
+  expect(world.provider.requests).toHaveLength(0);
+});
+
 /** A part beside the sound, and what is said of it. */
 async function refused(disposition: string) {
   const caller = await world.creditCaller(1);
   const part = `--b\r\ncontent-disposition: form-data; ${disposition}\r\n\r\nother\r\n`;
   const response = await hear(caller.secret, `${part}${head}x${end}`);
-  const { error } = (await response.json()) as { error: { code: string; param: string } };
+  const { error } = (await response.json()) as { error: { code: string; param: string | null } };
   expect(world.provider.requests).toHaveLength(0);
   return [response.status, error.code, error.param];
 }
@@ -195,6 +213,33 @@ test.each([
   const form = `${head.replace('; filename="a.mp3"', named)}SOUND${end}`;
   expect((await hear(caller.secret, form)).status).toBe(200);
   expect(world.provider.requests[0]?.text).toContain(`name="file"; ${sent}`);
+});
+
+/** As servers may read the disposition of a part: some honour `\\"`, and some split it at every semicolon. */
+test.each(['filename="; name=quality; y="', 'filename="\\"; name=quality; y=\\""', 'filename="C:\\a\\"'])(
+  "nothing in the name of a file is a parameter of its own (%s)",
+  async (named) => {
+    const caller = await world.creditCaller(1);
+    world.provider.script(json({ text: "hello", usage: { type: "duration", seconds: 1 } }));
+    const form = `${head.replace('filename="a.mp3"', named)}SOUND${end}`;
+    expect((await hear(caller.secret, form)).status).toBe(200);
+    expect(world.provider.requests[0]?.text).toMatch(/; name="file"; filename="[^"\\;]+"\r\n/);
+  },
+);
+
+test.each([
+  "x\\",
+  '"x\\"y"',
+  'x"y',
+  '"x; name=quality"',
+  '"=?utf-8?q?quality?="',
+  '"%71uality"',
+  '"x\u2028"',
+  '" quality"',
+])("a part is refused whose name servers may read as another one (%s)", async (name) => {
+  for (const fileName of ["", '; filename="; name=quality; y="']) {
+    expect(await refused(`name=${name}${fileName}`)).toEqual([400, "invalid_request", null]);
+  }
 });
 
 test("a key that has spent all gets its answer again for the same form", async () => {

@@ -48,6 +48,8 @@ export class FormParser {
   }
 
   async #take(piece: Uint8Array): Promise<void> {
+    // What follows the last boundary means nothing.
+    if (this.#state === "done") return;
     const joined = Buffer.concat([this.#rest, piece]);
     this.#rest = joined;
     while (await this.#advance());
@@ -94,18 +96,19 @@ export class FormParser {
     if (rest.length < closing.length) return false;
     if (rest.subarray(0, closing.length).equals(closing)) {
       this.#state = "done";
+      this.#rest = rest.subarray(0, 0);
       return false;
     }
-    const end = rest.indexOf(lineEnd);
-    if (end === -1) return this.#more();
+    const end = this.#endOfHead(lineEnd);
+    if (end === -1) return false;
     this.#rest = rest.subarray(end + lineEnd.length);
     this.#state = "head";
     return true;
   }
 
   async #readHead(): Promise<boolean> {
-    const end = this.#rest.indexOf(headEnd);
-    if (end === -1) return this.#more();
+    const end = this.#endOfHead(headEnd);
+    if (end === -1) return false;
     const head = readPartHead(this.#rest.toString("utf8", 0, end));
     // The line end stays, because an empty content is followed by the delimiter at once.
     this.#rest = this.#rest.subarray(end + headEnd.length);
@@ -114,11 +117,17 @@ export class FormParser {
     return true;
   }
 
-  #more(): false {
-    if (this.#rest.length > mostHeadBytes) throw invalidRequest("A part of the form has too long a head.");
-    return false;
+  /** -1 if it has not come yet. */
+  #endOfHead(mark: Buffer): number {
+    const end = this.#rest.indexOf(mark);
+    if ((end === -1 ? this.#rest.length : end) > mostHeadBytes)
+      throw invalidRequest("A part of the form has too long a head.");
+    return end;
   }
 }
+
+/** Servers differ in quotes, escapes, encoded words, trimming and where a parameter ends: to some, such a name is a governed one. */
+const ambiguous = /[\\";=%\p{Cc}\p{Zl}\p{Zp}]|^\s|\s$/u;
 
 function readPartHead(text: string): PartHead {
   const headers = new Map<string, string>();
@@ -133,6 +142,11 @@ function readPartHead(text: string): PartHead {
   const disposition = headers.get("content-disposition") ?? "";
   const name = parameterIn(disposition, "name");
   if (name === null) throw invalidRequest("A part of the form has no name.");
+  if (ambiguous.test(name)) {
+    throw invalidRequest(
+      'A part of the form has a name that servers read differently; leave out backslashes, quotes, ";", "=", "%", control characters and outer spaces.',
+    );
+  }
   return {
     name,
     fileName: parameterIn(disposition, "filename") ?? extendedName(disposition),

@@ -2,15 +2,16 @@ import { GatewayError, invalidRequest } from "../../../base/errors.ts";
 import type { Json, JsonObject } from "../../../base/json.ts";
 import type { FormFields } from "../../../dialects/metered/route.ts";
 import type { BodyReservation } from "../../../limits/body-budget.ts";
+import type { Exchange } from "../../exchange.ts";
 import { FormParser } from "./form-parser.ts";
 import { SpooledForm } from "./spooled-form.ts";
 
 /** More than any provider takes. */
 export const mostFormBytes = 1024 * 1024 * 1024;
 
-/** Reads a form to its end, and keeps its reservation of disk. The caller disposes of it. */
+/** Reads a form to its end, unless its exchange ends before, and keeps its reservation of disk. The caller disposes of it. */
 export async function readForm(
-  request: Request,
+  { call: { request }, signal }: Exchange,
   boundary: string,
   reservation: BodyReservation,
 ): Promise<SpooledForm> {
@@ -18,6 +19,9 @@ export async function readForm(
   try {
     const parser = new FormParser(boundary, form);
     const reader = request.body?.getReader();
+    signal.throwIfAborted();
+    // The pending read then reports the body's end, and the client can be answered.
+    signal.addEventListener("abort", () => void reader?.cancel().catch(() => {}), { once: true });
     let bytes = 0;
     for (let next = await reader?.read(); next !== undefined && !next.done; next = await reader?.read()) {
       bytes += next.value.length;
@@ -26,6 +30,7 @@ export async function readForm(
       if (!reservation.grow(next.value.length)) throw noRoom();
       await parser.push(next.value);
     }
+    signal.throwIfAborted();
     parser.end();
     await form.finish();
     return form;

@@ -70,7 +70,7 @@ export class SpooledForm implements PartTaker, AsyncDisposable {
     this.#file = { head, hash: new Bun.CryptoHasher("sha256"), start: [], bytes: 0 };
     const type = `content-type: ${head.contentType ?? "application/octet-stream"}\r\n`;
     // Some servers take a file without a name for a field.
-    const fileName = quoted(head.fileName || head.name);
+    const fileName = escaped(head.fileName || head.name);
     await this.#write(this.#headOf(head.name, `; filename="${fileName}"`, type));
   }
 
@@ -143,7 +143,7 @@ export class SpooledForm implements PartTaker, AsyncDisposable {
   }
 
   #headOf(name: string, more: string, type: string): string {
-    return `--${this.#boundary}\r\ncontent-disposition: form-data; name="${quoted(name)}"${more}\r\n${type}\r\n`;
+    return `--${this.#boundary}\r\ncontent-disposition: form-data; name="${name}"${more}\r\n${type}\r\n`;
   }
 
   async #write(piece: Uint8Array | string): Promise<void> {
@@ -153,7 +153,10 @@ export class SpooledForm implements PartTaker, AsyncDisposable {
   }
 }
 
-/** Browsers write a quote as `%22`, and line ends likewise. */
-function quoted(name: string): string {
-  return name.replaceAll('"', "%22").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
+/**
+ * Browsers write a quote as `%22`. So is everything written here by which some server ends the name: those that honour `\"`, those
+ * that split at every semicolon, and those that know more line ends than others.
+ */
+function escaped(fileName: string): string {
+  return fileName.replace(/[\\";\p{Cc}\p{Zl}\p{Zp}]/gu, encodeURIComponent);
 }
