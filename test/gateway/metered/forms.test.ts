@@ -236,6 +236,7 @@ test.each([
   '"%71uality"',
   '"x\u2028"',
   '" quality"',
+  "\"'quality'\"",
 ])("a part is refused whose name servers may read as another one (%s)", async (name) => {
   for (const fileName of ["", '; filename="; name=quality; y="']) {
     expect(await refused(`name=${name}${fileName}`)).toEqual([400, "invalid_request", null]);

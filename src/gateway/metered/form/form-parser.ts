@@ -127,7 +127,7 @@ export class FormParser {
 }
 
 /** Servers differ in quotes, escapes, encoded words, trimming and where a parameter ends: to some, such a name is a governed one. */
-const ambiguous = /[\\";=%\p{Cc}\p{Zl}\p{Zp}]|^\s|\s$/u;
+const ambiguous = /[\\"';=%\p{Cc}\p{Zl}\p{Zp}]|^\s|\s$/u;
 
 function readPartHead(text: string): PartHead {
   const headers = new Map<string, string>();
