@@ -40,21 +40,24 @@ export interface StoredTurn extends Pick<TurnRecord, "id" | "parentId"> {
 /** Called with the size of what is about to be read. Waits until there is memory for it, or throws if there is none. */
 export type ReserveMemory = (bytes: number) => Promise<void> | void;
 
-export interface ChainQuery {
-  readonly keyId: string;
-  readonly id: string;
+/** What may be read of several turns. */
+export interface TurnBounds {
   readonly nowMs: number;
-  readonly mostTurns: number;
   readonly mostBytes: number;
+  /** What each of them may have beside that. */
+  readonly headBytes: number;
   readonly reserve: ReserveMemory;
 }
 
-export interface ItemsQuery {
+export interface ChainQuery extends TurnBounds {
+  readonly keyId: string;
+  readonly id: string;
+  readonly mostTurns: number;
+}
+
+export interface ItemsQuery extends TurnBounds {
   readonly keyId: string;
   readonly items: readonly string[];
-  readonly nowMs: number;
-  readonly mostBytes: number;
-  readonly reserve: ReserveMemory;
 }
 
 /** `missing`: the turn or one of those before it is not there. */

@@ -102,6 +102,24 @@ describe("a response that is continued", () => {
     expect(JSON.stringify(messages)).toContain("Answer");
   });
 
+  test("may repeat more instructions in all than a request may have", async () => {
+    await world.reload((config) => `[server]\nmax_body_bytes = 20000\n${config}`);
+    const instructions = "i".repeat(9000);
+    let last: string | null = null;
+    for (const input of ["One", "Two", "Three", "Four"]) {
+      const { id, status } = await create({
+        model: "chat-test",
+        input,
+        instructions,
+        previous_response_id: last,
+      });
+      expect(status).toBe("completed");
+      last = id;
+    }
+    for (const input of ["One", "Four"]) expect(lastText()).toContain(input);
+    await world.reload((config) => config);
+  });
+
   test("is not kept by a provider, and its reasoning comes back as ciphertext", async () => {
     const first = await create({ input: "One" });
     expect(lastBody()).toMatchObject({ store: false, include: ["reasoning.encrypted_content"] });

@@ -182,23 +182,25 @@ describe("a stored response", () => {
     const later = Date.now() + 25 * 3_600_000;
     expect(await turns.find(caller.key.id, id, Date.now() + 23 * 3_600_000)).not.toBeNull();
     expect(await turns.find(caller.key.id, id, later)).toBeNull();
-    await world.reload((config) => `[retention]\nresponse_bytes_per_key = 1000\n${config}`);
+    await world.reload((config) => `[retention]\nresponse_bytes_per_key = 3000\n${config}`);
     const bounded = await world.creditCaller();
-    const first = await create({ input: "x".repeat(500) }, bounded);
-    const second = await create({ input: "y".repeat(500) }, bounded);
+    const first = await create({ input: "x".repeat(1500) }, bounded);
+    const second = await create({ input: "y".repeat(1500) }, bounded);
     expect((await call("GET", first.id, bounded)).status).toBe(404);
     expect((await call("GET", second.id, bounded)).status).toBe(200);
     // One that is more than all of them may be is not kept, and drives out no other.
-    const large = await create({ input: "z".repeat(1500) }, bounded);
+    const large = await create({ input: "z".repeat(3500) }, bounded);
     expect((await call("GET", large.id, bounded)).status).toBe(404);
     expect((await call("GET", second.id, bounded)).status).toBe(200);
-    const third = await create(
-      { model: "chat-test", input: "z", instructions: "i".repeat(200_000) },
-      bounded,
-    );
+    // What it repeats of its request counts, too.
+    const third = await create({ model: "chat-test", input: "z", instructions: "i".repeat(3000) }, bounded);
     expect(third.status).toBe("completed");
     expect((await call("GET", third.id, bounded)).status).toBe(404);
     expect((await call("GET", second.id, bounded)).status).toBe(200);
+    const fourth = await create({ model: "chat-test", input: "z", instructions: "i".repeat(1200) }, bounded);
+    expect((await call("GET", second.id, bounded)).status).toBe(404);
+    expect((await call("GET", fourth.id, bounded)).status).toBe(200);
+    expect((await turns.sums(bounded.key.id, Date.now())).bytes).toBeWithin(1200, 3001);
     await world.reload((config) => config);
   });
 

@@ -29,7 +29,7 @@ const secretBytes = 32;
 const conversationMs = 30 * msPerDay;
 /** It is read and written as a whole, whatever little is added to it, and that must not delay others. */
 const mostConversationBytes = 8 * 1024 * 1024;
-/** What a response repeats of its request, instructions and tools, counts as far as it is longer. */
+/** What each response may repeat of its request, instructions and tools, beside the items that are sent again. */
 const usualHeadBytes = 64 * 1024;
 
 /** What is to be kept, beside the turn's content. */
@@ -78,7 +78,7 @@ export class Turns {
   ): Promise<readonly Turn[] | null> {
     if (isConversationId(id)) return null;
     const mostBytes = settings.server.maxBodyBytes;
-    const bounds = { nowMs: this.#nowMs(), mostTurns, mostBytes, reserve };
+    const bounds = { nowMs: this.#nowMs(), mostTurns, mostBytes, headBytes: usualHeadBytes, reserve };
     const found = await this.#store.turns.chain({ keyId, id, ...bounds });
     switch (found.kind) {
       case "missing":
@@ -165,8 +165,12 @@ export class Turns {
     if (ids.length === 0) return found;
     const wanted = new Set(ids);
     const mostBytes = settings.server.maxBodyBytes;
-    const query = { keyId, items: [...wanted].flatMap(lookedUp), nowMs: this.#nowMs(), mostBytes, reserve };
-    const turns = await this.#store.turns.withItems(query);
+    const bounds = { nowMs: this.#nowMs(), mostBytes, headBytes: usualHeadBytes, reserve };
+    const turns = await this.#store.turns.withItems({
+      keyId,
+      items: [...wanted].flatMap(lookedUp),
+      ...bounds,
+    });
     if (turns === null) throw tooMuchReferenced(mostBytes);
     // Oldest first, so that the newest of an id stays.
     for (const { input, output } of await opened(turns, settings)) {
@@ -193,7 +197,7 @@ export class Turns {
     const { input } = facts;
     const { id, head, output } = facts.response;
     const group = newGroup();
-    const bytes = sizeOf(input) + sizeOf(output) + Math.max(0, head.length - usualHeadBytes);
+    const bytes = head.length + sizeOf(input) + sizeOf(output);
     if (bytes > server.maxBodyBytes || isConversationId(id)) return [];
     const changed =
       conversation &&

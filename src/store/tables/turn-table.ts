@@ -4,6 +4,7 @@ import type {
   ItemsQuery,
   ReserveMemory,
   StoredTurn,
+  TurnBounds,
   TurnChain,
   TurnRecords,
   TurnSums,
@@ -37,7 +38,7 @@ export class StoredTurns implements TurnRecords {
     const links = await this.#queries.read<TurnLink>(findLinks, [keyId, id, nowMs, mostTurns]);
     const problem = chainProblem(links, query);
     if (problem !== null) return { kind: problem };
-    await query.reserve(sizeOf(links));
+    await query.reserve(Math.min(sizeOf(links), query.mostBytes));
     const turns = await this.#all(links);
     if (turns.length < links.length) {
       // A conversation may have been replaced between the look at its size and the reading.
@@ -68,8 +69,8 @@ export class StoredTurns implements TurnRecords {
   async withItems(query: ItemsQuery): Promise<readonly StoredTurn[] | null> {
     const { keyId, items, nowMs, mostBytes } = query;
     const found = await this.#queries.read<ReadTurn>(findWithItems, [keyId, items, nowMs]);
-    if (sizeOf(found) > mostBytes) return null;
-    await query.reserve(sizeOf(found));
+    if (areTooLarge(found, query)) return null;
+    await query.reserve(Math.min(sizeOf(found), mostBytes));
     return this.#all(found);
   }
 
@@ -121,12 +122,16 @@ export class StoredTurns implements TurnRecords {
 /** Why a chain, newest first, cannot be used; null if it can. */
 function chainProblem(
   links: readonly TurnLink[],
-  { mostTurns, mostBytes }: ChainQuery,
+  bounds: ChainQuery,
 ): Exclude<TurnChain["kind"], "found"> | null {
-  if (links.length > mostTurns) return "too_long";
+  if (links.length > bounds.mostTurns) return "too_long";
   const last = links.at(-1);
   if (last === undefined || last.parentId !== null) return "missing";
-  return sizeOf(links) > mostBytes ? "too_large" : null;
+  return areTooLarge(links, bounds) ? "too_large" : null;
+}
+
+function areTooLarge(links: readonly ReadTurn[], { mostBytes, headBytes }: TurnBounds): boolean {
+  return sizeOf(links) > mostBytes + links.length * headBytes;
 }
 
 function sizeOf(links: readonly ReadTurn[]): number {

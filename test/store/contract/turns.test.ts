@@ -7,7 +7,7 @@ import type { GatewayStore } from "../kind.ts";
 import { responsePart } from "../responses.ts";
 
 const nowMs = 1_000;
-const bounds = { nowMs, mostTurns: 10, mostBytes: 1_000, reserve: (_: number) => {} };
+const bounds = { nowMs, mostTurns: 10, mostBytes: 1_000, headBytes: 0, reserve: (_: number) => {} };
 
 function turn(
   keyId: string,
@@ -61,6 +61,8 @@ testEachStore("a turn is written with its charge, and found with all before it",
   expect(await chainOf(store, one, "c", { mostTurns: 2 })).toBe("too_long");
   expect(await chainOf(store, one, "c", { mostTurns: 3 })).toHaveLength(3);
   expect(await chainOf(store, one, "c", { mostBytes: 29 })).toBe("too_large");
+  expect(await chainOf(store, one, "c", { mostBytes: 26, headBytes: 1 })).toBe("too_large");
+  expect(await chainOf(store, one, "c", { mostBytes: 27, headBytes: 1 })).toHaveLength(3);
   expect(await chainOf(store, one, "c", { nowMs: 2_000 })).toBe("missing");
   await store.close();
   const again = await database.openGateway(new FakeClock());
@@ -120,7 +122,7 @@ testEachStore(
     const [one, other] = await twoKeys(store);
     await keep(store, turn(one, "a", null), turn(one, "b", "a"), turn(other, "x", null));
     const found = (keyId: string, items: readonly string[], at: number, mostBytes = 20) =>
-      store.turns.withItems({ keyId, items, nowMs: at, mostBytes, reserve: bounds.reserve });
+      store.turns.withItems({ ...bounds, keyId, items, nowMs: at, mostBytes });
     const withItems = async (keyId: string, items: readonly string[], at = nowMs) =>
       bodies((await found(keyId, items, at)) ?? []);
     expect(await withItems(one, ["item of all", "item of b", "item of x"])).toEqual(["body of b"]);
