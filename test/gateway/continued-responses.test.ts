@@ -102,24 +102,6 @@ describe("a response that is continued", () => {
     expect(JSON.stringify(messages)).toContain("Answer");
   });
 
-  test("may repeat more instructions in all than a request may have", async () => {
-    await world.reload((config) => `[server]\nmax_body_bytes = 20000\n${config}`);
-    const instructions = "i".repeat(9000);
-    let last: string | null = null;
-    for (const input of ["One", "Two", "Three", "Four"]) {
-      const { id, status } = await create({
-        model: "chat-test",
-        input,
-        instructions,
-        previous_response_id: last,
-      });
-      expect(status).toBe("completed");
-      last = id;
-    }
-    for (const input of ["One", "Four"]) expect(lastText()).toContain(input);
-    await world.reload((config) => config);
-  });
-
   test("is not kept by a provider, and its reasoning comes back as ciphertext", async () => {
     const first = await create({ input: "One" });
     expect(lastBody()).toMatchObject({ store: false, include: ["reasoning.encrypted_content"] });
@@ -207,6 +189,32 @@ describe("a response that is continued", () => {
       ...second.output,
       result("Rainy"),
     ] as Json[]);
+  });
+
+  test("has an answer for each of the calls of one turn that have the same id, and once what it repeats", async () => {
+    const calls = ["fc_a", "fc_b"].map((id) => ({ id, type: "function_call", call_id: "call_0", name: "f" }));
+    const result = (output: string) => ({ type: "function_call_output", call_id: "call_0", output });
+    for (const results of [
+      [result("Sunny"), result("Rainy")],
+      [result("Sunny"), result("Sunny")],
+    ]) {
+      world.provider.script((request) =>
+        json(
+          responseFrom(
+            request,
+            calls.map((made) => ({ ...made, arguments: "{}" })),
+          ),
+        ),
+      );
+      const first = await create({ input: [say("Weather?")] });
+      world.provider.script(answer);
+      const second = await create({ input: results, previous_response_id: first.id });
+      const sent = [say("Weather?"), ...first.output, ...results] as Json[];
+      expect(lastBody()["input"]).toEqual(sent);
+      const more = [...results, result("Snow")];
+      await create({ input: more, previous_response_id: second.id });
+      expect(lastBody()["input"]).toEqual([...sent, ...second.output, result("Snow")] as Json[]);
+    }
   });
 
   test("refuses an output whose call came nowhere before, which alone stays text", async () => {

@@ -204,6 +204,24 @@ describe("a stored response", () => {
     await world.reload((config) => config);
   });
 
+  test("is continued although all before it repeat more instructions than a request may have", async () => {
+    await world.reload((config) => `[server]\nmax_body_bytes = 20000\n${config}`);
+    const instructions = "i".repeat(9000);
+    let last: string | null = null;
+    for (const input of ["One", "Two", "Three", "Four"]) {
+      const { id, status } = await create({
+        model: "chat-test",
+        input,
+        instructions,
+        previous_response_id: last,
+      });
+      expect(status).toBe("completed");
+      last = id;
+    }
+    for (const input of ["One", "Four"]) expect(lastText()).toContain(input);
+    await world.reload((config) => config);
+  });
+
   test("of megabytes is kept in parts, and one above the largest body is not", async () => {
     const long = "long ".repeat(300_000);
     const first = await create({ model: "chat-test", input: long });

@@ -1,5 +1,4 @@
 import { type GatewayError, invalidRequest } from "../../base/errors.ts";
-import { tableOf } from "../../base/table.ts";
 import {
   isCompaction,
   keptMessages,
@@ -24,6 +23,7 @@ import {
 } from "./compaction.ts";
 import { noSuchConversation } from "./conversation-lock.ts";
 import { isMinted, mayHaveMinted, withoutMinted } from "./item-ids.ts";
+import { KnownCalls } from "./known-calls.ts";
 import { sentPaths } from "./sent-paths.ts";
 import type { Turn, TurnInMaking } from "./turn-body.ts";
 import { conversationBytes, keepsConversations, keepsResponses } from "./turns.ts";
@@ -235,52 +235,18 @@ export function newItems(
 ): readonly TurnItem[] {
   const said = chain.flatMap(allItems);
   const ids = new Set(said.map(({ id }) => id));
-  const calls = callsAmong(said);
+  const calls = new KnownCalls(said);
   return sent.flatMap((item, index) => {
     if (item.id !== null && ids.has(item.id)) return [];
     const meant = isReference(item) ? (found.get(item.id ?? "") ?? item) : item;
     if (meant.isLeftOut && meant !== item) return [];
     if (chain.length === 0) return [meant];
     if (isReference(meant)) throw noSuchItem(`input[${index}].id`, meant.id);
-    const call = callOf(meant);
-    if (call !== null && calls.has(call)) return [];
-    refuseOrphan(meant, calls, `input[${index}]`);
-    calls.add(call);
+    if (calls.repeats(meant)) return [];
+    calls.refuseOrphan(meant, `input[${index}]`);
+    calls.add(meant);
     return [meant];
   });
-}
-
-/** All calls, and answers to the latest of those with the same id: some servers count them anew in every turn. */
-function callsAmong(items: readonly TurnItem[]): Set<string | null> {
-  const calls = new Set<string | null>();
-  for (const item of items) {
-    calls.delete(callOf({ ...item, type: `${item.type}_output` }));
-    calls.add(callOf(item));
-  }
-  return calls;
-}
-
-/** The calls that these items answer. */
-const answeredCalls = tableOf<string>({
-  function_call_output: "function_call",
-  custom_tool_call_output: "custom_tool_call",
-});
-
-/** Throws for the output of a tool that was called by none of these. */
-export function refuseOrphan(
-  { type, callId }: TurnItem,
-  calls: ReadonlySet<string | null>,
-  path: string,
-): void {
-  const answered = answeredCalls[type];
-  if (answered === undefined || calls.has(`${answered} ${callId}`)) return;
-  const message = `No tool call found for ${JSON.stringify(callId)}: an output needs the call that it answers before it.`;
-  throw invalidRequest(message, `${path}.call_id`);
-}
-
-/** Tells a call, or the answer to one, from all others. */
-export function callOf({ type, callId }: TurnItem): string | null {
-  return callId === null ? null : `${type} ${callId}`;
 }
 
 function keepsNone(): GatewayError {

@@ -8,8 +8,9 @@ import type { Gateway } from "../gateway.ts";
 import { noSuchItem } from "../request/provider-id-owners.ts";
 import { readRequest } from "../request/read-request.ts";
 import { misplacedTrigger, withSummary } from "./compaction.ts";
-import { callOf, isReference, refuseOrphan } from "./continue.ts";
+import { isReference } from "./continue.ts";
 import { isAddressable, withoutMinted } from "./item-ids.ts";
+import { KnownCalls } from "./known-calls.ts";
 
 /** Who changes a conversation. */
 export interface Client {
@@ -59,13 +60,13 @@ function cannotBeAskedFor(path: string): GatewayError {
 /** As OpenAI does: no id comes twice, and the output of a tool comes after its call. */
 export function refuseUnfit(known: readonly TurnItem[], added: readonly TurnItem[]): void {
   const ids = new Set<string | null>(known.map(({ id }) => id));
-  const calls = new Set<string | null>(known.map(callOf));
+  const calls = new KnownCalls(known);
   for (const [place, item] of added.entries()) {
     const path = `items[${place}]`;
     if (item.id !== null && ids.has(item.id)) throw isThere(`${path}.id`, item.id);
-    refuseOrphan(item, calls, path);
+    calls.refuseOrphan(item, path);
     ids.add(item.id);
-    calls.add(callOf(item));
+    calls.add(item);
   }
 }
 

@@ -1,0 +1,57 @@
+import { invalidRequest } from "../../base/errors.ts";
+import { tableOf } from "../../base/table.ts";
+import type { TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
+
+/** The calls that these items answer. */
+const answeredCalls = tableOf<string>({
+  function_call_output: "function_call",
+  custom_tool_call_output: "custom_tool_call",
+});
+
+/** The calls of tools in a conversation and the answers to them, in their order. */
+export class KnownCalls {
+  /** Some servers count their calls anew in every turn, so a call begins anew once its id was answered. */
+  readonly #counts = new Map<string, number>();
+  readonly #answers = new Set<string>();
+
+  constructor(items: readonly TurnItem[]) {
+    for (const item of items) this.add(item);
+  }
+
+  add(item: TurnItem): void {
+    const call = callOf(item);
+    if (call === null) return;
+    if (this.#counts.delete(`${item.type}_output ${item.callId}`)) this.#counts.delete(call);
+    this.#counts.set(call, this.#countOf(call) + 1);
+    if (item.type in answeredCalls) this.#answers.add(contentOf(item));
+  }
+
+  /** Calls of one turn may share an id. Each has an answer then, and only the same one again is a repetition. */
+  repeats(item: TurnItem): boolean {
+    const known = this.#countOf(callOf(item));
+    const answered = answeredCalls[item.type];
+    if (known === 0 || answered === undefined) return known > 0;
+    return known >= this.#countOf(`${answered} ${item.callId}`) && this.#answers.has(contentOf(item));
+  }
+
+  /** Throws for the output of a tool that none of them has called. */
+  refuseOrphan({ type, callId }: TurnItem, path: string): void {
+    const answered = answeredCalls[type];
+    if (answered === undefined || this.#counts.has(`${answered} ${callId}`)) return;
+    const message = `No tool call found for ${JSON.stringify(callId)}: an output needs the call that it answers before it.`;
+    throw invalidRequest(message, `${path}.call_id`);
+  }
+
+  #countOf(call: string | null): number {
+    return call === null ? 0 : (this.#counts.get(call) ?? 0);
+  }
+}
+
+/** Tells a call, or the answer to one, from all others. */
+function callOf({ type, callId }: TurnItem): string | null {
+  return callId === null ? null : `${type} ${callId}`;
+}
+
+function contentOf(item: TurnItem): string {
+  return `${callOf(item)} ${Bun.hash(item.raw)}`;
+}
