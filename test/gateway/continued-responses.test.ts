@@ -211,9 +211,9 @@ describe("a response that is continued", () => {
       const second = await create({ input: results, previous_response_id: first.id });
       const sent = [say("Weather?"), ...first.output, ...results] as Json[];
       expect(lastBody()["input"]).toEqual(sent);
-      const more = [...results, result("Snow")];
+      const more = [...results, say("Sure?")];
       await create({ input: more, previous_response_id: second.id });
-      expect(lastBody()["input"]).toEqual([...sent, ...second.output, result("Snow")] as Json[]);
+      expect(lastBody()["input"]).toEqual([...sent, ...second.output, say("Sure?")] as Json[]);
     }
   });
 

@@ -12,7 +12,6 @@ const answeredCalls = tableOf<string>({
 export class KnownCalls {
   /** Some servers count their calls anew in every turn, so a call begins anew once its id was answered. */
   readonly #counts = new Map<string, number>();
-  readonly #answers = new Set<string>();
 
   constructor(items: readonly TurnItem[]) {
     for (const item of items) this.add(item);
@@ -23,15 +22,13 @@ export class KnownCalls {
     if (call === null) return;
     if (this.#counts.delete(`${item.type}_output ${item.callId}`)) this.#counts.delete(call);
     this.#counts.set(call, this.#countOf(call) + 1);
-    if (item.type in answeredCalls) this.#answers.add(contentOf(item));
   }
 
-  /** Calls of one turn may share an id. Each has an answer then, and only the same one again is a repetition. */
+  /** Calls of one turn may share an id, and have as many answers. */
   repeats(item: TurnItem): boolean {
     const known = this.#countOf(callOf(item));
     const answered = answeredCalls[item.type];
-    if (known === 0 || answered === undefined) return known > 0;
-    return known >= this.#countOf(`${answered} ${item.callId}`) && this.#answers.has(contentOf(item));
+    return known > 0 && (answered === undefined || known >= this.#countOf(`${answered} ${item.callId}`));
   }
 
   /** Throws for the output of a tool that none of them has called. */
@@ -50,8 +47,4 @@ export class KnownCalls {
 /** Tells a call, or the answer to one, from all others. */
 function callOf({ type, callId }: TurnItem): string | null {
   return callId === null ? null : `${type} ${callId}`;
-}
-
-function contentOf(item: TurnItem): string {
-  return `${callOf(item)} ${Bun.hash(item.raw)}`;
 }
