@@ -119,10 +119,9 @@ export async function createAdmin({
   };
 }
 
-/** Exchanges are registered in the order in which they begin, so the first are the oldest. */
 function oldestExchanges({ ongoing }: Gateway, limit: number): InFlightView[] {
-  const oldest = Iterator.from(ongoing.exchanges()).take(limit);
-  return Array.from(oldest, (exchange) => ({
+  const oldest = [...ongoing.exchanges()].sort((a, b) => a.startedMs - b.startedMs).slice(0, limit);
+  return oldest.map((exchange) => ({
     id: exchange.id,
     key_prefix: exchange.key?.prefix ?? "",
     model: exchange.model?.id ?? "",

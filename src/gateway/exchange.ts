@@ -1,5 +1,6 @@
 import { assert } from "../base/assert.ts";
 import { type AttemptRecord, noAttempts } from "../base/attempt.ts";
+import { type Bagged, outside } from "../base/bag.ts";
 import type { Clock } from "../base/clock.ts";
 import type { GatewayError } from "../base/errors.ts";
 import type { ExtraUsage } from "../base/extra-usage.ts";
@@ -37,7 +38,7 @@ const longestWaitMs = 10_000;
 const saneRequestId = /^[\w.:-]{1,128}$/;
 
 /** One client request with all that is known of it so far; filled in step by step. */
-export class Exchange {
+export class Exchange implements Bagged {
   readonly id = newId("req_");
   readonly call: ClientCall;
   /** The configuration when the request came in. A reload meanwhile changes nothing for it. */
@@ -94,7 +95,8 @@ export class Exchange {
   /** The provider itself is asked to compact the conversation, by a request of its own. */
   isCompactedUpstream = false;
 
-  // What the exchange has taken; `endExchange` gives it back. Its place is known to `Ongoing`.
+  // What the exchange has taken; `endExchange` gives it back.
+  place = outside;
   claim: Claim | null = null;
   /** On the conversation that it changes. */
   conversationClaim: Claim | null = null;
@@ -106,12 +108,13 @@ export class Exchange {
   /** Set once a stream's response has begun: the pump ends the exchange then, not the response. */
   pump: Guarded | null = null;
   isEnded = false;
+  /** Why the gateway has ended the exchange; null if it has not. */
+  endedBy: GatewayError | null = null;
 
   readonly #clock: Clock;
   readonly #answers: BodyBudget;
   /** Null if it is too large to compare with. */
   #body: Uint8Array | null = noBody;
-  #endedBy: GatewayError | null = null;
   #ending: AbortController | null = null;
   /** How long the answered attempt took to begin; null before that. */
   #answeredAfterMs: number | null = null;
@@ -173,13 +176,8 @@ export class Exchange {
 
   /** Ends the exchange before its answer has begun, because the gateway is shutting down. */
   end(error: GatewayError): void {
-    this.#endedBy ??= error;
-    this.#ending?.abort(this.#endedBy);
-  }
-
-  /** Why the gateway has ended the exchange; null if it has not. */
-  get endedBy(): GatewayError | null {
-    return this.#endedBy;
+    this.endedBy ??= error;
+    this.#ending?.abort(this.endedBy);
   }
 
   get hasClientLeft(): boolean {
@@ -188,7 +186,7 @@ export class Exchange {
 
   /** True if nobody wants the answer any more: the client has left, or the gateway has ended the exchange. */
   get isOver(): boolean {
-    return this.#endedBy !== null || (!this.outlivesClient && this.hasClientLeft);
+    return this.endedBy !== null || (!this.outlivesClient && this.hasClientLeft);
   }
 
   /** Fires when the exchange is over. Created on first use, which most exchanges never need. */
@@ -200,8 +198,8 @@ export class Exchange {
   #listenForEnd(): AbortController {
     const ending = new AbortController();
     const client = this.call.request.signal;
-    if (this.#endedBy !== null) ending.abort(this.#endedBy);
-    if (this.#endedBy !== null || this.outlivesClient) return ending;
+    if (this.endedBy !== null) ending.abort(this.endedBy);
+    if (this.endedBy !== null || this.outlivesClient) return ending;
     if (client.aborted) ending.abort(client.reason);
     else client.addEventListener("abort", () => this.isOver && ending.abort(client.reason), { once: true });
     return ending;

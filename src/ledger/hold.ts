@@ -1,4 +1,5 @@
 import { assertAmount } from "../base/assert.ts";
+import { type Bagged, outside } from "../base/bag.ts";
 import type { UsageBasis } from "../base/usage.ts";
 import type { ChargedEnding, HeldFor, Outcome, PricedCharge, UsageRecord } from "../store/store.ts";
 
@@ -22,7 +23,7 @@ type HoldParts = HoldRequest & HeldFor & { readonly openedAtMs: number };
  * An amount set aside for one exchange. It ends exactly once, by `Ledger.settle` or `Ledger.release`; only the ledger
  * changes it.
  */
-export class Hold implements HeldFor {
+export class Hold implements HeldFor, Bagged {
   /** The same as the exchange's: an exchange has one hold. */
   readonly id: string;
   readonly keyId: string;
@@ -41,6 +42,9 @@ export class Hold implements HeldFor {
   charged = 0;
   /** Monotonic time at which its progress was last handed to the journal; null if it has no row there. */
   journaledAtMs: number | null = null;
+  /** It has made progress that is not handed to the journal yet. */
+  hasNews = false;
+  place = outside;
   #state: HoldState = "open";
   #soFar: PricedCharge | null = null;
 

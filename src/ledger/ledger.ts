@@ -1,4 +1,5 @@
 import { assert, assertAmount } from "../base/assert.ts";
+import { Bag } from "../base/bag.ts";
 import type { Clock } from "../base/clock.ts";
 import type {
   Changes,
@@ -36,7 +37,7 @@ export class Ledger implements Accounts {
   readonly #clock: Clock;
   readonly #payers: Payers;
   readonly #progress: ProgressNotes;
-  readonly #open = new Set<Hold>();
+  readonly #open = new Bag<Hold>();
 
   private constructor({ store, clock, snapshot, progressTickMs: tickMs }: LedgerOptions) {
     this.#store = store;
@@ -174,7 +175,6 @@ export class Ledger implements Accounts {
   #end(hold: Hold, state: "settled" | "released"): boolean {
     if (!hold.end(state)) return false;
     this.#open.delete(hold);
-    this.#progress.forget(hold);
     return true;
   }
 

@@ -16,8 +16,8 @@ export interface ProgressOptions {
 /** Journals now and then what open holds have produced, so that it can be charged after a crash. */
 export class ProgressNotes {
   readonly #options: ProgressOptions;
-  /** Holds whose latest progress is not journaled yet. */
-  readonly #unknown = new Set<Hold>();
+  /** Holds whose latest progress is not journaled yet, and some that have ended since. */
+  #unknown: Hold[] = [];
   #timer: ReturnType<typeof setTimeout> | null = null;
 
   constructor(options: ProgressOptions) {
@@ -27,23 +27,22 @@ export class ProgressNotes {
   /** Cheap enough for every chunk of a stream. */
   take(hold: Hold, soFar: PricedCharge): void {
     if (!hold.progress(soFar)) return;
-    this.#unknown.add(hold);
+    if (!hold.hasNews) this.#unknown.push(hold);
+    hold.hasNews = true;
     this.#timer ??= this.#later();
-  }
-
-  forget(hold: Hold): void {
-    this.#unknown.delete(hold);
   }
 
   /** Journals what is due. The timer calls it while there is anything to write. */
   tell(): void {
     const nowMs = this.#options.clock.monotonicMs();
-    const due: Hold[] = [];
-    for (const hold of this.#unknown) {
-      if (hold.journaledAtMs !== null && nowMs - hold.journaledAtMs < progressEveryMs) continue;
+    const isDue = ({ journaledAtMs }: Hold) =>
+      journaledAtMs === null || nowMs - journaledAtMs >= progressEveryMs;
+    const open = this.#unknown.filter(({ state }) => state === "open");
+    const due = open.filter(isDue);
+    this.#unknown = open.filter((hold) => !isDue(hold));
+    for (const hold of due) {
       hold.journaledAtMs = nowMs;
-      this.#unknown.delete(hold);
-      due.push(hold);
+      hold.hasNews = false;
     }
     if (due.length > 0) this.#options.journal(due);
   }
@@ -52,7 +51,7 @@ export class ProgressNotes {
     const timer = setTimeout(() => {
       this.#timer = null;
       this.tell();
-      if (this.#unknown.size > 0) this.#timer = this.#later();
+      if (this.#unknown.length > 0) this.#timer = this.#later();
     }, this.#options.tickMs ?? defaultTickMs);
     timer.unref();
     return timer;

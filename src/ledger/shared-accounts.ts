@@ -176,7 +176,6 @@ export class SharedAccounts implements Accounts {
     if (!hold.end(state)) return false;
     this.#openHolds -= 1;
     this.#held[unitOf(this.#key(hold.keyId))] -= hold.amount;
-    this.#progress.forget(hold);
     return true;
   }
 }

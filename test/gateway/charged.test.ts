@@ -1,7 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import { outside } from "../../src/base/bag.ts";
 import { GatewayError } from "../../src/base/errors.ts";
 import type { ReportedUsage } from "../../src/base/usage.ts";
 import type { Answering } from "../../src/gateway/answer/answering.ts";
+import type { Guarded } from "../../src/gateway/answer/watchdog.ts";
 import { refuseUnreadable } from "../../src/gateway/answer/whole-response.ts";
 import type { Bill } from "../../src/gateway/charge/bill.ts";
 import { charged } from "../../src/gateway/charge/charged.ts";
@@ -77,6 +79,10 @@ async function ask(): Promise<Asked> {
 function settle(bill: Bill): Promise<unknown> {
   const evidence = { usage: used, partialUsage: null, produced: () => new Produced(), requestBytes };
   return bill.settle("completed", evidence, 200, null);
+}
+
+function idlePump(): Guarded {
+  return { place: outside, check() {}, interrupt() {} };
 }
 
 function held(): number {
@@ -157,7 +163,7 @@ describe("what is charged", () => {
 
   test("of a stream stays held until its pump settles it", async () => {
     const asked = await ask();
-    const pump = { check: () => undefined };
+    const pump = idlePump();
     const bill = await asked.run(async (open) => {
       asked.exchange.pump = pump;
       world.gateway.watchdog.watch(pump);
@@ -171,7 +177,7 @@ describe("what is charged", () => {
 
   test("of a stream is given back at its end if nothing settled it", async () => {
     const asked = await ask();
-    const pump = { check: () => undefined };
+    const pump = idlePump();
     const bill = await asked.run(async (open) => {
       asked.exchange.pump = pump;
       world.gateway.watchdog.watch(pump);
@@ -278,7 +284,7 @@ describe("the end of an exchange", () => {
 
   test("as completed without a charge is a bug that is told, and leaves nothing behind", async () => {
     const asked = await ask();
-    asked.exchange.pump = { check: () => undefined };
+    asked.exchange.pump = idlePump();
     await asked.run(async () => "a stream");
     expect(() => asked.end("completed")).toThrow("completed without a charge");
     expect(held()).toBe(0);

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { outside } from "../../src/base/bag.ts";
 import { DeadlineTimer } from "../../src/upstream/call/deadline-timer.ts";
 import { inspectStart, inspectWhole } from "../../src/upstream/call/inspect.ts";
 import { SlidingWindow } from "../../src/upstream/health/sliding-window.ts";
@@ -37,6 +38,7 @@ describe("deadlines", () => {
     const expired: string[] = [];
     const deadline = (name: string, dueMs: number) => ({
       dueMs,
+      place: outside,
       expired: () => void expired.push(name),
       tick() {},
       hasStoodStill() {},

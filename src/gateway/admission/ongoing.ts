@@ -1,12 +1,8 @@
+import { Bag, type Bagged, outside } from "../../base/bag.ts";
 import { startDeadline } from "../../base/deadline.ts";
 import { GatewayError } from "../../base/errors.ts";
 import { Gate, Gates } from "../../limits/concurrency.ts";
 import type { Exchange } from "../exchange.ts";
-
-/** A stream that can be ended early, settled and with an in-band error. */
-export interface Interruptible {
-  interrupt(error: GatewayError): void;
-}
 
 export interface OngoingLimits {
   maxConcurrent(): number;
@@ -27,9 +23,9 @@ const shortQueue = { queueLimit: 64, waitMs: 500 };
  */
 export class Ongoing {
   readonly #limits: OngoingLimits;
-  readonly #exchanges = new Map<Exchange, Interruptible | null>();
+  readonly #exchanges = new Bag<Exchange>();
   /** In flight without a place: they wait for one, or need none. */
-  readonly #placeless = new Set<Exchange>();
+  readonly #placeless = new Bag<Bagged & { readonly exchange: Exchange }>();
   readonly #all: Gate;
   readonly #perKey: Gates;
   #whenEmpty: (() => void) | null = null;
@@ -64,7 +60,7 @@ export class Ongoing {
       this.#all.leave();
       return false;
     }
-    this.#exchanges.set(exchange, null);
+    this.#exchanges.add(exchange);
     this.admitted += 1;
     return true;
   }
@@ -83,7 +79,7 @@ export class Ongoing {
       this.#all.leave();
       throw exchange.endedBy ?? busy("This key is at its limit of concurrent requests.");
     }
-    this.#exchanges.set(exchange, null);
+    this.#exchanges.add(exchange);
     this.admitted += 1;
     if (exchange.endedBy === null) return;
     this.leave(exchange, keyId);
@@ -92,18 +88,14 @@ export class Ongoing {
 
   /** Runs work that needs no place. A shutdown waits for it and interrupts it like any other. */
   async withoutPlace<Result>(exchange: Exchange, work: () => Promise<Result>): Promise<Result> {
-    this.#placeless.add(exchange);
+    const waiting = { exchange, place: outside };
+    this.#placeless.add(waiting);
     try {
       return await work();
     } finally {
-      this.#placeless.delete(exchange);
+      this.#placeless.delete(waiting);
       this.#tellIfEmpty();
     }
-  }
-
-  /** From now on `interruptAll` interrupts this instead of refusing the exchange. */
-  canInterrupt(exchange: Exchange, interruptible: Interruptible): void {
-    if (this.#exchanges.has(exchange)) this.#exchanges.set(exchange, interruptible);
   }
 
   leave(exchange: Exchange, keyId: string): void {
@@ -124,8 +116,9 @@ export class Ongoing {
     if (this.#limits.lagMs() > overloadLagMs) throw busy("The gateway is overloaded; try again shortly.");
   }
 
+  /** In no order. */
   exchanges(): Iterable<Exchange> {
-    return this.#exchanges.keys();
+    return this.#exchanges;
   }
 
   /** Resolves true when the last exchange has ended, false when it takes longer than `graceMs`. */
@@ -141,11 +134,11 @@ export class Ongoing {
 
   /** Streams that have begun end in-band; everything else is answered with the error. */
   interruptAll(error: GatewayError): void {
-    for (const [exchange, interruptible] of this.#exchanges) {
-      if (interruptible === null) exchange.end(error);
-      else interruptible.interrupt(error);
+    for (const exchange of this.#exchanges) {
+      if (exchange.pump === null) exchange.end(error);
+      else exchange.pump.interrupt(error);
     }
-    for (const exchange of this.#placeless) exchange.end(error);
+    for (const { exchange } of this.#placeless) exchange.end(error);
   }
 
   /** Nothing is in flight, with or without a place. */

@@ -1,9 +1,9 @@
+import { outside } from "../../base/bag.ts";
 import type { GatewayError } from "../../base/errors.ts";
 import type { Usage } from "../../base/usage.ts";
 import { largeEventBytes } from "../../dialects/sse/parse-event.ts";
 import type { ResponseRecorder } from "../../idempotency/recorder.ts";
 import type { Opened } from "../../upstream/upstream.ts";
-import type { Interruptible } from "../admission/ongoing.ts";
 import { publicErrorOf } from "../describe-error.ts";
 import { endExchange } from "../end-exchange.ts";
 import type { Exchange } from "../exchange.ts";
@@ -30,7 +30,8 @@ const mostBytesPerTurn = 32 * 1024;
  * then the last bytes leave), a failure (settled for what was produced, then the in-band error), or the client's
  * leaving (upstream stopped, or read to its usage, and settled for what was produced).
  */
-export class StreamPump implements Guarded, Interruptible, StreamSource {
+export class StreamPump implements Guarded, StreamSource {
+  place = outside;
   readonly #answering: Delivery;
   readonly #relayer: StreamRelayer;
   readonly #opened: Opened;

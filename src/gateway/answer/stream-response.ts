@@ -31,7 +31,6 @@ export function relayStream(
   const headers = { ...opened.headers, ...commonHeaders(exchange), ...ownHeaders };
   const response = new Response(bodyOf(pump, exchange.call), { headers });
   exchange.pump = pump;
-  gateway.ongoing.canInterrupt(exchange, pump);
   gateway.watchdog.watch(pump);
   return response;
 }

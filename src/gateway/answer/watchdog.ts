@@ -1,9 +1,13 @@
+import { Bag, type Bagged } from "../../base/bag.ts";
 import { afterArrivals } from "../../base/deadline.ts";
+import type { GatewayError } from "../../base/errors.ts";
 
-/** Something to check regularly while it runs. */
-export interface Guarded {
+/** A stream, to be checked regularly while it runs. */
+export interface Guarded extends Bagged {
   /** Called every tick with the monotonic time. */
   check(nowMs: number): void;
+  /** Ends it early, settled and with an in-band error. */
+  interrupt(error: GatewayError): void;
 }
 
 const tickMs = 100;
@@ -16,7 +20,7 @@ const lateMs = 100;
  */
 export class Watchdog {
   readonly #monotonicMs: () => number;
-  readonly #guarded = new Set<Guarded>();
+  readonly #guarded = new Bag<Guarded>();
   #dueMs = 0;
   #timer: ReturnType<typeof setInterval> | null = null;
 

@@ -1,8 +1,9 @@
+import { Bag, type Bagged } from "../../base/bag.ts";
 import type { Clock } from "../../base/clock.ts";
 import { afterArrivals } from "../../base/deadline.ts";
 
 /** A deadline that can be moved by assigning `dueMs`. */
-export interface Deadline {
+export interface Deadline extends Bagged {
   /** Monotonic; `Infinity` if nothing is due. */
   dueMs: number;
   /** Called once when due. `dueMs` is `Infinity` by then, and may be set again. */
@@ -28,8 +29,8 @@ const stillMs = 500;
  */
 export class DeadlineTimer {
   readonly #clock: Clock;
-  readonly #prompt = new Set<Deadline>();
-  readonly #relaxed = new Set<Deadline>();
+  readonly #prompt = new Bag<Deadline>();
+  readonly #relaxed = new Bag<Deadline>();
   #ticks = 0;
   #lastTickMs = 0;
   #timer: ReturnType<typeof setInterval> | null = null;
@@ -88,7 +89,7 @@ export class DeadlineTimer {
 }
 
 /** Ticks each, and returns whether one is due. */
-function lookAt(deadlines: ReadonlySet<Deadline>, nowMs: number): boolean {
+function lookAt(deadlines: Iterable<Deadline>, nowMs: number): boolean {
   let isDue = false;
   for (const deadline of deadlines) {
     deadline.tick(nowMs);
@@ -98,7 +99,7 @@ function lookAt(deadlines: ReadonlySet<Deadline>, nowMs: number): boolean {
 }
 
 /** Those that were due already, and have not been moved by what was read since. */
-function expire(deadlines: ReadonlySet<Deadline>, foundAtMs: number, nowMs: number): void {
+function expire(deadlines: Iterable<Deadline>, foundAtMs: number, nowMs: number): void {
   for (const deadline of deadlines) {
     if (deadline.dueMs > foundAtMs) continue;
     deadline.tick(nowMs);
