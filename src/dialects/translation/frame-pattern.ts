@@ -50,7 +50,8 @@ export function patternOf(
   if (probed === null || probing.textOf(probed) !== probe) return null;
   const found = probing.figures?.of(probed);
   if (figures.some((name, index) => found?.[name] !== numbers[index])) return null;
-  return { before: frameHead(event) + before, segments, figures };
+  const head = event === "" ? "data: " : `event: ${event}\ndata: `;
+  return { before: head + before, segments, figures };
 }
 
 /** Unlikely in a frame; each figure is probed with another number. */
@@ -67,9 +68,4 @@ function splitAtFigures(rest: string, probing: FigureProbe | undefined) {
     from = match.index + matched.length;
   }
   return { segments: [...segments, rest.slice(from)], figures };
-}
-
-/** The bytes before the data. */
-export function frameHead(event: string): string {
-  return event === "" ? "data: " : `event: ${event}\ndata: `;
 }

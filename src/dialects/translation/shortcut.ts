@@ -1,4 +1,4 @@
-import { type FramePattern, frameHead } from "./frame-pattern.ts";
+import type { FramePattern } from "./frame-pattern.ts";
 
 /**
  * Nearly all frames of a stream are the same frame with a different text. Once one of them has been parsed, the
@@ -40,8 +40,6 @@ export type FrameListener = (text: string, figures: Readonly<Record<string, numb
 
 /** Rewrites frames of one shape into another. Valid until a frame of another shape arrives. */
 export class Shortcut {
-  /** The index of the block that the deltas belong to. */
-  readonly index: number;
   readonly #from: FramePattern;
   readonly #to: FrameTemplate;
   /** The end of one frame and the start of the next in one string, because concatenating fewer strings is faster. */
@@ -53,21 +51,11 @@ export class Shortcut {
   #figuresFound: number[] = [];
   #written = "";
 
-  constructor(index: number, from: FramePattern, to: FrameTemplate, listener: FrameListener) {
-    this.index = index;
+  constructor(from: FramePattern, to: FrameTemplate, listener: FrameListener) {
     this.#from = from;
     this.#to = to;
     this.#between = to.after + to.before;
     this.#listener = listener;
-  }
-
-  /** Whether a frame that holds one delta of the block `index`, and nothing else, has this shape. */
-  fits(index: number, event: string, data: string): boolean {
-    if (index !== this.index) return false;
-    const frame = frameHead(event) + data + frameEnd;
-    if (!frame.startsWith(this.#from.before)) return false;
-    const end = closingQuote(frame, this.#from.before.length);
-    return end > this.#from.before.length && this.#endOfFrame(frame, end) === frame.length;
   }
 
   /** Rewrites from the start of a frame up to the first that is incomplete or of another shape; returns its index. */

@@ -155,8 +155,6 @@ export class StreamTranslator {
     const emitted = this.#emitted;
     if (parsed !== undefined) return null;
     if (emitted?.type !== "delta" || this.#emittedMore || !this.#restorer.keepsDeltas) return null;
-    // A frame that was split over two chunks is pushed although it matches the shortcut.
-    if (this.shortcut?.fits(emitted.index, event, data) === true) return this.shortcut;
     const to = this.#writer.template(emitted.index);
     if (to === null || this.#unusedShortcuts === maxUnusedShortcuts) return null;
     this.#unusedShortcuts += 1;
@@ -164,7 +162,7 @@ export class StreamTranslator {
     const textOf = (probed: JsonObject) => this.#reader.plainText(probed);
     const from = patternOf(event, data, emitted.text, { textOf, figures });
     if (from === null) return null;
-    return new Shortcut(emitted.index, from, to, (text, read) => {
+    return new Shortcut(from, to, (text, read) => {
       this.#recordDeltas(emitted.index, text);
       figures?.record(read);
     });

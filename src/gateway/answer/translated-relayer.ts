@@ -38,8 +38,7 @@ export class TranslatedRelayer implements StreamRelayer {
   /** Ignores whatever follows the proper end. */
   push(chunk: Uint8Array): string {
     if (this.ended) return "";
-    this.#decoder.feed(chunk);
-    return this.#advance();
+    return this.#advance(chunk);
   }
 
   end(): string {
@@ -56,7 +55,7 @@ export class TranslatedRelayer implements StreamRelayer {
   }
 
   get isCollecting(): boolean {
-    return this.#decoder.pendingChars >= largeEventBytes;
+    return this.#decoder.pendingBytes >= largeEventBytes;
   }
 
   get largeEvent(): string | null {
@@ -78,9 +77,10 @@ export class TranslatedRelayer implements StreamRelayer {
   }
 
   /** Reads the frames that are there, up to a large one. */
-  #advance(): string {
+  #advance(chunk: Uint8Array | null = null): string {
     let text = "";
     try {
+      if (chunk !== null) this.#decoder.feed(chunk);
       while (!this.ended) {
         const { shortcut } = this.#translator;
         if (shortcut !== null && this.#lastFrames === null) text += this.#decoder.rewrite(shortcut);
