@@ -271,6 +271,17 @@ describe("a compaction trigger", () => {
     expect(await world.chargesOf(payer)).toEqual([{ amount: -54_000, basis: "measured", outcome: "failed" }]);
   });
 
+  test("is answered by the summary of a stream whose last event has no items", async () => {
+    world.provider.script((request) => {
+      const { output, ...response } = responseFrom(request);
+      const done = { type: "response.output_item.done", output_index: 0, item: (output as Item[])[1] ?? {} };
+      const completed = { type: "response.completed", response: { ...response, output: [] } };
+      return sse([done, completed].map(messageEvent).join(""));
+    });
+    const { output } = await turns.streamed({ model: "proxy-test", input: [say("One"), trigger] });
+    expect(output.map(({ type }) => type)).toEqual(["compaction"]);
+  });
+
   test("shows what is charged where the provider tells nothing", async () => {
     const payer = await world.creditCaller(1);
     world.provider.script(() => answerFrom("chat/text-without-usage.sse"));

@@ -277,6 +277,9 @@ describe("a hosted tool", () => {
       sse(`${streamed({ type: "response.created", response: wholeResponse })}${streamed(completed)}`),
     );
     expect(await microCost(responses, { tools, stream: true })).toBe(120 + 20_000 + 2_500);
+    const items = searches.map((item) => streamed({ type: "response.output_item.done", item })).join("");
+    provider.script(sse(items + streamed({ ...completed, response: { ...searched, output: [] } })));
+    expect(await microCost(responses, { tools, stream: true })).toBe(120 + 20_000 + 2_500);
   });
 
   test("is charged although the client left before the first word", async () => {

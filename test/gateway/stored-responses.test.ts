@@ -50,6 +50,65 @@ describe("a stored response", () => {
     expect((await call("GET", id)).body.output).toEqual(output);
   });
 
+  describe("of a stream whose last event has no items", () => {
+    const event = (type: string, fields: JsonObject) =>
+      `event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`;
+
+    /** The items in the order in which they ended, each with its place in the output. */
+    function script(ended: readonly (readonly [number, Item])[], last: JsonObject): void {
+      world.provider.script((request) => {
+        const { output: _, ...response } = responseFrom(request, []);
+        const items = ended.map(([output_index, item]) =>
+          event("response.output_item.done", { output_index, item }),
+        );
+        const { status = "completed" } = last;
+        const end = event(`response.${status}`, { response: { ...response, ...last } });
+        return sse(
+          event("response.created", { response: { ...response, output: [] } }) + items.join("") + end,
+        );
+      });
+    }
+
+    const reasoning = { id: "rs_s", type: "reasoning", summary: [], encrypted_content: "sealed" };
+    const spoken = {
+      ...{ id: "msg_s", type: "message", role: "assistant", status: "completed" },
+      content: [{ type: "output_text", text: 'Says "response.output_item.done", twice.', annotations: [] }],
+    };
+
+    test.each<JsonObject>([{ output: [] }, { output: null }, {}])(
+      "has those that were streamed, and is continued with them (%j)",
+      async (last) => {
+        script(
+          [
+            [1, spoken],
+            [0, reasoning],
+          ],
+          last,
+        );
+        const { id } = await turns.streamed({ input: "One" });
+        expect((await call("GET", id)).body.output).toEqual([reasoning, spoken]);
+        turns.reset();
+        await create({ input: "Two", previous_response_id: id });
+        expect((lastBody()["input"] as Item[]).slice(1, 3)).toEqual([reasoning, spoken]);
+      },
+    );
+
+    test("has none if none was streamed, as where the limit was used up by thinking", async () => {
+      script([], { output: [], status: "incomplete" });
+      const body = { model: "gpt-test", input: "One", stream: true };
+      const response = await world.ask(caller, { path: "/v1/responses", body });
+      const id = /"id":"(resp_given\d+)"/.exec(await response.text())?.[1] ?? "";
+      expect((await call("GET", id)).body).toMatchObject({ status: "incomplete", output: [] });
+    });
+
+    test("has a large one too", async () => {
+      const large = { ...spoken, content: [{ type: "output_text", text: "long ".repeat(100_000) }] };
+      script([[0, large]], { output: [] });
+      const { id } = await turns.streamed({ input: "One" });
+      expect((await call("GET", id)).body.output).toEqual([large]);
+    });
+  });
+
   test("lists the whole conversation before it, but for reasoning and its own output", async () => {
     const first = await create({ input: "One" });
     const second = await create({ input: [say("Two"), say("Three")], previous_response_id: first.id });

@@ -31,6 +31,17 @@ provider = "aws"
 upstream_model = "amazon.nova-pro-v1:0"
 ${price}
 
+[providers.proxy]
+kind = "openai-compatible"
+base_url = "PROVIDER_URL/proxy/v1"
+dialects = ["responses"]
+
+[[models]]
+id = "proxy-test"
+provider = "proxy"
+upstream_model = "proxied"
+${price}
+
 [[models]]
 id = "chat-test"
 provider = "local"

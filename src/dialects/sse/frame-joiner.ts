@@ -4,7 +4,7 @@ const lf = 10;
 const cr = 13;
 
 /** Far above any real event; the limit keeps one call from using up the memory. */
-const maxEventBytes = 8 * 1024 * 1024;
+export const maxEventBytes = 8 * 1024 * 1024;
 
 /**
  * Cuts a provider's byte stream after whole server-sent events. Most network chunks hold whole events and are returned

@@ -1,6 +1,7 @@
 import type { ReportedExtras } from "../../base/extra-usage.ts";
 import { type ReportedUsage, totalTokens } from "../../base/usage.ts";
 import type { InputEstimate } from "../../catalog/estimate.ts";
+import type { StreamedItems } from "../../dialects/openai-responses/client/streamed-items.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import type { Opened } from "../../upstream/upstream.ts";
 import type { Attempt } from "../attempt/attempt.ts";
@@ -39,6 +40,7 @@ export interface AnswerFacts {
   /** Null if the provider has not reported it, or not yet. */
   readonly usage: ReportedUsage | null;
   readonly extras: ReportedExtras | null;
+  readonly streamed?: StreamedItems | undefined;
 }
 
 /**
@@ -55,7 +57,7 @@ export function recordFacts(
   const giver = { provider: opened.deployment.provider.settings.name, credential: opened.credential };
   gateway.idOwners.remember(key.id, giver, facts.given, tokens);
   exchange.extras = usedExtras(exchange, facts.extras);
-  return exchange.keeping === null ? undefined : recordTurn(gateway, exchange, answer);
+  return exchange.keeping === null ? undefined : recordTurn(gateway, exchange, answer, facts.streamed);
 }
 
 export const jsonHeaders = { "content-type": "application/json" };

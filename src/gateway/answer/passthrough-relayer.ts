@@ -3,6 +3,7 @@ import type { GatewayError } from "../../base/errors.ts";
 import type { ReportedUsage, Usage } from "../../base/usage.ts";
 import type { ClientDialect } from "../../dialects/client-dialect.ts";
 import { cutShort, FailedAnswer, isBilled } from "../../dialects/errors/failure.ts";
+import type { StreamedItems } from "../../dialects/openai-responses/client/streamed-items.ts";
 import { withContinued } from "../../dialects/openai-responses/client/turn-items.ts";
 import { clientDialect, providerDialect, type SharedDialectName } from "../../dialects/registry.ts";
 import { FrameJoiner } from "../../dialects/sse/frame-joiner.ts";
@@ -24,6 +25,8 @@ export interface PassthroughCall {
   readonly isThreaded?: boolean;
   /** The conversation that the answer belongs to, of which the provider knows nothing. */
   readonly conversationId?: string | undefined;
+  /** Given if the response is kept, or read for its summary. */
+  readonly streamed?: StreamedItems | undefined;
   /** Of events that are not the dialect's own. */
   readonly scanner?: StreamScanner;
 }
@@ -138,7 +141,12 @@ export class PassthroughRelayer extends MeteredRelayer<StreamScanner> implements
     this.brokenBy = this.meter.failure;
     if (this.meter.held !== null) this.#takeTerminal(this.meter.held, behind);
     if (leaving.length > 0) this.#begun = true;
+    this.streamed?.add(leaving);
     return leaving;
+  }
+
+  get streamed(): StreamedItems | undefined {
+    return this.#call.streamed;
   }
 
   /** Nothing is parsed after the end, so bytes of an incomplete event are forwarded with it. */

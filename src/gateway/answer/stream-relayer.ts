@@ -1,6 +1,7 @@
 import type { GatewayError } from "../../base/errors.ts";
 import type { ReportedExtras } from "../../base/extra-usage.ts";
 import type { ReportedUsage, Usage } from "../../base/usage.ts";
+import type { StreamedItems } from "../../dialects/openai-responses/client/streamed-items.ts";
 import type { ParsedEvent } from "../../dialects/sse/sse.ts";
 
 /** Output for the client: bytes that pass through, or text that was written here. */
@@ -66,6 +67,8 @@ export interface StreamRelayer extends StreamMeter {
   /** The client is shown this usage in place of what the provider has reported. Called before `terminal`. */
   showUsage(usage: Usage): void;
   terminal(): Piece;
+  /** What was streamed of a response that is kept, where `terminal` may lack it. */
+  readonly streamed?: StreamedItems | undefined;
   /** The dialect's in-band failure, which never looks like a proper end; shows what was charged, null for nothing. */
   failure(error: GatewayError, charged: Usage | null): string;
   /** Sent while the provider is silent. */

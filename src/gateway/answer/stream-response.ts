@@ -1,3 +1,4 @@
+import { StreamedItems } from "../../dialects/openai-responses/client/streamed-items.ts";
 import { isSpoken } from "../../dialects/registry.ts";
 import { commonHeaders } from "../headers.ts";
 import { CompactionRelayer } from "../turns/compacted-answer.ts";
@@ -38,6 +39,7 @@ export function relayStream(
 function relayerOf({ exchange, generation, attempt }: Answering): StreamRelayer {
   const { tools, mentions, speaks, isThreaded } = generation.request;
   const { clientDialect: dialect } = generation;
+  const isKept = exchange.keeping !== null || exchange.compaction !== null;
   if (attempt.translation !== null || !isSpoken(dialect, [attempt.dialect]))
     return new TranslatedRelayer(attempt.reread().stream(), exchange.id);
   return new PassthroughRelayer({
@@ -45,6 +47,7 @@ function relayerOf({ exchange, generation, attempt }: Answering): StreamRelayer 
     hideUsage: attempt.hideUsage,
     readsExtras: tools.hosted.length > 0 || mentions.billed.length > 0 || speaks,
     isThreaded,
+    streamed: isKept ? new StreamedItems() : undefined,
     conversationId: exchange.keeping?.conversation?.id,
     requestId: exchange.id,
     model: generation.model.id,

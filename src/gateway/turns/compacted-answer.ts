@@ -12,6 +12,7 @@ import {
   writeCompaction,
 } from "../../dialects/openai-responses/client/compaction.ts";
 import { writeUsage } from "../../dialects/openai-responses/client/envelope-out.ts";
+import type { StreamedItems } from "../../dialects/openai-responses/client/streamed-items.ts";
 import { endedResponse, type TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
 import { clientDialect } from "../../dialects/registry.ts";
 import type { ParsedEvent } from "../../dialects/sse/sse.ts";
@@ -23,8 +24,9 @@ import type { Compaction } from "./compacting.ts";
 function compactedBy(
   { context, seal }: Compaction,
   answer: Piece,
+  streamed?: StreamedItems,
 ): { readonly item: TurnItem; readonly usage: Json } {
-  const summarised = endedResponse(bytesOf(answer));
+  const summarised = endedResponse(bytesOf(answer), streamed);
   const summary = summarised === null ? "" : summaryOf(summarised);
   if (summarised === null || summary === "") {
     throw new GatewayError("upstream_error", "The provider has not summarised the conversation.");
@@ -110,7 +112,7 @@ export class CompactionRelayer extends MeteredRelayer<StreamRelayer> implements 
   #read(): void {
     this.#isRead = true;
     try {
-      this.#made = compactedBy(this.#compaction, this.meter.terminal());
+      this.#made = compactedBy(this.#compaction, this.meter.terminal(), this.meter.streamed);
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
       this.#failure = new FailedAnswer(error, this.meter.usage, this.meter.extras ?? nothingReported);

@@ -1,6 +1,7 @@
 import { GatewayError } from "../../base/errors.ts";
 import { isConversationId } from "../../base/id.ts";
 import { isCompaction } from "../../dialects/openai-responses/client/compaction.ts";
+import type { StreamedItems } from "../../dialects/openai-responses/client/streamed-items.ts";
 import { endedResponse } from "../../dialects/openai-responses/client/turn-items.ts";
 import { bytesOf, type Piece } from "../answer/stream-relayer.ts";
 import type { Exchange } from "../exchange.ts";
@@ -13,14 +14,19 @@ import { copyTurn, type Turn } from "./turn-body.ts";
  * Notes in the exchange what the settle keeps of an answer: its whole body, or the piece that ends its stream. Nothing if nothing
  * is to be kept, or if the answer is none that can be continued.
  */
-export async function recordTurn({ turns }: Gateway, exchange: Exchange, answer: Piece): Promise<void> {
+export async function recordTurn(
+  { turns }: Gateway,
+  exchange: Exchange,
+  answer: Piece,
+  streamed?: StreamedItems,
+): Promise<void> {
   const { call, keeping, key, model, deployment, configured } = exchange;
   if (keeping === null || key === null || model === null) return;
   const { parentId, before, conversation = null } = keeping;
   if (keeping.isProviders && deployment?.dialects.includes("responses")) return;
   if (answer.length >= largeBodyBytes) await largeTurns.turn();
   try {
-    const response = endedResponse(bytesOf(answer));
+    const response = endedResponse(bytesOf(answer), streamed);
     if (response === null) return;
     if (keeping.isCompacted && !response.output.some(isCompaction)) return;
     const input = keeping.input();

@@ -156,6 +156,12 @@ export interface EndedResponse {
   readonly output: readonly TurnItem[];
 }
 
+/** What has come before the end of a stream. */
+interface StreamedOutput {
+  /** Null if it is too much to be kept. */
+  all(): readonly TurnItem[] | null;
+}
+
 const kept: ReadonlySet<Json> = new Set(["completed", "incomplete"]);
 
 /** What a response says of the response or the conversation that it continues. */
@@ -166,22 +172,29 @@ export function continuedFields(parentId: string | null): JsonObject {
 
 /**
  * The response in an answer as the client gets it: its whole body, or the events that end its stream. Null if it has
- * failed, or is none.
+ * failed, or is none. A stream may end with a response that has none of the items that were streamed.
  */
-export function endedResponse(answer: Uint8Array): EndedResponse | null {
+export function endedResponse(answer: Uint8Array, streamed?: StreamedOutput): EndedResponse | null {
   const bytes = responseIn(answer);
   if (bytes === null) return null;
   const spans = scanObject(bytes, 0, ["id", "status", "output"]);
-  const [id, status, output] = ["id", "status", "output"].map((name) => memberOf(spans, name));
-  if (id === undefined || status === undefined || output === undefined) return null;
+  const [id, status, listed] = ["id", "status", "output"].map((name) => memberOf(spans, name));
+  if (id === undefined || status === undefined) return null;
   const responseId = parsedValue(bytes, id);
   if (typeof responseId !== "string" || !kept.has(parsedValue(bytes, status))) return null;
-  if (bytes[output.valueStart] !== openBracket) return null;
-  return {
-    id: responseId,
-    head: patchMembers(bytes, { output: undefined }, spans),
-    output: listedItems(bytes, output.valueStart),
-  };
+  const output = outputItems(bytes, listed, streamed);
+  return output && { id: responseId, head: patchMembers(bytes, { output: undefined }, spans), output };
+}
+
+function outputItems(
+  response: Uint8Array,
+  listed: Member | undefined,
+  streamed: StreamedOutput | undefined,
+): readonly TurnItem[] | null {
+  const isList = listed !== undefined && response[listed.valueStart] === openBracket;
+  const items = isList ? listedItems(response, listed.valueStart) : [];
+  if (items.length > 0 || streamed === undefined) return isList ? items : null;
+  return streamed.all();
 }
 
 /** The same answer, with what it continues. It stays as it is if there is no ended response in it, or one that cannot be read. */
@@ -228,13 +241,13 @@ export function responsePieces(
 
 const outputName = encoder.encode(',"output":');
 
-function memberOf({ members }: Pick<JsonSpans, "members">, name: string): Member | undefined {
+export function memberOf({ members }: Pick<JsonSpans, "members">, name: string): Member | undefined {
   for (const member of members) if (member.name === name) return member;
   return undefined;
 }
 
 /** Most values are texts without escapes, and those are themselves. */
-function parsedValue(bytes: Uint8Array, { valueStart, end }: Member): Json {
+export function parsedValue(bytes: Uint8Array, { valueStart, end }: Member): Json {
   const json = asBuffer(bytes).toString("utf8", valueStart, end);
   return bytes[valueStart] === quote && !json.includes("\\") ? json.slice(1, -1) : JSON.parse(json);
 }

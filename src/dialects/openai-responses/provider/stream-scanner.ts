@@ -1,11 +1,11 @@
-import type { ReportedExtras } from "../../../base/extra-usage.ts";
+import { nothingReported, type ReportedExtras } from "../../../base/extra-usage.ts";
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import { reportedFailure } from "../../errors/failure.ts";
 import { writtenText } from "../../produced.ts";
 import type { ScannerOptions } from "../../provider-dialect.ts";
 import type { RawEvent } from "../../sse/raw-events.ts";
 import { type EventAction, earlier, type ScanPosition, StreamScanner } from "../../sse/stream-scanner.ts";
-import { CallCounter } from "../../usage/extra-usage.ts";
+import { CallCounter, reportedTogether } from "../../usage/extra-usage.ts";
 import { SealedItems } from "./event-in.ts";
 import { givenIds } from "./given-ids.ts";
 import { countItem, figures, readExtras, readUsage } from "./usage-in.ts";
@@ -36,9 +36,10 @@ export class ResponsesScanner extends StreamScanner {
     this.#readsExtras = readsExtras;
   }
 
-  /** The last event has all extras; before it, only the calls so far are known. */
+  /** The last event has all extras, but for the calls if it has no items; before it, only the calls so far are known. */
   get extras(): ReportedExtras | null {
-    return this.#final ?? (this.#calls.isEmpty ? null : this.#calls.report());
+    if (this.#final === null && this.#calls.isEmpty) return null;
+    return reportedTogether(this.#calls.report(), this.#final ?? nothingReported);
   }
 
   /** The SDK's validator requires a failure to continue the stream's numbers and to have the response's id. */
