@@ -7,7 +7,6 @@ import { saidIn } from "./bare-error.ts";
 export interface Refusal {
   readonly message: string;
   readonly contextOverflow: boolean;
-  readonly tokens?: TokenLimit | undefined;
   readonly code?: string | undefined;
   readonly type?: string | undefined;
   /** The field that the provider complains about, as a path. */
@@ -61,7 +60,6 @@ function describe(rawMessage: string, error: JsonObject): Refusal {
   return {
     message,
     contextOverflow: isOverflow || overflowWording.test(message),
-    tokens: readTokenLimit(message) ?? statedLimit(error) ?? undefined,
     code,
     type,
     param: paramOf(error["param"]),
@@ -116,11 +114,6 @@ function codeOf(code: Json | undefined): string | undefined {
 /** A code such as `workspace_suspended`: only the operator's own secrets are redacted. */
 function wordOf(word: Json | undefined): string | undefined {
   return typeof word === "string" ? withoutSecrets(word).slice(0, maxParamChars) : undefined;
-}
-
-/** llama.cpp states the numbers beside its message. */
-function statedLimit({ n_prompt_tokens: needed, n_ctx: maximum }: JsonObject): TokenLimit | null {
-  return typeof needed === "number" && typeof maximum === "number" ? { needed, maximum } : null;
 }
 
 function messageOf(said: JsonObject): string | null {

@@ -25,6 +25,7 @@ base_url = "PROVIDER_URL/voyage/v1"
 quirks = ["top_k"]
 
 ${model("by-search", "local", "rerank-v4", "{ search_units = 2.0 }")}
+${model("by-both", "local", "rerank-v5", "{ search_units = 2.0, input = 1.0 }")}
 ${model("by-token", "local", "jina-reranker", "{ input = 1.0 }")}
 ${model("by-request", "local", "bge-reranker", "{ requests = 5.0 }")}
 ${model("by-token-voyage", "voyage", "rerank-2.5", "{ input = 1.0 }")}
@@ -89,6 +90,18 @@ test.each(["by-search", "by-search-bedrock"])(
     expect((await world.chargesOf(caller)).at(-1)?.basis).toBe("estimated");
   },
 );
+
+test.each([
+  ["by-search", {}, -2_000_000, "estimated"],
+  ["by-both", {}, -2_017_000, "estimated"],
+  ["by-both", { billed_units: { search_units: 3 } }, -6_017_000, "measured"],
+  ["by-token", {}, -17_000, "measured"],
+] as const)("tokens that are reported measure no search units: %s, %j", async (model, meta, amount, basis) => {
+  const payer = await world.creditCaller(1);
+  world.provider.script(json({ results, meta, usage: { total_tokens: 17 } }));
+  await rank({ model }, "/v1/rerank", payer);
+  expect(await world.chargesOf(payer)).toEqual([{ amount, basis, outcome: "completed" }]);
+});
 
 describe("a limit on the tokens of a document", () => {
   const documents = Array.from({ length: 100 }, () => "word ".repeat(3000));

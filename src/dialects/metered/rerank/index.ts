@@ -87,12 +87,13 @@ function passRanking({ bytes }: MeteredAnswer, asked: AskedForm): ReadMetered {
   const tokens = tokensIn(usage) ?? tokensIn(billed) ?? tokensIn(objectOf(meta)?.["tokens"]);
   if (isTokenCount(units))
     return { written: null, usage: tokens, extras: { units: { search_units: units } } };
-  return { written: null, usage: tokens ?? untold(asked), extras: {} };
+  return { written: null, usage: untold(asked, tokens), extras: {} };
 }
 
-/** Units that are not reported are an estimate. Null where tokens are counted anyway. */
-function untold({ priced }: AskedForm): ReportedUsage | null {
-  return priced.includes("search_units") ? { ...noUsage, isInputDoubtful: true } : null;
+/** Units that are not reported are an estimate, whatever is said of tokens: they are what a ranking puts out. */
+function untold({ priced }: AskedForm, tokens: ReportedUsage | null): ReportedUsage | null {
+  if (!priced.includes("search_units")) return tokens;
+  return { ...(tokens ?? { ...noUsage, isInputDoubtful: true }), isOutputDoubtful: true };
 }
 
 function tokensIn(figures: Json | undefined): ReportedUsage | null {
@@ -109,5 +110,5 @@ function writeRanking(answer: MeteredAnswer | undefined, asked: AskedForm): Read
   const { results } = answer === undefined ? {} : parseAnswer(answer);
   if (!Array.isArray(results)) throw malformedAnswer("it has no results");
   const list = JSON.stringify(results);
-  return { written: `{"results":${list},"data":${list}`, usage: untold(asked), extras: {} };
+  return { written: `{"results":${list},"data":${list}`, usage: untold(asked, null), extras: {} };
 }
