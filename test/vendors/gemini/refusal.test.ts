@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { GatewayError } from "../../../src/base/errors.ts";
 import type { JsonObject } from "../../../src/base/json.ts";
+import { readTokenLimit } from "../../../src/dialects/errors/refusal.ts";
 import { refused } from "../../../src/upstream/failure.ts";
 import { adviseOnGemini } from "../../../src/vendors/gemini/index.ts";
 import { readGoogleRefusal } from "../../../src/vendors/google/refusal.ts";
@@ -81,8 +82,9 @@ describe("what Google's refusals mean", () => {
   test("G64: too much input is an overflow with both numbers", () => {
     const message = "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).";
     const answer = googleError(400, "INVALID_ARGUMENT", message);
-    expect(failureOf(answer).error.code).toBe("context_length_exceeded");
-    expect(readGoogleRefusal(answerOf(answer)).tokens).toEqual({ needed: 1_200_000, maximum: 1_048_576 });
+    const { error } = failureOf(answer);
+    expect(error.code).toBe("context_length_exceeded");
+    expect(readTokenLimit(error.message)).toEqual({ needed: 1_200_000, maximum: 1_048_576 });
   });
 
   test("G65: a model that is not found is an alarm, and not the key's fault", () => {
