@@ -6,7 +6,7 @@ import { backUp } from "../../src/admin/operations/back-up.ts";
 import { systemClock } from "../../src/base/clock.ts";
 import type { JsonObject } from "../../src/base/json.ts";
 import { json, sse } from "../support/answers.ts";
-import { type Item, models, responseFrom, say, TurnWorld } from "./turn-world.ts";
+import { type Answered, type Item, models, responseFrom, say, TurnWorld } from "./turn-world.ts";
 import type { Caller, World } from "./world.ts";
 
 let turns: TurnWorld;
@@ -293,6 +293,21 @@ describe("a stored response", () => {
     expect(error).toMatchObject({ code: "invalid_request" });
     await world.reload((config) => config);
   });
+});
+
+test.each(models)("what can be the id of nothing is refused for its type (%s)", async (model) => {
+  for (const path of ["/v1/responses", "/v1/responses/compact", "/v1/responses/input_tokens"]) {
+    for (const field of ["previous_response_id", "conversation"]) {
+      for (const id of [5, "", true, ["resp_1"], {}]) {
+        const response = await world.ask(caller, { path, body: { model, input: "One", [field]: id } });
+        const { error } = (await response.json()) as Answered;
+        expect([path, id, response.status, error.code, error.param]).toEqual([
+          ...[path, id, 400, "invalid_request", field],
+        ]);
+      }
+    }
+  }
+  expect(world.provider.requests).toHaveLength(0);
 });
 
 test("thousands of items are described on another thread, written as one row, and each is found by its id", async () => {

@@ -125,7 +125,9 @@ function continuedId(body: JsonObject): string | null {
 }
 
 export function parentOf({ previous_response_id: id }: JsonObject): string | null {
-  return typeof id === "string" && id !== "" ? id : null;
+  if (id == null) return null;
+  if (typeof id === "string" && id !== "") return id;
+  throw invalidRequest("`previous_response_id` must be the id of a response.", "previous_response_id");
 }
 
 /** The conversation that a request names, as a text or as an object with its id; null if it names none. */

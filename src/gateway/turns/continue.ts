@@ -55,10 +55,11 @@ export function continued(
   if (isCompacted && !settings.routes.compact) throw compactsNone();
   const canKeep = keepsResponses(settings) || exchange.call.remembered !== undefined;
   if (!canKeep && parentId !== null && settings.responses.state === "gateway") throw keepsNone();
-  const conversationId = keepsConversations(settings) ? conversationIn(truncated) : null;
-  if (parentId !== null && truncated["conversation"] != null) throw continuesBoth();
+  const named = conversationIn(truncated);
+  const conversationId = keepsConversations(settings) ? named : null;
+  if (parentId !== null && named !== null) throw continuesBoth();
   // A conversation that is not kept here is kept by the provider.
-  const isKept = canKeep && (conversationId !== null || truncated["conversation"] == null);
+  const isKept = canKeep && (conversationId !== null || named === null);
   const references = isKept && keepsResponses(settings) ? referencedItems(request) : [];
   const asked = { kind, isCompacted, isKept, parentId, conversationId, references, reserve };
   const isContinued = isKept && ((parentId ?? conversationId) !== null || references.length > 0);

@@ -96,12 +96,15 @@ test.each([
   ["by-both", {}, -2_017_000, "estimated"],
   ["by-both", { billed_units: { search_units: 3 } }, -6_017_000, "measured"],
   ["by-token", {}, -17_000, "measured"],
-] as const)("tokens that are reported measure no search units: %s, %j", async (model, meta, amount, basis) => {
-  const payer = await world.creditCaller(1);
-  world.provider.script(json({ results, meta, usage: { total_tokens: 17 } }));
-  await rank({ model }, "/v1/rerank", payer);
-  expect(await world.chargesOf(payer)).toEqual([{ amount, basis, outcome: "completed" }]);
-});
+] as const)(
+  "tokens that are reported measure no search units: %s, %j",
+  async (model, meta, amount, basis) => {
+    const payer = await world.creditCaller(1);
+    world.provider.script(json({ results, meta, usage: { total_tokens: 17 } }));
+    await rank({ model }, "/v1/rerank", payer);
+    expect(await world.chargesOf(payer)).toEqual([{ amount, basis, outcome: "completed" }]);
+  },
+);
 
 describe("a limit on the tokens of a document", () => {
   const documents = Array.from({ length: 100 }, () => "word ".repeat(3000));
