@@ -33,6 +33,7 @@ import type { TurnInMaking } from "./turns/turn-body.ts";
 import { comparedBytes, withoutRequestText } from "./without-request-text.ts";
 
 const noBody = new Uint8Array();
+const none: readonly string[] = [];
 /** For memory: much less than a provider's answer may take. */
 const longestWaitMs = 10_000;
 const saneRequestId = /^[\w.:-]{1,128}$/;
@@ -78,8 +79,8 @@ export class Exchange implements Bagged {
   /** Its ending was stored together with its charge. */
   isEndingKept = false;
   /** Fields of the request that the provider was not sent: by the translation, and for want of a price. */
-  dropped: readonly string[] = [];
-  withheld: readonly string[] = [];
+  dropped: readonly string[] = none;
+  withheld: readonly string[] = none;
   /** Set if the answer is charged and kept although the client has left: then only the gateway ends it. */
   outlivesClient = false;
   /** Of a generation; null if it belongs to no trace. */

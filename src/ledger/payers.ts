@@ -55,13 +55,13 @@ export class Payers {
 
   of(keyId: string): Payer {
     const payer = this.#byKey.get(keyId);
-    assert(payer !== undefined, `there is no key ${keyId}`);
+    assert(payer !== undefined, "there is no such key", keyId);
     return payer;
   }
 
   account(accountId: string): Account {
     const account = this.#accounts.get(accountId);
-    assert(account !== undefined, `there is no account ${accountId}`);
+    assert(account !== undefined, "there is no such account", accountId);
     return account;
   }
 

@@ -140,7 +140,7 @@ export class SharedAccounts implements Accounts {
     const states = await this.#node.readAccounts(keyIds).catch(asRefusal);
     return keyIds.map((keyId, index) => {
       const state = states[index];
-      assert(state != null, `there is no account for key ${keyId}`);
+      assert(state != null, "there is no account for the key", keyId);
       return payerOf(this.#key(keyId), state).summary(nowMs);
     });
   }
@@ -167,7 +167,7 @@ export class SharedAccounts implements Accounts {
 
   #key(keyId: string): KeyRecord {
     const key = this.#keys.get(keyId);
-    assert(key !== undefined, `there is no key ${keyId}`);
+    assert(key !== undefined, "there is no such key", keyId);
     return key;
   }
 

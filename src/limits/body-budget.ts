@@ -36,7 +36,8 @@ export class BodyBudget {
   /** @internal Through a reservation only. `isForced` takes what is not there, too. */
   take(holder: string, bytes: number, isForced = false): boolean {
     const held = (this.#byHolder.get(holder) ?? 0) + bytes;
-    const [total, largest] = [this.#limits.totalBytes(), this.#limits.largestBytes()];
+    const total = this.#limits.totalBytes();
+    const largest = this.#limits.largestBytes();
     const free = total - this.#taken - bytes;
     const reserved = Math.min(total * reservedPart, total - largest);
     if (!isForced && held > free && (held > largest || free < reserved)) return false;

@@ -30,7 +30,7 @@ export class LeaveLimiter {
   /** Until the key may ask again; 0 if now. */
   waitSeconds(keyId: string): number {
     const times = this.#timesByKey.get(keyId);
-    const [first] = times ?? [];
+    const first = times?.[0];
     if (times === undefined || first === undefined || times.length < mostLeft) return 0;
     return Math.max(0, Math.ceil((first + withinMs - this.#clock.monotonicMs()) / 1000));
   }

@@ -34,7 +34,7 @@ const byKind = new Map<string, Vendor>(Object.entries(vendors));
 /** The configuration's schema rejects other kinds. */
 export function vendorOf(kind: string): Vendor {
   const vendor = byKind.get(kind);
-  assert(vendor !== undefined, `there is no vendor of the kind ${kind}`);
+  assert(vendor !== undefined, "there is no vendor of this kind", kind);
   return vendor;
 }
 

@@ -186,7 +186,7 @@ describe("after a crash", () => {
       clock: bench.clock,
       snapshot: { ...snapshot, accounts: [] },
     });
-    await expect(opening).rejects.toThrow("there is no account");
+    await expect(opening).rejects.toThrow("there is no such account");
   });
 });
 

@@ -57,7 +57,7 @@ export class BlockOrder {
       return;
     }
     const events = this.#waiting.get(event.index);
-    assert(events !== undefined, `block ${event.index} is not open`);
+    assert(events !== undefined, "the block is not open", event.index);
     const last = events.at(-1);
     if (event.type === "delta" && last?.type === "delta") {
       events[events.length - 1] = { ...last, text: last.text + event.text };

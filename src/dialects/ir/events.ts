@@ -94,7 +94,7 @@ export class EventCollector {
 
   #block(index: number): Growing {
     const block = this.#blocks.get(index);
-    assert(block !== undefined, `block ${index} has not begun`);
+    assert(block !== undefined, "the block has not begun", index);
     return block;
   }
 

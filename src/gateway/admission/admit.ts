@@ -1,5 +1,6 @@
 import { assert } from "../../base/assert.ts";
 import { GatewayError } from "../../base/errors.ts";
+import type { RateVerdict } from "../../limits/verdict.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
@@ -9,24 +10,24 @@ import { authenticate } from "./authenticate.ts";
 export async function admit(gateway: Gateway, exchange: Exchange): Promise<KeyRecord> {
   const key = await authenticate(gateway, exchange);
   assert(key !== null, "only the models are described without a key");
-  return takeToken(gateway, exchange, key);
+  heedRate(exchange, key, await gateway.rateLimits.take(key.id, key.rpmLimit));
+  return key;
 }
 
 /** The same for the routes that also serve callers without a key. */
 export async function admitOptional(gateway: Gateway, exchange: Exchange): Promise<KeyRecord | null> {
   const key = await authenticate(gateway, exchange);
-  if (key !== null) return takeToken(gateway, exchange, key);
-  takeAddressToken(gateway, exchange.call.address);
-  return null;
+  if (key === null) takeAddressToken(gateway, exchange.call.address);
+  else heedRate(exchange, key, await gateway.rateLimits.take(key.id, key.rpmLimit));
+  return key;
 }
 
-async function takeToken(gateway: Gateway, exchange: Exchange, key: KeyRecord): Promise<KeyRecord> {
-  const verdict = await gateway.rateLimits.take(key.id, key.rpmLimit);
+function heedRate(exchange: Exchange, { rpmLimit }: KeyRecord, verdict: RateVerdict): void {
   exchange.rate = verdict;
-  if (verdict.allowed) return key;
+  if (verdict.allowed) return;
   throw new GatewayError(
     "rate_limit_exceeded",
-    `The key's limit of ${key.rpmLimit} requests per minute is exceeded. Try again in ${verdict.retryAfterSeconds}s.`,
+    `The key's limit of ${rpmLimit} requests per minute is exceeded. Try again in ${verdict.retryAfterSeconds}s.`,
     { retryAfterSeconds: verdict.retryAfterSeconds },
   );
 }

@@ -50,14 +50,15 @@ function inConversation({ exchange }: Answering, whole: WholeAnswer): WholeAnswe
 }
 
 /** Resolves when the charge is durable. */
-export async function settleWhole(answering: Answering, whole: WholeAnswer): Promise<unknown> {
+export async function settleWhole(answering: Answering, whole: WholeAnswer): Promise<void> {
   const { gateway, exchange, opened, bill } = answering;
   exchange.sawFirstByte();
   // The provider has succeeded, whether or not the charge does.
   opened.finished("completed");
-  const stored = await recordWhole(gateway, exchange, whole.body, contentHeaders(answering));
+  const isKept = exchange.claim !== null;
+  const stored = isKept ? await recordWhole(gateway, exchange, whole.body, contentHeaders(answering)) : null;
   await recordFacts(answering, whole, whole.body);
-  return bill.settle("completed", evidenceOf(answering, whole), 200, stored);
+  await bill.settle("completed", evidenceOf(answering, whole), 200, stored);
 }
 
 function evidenceOf({ generation }: Answering, whole: WholeAnswer): Evidence {

@@ -13,7 +13,7 @@ import type { HoldTokens } from "../../catalog/price.ts";
 import { priced } from "../../catalog/priced-usage.ts";
 import type { TokenCounter } from "../../catalog/tokens/counter.ts";
 import { lowRequestCount } from "../../catalog/tokens/low-count.ts";
-import type { Accounts, Hold } from "../../ledger/accounts.ts";
+import type { Accounts, Hold, Settlement } from "../../ledger/accounts.ts";
 import type { ExchangeEnding, KeyRecord, Outcome, PricedCharge, StoredResponse } from "../../store/store.ts";
 import type { Exchange } from "../exchange.ts";
 import { otherRun } from "./advisors.ts";
@@ -121,12 +121,14 @@ export class Bill {
     status: number,
     response: StoredResponse | null,
   ): Promise<void> {
+    const { terms, exchange, hold } = this.#parts;
     const reported = this.#believed(evidence);
-    if (isMeasured(reported, evidence)) {
-      return this.#charge(outcome, { usage: reported, basis: "measured", evidence }, status, response);
-    }
-    const usage = await (this.#estimated ?? this.#estimate(reported, evidence));
-    await this.#charge(outcome, { usage, basis: "estimated", evidence }, status, response);
+    const basis = isMeasured(reported, evidence) ? "measured" : "estimated";
+    const usage =
+      basis === "measured" ? reported : await (this.#estimated ?? this.#estimate(reported, evidence));
+    const settlement = this.#settlement(outcome, { usage, basis, evidence }, status, response);
+    await terms.accounts.settle(hold, settlement);
+    if (settlement.ending !== null) exchange.isEndingKept = true;
   }
 
   /**
@@ -164,27 +166,26 @@ export class Bill {
     return evidence.countInput?.() ?? this.#parts.terms.tokens.request(evidence.requestBytes);
   }
 
-  async #charge(
+  #settlement(
     outcome: Outcome,
     { usage, basis, evidence }: UsedEvidence,
     status: number,
     response: StoredResponse | null,
-  ): Promise<void> {
-    const { terms, exchange, hold, key } = this.#parts;
+  ): Settlement {
+    const { exchange, key } = this.#parts;
     exchange.usage = usage;
     exchange.basis = basis;
     const charge = this.#chargeFor(usage);
     exchange.listCostNano = charge.listCostNano;
     exchange.quantities = charge.quantities;
-    const ending = this.#endingOf(outcome, status);
-    await terms.accounts.settle(hold, {
+    return {
       ...charge,
       basis,
       outcome,
       provider: exchange.deployment?.provider.settings.name ?? "",
       record: outcome === "cancelled" ? null : exchange.usageRecord(outcome, status),
       response,
-      ending,
+      ending: this.#endingOf(outcome, status),
       attempts: exchange.billable.charged({
         ending: outcome,
         isEstimated: basis === "estimated",
@@ -194,8 +195,7 @@ export class Bill {
         costNano: charge.listCostNano ?? (key.mode === "credit" ? charge.cost : 0),
       }),
       turns: outcome === "completed" ? exchange.turns : undefined,
-    });
-    if (ending !== null) exchange.isEndingKept = true;
+    };
   }
 
   /** Stored in the transaction that charges. Null if the exchange completed at the first attempt. */

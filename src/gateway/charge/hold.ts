@@ -2,11 +2,12 @@ import { noCalls } from "../../base/extra-usage.ts";
 import { unaffordableNano } from "../../base/money.ts";
 import { type HoldTokens, holdAmount } from "../../catalog/price.ts";
 import type { ModelSettings } from "../../config/settings.ts";
+import type { Hold, HoldRequest } from "../../ledger/accounts.ts";
 import { TooLittle } from "../../ledger/refusals.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
-import { Bill } from "./bill.ts";
+import { Bill, type LocalCounts } from "./bill.ts";
 
 /** Who pays for a call, and what it may use at most. */
 export interface WantedHold {
@@ -29,31 +30,30 @@ export interface WantedHold {
  * it: where it does not fit, the input is counted, and the count decides.
  */
 export async function holdFor(gateway: Gateway, exchange: Exchange, wanted: WantedHold): Promise<Bill> {
+  const { accounts, tokens } = gateway;
+  let held = wanted.atMost;
+  let hold: Hold;
   try {
-    return await take(gateway, exchange, wanted, wanted.atMost);
+    hold = await accounts.hold(requestFor(exchange, wanted, held));
   } catch (error) {
-    return takeCounted(gateway, exchange, wanted, error);
+    held = await counted(tokens, exchange, wanted, error);
+    hold = await accounts.hold(requestFor(exchange, wanted, held));
   }
+  exchange.hold = hold;
+  const { microUsdPerCredit } = exchange.configured.settings;
+  return new Bill({ terms: gateway, microUsdPerCredit, exchange, key: wanted.key, hold, held });
 }
 
-async function take(
-  gateway: Gateway,
-  exchange: Exchange,
-  wanted: WantedHold,
-  held: HoldTokens,
-): Promise<Bill> {
+function requestFor(exchange: Exchange, wanted: WantedHold, held: HoldTokens): HoldRequest {
   const { key, model } = wanted;
-  const hold = await gateway.accounts.hold({
+  return {
     keyId: key.id,
     exchangeId: exchange.id,
     model: model.id,
     askedModel: exchange.askedModel,
     labels: exchange.labels,
     amount: amountOf(exchange, wanted, held),
-  });
-  exchange.hold = hold;
-  const { microUsdPerCredit } = exchange.configured.settings;
-  return new Bill({ terms: gateway, microUsdPerCredit, exchange, key, hold, held });
+  };
 }
 
 function amountOf(exchange: Exchange, { key, model }: WantedHold, held: HoldTokens): number {
@@ -71,18 +71,18 @@ function amountOf(exchange: Exchange, { key, model }: WantedHold, held: HoldToke
   return key.mode === "credit" ? Math.min(sum, unaffordableNano) : sum;
 }
 
-async function takeCounted(
-  gateway: Gateway,
+/** What to hold if the estimate does not fit. Throws the error if a count would not fit either. */
+async function counted(
+  tokens: LocalCounts,
   exchange: Exchange,
   wanted: WantedHold,
   error: unknown,
-): Promise<Bill> {
+): Promise<HoldTokens> {
   const { atMost, storedInput, requestBytes, canBeCounted } = wanted;
   const withoutRequest = { ...atMost, input: storedInput };
   const fitsWithoutRequest =
     error instanceof TooLittle && amountOf(exchange, wanted, withoutRequest) < error.balance;
   if (!fitsWithoutRequest || !canBeCounted) throw error;
-  const counted = await (wanted.countInput?.() ?? gateway.tokens.requestAtMost(requestBytes));
-  const input = Math.min(storedInput + counted, atMost.input);
-  return take(gateway, exchange, wanted, { ...atMost, input });
+  const count = await (wanted.countInput?.() ?? tokens.requestAtMost(requestBytes));
+  return { ...atMost, input: Math.min(storedInput + count, atMost.input) };
 }

@@ -6,13 +6,22 @@ import type { LocalCounts } from "../charge/bill.ts";
 const clearlyOver = 1.1;
 
 /** Refuses input that cannot fit. The cheap estimate is an upper bound: only if it does not fit, the input is counted. */
-export async function refuseOverlongInput(
+export function refuseOverlongInput(
   { contextWindow }: ModelSettings,
   estimatedInput: number,
   bytes: Uint8Array,
   tokens: Pick<LocalCounts, "request">,
+): Promise<void> | undefined {
+  const isShort = contextWindow === null || estimatedInput <= contextWindow;
+  return isShort ? undefined : refuseCounted(contextWindow, estimatedInput, bytes, tokens);
+}
+
+async function refuseCounted(
+  contextWindow: number,
+  estimatedInput: number,
+  bytes: Uint8Array,
+  tokens: Pick<LocalCounts, "request">,
 ): Promise<void> {
-  if (contextWindow === null || estimatedInput <= contextWindow) return;
   // If the tokenizer's thread is too busy to count, its estimate may exceed the upper bound.
   const counted = Math.min(await tokens.request(bytes), estimatedInput);
   if (counted <= contextWindow * clearlyOver) return;

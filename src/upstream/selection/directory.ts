@@ -95,7 +95,7 @@ export class Directory {
 
   #stateOf({ provider, upstreamModel, maxConcurrent }: DeploymentSettings): DeploymentState {
     const providerState = this.#providers.get(provider);
-    assert(providerState !== undefined, `the provider ${provider} is configured`);
+    assert(providerState !== undefined, "the provider is not configured", provider);
     return this.#states.getOrInsertComputed(`${provider}/${upstreamModel}`, (id) => ({
       id,
       name: `${provider}/${shownModel(upstreamModel)}`,

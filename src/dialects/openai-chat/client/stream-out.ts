@@ -143,7 +143,7 @@ export class ChatStreamWriter implements StreamWriter {
       return fillTemplate(template, text);
     }
     const call = this.#calls.get(index);
-    assert(call !== undefined, `block ${index} has not begun`);
+    assert(call !== undefined, "the block has not begun", index);
     const fragment: JsonObject = call.custom
       ? { custom: { input: text } }
       : { function: { arguments: text } };

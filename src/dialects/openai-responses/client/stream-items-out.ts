@@ -126,7 +126,7 @@ export class MessageStreamItem extends StreamItem {
 
   #part(at: number): GrowingPart {
     const part = this.#parts[at];
-    assert(part !== undefined, `part ${at} has not begun`);
+    assert(part !== undefined, "the part has not begun", at);
     return part;
   }
 
