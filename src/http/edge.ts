@@ -1,8 +1,11 @@
 import { type AnyElysia, Elysia } from "elysia";
 import { assert } from "../base/assert.ts";
 import { GatewayError } from "../base/errors.ts";
+import type { JsonObject } from "../base/json.ts";
 import { once } from "../base/once.ts";
+import type { SwitchedRoutes } from "../base/route-switches.ts";
 import { TurnAllowance } from "../base/turn-allowance.ts";
+import type { Settings } from "../config/settings.ts";
 import type { Route } from "../gateway/client-call.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import { routes } from "../gateway/operations.ts";
@@ -44,12 +47,23 @@ const idleTimeoutSeconds = 30;
  */
 const answersPerTurn = 100;
 
-const openApi = once(() => documentOf("buildOpenApi"));
-const openApiExtensions = once(() => documentOf("buildOpenApiExtensions"));
+const openApi = once(() => documentOf(({ buildOpenApi }) => buildOpenApi()));
 
-async function documentOf(builder: "buildOpenApi" | "buildOpenApiExtensions"): Promise<Blob> {
-  const { [builder]: build } = await import("./openapi/document.ts");
-  return new Blob([JSON.stringify(build())], { type: "application/json" });
+type Documents = typeof import("./openapi/document.ts");
+
+async function documentOf(build: (documents: Documents) => JsonObject): Promise<Blob> {
+  const built = build(await import("./openapi/document.ts"));
+  return new Blob([JSON.stringify(built)], { type: "application/json" });
+}
+
+/** Built once for each configuration: that takes 10 ms, and which routes are on may change. */
+const extensions = new WeakMap<SwitchedRoutes, Promise<Blob>>();
+
+function openApiExtensions({ routes: switched }: Settings): Promise<Blob> {
+  const document =
+    extensions.get(switched) ?? documentOf(({ buildOpenApiExtensions }) => buildOpenApiExtensions(switched));
+  extensions.set(switched, document);
+  return document;
 }
 
 /**
@@ -131,7 +145,9 @@ export function createEdge(
     // Claude Code opens its connection with a HEAD of this, on the origin that it was given.
     for (const origin of origins) app.get(`${origin}/api/hello`, () => plainJson({ message: "hello" }));
     app.get("/openapi.json", async () => plainDocument(await openApi()));
-    app.get("/openapi-extensions.json", async () => plainDocument(await openApiExtensions()));
+    app.get("/openapi-extensions.json", async () =>
+      plainDocument(await openApiExtensions(gateway.configured.settings)),
+    );
   }
   app.get("/healthz", () => plainJson({ status: "ok" }));
   app.get("/readyz", () => readiness(gateway));

@@ -6,6 +6,7 @@ import type { Route } from "../../src/gateway/client-call.ts";
 import { operations } from "../../src/gateway/operations.ts";
 import { buildOpenApi, buildOpenApiExtensions } from "../../src/http/openapi/document.ts";
 import { isAt, isOn } from "../../src/http/routes.ts";
+import { World } from "../gateway/world.ts";
 import { load } from "../config/fixtures.ts";
 
 const at = (path: string) => ({ path }) as Route;
@@ -37,8 +38,10 @@ test.each([
   expect(isAt(at(pattern), path)).toBe(expected);
 });
 
+const all = mapSwitches(() => true);
+
 test("forms, sound and streams are described as such", () => {
-  const { paths } = JSON.parse(JSON.stringify(buildOpenApiExtensions()));
+  const { paths } = JSON.parse(JSON.stringify(buildOpenApiExtensions(all)));
   const typesOf = (path: string, { requestBody, responses } = paths[path].post) => [
     Object.keys(requestBody.content),
     Object.keys(responses["200"].content),
@@ -58,7 +61,7 @@ test("forms, sound and streams are described as such", () => {
 });
 
 test("the extensions are described apart from the interface, in valid OpenAPI", async () => {
-  const beyond = JSON.parse(JSON.stringify(buildOpenApiExtensions()));
+  const beyond = JSON.parse(JSON.stringify(buildOpenApiExtensions(all)));
   const { valid, errors } = await new Validator().validate(structuredClone(beyond));
   expect(errors).toBeUndefined();
   expect(valid).toBe(true);
@@ -74,4 +77,22 @@ test("the extensions are described apart from the interface, in valid OpenAPI", 
     const [kind = "", item = ""] = (name ?? "").split("/");
     expect(beyond.components[kind][item], name).toBeDefined();
   }
+});
+
+test("only the extensions that are on are described, before and after a reload", async () => {
+  await using world = await World.start();
+  const described = async () => {
+    const response = await fetch(`${world.running.url}/openapi-extensions.json`);
+    const { paths, components } = (await response.json()) as Record<"paths" | "components", object>;
+    return [Object.keys(paths), JSON.stringify(components)] as const;
+  };
+  const [byDefault, schemas] = await described();
+  expect(byDefault).toContain("/v1/embeddings");
+  expect(byDefault).not.toContain("/v1/conversations");
+  expect(schemas).toContain("EmbeddingRequest");
+  await world.reload((config) => `[routes]\nconversations = true\nembeddings = false\n${config}`);
+  const [switched, rest] = await described();
+  expect(switched).toContain("/v1/conversations");
+  expect(switched).not.toContain("/v1/embeddings");
+  expect(rest).not.toContain("EmbeddingRequest");
 });

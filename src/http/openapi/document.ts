@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from "../../base/json.ts";
+import type { SwitchedRoutes } from "../../base/route-switches.ts";
 import type { ClientOperation } from "../../dialects/client-dialect.ts";
 import { type ErrorFormat, requestIdHeaders } from "../../dialects/errors/envelope.ts";
 import type { Operation } from "../../gateway/client-call.ts";
@@ -18,13 +19,10 @@ export function buildOpenApi(): JsonObject {
   return document("A gateway in front of text-generation models, in two wire formats.", ofInterface);
 }
 
-/** The same of the routes beyond it, for `/openapi-extensions.json`. */
-export function buildOpenApiExtensions(): JsonObject {
-  const beyond = operations.filter(({ switchedBy }) => switchedBy !== undefined);
-  return document(
-    "What Sluice serves beyond its interface. An operator may have turned any of it off.",
-    beyond,
-  );
+/** The same of the routes beyond it that are on, for `/openapi-extensions.json`. */
+export function buildOpenApiExtensions(routes: SwitchedRoutes): JsonObject {
+  const beyond = operations.filter(({ switchedBy }) => switchedBy !== undefined && routes[switchedBy]);
+  return document("What this gateway serves beyond its interface.", beyond);
 }
 
 function document(description: string, described: readonly Operation[]): JsonObject {
