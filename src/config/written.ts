@@ -2,11 +2,11 @@ import { isObject, type Json, type JsonObject } from "../base/json.ts";
 import { withoutSecrets } from "../base/secrets.ts";
 import { isReference } from "./secrets.ts";
 
-const masked = "********";
+const mask = "********";
 
 /**
  * The configuration as it is written, for display. References to secrets stay as they are. The schema accepts no secret in
- * its place, but the value of a header, or an address, may hold one.
+ * its place, but the value of a header, or an address, may hold one. What is masked has a mark that changes with it.
  */
 export function writtenWithoutSecrets(document: JsonObject): JsonObject {
   return shownTable(document, false);
@@ -23,7 +23,13 @@ function shown(value: Json, isHeader: boolean): Json {
   if (Array.isArray(value)) return value.map((each) => shown(each, isHeader));
   if (isObject(value)) return shownTable(value, isHeader);
   if (typeof value !== "string" || isReference(value)) return value;
-  return isHeader ? masked : withoutSecrets(withoutCredentials(value));
+  const rest = isHeader ? "" : withoutSecrets(withoutCredentials(value));
+  return rest === value ? value : `${rest} ${mask}${markOf(value)}`.trimStart();
+}
+
+/** Too short to find a weak secret by trying many, and long enough to see that it is another one. */
+function markOf(value: string): string {
+  return new Bun.CryptoHasher("sha256").update(value).digest("hex").slice(0, 4);
 }
 
 /** An address may carry a password before its host, or a key in its query. */

@@ -6,8 +6,8 @@ import type { Route } from "../../src/gateway/client-call.ts";
 import { operations } from "../../src/gateway/operations.ts";
 import { buildOpenApi, buildOpenApiExtensions } from "../../src/http/openapi/document.ts";
 import { isAt, isOn } from "../../src/http/routes.ts";
-import { World } from "../gateway/world.ts";
 import { load } from "../config/fixtures.ts";
+import { World } from "../gateway/world.ts";
 
 const at = (path: string) => ({ path }) as Route;
 
