@@ -1,3 +1,4 @@
+import { ChurnMap } from "../base/churn-map.ts";
 import type { GatewayError } from "../base/errors.ts";
 import type { ReserveMemory, ResponseScope } from "../store/store.ts";
 import type { Claim, ClaimRequest, ClaimResult, Claims } from "./claims.ts";
@@ -12,7 +13,7 @@ interface MemorizedClaim extends Claim {
 
 /** The claims of a single gateway. Running requests are known in memory only, because a crash ends them. */
 export class Idempotency extends StoredResponses implements Claims {
-  readonly #claims = new Map<string, MemorizedClaim>();
+  readonly #claims = new ChurnMap<string, MemorizedClaim>();
 
   get running(): number {
     return this.#claims.size;

@@ -1,3 +1,4 @@
+import { ChurnMap } from "../base/churn-map.ts";
 import type { Clock } from "../base/clock.ts";
 import { GatewayError } from "../base/errors.ts";
 import { type ClaimVerdict, NodeUnavailable, type StoreNode } from "../store/node.ts";
@@ -15,7 +16,7 @@ export interface SharedClaimsOptions {
 /** Claims that several gateways share: the database knows which requests are running, whoever runs them. */
 export class SharedClaims extends StoredResponses implements Claims {
   readonly #node: SharedClaimsOptions["node"];
-  readonly #running = new Set<Claim>();
+  readonly #running = new ChurnMap<Claim, true>();
 
   constructor({ store, node, clock }: SharedClaimsOptions) {
     super({ store, clock });
@@ -46,7 +47,7 @@ export class SharedClaims extends StoredResponses implements Claims {
     if (verdict === "conflict") throw conflict();
     if (verdict !== "run") throw inFlight();
     const claim = { ...request };
-    this.#running.add(claim);
+    this.#running.set(claim, true);
     return { kind: "run", claim };
   }
 

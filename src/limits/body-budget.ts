@@ -1,3 +1,5 @@
+import { ChurnMap } from "../base/churn-map.ts";
+
 export interface BodyBudgetLimits {
   /** Memory for all bodies that are being read at once. */
   totalBytes(): number;
@@ -16,7 +18,7 @@ const reservedPart = 1 / 8;
  */
 export class BodyBudget {
   readonly #limits: BodyBudgetLimits;
-  readonly #byHolder = new Map<string, number>();
+  readonly #byHolder = new ChurnMap<string, number>();
   readonly #waiting = new Set<() => boolean>();
   #taken = 0;
 

@@ -1,3 +1,4 @@
+import { ChurnMap } from "../base/churn-map.ts";
 import { startDeadline } from "../base/deadline.ts";
 
 /**
@@ -13,7 +14,7 @@ export interface GateOptions {
 
 export class Gate {
   readonly #options: GateOptions;
-  readonly #queue = new Set<(entered: boolean) => void>();
+  readonly #queue: ((entered: boolean) => void)[] = [];
   #inside = 0;
 
   constructor(options: GateOptions) {
@@ -25,7 +26,7 @@ export class Gate {
   }
 
   get waiting(): number {
-    return this.#queue.size;
+    return this.#queue.length;
   }
 
   /** Takes a place if one is free. After `true` the caller must call `leave` exactly once. */
@@ -42,28 +43,23 @@ export class Gate {
   enter(signal: AbortSignal): boolean | Promise<boolean> {
     if (signal.aborted) return false;
     if (this.tryEnter()) return true;
-    if (this.#queue.size >= this.#options.queueLimit) return false;
+    if (this.#queue.length >= this.#options.queueLimit) return false;
     return this.#wait(signal);
   }
 
+  /** Wakes the longest waiting first. A reload may have changed the limit. */
   leave(): void {
     this.#inside -= 1;
-    if (this.#queue.size > 0) this.#admitWaiting();
-  }
-
-  /** Wakes the longest waiting first. A reload may have changed the limit. */
-  #admitWaiting(): void {
-    for (const settle of this.#queue) {
-      if (!this.tryEnter()) return;
-      this.#queue.delete(settle);
-      settle(true);
-    }
+    while (this.#queue.length > 0 && this.tryEnter()) this.#queue.shift()?.(true);
   }
 
   #wait(signal: AbortSignal): Promise<boolean> {
     return new Promise((resolve) => {
       const giveUp = () => {
-        if (this.#queue.delete(settle)) settle(false);
+        const at = this.#queue.indexOf(settle);
+        if (at === -1) return;
+        this.#queue.splice(at, 1);
+        settle(false);
       };
       const cancelDeadline = startDeadline(this.#options.waitMs, giveUp);
       const settle = (entered: boolean) => {
@@ -71,7 +67,7 @@ export class Gate {
         signal.removeEventListener("abort", giveUp);
         resolve(entered);
       };
-      this.#queue.add(settle);
+      this.#queue.push(settle);
       signal.addEventListener("abort", giveUp);
     });
   }
@@ -80,7 +76,7 @@ export class Gate {
 /** One gate per name, e.g. per key. Unused gates are dropped. */
 export class Gates {
   readonly #options: GateOptions;
-  readonly #gates = new Map<string, Gate>();
+  readonly #gates = new ChurnMap<string, Gate>();
 
   constructor(options: GateOptions) {
     this.#options = options;

@@ -33,8 +33,8 @@ export class EndingQueue {
   readonly #options: EndingQueueOptions;
   #ready: ExchangeEnding[] = [];
   /** Endings of each kind seen in this window. */
-  readonly #kinds = new Map<string, number>();
-  readonly #collapsed = new Map<string, Collapsed>();
+  #kinds = new Map<string, number>();
+  #collapsed = new Map<string, Collapsed>();
   /** Added up, so that none is lost where endings are collapsed or dropped. */
   readonly #attempts = new AttemptTally();
   #keptInWindow = 0;
@@ -118,8 +118,8 @@ export class EndingQueue {
       else this.#drop(1 + ending.alike);
     }
     if (this.#droppedInWindow > 0) this.#options.onDropped(this.#droppedInWindow);
-    this.#collapsed.clear();
-    this.#kinds.clear();
+    this.#collapsed = new Map();
+    this.#kinds = new Map();
     this.#keptInWindow = 0;
     this.#droppedInWindow = 0;
     this.#windowEndsMs = nowMs + windowMs;

@@ -1,3 +1,4 @@
+import { ChurnMap } from "../base/churn-map.ts";
 import type { Connection } from "./connection.ts";
 
 /**
@@ -8,7 +9,7 @@ import type { Connection } from "./connection.ts";
 export class IdleConnections {
   readonly #max: number;
   /** The last one used is reused first, so that surplus ones age and are swept. Null: not used by any caller so far. */
-  readonly #byCaller = new Map<string | null, Connection[]>();
+  readonly #byCaller = new ChurnMap<string | null, Connection[]>();
   #count = 0;
 
   constructor(max: number) {

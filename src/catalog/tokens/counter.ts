@@ -1,3 +1,4 @@
+import { ChurnMap } from "../../base/churn-map.ts";
 import { startDeadline } from "../../base/deadline.ts";
 import { GatewayError } from "../../base/errors.ts";
 import { IdleThread } from "../../base/idle-thread.ts";
@@ -33,7 +34,7 @@ const source = threadSource("catalog/tokens/worker.ts");
 export class TokenCounter {
   readonly #deadlineMs: number;
   readonly #thread: IdleThread;
-  readonly #waiting = new Map<number, Waiting>();
+  readonly #waiting = new ChurnMap<number, Waiting>();
   #nextId = 0;
 
   constructor({ deadlineMs, idleMs, startWorker }: TokenCounterOptions = {}) {

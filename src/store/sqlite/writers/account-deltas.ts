@@ -21,7 +21,7 @@ interface Delta {
  * Adds up what a batch changes on each account, so that it is updated once per batch and not once per request. Differences, never absolute values: other processes write to the same rows.
  */
 export class AccountDeltas {
-  readonly #byAccount = new Map<number, Delta>();
+  #byAccount = new Map<number, Delta>();
   readonly #database: Database;
   readonly #update: Statement;
 
@@ -44,7 +44,7 @@ export class AccountDeltas {
 
   /** The transaction was rolled back. */
   forget(): void {
-    this.#byAccount.clear();
+    this.#byAccount = new Map();
   }
 
   /** A delta belongs to one period; where a batch spans two, the earlier is written at once. */

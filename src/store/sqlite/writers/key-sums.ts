@@ -25,7 +25,7 @@ interface KeyDelta {
 
 /** Adds up what charges change in the sums of their keys. */
 export class KeySums {
-  readonly #latest = new Map<number, KeyDelta>();
+  #latest = new Map<number, KeyDelta>();
   /** In the order of their charges. */
   readonly #deltas: KeyDelta[] = [];
   readonly #update: Statement;
@@ -52,7 +52,7 @@ export class KeySums {
   }
 
   clear(): void {
-    this.#latest.clear();
+    this.#latest = new Map();
     this.#deltas.length = 0;
   }
 

@@ -55,8 +55,8 @@ export class UsageRollup {
   readonly #mark: Statement;
   readonly #keys: KeySums;
   readonly #attempts: AttemptWriter;
-  readonly #sums = new Map<string, MinuteSums>();
-  readonly #latencies = new Map<number, Latencies>();
+  #sums = new Map<string, MinuteSums>();
+  #latencies = new Map<number, Latencies>();
   /** The sums that were added to last: traffic comes in runs, and comparing is cheaper than making a name. */
   #latest: MinuteSums | null = null;
   #lastMinute = 0;
@@ -184,8 +184,8 @@ export class UsageRollup {
   }
 
   clear(): void {
-    this.#sums.clear();
-    this.#latencies.clear();
+    this.#sums = new Map();
+    this.#latencies = new Map();
     this.#latest = null;
     this.#keys.clear();
     this.#attempts.clear();

@@ -1,0 +1,47 @@
+/** Entries that a small map may lose before it is copied. */
+const fewDeletions = 8;
+
+/**
+ * A map for what comes and goes with every request. In a `Map` each of them could stay in memory until the next full garbage
+ * collection, as `Bag` explains: a copy has no earlier tables. (For the same reason a map that is emptied again and again
+ * is replaced, and not cleared.) A loop over it may meet entries that were deleted after it began.
+ */
+export class ChurnMap<Key, Value> {
+  #entries = new Map<Key, Value>();
+  #deletions = 0;
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  get(key: Key): Value | undefined {
+    return this.#entries.get(key);
+  }
+
+  set(key: Key, value: Value): void {
+    this.#entries.set(key, value);
+  }
+
+  getOrInsertComputed(key: Key, compute: (key: Key) => Value): Value {
+    return this.#entries.getOrInsertComputed(key, compute);
+  }
+
+  /** False if it is not there. */
+  delete(key: Key): boolean {
+    if (!this.#entries.delete(key)) return false;
+    this.#deletions += 1;
+    if (this.#deletions > this.#entries.size + fewDeletions) {
+      this.#entries = new Map(this.#entries);
+      this.#deletions = 0;
+    }
+    return true;
+  }
+
+  keys(): MapIterator<Key> {
+    return this.#entries.keys();
+  }
+
+  values(): MapIterator<Value> {
+    return this.#entries.values();
+  }
+}
