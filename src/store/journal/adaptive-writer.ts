@@ -13,7 +13,6 @@ export interface AdaptiveOptions {
 /**
  * Writes inline while the disk is fast, which is cheapest, and on a separate thread while it is slow, so that streams
  * do not wait for the disk. It switches between two batches; the journal sends one at a time, so their order is kept.
- * Before a switch the old writer flushes its usage sums.
  */
 export class AdaptiveWriter implements BatchWriter {
   readonly #options: AdaptiveOptions;
@@ -50,7 +49,8 @@ export class AdaptiveWriter implements BatchWriter {
   async #changeAndWrite(items: readonly JournalItem[], rollUp: boolean): Promise<void> {
     const before = this.#driver;
     try {
-      await (this.#thread === null ? this.#changeToThread() : this.#changeToInline(this.#thread));
+      if (this.#thread === null) this.#thread = await this.#options.openThread();
+      else await this.#leaveThread(this.#thread);
     } catch {
       // Keep the current writer. Further slow or fast commits will request the switch again.
     }
@@ -59,19 +59,7 @@ export class AdaptiveWriter implements BatchWriter {
     await this.write(items, rollUp);
   }
 
-  async #changeToThread(): Promise<void> {
-    const thread = await this.#options.openThread();
-    try {
-      await this.#options.inline.write([], true);
-    } catch (error) {
-      await thread.close();
-      throw error;
-    }
-    this.#thread = thread;
-  }
-
-  async #changeToInline(thread: TimedWriter): Promise<void> {
-    await thread.write([], true);
+  async #leaveThread(thread: TimedWriter): Promise<void> {
     this.#thread = null;
     await thread.close();
   }

@@ -62,28 +62,19 @@ export class EntryWriter {
     credential: string | null,
   ): number {
     this.charge(key, { ...charge, overrun: 0 }, record, credential);
-    this.#writeWaiting();
+    this.flush();
     const entryId = this.#lastId;
     if (charge.overrun > 0) this.#plain(key, "overrun", charge.overrun, charge);
     return entryId;
   }
 
-  /** Writes what waits, and returns the id of the batch's last entry; 0 when it had none. */
-  flush(): number {
-    this.#writeWaiting();
-    const lastId = this.#lastId;
-    this.#lastId = 0;
-    return lastId;
-  }
-
   /** The transaction was rolled back. */
   forget(): void {
     this.#waitingRows = 0;
-    this.#lastId = 0;
   }
 
   #plain(key: WrittenKey, kind: "charge" | "overrun", amount: number, charge: ChargeEntry): void {
-    this.#writeWaiting();
+    this.flush();
     const { lastInsertRowid } = this.#insertPlain.run(
       key.no,
       otherAccount(key.no, key.accountNo),
@@ -112,10 +103,11 @@ export class EntryWriter {
     this.#values[end++] = credential;
     this.#waitingRows += 1;
     assert(end === this.#waitingRows * valuesPerRow, "a row must fill its columns and no others");
-    if (this.#waitingRows === mostRowsPerStatement) this.#writeWaiting();
+    if (this.#waitingRows === mostRowsPerStatement) this.flush();
   }
 
-  #writeWaiting(): void {
+  /** Writes what waits. */
+  flush(): void {
     const rows = this.#waitingRows;
     if (rows === 0) return;
     const values = rows === mostRowsPerStatement ? this.#values : this.#values.slice(0, rows * valuesPerRow);

@@ -1,6 +1,5 @@
-/** A key as the writers need it. */
+/** The numbers of a key and of the account that pays, as the writers need them. */
 export interface WrittenKey {
   readonly no: number;
   readonly accountNo: number;
-  readonly isCredit: boolean;
 }
