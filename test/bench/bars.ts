@@ -115,7 +115,7 @@ function continuedBar({ continued }: Results): Bar {
 }
 
 function socketBar({ socket }: Results): Bar {
-  const share = socket === null ? null : socket.socketMicros / socket.httpMicros;
+  const share = socket === null ? null : ratio(socket.socket, socket.http, cpu);
   return atMost("a response over WebSocket: CPU of the same over HTTP", 1.1, share);
 }
 

@@ -1,5 +1,6 @@
 import type { Socket } from "bun";
 import { markerByte } from "./payloads.ts";
+import { clientFrame, FrameReader } from "./socket-frames.ts";
 
 /** What a connection tells about the answers it reads. */
 export interface Listener {
@@ -14,7 +15,8 @@ const lastChunk = "0\r\n\r\n";
 /**
  * One keep-alive connection that sends the same request again and again. It reads of an answer only what
  * it must: the status, where the answer ends, and how many content events came. That is a few
- * microseconds, where `fetch` takes tens, and the load must never be what limits a gateway.
+ * microseconds, where `fetch` takes tens, and the load must never be what limits a gateway. With a handshake it is a
+ * WebSocket.
  */
 export class LoadConnection {
   sentAtMs = 0;
@@ -25,6 +27,10 @@ export class LoadConnection {
   events = 0;
   readonly #request: Buffer;
   readonly #listener: Listener;
+  readonly #handshake: Buffer | null;
+  /** Set once it is a WebSocket. */
+  #frames: FrameReader | null = null;
+  readonly #opened = Promise.withResolvers<void>();
   #socket: Socket | null = null;
   #unsent: Buffer | null = null;
   #head: Buffer | null = null;
@@ -36,9 +42,10 @@ export class LoadConnection {
   #closing = false;
   #lastPartAtMs = 0;
 
-  constructor(request: Buffer, listener: Listener) {
-    this.#request = request;
+  constructor(request: Buffer, listener: Listener, handshake: Buffer | null = null) {
+    this.#request = handshake === null ? request : clientFrame(request);
     this.#listener = listener;
+    this.#handshake = handshake;
   }
 
   async open(hostname: string, port: number): Promise<void> {
@@ -46,12 +53,15 @@ export class LoadConnection {
       hostname,
       port,
       socket: {
-        data: (_socket, bytes) => this.#read(bytes),
+        data: (_socket, bytes) => (this.#frames === null ? this.#read(bytes) : this.#readFrames(bytes)),
         drain: () => this.#write(this.#unsent),
         close: () => this.#lost("the connection was closed"),
         error: (_socket, error) => this.#lost(error.message),
       },
     });
+    if (this.#handshake === null) return;
+    this.#write(this.#handshake);
+    await this.#opened.promise;
   }
 
   send(): void {
@@ -89,6 +99,11 @@ export class LoadConnection {
       return;
     }
     const head = held.toString("latin1", 0, headBytes);
+    if (head.startsWith("HTTP/1.1 101")) {
+      this.#frames = new FrameReader();
+      this.#opened.resolve();
+      return;
+    }
     const length = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1];
     const body = held.subarray(headBytes + headEnd.length);
     this.#inBody = true;
@@ -97,6 +112,13 @@ export class LoadConnection {
       this.#failure = `${head.slice(9, head.indexOf("\r\n"))} ${body.toString("utf8", 0, 300)}`;
     }
     this.#readBody(body);
+  }
+
+  #readFrames(bytes: Buffer): void {
+    if (this.#frames === null) return;
+    const { events, hasEnded, failure } = this.#frames.read(bytes);
+    this.#tookEvents(events);
+    if (hasEnded) this.#listener.onAnswer(this, failure);
   }
 
   #readBody(bytes: Buffer): void {
@@ -113,6 +135,10 @@ export class LoadConnection {
   #countEvents(bytes: Buffer): void {
     let events = 0;
     for (let at = bytes.indexOf(markerByte); at >= 0; at = bytes.indexOf(markerByte, at + 1)) events++;
+    this.#tookEvents(events);
+  }
+
+  #tookEvents(events: number): void {
     if (events === 0 && this.events === 0) return;
     const nowMs = performance.now();
     if (this.events === 0) this.firstEventAtMs = nowMs;
@@ -126,6 +152,7 @@ export class LoadConnection {
     if (this.#closing) return;
     this.#closing = true;
     this.#socket = null;
+    this.#opened.reject(new Error(reason));
     this.#listener.onAnswer(this, reason);
   }
 }

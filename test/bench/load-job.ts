@@ -5,6 +5,8 @@ export interface LoadTarget {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
+  /** The body is a frame of a WebSocket. */
+  readonly isSocket?: boolean;
   /** Instead of the header: each connection has its own, in turn. */
   readonly keys?: readonly string[];
   /** The process whose CPU time is read at both ends of the window; null for none. */

@@ -145,7 +145,8 @@ async function openConnections(job: LoadJob, listener: Listener): Promise<LoadCo
     keys.length === 0 ? [requestBytes(job.target)] : keys.map((key) => withKey(job.target, key));
   const connections = Array.from({ length: job.concurrency }, (_, index) => {
     const request = requests[index % requests.length] ?? Buffer.alloc(0);
-    return new LoadConnection(request, listener);
+    if (!job.target.isSocket) return new LoadConnection(request, listener);
+    return new LoadConnection(Buffer.from(job.target.body), listener, handshakeBytes(job.target));
   });
   await Promise.all(connections.map((connection) => connection.open(hostname, Number(port))));
   return connections;
@@ -156,13 +157,23 @@ function withKey(target: LoadTarget, key: string): Buffer {
 }
 
 function requestBytes({ url, path, headers, body }: LoadTarget): Buffer {
-  const lines = Object.entries({
-    host: new URL(url).host,
-    "content-type": "application/json",
-    "content-length": String(Buffer.byteLength(body)),
-    ...headers,
-  }).map(([name, value]) => `${name}: ${value}\r\n`);
-  return Buffer.from(`POST ${path} HTTP/1.1\r\n${lines.join("")}\r\n${body}`);
+  const own = { "content-type": "application/json", "content-length": String(Buffer.byteLength(body)) };
+  return Buffer.from(`POST ${path} ${headOf(url, { ...own, ...headers })}${body}`);
+}
+
+function handshakeBytes({ url, path, headers }: LoadTarget): Buffer {
+  const own = {
+    connection: "Upgrade",
+    upgrade: "websocket",
+    "sec-websocket-version": "13",
+    "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==",
+  };
+  return Buffer.from(`GET ${path} ${headOf(url, { ...own, ...headers })}`);
+}
+
+function headOf(url: string, headers: LoadTarget["headers"]): string {
+  const lines = Object.entries({ host: new URL(url).host, ...headers });
+  return `HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join("")}\r\n`;
 }
 
 function readCpu({ pid }: LoadTarget): number {

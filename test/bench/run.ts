@@ -75,7 +75,7 @@ export async function runBench({ full, only, other: program, progress }: RunOpti
     const continued = isContinued ? await measureContinued(sluice.target(growthCell)) : null;
     const isOnSocket = only === null || socketName.includes(only);
     if (isOnSocket) progress(socketName);
-    const socket = isOnSocket ? await measureSocket(sluice.target(growthCell), sluice.pid) : null;
+    const socket = isOnSocket ? await measureSocket(load, sluice) : null;
     const journal = await readJournal(sluice.target(growthCell).url, join(folder, "sluice/data"));
     await Bun.sleep(3000);
     const afterwardsMegabytes = residentMegabytes(sluice.pid);

@@ -1,76 +1,30 @@
-import { cellBody } from "./cells.ts";
-import type { LoadTarget } from "./load-job.ts";
-import { cpuMicros } from "./proc.ts";
+import type { Cell } from "./cells.ts";
+import type { Gateway } from "./gateways.ts";
+import type { LoadProcess } from "./load-process.ts";
+import { type Measured, measureInTurns, type Pace } from "./rounds.ts";
 
-/** What a streamed response costs the gateway, in microseconds of its CPU. */
+/** The same streamed response by both ways, of the same gateway. */
 export interface SocketFigures {
-  readonly httpMicros: number;
-  readonly socketMicros: number;
+  readonly http: Measured;
+  readonly socket: Measured;
 }
 
 export const socketName = "a turn over WebSocket";
 
-const connections = 16;
-const turnsEach = 60;
-const rounds = 5;
-/** HTTP has been measured before, and sockets have not. */
-const roundsBefore = 3;
+const cell: Cell = { route: "responses", size: "1 KB", stream: true, concurrency: 16 };
 
-/** In turns, so that both meet the same machine. */
-export async function measureSocket(target: LoadTarget, pid: number): Promise<SocketFigures> {
-  const body = cellBody({ route: "responses", size: "1 KB", stream: true, concurrency: connections });
-  const url = `${target.url}/v1/responses`;
-  const post = async () => {
-    const headers = { ...target.headers, "content-type": "application/json" };
-    const response = await fetch(url, { method: "POST", headers, body });
-    if (!(await response.text()).includes("response.completed")) throw new Error("a response has not ended");
-  };
-  const sockets = await Promise.all(
-    Array.from({ length: connections }, () => openSocket(url, target.headers)),
-  );
-  const frame = `{"type":"response.create",${body.slice(1)}`;
-  const [http, socket]: [number[], number[]] = [[], []];
-  for (let round = -roundsBefore; round < rounds; round += 1) {
-    const byHttp = await cpuOf(pid, () => post);
-    const bySocket = await cpuOf(pid, (index) => () => sockets[index]?.ask(frame) ?? Promise.reject(index));
-    if (round < 0) continue;
-    http.push(byHttp);
-    socket.push(bySocket);
-  }
-  // What they remember would count as memory that the gateway keeps.
-  for (const { close } of sockets) close();
-  return { httpMicros: median(http), socketMicros: median(socket) };
-}
+/** A tenth is little next to a machine's noise, and sockets have not been served before. */
+const pace: Pace = { rounds: 13, windowMs: 500, mostWarmupMs: 10_000 };
 
-async function cpuOf(pid: number, turnOf: (index: number) => () => Promise<void>): Promise<number> {
-  const before = cpuMicros(pid);
-  const ask = async (turn: () => Promise<void>) => {
-    for (let done = 0; done < turnsEach; done += 1) await turn();
+export async function measureSocket(load: LoadProcess, sluice: Gateway): Promise<SocketFigures> {
+  const bySocket: Gateway = {
+    ...sluice,
+    target: (of) => {
+      const { body, ...target } = sluice.target(of);
+      return { ...target, body: `{"type":"response.create",${body.slice(1)}`, isSocket: true };
+    },
   };
-  await Promise.all(Array.from({ length: connections }, (_, index) => ask(turnOf(index))));
-  return (cpuMicros(pid) - before) / (connections * turnsEach);
-}
-
-/** Asking resolves when the response to a frame has ended. */
-async function openSocket(url: string, headers: LoadTarget["headers"]) {
-  // HTTP compresses no request either.
-  const socket = new WebSocket(url.replace("http", "ws"), { headers, perMessageDeflate: false });
-  let ended = Promise.withResolvers<void>();
-  socket.onmessage = ({ data }) => {
-    if (/"response\.completed"/.test(String(data).slice(0, 200))) ended.resolve();
-    else if (String(data).startsWith('{"type":"error"')) ended.reject(new Error(String(data)));
-  };
-  await new Promise((resolve) => {
-    socket.onopen = resolve;
-  });
-  const ask = (frame: string) => {
-    ended = Promise.withResolvers<void>();
-    socket.send(frame);
-    return ended.promise;
-  };
-  return { ask, close: () => socket.close() };
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+  const [http, socket] = await measureInTurns(load, cell, [sluice, bySocket], pace);
+  if (http === undefined || socket === undefined) throw new Error("a gateway has no figures");
+  return { http, socket };
 }
