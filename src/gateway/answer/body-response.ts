@@ -57,7 +57,7 @@ export function piecesResponse(
     controller.end();
     end();
   };
-  return new Response(bodyOf({ pull, cancel: end }, call), init);
+  return sourceResponse({ pull, cancel: end }, call, () => init);
 }
 
 function onlyOf([body, ...others]: readonly Uint8Array[]): Uint8Array {
@@ -75,15 +75,20 @@ function* eventParts(body: Uint8Array): Generator<Uint8Array, Uint8Array> {
   }
 }
 
-/** The body of a response that this writes; null if the connection takes it in another way. */
-export function bodyOf(source: StreamSource, { takeStream }: ClientCall): ReadableStream | null {
+/** The response that this writes. A connection that takes it in another way has no use for its headers. */
+export function sourceResponse(
+  source: StreamSource,
+  { takeStream }: ClientCall,
+  init: () => ResponseInit,
+): Response {
   if (takeStream !== undefined) {
     takeStream(source);
-    return null;
+    return new Response(null);
   }
-  return new ReadableStream({
+  const body = new ReadableStream({
     type: "direct",
     pull: (controller) => source.pull(controller),
     cancel: () => source.cancel(),
   });
+  return new Response(body, init());
 }

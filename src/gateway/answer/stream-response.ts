@@ -3,7 +3,7 @@ import { isSpoken } from "../../dialects/registry.ts";
 import { commonHeaders } from "../headers.ts";
 import { CompactionRelayer } from "../turns/compacted-answer.ts";
 import { type Answering, type Delivery, streamHeaders } from "./answering.ts";
-import { bodyOf } from "./body-response.ts";
+import { sourceResponse } from "./body-response.ts";
 import { PassthroughRelayer } from "./passthrough-relayer.ts";
 import { StreamPump } from "./stream-pump.ts";
 import type { StreamRelayer } from "./stream-relayer.ts";
@@ -29,8 +29,9 @@ export function relayStream(
   if (exchange.endedBy !== null) throw exchange.endedBy;
   if (exchange.claim !== null) exchange.recorder = gateway.claims.record(exchange.claim);
   const pump = new StreamPump(answering, relayer);
-  const headers = { ...opened.headers, ...commonHeaders(exchange), ...ownHeaders };
-  const response = new Response(bodyOf(pump, exchange.call), { headers });
+  const response = sourceResponse(pump, exchange.call, () => ({
+    headers: { ...opened.headers, ...commonHeaders(exchange), ...ownHeaders },
+  }));
   exchange.pump = pump;
   gateway.watchdog.watch(pump);
   return response;

@@ -1,4 +1,5 @@
 import { releaseBytes } from "../../base/release.ts";
+import type { ReadableRequest } from "../client-call.ts";
 import { largeBodyBytes } from "../large/is-large.ts";
 import { joinShared } from "../large/join-shared.ts";
 
@@ -17,7 +18,7 @@ export interface BodyLimit {
  * Large ones are read piece by piece: room is taken for what has really come, not for what a client has announced.
  * They end up in shared memory, where other threads can look at them without a copy of their own.
  */
-export function readBody(request: Request, limit: BodyLimit): Promise<Uint8Array> {
+export function readBody(request: ReadableRequest, limit: BodyLimit): Promise<Uint8Array> {
   const announced = request.headers.get("content-length");
   const length = announced === null ? null : Number(announced);
   if (length !== null && length > limit.maxBytes) throw limit.tooLarge();
@@ -28,7 +29,7 @@ export function readBody(request: Request, limit: BodyLimit): Promise<Uint8Array
   return readPieces(request, limit);
 }
 
-async function readPieces(request: Request, limit: BodyLimit): Promise<Uint8Array> {
+async function readPieces(request: ReadableRequest, limit: BodyLimit): Promise<Uint8Array> {
   const pieces: Uint8Array[] = [];
   try {
     const bytes = await collect(request, limit, pieces);
@@ -40,7 +41,7 @@ async function readPieces(request: Request, limit: BodyLimit): Promise<Uint8Arra
 }
 
 /** Returns how many bytes have come. */
-async function collect(request: Request, limit: BodyLimit, pieces: Uint8Array[]): Promise<number> {
+async function collect(request: ReadableRequest, limit: BodyLimit, pieces: Uint8Array[]): Promise<number> {
   if (request.body === null) return 0;
   const reader = request.body.getReader();
   let bytes = 0;

@@ -1,5 +1,7 @@
+import { Bag, type Bagged } from "../../base/bag.ts";
+
 /** A client's WebSocket. */
-export interface OpenSocket {
+export interface OpenSocket extends Bagged {
   /** Closes it once everything on it has ended. */
   closeWhenIdle(code: number, reason: string): void;
 }
@@ -12,14 +14,14 @@ export const closeCodes = {
 
 /** All WebSockets, by the id of the key that each was opened with. */
 export class OpenSockets {
-  readonly #byKey = new Map<string, Set<OpenSocket>>();
+  readonly #byKey = new Map<string, Bag<OpenSocket>>();
 
   countOf(keyId: string): number {
     return this.#byKey.get(keyId)?.size ?? 0;
   }
 
   add(keyId: string, socket: OpenSocket): void {
-    this.#byKey.getOrInsertComputed(keyId, () => new Set()).add(socket);
+    this.#byKey.getOrInsertComputed(keyId, () => new Bag()).add(socket);
   }
 
   remove(keyId: string, socket: OpenSocket): void {

@@ -1,5 +1,6 @@
 import type { ServerWebSocket } from "bun";
 import { assert } from "../../base/assert.ts";
+import { Bag, outside } from "../../base/bag.ts";
 import { GatewayError } from "../../base/errors.ts";
 import { newId } from "../../base/id.ts";
 import { TurnAllowance } from "../../base/turn-allowance.ts";
@@ -58,6 +59,7 @@ const handshakeOnly = ["connection", "upgrade", "transfer-encoding", "x-request-
  * is awaited; each request among them is an exchange of its own, and begins when its lane is free (lanes.ts).
  */
 export class ClientSocket implements OpenSocket, Carrier {
+  place = outside;
   readonly url: string;
   readonly headers: Headers;
   readonly address: string;
@@ -65,7 +67,7 @@ export class ClientSocket implements OpenSocket, Carrier {
   readonly #gateway: Gateway;
   readonly #keyId: string;
   readonly #lanes: Lanes;
-  readonly #running = new Set<CreateCall>();
+  readonly #running = new Bag<CreateCall>();
   #connection: ServerWebSocket<unknown> | null = null;
   #lifetime: ReturnType<typeof setTimeout> | null = null;
   #unread: (() => void)[] = [];

@@ -1,8 +1,9 @@
+import { type Bagged, outside } from "../../base/bag.ts";
 import type { Json } from "../../base/json.ts";
 import { eventType } from "../../dialects/openai-responses/event-type.ts";
 import type { DirectController, StreamSource } from "../../gateway/answer/client-stream.ts";
 import type { Piece } from "../../gateway/answer/stream-relayer.ts";
-import type { ClientCall, Route } from "../../gateway/client-call.ts";
+import type { ClientCall, ReadableRequest, Route } from "../../gateway/client-call.ts";
 import type { CreateFrame } from "../../gateway/socket/create-frame.ts";
 import type { RememberedTurns, Turn } from "../../gateway/turns/turn-body.ts";
 import { errorFrame, eventsIn, onLane, textOf } from "./event-frames.ts";
@@ -21,8 +22,9 @@ export interface Carrier {
 }
 
 /** One request on a socket, and the frames that answer it. */
-export class CreateCall implements ClientCall, DirectController {
-  readonly request: Request;
+export class CreateCall implements ClientCall, DirectController, Bagged {
+  place = outside;
+  readonly request: ReadableRequest;
   readonly body: Uint8Array;
   readonly route: Route;
   readonly address: string;
@@ -46,7 +48,13 @@ export class CreateCall implements ClientCall, DirectController {
     this.#streamId = streamId;
     this.route = route;
     this.address = address;
-    this.request = new Request(url, { method: "POST", headers, signal: this.#leaving.signal });
+    this.request = {
+      url,
+      headers,
+      signal: this.#leaving.signal,
+      body: null,
+      bytes: async () => body.slice(),
+    };
     this.remembered = {
       chain: (id) => carrier.chain(id),
       remember: (chain) => {
@@ -96,21 +104,24 @@ export class CreateCall implements ClientCall, DirectController {
 
   end(): void {}
 
-  /** A provider may have more behind the end. Deltas, which are most, have no response in them, and end nothing. */
   #framesOf(piece: Piece): readonly string[] {
-    const text = textOf(piece);
-    const events = this.#hasEnded ? [] : eventsIn(text);
-    const shown = text.includes('"response"') ? this.#upToEnd(events) : events;
+    const shown = this.#hasEnded ? [] : this.#upToEnd(eventsIn(textOf(piece)));
     return this.#streamId === null ? shown : shown.map((event) => onLane(event, this.#streamId));
   }
 
+  /** A provider may have more behind the end. */
   #upToEnd(events: readonly string[]): readonly string[] {
-    const last = events.findIndex((event) => ends.has(eventType(event)));
+    const last = events.findIndex(isEnd);
     if (last === -1) return events;
     this.#hasEnded = true;
     if (eventType(events[last] ?? "") !== "response.failed") this.answered = this.#conversation;
     return events.slice(0, last + 1);
   }
+}
+
+/** Deltas, which are most events, have no response in them. To look for it takes half the time of reading their type. */
+function isEnd(event: string): boolean {
+  return event.includes('"response"') && ends.has(eventType(event));
 }
 
 const ends: ReadonlySet<Json | undefined> = new Set([

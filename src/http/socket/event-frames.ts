@@ -1,4 +1,3 @@
-import { asBuffer } from "../../base/as-buffer.ts";
 import type { RenderedError } from "../../dialects/errors/envelope.ts";
 import { dataOf } from "../../dialects/sse/data-field.ts";
 import { keepaliveComment } from "../../dialects/sse/sse.ts";
@@ -13,8 +12,10 @@ const lineFeed = "\n".charCodeAt(0);
 /** What clients take for a sign of life. On HTTP it is a comment before the first event, which no frame can be. */
 const keepalive = '{"type":"keepalive","sequence_number":0}';
 
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+
 export function textOf(piece: Piece): string {
-  return typeof piece === "string" ? piece : asBuffer(piece).toString();
+  return typeof piece === "string" ? piece : decoder.decode(piece);
 }
 
 /** The events of a piece of a stream, as JSON. Comments and `[DONE]` are none. */
