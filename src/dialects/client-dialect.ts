@@ -147,11 +147,12 @@ export interface StreamPosition {
 
 /** Writes a client's stream event by event. The frames that end it come from `terminal`. */
 export interface StreamWriter {
+  /** One block is open at a time. */
   write(event: IrEvent): string;
-  /** The frame of a delta of that block, valid until another event is written; null if frames differ in more. See shortcut.ts. */
-  template(index: number): FrameTemplate | null;
-  /** Called with the text of deltas that were written with the block's template instead of `write`. */
-  recordDeltas(index: number, text: string): void;
+  /** The frame of a delta of the open block, valid until another event is written; null if frames differ in more. See shortcut.ts. */
+  readonly template: FrameTemplate | null;
+  /** Called with the text of deltas that were written with the template instead of `write`. Absent if there never is one. */
+  recordDeltas?(text: string): void;
   /** The frames that end the stream properly; called once, after `finish`. */
   terminal(): string;
   /** The in-band error, with what was charged; may be called at any point, even before anything was written. */

@@ -12,7 +12,8 @@ const nothing: readonly IrEvent[] = [];
 
 /**
  * Puts the events of interleaved blocks into an order with one open block at a time: the first one passes, and the
- * events of the others wait until it has ended. For writers whose dialect, or whose clients, expect that.
+ * events of the others wait until it has ended. Messages allows no more than one. OpenAI's dialects would, but OpenAI sends
+ * one after the other, and clients such as LlamaIndex and LangChain give each fragment to the newest.
  */
 export class BlockOrder {
   #open: number | null = null;

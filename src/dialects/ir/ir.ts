@@ -317,7 +317,7 @@ export type IrBlockHead =
 
 /**
  * Blocks are numbered 0, 1, 2 in the order in which they begin, and may interleave: a reader emits what the provider
- * sends, and a writer whose dialect allows one open block at a time buffers the others. Every block ends before `finish`.
+ * sends, and a writer gets them one after the other (block-order.ts). Every block ends before `finish`.
  */
 export type IrEvent =
   /** First, once. `usage` if the provider already reports its input. */

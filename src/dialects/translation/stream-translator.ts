@@ -3,6 +3,7 @@ import type { JsonObject } from "../../base/json.ts";
 import type { Tiers } from "../../base/service-tiers.ts";
 import type { ReportedUsage, Usage } from "../../base/usage.ts";
 import type { StreamWriter, WriterContext } from "../client-dialect.ts";
+import { BlockOrder } from "../ir/block-order.ts";
 import { eventsOf } from "../ir/events.ts";
 import type { IrEvent } from "../ir/ir.ts";
 import { UsageFreshness } from "../ir/usage-freshness.ts";
@@ -31,6 +32,7 @@ export class StreamTranslator {
   readonly #reader: StreamReader;
   readonly #writer: StreamWriter;
   readonly #restorer: StreamRestorer;
+  readonly #order = new BlockOrder();
   #written = "";
   #produced = "";
   #wholeRead = false;
@@ -155,7 +157,7 @@ export class StreamTranslator {
     const emitted = this.#emitted;
     if (parsed !== undefined) return null;
     if (emitted?.type !== "delta" || this.#emittedMore || !this.#restorer.keepsDeltas) return null;
-    const to = this.#writer.template(emitted.index);
+    const to = this.#order.isOpen(emitted.index) ? this.#writer.template : null;
     if (to === null || this.#unusedShortcuts === maxUnusedShortcuts) return null;
     this.#unusedShortcuts += 1;
     const { figures } = this.#reader;
@@ -163,15 +165,15 @@ export class StreamTranslator {
     const from = patternOf(event, data, emitted.text, { textOf, figures });
     if (from === null) return null;
     return new Shortcut(from, to, (text, read) => {
-      this.#recordDeltas(emitted.index, text);
+      this.#recordDeltas(text);
       figures?.record(read);
     });
   }
 
-  #recordDeltas(index: number, text: string): void {
+  #recordDeltas(text: string): void {
     this.#unusedShortcuts = 0;
     this.#hasEndedBlock = false;
-    this.#writer.recordDeltas(index, text);
+    this.#writer.recordDeltas?.(text);
     this.#usageFreshness.nextFrame();
     this.#usageFreshness.observeContent();
     this.#produce(text);
@@ -197,7 +199,9 @@ export class StreamTranslator {
         this.#produce(event.text);
         break;
     }
+    if (this.#order.hold(event)) return;
     this.#written += this.#writer.write(event);
+    for (const released of this.#order.release()) this.#written += this.#writer.write(released);
   }
 
   #produce(text: string): void {

@@ -2,6 +2,7 @@ import OpenAI from "openai";
 import type { Response as ModelResponse, ResponseStreamEvent } from "openai/resources/responses/responses";
 import type { JsonObject } from "../../../src/base/json.ts";
 import type { Source, WriterContext } from "../../../src/dialects/client-dialect.ts";
+import { BlockOrder } from "../../../src/dialects/ir/block-order.ts";
 import type { IrEvent, IrFinish, IrRequest } from "../../../src/dialects/ir/ir.ts";
 import { openAiResponses } from "../../../src/dialects/openai-responses/index.ts";
 import type { Target } from "../../../src/dialects/provider-dialect.ts";
@@ -55,7 +56,9 @@ export function finishOf(reason: IrFinish["reason"], explanation: string | null 
 /** A stream as its client gets it, from the first byte to the last. */
 export function writeStream(events: readonly IrEvent[], body: JsonObject = {}): string {
   const writer = openAiResponses.client.createStreamWriter(callOf(body));
-  return events.map((event) => writer.write(event)).join("") + writer.terminal();
+  const order = new BlockOrder();
+  const ordered = events.flatMap((event) => (order.hold(event) ? [] : [event, ...order.release()]));
+  return ordered.map((event) => writer.write(event)).join("") + writer.terminal();
 }
 
 export interface Heard {

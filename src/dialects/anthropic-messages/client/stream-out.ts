@@ -4,7 +4,6 @@ import type { JsonObject } from "../../../base/json.ts";
 import { noUsage, type Usage } from "../../../base/usage.ts";
 import type { StreamPosition, StreamWriter, WriterContext } from "../../client-dialect.ts";
 import { errorBody } from "../../errors/envelope.ts";
-import { BlockOrder } from "../../ir/block-order.ts";
 import type { IrBlockHead, IrCitation, IrEvent, IrFinish, ReasoningProof } from "../../ir/ir.ts";
 import { partSeparator } from "../../reasoning/reasoning-envelope.ts";
 import { keepaliveComment, namedFrame } from "../../sse/sse.ts";
@@ -21,10 +20,9 @@ interface Block {
   written: number | null;
 }
 
-/** Writes Messages events. The dialect allows one open block at a time. */
+/** Writes Messages events. */
 export class MessagesStreamWriter implements StreamWriter {
   readonly #call: WriterContext;
-  readonly #order = new BlockOrder();
   #open: Block | null = null;
   #nextIndex = 0;
   #begun = false;
@@ -37,13 +35,6 @@ export class MessagesStreamWriter implements StreamWriter {
   }
 
   write(event: IrEvent): string {
-    if (this.#order.hold(event)) return "";
-    let text = this.#write(event);
-    for (const released of this.#order.release()) text += this.#write(released);
-    return text;
-  }
-
-  #write(event: IrEvent): string {
     switch (event.type) {
       case "start":
         return this.#start(event.usage);
@@ -67,13 +58,12 @@ export class MessagesStreamWriter implements StreamWriter {
     }
   }
 
-  template(index: number): FrameTemplate | null {
-    if (!this.#order.isOpen(index)) return null;
+  get template(): FrameTemplate | null {
     const { head, written } = this.#block();
     return written === null ? null : templateOf(head, written);
   }
 
-  recordDeltas(_index: number, text: string): void {
+  recordDeltas(text: string): void {
     measure(this.#block(), text);
   }
 

@@ -2,7 +2,8 @@ import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import type { Tiers } from "../../../base/service-tiers.ts";
 import type { ReportedUsage } from "../../../base/usage.ts";
 import { cutShort, malformedAnswer, reportedFailure } from "../../errors/failure.ts";
-import { citing, functionCall, usageEvent } from "../../ir/answer-parts.ts";
+import { functionCall, usageEvent } from "../../ir/answer-parts.ts";
+import { BlockEmitter, type OpenBlock } from "../../ir/block-emitter.ts";
 import type { IrBlockHead, IrCitation, IrEvent, IrFinish, ReasoningProof } from "../../ir/ir.ts";
 import { numberOf, objectOf, stringOf } from "../../json/json-fields.ts";
 import type { StreamReader } from "../../provider-dialect.ts";
@@ -15,20 +16,18 @@ import { readCitations } from "../citations.ts";
 import { readFinish } from "../finish.ts";
 import { figures, readUsage, sealedChars } from "./usage-in.ts";
 
-interface OpenBlock {
-  readonly index: number;
-  readonly head: IrBlockHead;
+interface ReadBlock {
+  readonly block: OpenBlock;
   proof: ReasoningProof | null;
   readonly citations: IrCitation[];
-  empty: boolean;
 }
 
 /** Reads Messages events. Usage is cumulative: `message_delta` replaces what `message_start` reported. */
 export class MessagesStreamReader implements StreamReader {
   readonly #emit: (event: IrEvent) => void;
   /** By the provider's index, without blocks of hosted tools. */
-  readonly #open = new Map<number, OpenBlock>();
-  #blocks = 0;
+  readonly #open = new Map<number, ReadBlock>();
+  readonly #blocks: BlockEmitter;
   #begun = false;
   readonly #usage: JsonObject = {};
   #finish: IrFinish | null = null;
@@ -37,6 +36,7 @@ export class MessagesStreamReader implements StreamReader {
 
   constructor(emit: (event: IrEvent) => void) {
     this.#emit = emit;
+    this.#blocks = new BlockEmitter(emit);
   }
 
   push(frame: SseFrame): void {
@@ -110,15 +110,14 @@ export class MessagesStreamReader implements StreamReader {
     const head = headOf(block);
     if (head === null) return;
     this.sealedChars += sealedChars(block);
-    const open: OpenBlock = { index: this.#blocks, head, proof: null, citations: [], empty: true };
-    this.#blocks += 1;
+    const isRedacted = block["type"] === "redacted_thinking";
+    const open: ReadBlock = {
+      block: this.#blocks.begin(head),
+      proof: isRedacted ? { maker: "anthropic-redacted", data: stringOf(block["data"]) ?? "" } : null,
+      citations: readCitations(block["citations"]),
+    };
     this.#open.set(index, open);
-    this.#emit({ type: "block_start", index: open.index, block: head });
-    if (block["type"] === "redacted_thinking") {
-      open.proof = { maker: "anthropic-redacted", data: stringOf(block["data"]) ?? "" };
-    }
-    open.citations.push(...readCitations(block["citations"]));
-    this.#append(open, initialText(block));
+    this.#blocks.append(open.block, initialText(block));
   }
 
   #delta(index: number, delta: JsonObject): void {
@@ -128,21 +127,14 @@ export class MessagesStreamReader implements StreamReader {
     this.sealedChars += sealedChars(delta);
     if (typeof signature === "string") open.proof = { maker: "anthropic", signature };
     if (isObject(citation)) open.citations.push(...readCitations([citation]));
-    this.#append(open, textOf(delta));
-  }
-
-  #append(open: OpenBlock, text: string): void {
-    if (text === "") return;
-    open.empty = false;
-    this.#emit({ type: "delta", index: open.index, text });
+    this.#blocks.append(open.block, textOf(delta));
   }
 
   #stop(index: number): void {
     const open = this.#open.get(index);
     if (open === undefined) return;
     this.#open.delete(index);
-    if (open.empty && open.head.type === "tool_call") this.#append(open, "{}");
-    this.#emit({ type: "block_end", index: open.index, proof: open.proof, ...citing(open.citations) });
+    this.#blocks.end(open.block, open.proof, open.citations);
   }
 
   #messageDelta(data: JsonObject): void {

@@ -4,6 +4,7 @@ import { isObject, type JsonObject } from "../../../base/json.ts";
 import type { ReportedUsage } from "../../../base/usage.ts";
 import { cutShort, failedAnswer, reportedFailure } from "../../errors/failure.ts";
 import { functionCall, usageEvent } from "../../ir/answer-parts.ts";
+import { BlockEmitter, type OpenBlock } from "../../ir/block-emitter.ts";
 import type { IrBlockHead, IrEvent, IrFinish, ReasoningProof } from "../../ir/ir.ts";
 import { numberOf, objectOf, stringOf } from "../../json/json-fields.ts";
 import type { StreamReader } from "../../provider-dialect.ts";
@@ -11,12 +12,10 @@ import { wholeObjectIn } from "../../sse/parse-event.ts";
 import type { SseFrame } from "../../sse/sse.ts";
 import { figures, readFailure, readFinish, readTier } from "./response-in.ts";
 
-interface OpenBlock {
-  readonly index: number;
-  readonly head: IrBlockHead;
+interface ReadBlock {
+  readonly block: OpenBlock;
   signature: string;
   redacted: string;
-  isEmpty: boolean;
 }
 
 /**
@@ -26,8 +25,8 @@ interface OpenBlock {
 export class ConverseStreamReader implements StreamReader {
   readonly #emit: (event: IrEvent) => void;
   /** By the provider's index. */
-  readonly #open = new Map<number, OpenBlock>();
-  #blocks = 0;
+  readonly #open = new Map<number, ReadBlock>();
+  readonly #blocks: BlockEmitter;
   #hasBegun = false;
   #finish: IrFinish | null = null;
   #failure: GatewayError | null = null;
@@ -38,6 +37,7 @@ export class ConverseStreamReader implements StreamReader {
 
   constructor(emit: (event: IrEvent) => void) {
     this.#emit = emit;
+    this.#blocks = new BlockEmitter(emit);
   }
 
   push(frame: SseFrame): void {
@@ -108,29 +108,20 @@ export class ConverseStreamReader implements StreamReader {
     open.signature += signature;
     open.redacted += redacted;
     this.sealedChars += signature.length + redacted.length;
-    this.#append(open, text);
+    this.#blocks.append(open.block, text);
   }
 
-  #openBlock(index: number, head: IrBlockHead): OpenBlock {
-    const open = { index: this.#blocks, head, signature: "", redacted: "", isEmpty: true };
-    this.#blocks += 1;
+  #openBlock(index: number, head: IrBlockHead): ReadBlock {
+    const open = { block: this.#blocks.begin(head), signature: "", redacted: "" };
     this.#open.set(index, open);
-    this.#emit({ type: "block_start", index: open.index, block: head });
     return open;
-  }
-
-  #append(open: OpenBlock, text: string): void {
-    if (text === "") return;
-    open.isEmpty = false;
-    this.#emit({ type: "delta", index: open.index, text });
   }
 
   #stop(index: number): void {
     const open = this.#open.get(index);
     if (open === undefined) return;
     this.#open.delete(index);
-    if (open.isEmpty && open.head.type === "tool_call") this.#append(open, "{}");
-    this.#emit({ type: "block_end", index: open.index, proof: proofOf(open) });
+    this.#blocks.end(open.block, proofOf(open));
   }
 
   #metadata(data: JsonObject): void {
@@ -147,8 +138,8 @@ function isKnown(delta: JsonObject): boolean {
   return delta["text"] !== undefined || delta["reasoningContent"] !== undefined;
 }
 
-function proofOf({ head, signature, redacted }: OpenBlock): ReasoningProof | null {
-  if (head.type !== "reasoning") return null;
+function proofOf({ block, signature, redacted }: ReadBlock): ReasoningProof | null {
+  if (block.head.type !== "reasoning") return null;
   if (redacted !== "") return { maker: "anthropic-redacted", data: redacted };
   return signature === "" ? null : { maker: "anthropic", signature };
 }

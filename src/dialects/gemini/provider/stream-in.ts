@@ -2,6 +2,7 @@ import { isObject, type JsonObject } from "../../../base/json.ts";
 import type { ReportedUsage } from "../../../base/usage.ts";
 import { cutShort, failedAnswer, malformedAnswer, reportedFailure } from "../../errors/failure.ts";
 import { functionCall, usageEvent } from "../../ir/answer-parts.ts";
+import { BlockEmitter, type OpenBlock } from "../../ir/block-emitter.ts";
 import { EventCollector } from "../../ir/events.ts";
 import type { IrEvent, IrResponse } from "../../ir/ir.ts";
 import { listOf, objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
@@ -15,11 +16,6 @@ import { figures, mergeUsage, readUsage, reportsOutput, tierOf } from "./usage-i
 /** The figures that may change from chunk to chunk; those of the modalities are the prompt's. */
 const usageFigures = /"((?:prompt|candidates|thoughts|total|cachedContent|toolUsePrompt)TokenCount)":\s*\d+/g;
 
-interface OpenBlock {
-  readonly kind: "reasoning" | "text";
-  readonly index: number;
-}
-
 /**
  * Reads generateContent answers, each a chunk of a stream or a whole one. Text and thoughts come in increments, a call
  * comes whole. The stream ends with the body: more may follow the chunk that has the finish reason.
@@ -27,7 +23,7 @@ interface OpenBlock {
 export class GeminiStreamReader implements StreamReader, StreamFigures {
   readonly #emit: (event: IrEvent) => void;
   readonly #target: Target;
-  #blocks = 0;
+  readonly #blocks: BlockEmitter;
   #open: OpenBlock | null = null;
   #begun = false;
   readonly #usage: JsonObject = {};
@@ -38,6 +34,7 @@ export class GeminiStreamReader implements StreamReader, StreamFigures {
 
   constructor(emit: (event: IrEvent) => void, target: Target) {
     this.#emit = emit;
+    this.#blocks = new BlockEmitter(emit);
     this.#target = target;
   }
 
@@ -96,7 +93,7 @@ export class GeminiStreamReader implements StreamReader, StreamFigures {
     if (candidate === undefined || others.length > 0 || parts.length > 1 || part === null) return null;
     const kind = part["thought"] === true ? "reasoning" : "text";
     const isPlain = isFirst(candidate) && readEnding(candidate) === null && readBlocked(answer) === null;
-    return isPlain && this.#open?.kind === kind ? stringOf(part["text"]) : null;
+    return isPlain && this.#open?.head.type === kind ? stringOf(part["text"]) : null;
   }
 
   get figures(): StreamFigures {
@@ -129,13 +126,16 @@ export class GeminiStreamReader implements StreamReader, StreamFigures {
     else if (isObject(part["inlineData"])) this.#text("text", noteOf(part["inlineData"]));
   }
 
-  #text(kind: OpenBlock["kind"], text: string): void {
-    if (text === "") return;
-    if (this.#open?.kind !== kind) {
+  #text(kind: "reasoning" | "text", text: string): void {
+    if (text !== "") this.#blocks.append(this.#opened(kind), text);
+  }
+
+  #opened(kind: "reasoning" | "text"): OpenBlock {
+    if (this.#open?.head.type !== kind) {
       this.#close(null);
-      this.#begin(kind);
+      this.#open = this.#blocks.begin({ type: kind });
     }
-    this.#emit({ type: "delta", index: this.#open?.index ?? 0, text });
+    return this.#open;
   }
 
   /** The signature of a call belongs to the reasoning right before it, which is empty if no thoughts were shown. */
@@ -144,27 +144,17 @@ export class GeminiStreamReader implements StreamReader, StreamFigures {
     // Vertex ends a call that it has streamed with an empty one.
     if (name === "" && Object.keys(call).length === 0) return;
     if (name === "") throw malformedAnswer("a function call without a name");
-    if (signature !== null && this.#open?.kind !== "reasoning") {
-      this.#close(null);
-      this.#begin("reasoning");
-    }
+    if (signature !== null) this.#opened("reasoning");
     this.#close(signature);
-    const index = this.#nextIndex();
-    this.#emit({ type: "block_start", index, block: functionCall(call["id"], name) });
-    this.#emit({ type: "delta", index, text: JSON.stringify(objectOf(call["args"]) ?? {}) });
-    this.#emit({ type: "block_end", index, proof: null });
-  }
-
-  #begin(kind: OpenBlock["kind"]): void {
-    this.#open = { kind, index: this.#nextIndex() };
-    this.#emit({ type: "block_start", index: this.#open.index, block: { type: kind } });
+    const block = this.#blocks.begin(functionCall(call["id"], name));
+    this.#blocks.append(block, JSON.stringify(objectOf(call["args"]) ?? {}));
+    this.#blocks.end(block);
   }
 
   #close(signature: string | null): void {
     if (this.#open === null) return;
-    const { kind, index } = this.#open;
-    const proof = kind === "reasoning" ? googleProof(signature, this.#target) : null;
-    this.#emit({ type: "block_end", index, proof });
+    const isReasoning = this.#open.head.type === "reasoning";
+    this.#blocks.end(this.#open, isReasoning ? googleProof(signature, this.#target) : null);
     this.#open = null;
   }
 
@@ -173,11 +163,6 @@ export class GeminiStreamReader implements StreamReader, StreamFigures {
     if (tier === null || tier === this.#tier) return;
     this.#tier = tier;
     this.#emit({ type: "service_tier", tier });
-  }
-
-  #nextIndex(): number {
-    this.#blocks += 1;
-    return this.#blocks - 1;
   }
 }
 

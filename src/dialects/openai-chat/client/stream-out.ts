@@ -1,10 +1,8 @@
-import { assert } from "../../../base/assert.ts";
 import type { GatewayError } from "../../../base/errors.ts";
 import type { Json, JsonObject } from "../../../base/json.ts";
 import type { Usage } from "../../../base/usage.ts";
 import type { StreamWriter, WriterContext } from "../../client-dialect.ts";
 import { errorBody } from "../../errors/envelope.ts";
-import { BlockOrder } from "../../ir/block-order.ts";
 import type { IrBlockHead, IrCitation, IrEvent, IrFinish } from "../../ir/ir.ts";
 import { objectOf } from "../../json/json-fields.ts";
 import { chatAnnotations } from "../../openai/citations.ts";
@@ -17,15 +15,7 @@ import { writeUsage } from "./response-out.ts";
 
 const textFields = { text: "content", reasoning: "reasoning_content", refusal: "refusal" } as const;
 
-interface OpenCall {
-  readonly index: number;
-  readonly custom: boolean;
-}
-
-/**
- * Writes chat chunks. Chat allows calls to interleave, but OpenAI sends one after the other, and clients such as LlamaIndex
- * give each fragment to the newest call. So there is one at a time.
- */
+/** Writes chat chunks. */
 export class ChatStreamWriter implements StreamWriter {
   readonly #call: WriterContext;
   /** The start of every chunk, up to its choices. */
@@ -33,10 +23,11 @@ export class ChatStreamWriter implements StreamWriter {
   /** The same, up to the delta. */
   readonly #opening: string;
   readonly #wantsUsage: boolean;
-  /** By block. Nearly all events of a stream are text deltas, which differ in their text only. */
-  readonly #templates = new Map<number, FrameTemplate>();
-  readonly #calls = new Map<number, OpenCall>();
-  readonly #order = new BlockOrder();
+  /** Of the open text; null while a call is open. Nearly all events of a stream are text deltas, which differ in their text only. */
+  template: FrameTemplate | null = null;
+  #calls = 0;
+  /** Whether the last call is of a custom tool. */
+  #isCustom = false;
   #finish: IrFinish | null = null;
   #usage: Usage | null = null;
   #declined = false;
@@ -62,23 +53,16 @@ export class ChatStreamWriter implements StreamWriter {
   }
 
   write(event: IrEvent): string {
-    if (this.#order.hold(event)) return "";
-    let text = this.#write(event);
-    for (const released of this.#order.release()) text += this.#write(released);
-    return text;
-  }
-
-  #write(event: IrEvent): string {
     switch (event.type) {
       case "start":
         this.#usage = event.usage;
         return this.#chunk({ role: "assistant", content: "" });
       case "block_start":
-        return this.#begin(event.index, event.block);
+        return this.#begin(event.block);
       case "delta":
-        return this.#delta(event.index, event.text);
+        return this.#delta(event.text);
       case "part":
-        return this.#delta(event.index, partSeparator);
+        return this.#delta(partSeparator);
       case "usage":
         this.#usage = event.usage;
         return "";
@@ -94,12 +78,8 @@ export class ChatStreamWriter implements StreamWriter {
     }
   }
 
-  template(index: number): FrameTemplate | null {
-    return this.#order.isOpen(index) ? (this.#templates.get(index) ?? null) : null;
-  }
-
-  recordDeltas(_index: number, text: string): void {
-    this.#measure(text);
+  recordDeltas(text: string): void {
+    if (this.#textOffset !== null) this.#contentLength += text.length;
   }
 
   terminal(): string {
@@ -119,39 +99,33 @@ export class ChatStreamWriter implements StreamWriter {
     return keepaliveComment;
   }
 
-  #begin(index: number, head: IrBlockHead): string {
+  #begin(head: IrBlockHead): string {
     this.#textOffset = head.type === "text" ? this.#contentLength : null;
     if (head.type !== "tool_call") {
-      this.#templates.set(index, this.#templateFor(textFields[head.type]));
+      this.template = this.#templateFor(textFields[head.type]);
       if (head.type === "refusal") this.#declined = true;
       return "";
     }
-    const call = { index: this.#calls.size, custom: head.kind === "custom" };
-    this.#calls.set(index, call);
-    const called: JsonObject = call.custom
+    this.template = null;
+    this.#isCustom = head.kind === "custom";
+    const called: JsonObject = this.#isCustom
       ? { type: "custom", custom: { name: head.name, input: "" } }
       : { type: "function", function: { name: head.name, arguments: "" } };
     if (this.#signature !== null) addSignature(called, this.#signature);
     this.#signature = null;
-    return this.#chunk({ tool_calls: [{ index: call.index, id: head.id, ...called }] });
+    this.#calls += 1;
+    return this.#chunk({ tool_calls: [{ index: this.#calls - 1, id: head.id, ...called }] });
   }
 
-  #delta(index: number, text: string): string {
-    const template = this.#templates.get(index);
-    if (template !== undefined) {
-      this.#measure(text);
-      return fillTemplate(template, text);
+  #delta(text: string): string {
+    if (this.template !== null) {
+      this.recordDeltas(text);
+      return fillTemplate(this.template, text);
     }
-    const call = this.#calls.get(index);
-    assert(call !== undefined, "the block has not begun", index);
-    const fragment: JsonObject = call.custom
+    const fragment: JsonObject = this.#isCustom
       ? { custom: { input: text } }
       : { function: { arguments: text } };
-    return this.#chunk({ tool_calls: [{ index: call.index, ...fragment }] });
-  }
-
-  #measure(text: string): void {
-    if (this.#textOffset !== null) this.#contentLength += text.length;
+    return this.#chunk({ tool_calls: [{ index: this.#calls - 1, ...fragment }] });
   }
 
   #cite(citations: readonly IrCitation[]): void {

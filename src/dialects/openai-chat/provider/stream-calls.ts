@@ -1,5 +1,5 @@
 import { malformedAnswer } from "../../errors/failure.ts";
-import type { IrEvent } from "../../ir/ir.ts";
+import type { BlockEmitter, OpenBlock } from "../../ir/block-emitter.ts";
 import type { Target } from "../../provider-dialect.ts";
 import { googleProof } from "../../reasoning/google-proof.ts";
 import type { CallFragment } from "./delta-in.ts";
@@ -7,11 +7,10 @@ import type { CallFragment } from "./delta-in.ts";
 interface Call {
   readonly custom: boolean;
   id: string | null;
-  /** Null until the name is known and the block begins. */
-  block: number | null;
+  /** Null until the name is known. */
+  block: OpenBlock | null;
   /** Input that arrived before the name, or that may be a placeholder. */
   held: string;
-  empty: boolean;
 }
 
 /**
@@ -19,17 +18,15 @@ interface Call {
  * first or on all of them, input before the name, or no input at all.
  */
 export class CallAssembler {
-  readonly #emit: (event: IrEvent) => void;
-  readonly #nextIndex: () => number;
+  readonly #blocks: BlockEmitter;
   readonly #target: Target;
   readonly #calls: Call[] = [];
   /** The latest call of each index and of each id: there may be as many calls as a provider likes. */
   readonly #byKey = new Map<number, Call>();
   readonly #byId = new Map<string, Call>();
 
-  constructor(emit: (event: IrEvent) => void, nextIndex: () => number, target: Target) {
-    this.#emit = emit;
-    this.#nextIndex = nextIndex;
+  constructor(blocks: BlockEmitter, target: Target) {
+    this.#blocks = blocks;
     this.#target = target;
   }
 
@@ -38,20 +35,23 @@ export class CallAssembler {
     if (call.id === null && fragment.id !== null) this.#identify(call, fragment.id);
     if (call.block === null && fragment.name !== null) {
       if (fragment.signature !== null) this.#prove(fragment.signature);
-      this.#begin(call, fragment.name);
+      call.block = this.#begin(call, fragment.name);
+      this.#release(call, call.block);
     }
     if (fragment.input === "") return;
-    if (call.block === null || mayBePlaceholder(call, fragment.input)) call.held += fragment.input;
-    else this.#input(call, call.block, fragment.input);
+    if (call.block === null || mayBePlaceholder(call, call.block, fragment.input))
+      call.held += fragment.input;
+    else {
+      call.held = "";
+      this.#blocks.append(call.block, fragment.input);
+    }
   }
 
-  /** A function call without input gets an empty object. */
   end(): void {
     for (const call of this.#calls) {
       if (call.block === null) throw malformedAnswer("a tool call without a name");
-      if (call.held !== "") this.#input(call, call.block, call.held);
-      if (call.empty && !call.custom) this.#input(call, call.block, "{}");
-      this.#emit({ type: "block_end", index: call.block, proof: null });
+      this.#release(call, call.block);
+      this.#blocks.end(call.block);
     }
   }
 
@@ -68,7 +68,7 @@ export class CallAssembler {
 
   #add(fragment: CallFragment): Call {
     const { index, custom } = fragment;
-    const call: Call = { custom, id: null, block: null, held: "", empty: true };
+    const call: Call = { custom, id: null, block: null, held: "" };
     this.#calls.push(call);
     if (index !== null) this.#byKey.set(index, call);
     return call;
@@ -81,37 +81,22 @@ export class CallAssembler {
 
   /** Google sends a call whole, so the signature comes with the name. */
   #prove(signature: string): void {
-    const index = this.#nextIndex();
-    this.#emit({ type: "block_start", index, block: { type: "reasoning" } });
-    this.#emit({ type: "block_end", index, proof: googleProof(signature, this.#target) });
+    const reasoning = this.#blocks.begin({ type: "reasoning" });
+    this.#blocks.end(reasoning, googleProof(signature, this.#target));
   }
 
-  #begin(call: Call, name: string): void {
-    call.block = this.#nextIndex();
-    this.#emit({
-      type: "block_start",
-      index: call.block,
-      block: {
-        type: "tool_call",
-        id: call.id ?? "",
-        kind: call.custom ? "custom" : "function",
-        namespace: null,
-        name,
-      },
-    });
-    const { held } = call;
-    call.held = "";
-    if (held !== "") this.#input(call, call.block, held);
+  #begin({ id, custom }: Call, name: string): OpenBlock {
+    const kind = custom ? "custom" : "function";
+    return this.#blocks.begin({ type: "tool_call", id: id ?? "", kind, namespace: null, name });
   }
 
-  #input(call: Call, index: number, text: string): void {
-    call.empty = false;
+  #release(call: Call, block: OpenBlock): void {
+    this.#blocks.append(block, call.held);
     call.held = "";
-    this.#emit({ type: "delta", index, text });
   }
 }
 
 /** Some builds of vLLM and GLM's servers begin with `{}` and then send the real arguments. */
-function mayBePlaceholder(call: Call, input: string): boolean {
-  return call.empty && call.held === "" && !call.custom && input === "{}";
+function mayBePlaceholder({ held, custom }: Call, { isEmpty }: OpenBlock, input: string): boolean {
+  return isEmpty && held === "" && !custom && input === "{}";
 }

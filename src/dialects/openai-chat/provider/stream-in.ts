@@ -1,6 +1,7 @@
 import type { JsonObject } from "../../../base/json.ts";
 import { cutShort, failedAnswer, reportedFailure, unexplainedFailure } from "../../errors/failure.ts";
-import { citing, unsaidFinish, usageEvent } from "../../ir/answer-parts.ts";
+import { unsaidFinish, usageEvent } from "../../ir/answer-parts.ts";
+import { BlockEmitter, type OpenBlock } from "../../ir/block-emitter.ts";
 import type { IrCitation, IrEvent, IrFinish, ReasoningProof } from "../../ir/ir.ts";
 import { firstObjectOf, objectOf, stringOf } from "../../json/json-fields.ts";
 import type { StreamReader, Target } from "../../provider-dialect.ts";
@@ -33,8 +34,8 @@ export class ChatStreamReader implements StreamReader {
   readonly #emit: (event: IrEvent) => void;
   readonly #calls: CallAssembler;
   readonly #thinkTags = new ThinkTagSplitter();
-  #blocks = 0;
-  #open: { readonly kind: TextKind; readonly index: number } | null = null;
+  readonly #blocks: BlockEmitter;
+  #open: OpenBlock | null = null;
   #begun = false;
   /** Null unless the provider wants its reasoning back in this form. */
   #details: JsonObject[] | null;
@@ -48,7 +49,8 @@ export class ChatStreamReader implements StreamReader {
   constructor(emit: (event: IrEvent) => void, target: Target) {
     this.#emit = emit;
     this.#details = target.quirks?.includes("reasoning_details") === true ? [] : null;
-    this.#calls = new CallAssembler(emit, () => this.#nextIndex(), target);
+    this.#blocks = new BlockEmitter(emit);
+    this.#calls = new CallAssembler(this.#blocks, target);
   }
 
   push(frame: SseFrame): void {
@@ -74,7 +76,7 @@ export class ChatStreamReader implements StreamReader {
 
   #finishStream(isDone: boolean): void {
     // Some servers end properly without saying why.
-    if (this.#finish === null && isDone && this.#blocks > 0) this.#end(unsaidFinish);
+    if (this.#finish === null && isDone && this.#blocks.count > 0) this.#end(unsaidFinish);
     if (this.#finish === null) throw cutShort();
     this.ended = true;
   }
@@ -82,7 +84,7 @@ export class ChatStreamReader implements StreamReader {
   /** Once text is open, think tags are no longer recognised, so the content is the text. */
   plainText(chunk: JsonObject): string | null {
     const delta = objectOf(firstObjectOf(chunk["choices"])?.["delta"]);
-    const kind = this.#open?.kind;
+    const kind = this.#open?.head.type;
     if (delta === null || (kind !== "text" && kind !== "reasoning")) return null;
     return kind === "text" ? contentOf(delta) : reasoningOf(delta);
   }
@@ -124,12 +126,11 @@ export class ChatStreamReader implements StreamReader {
 
   #text(kind: TextKind, text: string): void {
     if (text === "") return;
-    if (this.#open?.kind !== kind) {
+    if (this.#open?.head.type !== kind) {
       this.#close();
-      this.#open = { kind, index: this.#nextIndex() };
-      this.#emit({ type: "block_start", index: this.#open.index, block: { type: kind } });
+      this.#open = this.#blocks.begin({ type: kind });
     }
-    this.#emit({ type: "delta", index: this.#open.index, text });
+    this.#blocks.append(this.#open, text);
   }
 
   #cite(delta: JsonObject): void {
@@ -140,9 +141,9 @@ export class ChatStreamReader implements StreamReader {
 
   #close(): void {
     if (this.#open === null) return;
-    const proof = this.#open.kind === "reasoning" ? this.#takeProof() : null;
-    const citations = this.#open.kind === "text" ? this.#takeCitations() : [];
-    this.#emit({ type: "block_end", index: this.#open.index, proof, ...citing(citations) });
+    const { type } = this.#open.head;
+    const proof = type === "reasoning" ? this.#takeProof() : null;
+    this.#blocks.end(this.#open, proof, type === "text" ? this.#takeCitations() : []);
     this.#open = null;
   }
 
@@ -156,11 +157,6 @@ export class ChatStreamReader implements StreamReader {
     const proof = chatProof(this.#details ?? []);
     if (this.#details !== null) this.#details = [];
     return proof;
-  }
-
-  #nextIndex(): number {
-    this.#blocks += 1;
-    return this.#blocks - 1;
   }
 
   #end(finish: IrFinish): void {

@@ -3,7 +3,6 @@ import { type ErrorCode, errorKinds, type GatewayError } from "../../../base/err
 import type { JsonObject } from "../../../base/json.ts";
 import type { Usage } from "../../../base/usage.ts";
 import type { StreamPosition, StreamWriter, WriterContext } from "../../client-dialect.ts";
-import { BlockOrder } from "../../ir/block-order.ts";
 import type { IrBlockHead, IrCitation, IrEvent, IrFinish, ReasoningProof } from "../../ir/ir.ts";
 import { dataFrame, keepaliveComment } from "../../sse/sse.ts";
 import { completedAt, type ResponseProgress, requestEcho, responseHead } from "./envelope-out.ts";
@@ -23,16 +22,16 @@ interface OpenBlock {
 }
 
 /**
- * Writes every event that the protocol defines, because the official helper rejects a stream that lacks one. The protocol
- * allows items to interleave, but LangChain and others give each delta to the newest item, so there is one at a time. An
- * item is closed only when the next one begins or the answer ends, because only `finish` says whether it is incomplete.
+ * Writes every event that the protocol defines, because the official helper rejects a stream that lacks one. An item is
+ * closed only when the next one begins or the answer ends, because only `finish` says whether it is incomplete.
  */
 export class ResponsesStreamWriter implements StreamWriter {
+  /** Frames are numbered, so they always differ in more than their text. */
+  readonly template = null;
   readonly #call: WriterContext;
   readonly #frames = new Frames();
   readonly #id: string;
   readonly #items: StreamItem[] = [];
-  readonly #order = new BlockOrder();
   /** The block whose deltas are written at the moment. */
   #open: OpenBlock | null = null;
   #begun = false;
@@ -48,13 +47,6 @@ export class ResponsesStreamWriter implements StreamWriter {
   }
 
   write(event: IrEvent): string {
-    if (this.#order.hold(event)) return "";
-    let text = this.#write(event);
-    for (const released of this.#order.release()) text += this.#write(released);
-    return text;
-  }
-
-  #write(event: IrEvent): string {
     switch (event.type) {
       case "start":
         this.#usage = event.usage;
@@ -82,15 +74,6 @@ export class ResponsesStreamWriter implements StreamWriter {
       default:
         return unreachable(event);
     }
-  }
-
-  /** Frames are numbered, so they always differ in more than their text. */
-  template(): null {
-    return null;
-  }
-
-  recordDeltas(): void {
-    assert(false, "without a template nothing is written by it");
   }
 
   terminal(): string {

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../../base/json.ts";
-import { citing } from "../../ir/answer-parts.ts";
-import type { IrBlockHead, IrCitation, IrEvent, ReasoningProof } from "../../ir/ir.ts";
+import { BlockEmitter, type OpenBlock } from "../../ir/block-emitter.ts";
+import type { IrBlockHead, IrCitation, IrEvent } from "../../ir/ir.ts";
 import { stringOf } from "../../json/json-fields.ts";
 import { proofOf, readReasoning } from "../reasoning.ts";
 import { readCall, readMessageParts } from "./items-in.ts";
@@ -9,42 +9,31 @@ import { readCall, readMessageParts } from "./items-in.ts";
 export type Channel = "text" | "refusal" | "summary" | "reasoning" | "input";
 
 interface Part {
-  readonly block: number;
+  readonly block: OpenBlock;
   /** How much of the part's text has been emitted. */
   sentChars: number;
   citations: readonly IrCitation[];
 }
 
-/** Numbers the blocks of one stream and remembers which kinds there were. */
-export class Blocks {
+/** The blocks of one stream, and which kinds there were. */
+export class Blocks extends BlockEmitter {
   readonly #emit: (event: IrEvent) => void;
-  #next = 0;
   called = false;
   refused = false;
 
   constructor(emit: (event: IrEvent) => void) {
+    super(emit);
     this.#emit = emit;
   }
 
-  begin(block: IrBlockHead): number {
-    if (block.type === "tool_call") this.called = true;
-    if (block.type === "refusal") this.refused = true;
-    const index = this.#next;
-    this.#next += 1;
-    this.#emit({ type: "block_start", index, block });
-    return index;
+  override begin(head: IrBlockHead): OpenBlock {
+    if (head.type === "tool_call") this.called = true;
+    if (head.type === "refusal") this.refused = true;
+    return super.begin(head);
   }
 
-  beginPart(index: number): void {
+  beginPart({ index }: OpenBlock): void {
     this.#emit({ type: "part", index });
-  }
-
-  send(index: number, text: string): void {
-    if (text !== "") this.#emit({ type: "delta", index, text });
-  }
-
-  end(index: number, proof: ReasoningProof | null, citations: readonly IrCitation[] = []): void {
-    this.#emit({ type: "block_end", index, proof, ...citing(citations) });
   }
 }
 
@@ -57,7 +46,7 @@ export class IncomingItem {
   readonly #parts = new Map<number, Part>();
   /** Fragments of a call whose name is not known yet. */
   #held = "";
-  #reasoning: number | null = null;
+  #reasoning: OpenBlock | null = null;
   /** The first channel that has reasoning; the other channel repeats it in another form. */
   #reasoningChannel: Channel | null = null;
   type: string | null = null;
@@ -150,7 +139,7 @@ export class IncomingItem {
   }
 
   /** All parts of a summary are one reasoning block; each part of a message is a block of its own. */
-  #blockFor(channel: Exclude<Channel, "input">): number {
+  #blockFor(channel: Exclude<Channel, "input">): OpenBlock {
     if (channel === "text" || channel === "refusal") return this.#blocks.begin({ type: channel });
     this.#reasoningChannel = channel;
     if (this.#reasoning === null) this.#reasoning = this.#blocks.begin({ type: "reasoning" });
@@ -160,6 +149,6 @@ export class IncomingItem {
 
   #send(part: Part, text: string): void {
     part.sentChars += text.length;
-    this.#blocks.send(part.block, text);
+    this.#blocks.append(part.block, text);
   }
 }

@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { BlockEmitter } from "../../../../src/dialects/ir/block-emitter.ts";
 import type { IrEvent } from "../../../../src/dialects/ir/ir.ts";
 import type { CallFragment } from "../../../../src/dialects/openai-chat/provider/delta-in.ts";
 import { CallAssembler } from "../../../../src/dialects/openai-chat/provider/stream-calls.ts";
@@ -13,13 +14,12 @@ function fragment(part: Partial<CallFragment>): CallFragment {
 /** The calls that come of these fragments: the id, the name and the input of each. */
 function assembled(fragments: readonly CallFragment[]): string[] {
   const calls: string[] = [];
-  let next = 0;
   const emit = (event: IrEvent): void => {
     if (event.type === "block_start" && event.block.type === "tool_call")
       calls[event.index] = `${event.block.id} ${event.block.name} `;
     if (event.type === "delta") calls[event.index] += event.text;
   };
-  const assembler = new CallAssembler(emit, () => next++, target);
+  const assembler = new CallAssembler(new BlockEmitter(emit), target);
   for (const each of fragments) assembler.push(each);
   assembler.end();
   return calls;
