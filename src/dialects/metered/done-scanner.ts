@@ -1,14 +1,13 @@
 import type { ReportedExtras } from "../../base/extra-usage.ts";
 import type { JsonObject } from "../../base/json.ts";
-import { addUsage, noUsage } from "../../base/usage.ts";
+import { noUsage } from "../../base/usage.ts";
 import { reportedFailure } from "../errors/failure.ts";
 import { figures as chatFigures } from "../openai-chat/provider/usage-in.ts";
 import type { RawEvent } from "../sse/raw-events.ts";
 import type { ParsedEvent } from "../sse/sse.ts";
-import { type EventAction, earlier, StreamScanner } from "../sse/stream-scanner.ts";
+import { type EventAction, marksOf, StreamScanner } from "../sse/stream-scanner.ts";
+import { addReported } from "../usage/usage-figures.ts";
 import type { MeteredFigures } from "./route.ts";
-
-const errorMark = Buffer.from('"error"');
 
 /** What the events of a route's streams mean. */
 export interface DoneEvents {
@@ -26,17 +25,15 @@ export class DoneScanner extends StreamScanner {
   extras: ReportedExtras | null = null;
   protected hasFinished = false;
   readonly #events: DoneEvents;
-  readonly #marks: readonly Buffer[];
   /** Of the results that have come; null before the first. */
   #found: MeteredFigures | null = null;
   #missing: number;
   #bytes = 0;
 
   constructor(events: DoneEvents) {
-    super();
+    super(marksOf('"error"', ...events.done.map((name) => `"${name}"`)));
     this.#events = events;
     this.#missing = events.results;
-    this.#marks = events.done.map((name) => Buffer.from(`"${name}"`));
   }
 
   override pass(events: Uint8Array): Uint8Array {
@@ -73,12 +70,6 @@ export class DoneScanner extends StreamScanner {
     this.extras = extras;
   }
 
-  protected firstMark(events: Buffer): number {
-    let first = events.indexOf(errorMark);
-    for (const mark of this.#marks) first = earlier(first, events.indexOf(mark));
-    return first;
-  }
-
   protected actionFor(event: RawEvent, json: JsonObject | null): EventAction {
     if (json === null) return "forward";
     if (json["type"] === "error" || json["error"] != null) {
@@ -111,15 +102,8 @@ export class DoneScanner extends StreamScanner {
 }
 
 function sumOf(one: MeteredFigures, other: MeteredFigures): MeteredFigures {
-  const { usage } = one;
-  const isInputDoubtful = usage?.isInputDoubtful === true || other.usage?.isInputDoubtful === true;
-  const isOutputDoubtful = usage?.isOutputDoubtful === true || other.usage?.isOutputDoubtful === true;
   return {
-    usage: {
-      ...addUsage(usage ?? noUsage, other.usage ?? noUsage),
-      ...(isInputDoubtful ? { isInputDoubtful } : {}),
-      ...(isOutputDoubtful ? { isOutputDoubtful } : {}),
-    },
+    usage: addReported(one.usage ?? noUsage, other.usage ?? noUsage),
     extras: extrasOf(one.extras, other.extras),
   };
 }

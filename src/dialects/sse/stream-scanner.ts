@@ -22,6 +22,11 @@ export const none = -1;
 const nothingGiven: readonly string[] = [];
 const nothing = new Uint8Array(0);
 
+/** In the bytes, where a native search finds them. With its quotes, a mark cannot match inside a JSON string, where quotes are escaped. */
+export function marksOf(...texts: readonly string[]): readonly Buffer[] {
+  return texts.map((text) => Buffer.from(text));
+}
+
 /** The smaller of two indexes, ignoring `none`. */
 export function earlier(one: number, other: number): number {
   if (one === none || other === none) return Math.max(one, other);
@@ -61,6 +66,7 @@ export abstract class StreamScanner {
   given: readonly string[] = nothingGiven;
   /** What the provider has reported besides its usage. */
   abstract readonly extras: ReportedExtras | null;
+  readonly #marks: readonly Buffer[];
   readonly #unread = new UnreadEvents();
   #produced = "";
   #hasEndedText = false;
@@ -70,6 +76,10 @@ export abstract class StreamScanner {
   #figuresEnd = 0;
   /** Content arrived after the last figures, which therefore cannot include it. */
   #areFiguresOutdated = false;
+
+  constructor(marks: readonly Buffer[]) {
+    this.#marks = marks;
+  }
 
   /** Takes whole events and returns those to forward now. What ends the stream is kept in `held`. */
   pass(events: Uint8Array): Uint8Array {
@@ -154,7 +164,12 @@ export abstract class StreamScanner {
   }
 
   /** The index of the first mark, or `none`. It has to be inside the event that the mark belongs to. */
-  protected abstract firstMark(events: Buffer): number;
+  protected firstMark(events: Buffer): number {
+    let first = none;
+    for (const mark of this.#marks) first = earlier(first, events.indexOf(mark));
+    return first;
+  }
+
   /** `json` is null if the event's data is not a JSON object. */
   protected abstract actionFor(event: RawEvent, json: JsonObject | null): EventAction;
   /** Whether the answer has been written to its end, so that figures are those of all of it. */

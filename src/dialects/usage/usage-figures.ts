@@ -1,6 +1,6 @@
 import type { ReportedExtras } from "../../base/extra-usage.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
-import { mostTokens, type ReportedUsage, type Usage, unreported } from "../../base/usage.ts";
+import { addUsage, mostTokens, type ReportedUsage, type Usage, unreported } from "../../base/usage.ts";
 
 /**
  * Shared by the dialects: reads the usage that a provider reports. An explicit 0 is valid; a figure that is missing,
@@ -40,6 +40,15 @@ export function withUntold(
     ...found,
     ...(found.isInputDoubtful === true ? { inputTokens: input } : {}),
     ...(found.isOutputDoubtful === true ? { outputTokens: output } : {}),
+  };
+}
+
+/** The sum of two reports, doubtful where one of them is. */
+export function addReported(one: ReportedUsage, other: ReportedUsage): ReportedUsage {
+  return {
+    ...addUsage(one, other),
+    ...(one.isInputDoubtful || other.isInputDoubtful ? { isInputDoubtful: true } : {}),
+    ...(one.isOutputDoubtful || other.isOutputDoubtful ? { isOutputDoubtful: true } : {}),
   };
 }
 

@@ -6,30 +6,27 @@ import { reportedFailure } from "../../errors/failure.ts";
 import { objectOf } from "../../json/json-fields.ts";
 import type { ScannerOptions } from "../../provider-dialect.ts";
 import type { RawEvent } from "../../sse/raw-events.ts";
-import { type EventAction, earlier, type ScanPosition, StreamScanner } from "../../sse/stream-scanner.ts";
+import { type EventAction, marksOf, type ScanPosition, StreamScanner } from "../../sse/stream-scanner.ts";
 import { CallCounter } from "../../usage/extra-usage.ts";
 import { mergeFigures } from "../../usage/usage-figures.ts";
 import { readFinish } from "../finish.ts";
 import { givenIdsOfEvent } from "./given-ids.ts";
 import { countBlock, extrasOf, figures, readUsage, sealedChars } from "./usage-in.ts";
 
-const messageMark = Buffer.from('"message_');
-const blockMark = Buffer.from('"content_block_start"');
-const errorMark = Buffer.from('"error"');
+const marks = marksOf('"message_', '"error"');
+const marksOfExtras = [...marks, ...marksOf('"content_block_start"')];
 
 /** Messages streams end with `message_stop`. Usage is cumulative, first in `message_start`, last in `message_delta`. */
 export class MessagesScanner extends StreamScanner {
   readonly #figures: JsonObject = {};
-  readonly #readsExtras: boolean;
   readonly #isThreaded: boolean;
   readonly #calls = new CallCounter();
   #hasStopped = false;
   #hasBegun = false;
 
   constructor({ readsExtras, isThreaded = false }: ScannerOptions) {
-    super();
+    super(readsExtras ? marksOfExtras : marks);
     this.#isThreaded = isThreaded;
-    this.#readsExtras = readsExtras;
   }
 
   /** Some servers report figures before the last `message_delta`, which says why the answer has stopped. */
@@ -43,11 +40,6 @@ export class MessagesScanner extends StreamScanner {
 
   get extras(): ReportedExtras | null {
     return extrasOf(this.#figures, this.#calls);
-  }
-
-  protected firstMark(events: Buffer): number {
-    const end = earlier(events.indexOf(messageMark), events.indexOf(errorMark));
-    return this.#readsExtras ? earlier(end, events.indexOf(blockMark)) : end;
   }
 
   protected actionFor(raw: RawEvent, event: JsonObject | null): EventAction {

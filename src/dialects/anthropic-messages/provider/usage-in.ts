@@ -1,18 +1,12 @@
 import type { ReportedExtras } from "../../../base/extra-usage.ts";
 import { type HostedToolName, hostedToolNames } from "../../../base/hosted-tools.ts";
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
-import {
-  addUsage,
-  noUsage,
-  type ReportedUsage,
-  type Round,
-  type Usage,
-  unreported,
-} from "../../../base/usage.ts";
+import { noUsage, type ReportedUsage, unreported } from "../../../base/usage.ts";
 import { objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
 import { CallCounter, countOf, reportedTogether, tiersIn } from "../../usage/extra-usage.ts";
 import {
   type AnswerFigures,
+  addReported,
   detailsOf,
   isTokenCount,
   reportUsage,
@@ -24,30 +18,18 @@ export function readUsage(usage: Json | undefined): ReportedUsage | null {
   if (!isObject(usage)) return null;
   const answer = readFigures(usage);
   const rounds = objectsOf(usage["iterations"]).filter(({ type }) => !inAnswer.has(type));
-  return rounds.length === 0 ? answer : withRounds(answer ?? noUsage, rounds.map(readRound));
+  if (rounds.length === 0) return answer;
+  const read = rounds.map(readRound);
+  return { ...read.reduce((sum, round) => addReported(sum, round.usage), answer ?? noUsage), rounds: read };
 }
 
 /** The kinds of iterations whose figures are parts of the answer's own. Those of all others are billed beside it. */
 const inAnswer: ReadonlySet<Json | undefined> = new Set(["message", "fallback_message"]);
 
-interface ReportedRound extends Round {
-  readonly usage: ReportedUsage;
-}
-
 /** Compaction runs the model that was asked, and an advisor is another one. */
-function readRound(iteration: JsonObject): ReportedRound {
+function readRound(iteration: JsonObject) {
   const model = iteration["type"] === "compaction" ? null : stringOf(iteration["model"]);
   return { model, usage: readFigures(iteration) ?? unreported };
-}
-
-function withRounds(answer: ReportedUsage, rounds: readonly ReportedRound[]): ReportedUsage {
-  const all = [answer, ...rounds.map((round) => round.usage)];
-  return {
-    ...rounds.reduce<Usage>((sum, { usage }) => addUsage(sum, usage), answer),
-    ...(all.some(({ isInputDoubtful }) => isInputDoubtful === true) ? { isInputDoubtful: true } : {}),
-    ...(all.some(({ isOutputDoubtful }) => isOutputDoubtful === true) ? { isOutputDoubtful: true } : {}),
-    rounds,
-  };
 }
 
 function readFigures(usage: JsonObject): ReportedUsage | null {

@@ -6,24 +6,20 @@ import { writtenText } from "../../produced.ts";
 import type { ScannerOptions } from "../../provider-dialect.ts";
 import { isDoneMark } from "../../sse/data-field.ts";
 import type { RawEvent } from "../../sse/raw-events.ts";
-import { type EventAction, earlier, none, StreamScanner } from "../../sse/stream-scanner.ts";
+import { type EventAction, earlier, marksOf, none, StreamScanner } from "../../sse/stream-scanner.ts";
 import { isFailure, sealedChars } from "./delta-in.ts";
 import { givenIds } from "./given-ids.ts";
 import { figures, readExtras, readUsage, usageOf } from "./usage-in.ts";
 
-const doneMark = Buffer.from("[DONE]");
+const marks = marksOf("[DONE]", '"error"');
+const marksOfExtras = [...marks, ...marksOf('"audio"')];
 const usageMark = Buffer.from('"usage"');
-const audioMark = Buffer.from('"audio"');
-const errorMark = Buffer.from('"error"');
 const space = 32;
 const tab = 9;
 const colon = 58;
 const openBrace = 123;
 
-/**
- * Chat streams end with `data: [DONE]`; usage is in a chunk of its own before it, or in the last one.
- * A mark with its quotes cannot match inside a JSON string, where quotes are escaped.
- */
+/** Chat streams end with `data: [DONE]`; usage is in a chunk of its own before it, or in the last one. */
 export class ChatScanner extends StreamScanner {
   extras: ReportedExtras | null = null;
   readonly #hideUsage: boolean;
@@ -33,7 +29,7 @@ export class ChatScanner extends StreamScanner {
   readonly #finishedChoices = new Set<Json | undefined>();
 
   constructor({ hideUsage, readsExtras }: ScannerOptions) {
-    super();
+    super(readsExtras ? marksOfExtras : marks);
     this.#readsExtras = readsExtras;
     this.#hideUsage = hideUsage;
   }
@@ -43,10 +39,8 @@ export class ChatScanner extends StreamScanner {
     return this.held !== null || this.isComplete();
   }
 
-  protected firstMark(events: Buffer): number {
-    const end = earlier(events.indexOf(doneMark), events.indexOf(errorMark));
-    const first = earlier(end, firstFigures(events));
-    return this.#readsExtras ? earlier(first, events.indexOf(audioMark)) : first;
+  protected override firstMark(events: Buffer): number {
+    return earlier(super.firstMark(events), firstFigures(events));
   }
 
   protected actionFor(event: RawEvent, chunk: JsonObject | null): EventAction {

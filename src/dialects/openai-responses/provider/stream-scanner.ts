@@ -4,24 +4,19 @@ import { reportedFailure } from "../../errors/failure.ts";
 import { writtenText } from "../../produced.ts";
 import type { ScannerOptions } from "../../provider-dialect.ts";
 import type { RawEvent } from "../../sse/raw-events.ts";
-import { type EventAction, earlier, type ScanPosition, StreamScanner } from "../../sse/stream-scanner.ts";
+import { type EventAction, marksOf, type ScanPosition, StreamScanner } from "../../sse/stream-scanner.ts";
 import { CallCounter, reportedTogether } from "../../usage/extra-usage.ts";
 import { SealedItems } from "./event-in.ts";
 import { givenIds } from "./given-ids.ts";
 import { countItem, figures, readExtras, readUsage } from "./usage-in.ts";
 
-const terminalMarks = ['"response.completed"', '"response.incomplete"', '"response.failed"'].map((mark) =>
-  Buffer.from(mark),
-);
-const createdMark = Buffer.from('"response.created"');
-const itemMark = Buffer.from('"response.output_item.done"');
-const errorMark = Buffer.from('"error"');
+const marks = marksOf('"error"', '"response.completed"', '"response.incomplete"', '"response.failed"');
+const marksOfExtras = [...marks, ...marksOf('"response.created"', '"response.output_item.done"')];
 
 /** Responses streams end with one of three events that contain the whole response, usage included. */
 export class ResponsesScanner extends StreamScanner {
   /** Figures come with the end alone. */
   protected readonly hasFinished = true;
-  readonly #readsExtras: boolean;
   readonly #calls = new CallCounter();
   #final: ReportedExtras | null = null;
   #sequence = 0;
@@ -32,8 +27,7 @@ export class ResponsesScanner extends StreamScanner {
   readonly #sealed = new SealedItems();
 
   constructor({ readsExtras }: ScannerOptions) {
-    super();
-    this.#readsExtras = readsExtras;
+    super(readsExtras ? marksOfExtras : marks);
   }
 
   /** The last event has all extras, but for the calls if it has no items; before it, only the calls so far are known. */
@@ -46,13 +40,6 @@ export class ResponsesScanner extends StreamScanner {
   override get position(): ScanPosition {
     this.readUnread();
     return { ...super.position, sequenceNumber: this.#sequence, responseId: this.#responseId };
-  }
-
-  protected firstMark(events: Buffer): number {
-    let first = events.indexOf(errorMark);
-    for (const mark of terminalMarks) first = earlier(first, events.indexOf(mark));
-    if (!this.#readsExtras) return first;
-    return earlier(earlier(first, events.indexOf(createdMark)), events.indexOf(itemMark));
   }
 
   protected actionFor(raw: RawEvent, event: JsonObject | null): EventAction {
