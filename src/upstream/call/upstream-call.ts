@@ -232,7 +232,7 @@ export class UpstreamCall implements Opened, Receiver, DeadlineOwner {
   }
 
   abort(): void {
-    this.#breakOff(connectionLost());
+    if (!this.#isOver) this.#breakOff(connectionLost());
   }
 
   finished(outcome: "completed" | "failed" | "cancelled"): void {
