@@ -17,6 +17,8 @@ export const quirks = {
   split_choices: "One answer may be split into several choices.",
   output_dimension: "`dimensions` of embeddings is called `output_dimension`.",
   no_float: "`encoding_format` of embeddings may not be `float`, which comes where nothing is asked for.",
+  inputs_32: "At most 32 inputs are embedded at once.",
+  inputs_1000: "At most 1,000 inputs are embedded at once.",
   top_k: "`top_n` of rerank is called `top_k`.",
   cohere_embed: "Embeddings are at `/embed`, in Cohere's own format.",
 } as const;

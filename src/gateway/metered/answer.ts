@@ -17,13 +17,14 @@ import { largeTurns } from "../large/large-turns.ts";
 import { type Answered, askForParts, type BegunCall, wholeOf } from "./ask.ts";
 import type { MeteredAsking } from "./asking.ts";
 import { countInput } from "./count-input.ts";
+import { isAboveInputs } from "./destination.ts";
 import { type FoundAnswer, type MeteredBody, readAnswers } from "./read-answers.ts";
 
 /** Asks a provider, charges for its answer, and passes it on. */
 export async function answerMetered(asking: MeteredAsking): Promise<Response> {
   const { exchange, route, request, mostInputs } = asking;
   if (exchange.endedBy !== null) throw exchange.endedBy;
-  const isSplit = route.split !== undefined && Number.isFinite(mostInputs);
+  const isSplit = isAboveInputs(route, request, mostInputs);
   const bodies = isSplit ? route.split?.(request.body, mostInputs) : undefined;
   const asked = askForParts(asking, bodies ?? [request.truncated]);
   return deliver(asking, await asked.catch((error) => chargeFailure(asking, error)));

@@ -1,7 +1,7 @@
 import { invalidRequest } from "../../base/errors.ts";
 import { pricedNames } from "../../catalog/priced-names.ts";
 import type { ModelSettings, Price } from "../../config/settings.ts";
-import type { MeteredRoute } from "../../dialects/metered/route.ts";
+import type { MeteredRoute, RouteBody } from "../../dialects/metered/route.ts";
 import { type ChosenFormat, formatFor } from "../../vendors/metered-format.ts";
 import type { Configured } from "../configured.ts";
 
@@ -34,6 +34,15 @@ export function formatsToward(
       "model",
     );
   });
+}
+
+/** Whether a request has more inputs than one call takes, so that it becomes several. */
+export function isAboveInputs(
+  { countInputs }: MeteredRoute,
+  { truncated }: Pick<RouteBody, "truncated">,
+  most: number,
+): boolean {
+  return (countInputs?.(truncated) ?? 0) > most;
 }
 
 /** For a request that has to be written anew. */

@@ -106,9 +106,10 @@ export class MeteredCall extends ExchangePlan implements GenerationPlan {
     if (format.write !== undefined) {
       return JSON.stringify(format.write(this.#part ?? request.body, target, this.dropped));
     }
+    const others = format.changes?.(this.#part ?? request.truncated, target);
     const changes = { ...request.nullRemovals, model: target.model, ...this.#usageOption(deployment) };
+    if (this.#part !== null) return JSON.stringify({ ...this.#part, ...changes, ...others });
     const body = patchBody(request.bytes, request.spans, changes);
-    const others = format.changes?.(request.truncated, target);
     return others === undefined ? body : patchMembers(body, others);
   }
 

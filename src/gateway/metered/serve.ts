@@ -34,7 +34,13 @@ import {
 } from "../request/request.ts";
 import { answerMetered } from "./answer.ts";
 import { countInput } from "./count-input.ts";
-import { countedNames, formatsToward, pricesToward, refuseOverWritten } from "./destination.ts";
+import {
+  countedNames,
+  formatsToward,
+  isAboveInputs,
+  pricesToward,
+  refuseOverWritten,
+} from "./destination.ts";
 import { boundaryOf } from "./form/form-parser.ts";
 import { bodyOfForm, readForm } from "./form/read-form.ts";
 import type { SpooledForm } from "./form/spooled-form.ts";
@@ -79,6 +85,7 @@ export async function serveMetered(
   const mostInputs = Math.min(
     ...chosen.map(({ format, target }) => format.mostInputs?.(target) ?? Number.POSITIVE_INFINITY),
   );
+  if (isAboveInputs(route, sent, mostInputs)) refuseOverWritten(sent.bytes.length);
   const prices = pricesToward(destination);
   const files = form?.files ?? route.filesIn?.(sent) ?? [];
   for (const priced of prices) route.check?.(sent.truncated, priced, files);

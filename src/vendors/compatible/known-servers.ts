@@ -20,14 +20,18 @@ export const knownServers: readonly KnownServer[] = [
     host: /(?:^|\.)mistral\.ai$/,
     quirks: [
       ...(["choice_any", "ids9", "no_stream_options", "no_user", "no_name", "prefix"] as const),
-      "output_dimension",
+      ...(["output_dimension", "inputs_32"] as const),
     ],
   },
   { name: "DeepSeek", host: /(?:^|\.)deepseek\.com$/, quirks: ["thinking_switch", "reasoning_back"] },
   { name: "OpenRouter", host: /(?:^|\.)openrouter\.ai$/, quirks: ["reasoning_details"] },
   { name: "Fireworks", host: /(?:^|\.)fireworks\.ai$/, quirks: ["no_strict", "no_name"] },
   { name: "Perplexity", host: /(?:^|\.)perplexity\.ai$/, quirks: ["alternate"] },
-  { name: "Voyage", host: /(?:^|\.)voyageai\.com$/, quirks: ["output_dimension", "no_float", "top_k"] },
+  {
+    name: "Voyage",
+    host: /(?:^|\.)voyageai\.com$/,
+    quirks: ["output_dimension", "no_float", "inputs_1000", "top_k"],
+  },
   { name: "Cohere", host: /(?:^|\.)cohere\.(?:com|ai)$/, path: /^\/v2\/?$/, quirks: ["cohere_embed"] },
   { name: "GitHub Copilot", host: /(?:^|\.)githubcopilot\.com$/, quirks: ["split_choices"] },
 ];

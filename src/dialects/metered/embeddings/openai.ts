@@ -1,22 +1,13 @@
 import { asBuffer } from "../../../base/as-buffer.ts";
-import { assert } from "../../../base/assert.ts";
-import { isObject, type Json } from "../../../base/json.ts";
-import type { ReportedUsage } from "../../../base/usage.ts";
+import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import { malformedAnswer } from "../../errors/failure.ts";
 import { closeBracket, comma, openBracket, quote } from "../../json/json-bytes.ts";
-import { parseAnswer, readOutline } from "../../json/outline.ts";
+import { objectOf } from "../../json/json-fields.ts";
+import { readOutline } from "../../json/outline.ts";
 import { inputUsage, isTokenCount } from "../../usage/usage-figures.ts";
 import type { AskedForm, MeteredAnswer, MeteredFormat, ReadMetered } from "../route.ts";
 import { dimensionsOf } from "./request.ts";
-import {
-  byIndex,
-  floatBytes,
-  isLength,
-  refuseOthers,
-  vectorsOf,
-  wantsBase64,
-  writeVectors,
-} from "./vectors.ts";
+import { byIndex, floatBytes, isLength, joined, vectorsOf, wantsBase64 } from "./vectors.ts";
 
 /** OpenAI and Azure, which give vectors in either form. https://platform.openai.com/docs/api-reference/embeddings */
 export const openAiEmbeddings: MeteredFormat = {
@@ -31,6 +22,8 @@ export const openAiEmbeddings: MeteredFormat = {
 export const compatibleEmbeddings: MeteredFormat = {
   dialect: "chat",
   method: () => "embeddings",
+  mostInputs: ({ quirks }) =>
+    quirks.includes("inputs_32") ? 32 : quirks.includes("inputs_1000") ? 1000 : Number.POSITIVE_INFINITY,
   changes: (body, { quirks }) => ({
     encoding_format: quirks.includes("no_float") ? undefined : "float",
     ...(quirks.includes("output_dimension") && dimensionsOf(body) !== null
@@ -55,7 +48,7 @@ function passOpenAi({ bytes, inputs }: MeteredAnswer, asked: AskedForm): ReadMet
   const outline = readOutline(bytes, "data");
   if (!Array.isArray(outline["data"])) throw malformedAnswer("it has no vectors");
   if (!isWholeUsage(outline["usage"])) return null;
-  return { written: null, usage: usageOf(outline["usage"]), extras: {} };
+  return { written: null, usage: inputUsage(tokensIn(outline["usage"])), extras: {} };
 }
 
 function isWholeUsage(usage: Json | undefined): boolean {
@@ -64,15 +57,11 @@ function isWholeUsage(usage: Json | undefined): boolean {
   );
 }
 
-/** One answer: what passes through is never split. */
-function readOpenAi([answer]: readonly MeteredAnswer[], asked: AskedForm): ReadMetered {
-  assert(answer !== undefined, "there is one answer");
-  const { data, usage } = parseAnswer(answer);
-  const vectors = refuseOthers(
-    vectorsOf(byIndex(data), (item) => item["embedding"]),
-    answer.inputs,
-  );
-  return { written: writeVectors(vectors, asked), usage: usageOf(usage), extras: {} };
+function readOpenAi(answers: readonly MeteredAnswer[], asked: AskedForm): ReadMetered {
+  return joined(answers, asked, ({ data, usage }) => ({
+    vectors: vectorsOf(byIndex(data), (item) => item["embedding"]),
+    tokens: tokensIn(usage),
+  }));
 }
 
 /**
@@ -144,8 +133,7 @@ function hasIndexes(bytes: Uint8Array, count: number): boolean {
 }
 
 /** Voyage reports only a total. */
-function usageOf(usage: Json | undefined): ReportedUsage | null {
-  if (!isObject(usage)) return null;
-  const tokens = isTokenCount(usage["prompt_tokens"]) ? usage["prompt_tokens"] : usage["total_tokens"];
-  return inputUsage(tokens);
+function tokensIn(usage: Json | undefined): number | null {
+  const { prompt_tokens: input, total_tokens: total }: JsonObject = objectOf(usage) ?? {};
+  return [input, total].find(isTokenCount) ?? null;
 }

@@ -116,23 +116,19 @@ export interface FoundVectors {
   readonly images?: number;
 }
 
+/** Reads the answer to one call. */
+type FindVectors = (answer: JsonObject, countedInput: number | null) => FoundVectors;
+
 type WrittenFormat = Required<Pick<MeteredFormat, "write" | "mostInputs">> &
   Pick<MeteredFormat, "dialect" | "method">;
 
-/** A format of its own, in which a request may become several calls. `find` reads the answer to one of them. */
-export function writtenFormat(
-  format: WrittenFormat,
-  find: (answer: JsonObject, countedInput: number | null) => FoundVectors,
-): MeteredFormat {
+/** A format of its own, in which a request may become several calls. */
+export function writtenFormat(format: WrittenFormat, find: FindVectors): MeteredFormat {
   return { ...format, read: (answers, asked) => joined(answers, asked, find) };
 }
 
 /** All vectors in order. The sum of the tokens counts only if every answer has reported its own. */
-function joined(
-  answers: readonly MeteredAnswer[],
-  asked: AskedForm,
-  find: (answer: JsonObject, countedInput: number | null) => FoundVectors,
-): ReadMetered {
+export function joined(answers: readonly MeteredAnswer[], asked: AskedForm, find: FindVectors): ReadMetered {
   const found = answers.map((answer) => {
     const { vectors, ...figures } = find(parseAnswer(answer), answer.countedInput);
     return { vectors: refuseOthers(vectors, answer.inputs), ...figures };

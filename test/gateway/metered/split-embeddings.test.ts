@@ -1,0 +1,81 @@
+import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
+import type { JsonObject } from "../../../src/base/json.ts";
+import { type Caller, World } from "../world.ts";
+import {
+  base64Of,
+  embeddingAnswer,
+  embeddingModel,
+  embeddingModels,
+  vectorOf,
+} from "./embedding-provider.ts";
+
+/** Requests that pass through as they are, unless they have more inputs than the server takes at once. */
+
+const tail = `
+${embeddingModels.replace('"no_float"', '"no_float", "inputs_1000"')}
+[providers.mistral]
+kind = "openai-compatible"
+base_url = "PROVIDER_URL/mistral/v1"
+quirks = ["output_dimension", "inputs_32"]
+
+${embeddingModel("embed-mistral", "mistral", "mistral-embed")}
+
+[[models]]
+id = "embed-either"
+serves = ["embeddings"]
+price = { input = 1.0 }
+[[models.deployments]]
+provider = "openai"
+upstream_model = "text-embedding-upstream"
+[[models.deployments]]
+provider = "google"
+upstream_model = "gemini-embedding-001"
+priority = 2
+`;
+
+let world: World;
+beforeAll(async () => {
+  world = await World.start({ tail });
+});
+afterEach(() => world.provider.reset());
+afterAll(() => world[Symbol.asyncDispose]());
+
+async function embed(by: Caller, body: JsonObject) {
+  world.provider.script(embeddingAnswer);
+  const response = await world.ask(by, { path: "/v1/embeddings", body });
+  return { status: response.status, body: (await response.json()) as { data: { embedding: unknown }[] } };
+}
+
+const texts = (count: number) => Array.from({ length: count }, (_, index) => `text ${index}`);
+
+test.each([
+  ["embed-mistral", 65, [32, 32, 1]],
+  ["embed-mistral", 32, [32]],
+  ["embed-voyage", 2001, [1000, 1000, 1]],
+  ["embed-either", 201, [100, 100, 1]],
+] as const)("%s is asked for %d vectors by as many calls as it takes", async (model, count, sizes) => {
+  const key = await world.creditCaller(1);
+  const input = texts(count);
+  const { status, body } = await embed(key, { model, input, dimensions: 3, encoding_format: "base64" });
+  expect(status).toBe(200);
+  expect(body.data.map(({ embedding }) => embedding)).toEqual(input.map((text) => base64Of(vectorOf(text))));
+  const asked = world.provider.requests.map((request) => request.body);
+  expect(asked.map(({ input: part }) => (part as string[]).length).sort()).toEqual(sizes.toSorted());
+  for (const { dimensions, output_dimension: renamed } of asked) expect(dimensions ?? renamed).toBe(3);
+  expect(await world.chargesOf(key)).toEqual([
+    { amount: -2000 * count, basis: "measured", outcome: "completed" },
+  ]);
+});
+
+test("megabytes pass on in one call, and are not parsed to be split", async () => {
+  const key = await world.creditCaller(100);
+  const long = "word ".repeat(50_000);
+  const body = (count: number) => ({
+    model: "embed-mistral",
+    input: texts(count).map((text) => text + long),
+  });
+  expect((await embed(key, body(32))).status).toBe(200);
+  expect(world.provider.requests).toHaveLength(1);
+  expect((await embed(key, body(33))).status).toBe(400);
+  expect(world.provider.requests).toHaveLength(1);
+});
