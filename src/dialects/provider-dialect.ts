@@ -70,7 +70,7 @@ export interface Passthrough {
 
 interface UsageOption {
   isSet(body: JsonObject): boolean;
-  readonly changes: BodyChanges;
+  changes(body: JsonObject): BodyChanges;
 }
 
 export interface DialectPaths {

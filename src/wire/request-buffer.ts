@@ -1,7 +1,3 @@
-const zero = 48;
-const cr = 13;
-const lf = 10;
-
 /** Head and body up to this size leave in one write; a separate write for the head would wake the server twice. */
 const capacityBytes = 256 * 1024;
 
@@ -37,23 +33,6 @@ export class RequestBuffer {
       this.#headBytes = bytes.write(`${head}content-length: `, "latin1");
       this.#head = head;
     }
-    const at = this.#putNumber(bodyBytes, this.#headBytes);
-    bytes[at] = cr;
-    bytes[at + 1] = lf;
-    bytes[at + 2] = cr;
-    bytes[at + 3] = lf;
-    return at + 4;
-  }
-
-  /** Returns where the number ends. */
-  #putNumber(value: number, start: number): number {
-    let end = start + 1;
-    for (let limit = 10; limit <= value; limit *= 10) end += 1;
-    let left = value;
-    for (let at = end - 1; at >= start; at -= 1) {
-      this.bytes[at] = zero + (left % 10);
-      left = Math.floor(left / 10);
-    }
-    return end;
+    return this.#headBytes + bytes.write(`${bodyBytes}\r\n\r\n`, this.#headBytes, "latin1");
   }
 }

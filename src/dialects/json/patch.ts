@@ -1,11 +1,9 @@
 import type { Json } from "../../base/json.ts";
-import { openBrace, skipSpace } from "./json-bytes.ts";
+import { skipSpace } from "./json-bytes.ts";
 import { type GovernedName, type JsonSpans, type Member, scanObject } from "./json-spans.ts";
 
 /** What to set, by name; `undefined` removes the member. */
-export type BodyChanges = { readonly [Name in GovernedName]?: Json | undefined } & {
-  readonly "stream_options.include_usage"?: boolean;
-};
+export type BodyChanges = { readonly [Name in GovernedName]?: Json | undefined };
 
 /** The same for any member of the top-level object. */
 export type MemberChanges = Readonly<Record<string, Json | undefined>>;
@@ -19,12 +17,7 @@ export interface Edit {
 
 /** The body with some members set or removed. All other bytes stay as they are. */
 export function patchBody(bytes: Uint8Array, spans: JsonSpans, changes: BodyChanges): Uint8Array {
-  if (isNothing(changes)) return bytes;
-  const edits =
-    changes["stream_options.include_usage"] === undefined
-      ? editMembers(spans, changes)
-      : editStreamOptions(bytes, spans, changes);
-  return edits.length === 0 ? bytes : applyEdits(bytes, edits);
+  return isNothing(changes) ? bytes : patchMembers(bytes, changes, spans);
 }
 
 /** As for most bodies. Allocates nothing, which listing the names would. */
@@ -41,17 +34,6 @@ export function patchMembers(
 ): Uint8Array {
   const edits = editMembers(spans, changes);
   return edits.length === 0 ? bytes : applyEdits(bytes, edits);
-}
-
-/** Keeps the other members of `stream_options`. A value that is not an object is replaced. */
-function editStreamOptions(bytes: Uint8Array, spans: JsonSpans, changes: BodyChanges): Edit[] {
-  const { "stream_options.include_usage": includeUsage, ...members } = changes;
-  const options = spans.members.find((member) => member.name === "stream_options");
-  if (options === undefined || bytes[options.valueStart] !== openBrace) {
-    return editMembers(spans, { ...members, stream_options: { include_usage: includeUsage === true } });
-  }
-  const inner = scanObject(bytes, options.valueStart, ["include_usage"]);
-  return [...editMembers(spans, members), ...editMembers(inner, { include_usage: includeUsage === true })];
 }
 
 function editMembers(spans: JsonSpans, changes: MemberChanges): Edit[] {

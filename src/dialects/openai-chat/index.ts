@@ -1,4 +1,5 @@
 import type { ClientDialect } from "../client-dialect.ts";
+import { objectOf } from "../json/json-fields.ts";
 import { forwardHeaders, requestHeaders } from "../openai/headers.ts";
 import { readUser } from "../openai/identity.ts";
 import { asIs, choicesOf, refuseOverLimit } from "../output-limit.ts";
@@ -92,7 +93,12 @@ const provider: ProviderDialect = {
   passthrough: {
     answerField: "choices",
     failureIn,
-    usageOption: { isSet: asksForUsage, changes: { "stream_options.include_usage": true } },
+    usageOption: {
+      isSet: asksForUsage,
+      changes: ({ stream_options: options }) => ({
+        stream_options: { ...objectOf(options), include_usage: true },
+      }),
+    },
     createScanner: (options) => new ChatScanner(options),
     givenIds,
   },

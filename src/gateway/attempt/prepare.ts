@@ -132,7 +132,9 @@ export function askingForUsage(
 ): BodyChanges | null {
   const { streamUsage } = deployment.provider.settings;
   const option = (streamUsage ? providerDialect(dialect).passthrough?.usageOption : null) ?? null;
-  return option !== null && request.stream && !option.isSet(request.truncated) ? option.changes : null;
+  return option !== null && request.stream && !option.isSet(request.truncated)
+    ? option.changes(request.truncated)
+    : null;
 }
 
 function passingAttempt(

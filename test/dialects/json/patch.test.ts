@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import type { Json, JsonObject } from "../../../src/base/json.ts";
 import { governedNames, scanTopLevel } from "../../../src/dialects/json/json-spans.ts";
 import { type BodyChanges, patchBody } from "../../../src/dialects/json/patch.ts";
+import { openAiChat } from "../../../src/dialects/openai-chat/index.ts";
 import { type SeededRandom, seededRandom } from "../../support/random.ts";
 
 function patch(text: string, changes: BodyChanges): string {
@@ -43,14 +44,14 @@ describe("patching a body", () => {
   });
 
   test("merges include_usage into the stream options that are there", () => {
-    const ask = { "stream_options.include_usage": true };
-    expect(patch('{"x":1}', ask)).toBe('{"stream_options":{"include_usage":true},"x":1}');
-    expect(patch('{"stream_options":null}', ask)).toBe('{"stream_options":{"include_usage":true}}');
-    expect(patch('{"stream_options":{}}', ask)).toBe('{"stream_options":{"include_usage":true}}');
-    expect(patch('{"stream_options": { "a": 1.0 } }', ask)).toBe(
-      '{"stream_options": {"include_usage":true, "a": 1.0 } }',
-    );
-    expect(patch('{"stream_options":{"a":1,"include_usage":false}}', ask)).toBe(
+    const asked = (text: string) => {
+      const changes = openAiChat.provider.passthrough?.usageOption?.changes(JSON.parse(text)) ?? {};
+      return patch(text, changes);
+    };
+    expect(asked('{"x":1}')).toBe('{"stream_options":{"include_usage":true},"x":1}');
+    expect(asked('{"stream_options":null}')).toBe('{"stream_options":{"include_usage":true}}');
+    expect(asked('{"stream_options":{}}')).toBe('{"stream_options":{"include_usage":true}}');
+    expect(asked('{"stream_options":{"a":1,"include_usage":false}}')).toBe(
       '{"stream_options":{"a":1,"include_usage":true}}',
     );
   });
