@@ -2,32 +2,32 @@ import type { Database, SQLQueryBindings, Statement } from "bun:sqlite";
 import { assert } from "../../../base/assert.ts";
 import type { ChargeEntry, UsageRecord } from "../../records.ts";
 import { quantitiesColumn, savingsColumn } from "../../stored-quantities.ts";
+import { rounded } from "../../written-rows.ts";
 import { otherAccount } from "../tables/account-number.ts";
 import type { RatesWriter } from "./rates-writer.ts";
 import type { WrittenKey } from "./written-key.ts";
 
-/** What is bound for a charge with its usage record, in this order. */
-const recordedColumns = `key_no, account_no, amount, at_ms, period_start_ms, counted_at_ms, exchange_id, basis, outcome,
+/** What is bound for each entry, in this order. */
+const columns = `kind, key_no, account_no, amount, at_ms, period_start_ms, counted_at_ms, exchange_id, basis, outcome,
   recorded_at_ms, route, model, provider, upstream_model, stream, status,
   input_tokens, cached_input_tokens, cache_write_tokens, output_tokens, reasoning_tokens,
   cost_nano, first_byte_ms, total_ms, attempts, list_cost_nano, asked_model, rates_id, quantities, labels, cache_savings_nano,
   credential`;
-const valuesPerRow = recordedColumns.split(",").length;
+const valuesPerRow = columns.split(",").length;
 /** An overrun is explained by the charge beside it. */
-const unexplained: readonly SQLQueryBindings[] = [null, null, null, null, null];
+const unexplained = { listCostNano: null, askedModel: null, rates: null, quantities: null, labels: null };
 /** Most batches fit into one such statement; longer ones gain almost nothing. */
 const mostRowsPerStatement = 32;
 
 /**
- * Inserts the ledger's entries. Most charges come with a usage record, which is the rest of the same row. These are
- * collected and written many per statement, because a statement costs about as much as a row. The order is kept.
+ * Inserts the ledger's entries. Most charges come with a usage record, which is the rest of the same row. Rows are collected and
+ * written many per statement, because a statement costs about as much as a row. The order is kept.
  */
 export class EntryWriter {
   readonly #database: Database;
   readonly #rates: RatesWriter;
-  readonly #insertPlain: Statement;
   /** By the number of rows they insert, prepared when first needed. */
-  readonly #insertRecorded: Statement[] = [];
+  readonly #inserts: Statement[] = [];
   /** The values of the waiting rows, one after the other. Reused, because growing a new array costs what this saves. */
   readonly #values = new Array<SQLQueryBindings>(mostRowsPerStatement * valuesPerRow).fill(null);
   #waitingRows = 0;
@@ -36,7 +36,6 @@ export class EntryWriter {
   constructor(database: Database, rates: RatesWriter) {
     this.#database = database;
     this.#rates = rates;
-    this.#insertPlain = database.query(insertPlain);
   }
 
   /**
@@ -49,9 +48,8 @@ export class EntryWriter {
     record: UsageRecord | null,
     credential: string | null = null,
   ): void {
-    if (record === null) this.#plain(key, "charge", -charge.charged, charge);
-    else this.#recorded(key, charge, record, credential);
-    if (charge.overrun > 0) this.#plain(key, "overrun", charge.overrun, charge);
+    this.#add("charge", -charge.charged, key, charge, record, credential);
+    this.#addOverrun(key, charge);
   }
 
   /** Inserts at once, for a charge that another row refers to. Returns the entry's id. */
@@ -61,49 +59,11 @@ export class EntryWriter {
     record: UsageRecord | null,
     credential: string | null,
   ): number {
-    this.charge(key, { ...charge, overrun: 0 }, record, credential);
+    this.#add("charge", -charge.charged, key, charge, record, credential);
     this.flush();
     const entryId = this.#lastId;
-    if (charge.overrun > 0) this.#plain(key, "overrun", charge.overrun, charge);
+    this.#addOverrun(key, charge);
     return entryId;
-  }
-
-  /** The transaction was rolled back. */
-  forget(): void {
-    this.#waitingRows = 0;
-  }
-
-  #plain(key: WrittenKey, kind: "charge" | "overrun", amount: number, charge: ChargeEntry): void {
-    this.flush();
-    const { lastInsertRowid } = this.#insertPlain.run(
-      key.no,
-      otherAccount(key.no, key.accountNo),
-      kind,
-      amount,
-      charge.atMs,
-      charge.periodStartMs,
-      charge.countedAtMs,
-      charge.exchangeId,
-      charge.basis,
-      charge.outcome,
-      charge.model,
-      charge.provider,
-      ...(kind === "charge" ? this.#explained(charge) : unexplained),
-    );
-    this.#lastId = Number(lastInsertRowid);
-  }
-
-  #explained({ listCostNano, askedModel, rates, quantities, labels }: ChargeEntry): SQLQueryBindings[] {
-    return [listCostNano, askedModel, this.#rates.idOf(rates), quantitiesColumn(quantities, null), labels];
-  }
-
-  #recorded(key: WrittenKey, charge: ChargeEntry, record: UsageRecord, credential: string | null): void {
-    const ratesId = this.#rates.idOf(charge.rates);
-    let end = fillRow(this.#values, this.#waitingRows * valuesPerRow, key, charge, record, ratesId);
-    this.#values[end++] = credential;
-    this.#waitingRows += 1;
-    assert(end === this.#waitingRows * valuesPerRow, "a row must fill its columns and no others");
-    if (this.#waitingRows === mostRowsPerStatement) this.flush();
   }
 
   /** Writes what waits. */
@@ -112,74 +72,93 @@ export class EntryWriter {
     if (rows === 0) return;
     const values = rows === mostRowsPerStatement ? this.#values : this.#values.slice(0, rows * valuesPerRow);
     const { changes, lastInsertRowid } = this.#insertionOf(rows).run(values);
-    assert(changes === rows, `${rows} charges must make as many entries, not ${changes}`);
+    assert(changes === rows, `${rows} entries must make as many rows, not ${changes}`);
     this.#waitingRows = 0;
     this.#lastId = Number(lastInsertRowid);
   }
 
+  /** The transaction was rolled back. */
+  forget(): void {
+    this.#waitingRows = 0;
+  }
+
+  #addOverrun(key: WrittenKey, charge: ChargeEntry): void {
+    if (charge.overrun > 0)
+      this.#add("overrun", charge.overrun, key, { ...charge, ...unexplained }, null, null);
+  }
+
+  #add(
+    kind: "charge" | "overrun",
+    amount: number,
+    key: WrittenKey,
+    charge: ChargeEntry,
+    record: UsageRecord | null,
+    credential: string | null,
+  ): void {
+    const values = this.#values;
+    let next = this.#waitingRows * valuesPerRow;
+    values[next++] = kind;
+    values[next++] = key.no;
+    values[next++] = otherAccount(key.no, key.accountNo);
+    values[next++] = amount;
+    values[next++] = charge.atMs;
+    values[next++] = charge.periodStartMs;
+    values[next++] = charge.countedAtMs;
+    values[next++] = charge.exchangeId;
+    values[next++] = charge.basis;
+    values[next++] = charge.outcome;
+    next = fillRecord(values, next, charge, record);
+    values[next++] = charge.listCostNano;
+    values[next++] = charge.askedModel;
+    values[next++] = this.#rates.idOf(charge.rates);
+    values[next++] = quantitiesColumn(charge.quantities, record?.usage ?? null);
+    values[next++] = charge.labels;
+    values[next++] = record && savingsColumn(charge.rates, charge.quantities);
+    values[next++] = credential;
+    this.#waitingRows += 1;
+    assert(next === this.#waitingRows * valuesPerRow, "a row must fill its columns and no others");
+    if (this.#waitingRows === mostRowsPerStatement) this.flush();
+  }
+
   #insertionOf(rows: number): Statement {
-    const known = this.#insertRecorded[rows];
+    const known = this.#inserts[rows];
     if (known !== undefined) return known;
     // Not `prepare`: closing the database finalizes only statements of `query`, and an open one keeps the WAL alive.
-    const statement = this.#database.query(insertRecorded(rows));
-    this.#insertRecorded[rows] = statement;
+    const statement = this.#database.query(insertion(rows));
+    this.#inserts[rows] = statement;
     return statement;
   }
 }
 
-/** Writes the values of one row from `index` on, and returns where the next row begins. */
-function fillRow(
+/** The columns of the usage record, from `recorded_at_ms` to `attempts`. Returns where the next one is. */
+function fillRecord(
   values: SQLQueryBindings[],
   index: number,
-  { no, accountNo }: WrittenKey,
   charge: ChargeEntry,
-  record: UsageRecord,
-  ratesId: number | null,
+  record: UsageRecord | null,
 ): number {
-  const { usage } = record;
+  const usage = record?.usage;
   let next = index;
-  values[next++] = no;
-  values[next++] = otherAccount(no, accountNo);
-  values[next++] = -charge.charged;
-  values[next++] = charge.atMs;
-  values[next++] = charge.periodStartMs;
-  values[next++] = charge.countedAtMs;
-  values[next++] = charge.exchangeId;
-  values[next++] = charge.basis;
-  values[next++] = charge.outcome;
-  values[next++] = record.atMs;
-  values[next++] = record.route;
-  values[next++] = record.model;
-  values[next++] = record.provider;
-  values[next++] = record.upstreamModel;
-  values[next++] = record.stream ? 1 : 0;
-  values[next++] = record.status;
-  values[next++] = usage.inputTokens;
-  values[next++] = usage.cachedInputTokens;
-  values[next++] = usage.cacheWriteTokens;
-  values[next++] = usage.outputTokens;
-  values[next++] = usage.reasoningTokens;
-  values[next++] = record.costNano;
-  values[next++] = record.firstByteMs === null ? null : Math.round(record.firstByteMs);
-  values[next++] = Math.round(record.totalMs);
-  values[next++] = record.attempts;
-  values[next++] = charge.listCostNano;
-  values[next++] = charge.askedModel;
-  values[next++] = ratesId;
-  values[next++] = quantitiesColumn(charge.quantities, usage);
-  values[next++] = charge.labels;
-  values[next++] = savingsColumn(charge.rates, charge.quantities);
+  values[next++] = record?.atMs ?? null;
+  values[next++] = record?.route ?? null;
+  values[next++] = record?.model ?? charge.model;
+  values[next++] = record?.provider ?? charge.provider;
+  values[next++] = record?.upstreamModel ?? null;
+  values[next++] = record && (record.stream ? 1 : 0);
+  values[next++] = record?.status ?? null;
+  values[next++] = usage?.inputTokens ?? null;
+  values[next++] = usage?.cachedInputTokens ?? null;
+  values[next++] = usage?.cacheWriteTokens ?? null;
+  values[next++] = usage?.outputTokens ?? null;
+  values[next++] = usage?.reasoningTokens ?? null;
+  values[next++] = record?.costNano ?? null;
+  values[next++] = rounded(record?.firstByteMs ?? null);
+  values[next++] = rounded(record?.totalMs ?? null);
+  values[next++] = record?.attempts ?? null;
   return next;
 }
 
-function insertRecorded(rows: number): string {
-  const row = `('charge', ${Array.from({ length: valuesPerRow }, () => "?").join(", ")})`;
-  return `
-INSERT INTO entries (kind, ${recordedColumns})
-VALUES ${Array.from({ length: rows }, () => row).join(", ")}`;
+function insertion(rows: number): string {
+  const row = `(${Array.from({ length: valuesPerRow }, () => "?").join(", ")})`;
+  return `INSERT INTO entries (${columns}) VALUES ${Array.from({ length: rows }, () => row).join(", ")}`;
 }
-
-const insertPlain = `
-INSERT INTO entries (key_no, account_no, kind, amount, at_ms, period_start_ms, counted_at_ms, exchange_id, basis, outcome,
-  model, provider, list_cost_nano, asked_model, rates_id, quantities, labels)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
