@@ -22,7 +22,7 @@ export async function auditCharges(store: Store, isDeep: boolean): Promise<Charg
   const checker = new ChargeChecker(new Map(accounts.map((account) => [account.id, account])), isDeep);
   let entries = 0;
   for (let afterId = 0; ; ) {
-    const chunk = await store.listAuditedEntries({ afterId, limit: entriesPerChunk });
+    const chunk = await store.listEntries({ afterId, limit: entriesPerChunk });
     for (const entry of chunk) checker.add(entry);
     entries += chunk.length;
     const last = chunk.at(-1);

@@ -27,7 +27,6 @@ type OwnParts =
   | "written"
   | "close"
   | "listEntries"
-  | "listAuditedEntries"
   | "auditSums"
   | "recomputeTotals"
   | `record${"ResponsePart" | "Turn" | "GivenIds" | "CallerIds" | "Endings"}`

@@ -136,10 +136,8 @@ export interface Store {
   storage(): Promise<StorageFigures>;
 
   readTotals(keyId: string): Promise<Totals | null>;
-  /** Oldest first, after the given id: the cursor of an export. */
-  listEntries(query: EntryQuery): Promise<readonly Entry[]>;
-  /** All entries in the order of their ids, with what an audit needs to compute them anew. */
-  listAuditedEntries(query: Pick<EntryQuery, "afterId" | "limit">): Promise<readonly AuditedEntry[]>;
+  /** Oldest first, after the given id: the cursor of an export or an audit. */
+  listEntries(query: EntryQuery): Promise<readonly AuditedEntry[]>;
   /** Sums for reports that are not those of the entries, and whatever else does not fit in this database. */
   auditSums(nowMs: number): Promise<readonly LedgerFault[]>;
   /** For every account, key and cap, its totals as kept and as recomputed from the entries, in one consistent read. */

@@ -15,11 +15,11 @@ export function summarizeUsage(
 
 /** The usage records, newest first, with the ids of their entries. */
 export async function usageRecords(
-  store: Pick<Store, "reports" | "listAuditedEntries">,
+  store: Pick<Store, "reports" | "listEntries">,
   query: Pick<ExchangeQuery, "keyId"> = {},
 ): Promise<readonly (UsageRecord & { readonly id: number })[]> {
   const { rows } = await store.reports.exchanges({ ...query, limit: 5_000 });
-  const entries = await store.listAuditedEntries({ afterId: 0, limit: 10_000 });
+  const entries = await store.listEntries({ afterId: 0, limit: 10_000 });
   const costs = new Map(entries.map(({ id, costNano }) => [id, costNano]));
   return rows.flatMap(({ entryId: id, usage, basis, startedAtMs, ...row }) => {
     const { exchangeId, keyId, route, model, provider, upstreamModel, stream, outcome, status } = row;

@@ -4,7 +4,7 @@ import type { GivenIds } from "../records.ts";
 import { type Store, StoreRefusal, type StoreSizes } from "../store.ts";
 import { storedAdmin } from "../tables/admin-records.ts";
 import { storedAlerts } from "../tables/alert-records.ts";
-import { listAuditedEntries, listEntries } from "../tables/entry-list.ts";
+import { listEntries } from "../tables/entry-list.ts";
 import { recomputeTotals } from "../tables/recompute.ts";
 import type { PostgresClient } from "./client.ts";
 import { Database } from "./database.ts";
@@ -55,7 +55,6 @@ export function postgresStore({ client, clock, maintenance }: PostgresStoreParts
     );
     return { databaseBytes: 0, entries: 0, ...row, journalBytes: null, diskFreeBytes: null };
   };
-  const whole = settledReads(database);
   const common = queriedStore(database, postgresStatements, (id) => entriesOfExchange(read, id), sizes);
   return {
     ...common,
@@ -92,9 +91,7 @@ export function postgresStore({ client, clock, maintenance }: PostgresStoreParts
       return common.pruneEndings(pruning);
     },
 
-    listEntries: (asked) => whole(asked.limit, (throughId) => listEntries(read, asked, throughId)),
-    listAuditedEntries: (asked) =>
-      whole(asked.limit, (throughId) => listAuditedEntries(read, asked, throughId)),
+    listEntries: settledEntries(database),
     auditSums: (nowMs) => readTogether(() => auditSums(nowMs), auditDeadlineMs),
     recomputeTotals: () => readTogether(recomputeTotals, auditDeadlineMs),
 
@@ -106,22 +103,20 @@ export function postgresStore({ client, clock, maintenance }: PostgresStoreParts
   };
 }
 
-type ReadThrough<Row> = (throughId: number) => Promise<readonly Row[]>;
-
 /**
  * Entries that are still being written among others are not passed over: what comes after them waits for them. So it is read
  * through the last entry that is settled for certain, and asked which one that is only if it has to be.
  */
-function settledReads({ read }: Database) {
+function settledEntries({ read }: Database): Store["listEntries"] {
   let known = 0;
-  return async <Row>(limit: number, readThrough: ReadThrough<Row>): Promise<readonly Row[]> => {
-    const rows = await readThrough(known);
-    if (rows.length >= limit) return rows;
+  return async (asked) => {
+    const entries = await listEntries(read, asked, known);
+    if (entries.length >= asked.limit) return entries;
     const settled = await settledThrough(read, "entries", settleTimeoutMs);
     if (settled === null) {
       throw new StoreRefusal("locked", "The ledger's newest entries are still being written. Try again.");
     }
     known = settled;
-    return readThrough(settled);
+    return listEntries(read, asked, settled);
   };
 }

@@ -7,7 +7,7 @@ import type { JournaledStore } from "../store.ts";
 import { storedAdmin } from "../tables/admin-records.ts";
 import { storedAlerts } from "../tables/alert-records.ts";
 import { selectCapTotals } from "../tables/cap-table.ts";
-import { listAuditedEntries, listEntries } from "../tables/entry-list.ts";
+import { listEntries } from "../tables/entry-list.ts";
 import { sumsThatDiffer } from "../tables/entry-table.ts";
 import { recomputeTotals } from "../tables/recompute.ts";
 import { folderSizes } from "./files/sizes.ts";
@@ -98,7 +98,6 @@ export function sqliteStore(parts: StoreParts): SqliteStore {
       }),
 
     listEntries: (asked) => listEntries(read, asked),
-    listAuditedEntries: (asked) => listAuditedEntries(read, asked),
     auditSums: (nowMs) => readTogether(() => sumsThatDiffer(nowMs)),
     recomputeTotals: () => readTogether(recomputeTotals),
 

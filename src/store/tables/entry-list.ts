@@ -1,13 +1,5 @@
-import {
-  type AuditedRow,
-  auditedEntryOf,
-  type EntryRow,
-  entryOf,
-  selectAudited,
-  selectEntries,
-} from "../entry-row.ts";
+import { type AuditedRow, auditedEntryOf, selectAudited } from "../entry-row.ts";
 import { Parameters, type Query } from "../query.ts";
-import type { Entry } from "../records.ts";
 import { ofKey } from "../reporting/row-search.ts";
 import type { AuditedEntry, EntryQuery } from "../store.ts";
 
@@ -16,28 +8,16 @@ export async function listEntries(
   query: Query,
   { afterId, limit, keyId, sinceMs = 0, untilMs = Number.MAX_SAFE_INTEGER }: EntryQuery,
   throughId = Number.MAX_SAFE_INTEGER,
-): Promise<readonly Entry[]> {
+): Promise<readonly AuditedEntry[]> {
   const parameters = new Parameters();
   const conditions = [
     `entries.id > ${parameters.add(afterId)} AND entries.id <= ${parameters.add(throughId)}`,
     `entries.at_ms >= ${parameters.add(sinceMs)} AND entries.at_ms < ${parameters.add(untilMs)}`,
   ];
   if (keyId !== undefined) conditions.push(`entries.${ofKey(keyId, parameters)}`);
-  const rows = await query<EntryRow>(
-    `${selectEntries} WHERE ${conditions.join(" AND ")} ORDER BY entries.id LIMIT ${parameters.add(limit)}`,
-    parameters.all,
-  );
-  return rows.map(entryOf);
-}
-
-export async function listAuditedEntries(
-  query: Query,
-  { afterId, limit }: Pick<EntryQuery, "afterId" | "limit">,
-  throughId = Number.MAX_SAFE_INTEGER,
-): Promise<readonly AuditedEntry[]> {
   const rows = await query<AuditedRow>(
-    `${selectAudited} WHERE entries.id > $1::int8 AND entries.id <= $2::int8 ORDER BY entries.id LIMIT $3::int8`,
-    [afterId, throughId, limit],
+    `${selectAudited} WHERE ${conditions.join(" AND ")} ORDER BY entries.id LIMIT ${parameters.add(limit)}`,
+    parameters.all,
   );
   return rows.map(auditedEntryOf);
 }

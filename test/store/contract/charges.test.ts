@@ -1,7 +1,7 @@
 import { expect } from "bun:test";
 import { systemClock } from "../../../src/base/clock.ts";
 import { makeRates, type Rates } from "../../../src/base/rates.ts";
-import type { Entry } from "../../../src/store/records.ts";
+import type { AuditedEntry } from "../../../src/store/store.ts";
 import { nanoRates } from "../../support/rates.ts";
 import { summarizeUsage, usageRecords } from "../../support/usage.ts";
 import { testEachStore } from "../each-store.ts";
@@ -56,13 +56,15 @@ function ratesOf(number: number): Rates {
   return makeRates({ ...nanoRates, picoUsd: { input: 1_000 + number }, tiers: number === 0 ? ["flex"] : [] });
 }
 
-function figures({ id, accountId, keyId, reference, note, ...charge }: Entry) {
+function figures({ id, accountId, keyId, reference, note, ...charge }: AuditedEntry) {
   return charge;
 }
 
-function chargeFigures({ charge }: SettleItem): ReturnType<typeof figures> {
-  const { keyId, accountId, countedAtMs, charged, overrun, rates, labels, ...rest } = charge;
-  return { kind: "charge", amount: -charged, ...rest, rates: rates?.text ?? null };
+function chargeFigures(item: SettleItem): ReturnType<typeof figures> {
+  const { keyId, accountId, countedAtMs, charged, overrun, rates, labels, ...rest } = item.charge;
+  const { costNano, atMs: startedAtMs, totalMs } = usageOf(item);
+  const audited = { ratesId: rates?.id ?? null, costNano, startedAtMs, totalMs };
+  return { kind: "charge", amount: -charged, ...rest, rates: rates?.text ?? null, ...audited };
 }
 
 // Around the size of a statement, where rows are written with the next one or left over.
