@@ -7,6 +7,7 @@ import type { Piece } from "../../gateway/answer/stream-relayer.ts";
 const blankLine = /(?:\r\n|\n|\r(?!\n))(?:\r\n|\n|\r)/;
 const dataStart = "data: {";
 const letterE = "e".charCodeAt(0);
+const closingBrace = "}".charCodeAt(0);
 const lineFeed = "\n".charCodeAt(0);
 
 /** What clients take for a sign of life. On HTTP it is a comment before the first event, which no frame can be. */
@@ -18,7 +19,7 @@ export function textOf(piece: Piece): string {
   return typeof piece === "string" ? piece : decoder.decode(piece);
 }
 
-/** The events of a piece of a stream, as JSON. Comments and `[DONE]` are none. */
+/** The events of a piece of a stream, as JSON. Comments, `[DONE]` and what a provider has cut off are none. */
 export function eventsIn(text: string): readonly string[] {
   if (text === keepaliveComment) return [keepalive];
   if (text.includes("\r")) return oddEvents(text);
@@ -28,7 +29,8 @@ export function eventsIn(text: string): readonly string[] {
     const line = text.charCodeAt(at) === letterE ? text.indexOf("\n", at) + 1 : at;
     const end = text.indexOf("\n", line);
     // Where a name has no line end, `line` is 0, and must not begin all again.
-    if (line < at || !text.startsWith(dataStart, line) || text.charCodeAt(end + 1) !== lineFeed) {
+    const isUsual = text.charCodeAt(end - 1) === closingBrace && text.charCodeAt(end + 1) === lineFeed;
+    if (line < at || !text.startsWith(dataStart, line) || !isUsual) {
       return [...found, ...oddEvents(text.slice(at))];
     }
     found.push(text.slice(line + dataStart.length - 1, end));
@@ -38,8 +40,8 @@ export function eventsIn(text: string): readonly string[] {
 }
 
 function oddEvents(text: string): readonly string[] {
-  const events = text.split(blankLine).map((event) => dataOf(event).trimStart());
-  return events.filter((data) => data.startsWith("{"));
+  const events = text.split(blankLine).map((event) => dataOf(event).trim());
+  return events.filter((data) => data.startsWith("{") && data.endsWith("}"));
 }
 
 /** The event on its lane. */

@@ -20,6 +20,8 @@ test.each([
     `data: ${event}\n\r\ndata: ${event}\r\n\rdata: ${event}\n\r: x`,
     [event, event, event],
   ],
+  ["behind one that was cut off", `data: {"type":"respon\n\nevent: x\ndata: ${event}\n\n`, [event]],
+  ["with spaces around it", `data:  ${event} \n\n`, [event]],
   ["twice", `data: ${event}\n\ndata: ${event}\n\n`, [event, event]],
 ])("an event %s is one frame", (_what, piece, expected) => {
   expect(eventsIn(piece)).toEqual(expected);
