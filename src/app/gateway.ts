@@ -11,6 +11,7 @@ import { LabelValues } from "../gateway/request/label-values.ts";
 import { OpenSockets } from "../gateway/socket/open-sockets.ts";
 import { AddressLimiter } from "../limits/address-limiter.ts";
 import { BodyBudget } from "../limits/body-budget.ts";
+import { InflateLimiter } from "../limits/inflate-limiter.ts";
 import { LeaveLimiter } from "../limits/leave-limiter.ts";
 import { createUpstream } from "../upstream/create.ts";
 import { maxWholeBytes } from "../upstream/upstream.ts";
@@ -35,6 +36,7 @@ export function createGateway(settings: Settings, services: Services): Gateway {
     rateLimits: backend.rateLimits,
     addressLimiter: new AddressLimiter(clock, settings.server.anonymousRpm),
     leaveLimiter: new LeaveLimiter(clock),
+    inflateLimiter: new InflateLimiter(clock),
     bodies: new BodyBudget({
       totalBytes: () => serverSettings().maxBodyMemoryBytes,
       largestBytes: () => serverSettings().maxBodyBytes,

@@ -4,6 +4,7 @@ import type { KeyRing } from "../keys/keyring.ts";
 import type { Accounts } from "../ledger/accounts.ts";
 import type { AddressLimiter } from "../limits/address-limiter.ts";
 import type { BodyBudget } from "../limits/body-budget.ts";
+import type { InflateLimiter } from "../limits/inflate-limiter.ts";
 import type { LeaveLimiter } from "../limits/leave-limiter.ts";
 import type { RateLimits } from "../limits/verdict.ts";
 import type { ExchangeObserver } from "../observe/exchange.ts";
@@ -27,6 +28,8 @@ export interface Gateway {
   readonly addressLimiter: AddressLimiter;
   /** For keys that ask for whole answers and leave before they come. */
   readonly leaveLimiter: LeaveLimiter;
+  /** For keys that send compressed frames. */
+  readonly inflateLimiter: InflateLimiter;
   /** Memory for bodies that are being read. */
   readonly bodies: BodyBudget;
   /** Memory for large answers, from the provider's first megabyte until the client has read all of it. */

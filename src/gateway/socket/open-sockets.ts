@@ -2,14 +2,19 @@ import { Bag, type Bagged } from "../../base/bag.ts";
 
 /** A client's WebSocket. */
 export interface OpenSocket extends Bagged {
+  /** Whether its frames may come compressed. */
+  readonly isCompressed: boolean;
   /** Closes it once everything on it has ended. */
   closeWhenIdle(code: number, reason: string): void;
+  /** Tells its client why, and closes it. Nothing more of what has come is read. */
+  cutOff(): void;
 }
 
 export const closeCodes = {
   /** The gateway shuts down, or it has been open for as long as it may be. */
   goingAway: 1001,
   keyInvalid: 1008,
+  tooMuch: 1013,
 } as const;
 
 /** All WebSockets, by the id of the key that each was opened with. */
@@ -28,6 +33,11 @@ export class OpenSockets {
     const sockets = this.#byKey.get(keyId);
     sockets?.delete(socket);
     if (sockets?.size === 0) this.#byKey.delete(keyId);
+  }
+
+  /** The key's compressed frames become too much. Others of them have come already, and would be inflated when they are read. */
+  cutOffCompressed(keyId: string): void {
+    for (const socket of this.#byKey.get(keyId) ?? []) if (socket.isCompressed) socket.cutOff();
   }
 
   /** For a shutdown. */

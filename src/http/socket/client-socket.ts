@@ -51,6 +51,9 @@ export interface Handshake {
   readonly keyId: string;
 }
 
+/** A client that can compress says so here. The runtime accepts it unless the header is taken away. */
+export const extensionsHeader = "sec-websocket-extensions";
+
 /** Headers of the handshake that are none of a request on the socket. */
 const handshakeOnly = ["connection", "upgrade", "transfer-encoding", "x-request-id"];
 
@@ -63,6 +66,7 @@ export class ClientSocket implements OpenSocket, Carrier {
   readonly url: string;
   readonly headers: Headers;
   readonly address: string;
+  readonly isCompressed: boolean;
   readonly route: ServedRoute;
   readonly #gateway: Gateway;
   readonly #keyId: string;
@@ -85,6 +89,7 @@ export class ClientSocket implements OpenSocket, Carrier {
     this.url = request.url;
     this.address = address;
     this.headers = new Headers(request.headers);
+    this.isCompressed = this.headers.get(extensionsHeader)?.includes("permessage-deflate") ?? false;
     for (const name of handshakeOnly) this.headers.delete(name);
     this.route = createRoute(route);
     this.#lanes = new Lanes({
@@ -103,6 +108,10 @@ export class ClientSocket implements OpenSocket, Carrier {
   }
 
   message(_: unknown, frame: string | Uint8Array): void {
+    if (this.isCompressed && !this.#gateway.inflateLimiter.take(this.#keyId, frame.length)) {
+      this.#gateway.sockets.cutOffCompressed(this.#keyId);
+      return;
+    }
     const isQuick = this.#reading === null && frame.length < quickBytes && quickFrames.take();
     if (isQuick) this.#take(readFrame(frame));
     else if (this.#waitingFrames < mostWaitingFrames) this.#readLater(frame);
@@ -222,6 +231,11 @@ export class ClientSocket implements OpenSocket, Carrier {
     this.#connection?.terminate();
   }
 
+  cutOff(): void {
+    this.#refuse(tooMuchCompressed(), null);
+    this.#connection?.close(closeCodes.tooMuch, "Too much comes compressed.");
+  }
+
   chain(id: string): readonly Turn[] | null {
     return this.#lanes.chain(id);
   }
@@ -291,6 +305,12 @@ function createRoute({ path, mode }: Route): ServedRoute {
   const found = routes.find((it) => it.path === path && it.mode === mode && it.dialect !== null);
   assert(found !== undefined, "a socket is where responses are created");
   return found;
+}
+
+function tooMuchCompressed(): GatewayError {
+  const message =
+    "Too much comes compressed from this key. Open another WebSocket; it will not compress for a while.";
+  return new GatewayError("rate_limit_exceeded", message);
 }
 
 function connectionLimit(): GatewayError {

@@ -4,7 +4,7 @@ import type { Route } from "../../gateway/client-call.ts";
 import type { Gateway } from "../../gateway/gateway.ts";
 import type { TrustedProxies } from "../../limits/address.ts";
 import { HttpCall } from "../call.ts";
-import { ClientSocket } from "./client-socket.ts";
+import { ClientSocket, extensionsHeader } from "./client-socket.ts";
 
 /** A peer that answers no ping within this is gone. Bun sends the pings. */
 const idleTimeoutSeconds = 120;
@@ -42,6 +42,7 @@ export class UpgradeCall extends HttpCall {
   /** Elysia hands a connection's events to the handlers in its data. Its own `ws` would parse the frames. */
   upgrade(keyId: string): boolean {
     const { request, route, address } = this;
+    if (!this.#gateway.inflateLimiter.allows(keyId)) request.headers.delete(extensionsHeader);
     const socket = new ClientSocket(this.#gateway, { request, route, address, keyId });
     const isUpgraded = this.server.upgrade(request, { data: socket });
     if (!isUpgraded) socket.close();

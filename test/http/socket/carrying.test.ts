@@ -277,6 +277,41 @@ test("frames may come compressed, count as long as they are without, and are ans
   expect(world.provider.requests).toHaveLength(1);
 });
 
+test("a key whose compressed frames become too much loses its sockets that compress, and gets others that do not", async () => {
+  const sockets = await SocketWorld.start();
+  await using world = sockets.world;
+  const { caller, other } = sockets.turns;
+  const openRaw = ({ secret } = caller) => RawSocket.open(sockets.url, secret, deflateOffer);
+  using sender = await openRaw();
+  using beside = await openRaw();
+  using plain = await RawSocket.open(sockets.url, caller.secret);
+  using others = await openRaw(other);
+  const frame = {
+    type: "response.create",
+    model: "gpt-test",
+    background: true,
+    input: "x".repeat(30_000_000),
+  };
+  for (let sent = 0; sent < 5; sent += 1) sender.sendDeflated(frame);
+  await Promise.all([sender.closed, beside.closed]);
+  // 1013, in the frame that closes.
+  for (const { latest } of [sender, beside]) {
+    expect(latest.split("\u0003\u00f5")[0]).toContain("rate_limit_exceeded");
+    expect(latest).toContain("\u0003\u00f5");
+  }
+  expect(world.gateway.sockets.countOf(caller.key.id)).toBe(1);
+  using next = await openRaw();
+  expect(next.latest).not.toContain("permessage-deflate");
+  using othersNext = await openRaw(other);
+  expect(othersNext.latest).toContain("permessage-deflate");
+  sockets.turns.reset();
+  for (const each of [plain, next]) each.send({ type: "response.create", model: "gpt-test", input: "Hi" });
+  others.sendDeflated({ type: "response.create", model: "gpt-test", input: "Hi" });
+  for (const each of [plain, next, others]) {
+    await waitFor(() => each.latest.includes('"response.completed"'), "the response to end");
+  }
+}, 120_000);
+
 test("1,000 idle sockets take little memory each, are all kept, and are closed at the end", async () => {
   const sockets = await SocketWorld.start("[websocket]\nmax_per_key = 1001\n");
   await using world = sockets.world;
