@@ -7,6 +7,7 @@ import { checkListeners } from "./listeners.ts";
 import { warnOfDoubts } from "./model-doubts.ts";
 import { buildModels } from "./models.ts";
 import { Places } from "./places.ts";
+import { warnOfPrices } from "./price-doubts.ts";
 import { ConfigError, type ConfigProblem, type LoadContext, ProblemList, secretAt } from "./problems.ts";
 import { loadProviders, type Providers } from "./providers.ts";
 import type { ConfigFile, ModelConfig } from "./schema.ts";
@@ -100,6 +101,7 @@ function settingsFrom(
     ...(models.length === 0 && problems.all.length === 0 ? [noModel(sound)] : []),
     ...context.warnings,
     ...warnOfDoubts(sound, context),
+    ...warnOfPrices(sound, context.places),
     ...warnOfLimits(sound, models, context.places),
   ];
   const leftOut = leftOutModels(sound, providers, models);

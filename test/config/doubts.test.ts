@@ -149,3 +149,62 @@ free = true`;
     expect(warningsOf(serving(kind, serves), { env: { KEY: "k" } })).toEqual([]);
   });
 });
+
+describe("a price that nothing is charged by is warned about, and so is what has none:", () => {
+  const priced = (serves: string, price: string) =>
+    warningsOf(
+      `[providers.p]\nkind = "openai-compatible"\nbase_url = "http://127.0.0.1:1/v1"\n[[models]]\nid = "m"\nprovider = "p"\nserves = ${serves}\nprice = ${price}`,
+    );
+
+  test.each([
+    [
+      '["rerank"]',
+      "{ characters = 1 }",
+      "price has none of search_units, input, requests, so requests for rerank are refused",
+      "price.characters is for nothing that it serves (rerank)",
+    ],
+    [
+      '["generation"]',
+      "{ input = 1, output = 1, requests = 1 }",
+      "price.requests is for nothing that it serves (generation)",
+    ],
+    [
+      '["generation", "images"]',
+      "{ input = 1, output = 1, images = 1, speech_minutes = 1 }",
+      "price.speech_minutes is for nothing that it serves (generation, images)",
+    ],
+    [
+      '["embeddings"]',
+      "{ input = 1, image_input = 1 }",
+      "price.image_input is for nothing that it serves (embeddings)",
+    ],
+    [
+      '["embeddings", "speech"]',
+      "{ input = 1 }",
+      "price has none of characters, audio_output, requests, so requests for speech are refused",
+    ],
+    ['["moderations"]', "{ input = 1 }", "price.input is for nothing that it serves (moderations)"],
+  ])("%s, %s", (serves, price, ...words) => {
+    expect(priced(serves, price)).toEqual(words.map((each) => `model "m", ${each}`));
+  });
+
+  test.each([
+    ['["generation"]', "{ input = 1, output = 1, cached_input = 1, audio_output = 1, web_search = 1 }"],
+    ['["embeddings"]', "{ input = 1, output = 0 }"],
+    ['["transcriptions"]', "{ audio_input = 1, input = 1, output = 1 }"],
+    ['["images"]', '{ images = { "high/1024x1024" = 1 }, input = 1, image_input = 1, image_output = 1 }'],
+    ['["generation", "speech"]', "{ input = 1, output = 1, characters = 1 }"],
+    ['["moderations"]', "{ input = 0, output = 0 }"],
+  ])("but not %s, %s", (serves, price) => {
+    expect(priced(serves, price)).toEqual([]);
+  });
+
+  test("of a deployment too", () => {
+    const toml = `[providers.p]\nkind = "openai-compatible"\nbase_url = "http://127.0.0.1:1/v1"\n[[models]]\nid = "m"\nserves = ["speech"]
+[[models.deployments]]\nprovider = "p"\nprice = { characters = 1 }\n[[models.deployments]]\nprovider = "p"\nprice = { images = 1 }`;
+    expect(warningsOf(toml)).toEqual([
+      'model "m", deployments[1].price has none of characters, audio_output, requests, so requests for speech are refused',
+      'model "m", deployments[1].price.images is for nothing that it serves (speech)',
+    ]);
+  });
+});
