@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { answerFrom } from "../support/fixtures.ts";
+import { waitFor } from "../support/wait.ts";
 import { hello, paths } from "./wire-answers.ts";
 import { World } from "./world.ts";
 
@@ -31,4 +32,32 @@ test("a gateway that has stopped leaves nothing behind in its process", async ()
   const world = await World.start();
   await world[Symbol.asyncDispose]();
   expect(listeners()).toBe(before);
+});
+
+test.each([
+  ["a small body", "content-length: 1000"],
+  ["a large body", "content-length: 3000000"],
+  ["a body of any length", "transfer-encoding: chunked"],
+])("%s that has not come whole by the end of the grace time is answered", async (_what, framing) => {
+  const world = await World.start({ head: '[server]\nshutdown_grace = "100ms"\n' });
+  const caller = await world.creditCaller();
+  const { hostname, port } = new URL(world.running.url);
+  const { promise: closed, resolve: close } = Promise.withResolvers<void>();
+  const pieces: Buffer[] = [];
+  const half = framing.includes("chunked") ? '5\r\n{"mod\r\n' : '{"mod';
+  const socket = await Bun.connect({
+    hostname,
+    port: Number(port),
+    socket: { data: (_, bytes) => void pieces.push(bytes), close: () => close() },
+  });
+  const head = ["POST /v1/chat/completions HTTP/1.1", "host: x", `authorization: Bearer ${caller.secret}`];
+  socket.write(`${[...head, framing].join("\r\n")}\r\n\r\n${half}`);
+  await waitFor(() => !world.gateway.ongoing.isEmpty, "the body to be read");
+  await world[Symbol.asyncDispose]();
+  await closed;
+  const answer = Buffer.concat(pieces).toString();
+  expect(answer).toStartWith("HTTP/1.1 503");
+  expect(answer.toLowerCase()).toContain("retry-after: ");
+  expect(answer).toContain("The gateway is shutting down.");
+  expect(world.observed.at(-1)).toMatchObject({ status: 503, charged: 0 });
 });

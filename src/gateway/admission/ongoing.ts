@@ -17,6 +17,12 @@ const overloadLagMs = 2000;
 /** A burst may wait briefly; a longer queue would only turn overload into timeouts. */
 const shortQueue = { queueLimit: 64, waitMs: 500 };
 
+interface Placeless extends Bagged {
+  readonly exchange: Exchange;
+  /** Ends the wait for work that does not end with its exchange. */
+  interrupt?(error: GatewayError): void;
+}
+
 /**
  * All exchanges in flight. New ones are refused while the gateway drains or is full; those in flight run on until
  * they end or the grace time is over.
@@ -25,7 +31,7 @@ export class Ongoing {
   readonly #limits: OngoingLimits;
   readonly #exchanges = new Bag<Exchange>();
   /** In flight without a place: they wait for one, or need none. */
-  readonly #placeless = new Bag<Bagged & { readonly exchange: Exchange }>();
+  readonly #placeless = new Bag<Placeless>();
   readonly #all: Gate;
   readonly #perKey: Gates;
   #whenEmpty: (() => void) | null = null;
@@ -93,9 +99,28 @@ export class Ongoing {
     try {
       return await work();
     } finally {
-      this.#placeless.delete(waiting);
-      this.#tellIfEmpty();
+      this.#leavePlaceless(waiting);
     }
+  }
+
+  /** The same for work that does not end with its exchange: after an interruption it is awaited no longer. */
+  untilInterrupted<Result>(exchange: Exchange, work: Promise<Result>): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      const interrupt = (error: unknown) => {
+        this.#leavePlaceless(waiting);
+        reject(error);
+      };
+      const waiting = { exchange, place: outside, interrupt };
+      this.#placeless.add(waiting);
+      work.then((result) => {
+        this.#leavePlaceless(waiting);
+        resolve(result);
+      }, interrupt);
+    });
+  }
+
+  #leavePlaceless(waiting: Placeless): void {
+    if (this.#placeless.delete(waiting)) this.#tellIfEmpty();
   }
 
   leave(exchange: Exchange, keyId: string): void {
@@ -138,7 +163,10 @@ export class Ongoing {
       if (exchange.pump === null) exchange.end(error);
       else exchange.pump.interrupt(error);
     }
-    for (const { exchange } of this.#placeless) exchange.end(error);
+    for (const waiting of this.#placeless) {
+      waiting.exchange.end(error);
+      waiting.interrupt?.(error);
+    }
   }
 
   /** Nothing is in flight, with or without a place. */
