@@ -25,22 +25,21 @@ export class SseTranscoder {
       return;
     }
     this.#hasBegun = true;
-    if (kind.type === "event") this.#append(kind.prefix, bytes, payloadStart, payloadEnd);
-    else if (kind.type !== "skipped") this.#appendRead(kind, bytes.subarray(payloadStart, payloadEnd));
+    const payload = bytes.subarray(payloadStart, payloadEnd);
+    if (kind.type === "event") this.#append(kind.prefix, payload);
+    else if (kind.type !== "skipped") this.#appendRead(kind, payload);
   });
   /** The headers of the last message and what they mean. Most messages of a stream have the same. */
   #lastHeaders: Uint8Array = new Uint8Array();
   #lastKind: MessageKind = { type: "skipped" };
-  #out = new Uint8Array();
-  #length = 0;
+  /** The events of one push, in pieces. */
+  #pieces: Uint8Array[] = [];
 
   /** Converts the bytes to server-sent events; empty if they complete none. Throws if they are damaged. */
   push(bytes: Uint8Array): Uint8Array {
-    // An event's line is shorter than its frame's prelude, headers and checksum, so this nearly always suffices.
-    this.#out = new Uint8Array(bytes.length);
-    this.#length = 0;
+    this.#pieces = [];
     this.#decoder.push(bytes);
-    return this.#out.subarray(0, this.#length);
+    return Buffer.concat(this.#pieces);
   }
 
   /** Throws if the stream ends within a message. */
@@ -60,26 +59,11 @@ export class SseTranscoder {
   /** Drops a chunk without an event, as Anthropic's own client does. */
   #appendRead(kind: ReadKind, payload: Uint8Array): void {
     const event = kind.type === "chunk" ? eventOfChunk(payload) : failureEvent(kind, payload);
-    if (event !== null) this.#append(prefixOf(event.name), event.data, 0, event.data.length);
+    if (event !== null) this.#append(prefixOf(event.name), event.data);
   }
 
-  #append(prefix: Uint8Array, data: Uint8Array, start: number, end: number): void {
-    const length = prefix.length + end - start + 2;
-    if (this.#length + length > this.#out.length) this.#grow(length);
-    const out = this.#out;
-    const dataStart = this.#length + prefix.length;
-    out.set(prefix, this.#length);
-    out.set(data.subarray(start, end), dataStart);
-    this.#length += length;
-    out[this.#length - 2] = lineFeed;
-    out[this.#length - 1] = lineFeed;
-    joinLines(out, dataStart, this.#length - 2);
-  }
-
-  #grow(bytes: number): void {
-    const larger = new Uint8Array(Math.max(this.#out.length * 2, this.#length + bytes));
-    larger.set(this.#out.subarray(0, this.#length));
-    this.#out = larger;
+  #append(prefix: Uint8Array, data: Uint8Array): void {
+    this.#pieces.push(prefix, inOneLine(data), blankLine);
   }
 }
 
@@ -109,6 +93,7 @@ const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
 const space = 0x20;
 const quote = 0x22;
+const blankLine = Buffer.from("\n\n");
 
 function readKind(bytes: Uint8Array): MessageKind {
   const headers = readHeaders(bytes);
@@ -142,12 +127,9 @@ function prefixOf(name: string): Uint8Array {
 }
 
 /** JSON has line ends only between its tokens. There they would break the event, so a space replaces them. */
-function joinLines(out: Uint8Array, start: number, end: number): void {
-  // Not by `indexOf`: it would search all of `out` for every event, and a read has thousands of them.
-  for (let at = start; at < end; at += 1) {
-    const byte = out[at];
-    if (byte === lineFeed || byte === carriageReturn) out[at] = space;
-  }
+function inOneLine(data: Uint8Array): Uint8Array {
+  if (!data.includes(lineFeed) && !data.includes(carriageReturn)) return data;
+  return data.map((byte) => (byte === lineFeed || byte === carriageReturn ? space : byte));
 }
 
 const chunkStart = new TextEncoder().encode('{"bytes":"');
