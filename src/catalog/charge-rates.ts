@@ -1,8 +1,9 @@
 import type { ExtraUsage } from "../base/extra-usage.ts";
 import { hostedToolNames } from "../base/hosted-tools.ts";
 import { makeRates, type Quantities, type Rates } from "../base/rates.ts";
+import type { TokenRates } from "../base/token-price.ts";
 import type { Usage } from "../base/usage.ts";
-import type { Price, TokenRates } from "../config/settings.ts";
+import type { Price } from "../config/settings.ts";
 import { ownTierPrice, tierPrice } from "./extra-price.ts";
 import { ratesAt } from "./token-rates.ts";
 
@@ -21,7 +22,7 @@ export function ratesFor(
   const tiers = asked.length === 0 ? asked : asked.filter((tier) => ownTierPrice(price, tier) !== undefined);
   const tokenPrice = tierPrice(price, tiers);
   const chosen = ratesAt(tokenPrice, inputTokens);
-  const inputAbove = chosen === tokenPrice ? null : (tokenPrice.longContext?.above ?? null);
+  const inputAbove = chosen === tokenPrice ? null : (tokenPrice.long_context?.above ?? null);
   const ofPrice = known.getOrInsertComputed(price, () => new Map());
   const name = tiers.length === 0 ? inputAbove : `${inputAbove ?? ""} ${tiers.join(" ")}`;
   const made = ofPrice.get(name);
@@ -39,13 +40,13 @@ function freeRates(microUsdPerCredit: number): Rates {
 
 /** Under the names of the configuration. What costs the same as what it is part of is not named. */
 function picoUsdOf({ extras }: Price, chosen: TokenRates): Record<string, number> {
-  const { input, cachedInput, cacheWrite, cacheWriteHour, output } = chosen;
+  const { input, cached_input, cache_write, cache_write_1h, output } = chosen;
   return {
     input,
-    cached_input: cachedInput,
-    cache_write: cacheWrite,
+    cached_input,
+    cache_write,
     output,
-    ...(cacheWriteHour === undefined ? {} : { cache_write_1h: cacheWriteHour }),
+    ...(cache_write_1h === undefined ? {} : { cache_write_1h }),
     ...extras,
   };
 }

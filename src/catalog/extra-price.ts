@@ -1,5 +1,6 @@
 import type { ExtraUsage } from "../base/extra-usage.ts";
-import type { Price, TokenPrice, TokenRates } from "../config/settings.ts";
+import type { TokenPrice, TokenRates } from "../base/token-price.ts";
+import type { Price } from "../config/settings.ts";
 import { highestTokenPrice, highestTokenRates, ratesAt } from "./token-rates.ts";
 
 /** Undefined if the tier has no price. Its name comes from a client or a provider, and may be "constructor". */

@@ -1,31 +1,13 @@
-import type { HostedToolName } from "../base/hosted-tools.ts";
-import { meteredUnits, type UnitName, unitOf } from "../base/metered-units.ts";
+import { meteredUnits, unitOf } from "../base/metered-units.ts";
 import { isToken } from "../base/rates.ts";
-import type { Price, TokenPrice, TokenRates } from "../config/settings.ts";
+import { mapPrice, type TokenPrice } from "../base/token-price.ts";
+import type { Price } from "../config/settings.ts";
 
-/** A price with the names and units of the configuration: USD per million tokens, and per thousand calls. */
-export interface PriceInUsd extends TokenPriceInUsd, ToolPricesInUsd, UnitPricesInUsd {
-  readonly audio_input?: number;
-  readonly audio_output?: number;
-  readonly image_input?: number;
-  readonly image_output?: number;
-  readonly tiers?: Readonly<Record<string, TokenPriceInUsd>>;
-}
-
-/** Images may have a price for each quality and size. */
-type UnitPricesInUsd = { readonly [Name in Exclude<UnitName, "images">]?: number } & {
-  readonly images?: number | Record<string, number>;
-};
-
-type ToolPricesInUsd = { readonly [Name in HostedToolName]?: number };
-
-export interface TokenPriceInUsd {
-  readonly input: number;
-  readonly output: number;
-  readonly cached_input: number;
-  readonly cache_write: number;
-  readonly cache_write_1h?: number;
-  readonly long_context?: TokenPriceInUsd & { readonly above: number };
+/** A price in the units of the configuration: USD per million tokens, and per thousand calls. Units and tools are beside these. */
+export interface PriceInUsd extends TokenPrice {
+  /** They may have a price for each quality and size. */
+  readonly images?: number | Readonly<Record<string, number>>;
+  readonly tiers?: Readonly<Record<string, TokenPrice>>;
 }
 
 const picoPerMillionth = 1_000_000;
@@ -41,30 +23,17 @@ export function priceInUsd(price: Price): PriceInUsd {
   };
 }
 
-function tokenPriceInUsd(price: TokenPrice): TokenPriceInUsd {
-  const { longContext: long } = price;
-  const rates = ratesInUsd(price);
-  return long === undefined ? rates : { ...rates, long_context: { above: long.above, ...ratesInUsd(long) } };
+function tokenPriceInUsd(price: TokenPrice): TokenPrice {
+  return mapPrice(price, (picoUsd) => picoUsd / picoPerMillionth);
 }
 
-function ratesInUsd({ input, output, cachedInput, cacheWrite, cacheWriteHour }: TokenRates): TokenPriceInUsd {
-  return {
-    input: input / picoPerMillionth,
-    output: output / picoPerMillionth,
-    cached_input: cachedInput / picoPerMillionth,
-    cache_write: cacheWrite / picoPerMillionth,
-    ...(cacheWriteHour === undefined ? {} : { cache_write_1h: cacheWriteHour / picoPerMillionth }),
-  };
-}
-
-function extrasInUsd(extras: NonNullable<Price["extras"]>): Partial<PriceInUsd> {
+function extrasInUsd(extras: NonNullable<Price["extras"]>): Record<string, number | Record<string, number>> {
   const prices: Record<string, number | Record<string, number>> = {};
   for (const [name, picoUsd] of Object.entries(extras)) {
     if (unitOf(name) === "images") prices["images"] ??= imagesInUsd(extras);
     else prices[name] = usdOf(name, picoUsd);
   }
-  // Only images have prices by quality and size.
-  return prices as Partial<PriceInUsd>;
+  return prices;
 }
 
 function imagesInUsd({ images: usual, ...extras }: Readonly<Record<string, number>>) {
@@ -80,7 +49,7 @@ function usdOf(name: string, picoUsd: number): number {
   return picoUsd / (isToken(name) ? picoPerMillionth : picoPerThousandth);
 }
 
-function tierPricesInUsd(tiers: NonNullable<Price["tiers"]>): Record<string, TokenPriceInUsd> {
+function tierPricesInUsd(tiers: NonNullable<Price["tiers"]>): Record<string, TokenPrice> {
   return Object.fromEntries(Object.entries(tiers).map(([name, rates]) => [name, tokenPriceInUsd(rates)]));
 }
 

@@ -35,7 +35,7 @@ export function holdAmount(
   if (mode === "token_budget") return tokens.input + tokens.output;
   if (price === null) return 0;
   const rates = asked === null ? ratesAt(price, tokens.input) : highestRates(price, asked, tokens.input);
-  const highestInput = Math.max(rates.input, rates.cachedInput, rates.cacheWrite, hourWriteRate(rates));
+  const highestInput = Math.max(rates.input, rates.cached_input, rates.cache_write, hourWriteRate(rates));
   const picoUsd = { ...price.extras, input: highestInput, output: rates.output };
   const quantities = { ...asked?.units, ...asked?.calls, input: tokens.input, output: tokens.output };
   return costNano({ picoUsd, microUsdPerCredit }, quantities);

@@ -3,6 +3,7 @@ import { hostedToolNames } from "../base/hosted-tools.ts";
 import { meteredUnits, type UnitName, unitNames } from "../base/metered-units.ts";
 import { usualUses } from "../base/model-uses.ts";
 import { picoUsdPerToken } from "../base/money.ts";
+import { mapPrice, type TokenPrice, type TokenRates } from "../base/token-price.ts";
 import { meteredRoute, meteredRouteNames } from "../dialects/metered/registry.ts";
 import { formatFor } from "../vendors/metered-format.ts";
 import type { ProviderSettings } from "../vendors/provider.ts";
@@ -13,14 +14,7 @@ import { overrideTimeouts, type Providers } from "./providers.ts";
 import type { TokenRatesConfig } from "./schema/price.ts";
 import type { ConfigFile, DeploymentConfig, ModelConfig, PriceConfig, TokenPriceConfig } from "./schema.ts";
 import { milliseconds } from "./server.ts";
-import type {
-  DeploymentSettings,
-  ModelSettings,
-  Price,
-  ServerSettings,
-  TokenPrice,
-  TokenRates,
-} from "./settings.ts";
+import type { DeploymentSettings, ModelSettings, Price, ServerSettings } from "./settings.ts";
 
 /**
  * Builds the models that can be served, after `checkModels` has accepted them. Deployments of a provider that is left out
@@ -216,24 +210,13 @@ function unitPico(name: UnitName, usd: number): number {
   return wholePico(usd) * (1_000_000 / meteredUnits[name].per);
 }
 
-function buildTokenPrice(price: TokenPriceConfig): TokenPrice {
-  const { long_context: long } = price;
-  const rates = buildTokenRates(price);
-  return long === undefined
-    ? rates
-    : { ...rates, longContext: { above: long.above, ...buildTokenRates(long) } };
+function buildTokenPrice({ long_context: long, ...price }: TokenPriceConfig): TokenPrice {
+  const known = long === undefined ? {} : { long_context: { above: long.above, ...withDefaults(long) } };
+  return mapPrice({ ...withDefaults(price), ...known }, wholePico);
 }
 
-function buildTokenRates(rates: TokenRatesConfig): TokenRates {
-  const input = wholePico(rates.input);
-  const hour = rates.cache_write_1h;
-  return {
-    input,
-    output: wholePico(rates.output),
-    cachedInput: rates.cached_input === undefined ? input : wholePico(rates.cached_input),
-    cacheWrite: rates.cache_write === undefined ? input : wholePico(rates.cache_write),
-    ...(hour === undefined ? {} : { cacheWriteHour: wholePico(hour) }),
-  };
+function withDefaults({ input, ...others }: TokenRatesConfig): TokenRates {
+  return { input, cached_input: input, cache_write: input, ...others };
 }
 
 function mapValues<From, To>(record: Readonly<Record<string, From>>, map: (value: From) => To) {

@@ -1,6 +1,7 @@
 import type { JsonObject } from "../base/json.ts";
 import type { ModelUse } from "../base/model-uses.ts";
 import type { SwitchedRoutes } from "../base/route-switches.ts";
+import type { TokenPrice } from "../base/token-price.ts";
 import type { ProviderDialectName } from "../dialects/registry.ts";
 
 import type { ProviderSettings, Timeouts } from "../vendors/provider.ts";
@@ -135,21 +136,6 @@ export interface ServerSettings {
   readonly maxConcurrent: number;
   readonly maxConcurrentPerKey: number | null;
   readonly anonymousRpm: number;
-}
-
-/** Whole pico-USD per token (see base/money.ts). */
-export interface TokenRates {
-  readonly input: number;
-  readonly output: number;
-  readonly cachedInput: number;
-  readonly cacheWrite: number;
-  /** For what stays in a cache for an hour; missing if it costs as much as any write. */
-  readonly cacheWriteHour?: number;
-}
-
-export interface TokenPrice extends TokenRates {
-  /** For all tokens of a call whose input is above a limit. */
-  readonly longContext?: TokenRates & { readonly above: number };
 }
 
 /** Requests for an extra without a price here are rejected. */

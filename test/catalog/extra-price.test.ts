@@ -9,8 +9,8 @@ import { cost } from "./fixtures.ts";
 const price: Price = {
   input: 1_000_000,
   output: 2_000_000,
-  cachedInput: 100_000,
-  cacheWrite: 1_250_000,
+  cached_input: 100_000,
+  cache_write: 1_250_000,
   extras: {
     audio_input: 40_000_000,
     audio_output: 80_000_000,
@@ -18,8 +18,8 @@ const price: Price = {
     file_search: 2_500_000_000,
   },
   tiers: {
-    priority: { input: 3_000_000, output: 6_000_000, cachedInput: 300_000, cacheWrite: 3_000_000 },
-    flex: { input: 500_000, output: 1_000_000, cachedInput: 50_000, cacheWrite: 500_000 },
+    priority: { input: 3_000_000, output: 6_000_000, cached_input: 300_000, cache_write: 3_000_000 },
+    flex: { input: 500_000, output: 1_000_000, cached_input: 50_000, cache_write: 500_000 },
   },
 };
 const plain: ExtraUsage = { tiers: [], calls: {}, audioInputTokens: 0, audioOutputTokens: 0 };
@@ -89,9 +89,9 @@ describe("a hold for extras", () => {
 
 test("the highest of several prices has the most of each extra", () => {
   const other: Price = {
-    ...{ input: 2_000_000, output: 1_000_000, cachedInput: 2_000_000, cacheWrite: 2_000_000 },
+    ...{ input: 2_000_000, output: 1_000_000, cached_input: 2_000_000, cache_write: 2_000_000 },
     extras: { audio_input: 50_000_000, web_search: 1, mcp: 7 },
-    tiers: { priority: { input: 9, output: 9_000_000, cachedInput: 9, cacheWrite: 9 } },
+    tiers: { priority: { input: 9, output: 9_000_000, cached_input: 9, cache_write: 9 } },
   };
   expect(highestPrice([price, other, null])).toMatchObject({
     extras: {

@@ -11,12 +11,12 @@ const timeouts: Timeouts = {
 };
 
 /** Prices in USD per million tokens, as an operator writes them. */
-export function price(input: number, output: number, cachedInput = input, cacheWrite = input): Price {
+export function price(input: number, output: number, cached_input = input, cache_write = input): Price {
   return {
     input: input * 1_000_000,
     output: output * 1_000_000,
-    cachedInput: cachedInput * 1_000_000,
-    cacheWrite: cacheWrite * 1_000_000,
+    cached_input: cached_input * 1_000_000,
+    cache_write: cache_write * 1_000_000,
   };
 }
 

@@ -5,15 +5,15 @@ import { price } from "./fixtures.ts";
 const plain = { input: 1, output: 2, cached_input: 0.5, cache_write: 1.25 };
 
 test("a price is shown in the units of the configuration, with what it has and nothing else", () => {
-  expect(priceInUsd(price(1, 2, 0.5, 1.25))).toStrictEqual(plain);
+  expect<object>(priceInUsd(price(1, 2, 0.5, 1.25))).toStrictEqual(plain);
   const all = {
     ...price(1, 2, 0.5, 1.25),
-    cacheWriteHour: 2_000_000,
-    longContext: { ...price(3, 4, 1, 2), above: 200_000 },
+    cache_write_1h: 2_000_000,
+    long_context: { ...price(3, 4, 1, 2), above: 200_000 },
     extras: { audio_input: 40_000_000, audio_output: 80_000_000, web_search: 10_000_000_000 },
     tiers: { flex: price(0.5, 1) },
   };
-  expect(priceInUsd(all)).toStrictEqual({
+  expect<object>(priceInUsd(all)).toStrictEqual({
     ...plain,
     cache_write_1h: 2,
     long_context: { above: 200_000, input: 3, output: 4, cached_input: 1, cache_write: 2 },
@@ -25,7 +25,9 @@ test("a price is shown in the units of the configuration, with what it has and n
 });
 
 test("a price for one kind of audio is not shown as one for the other", () => {
-  expect(priceInUsd({ ...price(1, 2, 0.5, 1.25), extras: { audio_output: 80_000_000 } })).toStrictEqual({
+  expect<object>(
+    priceInUsd({ ...price(1, 2, 0.5, 1.25), extras: { audio_output: 80_000_000 } }),
+  ).toStrictEqual({
     ...plain,
     audio_output: 80,
   });

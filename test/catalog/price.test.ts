@@ -20,7 +20,7 @@ describe("the cost of a call", () => {
   });
 
   test("is rounded once, and up", () => {
-    const tiny = { input: 1, output: 1, cachedInput: 1, cacheWrite: 1 };
+    const tiny = { input: 1, output: 1, cached_input: 1, cache_write: 1 };
     expect(cost({ ...noUsage, inputTokens: 1 }, tiny, oneToOne)).toBe(1);
     expect(cost({ ...noUsage, inputTokens: 1000 }, tiny, oneToOne)).toBe(1);
     expect(cost({ ...noUsage, inputTokens: 500, outputTokens: 501 }, tiny, oneToOne)).toBe(2);
@@ -40,7 +40,7 @@ describe("the cost of a call", () => {
       outputTokens: 4_000_000_007,
       reasoningTokens: 9,
     };
-    const prices = { input: 5_000_001, cachedInput: 500_003, cacheWrite: 6_250_007, output: 25_000_009 };
+    const prices = { input: 5_000_001, cached_input: 500_003, cache_write: 6_250_007, output: 25_000_009 };
     const nano =
       1_000_000_001n * 5_000_001n +
       2_000_000_003n * 500_003n +

@@ -6,14 +6,25 @@ import type { Price } from "../../src/config/settings.ts";
 
 /** In pico-USD; a token of input costs 1 micro-USD, or 10 in a long context. */
 const price: Price = {
-  ...{ input: 1_000_000, output: 2_000_000, cachedInput: 100_000, cacheWrite: 1_250_000 },
-  longContext: {
-    ...{ above: 1000, input: 10_000_000, output: 20_000_000, cachedInput: 1_000_000, cacheWrite: 12_500_000 },
+  ...{ input: 1_000_000, output: 2_000_000, cached_input: 100_000, cache_write: 1_250_000 },
+  long_context: {
+    ...{
+      above: 1000,
+      input: 10_000_000,
+      output: 20_000_000,
+      cached_input: 1_000_000,
+      cache_write: 12_500_000,
+    },
   },
   extras: { web_search: 10_000_000_000 },
-  tiers: { fast: { input: 3_000_000, output: 6_000_000, cachedInput: 300_000, cacheWrite: 3_000_000 } },
+  tiers: { fast: { input: 3_000_000, output: 6_000_000, cached_input: 300_000, cache_write: 3_000_000 } },
 };
-const advisors: Price = { input: 5_000_000, output: 25_000_000, cachedInput: 500_000, cacheWrite: 6_250_000 };
+const advisors: Price = {
+  input: 5_000_000,
+  output: 25_000_000,
+  cached_input: 500_000,
+  cache_write: 6_250_000,
+};
 const credit = 1_000_000;
 
 const used = (inputTokens: number, outputTokens: number): Usage => ({

@@ -74,7 +74,7 @@ describe("a long context", () => {
     expect(highestPrice([claude, other, flat])).toMatchObject({
       input: 4_000_000,
       output: 20_000_000,
-      longContext: { above: 100_000, input: 6_000_000, output: 30_000_000, cacheWriteHour: 12_000_000 },
+      long_context: { above: 100_000, input: 6_000_000, output: 30_000_000, cache_write_1h: 12_000_000 },
     });
   });
 

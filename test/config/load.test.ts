@@ -122,8 +122,8 @@ describe("defaults", () => {
     expect(settings.models[0]?.price).toEqual({
       input: 37_500,
       output: 10_000_000,
-      cachedInput: 37_500,
-      cacheWrite: 37_500,
+      cached_input: 37_500,
+      cache_write: 37_500,
     });
   });
 

@@ -134,12 +134,12 @@ test("tools, audio and tiers keep their prices, from LiteLLM's file to a configu
   using written = withFile("sluice.toml", toml);
   const { settings } = loadSettings({ file: written.path, env: {}, cwd: written.folder });
   expect(settings.models[0]?.price).toEqual({
-    ...{ input: 1_000_000, output: 2_000_000, cachedInput: 1_000_000, cacheWrite: 1_000_000 },
+    ...{ input: 1_000_000, output: 2_000_000, cached_input: 1_000_000, cache_write: 1_000_000 },
     extras: {
       ...{ audio_input: 40_000_000, audio_output: 80_000_000 },
       ...{ web_search: 25_000_000_000, file_search: 2_500_000_000, code_interpreter: 30_000_000_000 },
     },
-    tiers: { priority: { input: 2_000_000, output: 4_000_000, cachedInput: 200_000, cacheWrite: 2_000_000 } },
+    tiers: { priority: { ...{ input: 2_000_000, output: 4_000_000 }, cached_input: 2e5, cache_write: 2e6 } },
   });
 });
 
@@ -162,7 +162,7 @@ test("what is written loads as a configuration, price for price", () => {
   const toml = `${providers.join("")}\n${modelsToml(models, "a file", "2026-11-15")}`;
   using file = withFile("sluice.toml", toml);
   const { settings } = loadSettings({ file: file.path, env: {}, cwd: file.folder });
-  expect(settings.models.map((model) => [model.id, model.price?.input, model.price?.cachedInput])).toEqual([
+  expect(settings.models.map((model) => [model.id, model.price?.input, model.price?.cached_input])).toEqual([
     ["gpt-6.1-sol", 2_000_000, 100_000],
     ["gemini-3.8-flash", 750_000, 750_000],
     ["text-embedding-3-large", 130_000, 130_000],
