@@ -3,9 +3,10 @@ import type { Backend } from "../backend/backend.ts";
 import type { ConfigOnDisk } from "../config/on-disk.ts";
 import type { Settings } from "../config/settings.ts";
 import type { Gateway } from "../gateway/gateway.ts";
+import { hashSecret } from "../keys/hash.ts";
 import type { CallerIdQueue } from "../store/caller-id-queue.ts";
 import type { EndingQueue } from "../store/ending-queue.ts";
-import { AdminToken, loadAdminToken } from "./auth/admin-token.ts";
+import { isToken, loadAdminToken } from "./auth/admin-token.ts";
 import type { Guard } from "./auth/guard.ts";
 import { Lockout } from "./auth/lockout.ts";
 import { Sessions } from "./auth/sessions.ts";
@@ -56,10 +57,10 @@ export async function createAdmin({
   const { store } = backend;
   const { clock, keys, accounts, ongoing } = gateway;
   const { admin } = gateway.configured.settings;
-  const { token, generated, save } = await loadAdminToken(admin.token, store.admin);
+  const { tokenHash, generated, save } = await loadAdminToken(admin.token, store.admin);
   const guard: Guard = {
-    token,
-    sessions: new Sessions(clock, store.admin.sessions, () => guard.token.hashHex),
+    tokenHash,
+    sessions: new Sessions(clock, store.admin.sessions, () => guard.tokenHash),
     lockout: new Lockout(clock),
     tokens: store.admin,
     settings: () => gateway.configured.settings.admin,
@@ -92,11 +93,11 @@ export async function createAdmin({
   otherNodes.start();
   return {
     get generatedToken() {
-      return guard.token === token ? generated : null;
+      return guard.tokenHash === tokenHash ? generated : null;
     },
     saveGeneratedToken: async () => {
       const inForce = await save();
-      if (inForce.hashHex !== token.hashHex) guard.token = inForce;
+      if (inForce !== tokenHash) guard.tokenHash = inForce;
     },
     mount: adminRoutes(deps),
     mountForHolders: holderRoutes(deps),
@@ -105,8 +106,8 @@ export async function createAdmin({
     },
     reload: async (settings) => {
       const next = settings.admin.token;
-      if (next !== null && !guard.token.matches(next)) {
-        guard.token = AdminToken.of(next);
+      if (next !== null && !isToken(guard.tokenHash, next)) {
+        guard.tokenHash = hashSecret(next);
         await guard.sessions.endAll();
       }
       return metrics.moveTo(settings.admin.metricsListen);

@@ -21,7 +21,7 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
 }
 
 function tell(error: unknown, terminal: Terminal, json: boolean): number {
-  if (error instanceof CommandFailed) return error.exitCode;
+  if (error instanceof CommandFailed) return 1;
   if (error instanceof CommanderError) return tellMisuse(error, terminal, json);
   const message = messageOf(error);
   if (json) terminal.note(JSON.stringify({ error: { message, ...problemsOf(error) } }));

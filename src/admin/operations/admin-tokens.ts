@@ -1,6 +1,7 @@
 import { newId } from "../../base/id.ts";
+import { hashSecret } from "../../keys/hash.ts";
 import type { AdminTokenRecord } from "../../store/store.ts";
-import { AdminToken, newToken } from "../auth/admin-token.ts";
+import { newToken } from "../auth/admin-token.ts";
 import type { AdminTokenView, IssuedAdminTokenView } from "../views/system.ts";
 import { iso } from "../views.ts";
 import { invalidInput, type OperationContext, OperationRefusal } from "./context.ts";
@@ -32,7 +33,7 @@ export async function createAdminToken(
     id,
     label,
     role,
-    hash: AdminToken.of(token).hashHex,
+    hash: hashSecret(token),
     createdAtMs: clock.wallMs(),
     revokedAtMs: null,
   };

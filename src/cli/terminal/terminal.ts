@@ -140,15 +140,9 @@ export function plural(value: number, one: string, many = `${one}s`): string {
   return `${count(value)} ${value === 1 ? one : many}`;
 }
 
-/** The command has already reported the error; only the exit status is left to set. */
+/** The command has already reported the error: status 1. */
 export class CommandFailed extends Error {
   override readonly name = "CommandFailed";
-  readonly exitCode: 1 | 2;
-
-  constructor(exitCode: 1 | 2 = 1) {
-    super("the command has failed");
-    this.exitCode = exitCode;
-  }
 }
 
 /** Conflicting options or an invalid argument: status 2. */

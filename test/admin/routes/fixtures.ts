@@ -2,7 +2,6 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Elysia } from "elysia";
-import { AdminToken } from "../../../src/admin/auth/admin-token.ts";
 import { Lockout } from "../../../src/admin/auth/lockout.ts";
 import { Sessions } from "../../../src/admin/auth/sessions.ts";
 import type { AdminDeps } from "../../../src/admin/deps.ts";
@@ -11,6 +10,7 @@ import { adminBase, adminRoutes, holderRoutes } from "../../../src/admin/routes/
 import { checkConfig } from "../../../src/cli/check-config.ts";
 import { loadSettings } from "../../../src/config/load.ts";
 import { reloadable } from "../../../src/config/reload.ts";
+import { hashSecret } from "../../../src/keys/hash.ts";
 import { KeyRing } from "../../../src/keys/keyring.ts";
 import { Ledger } from "../../../src/ledger/ledger.ts";
 import { openStore } from "../../../src/store/open.ts";
@@ -100,7 +100,7 @@ async function makeDeps(
     keys,
     accounts: ledger,
     guard: {
-      token: AdminToken.of(token),
+      tokenHash: hashSecret(token),
       sessions: new Sessions(clock, null, () => ""),
       lockout: new Lockout(clock),
       tokens: store.admin,
