@@ -22,14 +22,8 @@ export function warnOfDoubts(config: ConfigFile, { places, problems }: LoadConte
   return [...new Set(warnings)];
 }
 
-interface ModelPlace {
-  readonly provider: string;
-  readonly upstreamModel: string;
-  /** Of the provider's name for the model. */
-  readonly path: string;
-}
-
-function placesOf(model: ModelConfig, path: string): readonly ModelPlace[] {
+/** Where each provider's name for a model is written. */
+function placesOf(model: ModelConfig, path: string) {
   const own = model.upstream_model === undefined ? `${path}.id` : `${path}.upstream_model`;
   const usual = model.upstream_model ?? model.id;
   if (model.provider !== undefined) return [{ provider: model.provider, upstreamModel: usual, path: own }];

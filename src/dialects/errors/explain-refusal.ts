@@ -2,21 +2,15 @@ import { type ClientDialectName, clientDialect, type ProviderDialectName } from 
 import type { Refusal } from "./refusal.ts";
 import { codeOf, given, type ToldDetails, vendorErrorOf } from "./vendor-error.ts";
 
-/** What a client learns of a provider's refusal of its request. */
-export interface ExplainedRefusal {
-  readonly message: string;
-  readonly details: ToldDetails;
-}
-
 /**
- * Keeps what the client's SDK acts on. If the provider speaks the client's dialect that is all of it; otherwise only what
+ * What a client learns of a provider's refusal of its request: all that its SDK acts on. If the provider speaks the client's dialect that is all of it; otherwise only what
  * both dialects have a term for.
  */
 export function explainRefusal(
   refusal: Refusal,
   client: ClientDialectName,
   provider: ProviderDialectName,
-): ExplainedRefusal {
+): { readonly message: string; readonly details: ToldDetails } {
   if (provider === client) return { message: refusal.message, details: vendorErrorOf(refusal) };
   const isOpenAi = clientDialect(client).errorFormat === "openai";
   const code = refusal.refusesProofs === true ? "invalid_encrypted_content" : codeOf(refusal);

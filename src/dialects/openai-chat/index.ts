@@ -18,6 +18,7 @@ import { failedStart, failureIn, readResponse } from "./provider/response-in.ts"
 import { ChatStreamReader } from "./provider/stream-in.ts";
 import { ChatScanner } from "./provider/stream-scanner.ts";
 import { figures } from "./provider/usage-in.ts";
+import { hasQuirk } from "./quirks.ts";
 
 /** OpenAI's Chat Completions and its compatible variants. https://platform.openai.com/docs/api-reference/chat */
 const client: ClientDialect = {
@@ -83,7 +84,7 @@ const provider: ProviderDialect = {
     takesFreeform: false,
     definesMentioned: false,
     callId: (id, target) => {
-      if (target.quirks?.includes("ids9") === true) return mistralId(id);
+      if (hasQuirk(target, "ids9")) return mistralId(id);
       return target.isStrict ? legalCallId(id, shortCallIds) : id;
     },
     forcesFormat: () => false,

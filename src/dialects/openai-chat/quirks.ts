@@ -27,3 +27,10 @@ export type Quirk = keyof typeof quirks;
 
 // The cast holds because the type is computed from the same object.
 export const quirkNames = Object.keys(quirks) as readonly Quirk[];
+
+export function hasQuirk(
+  { quirks: own }: { readonly quirks?: readonly Quirk[] | undefined },
+  quirk: Quirk,
+): boolean {
+  return own?.includes(quirk) === true;
+}

@@ -6,17 +6,11 @@ import type { Target } from "../provider-dialect.ts";
 /** OpenAI answers 400 to longer values. */
 const maxChars = 64;
 
-export interface OpenAiIdentity {
-  user?: string;
-  safety_identifier?: string;
-  prompt_cache_key?: string;
-}
-
 /**
  * The user's identity in OpenAI's dialects. Claude Code's `user_id` is about 170 characters of JSON that include the
  * session: it is hashed to a short name, and the session becomes the prompt cache key.
  */
-export function openAiIdentity(identity: IrIdentity, target: Target): OpenAiIdentity {
+export function openAiIdentity(identity: IrIdentity, target: Target) {
   const { user, safetyIdentifier, promptCacheKey } = identity;
   const session = user === null || !target.isStrict ? null : sessionOf(user);
   const cacheKey = promptCacheKey ?? session;

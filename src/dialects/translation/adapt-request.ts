@@ -6,18 +6,14 @@ import { pairCallsWithResults } from "../tools/pairing.ts";
 import { functionTool } from "../tools/schema.ts";
 import type { DroppedFields } from "./field-decisions.ts";
 
-export interface AdaptedRequest {
-  readonly request: IrRequest;
-  /** Maps the answer's tool calls back to the client's tools. */
-  readonly names: ToolNames;
-  readonly formatTool: string | null;
-}
-
 /** Never modified, so it is shared by all conversations without tools. */
 const noNames = new ToolNames({ tools: [], messages: [] });
 
-/** Adapts tools, call ids and formats to the target in the intermediate form, so that no writer has to. */
-export function adaptRequest(request: IrRequest, target: Target, dropped: DroppedFields): AdaptedRequest {
+/**
+ * Adapts tools, call ids and formats to the target in the intermediate form, so that no writer has to. `names` map the answer's tool
+ * calls back to the client's tools; `formatTool` is the tool whose input is the answer's text, null if the target supports formats.
+ */
+export function adaptRequest(request: IrRequest, target: Target, dropped: DroppedFields) {
   if (!mentionsTools(request)) return { ...forceFormat(request, target), names: noNames };
   const names = new ToolNames(request, target.dialect.toolRules);
   const paired = { ...request, messages: pairCallsWithResults(request.messages) };
@@ -56,17 +52,11 @@ function isUnproven(block: IrAssistantBlock): boolean {
 
 const name = "answer_in_format";
 
-interface Forced {
-  readonly request: IrRequest;
-  /** The tool whose input is the answer's text; null if the target supports formats. */
-  readonly formatTool: string | null;
-}
-
 /**
  * Makes a model without structured outputs answer through a tool whose schema is the format. If the client has tools of
  * its own, the model may call those first, but it has to call one.
  */
-function forceFormat(request: IrRequest, target: Target): Forced {
+function forceFormat(request: IrRequest, target: Target): { request: IrRequest; formatTool: string | null } {
   const { format } = request;
   if (format?.type !== "json_schema" || !target.dialect.toolRules.forcesFormat(target, request)) {
     return { request, formatTool: null };

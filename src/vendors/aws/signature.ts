@@ -27,12 +27,6 @@ export interface SignedParts {
   readonly body: Uint8Array | string;
 }
 
-export type SignatureHeaders = {
-  readonly "x-amz-date": string;
-  readonly "x-amz-security-token"?: string;
-  readonly authorization: string;
-};
-
 /** Signs with one key for one service of one region. The derived key is kept for its day. */
 export class RequestSigner {
   readonly #key: AwsKey;
@@ -47,7 +41,7 @@ export class RequestSigner {
     this.#scope = scope;
   }
 
-  sign(request: SignedParts, nowMs: number): SignatureHeaders {
+  sign(request: SignedParts, nowMs: number) {
     const date = amzDate(nowMs);
     const token = this.#key.sessionToken;
     const added = { "x-amz-date": date, ...(token === null ? {} : { "x-amz-security-token": token }) };

@@ -8,7 +8,7 @@ import { knownTool } from "./known-tools.ts";
 
 export function readTools(body: JsonObject, dropped: DroppedFields): IrTool[] {
   const tools = objectsOf(body["tools"]).map((tool, index) => readTool(tool, `tools[${index}]`));
-  return changedTools(tools, body["messages"], readTool, dropped);
+  return changedTools(tools, body["messages"], dropped);
 }
 
 /** Reads only what every dialect has: `defer_loading` and the like must not leak into a schema. */
@@ -62,7 +62,6 @@ const changes: ReadonlySet<Json | undefined> = new Set(["tool_addition", "tool_r
 function changedTools(
   tools: readonly IrTool[],
   messages: Json | undefined,
-  read: (definition: JsonObject, path: string) => IrTool,
   dropped: DroppedFields,
 ): IrTool[] {
   /** All that were ever defined, by name; one that was removed may be added again. */
@@ -76,7 +75,7 @@ function changedTools(
       const { type, name, definition } = objectOf(block["tool"]) ?? {};
       const added = type === "tool_definition" && isObject(definition);
       if (added) {
-        const tool = read(definition, `${path}.tool.definition`);
+        const tool = readTool(definition, `${path}.tool.definition`);
         defined.set(keyOf(tool), tool);
         offered.set(keyOf(tool), tool);
         continue;

@@ -13,27 +13,20 @@ const usualTokensPerDocument = 4096;
 /** Estimates of tokens are high, so that they can be held for. Four bytes are a token where that is charged. */
 const chargedShare = 2.5 / 4;
 
-/** What a request is billed, with long documents in chunks. */
-export interface SearchUnits {
-  /** Where the provider does not report it. */
-  readonly charged: number;
-  readonly most: number;
-}
-
-/** How many tokens of a document are read; longer ones are cut. */
-export interface LongestDocument {
+/** What is charged where the provider does not report it, and the most that it may be. */
+interface Bounds {
   readonly charged: number;
   readonly most: number;
 }
 
 /**
- * A limit of the client's lowers the charge only where every provider that may be asked is sent it, and never the hold: some
+ * How many tokens of a document are read; longer ones are cut. A limit of the client's lowers the charge only where every provider that may be asked is sent it, and never the hold: some
  * providers ignore it, and report what they have read.
  */
 export function longestDocument(
   { max_tokens_per_doc: limit }: JsonObject,
   formats: readonly MeteredFormat[],
-): LongestDocument {
+): Bounds {
   const isSent = formats.every(({ write }) => write === undefined);
   if (typeof limit !== "number" || !isSent) {
     return { charged: usualTokensPerDocument, most: usualTokensPerDocument };
@@ -45,7 +38,8 @@ function unitsOf(chunks: number): number {
   return Math.ceil(chunks / documentsPerUnit);
 }
 
-export function searchUnits(body: JsonObject, longest: LongestDocument, queryTokens: number): SearchUnits {
+/** What a request is billed, with long documents in chunks. */
+export function searchUnits(body: JsonObject, longest: Bounds, queryTokens: number): Bounds {
   const chunksIn = (tokens: number, cutAt: number, share: number) =>
     Math.max(1, Math.ceil((Math.min(tokens * share, cutAt) + queryTokens * share) / tokensPerChunk));
   let charged = 0;
@@ -60,11 +54,11 @@ export function searchUnits(body: JsonObject, longest: LongestDocument, queryTok
 
 /** The same for documents that take long to be looked at one by one; `tokens` is an estimate of all of them. */
 export function searchUnitsOfLarge(
-  longest: LongestDocument,
+  longest: Bounds,
   queryTokens: number,
   documents: number,
   tokens: number,
-): SearchUnits {
+): Bounds {
   const chunksIn = (cutAt: number, share: number) =>
     (Math.min(tokens * share, documents * cutAt) + documents * queryTokens * share) / tokensPerChunk;
   return {

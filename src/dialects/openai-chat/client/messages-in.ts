@@ -3,6 +3,7 @@ import type {
   IrAssistantBlock,
   IrMessage,
   IrReasoning,
+  IrRequest,
   IrText,
   IrToolCall,
   IrUserBlock,
@@ -14,13 +15,11 @@ import { readCallProof } from "../call-signature.ts";
 import { cacheOf, readContent, readTexts } from "./content-in.ts";
 import { messageFields, partFields } from "./fields.ts";
 
-export interface ChatConversation {
-  readonly system: readonly IrText[];
-  readonly messages: readonly IrMessage[];
-}
-
 /** Instructions at the beginning become the system prompt; later ones keep their position. */
-export function readMessages(messages: Json | undefined, dropped: DroppedFields): ChatConversation {
+export function readMessages(
+  messages: Json | undefined,
+  dropped: DroppedFields,
+): Pick<IrRequest, "system" | "messages"> {
   const system: IrText[] = [];
   const turns = new Turns();
   listOf(messages).forEach((message, index) => {

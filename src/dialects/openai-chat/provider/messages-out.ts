@@ -16,7 +16,7 @@ import type { DroppedFields } from "../../translation/field-decisions.ts";
 import { flattenContent, markError } from "../../translation/flatten-content.ts";
 import { modelName, wantsCallSignatures } from "../../translation/model-traits.ts";
 import { addSignature } from "../call-signature.ts";
-import type { Quirk } from "../quirks.ts";
+import { hasQuirk, type Quirk } from "../quirks.ts";
 import { writeContent } from "./content-out.ts";
 
 type AssistantMessage = IrMessage & { readonly role: "assistant" };
@@ -108,12 +108,8 @@ function addAssistant(messages: JsonObject[], message: AssistantMessage, context
 }
 
 /** True if the reasoning is returned in OpenRouter's own form. */
-function addDetails({ proof }: IrReasoning, { quirks }: Target, details: JsonObject[]): boolean {
-  if (
-    quirks?.includes("reasoning_details") !== true ||
-    proof?.maker !== "chat" ||
-    proof.details === undefined
-  )
+function addDetails({ proof }: IrReasoning, target: Target, details: JsonObject[]): boolean {
+  if (proof?.maker !== "chat" || proof.details === undefined || !hasQuirk(target, "reasoning_details"))
     return false;
   details.push(...proof.details);
   return true;

@@ -3,17 +3,13 @@ import type { Effort, IrFormat, IrRequest, IrTool, IrToolChoice } from "../../ir
 import { dropCacheMarks, limitBreakpoints } from "../../openai/cache-marks.ts";
 import { writeSchema } from "../../openai/format.ts";
 import { openAiIdentity, shortened } from "../../openai/identity.ts";
+import { openAiSampling } from "../../openai/sampling.ts";
 import type { Target } from "../../provider-dialect.ts";
 import { effortOf, openAiEffort } from "../../reasoning/effort.ts";
 import { functionSchema } from "../../tools/schema.ts";
 import { type DroppedFields, refuse } from "../../translation/field-decisions.ts";
-import {
-  openAiTakesSampling,
-  reasons,
-  takesCacheBreakpoints,
-  takesCacheControl,
-} from "../../translation/model-traits.ts";
-import type { Quirk } from "../quirks.ts";
+import { reasons, takesCacheBreakpoints, takesCacheControl } from "../../translation/model-traits.ts";
+import { hasQuirk } from "../quirks.ts";
 import { writeMessages } from "./messages-out.ts";
 
 const maxStops = 4;
@@ -28,7 +24,7 @@ export function writeRequest(request: IrRequest, target: Target, dropped: Droppe
   const body: JsonObject = { model: target.upstreamModel, messages };
   if (request.tools.length > 0) addTools(body, request, target);
   addLimits(body, request, target, dropped);
-  addSampling(body, request, target, dropped);
+  Object.assign(body, openAiSampling(request, effortFor(request, target), target, dropped));
   addReasoning(body, request, target, dropped);
   if (request.format !== null) body["response_format"] = writeFormat(request.format, target);
   if (target.isStrict) addIdentity(body, request, target);
@@ -53,20 +49,16 @@ function writeTool(tool: IrTool, target: Target): JsonObject[] {
         name: tool.name,
         ...(tool.description === null ? {} : { description: tool.description }),
         parameters: functionSchema(tool.schema),
-        ...(tool.strict === null || has(target, "no_strict") ? {} : { strict: tool.strict }),
+        ...(tool.strict === null || hasQuirk(target, "no_strict") ? {} : { strict: tool.strict }),
       },
       ...(keepsCache ? { cache_control: tool.cache } : {}),
     },
   ];
 }
 
-function has({ quirks }: Target, quirk: Quirk): boolean {
-  return quirks?.includes(quirk) === true;
-}
-
 function writeChoice(choice: IrToolChoice, target: Target): JsonObject | string {
   if (choice.type === "tool") return { type: "function", function: { name: choice.name } };
-  if (choice.type === "required" && has(target, "choice_any")) return "any";
+  if (choice.type === "required" && hasQuirk(target, "choice_any")) return "any";
   return choice.type === "required" || choice.type === "none" ? choice.type : "auto";
 }
 
@@ -80,26 +72,10 @@ function addLimits(body: JsonObject, request: IrRequest, target: Target, dropped
   if (request.stop.length > 0) body["stop"] = [...request.stop];
 }
 
-/** OpenAI's reasoning models reject sampling, and only Anthropic documents top_k. */
-function addSampling(body: JsonObject, request: IrRequest, target: Target, dropped: DroppedFields): void {
-  const { temperature, topP, topK } = request.sampling;
-  if (topK !== null) dropped.add("top_k");
-  if (temperature === null && topP === null) return;
-  const taken = openAiTakesSampling(target, effortFor(request, target));
-  if (temperature !== null) {
-    if (taken) body["temperature"] = temperature;
-    else dropped.add("temperature");
-  }
-  if (topP !== null) {
-    if (taken) body["top_p"] = topP;
-    else dropped.add("top_p");
-  }
-}
-
 function addReasoning(body: JsonObject, request: IrRequest, target: Target, dropped: DroppedFields): void {
   const { reasoning } = request;
   if (reasoning === null) return;
-  if (has(target, "thinking_switch")) {
+  if (hasQuirk(target, "thinking_switch")) {
     body["thinking"] = { type: effortOf(reasoning) === "none" ? "disabled" : "enabled" };
     return;
   }
@@ -115,7 +91,7 @@ function effortFor({ reasoning }: IrRequest, target: Target): Effort | null {
 
 function writeFormat(format: IrFormat, target: Target): JsonObject {
   if (format.type === "json_object") return { type: "json_object" };
-  return { type: "json_schema", json_schema: writeSchema(format, !has(target, "no_strict")) };
+  return { type: "json_schema", json_schema: writeSchema(format, !hasQuirk(target, "no_strict")) };
 }
 
 /** Fields that only OpenAI takes. */
@@ -137,7 +113,7 @@ function addUser(body: JsonObject, request: IrRequest, target: Target, dropped: 
   if (request.metadata !== null) dropped.add("metadata");
   const person = safetyIdentifier ?? user;
   if (person === null) return;
-  if (has(target, "no_user")) dropped.add("user");
+  if (hasQuirk(target, "no_user")) dropped.add("user");
   else body["user"] = shortened(person);
 }
 

@@ -7,6 +7,7 @@ import { firstObjectOf, objectOf, objectsOf, stringOf } from "../../json/json-fi
 import type { FailedStart, Target } from "../../provider-dialect.ts";
 import { googleProof } from "../../reasoning/google-proof.ts";
 import { failureMarks, isFailedFinish, readFinish } from "../finish.ts";
+import { hasQuirk } from "../quirks.ts";
 import {
   callsOf,
   chatProof,
@@ -45,9 +46,9 @@ export function failureIn(body: JsonObject): GatewayError | null {
 }
 
 /** Copilot sends text and calls of one answer as two choices. */
-function choiceOf(body: JsonObject, { quirks }: Target): JsonObject | null {
+function choiceOf(body: JsonObject, target: Target): JsonObject | null {
   const first = firstObjectOf(body["choices"]);
-  if (first === null || quirks?.includes("split_choices") !== true) return first;
+  if (first === null || !hasQuirk(target, "split_choices")) return first;
   const all = objectsOf(body["choices"]);
   if (all.length < 2) return first;
   const messages = all.map((choice) => objectOf(choice["message"]) ?? {});
@@ -64,7 +65,7 @@ function readBlocks(message: JsonObject, target: Target): IrAssistantBlock[] {
   const content = contentOf(message);
   const said = splitThinkTags(content);
   const reasoning = reasoningOf(message) + said.reasoning;
-  const details = target.quirks?.includes("reasoning_details") === true ? detailsIn(message) : [];
+  const details = hasQuirk(target, "reasoning_details") ? detailsIn(message) : [];
   if (reasoning !== "" || details.length > 0) {
     blocks.push({ type: "reasoning", parts: [reasoning], proof: chatProof(details) });
   }

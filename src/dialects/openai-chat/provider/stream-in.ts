@@ -9,6 +9,7 @@ import { isDoneMark } from "../../sse/data-field.ts";
 import { wholeObjectIn } from "../../sse/parse-event.ts";
 import type { SseFrame } from "../../sse/sse.ts";
 import { isFailedFinish, readFinish } from "../finish.ts";
+import { hasQuirk } from "../quirks.ts";
 import {
   callsOf,
   chatProof,
@@ -48,7 +49,7 @@ export class ChatStreamReader implements StreamReader {
 
   constructor(emit: (event: IrEvent) => void, target: Target) {
     this.#emit = emit;
-    this.#details = target.quirks?.includes("reasoning_details") === true ? [] : null;
+    this.#details = hasQuirk(target, "reasoning_details") ? [] : null;
     this.#blocks = new BlockEmitter(emit);
     this.#calls = new CallAssembler(this.#blocks, target);
   }

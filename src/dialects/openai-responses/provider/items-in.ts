@@ -62,10 +62,7 @@ export function readCall(item: JsonObject): IrToolCall | null {
   };
 }
 
-export interface AnswerKinds {
-  readonly called: boolean;
-  readonly refused: boolean;
-}
+type AnswerKinds = { readonly called: boolean; readonly refused: boolean };
 
 /** OpenAI only reports `completed`, so the reason depends on what the answer contains. */
 export function readFinish(response: JsonObject, kinds: AnswerKinds): IrFinish {

@@ -3,10 +3,11 @@ import type { Effort, IrFormat, IrReasoningSettings, IrRequest } from "../../ir/
 import { dropCacheMarks, limitBreakpoints } from "../../openai/cache-marks.ts";
 import { writeSchema } from "../../openai/format.ts";
 import { openAiIdentity } from "../../openai/identity.ts";
+import { openAiSampling } from "../../openai/sampling.ts";
 import type { Target } from "../../provider-dialect.ts";
 import { openAiEffort } from "../../reasoning/effort.ts";
 import { type DroppedFields, refuse } from "../../translation/field-decisions.ts";
-import { openAiTakesSampling, reasons, takesCacheBreakpoints } from "../../translation/model-traits.ts";
+import { reasons, takesCacheBreakpoints } from "../../translation/model-traits.ts";
 import { developerItem, writeInput } from "./input-out.ts";
 import { writeToolChoice, writeTools } from "./tools-out.ts";
 
@@ -26,7 +27,7 @@ export function writeRequest(request: IrRequest, target: Target, dropped: Droppe
     ...writeToolSettings(request),
     ...writeReasoning(request.reasoning, effort, target, dropped),
     ...writeText(request),
-    ...writeSampling(request, effort, target, dropped),
+    ...openAiSampling(request, effort, target, dropped),
     ...openAiIdentity(request.identity, target),
     // OpenAI stores responses by default; the client has to ask for it here.
     store: request.store ?? false,
@@ -110,22 +111,6 @@ function writeFormat(format: IrFormat): JsonObject {
   return format.type === "json_object"
     ? { type: "json_object" }
     : { type: "json_schema", ...writeSchema(format) };
-}
-
-function writeSampling(
-  request: IrRequest,
-  effort: Effort | null,
-  target: Target,
-  dropped: DroppedFields,
-): JsonObject {
-  const { temperature, topP, topK } = request.sampling;
-  if (topK !== null) dropped.add("top_k");
-  if (openAiTakesSampling(target, effort)) {
-    return { ...(temperature === null ? {} : { temperature }), ...(topP === null ? {} : { top_p: topP }) };
-  }
-  if (temperature !== null) dropped.add("temperature");
-  if (topP !== null) dropped.add("top_p");
-  return {};
 }
 
 function writeMaxOutputTokens({ maxOutputTokens }: IrRequest, target: Target): number | null {
