@@ -25,7 +25,6 @@ const pauseMs = 50;
 export class EndingRetention {
   readonly #options: EndingRetentionOptions;
   readonly #timer = new Repeating();
-  #pruning: Promise<void> | null = null;
   #isStopped = false;
 
   constructor(options: EndingRetentionOptions) {
@@ -33,19 +32,12 @@ export class EndingRetention {
   }
 
   start(): void {
-    this.#timer.start(everyMs, () => {
-      this.#pruning ??= this.prune()
-        .catch(this.#options.onError)
-        .finally(() => {
-          this.#pruning = null;
-        });
-    });
+    this.#timer.start(everyMs, () => this.prune().catch(this.#options.onError));
   }
 
   async stop(): Promise<void> {
     this.#isStopped = true;
-    this.#timer.stop();
-    await this.#pruning;
+    await this.#timer.stop();
   }
 
   /** Resolves when nothing exceeds the limits. */

@@ -25,7 +25,6 @@ export class StoreWatcher {
   /** The poll that has not begun yet, and so will see every change made until now. */
   #next: Promise<void> | null = null;
   readonly #polling = new Repeating();
-  #isPolling = false;
   #isFailing = false;
 
   constructor(options: WatcherOptions) {
@@ -53,27 +52,18 @@ export class StoreWatcher {
   }
 
   async stop(): Promise<void> {
-    this.#polling.stop();
+    await this.#polling.stop();
     await this.#last;
   }
 
-  /** One that takes long, because the database is away, is not joined by those that would follow. */
-  #poll(): void {
-    if (this.#isPolling) return;
-    this.#isPolling = true;
-    this.refresh()
-      .then(
-        () => {
-          this.#isFailing = false;
-        },
-        (error) => {
-          if (!this.#isFailing) this.#options.onError(error);
-          this.#isFailing = true;
-        },
-      )
-      .finally(() => {
-        this.#isPolling = false;
-      });
+  async #poll(): Promise<void> {
+    try {
+      await this.refresh();
+      this.#isFailing = false;
+    } catch (error) {
+      if (!this.#isFailing) this.#options.onError(error);
+      this.#isFailing = true;
+    }
   }
 
   async #look(): Promise<void> {

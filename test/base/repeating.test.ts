@@ -27,3 +27,25 @@ test("work is repeated until it is stopped, and a second start changes nothing",
   other.stop();
   expect(done).toEqual(Array(length).fill("first"));
 });
+
+test("work that takes long is not begun again meanwhile, and a stop waits for it", async () => {
+  const repeating = new Repeating();
+  const other = new Repeating();
+  const begun = Promise.withResolvers<void>();
+  const release = Promise.withResolvers<void>();
+  let [begins, ends] = [0, 0];
+  repeating.start(1, async () => {
+    begins += 1;
+    begun.resolve();
+    await release.promise;
+    ends += 1;
+  });
+  await begun.promise;
+  await thrice(other, () => {});
+  await other.stop();
+  expect([begins, ends]).toEqual([1, 0]);
+  const stopped = repeating.stop();
+  release.resolve();
+  await stopped;
+  expect([begins, ends]).toEqual([1, 1]);
+});

@@ -29,7 +29,6 @@ export class OtherNodes {
   /** Found by the last look, and not shown yet. */
   #waiting = new Set<string>();
   readonly #looks = new Repeating();
-  #looking: Promise<void> | null = null;
   #isCaughtUp = false;
 
   constructor(options: OtherNodesOptions) {
@@ -43,22 +42,14 @@ export class OtherNodes {
     this.#looks.start(everyMs, () => this.#tick());
   }
 
-  async stop(): Promise<void> {
-    this.#looks.stop();
-    await this.#looking;
+  stop(): Promise<void> {
+    return this.#looks.stop();
   }
 
-  #tick(): void {
-    if (!this.#options.feed.isWatched) {
-      this.#isCaughtUp = false;
-      return;
-    }
-    this.#looking ??= this.look()
-      // The next look shows it too; what is wrong with the database is reported elsewhere.
-      .catch(() => {})
-      .finally(() => {
-        this.#looking = null;
-      });
+  async #tick(): Promise<void> {
+    // After a failure the next look shows it too; what is wrong with the database is reported elsewhere.
+    if (this.#options.feed.isWatched) await this.look().catch(() => {});
+    else this.#isCaughtUp = false;
   }
 
   /**
