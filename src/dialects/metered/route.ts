@@ -78,6 +78,8 @@ export interface FormFile {
   readonly bytes: number;
   /** The first bytes of it. */
   readonly start: Uint8Array;
+  /** The last ones; none where nobody looks at them. */
+  readonly end: Uint8Array;
 }
 
 export interface MeteredStreams {

@@ -3,8 +3,9 @@ import { isWav, secondsOf } from "../../../src/dialects/metered/transcriptions/s
 
 const bytes = 1_800_000;
 
-function file(start: Uint8Array | string, size = bytes) {
-  return [{ field: "file", bytes: size, start: Buffer.from(start as string, "latin1") }];
+function file(start: Uint8Array | string, size = bytes, end: Uint8Array | string = "") {
+  const [first, last] = [start, end].map((part) => Buffer.from(part as string, "latin1"));
+  return [{ field: "file", bytes: size, start: first ?? Buffer.of(), end: last ?? Buffer.of() }];
 }
 
 /** The start of a FLAC file, mono with 16 bits. */
@@ -48,12 +49,133 @@ describe("the length of sound", () => {
     },
   );
 
-  test("of FLAC is not less than its size says, nor more than any file's", () => {
-    for (const lying of [flac(16_000, 1), flac(16_000, 0), flac(0, 16_000)]) {
-      expect(secondsOf(file(lying), "least")).toBe(3600);
-      expect(secondsOf(file(lying), "usual")).toBe(112.5);
+  test("of FLAC is not less than it can be, nor more than any file's", () => {
+    for (const untold of [flac(16_000, 0), flac(0, 16_000)]) {
+      expect(secondsOf(file(untold), "least")).toBe(3600);
+      expect(secondsOf(file(untold), "usual")).toBe(112.5);
     }
+    const lying = file(flac(16_000, 1));
+    expect(secondsOf(lying, "least")).toBe(3600);
+    expect(secondsOf(lying, "usual")).toBe(bytes / 288_000);
     const endless = file(flac(1, 2 ** 36 - 1));
     expect(secondsOf(endless, "usual")).toBe((2 ** 20 * 25) / 500);
+  });
+});
+
+const hex = (text: string) => Buffer.from(text.replaceAll(" ", ""), "hex");
+const number = (value: number, size: 4 | 8 = 4) => {
+  const written = Buffer.alloc(8);
+  written.writeBigUInt64BE(BigInt(value));
+  return written.subarray(8 - size);
+};
+
+/** MPEG 1, layer 3, 44,100 samples a second: frames of 417 bytes at 128 kbit/s, of 104 at 32. */
+const frames = (kilobits: 128 | 32, count: number, first = "") => {
+  const frame = Buffer.alloc(kilobits === 128 ? 417 : 104);
+  hex(kilobits === 128 ? "fffb9000" : "fffb1000").copy(frame);
+  const all = Buffer.concat(Array.from({ length: count }, () => frame));
+  all.write(first, 36, "latin1");
+  return all;
+};
+const counted = (count: number, mark = "Xing") =>
+  mark + Buffer.concat([number(1), number(count)]).toString("latin1");
+
+const page = (samples: bigint) => {
+  const written = Buffer.alloc(27);
+  written.write("OggS");
+  written.writeBigInt64LE(samples, 6);
+  return written;
+};
+const oggHead = (codec: string, at: number, perSecond: number) => {
+  const head = Buffer.alloc(100);
+  head.write(ogg(codec), "latin1");
+  head.writeUInt32LE(perSecond, at);
+  return head;
+};
+
+const mvhd = (perSecond: number, duration: number) =>
+  Buffer.concat([
+    Buffer.from("....mvhd"),
+    number(0),
+    number(0),
+    number(0),
+    number(perSecond),
+    number(duration),
+    Buffer.alloc(80),
+  ]);
+const longMvhd = (perSecond: number, duration: number) =>
+  Buffer.concat([
+    ...[Buffer.from("....mvhd"), hex("01000000"), number(0, 8), number(0, 8)],
+    ...[number(perSecond), number(duration, 8), Buffer.alloc(80)],
+  ]);
+const mp4 = (...parts: readonly Buffer[]) => Buffer.concat([Buffer.from("\0\0\0\x20ftypM4A "), ...parts]);
+
+const webm = (...elements: readonly string[]) => hex(`1a45dfa3 ${elements.join("")}`);
+
+/** Its 200th block of 4,096 samples, with its checksum, before bytes that look like frames and are none. */
+const pipedFlac = () => {
+  const start = flac(16_000, 0);
+  start.writeUInt16BE(4096, 10);
+  return [start, hex("000000 fff8c508c38744 0000 fff8c508c38700 fff9")] as const;
+};
+
+describe("the length that a file declares is charged, and held for if it is longer:", () => {
+  const declared = 7200;
+  test.each<[string, Uint8Array, Uint8Array | string, number]>([
+    ["MP3 of 128 kbit/s", frames(128, 4), "", bytes / 16_000],
+    ["MP3 of 32 kbit/s", frames(32, 4), "", bytes / 4000],
+    ["MP3 behind a picture", Buffer.from("ID3"), frames(32, 9), bytes / 4000],
+    ["MP3 whose frames are counted", frames(128, 4, counted(2000)), "", (2000 * 1152) / 44_100],
+    ["MP3 of a constant rate", frames(128, 4, counted(3000, "Info")), "", (3000 * 1152) / 44_100],
+    ["Opus", oggHead("OpusHead", 40, 16_000), Buffer.concat([page(48_000n * 7200n), page(-1n)]), declared],
+    ["Vorbis", oggHead("\x01vorbis", 40, 22_050), page(22_050n * 7200n), declared],
+    ["Speex", oggHead("Speex", 64, 8000), page(8000n * 7200n), declared],
+    ["MP4", mp4(mvhd(1000, 7_200_000)), "", declared],
+    ["MP4 with its tables last", mp4(), longMvhd(44_100, 44_100 * 7200), declared],
+    [
+      "WebM",
+      webm(
+        "1549a966 80 2ad7b1 83 0f4240 4489 88",
+        Buffer.from(new Float64Array([7_200_000]).buffer)
+          .reverse()
+          .toString("hex"),
+      ),
+      "",
+      declared,
+    ],
+    [
+      "WebM of a recorder",
+      webm("1549a966 80 2ad7b1 83 0f4240"),
+      hex(`1f43b675 ff e7 83 36ee80 ${"00".repeat(890)}`),
+      (3600 * bytes) / (bytes - 900),
+    ],
+    ["FLAC from a pipe", ...pipedFlac(), (200 * 4096) / 16_000],
+  ])("%s", (_, start, end, seconds) => {
+    const sound = file(start, bytes, end);
+    expect(secondsOf(sound, "usual")).toBeCloseTo(seconds, 6);
+    expect(secondsOf(sound, "least")).toBeGreaterThanOrEqual(secondsOf(sound, "usual"));
+  });
+
+  test("also of silence, which has hardly any bytes", () => {
+    const seconds = (start: Uint8Array, end: Uint8Array) => secondsOf(file(start, 1000, end), "least");
+    expect(seconds(...pipedFlac())).toBe((200 * 4096) / 16_000);
+    expect(seconds(oggHead("OpusHead", 40, 0), page(48_000n * 7200n))).toBe(7200);
+    expect(seconds(mp4(), mvhd(1000, 7_200_000))).toBe(7200);
+  });
+
+  test("but not if it makes no sense", () => {
+    const nonsense: readonly (readonly [Uint8Array, Uint8Array])[] = [
+      [mp4(mvhd(0, 7)), Buffer.of()],
+      [mp4(Buffer.from("mvhd")), Buffer.of()],
+      [oggHead("Speex", 64, 0), page(7n)],
+      [oggHead("OpusHead", 40, 0), Buffer.concat(Array.from({ length: 200 }, () => page(-1n)))],
+      [flac(16_000, 0), Buffer.concat(Array.from({ length: 200 }, () => hex("fff8")))],
+      [webm("4489 88"), hex("1f43b675")],
+      [frames(128, 1), frames(128, 2)],
+    ];
+    for (const [start, end] of nonsense) {
+      expect(secondsOf(file(start, bytes, end), "usual")).toBeLessThanOrEqual(bytes / 2000);
+      expect(secondsOf(file(start, bytes, end), "least")).toBeLessThanOrEqual(bytes / 500);
+    }
   });
 });

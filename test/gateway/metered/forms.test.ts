@@ -68,7 +68,11 @@ function unfinished(): { readonly body: ReadableStream; readonly finish: () => v
   return { body, finish: resolve };
 }
 
-function hear(secret: string, body: ReadableStream | string, headers = {}): Promise<Response> {
+function hear(
+  secret: string,
+  body: ReadableStream | string | Uint8Array<ArrayBuffer>,
+  headers = {},
+): Promise<Response> {
   return fetch(`${world.running.url}/v1/audio/transcriptions`, {
     method: "POST",
     headers: {
@@ -295,4 +299,17 @@ test("a field may have any name, and is passed on once", async () => {
   const sent = world.provider.requests[0]?.text ?? "";
   for (const name of names) expect(sent.split(`name="${name}"\r\n\r\nmine\r\n`)).toHaveLength(2);
   expect(sent).not.toContain("native code");
+});
+
+test("sound is charged for the length at its end, where its provider does not say it", async () => {
+  const { key, secret } = await world.creditCaller(10);
+  const length = Buffer.alloc(100);
+  length.write("mvhd");
+  length.writeUInt32BE(1000, 16);
+  length.writeUInt32BE(90_000, 20);
+  const sound = Buffer.concat([Buffer.from("\0\0\0\x20ftypM4A "), Buffer.alloc(700_000), length]);
+  world.provider.script(json({ text: "hello" }));
+  const response = await hear(secret, Buffer.concat([Buffer.from(head), sound, Buffer.from(end)]));
+  expect(response.headers.get("x-sluice-units")).toBe("minutes=1.5");
+  expect(await world.chargesOf({ key, secret })).toMatchObject([{ amount: -9_000_000, basis: "estimated" }]);
 });

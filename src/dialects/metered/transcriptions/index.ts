@@ -52,10 +52,12 @@ function isInTokens(priced: PricedNames): boolean {
   return !isByMinute(priced) && !priced.has("requests");
 }
 
+const nothing = new Uint8Array();
+
 /** JSON has the sound as base64. */
 function filesIn({ truncated, bytes }: RouteBody): readonly FormFile[] {
   if (truncated["input_audio"] == null) return [];
-  return [{ field: "input_audio", bytes: Math.ceil(bytes.length * 0.75), start: new Uint8Array() }];
+  return [{ field: "input_audio", bytes: Math.ceil(bytes.length * 0.75), start: nothing, end: nothing }];
 }
 
 /** Names of sound that is elsewhere, and of which nobody knows here how long it is: Groq's, Mistral's, Fireworks's. */

@@ -1,4 +1,5 @@
 import type { FormFile } from "../route.ts";
+import { declaredSeconds } from "./declared-length.ts";
 import { wavSeconds } from "./wav.ts";
 
 /** Bytes for a second of sound. */
@@ -25,10 +26,13 @@ const sparseKinds: readonly (readonly [mark: string, at: number, usual: number])
   ["RIFF", 0, ofMostKinds.usual],
 ];
 
+/** Samples of a studio as they are: stereo with 24 bits, 48,000 a second. No file plays for less than its bytes have then. */
+const mostPerSecond = 288_000;
+
 /** None of OpenAI's files has more bytes. */
 const mostBytes = 25 * 1024 * 1024;
 
-/** The length of the sound: exactly for WAV, else the most that it can be, or what is usual for its kind. */
+/** The length of the sound: exactly for WAV, else the most that it can be, or what it declares, or what is usual for its kind. */
 export function secondsOf(files: readonly FormFile[], rate: keyof ByteRates): number {
   return files.reduce((sum, file) => sum + (wavSeconds(file.start, file.bytes) ?? estimated(file, rate)), 0);
 }
@@ -37,11 +41,12 @@ export function isWav(files: readonly FormFile[]): boolean {
   return files.length > 0 && files.every(({ start, bytes }) => wavSeconds(start, bytes) !== null);
 }
 
-/** A length that a FLAC file declares only counts if it is longer: the sender wrote it, and players go on to the end. */
-function estimated({ start, bytes }: FormFile, rate: keyof ByteRates): number {
-  const header = Buffer.from(start);
-  const rates = ratesOf(header);
-  return Math.min(Math.max(bytes / rates[rate], flacSeconds(header)), mostBytes / rates.least);
+/** A length that a file declares does not make it shorter than it can be: the sender wrote it, and players go on to the end. */
+function estimated(file: FormFile, rate: keyof ByteRates): number {
+  const rates = ratesOf(Buffer.from(file.start));
+  const declared = declaredSeconds(file);
+  const perSecond = rate === "usual" && declared > 0 ? mostPerSecond : rates[rate];
+  return Math.min(Math.max(file.bytes / perSecond, declared), mostBytes / rates.least);
 }
 
 /** Sound in JSON comes without a start, so that it may be of any kind. */
@@ -49,12 +54,4 @@ function ratesOf(header: Buffer): ByteRates {
   const kind = sparseKinds.find(([mark, at]) => header.toString("latin1", at, at + mark.length) === mark);
   if (kind === undefined && header.length > 0) return ofMostKinds;
   return { least: leastOfAll, usual: kind?.[2] ?? ofMostKinds.usual };
-}
-
-/** By STREAMINFO, which comes first: 20 bits of samples for a second, 8 of their form, and 36 of all samples. 0 if it is unknown. */
-function flacSeconds(header: Buffer): number {
-  if (header.length < 26 || header.toString("latin1", 0, 4) !== "fLaC") return 0;
-  const perSecond = header.readUIntBE(18, 3) >>> 4;
-  const samples = header.readUIntBE(21, 5) % 2 ** 36;
-  return perSecond === 0 ? 0 : samples / perSecond;
 }

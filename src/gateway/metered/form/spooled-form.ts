@@ -15,6 +15,8 @@ const mostFieldBytes = 1024 * 1024;
 const mostFiles = 32;
 /** As much as a header has that tells how long a sound is. */
 const mostStartBytes = 4096;
+/** Some kinds of sound have that at their end. An Ogg page is shorter, and so are the tables of most MP4 files. */
+const mostEndBytes = 256 * 1024;
 
 interface OpenFile {
   readonly head: PartHead;
@@ -98,9 +100,16 @@ export class SpooledForm implements PartTaker, AsyncDisposable {
 
   async #endFile({ head, hash, start, bytes }: OpenFile): Promise<void> {
     this.#file = null;
+    // Sound comes alone, and the ends of many files would take much memory.
+    const end = await this.#lastBytes(this.files.length === 0 ? Math.min(bytes, mostEndBytes) : 0);
     await this.#write("\r\n");
-    this.files.push({ field: head.name, bytes, start: Buffer.concat(start) });
+    this.files.push({ field: head.name, bytes, start: Buffer.concat(start), end });
     this.#digests.push(["file", head.name, head.fileName, head.contentType, hash.digest("hex")]);
+  }
+
+  async #lastBytes(count: number): Promise<Uint8Array> {
+    const { buffer } = await this.#handle.read(new Uint8Array(count), 0, count, this.#length - count);
+    return buffer;
   }
 
   /** Repeated fields, such as `include[]`, are lists. */
