@@ -48,38 +48,43 @@ function parentOf(path: string): string {
   return path.slice(0, Math.max(path.lastIndexOf("."), path.lastIndexOf("["), 0));
 }
 
-const bareKey = /[A-Za-z0-9_-]+/y;
-const quotedKey = /"((?:[^"\\]|\\.)*)"|'([^']*)'/y;
+/** Comments, texts, line ends, what separates names and values, and everything else. */
+const pieces =
+  /#[^\n]*|"""(?:[^\\]|\\.)*?"""|'''.*?'''|"(?:[^"\\]|\\.)*"|'[^']*'|[[\]{}=.,\n]|[^\s#"'[\]{}=.,]+/gs;
+const depths: Readonly<Record<string, number>> = { "[": 1, "{": 1, "]": -1, "}": -1 };
 
 /** The first line of every table and key, by its path. */
 function linesOf(text: string): ReadonlyMap<string, number> {
   const found = new Map<string, number>();
   /** How many elements each `[[array]]` has so far. */
   const counts = new Map<string, number>();
+  let line = 1;
   let table = "";
-  let value = new ValueSkipper();
-  for (const [index, line] of text.split("\n").entries()) {
-    if (!value.isOver) {
-      value.skip(line, 0);
-      continue;
-    }
-    const statement = line.trimStart();
-    const note = (path: string) => {
-      if (!found.has(path)) found.set(path, index + 1);
-    };
-    if (statement.startsWith("[")) {
-      const isElement = statement.startsWith("[[");
-      const { names } = readNames(statement, isElement ? 2 : 1);
-      const paths = tablePaths(names, isElement, counts);
-      paths.forEach(note);
-      table = paths.at(-1) ?? "";
-      continue;
-    }
-    const { names, end } = readNames(statement, 0);
-    if (names.length === 0) continue;
-    for (let depth = 1; depth <= names.length; depth += 1) note(joined(table, names.slice(0, depth)));
-    value = new ValueSkipper();
-    value.skip(statement, end);
+  let names: string[] = [];
+  /** Of the value that is being read, or of a table's header. */
+  let open = 0;
+  let isValue = false;
+  const note = (path: string) => {
+    if (!found.has(path)) found.set(path, line);
+  };
+  for (const [piece] of `${text}\n`.matchAll(pieces)) {
+    if (piece === "=" && !isValue) {
+      for (let depth = 1; depth <= names.length; depth += 1) note(joined(table, names.slice(0, depth)));
+      isValue = true;
+    } else if (piece === "\n" && (open === 0 || !isValue)) {
+      // A header's brackets have been counted up only.
+      if (!isValue && open > 0) {
+        const paths = tablePaths(names, open > 1, counts);
+        paths.forEach(note);
+        table = paths.at(-1) ?? "";
+      }
+      names = [];
+      open = 0;
+      isValue = false;
+    } else if (isValue) open += depths[piece] ?? 0;
+    else if (piece === "[") open += 1;
+    else if (!/^[\].#]/.test(piece)) names.push(piece.replace(/^["']|["']$/g, ""));
+    line += piece.split("\n").length - 1;
   }
   return found;
 }
@@ -104,69 +109,4 @@ function tablePaths(names: readonly string[], isElement: boolean, counts: Map<st
 function joined(path: string, names: readonly string[]): string {
   const written = names.map((name) => (/^[A-Za-z0-9_-]+$/.test(name) ? name : JSON.stringify(name)));
   return [...(path === "" ? [] : [path]), ...written].join(".");
-}
-
-/** A key, which may have dots: `price."long_context".input`. */
-function readNames(text: string, start: number): { readonly names: string[]; readonly end: number } {
-  const names: string[] = [];
-  let at = start;
-  for (;;) {
-    at += /^\s*/.exec(text.slice(at))?.[0].length ?? 0;
-    const name = nameAt(text, at);
-    if (name === null) break;
-    names.push(name.text);
-    at = name.end + (/^\s*/.exec(text.slice(name.end))?.[0].length ?? 0);
-    if (text[at] !== ".") break;
-    at += 1;
-  }
-  return { names, end: at };
-}
-
-function nameAt(text: string, at: number): { readonly text: string; readonly end: number } | null {
-  for (const pattern of [bareKey, quotedKey]) {
-    pattern.lastIndex = at;
-    const match = pattern.exec(text);
-    if (match !== null) return { text: match[1] ?? match[2] ?? match[0], end: pattern.lastIndex };
-  }
-  return null;
-}
-
-const quotes = ['"""', "'''", '"', "'"] as const;
-
-/** Follows a value to its end, which may be lines below: brackets that are open, and texts of several lines. The file is TOML. */
-class ValueSkipper {
-  #open = 0;
-  /** The quotation marks of the text that is being read; null outside of one. */
-  #quote: (typeof quotes)[number] | null = null;
-
-  get isOver(): boolean {
-    return this.#open === 0 && this.#quote === null;
-  }
-
-  skip(line: string, start: number): void {
-    let at = start;
-    while (at < line.length) {
-      if (this.#quote !== null) at = this.#skipText(line, at, this.#quote);
-      else if (line[at] === "#") break;
-      else at = this.#skipStructure(line, at);
-    }
-  }
-
-  #skipText(line: string, at: number, quote: string): number {
-    if (line[at] === "\\" && quote.startsWith('"')) return at + 2;
-    if (!line.startsWith(quote, at)) return at + 1;
-    this.#quote = null;
-    return at + quote.length;
-  }
-
-  #skipStructure(line: string, at: number): number {
-    const quote = quotes.find((each) => line.startsWith(each, at));
-    if (quote !== undefined) {
-      this.#quote = quote;
-      return at + quote.length;
-    }
-    if (line[at] === "[" || line[at] === "{") this.#open += 1;
-    if (line[at] === "]" || line[at] === "}") this.#open -= 1;
-    return at + 1;
-  }
 }
