@@ -1,4 +1,5 @@
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
+import { tableOf } from "../base/table.ts";
 
 /**
  * What is attached to a message, and whether anything bounds its tokens before a provider has read it. Where nothing does,
@@ -7,44 +8,34 @@ import { isObject, type Json, type JsonObject } from "../base/json.ts";
  */
 export type Attachment = "image" | "document" | "audio" | "media";
 
+const attachments = tableOf<Attachment>({
+  image: "image",
+  image_url: "image",
+  input_image: "image",
+  computer_screenshot: "image",
+  document: "document",
+  document_url: "document",
+  file: "document",
+  input_file: "document",
+  input_audio: "audio",
+  audio_url: "media",
+  video: "media",
+  video_url: "media",
+  input_video: "media",
+});
+
 /** Null for what is read as text. */
 export function attachmentOf(type: Json | undefined): Attachment | null {
-  switch (type) {
-    case "image":
-    case "image_url":
-    case "input_image":
-    case "computer_screenshot":
-      return "image";
-    case "document":
-    case "document_url":
-    case "file":
-    case "input_file":
-      return "document";
-    case "input_audio":
-      return "audio";
-    case "audio_url":
-    case "video":
-    case "video_url":
-    case "input_video":
-      return "media";
-    default:
-      return null;
-  }
+  return typeof type === "string" ? (attachments[type] ?? null) : null;
 }
 
 /** Whether an attachment costs no more than its kind and its size say. */
-export function isMeasured(kind: Attachment, block: JsonObject): boolean {
-  switch (kind) {
-    case "image":
-      return isImage(block);
-    case "document":
-      return isTextDocument(block);
-    case "audio":
-      return secondsOfAudio(block) !== null;
-    case "media":
-      return false;
-  }
-}
+export const isMeasured: Readonly<Record<Attachment, (block: JsonObject) => boolean>> = {
+  image: isImage,
+  document: isTextDocument,
+  audio: (block) => secondsOfAudio(block) !== null,
+  media: () => false,
+};
 
 const imageAddress = /^https?:\/\/(?!(?:www\.)?youtu\.?be|generativelanguage\.googleapis\.com)/i;
 const imageExtension = /\.(?:png|jpe?g|webp|heic|heif|gif|bmp|tiff?|avif|svg)$/i;

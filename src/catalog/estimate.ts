@@ -109,7 +109,7 @@ class Walk {
 
   #addAttachment(kind: Attachment, block: JsonObject): void {
     this.hasAttachments = true;
-    if (!isMeasured(kind, block)) this.unmeasured += 1;
+    if (!isMeasured[kind](block)) this.unmeasured += 1;
     if (kind === "image")
       this.attachedTokens += imageDetail(block) === "original" ? mostOriginalImageTokens : mostImageTokens;
     else if (kind === "document") this.attachedTokens += pageTokens;

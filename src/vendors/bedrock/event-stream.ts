@@ -31,7 +31,7 @@ const mostBytes = mostPayloadBytes + mostHeaderBytes + leastBytes;
 export class EventStreamDecoder {
   readonly #take: TakeMessage;
   /** The beginning of a message, and how many bytes decide on what to do with it: its prelude or all of it. */
-  #begun: Uint8Array[] = [];
+  #begun: Buffer[] = [];
   #begunBytes = 0;
   #neededBytes = 0;
 
@@ -46,10 +46,10 @@ export class EventStreamDecoder {
 
   /** Throws if the bytes are not such a stream or have been damaged. */
   push(bytes: Uint8Array): void {
-    this.#begun.push(bytes);
+    this.#begun.push(asBuffer(bytes));
     this.#begunBytes += bytes.length;
     if (this.#begunBytes < this.#neededBytes) return;
-    const all = this.#begun.length === 1 ? bytes : Buffer.concat(this.#begun);
+    const all = this.#begun.length === 1 ? asBuffer(bytes) : Buffer.concat(this.#begun);
     let at = 0;
     while (all.length - at >= preludeBytes) {
       const end = at + lengthOf(all, at);
@@ -63,27 +63,28 @@ export class EventStreamDecoder {
     this.#neededBytes = rest.length < preludeBytes ? preludeBytes : checkedLength(rest);
   }
 
-  #split(bytes: Uint8Array, start: number, end: number): void {
+  #split(bytes: Buffer, start: number, end: number): void {
     const payloadEnd = end - checksumBytes;
-    if (hash.crc32(bytes.subarray(start, payloadEnd)) !== uint32(bytes, payloadEnd))
+    if (hash.crc32(bytes.subarray(start, payloadEnd)) !== bytes.readUInt32BE(payloadEnd))
       throw broken("a message with a wrong checksum");
     const headersStart = start + preludeBytes;
-    this.#take(bytes, headersStart, headersStart + uint32(bytes, start + 4), payloadEnd);
+    this.#take(bytes, headersStart, headersStart + bytes.readUInt32BE(start + 4), payloadEnd);
   }
 }
 
 /** The length of the message that begins here. That of a complete message is proven by the message's own checksum. */
-function lengthOf(bytes: Uint8Array, at: number): number {
-  const total = uint32(bytes, at);
-  const headersLength = uint32(bytes, at + 4);
+function lengthOf(bytes: Buffer, at: number): number {
+  const total = bytes.readUInt32BE(at);
+  const headersLength = bytes.readUInt32BE(at + 4);
   if (total < leastBytes + headersLength || total > mostBytes || headersLength > mostHeaderBytes)
     throw broken(`a message of ${total} bytes with ${headersLength} bytes of headers`);
   return total;
 }
 
 /** The same for an incomplete message. */
-function checkedLength(bytes: Uint8Array): number {
-  if (hash.crc32(bytes.subarray(0, 8)) !== uint32(bytes, 8)) throw broken("a prelude with a wrong checksum");
+function checkedLength(bytes: Buffer): number {
+  if (hash.crc32(bytes.subarray(0, 8)) !== bytes.readUInt32BE(8))
+    throw broken("a prelude with a wrong checksum");
   return lengthOf(bytes, 0);
 }
 
@@ -108,16 +109,6 @@ export function readHeaders(bytes: Uint8Array): ReadonlyMap<string, string> {
     at = end;
   }
   return headers;
-}
-
-function uint32(bytes: Uint8Array, at: number): number {
-  return (
-    (((bytes[at] ?? 0) << 24) |
-      ((bytes[at + 1] ?? 0) << 16) |
-      ((bytes[at + 2] ?? 0) << 8) |
-      (bytes[at + 3] ?? 0)) >>>
-    0
-  );
 }
 
 function broken(what: string): Error {

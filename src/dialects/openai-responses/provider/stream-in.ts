@@ -16,23 +16,18 @@ interface TextEvent {
   readonly field: string;
 }
 
-const fragments = new Map<string, TextEvent>([
-  ["response.output_text.delta", { channel: "text", field: "delta" }],
-  ["response.refusal.delta", { channel: "refusal", field: "delta" }],
-  ["response.reasoning_summary_text.delta", { channel: "summary", field: "delta" }],
-  ["response.reasoning_text.delta", { channel: "reasoning", field: "delta" }],
-  ["response.function_call_arguments.delta", { channel: "input", field: "delta" }],
-  ["response.custom_tool_call_input.delta", { channel: "input", field: "delta" }],
-]);
+/** Texts come in events `.delta`, and whole in one `.done`, in a field of this name. */
+const texts: Readonly<Record<string, TextEvent>> = {
+  output_text: { channel: "text", field: "text" },
+  refusal: { channel: "refusal", field: "refusal" },
+  reasoning_summary_text: { channel: "summary", field: "text" },
+  reasoning_text: { channel: "reasoning", field: "text" },
+  function_call_arguments: { channel: "input", field: "arguments" },
+  custom_tool_call_input: { channel: "input", field: "input" },
+};
 
-const wholes = new Map<string, TextEvent>([
-  ["response.output_text.done", { channel: "text", field: "text" }],
-  ["response.refusal.done", { channel: "refusal", field: "refusal" }],
-  ["response.reasoning_summary_text.done", { channel: "summary", field: "text" }],
-  ["response.reasoning_text.done", { channel: "reasoning", field: "text" }],
-  ["response.function_call_arguments.done", { channel: "input", field: "arguments" }],
-  ["response.custom_tool_call_input.done", { channel: "input", field: "input" }],
-]);
+const fragments = new Map(Object.entries(texts).map(([name, text]) => [`response.${name}.delta`, text]));
+const wholes = new Map(Object.entries(texts).map(([name, text]) => [`response.${name}.done`, text]));
 
 export class ResponsesStreamReader implements StreamReader {
   readonly #emit: (event: IrEvent) => void;
@@ -80,7 +75,7 @@ export class ResponsesStreamReader implements StreamReader {
     this.hasEndedText = type.endsWith(".done") || (this.hasEndedText && !type.endsWith(".delta"));
     const fragment = fragments.get(type);
     if (fragment !== undefined) {
-      this.#item(json).push(fragment.channel, partOf(json), stringOf(json[fragment.field]) ?? "");
+      this.#item(json).push(fragment.channel, partOf(json), stringOf(json["delta"]) ?? "");
       return;
     }
     const whole = wholes.get(type);
