@@ -87,6 +87,16 @@ describe("every golden stream comes out the same", () => {
   }
 });
 
+test("once an answer is long, what comes of it is relayed in turns of its own: its end may repeat all of it", () => {
+  const relayer = new TranslatedRelayer(translationOf(goldenOf("messages -> chat"), {}).stream(), "req_1");
+  relayer.push(bytesOf(opening["messages -> chat"]));
+  const chunk = bytesOf(chatChunk(`{"content":"${"x".repeat(200_000)}"}`));
+  for (let written = 0; written < 5; written += 1) relayer.push(chunk);
+  expect(relayer.isCollecting).toBe(false);
+  relayer.push(chunk);
+  expect(relayer.isCollecting).toBe(true);
+});
+
 /** How many frames were read in full. */
 function counted(translator: StreamTranslator): { translator: StreamTranslator; frames: SseFrame[] } {
   const frames: SseFrame[] = [];

@@ -49,7 +49,10 @@ export interface StreamRelayer extends StreamMeter {
   push(chunk: Uint8Array): Piece;
   /** The provider's body has ended. Check `largeEvent`, and if there is one, call it again; then `brokenBy`. */
   end(): Piece;
-  /** A large event has come in part. To complete it takes milliseconds, so the next chunk is pushed in a turn of its own. */
+  /**
+   * A large event has come in part, or a long answer that its end may repeat. To complete it takes milliseconds, so the next
+   * chunk is pushed in a turn of its own.
+   */
   readonly isCollecting: boolean;
   /**
    * An event, or its data, that would take long to parse. Nothing behind it has been read, and nothing may be pushed before

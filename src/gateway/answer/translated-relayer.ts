@@ -6,6 +6,7 @@ import { FailedAnswer, isBilled } from "../../dialects/errors/failure.ts";
 import { largeEventBytes } from "../../dialects/sse/parse-event.ts";
 import { type ParsedEvent, SseDecoder, type SseFrame } from "../../dialects/sse/sse.ts";
 import type { StreamTranslator } from "../../dialects/translation/stream-translator.ts";
+import { largeBodyBytes } from "../large/is-large.ts";
 import type { StreamRelayer } from "./stream-relayer.ts";
 
 /**
@@ -23,6 +24,7 @@ export class TranslatedRelayer implements StreamRelayer {
   /** Those that are complete only with the end of the body. */
   #lastFrames: SseFrame[] | null = null;
   #largeFrame: SseFrame | null = null;
+  #writtenChars = 0;
   #produced = "";
   /** How much of it has been flattened. */
   #joinedChars = 0;
@@ -38,7 +40,9 @@ export class TranslatedRelayer implements StreamRelayer {
   /** Ignores whatever follows the proper end. */
   push(chunk: Uint8Array): string {
     if (this.ended) return "";
-    return this.#advance(chunk);
+    const text = this.#advance(chunk);
+    this.#writtenChars += text.length;
+    return text;
   }
 
   end(): string {
@@ -55,7 +59,7 @@ export class TranslatedRelayer implements StreamRelayer {
   }
 
   get isCollecting(): boolean {
-    return this.#decoder.pendingBytes >= largeEventBytes;
+    return this.#decoder.pendingBytes >= largeEventBytes || this.#writtenChars >= largeBodyBytes;
   }
 
   get largeEvent(): string | null {

@@ -1,9 +1,11 @@
 import { type Bagged, outside } from "../../base/bag.ts";
 import type { Json } from "../../base/json.ts";
 import { eventType } from "../../dialects/openai-responses/event-type.ts";
+import { largeEventBytes } from "../../dialects/sse/parse-event.ts";
 import type { DirectController, StreamSource } from "../../gateway/answer/client-stream.ts";
 import type { Piece } from "../../gateway/answer/stream-relayer.ts";
 import type { ClientCall, ReadableRequest, Route } from "../../gateway/client-call.ts";
+import { largeTurns } from "../../gateway/large/large-turns.ts";
 import type { CreateFrame } from "../../gateway/socket/create-frame.ts";
 import type { RememberedTurns, Turn } from "../../gateway/turns/turn-body.ts";
 import { errorFrame, eventsIn, onLane, textOf } from "./event-frames.ts";
@@ -38,6 +40,8 @@ export class CreateCall implements ClientCall, DirectController, Bagged {
   readonly #streamId: string | null;
   readonly #leaving = new AbortController();
   #source: StreamSource | null = null;
+  /** Set while something large is on its way, which all that follows waits for. */
+  #sending: Promise<number> | null = null;
   #conversation: readonly Turn[] | null = null;
   #hasEnded = false;
 
@@ -95,11 +99,30 @@ export class CreateCall implements ClientCall, DirectController, Bagged {
       this.#source.cancel();
     } else {
       await this.#source.pull(this);
+      await this.#sending;
     }
   }
 
+  /** What is large leaves event by event, so that the ends of many long answers do not add up in one turn. */
   write(piece: Piece): number | Promise<number> {
-    return this.#carrier.send(this.#framesOf(piece));
+    if (this.#sending === null && piece.length < largeEventBytes)
+      return this.#carrier.send(this.#framesOf(piece));
+    const sending = this.#sendLarge(piece, this.#sending).finally(() => {
+      if (this.#sending === sending) this.#sending = null;
+    });
+    this.#sending = sending;
+    return sending;
+  }
+
+  async #sendLarge(piece: Piece, before: Promise<number> | null): Promise<number> {
+    await before;
+    await largeTurns.turn();
+    let buffered = 0;
+    for (const frame of this.#framesOf(piece)) {
+      buffered = await this.#carrier.send([frame]);
+      if (frame.length >= largeEventBytes) await largeTurns.turn();
+    }
+    return buffered;
   }
 
   end(): void {}
@@ -119,13 +142,12 @@ export class CreateCall implements ClientCall, DirectController, Bagged {
   }
 }
 
-/** Deltas, which are most events, have no response in them. To look for it takes half the time of reading their type. */
-function isEnd(event: string): boolean {
-  return event.includes('"response"') && ends.has(eventType(event));
-}
+const ends: readonly (Json | undefined)[] = ["response.completed", "response.incomplete", "response.failed"];
 
-const ends: ReadonlySet<Json | undefined> = new Set([
-  "response.completed",
-  "response.incomplete",
-  "response.failed",
-]);
+/** Where the type comes first, as it nearly always does. 8 ns an event; to read the type takes 80. */
+const typeFirst = /^\{"type":"/;
+const endFirst = /^\{"type":"response\.(?:completed|incomplete|failed)"/;
+
+function isEnd(event: string): boolean {
+  return typeFirst.test(event) ? endFirst.test(event) : ends.includes(eventType(event));
+}
