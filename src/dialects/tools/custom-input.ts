@@ -82,32 +82,18 @@ export class InputUnwrapper {
   #inside(): string {
     let text = "";
     let at = 0;
-    while (at < this.#held.length) {
-      const stop = nextSpecial(this.#held, at);
-      text += this.#held.slice(at, stop);
-      at = stop;
-      if (at === this.#held.length) break;
-      if (this.#held[at] === '"') {
-        this.#state = "closed";
-        break;
-      }
-      const length = this.#held[at + 1] === "u" ? 6 : 2;
-      if (at + length > this.#held.length) break;
-      text += decoded(this.#held.slice(at + 1, at + length));
-      at += length;
+    for (const [piece] of this.#held.matchAll(pieces)) {
+      text += piece.startsWith("\\") ? decoded(piece.slice(1)) : piece;
+      at += piece.length;
     }
+    if (this.#held[at] === '"') this.#state = "closed";
     this.#held = this.#held.slice(at);
     return text;
   }
 }
 
-function nextSpecial(text: string, from: number): number {
-  const quote = text.indexOf('"', from);
-  const slash = text.indexOf("\\", from);
-  if (quote === -1 && slash === -1) return text.length;
-  if (quote === -1) return slash;
-  return slash === -1 ? quote : Math.min(quote, slash);
-}
+/** Sticky, so that they end at the closing quote, or at half an escape. */
+const pieces = /[^"\\]+|\\u.{4}|\\[^u]/gsy;
 
 function decoded(sequence: string): string {
   if (sequence.startsWith("u")) return String.fromCharCode(Number.parseInt(sequence.slice(1), 16));

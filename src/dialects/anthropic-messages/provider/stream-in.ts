@@ -1,7 +1,7 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import type { Tiers } from "../../../base/service-tiers.ts";
 import type { ReportedUsage } from "../../../base/usage.ts";
-import { cutShort, malformedAnswer, reportedFailure } from "../../errors/failure.ts";
+import { cutShort, malformedAnswer } from "../../errors/failure.ts";
 import { functionCall, usageEvent } from "../../ir/answer-parts.ts";
 import { BlockEmitter, type OpenBlock } from "../../ir/block-emitter.ts";
 import type { IrBlockHead, IrCitation, IrEvent, IrFinish, ReasoningProof } from "../../ir/ir.ts";
@@ -14,7 +14,7 @@ import { tiersIn } from "../../usage/extra-usage.ts";
 import { mergeFigures } from "../../usage/usage-figures.ts";
 import { readCitations } from "../citations.ts";
 import { readFinish } from "../finish.ts";
-import { figures, readUsage, sealedChars } from "./usage-in.ts";
+import { failureWith, readUsage, sealedChars } from "./usage-in.ts";
 
 interface ReadBlock {
   readonly block: OpenBlock;
@@ -43,7 +43,7 @@ export class MessagesStreamReader implements StreamReader {
     if (this.ended || isDoneMark(frame.data)) return;
     const data = wholeObjectIn(frame, "a Messages event that is no JSON object");
     const type = stringOf(data["type"]) ?? frame.event;
-    if (type === "error" || isObject(data["error"])) this.#fail(data);
+    if (type === "error" || isObject(data["error"])) throw failureWith(data, this.#usage);
     this.#read(type, data);
   }
 
@@ -65,12 +65,6 @@ export class MessagesStreamReader implements StreamReader {
 
   plainText(data: JsonObject): string | null {
     return textOf(objectOf(data["delta"]) ?? {});
-  }
-
-  /** Figures beside the error complete those before it. */
-  #fail(data: JsonObject): never {
-    const hasFigures = mergeFigures(this.#usage, data["usage"]);
-    throw reportedFailure(hasFigures ? { ...data, usage: this.#usage } : data, figures);
   }
 
   #read(type: string, data: JsonObject): void {

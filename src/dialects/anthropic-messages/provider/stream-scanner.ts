@@ -1,8 +1,6 @@
-import type { GatewayError } from "../../../base/errors.ts";
 import type { ReportedExtras } from "../../../base/extra-usage.ts";
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import type { ReportedUsage } from "../../../base/usage.ts";
-import { reportedFailure } from "../../errors/failure.ts";
 import { objectOf } from "../../json/json-fields.ts";
 import type { ScannerOptions } from "../../provider-dialect.ts";
 import type { RawEvent } from "../../sse/raw-events.ts";
@@ -11,7 +9,7 @@ import { CallCounter } from "../../usage/extra-usage.ts";
 import { mergeFigures } from "../../usage/usage-figures.ts";
 import { readFinish } from "../finish.ts";
 import { givenIdsOfEvent } from "./given-ids.ts";
-import { countBlock, extrasOf, figures, readUsage, sealedChars } from "./usage-in.ts";
+import { countBlock, extrasOf, failureWith, readUsage, sealedChars } from "./usage-in.ts";
 
 const marks = marksOf('"message_', '"error"');
 const marksOfExtras = [...marks, ...marksOf('"content_block_start"')];
@@ -47,7 +45,7 @@ export class MessagesScanner extends StreamScanner {
       case "message_stop":
         return "hold";
       case "error":
-        this.failure = this.#failureIn(event);
+        this.failure = failureWith(event, this.#figures);
         return "stop";
       case "content_block_start":
         this.#recordIds(event);
@@ -72,12 +70,6 @@ export class MessagesScanner extends StreamScanner {
     if (readFinish(objectOf(event["delta"]) ?? {}) !== null) this.#hasStopped = true;
     const usage = this.#mergedUsage(event["usage"]);
     if (usage !== null) this.takeFigures(usage, raw);
-  }
-
-  /** Figures beside the error complete those before it. */
-  #failureIn(event: JsonObject): GatewayError {
-    const hasFigures = mergeFigures(this.#figures, event["usage"]);
-    return reportedFailure(hasFigures ? { ...event, usage: this.#figures } : event, figures);
   }
 
   #recordIds(event: JsonObject): void {

@@ -20,7 +20,7 @@ const usageFigures = /"((?:prompt|candidates|thoughts|total|cachedContent|toolUs
  * Reads generateContent answers, each a chunk of a stream or a whole one. Text and thoughts come in increments, a call
  * comes whole. The stream ends with the body: more may follow the chunk that has the finish reason.
  */
-export class GeminiStreamReader implements StreamReader, StreamFigures {
+export class GeminiStreamReader implements StreamReader {
   readonly #emit: (event: IrEvent) => void;
   readonly #target: Target;
   readonly #blocks: BlockEmitter;
@@ -96,22 +96,14 @@ export class GeminiStreamReader implements StreamReader, StreamFigures {
     return isPlain && this.#open?.head.type === kind ? stringOf(part["text"]) : null;
   }
 
-  get figures(): StreamFigures {
-    return this;
-  }
-
-  get pattern(): RegExp {
-    return usageFigures;
-  }
-
-  of(answer: JsonObject): JsonObject {
-    return objectOf(answer["usageMetadata"]) ?? {};
-  }
-
-  record(figures: JsonObject): void {
-    Object.assign(this.#usage, figures);
-    this.#emitUsage(readUsage(this.#usage));
-  }
+  readonly figures: StreamFigures = {
+    pattern: usageFigures,
+    of: (answer) => objectOf(answer["usageMetadata"]) ?? {},
+    record: (read) => {
+      Object.assign(this.#usage, read);
+      this.#emitUsage(readUsage(this.#usage));
+    },
+  };
 
   #emitUsage(usage: ReportedUsage | null): void {
     if (usage !== null) this.#emit(usageEvent(usage, true));

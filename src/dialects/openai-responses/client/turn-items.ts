@@ -2,7 +2,15 @@ import { asBuffer } from "../../../base/as-buffer.ts";
 import { GatewayError } from "../../../base/errors.ts";
 import { isConversationId } from "../../../base/id.ts";
 import type { Json, JsonObject } from "../../../base/json.ts";
-import { closeBrace, closeBracket, comma, openBracket, quote, skipSpace } from "../../json/json-bytes.ts";
+import {
+  closeBrace,
+  closeBracket,
+  comma,
+  openBrace,
+  openBracket,
+  quote,
+  skipSpace,
+} from "../../json/json-bytes.ts";
 import { brokenJson, type JsonSpans, type Member, scanObject } from "../../json/json-spans.ts";
 import { type Edit, editedPieces, patchMembers, removal } from "../../json/patch.ts";
 import { rawEvents } from "../../sse/raw-events.ts";
@@ -214,7 +222,7 @@ export function withContinued(answer: Uint8Array, parentId: string): Uint8Array 
 
 function responseIn(answer: Uint8Array): Uint8Array | null {
   const start = skipSpace(answer, 0);
-  if (answer[start] === braceCode) return answer.subarray(start);
+  if (answer[start] === openBrace) return answer.subarray(start);
   for (const { data } of rawEvents(answer)) {
     if (!keptEnds.has(eventType(data))) continue;
     const event = encoder.encode(data);
@@ -223,8 +231,6 @@ function responseIn(answer: Uint8Array): Uint8Array | null {
   }
   return null;
 }
-
-const braceCode = "{".charCodeAt(0);
 
 const keptEnds: ReadonlySet<Json | undefined> = new Set(["response.completed", "response.incomplete"]);
 
