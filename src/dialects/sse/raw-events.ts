@@ -5,7 +5,6 @@ import { dataOf } from "./data-field.ts";
 import { wholeEventsEnd } from "./frame-joiner.ts";
 
 const decoder = new TextDecoder();
-const keepBytes = 64 * 1024;
 const lf = 10;
 const cr = 13;
 const quote = 34;
@@ -101,35 +100,5 @@ function parsed(data: string): JsonObject | null {
     return isObject(value) ? value : null;
   } catch {
     return null;
-  }
-}
-
-/**
- * Events that have been forwarded but not parsed. Most streams end with the provider's usage, and then their content is
- * never needed. Parsing every event would be the largest cost of a passthrough stream.
- */
-export class UnreadEvents {
-  #runs: Uint8Array[] = [];
-  #bytes = 0;
-
-  add(events: Uint8Array): void {
-    this.#runs.push(events);
-    this.#bytes += events.length;
-  }
-
-  get isThere(): boolean {
-    return this.#bytes > 0;
-  }
-
-  get tooMany(): boolean {
-    return this.#bytes > keepBytes;
-  }
-
-  /** Oldest first. Clears the list. */
-  take(): readonly Uint8Array[] {
-    const runs = this.#runs;
-    this.#runs = [];
-    this.#bytes = 0;
-    return runs;
   }
 }

@@ -5,15 +5,7 @@ import type { JsonObject } from "../../base/json.ts";
 import type { ReportedUsage } from "../../base/usage.ts";
 import { eventTooLarge } from "../errors/failure.ts";
 import { wholeEventsEnd } from "./frame-joiner.ts";
-import {
-  eventEnd,
-  meaningOf,
-  type RawEvent,
-  rawEvent,
-  rawEvents,
-  startAfter,
-  UnreadEvents,
-} from "./raw-events.ts";
+import { eventEnd, meaningOf, type RawEvent, rawEvent, rawEvents, startAfter } from "./raw-events.ts";
 import type { ParsedEvent } from "./sse.ts";
 
 /** Returned instead of an index. */
@@ -21,6 +13,7 @@ export const none = -1;
 
 const nothingGiven: readonly string[] = [];
 const nothing = new Uint8Array(0);
+const mostUnreadBytes = 64 * 1024;
 
 /** In the bytes, where a native search finds them. With its quotes, a mark cannot match inside a JSON string, where quotes are escaped. */
 export function marksOf(...texts: readonly string[]): readonly Buffer[] {
@@ -67,7 +60,12 @@ export abstract class StreamScanner {
   /** What the provider has reported besides its usage. */
   abstract readonly extras: ReportedExtras | null;
   readonly #marks: readonly Buffer[];
-  readonly #unread = new UnreadEvents();
+  /**
+   * Events that have been forwarded but not parsed, oldest first. Most streams end with the provider's usage, and then their
+   * content is never needed. Parsing every event would be the largest cost of a passthrough stream.
+   */
+  #unread: Uint8Array[] = [];
+  #unreadBytes = 0;
   #produced = "";
   #hasEndedText = false;
   /** Figures have come that include the output up to them. */
@@ -92,8 +90,10 @@ export abstract class StreamScanner {
   #pass(events: Uint8Array): Uint8Array {
     const buffer = asBuffer(events);
     const leaving = this.firstMark(buffer) === none ? buffer : this.#sort(buffer);
-    this.#unread.add(this.started ? leaving : leaving.subarray(this.#readToContent(leaving)));
-    if (this.#unread.tooMany) this.readUnread();
+    const unread = this.started ? leaving : leaving.subarray(this.#readToContent(leaving));
+    this.#unread.push(unread);
+    this.#unreadBytes += unread.length;
+    if (this.#unreadBytes > mostUnreadBytes) this.readUnread();
     return leaving;
   }
 
@@ -256,9 +256,10 @@ export abstract class StreamScanner {
 
   /** Parses the events that were only forwarded so far. */
   protected readUnread(): void {
-    for (const run of this.#unread.take()) {
-      for (const { data } of rawEvents(run)) this.#readEvent(data);
-    }
+    const runs = this.#unread;
+    this.#unread = [];
+    this.#unreadBytes = 0;
+    for (const run of runs) for (const { data } of rawEvents(run)) this.#readEvent(data);
   }
 
   #readEvent(data: string): void {
