@@ -1,4 +1,3 @@
-import { unreachable } from "../base/assert.ts";
 import { hexDigit, noDigit } from "../base/hex-digit.ts";
 import { malformed } from "./answer-head.ts";
 import { fieldLine, quotedString, token } from "./grammar.ts";
@@ -19,7 +18,16 @@ const trailerForm = new RegExp(`^${fieldLine}$`);
 /** Headers that define where the body ends have no place after its end. */
 const framingTrailer = /^(?:content-length|transfer-encoding):/i;
 
-type State = "size" | "extensions" | "size_lf" | "data" | "data_cr" | "data_lf" | "trailer" | "trailer_lf";
+type State = "size" | "extensions" | "data" | "data_end" | "trailer";
+
+/** What is wrong where a line does not end with CR and LF. */
+const lineEndProblems: Readonly<Record<State, string>> = {
+  size: "a chunk's size does not end with CR and LF",
+  extensions: "a chunk's size does not end with CR and LF",
+  data: "a chunk is longer than it says",
+  data_end: "a chunk is longer than it says",
+  trailer: "a line of its trailer does not end with CR and LF",
+};
 
 /**
  * Decodes the chunked transfer coding of a body (RFC 9112, 7.1), however the network split it. A read of an event
@@ -32,6 +40,8 @@ export class ChunkedBody {
   /** Bytes of the last push that came after the end. */
   surplusBytes = 0;
   #state: State = "size";
+  /** The last byte was the CR of a line's end. */
+  #hasReturned = false;
   #size = 0;
   #sizeDigits = 0;
   /** The part of a chunk's extensions, or of a line of the trailer, that has arrived. */
@@ -70,7 +80,7 @@ export class ChunkedBody {
       if (bytes[at] === cr && bytes[at + 1] === lf) {
         at += 2;
         this.#beginSize();
-      } else this.#state = "data_cr";
+      } else this.#state = "data_end";
     }
     this.surplusBytes = bytes.length - at;
     return bytes.subarray(start, end);
@@ -96,39 +106,30 @@ export class ChunkedBody {
   }
 
   #readControlByte(byte: number): void {
-    switch (this.#state) {
-      case "size":
-        this.#sizeByte(byte);
-        return;
-      case "size_lf":
-        if (byte !== lf) throw malformed("a chunk's size does not end with CR and LF");
-        this.#state = this.#size === 0 ? "trailer" : "data";
-        return;
-      case "data_cr":
-        if (byte !== cr) throw malformed("a chunk is longer than it says");
-        this.#state = "data_lf";
-        return;
-      case "data_lf":
-        if (byte !== lf) throw malformed("a chunk is longer than it says");
-        this.#beginSize();
-        return;
-      case "extensions":
-        this.#extensionByte(byte);
-        return;
-      case "trailer":
-      case "trailer_lf":
-        this.#trailerByte(byte);
-        return;
-      case "data":
-        // `push` copies data in bulk.
-        return;
-      default:
-        unreachable(this.#state);
+    if (this.#state === "trailer") {
+      this.#trailerBytes += 1;
+      if (this.#trailerBytes > maxTrailerBytes) throw malformed("its trailer is too long");
     }
+    if (this.#hasReturned) {
+      if (byte !== lf) throw malformed(lineEndProblems[this.#state]);
+      this.#hasReturned = false;
+      this.#endLine();
+    } else if (this.#state === "size") this.#sizeByte(byte);
+    else if (this.#state === "extensions") this.#extensionByte(byte);
+    else if (byte === cr) this.#hasReturned = true;
+    else if (byte === lf || this.#state === "data_end") throw malformed(lineEndProblems[this.#state]);
+    else this.#line += String.fromCharCode(byte);
+  }
+
+  #endLine(): void {
+    if (this.#state === "trailer") this.#trailerLine();
+    else if (this.#state === "data_end") this.#beginSize();
+    else this.#state = this.#size === 0 ? "trailer" : "data";
   }
 
   #beginSize(): void {
     this.#state = "size";
+    this.#hasReturned = false;
     this.#size = 0;
     this.#sizeDigits = 0;
   }
@@ -142,7 +143,7 @@ export class ChunkedBody {
       return;
     }
     if (this.#sizeDigits === 0) throw malformed("a chunk has no size");
-    if (byte === cr) this.#state = "size_lf";
+    if (byte === cr) this.#hasReturned = true;
     else if (byte === semicolon) {
       this.#state = "extensions";
       this.#line = ";";
@@ -158,25 +159,13 @@ export class ChunkedBody {
     }
     if (byte === lf || !extensionsForm.test(this.#line)) throw malformed("a chunk's extension is not proper");
     this.#line = "";
-    this.#state = "size_lf";
+    this.#hasReturned = true;
   }
 
   /** Lines up to an empty one. They are checked and ignored. */
-  #trailerByte(byte: number): void {
-    this.#trailerBytes += 1;
-    if (this.#trailerBytes > maxTrailerBytes) throw malformed("its trailer is too long");
-    if (this.#state === "trailer_lf") {
-      if (byte !== lf) throw malformed("a line of its trailer does not end with CR and LF");
-      this.#trailerLine();
-    } else if (byte === cr) this.#state = "trailer_lf";
-    else if (byte === lf) throw malformed("a line of its trailer does not end with CR and LF");
-    else this.#line += String.fromCharCode(byte);
-  }
-
   #trailerLine(): void {
     const line = this.#line;
     this.#line = "";
-    this.#state = "trailer";
     this.isOver = line === "";
     if (this.isOver) return;
     this.#trailers += 1;

@@ -73,6 +73,11 @@ interface GrowingPart {
   citations?: readonly IrCitation[];
 }
 
+const partEvents = {
+  text: { type: "response.output_text", whole: "text", more: ',"logprobs":[]' },
+  refusal: { type: "response.refusal", whole: "refusal", more: "" },
+} as const;
+
 export class MessageStreamItem extends StreamItem {
   readonly #parts: GrowingPart[] = [];
 
@@ -90,23 +95,17 @@ export class MessageStreamItem extends StreamItem {
   override delta(at: number, text: string): string {
     const part = this.#part(at);
     part.text += text;
-    const delta = `${this.#partAddress(at)},"delta":${JSON.stringify(text)}`;
-    return part.type === "text"
-      ? this.frames.write("response.output_text.delta", `${delta},"logprobs":[]`)
-      : this.frames.write("response.refusal.delta", delta);
+    const { type, more } = partEvents[part.type];
+    const delta = `${this.#partAddress(at)},"delta":${JSON.stringify(text)}${more}`;
+    return this.frames.write(`${type}.delta`, delta);
   }
 
   override end(at: number, _proof: ReasoningProof | null, citations: readonly IrCitation[]): string {
     const part = this.#part(at);
     const cited = this.#cite(at, part, citations);
-    const whole = JSON.stringify(part.text);
-    const last =
-      part.type === "text"
-        ? this.frames.write(
-            "response.output_text.done",
-            `${this.#partAddress(at)},"text":${whole},"logprobs":[]`,
-          )
-        : this.frames.write("response.refusal.done", `${this.#partAddress(at)},"refusal":${whole}`);
+    const { type, whole, more } = partEvents[part.type];
+    const done = `${this.#partAddress(at)},"${whole}":${JSON.stringify(part.text)}${more}`;
+    const last = this.frames.write(`${type}.done`, done);
     return cited + last + this.#partEvent("response.content_part.done", at, part);
   }
 
