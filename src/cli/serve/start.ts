@@ -5,7 +5,6 @@ import type { Settings } from "../../config/settings.ts";
 import { openFolder } from "../open-store.ts";
 import type { Style } from "../terminal/style.ts";
 import type { Terminal } from "../terminal/terminal.ts";
-import { takeBallast } from "./ballast.ts";
 import { type FirstKeys, firstKeysDocument, firstKeysText, makeFirstKeys, noKeysText } from "./first-run.ts";
 import { type SecretOutput, showSecrets } from "./show-secrets.ts";
 
@@ -19,7 +18,6 @@ export async function startWithKeys(
   terminal: Terminal,
 ): Promise<RunningGateway> {
   const { settings } = starting;
-  takeBallast();
   if (settings.store === null) await checkFolder(settings, terminal);
   const running = await startGateway(starting);
   const firstKeys = await makeKeys(running, settings);
