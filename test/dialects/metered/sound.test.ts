@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { soundInJson } from "../../../src/dialects/metered/transcriptions/json-sound.ts";
 import { isWav, secondsOf } from "../../../src/dialects/metered/transcriptions/sound.ts";
 
 const bytes = 1_800_000;
@@ -177,5 +178,46 @@ describe("the length that a file declares is charged, and held for if it is long
       expect(secondsOf(file(start, bytes, end), "usual")).toBeLessThanOrEqual(bytes / 2000);
       expect(secondsOf(file(start, bytes, end), "least")).toBeLessThanOrEqual(bytes / 500);
     }
+  });
+});
+
+describe("sound in JSON", () => {
+  const inJson = (body: string) =>
+    soundInJson({ bytes: Buffer.from(body), truncated: JSON.parse(body), body: JSON.parse(body) });
+  const bodyOf = (data: string) => JSON.stringify({ model: "m", input_audio: { format: "x", data } });
+  const sound = Buffer.concat([mp4(), Buffer.alloc(300_000), mvhd(1000, 7_200_000)]);
+
+  test.each([0, 1, 2])("plays as long as in a form, whatever its last characters are (%d)", (more) => {
+    const whole = Buffer.concat([sound, Buffer.alloc(more)]);
+    const [found] = inJson(bodyOf(whole.toString("base64")));
+    expect(secondsOf(found ? [found] : [], "usual")).toBe(7200);
+    expect(Math.abs((found?.bytes ?? 0) - whole.length)).toBeLessThan(3);
+  });
+
+  test.each([
+    ["an address", bodyOf(`data:audio/mp4;base64,${sound.toString("base64")}`)],
+    ["other letters", bodyOf("-_".repeat(9000))],
+    ["nothing", bodyOf("")],
+    ["escapes", bodyOf(sound.toString("base64")).replace(/"}}$/, '\\/"}}')],
+    ["no text", '{"input_audio":{"data":5}}'],
+    ["no object", '{"input_audio":[{"data":"AAAA"}]}'],
+  ])("is of any kind, and as long as the body, if it is %s", (_, body) => {
+    const found = inJson(body);
+    expect(found.map(({ bytes: size, start }) => [size, start.length])).toEqual([
+      [Math.ceil(body.length * 0.75), 0],
+    ]);
+    expect(secondsOf(found, "least")).toBe(Math.ceil(body.length * 0.75) / 500);
+  });
+
+  test("that is named twice is refused: the provider may hear the other", () => {
+    for (const body of [
+      '{"input_audio":{"data":"AAAA","data":"BBBB"}}',
+      '{"input_audio":{},"input_audio":{"data":"AAAA"}}',
+    ])
+      expect(() => inJson(body)).toThrow();
+  });
+
+  test("is none where there is none", () => {
+    expect(inJson("{}")).toEqual([]);
   });
 });

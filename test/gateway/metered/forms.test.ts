@@ -313,3 +313,18 @@ test("sound is charged for the length at its end, where its provider does not sa
   expect(response.headers.get("x-sluice-units")).toBe("minutes=1.5");
   expect(await world.chargesOf({ key, secret })).toMatchObject([{ amount: -9_000_000, basis: "estimated" }]);
 });
+
+test("plain samples in JSON tell how long they play, as in a form", async () => {
+  const { key, secret } = await world.creditCaller(10);
+  const wav = Buffer.alloc(44 + 80_000);
+  wav.write("RIFF\0\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0", "latin1");
+  wav.writeUInt32LE(8000, 24);
+  wav.writeUInt16LE(8, 34);
+  wav.write("data", 36);
+  wav.writeUInt32LE(80_000, 40);
+  world.provider.script(json({ text: "hello" }));
+  const body = { model: "hear", input_audio: { data: wav.toString("base64"), format: "wav" } };
+  const response = await world.ask({ key, secret }, { path: "/v1/audio/transcriptions", body });
+  expect(response.headers.get("x-sluice-units")).toBe("minutes=0.166667");
+  expect(await world.chargesOf({ key, secret })).toMatchObject([{ amount: -1_000_000, basis: "measured" }]);
+});

@@ -20,6 +20,7 @@ import {
   type ReadMetered,
   type RouteBody,
 } from "../route.ts";
+import { soundInJson, soundMember } from "./json-sound.ts";
 import { isWav, secondsOf } from "./sound.ts";
 
 /** A form with a `file`; some clients send JSON with `input_audio` instead. */
@@ -52,18 +53,10 @@ function isInTokens(priced: PricedNames): boolean {
   return !isByMinute(priced) && !priced.has("requests");
 }
 
-const nothing = new Uint8Array();
-
-/** JSON has the sound as base64. */
-function filesIn({ truncated, bytes }: RouteBody): readonly FormFile[] {
-  if (truncated["input_audio"] == null) return [];
-  return [{ field: "input_audio", bytes: Math.ceil(bytes.length * 0.75), start: nothing, end: nothing }];
-}
-
 /** Names of sound that is elsewhere, and of which nobody knows here how long it is: Groq's, Mistral's, Fireworks's. */
 const elsewhere = ["url", "file_url", "file"];
 /** Files under other names are not what is heard. */
-const soundFields = ["file", "input_audio"];
+const soundFields = ["file", soundMember];
 
 function check(body: JsonObject, priced: PricedNames, files: readonly FormFile[]): void {
   const named = elsewhere.find((name) => body[name] != null);
@@ -149,7 +142,7 @@ const ofBoth = {
   takesForms: { numbers: [] },
   answersAnyType: true,
   outlivesClient: true,
-  filesIn,
+  filesIn: soundInJson,
   check,
   streams: {
     createScanner: (_: boolean, asked: AskedForm) =>
