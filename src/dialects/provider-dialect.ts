@@ -159,9 +159,10 @@ export interface StreamReader {
   readonly sealedChars?: number;
   /**
    * The text of a frame that emitted one delta and nothing else, if the same frame with another text would again emit
-   * one delta with that text and nothing else. Null if that is not certain. See shortcut.ts.
+   * one delta with that text and nothing else. Null if that is not certain. See shortcut.ts. Absent if frames always differ in
+   * more than their text, as numbered ones do.
    */
-  plainText(data: JsonObject): string | null;
+  plainText?(data: JsonObject): string | null;
   /** Reported beside the service tier. Clients of other dialects are not shown them, but pay for them. */
   readonly otherTiers?: Tiers;
   /** Absent if frames report no figures beside their text. */

@@ -161,7 +161,7 @@ export class StreamTranslator {
     if (to === null || this.#unusedShortcuts === maxUnusedShortcuts) return null;
     this.#unusedShortcuts += 1;
     const { figures } = this.#reader;
-    const textOf = (probed: JsonObject) => this.#reader.plainText(probed);
+    const textOf = (probed: JsonObject) => this.#reader.plainText?.(probed) ?? null;
     const from = patternOf(event, data, emitted.text, { textOf, figures });
     if (from === null) return null;
     return new Shortcut(from, to, (text, read) => {

@@ -3,24 +3,25 @@ import type { ErrorFormat } from "../../dialects/errors/envelope.ts";
 import { objectsOf } from "../../dialects/json/json-fields.ts";
 import { textsIn, wholeNumberOf } from "./request.ts";
 
-/** A field that the demo cannot obey, and that would change what the answer means. */
-export interface DemoRefusal {
+/** What the demo answers in place of an answer. */
+export interface DemoError {
   readonly message: string;
-  readonly param: string;
-  readonly code: string;
+  readonly param?: string;
+  readonly code?: string;
 }
 
 /** As many as OpenAI takes. */
 const mostChoices = 128;
 
-export function refusalOf(body: JsonObject): DemoRefusal | null {
+/** For a field that the demo cannot obey, and that would change what the answer means. */
+export function refusalOf(body: JsonObject): DemoError | null {
   const choices = wholeNumberOf(body["n"]) ?? 1;
   if (choices < 1 || choices > mostChoices) return refuse("n", `The demo gives 1 to ${mostChoices} choices.`);
   return storedRefusal(body) ?? probabilityRefusal(body);
 }
 
 /** Earlier answers and templates are not stored. */
-function storedRefusal(body: JsonObject): DemoRefusal | null {
+function storedRefusal(body: JsonObject): DemoError | null {
   const stored = ["previous_response_id", "conversation", "prompt"].find(
     (name) => (body[name] ?? null) !== null,
   );
@@ -36,7 +37,7 @@ function storedRefusal(body: JsonObject): DemoRefusal | null {
     : refuse(`input[${reference}]`, "The demo stores no items; send the item itself.");
 }
 
-function probabilityRefusal(body: JsonObject): DemoRefusal | null {
+function probabilityRefusal(body: JsonObject): DemoError | null {
   const isIncluded = textsIn(body["include"]).includes("message.output_text.logprobs");
   const ways = {
     logprobs: body["logprobs"] === true,
@@ -48,11 +49,9 @@ function probabilityRefusal(body: JsonObject): DemoRefusal | null {
   return refuse(asked, "The demo is no model, so its words have no probabilities; leave them out.");
 }
 
-function refuse(param: string, message: string): DemoRefusal {
+function refuse(param: string, message: string): DemoError {
   return { message, param, code: "unsupported_parameter" };
 }
-
-export type DemoError = Pick<DemoRefusal, "message"> & Partial<DemoRefusal>;
 
 /** An error as the dialect's vendor writes it, for any status that a text may ask for. */
 export function errorBodyOf(

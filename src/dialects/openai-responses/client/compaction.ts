@@ -40,7 +40,7 @@ const summaryLine = "Earlier turns of this conversation were summarised. The sum
 
 /** A summary as a part of the conversation, for any provider. */
 export function summaryMessage(summary: string): TurnItem {
-  return userMessage(`${summaryLine}\n\n${summary}`);
+  return message("user", `${summaryLine}\n\n${summary}`);
 }
 
 const instruction =
@@ -68,14 +68,15 @@ export function summaryRequest(
     stream: changes.stream,
     store: false,
   });
-  return withInput(asking, [...said, userMessage(instruction)], naming);
+  return withInput(asking, [...said, message("user", instruction)], naming);
 }
 
 function inWords(item: TurnItem): TurnItem {
   if (item.type === "message") return item;
   const { type, name, arguments: input, input: text, output, ...others } = parsed(item);
-  if (item.type.endsWith("_output")) return userMessage(`A tool returned: ${textOf(output ?? others)}`);
-  return assistantMessage(
+  if (item.type.endsWith("_output")) return message("user", `A tool returned: ${textOf(output ?? others)}`);
+  return message(
+    "assistant",
     `Called the tool ${textOf(name ?? type ?? null)}: ${textOf(input ?? text ?? others)}`,
   );
 }
@@ -87,15 +88,8 @@ function textOf(value: Json): string {
   return parts.length > 0 && parts.every((part) => part !== null) ? parts.join("\n") : JSON.stringify(value);
 }
 
-function userMessage(text: string): TurnItem {
-  return message("user", "input_text", text);
-}
-
-function assistantMessage(text: string): TurnItem {
-  return message("assistant", "output_text", text);
-}
-
-function message(role: string, type: string, text: string): TurnItem {
+function message(role: "user" | "assistant", text: string): TurnItem {
+  const type = role === "user" ? "input_text" : "output_text";
   return itemOf({ type: "message", role, content: [{ type, text }] });
 }
 
@@ -170,14 +164,8 @@ export function usageOf({ head }: EndedResponse): Json {
 function envelope({ source, id }: CompactionContext, status: "in_progress" | "completed"): JsonObject {
   const { nowSeconds, body, model, kept } = source;
   const clock = { wallMs: Date.now };
-  const head = responseHead(id, nowSeconds, {
-    status,
-    completedAtSeconds: status === "completed" ? completedAt({ source, clock, mint: () => "" }) : null,
-    incomplete: null,
-    error: null,
-    usage: null,
-    serviceTier: null,
-  });
+  const completedAtSeconds = status === "completed" ? completedAt({ source, clock }) : null;
+  const head = responseHead(id, nowSeconds, { status, completedAtSeconds });
   return { ...head, output: [], ...requestEcho(body, model, kept) };
 }
 

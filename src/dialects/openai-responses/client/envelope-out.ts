@@ -7,12 +7,13 @@ import { continuedFields } from "./turn-items.ts";
 /** The fields of a response that change during a stream. */
 export interface ResponseProgress {
   readonly status: "in_progress" | "completed" | "incomplete" | "failed";
-  /** Null unless it is completed. */
-  readonly completedAtSeconds: number | null;
-  readonly incomplete: string | null;
-  readonly error: JsonObject | null;
-  readonly usage: Usage | null;
-  readonly serviceTier: string | null;
+  /** Only if it is completed. */
+  readonly completedAtSeconds?: number | null;
+  /** Why it is not. */
+  readonly incomplete?: string | null;
+  readonly error?: JsonObject;
+  readonly usage?: Usage | null;
+  readonly serviceTier?: string | null;
 }
 
 /**
@@ -20,26 +21,27 @@ export interface ResponseProgress {
  * `output` is added by the caller, because a stream has its items as text already.
  */
 export function responseHead(id: string, createdAtSeconds: number, progress: ResponseProgress): JsonObject {
+  const { completedAtSeconds = null, incomplete = null, error = null } = progress;
   return {
     id,
     object: "response",
     created_at: createdAtSeconds,
-    completed_at: progress.completedAtSeconds,
+    completed_at: completedAtSeconds,
     status: progress.status,
-    error: progress.error,
-    incomplete_details: progress.incomplete === null ? null : { reason: progress.incomplete },
+    error,
+    incomplete_details: incomplete === null ? null : { reason: incomplete },
     usage: usageOf(progress),
     service_tier: progress.serviceTier ?? "default",
   };
 }
 
 /** Never before the response was created, whatever the clock does. */
-export function completedAt({ source, clock }: WriterContext): number {
+export function completedAt({ source, clock }: Pick<WriterContext, "source" | "clock">): number {
   return Math.max(source.nowSeconds, Math.floor(clock.wallMs() / 1000));
 }
 
 /** A finished response always has usage, because clients read it without a check. */
-function usageOf({ status, usage }: ResponseProgress): JsonObject | null {
+function usageOf({ status, usage = null }: ResponseProgress): JsonObject | null {
   if (status === "in_progress" || (status === "failed" && usage === null)) return null;
   return writeUsage(usage ?? noUsage);
 }

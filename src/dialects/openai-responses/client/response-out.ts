@@ -20,7 +20,6 @@ export function writeResponse(response: IrResponse, call: WriterContext): JsonOb
     status: incomplete === null ? "completed" : "incomplete",
     completedAtSeconds: incomplete === null ? completedAt(call) : null,
     incomplete,
-    error: null,
     usage: response.usage,
     serviceTier: response.serviceTier,
   });

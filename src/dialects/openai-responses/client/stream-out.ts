@@ -79,15 +79,13 @@ export class ResponsesStreamWriter implements StreamWriter {
   terminal(): string {
     const incomplete = this.#finish === null ? null : incompleteReason(this.#finish.reason);
     const status = incomplete === null ? "completed" : "incomplete";
-    return this.#lifecycle(`response.${status}`, this.#progress(status, incomplete, null)) + endMarker;
+    return this.#lifecycle(`response.${status}`, { status, incomplete }) + endMarker;
   }
 
   failure(error: GatewayError, requestId: string, charged: Usage | null): string {
     this.#usage = charged;
     const said = { ...responseError(error), request_id: requestId };
-    return (
-      this.#begin() + this.#lifecycle("response.failed", this.#progress("failed", null, said)) + endMarker
-    );
+    return this.#begin() + this.#lifecycle("response.failed", { status: "failed", error: said }) + endMarker;
   }
 
   heartbeat(): string {
@@ -97,7 +95,7 @@ export class ResponsesStreamWriter implements StreamWriter {
   #begin(): string {
     if (this.#begun) return "";
     this.#begun = true;
-    const progress = this.#progress("in_progress", null, null);
+    const progress = { status: "in_progress" } as const;
     return this.#lifecycle("response.created", progress) + this.#lifecycle("response.in_progress", progress);
   }
 
@@ -160,25 +158,16 @@ export class ResponsesStreamWriter implements StreamWriter {
     return this.#open;
   }
 
-  #progress(
-    status: ResponseProgress["status"],
-    incomplete: string | null,
-    error: JsonObject | null,
-  ): ResponseProgress {
-    const completedAtSeconds = status === "completed" ? completedAt(this.#call) : null;
-    return {
-      status,
-      completedAtSeconds,
-      incomplete,
-      error,
-      usage: this.#usage,
-      serviceTier: this.#serviceTier,
-    };
-  }
-
   /** The echo may be long (all tools of the client) and is sent three times, so it is serialized once. */
   #lifecycle(type: string, progress: ResponseProgress): string {
-    const head = JSON.stringify(responseHead(this.#id, this.#call.source.nowSeconds, progress));
+    const head = JSON.stringify(
+      responseHead(this.#id, this.#call.source.nowSeconds, {
+        ...progress,
+        completedAtSeconds: progress.status === "completed" ? completedAt(this.#call) : null,
+        usage: this.#usage,
+        serviceTier: this.#serviceTier,
+      }),
+    );
     const items = this.#items.map((item) => item.json).filter((json) => json !== "");
     const { body, model, kept } = this.#call.source;
     this.#echo ??= JSON.stringify(requestEcho(body, model, kept)).slice(1);
@@ -198,11 +187,8 @@ const endMarker = dataFrame("[DONE]");
 export function inBandError(error: GatewayError, _requestId: string, position: StreamPosition): string {
   const head = responseHead(position.responseId, position.createdAtSeconds, {
     status: "failed",
-    completedAtSeconds: null,
-    incomplete: null,
     error: responseError(error),
     usage: position.usage,
-    serviceTier: null,
   });
   const event: JsonObject = {
     type: "response.failed",

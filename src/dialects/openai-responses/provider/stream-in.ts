@@ -47,11 +47,6 @@ export class ResponsesStreamReader implements StreamReader {
     this.#blocks = new Blocks(emit);
   }
 
-  /** Frames are numbered, so they always differ in more than their text. */
-  plainText(): null {
-    return null;
-  }
-
   push(frame: SseFrame): void {
     if (this.ended || isDoneMark(frame.data)) return;
     const event = readEvent(frame);
