@@ -37,10 +37,12 @@ export function unitOf(name: string): UnitName | undefined {
   return Object.hasOwn(meteredUnits, unit) ? (unit as UnitName) : undefined;
 }
 
+const isCounted = (name: string) => unitOf(name) !== undefined;
+
 /** Null where only tokens and calls of tools were charged. Of several kinds the first in the table. */
 export function unitsOf(quantities: Quantities): ChargedUnits | null {
   // Nearly all charges are of tokens alone.
-  if (!Object.keys(quantities).some((name) => unitOf(name) !== undefined)) return null;
+  if (!Object.keys(quantities).some(isCounted)) return null;
   for (const unit of unitNames) {
     let amount = 0;
     for (const name in quantities) if (unitOf(name) === unit) amount += quantities[name] ?? 0;

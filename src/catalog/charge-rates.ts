@@ -9,6 +9,7 @@ import { ratesAt } from "./token-rates.ts";
 
 /** Made once for each price, its tiers and sides of a long context's limit: a reload brings prices of its own. */
 const known = new WeakMap<Price, Map<string | number | null, Rates>>();
+const newMap = () => new Map<string | number | null, Rates>();
 let free: Rates | null = null;
 
 /** The rates of a call with this much input. */
@@ -23,7 +24,7 @@ export function ratesFor(
   const tokenPrice = tierPrice(price, tiers);
   const chosen = ratesAt(tokenPrice, inputTokens);
   const inputAbove = chosen === tokenPrice ? null : (tokenPrice.long_context?.above ?? null);
-  const ofPrice = known.getOrInsertComputed(price, () => new Map());
+  const ofPrice = known.getOrInsertComputed(price, newMap);
   const name = tiers.length === 0 ? inputAbove : `${inputAbove ?? ""} ${tiers.join(" ")}`;
   const made = ofPrice.get(name);
   if (made?.microUsdPerCredit === microUsdPerCredit) return made;

@@ -17,17 +17,21 @@ export interface OtherRun {
   readonly price: Price | null;
 }
 
+const none: readonly string[] = [];
+const noOther = () => null;
+
 /** `runOf` finds a model by the name that the provider reports; null if it is taken for the call's own. */
 export function priced(
   usage: Usage,
   price: Price | null,
   microUsdPerCredit: number,
   extra: ExtraUsage | null = null,
-  runOf: (model: string) => OtherRun | null = () => null,
+  runOf: (model: string) => OtherRun | null = noOther,
 ): PricedUsage {
   const { rounds } = usage;
   const answer = answerOf(usage);
-  const rates = ratesFor(price, extra?.tiers ?? [], totalInput(answer), microUsdPerCredit);
+  const tiers = extra?.tiers ?? none;
+  const rates = ratesFor(price, tiers, totalInput(answer), microUsdPerCredit);
   const quantities = quantitiesOf(answer, extra, rates);
   if (rounds === undefined) return { rates, quantities, costNano: costNano(rates, quantities) };
   const sums: Record<string, number> = { ...quantities };
@@ -36,7 +40,7 @@ export function priced(
     const other = model === null ? null : runOf(model);
     const itsPrice = other === null ? price : other.price;
     // Each is a call of its own: whether its context is long depends on its own input.
-    const itsRates = ratesFor(itsPrice, extra?.tiers ?? [], totalInput(used), microUsdPerCredit);
+    const itsRates = ratesFor(itsPrice, tiers, totalInput(used), microUsdPerCredit);
     const prefix = prefixOf(other, itsRates, rates);
     for (const [name, count] of Object.entries(quantitiesOf(used, null, itsRates))) {
       sums[prefix + name] = (sums[prefix + name] ?? 0) + count;
@@ -44,8 +48,7 @@ export function priced(
       if (rate !== undefined) picoUsd[prefix + name] = rate;
     }
   }
-  const { tiers, inputAbove } = rates;
-  const all = makeRates({ microUsdPerCredit, picoUsd, tiers, inputAbove });
+  const all = makeRates({ ...rates, picoUsd });
   return { rates: all, quantities: sums, costNano: costNano(all, sums) };
 }
 

@@ -24,12 +24,12 @@ const perMinute = 300;
  * an operator out of the dashboard. Probes (`/healthz`, `/readyz`) have none: a refusal would cost as much as the
  * answer, and would take a working gateway out of service.
  */
-export function documentLimit(clock: Clock) {
+export function documentLimit(clock: Clock, addressOf: (request: Request) => string) {
   const addresses = new AddressLimiter(clock, perMinute);
   /** Why a request of this route is refused; null if it is not. */
-  return (route: string, addressOf: () => string): GatewayError | null => {
+  return (route: string, request: Request): GatewayError | null => {
     if (!documents.has(route)) return null;
-    const { allowed, retryAfterSeconds } = addresses.take(addressOf());
+    const { allowed, retryAfterSeconds } = addresses.take(addressOf(request));
     if (allowed) return null;
     const message = `At most ${perMinute} documents a minute are sent to one address; wait and try again.`;
     return new GatewayError("rate_limit_exceeded", message, { retryAfterSeconds });

@@ -83,9 +83,9 @@ export function createEdge(
     mountedRoutes.filter((route) => route.isUpgrade !== true && isOn(route, gateway.configured.settings));
   const trusted = currentProxies(() => gateway.configured.settings.server.trustedProxies);
   const cors = new Cors(() => (servesInterface ? gateway.configured.settings.server.corsOrigins : []));
-  const documentRefusal = documentLimit(gateway.clock);
   const turns = new TurnAllowance(answersPerTurn);
   const addressOf = (request: Request) => addressOn(app.server, request, trusted());
+  const documentRefusal = documentLimit(gateway.clock, addressOf);
   const failed = (error: unknown, path: string) => {
     log.error({ err: error, path }, "a route failed");
     return plainError(path, new GatewayError("internal_error", "The gateway failed unexpectedly."));
@@ -113,7 +113,7 @@ export function createEdge(
     // Undefined for routes without parameters. Asking Bun for its `params` would take 0.7 µs there.
     const problem =
       (params === undefined ? hostProblem(request) : targetProblem(request)) ??
-      documentRefusal(route, () => addressOf(request));
+      documentRefusal(route, request);
     return problem === null ? undefined : plainError(pathOf(request), problem);
   });
 

@@ -133,7 +133,9 @@ export class Ledger implements Accounts {
     const account = this.#payers.account(accountId);
     const caps = this.#payers.of(keyId).capsFor(model, account);
     account.turn(this.#clock.wallMs(), caps);
-    return Math.min(account.remaining(), ...caps.map((cap) => cap.remaining()));
+    let least = account.remaining();
+    for (const cap of caps) least = Math.min(least, cap.remaining());
+    return least;
   }
 
   summaries(keyIds: readonly string[]): readonly AccountSummary[] {

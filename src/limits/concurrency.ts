@@ -82,6 +82,8 @@ export class Gates {
     this.#options = options;
   }
 
+  readonly #newGate = () => new Gate(this.#options);
+
   get size(): number {
     return this.#gates.size;
   }
@@ -102,6 +104,6 @@ export class Gates {
   }
 
   #gateOf(name: string): Gate {
-    return this.#gates.getOrInsertComputed(name, () => new Gate(this.#options));
+    return this.#gates.getOrInsertComputed(name, this.#newGate);
   }
 }

@@ -91,7 +91,11 @@ export class Metrics {
 
   #seriesOf(route: string, model: string, provider: string): Series {
     const byProvider = inner(inner(this.#routes, route), model);
-    return byProvider.getOrInsertComputed(provider, () => new Series(route, model, provider));
+    const known = byProvider.get(provider);
+    if (known !== undefined) return known;
+    const series = new Series(route, model, provider);
+    byProvider.set(provider, series);
+    return series;
   }
 
   #all(): Series[] {
@@ -153,8 +157,10 @@ function renderExchanges(out: Exposition, all: readonly Series[]): void {
   histogram("sluice_duration_seconds", "Time to the end.", ({ duration }) => duration);
 }
 
+const newMap = () => new Map<string, never>();
+
 function inner<Value>(outer: Map<string, Map<string, Value>>, name: string): Map<string, Value> {
-  return outer.getOrInsertComputed(name, () => new Map<string, Value>());
+  return outer.getOrInsertComputed(name, newMap);
 }
 
 function countUp<Name>(counts: Map<Name, number>, name: Name): void {

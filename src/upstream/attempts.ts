@@ -55,8 +55,12 @@ export class Attempts {
       const candidate = await this.#selector.next(plan, state, nowMs);
       if (candidate === null) throw state.error();
 
-      const prepared = await prepare(candidate, plan, state);
-      if (prepared === null) throw state.error();
+      let prepared: Prepared;
+      try {
+        prepared = await plan.prepare(candidate.deployment);
+      } catch (error) {
+        throw notPrepared(candidate, state, error);
+      }
       if (plan.isOver) throw leftBeforeSending(candidate, plan, state);
 
       const startedMs = this.#nowMs();
@@ -173,16 +177,12 @@ export class Attempts {
   }
 }
 
-/** Null if the request cannot be made for this deployment, which is the state's final failure then. */
-async function prepare(candidate: Candidate, plan: Plan, state: AttemptState): Promise<Prepared | null> {
-  try {
-    return await plan.prepare(candidate.deployment);
-  } catch (error) {
-    giveUpCandidate(candidate, state);
-    if (!(error instanceof GatewayError)) throw error;
-    state.finalFailure = unprepared(error);
-    return null;
-  }
+/** The request cannot be made for this deployment. */
+function notPrepared(candidate: Candidate, state: AttemptState, error: unknown): unknown {
+  giveUpCandidate(candidate, state);
+  if (!(error instanceof GatewayError)) return error;
+  state.finalFailure = unprepared(error);
+  return state.error();
 }
 
 /** The client may have left while its body was read, its input counted or its request translated. */

@@ -17,7 +17,7 @@ export interface BodyVendor extends BodyContext {
 type FixedPart = Pick<BodyVendor, "kind" | "dialect" | "options">;
 
 /** By provider and dialect; null where bodies are sent unchanged. Entries of earlier configurations are garbage-collected. */
-const fixedParts = new WeakMap<ProviderSettings, Map<ProviderDialectName, FixedPart | null>>();
+const fixedParts = new WeakMap<ProviderSettings, Partial<Record<ProviderDialectName, FixedPart | null>>>();
 
 /** Null if the vendor takes the dialect as it is. */
 export function bodyVendorOf(
@@ -27,9 +27,9 @@ export function bodyVendorOf(
   headers: ForwardedHeaders,
   purpose: BodyContext["purpose"] = "generate",
 ): BodyVendor | null {
-  const fixed = fixedParts
-    .getOrInsertComputed(settings, () => new Map())
-    .getOrInsertComputed(dialect, () => fixedPartOf(settings, dialect));
+  const known = fixedParts.get(settings)?.[dialect];
+  const fixed = known === undefined ? fixedPartOf(settings, dialect) : known;
+  if (known === undefined) fixedParts.set(settings, { ...fixedParts.get(settings), [dialect]: fixed });
   return fixed === null ? null : { ...fixed, purpose, model, headers };
 }
 

@@ -1,6 +1,8 @@
 import { ChurnMap } from "../base/churn-map.ts";
 import type { Connection } from "./connection.ts";
 
+const none = (): Connection[] => [];
+
 /**
  * The idle connections of a pool, each reserved for the caller that has used it. If a server sends surplus bytes a
  * moment after its answer, the next request may be on that connection already, and would get them as its
@@ -36,7 +38,7 @@ export class IdleConnections {
 
   /** Above the limit, drops the oldest one of the caller that has been idle longest. */
   add(connection: Connection): void {
-    this.#byCaller.getOrInsertComputed(connection.caller, () => []).push(connection);
+    this.#byCaller.getOrInsertComputed(connection.caller, none).push(connection);
     this.#count += 1;
     if (this.#count > this.#max) this.#dropOldest();
   }

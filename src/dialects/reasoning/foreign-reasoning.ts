@@ -10,11 +10,12 @@ import { envelopeMark, isReasoningEnvelope } from "./reasoning-envelope.ts";
 const mark = Buffer.from(`"${envelopeMark}`);
 
 /** What a Messages body has that asks for thinking in the middle of a turn, which may be another model's. */
-const continuing = ['"budget_tokens"', '"tool_result"'].map((text) => Buffer.from(text));
+const budget = Buffer.from('"budget_tokens"');
+const toolResult = Buffer.from('"tool_result"');
 
 /** Whether a body may have to be stripped. Searches the bytes, because nearly no body has. */
 export function mayBeForeign(bytes: Uint8Array): boolean {
-  return holds(bytes, mark) || continuing.every((each) => holds(bytes, each));
+  return holds(bytes, mark) || (holds(bytes, budget) && holds(bytes, toolResult));
 }
 
 function holds(bytes: Uint8Array, text: Buffer): boolean {

@@ -134,8 +134,9 @@ function alternativesOf({ anyOf }: TUnion): string {
 }
 
 const checks = new WeakMap<TSchema, TypeCheck<TSchema>>();
+const compile = (schema: TSchema) => TypeCompiler.Compile(schema);
 
 /** Compiled on first use, so that start-up does not wait for all schemas. */
 export function compiled(schema: TSchema): TypeCheck<TSchema> {
-  return checks.getOrInsertComputed(schema, () => TypeCompiler.Compile(schema));
+  return checks.getOrInsertComputed(schema, compile);
 }

@@ -34,9 +34,11 @@ export function audioOf(input: Json | undefined, output: Json | undefined): Repo
     : { audioInputTokens, audioOutputTokens };
 }
 
+const isNothing = (part: ReportedExtras) => part === nothingReported;
+
 /** All of these together. */
 export function reportedTogether(...parts: readonly ReportedExtras[]): ReportedExtras {
-  return parts.every((part) => part === nothingReported) ? nothingReported : Object.assign({}, ...parts);
+  return parts.every(isNothing) ? nothingReported : Object.assign({}, ...parts);
 }
 
 export function countOf(value: Json | undefined): number {

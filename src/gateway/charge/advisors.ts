@@ -47,13 +47,16 @@ function advisorOf(
  * The model that has run beside an answer, by the name that the provider reports; one that is not known here is taken for the
  * one that was asked for. Null if none was.
  */
-export function otherRun(
-  name: string,
-  { configured, deployment, askedExtras }: Pick<Exchange, "configured" | "deployment" | "askedExtras">,
-): OtherRun | null {
-  const run = configured.catalog.findRun(name, deployment?.provider.settings.name ?? "");
-  if (run !== undefined && isPriced(run)) return { id: run.model.id, price: run.price };
-  return askedExtras?.rounds.find(({ other }) => other !== null)?.other ?? null;
+export function runsBeside({
+  configured,
+  deployment,
+  askedExtras,
+}: Pick<Exchange, "configured" | "deployment" | "askedExtras">): (name: string) => OtherRun | null {
+  return (name) => {
+    const run = configured.catalog.findRun(name, deployment?.provider.settings.name ?? "");
+    if (run !== undefined && isPriced(run)) return { id: run.model.id, price: run.price };
+    return askedExtras?.rounds.find(({ other }) => other !== null)?.other ?? null;
+  };
 }
 
 function isPriced({ model, price }: ModelRun): boolean {

@@ -16,7 +16,7 @@ import { lowRequestCount } from "../../catalog/tokens/low-count.ts";
 import type { Accounts, Hold, Settlement } from "../../ledger/accounts.ts";
 import type { ExchangeEnding, KeyRecord, Outcome, PricedCharge, StoredResponse } from "../../store/store.ts";
 import type { Exchange } from "../exchange.ts";
-import { otherRun } from "./advisors.ts";
+import { runsBeside } from "./advisors.ts";
 import { believe } from "./believe.ts";
 import type { Produced } from "./produced.ts";
 
@@ -213,7 +213,7 @@ export class Bill {
       "what a call costs depends on who has answered it",
     );
     const price = exchange.deployment?.price ?? null;
-    const runOf = (name: string) => otherRun(name, exchange);
+    const runOf = usage.rounds && runsBeside(exchange);
     const { rates, quantities, costNano } = priced(usage, price, microUsdPerCredit, exchange.extras, runOf);
     const { served } = exchange.billable;
     if (key.mode === "credit") return { cost: costNano, rates, quantities, listCostNano: null, served };

@@ -31,9 +31,8 @@ export async function readRequest(
     const expected = expectedOf(call, kind, structure);
     const parsing = parseRequest(gateway, exchange, bytes, expected);
     const request = parsing instanceof Promise ? await parsing : parsing;
-    const reserve = (more: number) => limit.take(more);
-    const continuing = canContinue(kind) ? continued(gateway, exchange, key, request, kind, reserve) : null;
-    const whole = continuing === null ? null : await continuing;
+    if (!canContinue(kind)) return request;
+    const whole = await continued(gateway, exchange, key, request, kind, (more) => limit.take(more));
     if (whole === null) return request;
     limit.takeWhole(lengthOf(whole.pieces));
     const joined = await joinPieces(whole.pieces);

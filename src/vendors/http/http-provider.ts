@@ -177,17 +177,20 @@ export class HttpProvider implements Provider {
 
   /** Put together once per credential: sending takes 0.35 instead of 1.0 µs. */
   #fixed(credential: CredentialUse | null): FixedHeaders {
-    return this.#fixedHeaders.getOrInsertComputed(credential?.headers() ?? noCredential, (own) => {
-      const values = {
-        "content-type": "application/json",
-        accept: "application/json, text/event-stream",
-        "accept-encoding": "identity",
-        "user-agent": "sluice",
-        ...own,
-        ...lowerCased(this.settings.headers),
-      };
-      return { values, lines: linesOf(values), last: { target: "", head: "" } };
-    });
+    const own = credential?.headers() ?? noCredential;
+    const known = this.#fixedHeaders.get(own);
+    if (known !== undefined) return known;
+    const values = {
+      "content-type": "application/json",
+      accept: "application/json, text/event-stream",
+      "accept-encoding": "identity",
+      "user-agent": "sluice",
+      ...own,
+      ...lowerCased(this.settings.headers),
+    };
+    const fixed = { values, lines: linesOf(values), last: { target: "", head: "" } };
+    this.#fixedHeaders.set(own, fixed);
+    return fixed;
   }
 }
 
