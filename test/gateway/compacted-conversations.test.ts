@@ -377,6 +377,17 @@ describe("a provider that compacts itself", () => {
   });
 });
 
+test.each(others)("a vendor's own compaction is refused by name toward another: %s", async (model) => {
+  const native = { id: "cmp_1", type: "compaction", encrypted_content: "gAAAA" };
+  const asked = world.provider.requests.length;
+  const { error } = await create({ model, input: [say("One"), native, say("Two")] });
+  expect(error).toMatchObject({ code: "invalid_request", param: "input[1]" });
+  expect(world.provider.requests.length).toBe(asked);
+  // Whose server this is nobody knows; it may have made the item.
+  expect((await create({ model: "proxy-test", input: [native, say("Two")] })).status).toBe("completed");
+  expect(lastBody()["input"]).toEqual([native, say("Two")]);
+});
+
 test("a gateway that compacts nothing has no such route, and refuses a trigger", async () => {
   await world.reload((config) => `[routes]\ncompact = false\n${config}`);
   const { response, body } = await compact({ input: [say("One")] });
