@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { Environment } from "../base/environment.ts";
 import { whyUnreadable } from "../base/file-problem.ts";
-import { isObject } from "../base/json.ts";
+import { isObject, tryParse } from "../base/json.ts";
 import { rememberAccountName, rememberSecret } from "../base/secrets.ts";
 import { systemCode } from "../base/system-code.ts";
 import { resolvePath } from "./resolve-path.ts";
@@ -90,7 +90,8 @@ const publicNames = /^(type|universe_domain|auth_uri|token_uri|\w+_url)$/;
 /** Redaction needs to know each secret part, since a message may quote any of them. */
 function rememberedDocument(value: string): Secret {
   rememberSecret(value);
-  for (const [name, member] of Object.entries(membersOf(value))) {
+  const document = tryParse(value);
+  for (const [name, member] of Object.entries(isObject(document) ? document : {})) {
     if (typeof member !== "string" || publicNames.test(name)) continue;
     if (accountNames.test(name)) rememberAccountName(member);
     else for (const line of member.split(/\r?\n/)) rememberUnlessLabel(line);
@@ -101,13 +102,4 @@ function rememberedDocument(value: string): Secret {
 /** The first and the last line of a private key are the same in all of them. */
 function rememberUnlessLabel(line: string): void {
   if (!line.startsWith("-----")) rememberSecret(line.trim());
-}
-
-function membersOf(text: string): object {
-  try {
-    const document: unknown = JSON.parse(text);
-    return isObject(document) ? document : {};
-  } catch {
-    return {};
-  }
 }

@@ -1,14 +1,10 @@
-import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import { isObject, type JsonObject, tryParse } from "../../base/json.ts";
 
 /** What a provider says in bare JSON: an object, alone or in a list of one, as Google has it; null for other text. */
 export function saidIn(text: string): JsonObject | null {
-  try {
-    const value: Json = JSON.parse(text);
-    const said = Array.isArray(value) ? value[0] : value;
-    return isObject(said) ? said : null;
-  } catch {
-    return null;
-  }
+  const value = tryParse(text);
+  const said = Array.isArray(value) ? value[0] : value;
+  return isObject(said) ? said : null;
 }
 
 /** Reads an error sent as bare JSON instead of an event; null for other text. */

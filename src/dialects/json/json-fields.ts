@@ -1,4 +1,4 @@
-import { isObject, type Json, type JsonObject, nestsTooDeeply } from "../../base/json.ts";
+import { isObject, type Json, type JsonObject, nestsTooDeeply, tryParse } from "../../base/json.ts";
 import { hasTooManyValues } from "./count-values.ts";
 
 /** Readers for untrusted JSON: each returns null (or an empty list) for a value of another type. */
@@ -53,10 +53,6 @@ export function isZero(value: Json | undefined): boolean {
 /** Null if the text is not a JSON object, has more values than any real one, or nests too deeply to be serialized again. */
 export function parseObject(text: string): JsonObject | null {
   if (hasTooManyValues(text)) return null;
-  try {
-    const value: Json = JSON.parse(text);
-    return nestsTooDeeply(value, text) ? null : objectOf(value);
-  } catch {
-    return null;
-  }
+  const value = tryParse(text);
+  return nestsTooDeeply(value, text) ? null : objectOf(value);
 }

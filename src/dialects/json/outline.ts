@@ -1,6 +1,6 @@
 import { asBuffer } from "../../base/as-buffer.ts";
 import { GatewayError } from "../../base/errors.ts";
-import { isObject, type JsonObject, nestsTooDeeply } from "../../base/json.ts";
+import { isObject, type JsonObject, nestsTooDeeply, tryParse } from "../../base/json.ts";
 import { malformedAnswer } from "../errors/failure.ts";
 
 /** Shorter texts are parsed whole. */
@@ -51,12 +51,6 @@ function withoutList(text: Buffer, name: string): JsonObject | null {
   const start = member === -1 ? -1 : text.indexOf(openBracket, member);
   const end = text.lastIndexOf(closeBracket);
   if (start === -1 || end < start) return null;
-  try {
-    const outline: unknown = JSON.parse(
-      `${text.toString("utf8", 0, start)}[]${text.toString("utf8", end + 1)}`,
-    );
-    return isObject(outline) && Array.isArray(outline[name]) ? outline : null;
-  } catch {
-    return null;
-  }
+  const outline = tryParse(`${text.toString("utf8", 0, start)}[]${text.toString("utf8", end + 1)}`);
+  return isObject(outline) && Array.isArray(outline[name]) ? outline : null;
 }

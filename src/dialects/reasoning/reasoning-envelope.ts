@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from "../../base/json.ts";
+import { isObject, type JsonObject, tryParse } from "../../base/json.ts";
 import type { IrReasoning, ReasoningProof } from "../ir/ir.ts";
 import { objectsOf, stringOf } from "../json/json-fields.ts";
 
@@ -32,14 +32,10 @@ export const partSeparator = "\n\n";
 /** Null if the text is not an envelope, or is damaged: such reasoning is dropped. */
 export function unwrapReasoning(text: string, visible: string): IrReasoning | null {
   if (!isReasoningEnvelope(text)) return null;
-  try {
-    const payload: unknown = JSON.parse(Buffer.from(text.slice(envelopeMark.length), "base64url").toString());
-    if (!isObject(payload) || !isObject(payload["seal"])) return null;
-    const proof = readProof(payload["seal"]);
-    return proof === null ? null : { type: "reasoning", parts: readParts(payload, visible), proof };
-  } catch {
-    return null;
-  }
+  const payload = tryParse(Buffer.from(text.slice(envelopeMark.length), "base64url").toString());
+  if (!isObject(payload) || !isObject(payload["seal"])) return null;
+  const proof = readProof(payload["seal"]);
+  return proof === null ? null : { type: "reasoning", parts: readParts(payload, visible), proof };
 }
 
 function encode(payload: JsonObject): string {

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, nestsTooDeeply } from "../../base/json.ts";
+import { isObject, type JsonObject, nestsTooDeeply, tryParse } from "../../base/json.ts";
 import { eventTooLarge, malformedAnswer } from "../errors/failure.ts";
 import {
   hasMoreValuesThan,
@@ -35,13 +35,9 @@ export function parseEvent(data: string): ParsedEvent {
 function parseAtMost(data: string, most: number): ParsedEvent {
   const isCut = hasMoreValuesThan(data, most);
   const text = isCut ? shallowJson(Buffer.from(data), mostKeptValues) : data;
-  try {
-    const value: unknown = text === null ? null : JSON.parse(text);
-    if (!isObject(value)) return { json: null, isCut };
-    return nestsTooDeeply(value, data) ? { json: null, isCut: true } : { json: value, isCut };
-  } catch {
-    return { json: null, isCut };
-  }
+  const value = text === null ? null : tryParse(text);
+  if (!isObject(value)) return { json: null, isCut };
+  return nestsTooDeeply(value, data) ? { json: null, isCut: true } : { json: value, isCut };
 }
 
 /** For readers that need all of an event. Throws `upstream_error` if it is no JSON object, or has too many values. */

@@ -1,5 +1,6 @@
-import { isObject, type JsonObject } from "../../base/json.ts";
+import { type JsonObject, tryParse } from "../../base/json.ts";
 import { hasTooManyValues, mostKeptValues } from "../json/count-values.ts";
+import { objectOf } from "../json/json-fields.ts";
 import { shallowJson } from "../json/shallow-json.ts";
 import { dataOf } from "./data-field.ts";
 import { wholeEventsEnd } from "./frame-joiner.ts";
@@ -95,10 +96,5 @@ export function meaningOf(data: string): JsonObject | null | undefined {
 function parsed(data: string): JsonObject | null {
   // Some servers put more than one space, or a tab, before the JSON.
   if (!data.startsWith("{") && !data.trimStart().startsWith("{")) return null;
-  try {
-    const value: unknown = JSON.parse(data);
-    return isObject(value) ? value : null;
-  } catch {
-    return null;
-  }
+  return objectOf(tryParse(data));
 }

@@ -1,3 +1,5 @@
+import { tryParse } from "../../base/json.ts";
+import { stringOf } from "../json/json-fields.ts";
 import type { FramePattern } from "./frame-pattern.ts";
 
 /**
@@ -144,9 +146,5 @@ function closingQuote(text: string, from: number): number {
 
 /** "" if it is not valid inside a JSON string; the decoder then reports the error. */
 function unescaped(inside: string): string {
-  try {
-    return JSON.parse(`"${inside}"`);
-  } catch {
-    return "";
-  }
+  return stringOf(tryParse(`"${inside}"`)) ?? "";
 }

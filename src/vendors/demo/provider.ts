@@ -1,5 +1,5 @@
 import { assert } from "../../base/assert.ts";
-import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import { isObject, tryParse } from "../../base/json.ts";
 import { nextTurn } from "../../base/next-turn.ts";
 import type { ErrorFormat } from "../../dialects/errors/envelope.ts";
 import { clientDialect, clientDialectNames } from "../../dialects/registry.ts";
@@ -44,8 +44,8 @@ export class DemoProvider implements Provider {
     const dialect = clientDialect(spoken);
     // Like a provider's, its answer comes in a later turn of the event loop: clients that left are known by then.
     await nextTurn();
-    const body = parse(await textOf(sent));
-    if (body === null) return refused(dialect.errorFormat, { message: "The body is not a JSON object." });
+    const body = tryParse(await textOf(sent));
+    if (!isObject(body)) return refused(dialect.errorFormat, { message: "The body is not a JSON object." });
     if (method !== undefined) {
       const answer = meteredAnswer(method, body);
       const message = `The demo has no ${method}.`;
@@ -70,15 +70,6 @@ function textOf(sent: Uint8Array | string): string | Promise<string> {
   const isLarge = sent.length >= largeBodyBytes;
   if (!isLarge) return typeof sent === "string" ? sent : Buffer.from(sent).toString();
   return shortened(typeof sent === "string" ? Buffer.from(sent) : sent);
-}
-
-function parse(text: string): JsonObject | null {
-  try {
-    const body: Json = JSON.parse(text);
-    return isObject(body) ? body : null;
-  } catch {
-    return null;
-  }
 }
 
 function refused(format: ErrorFormat, refusal: DemoError): Response {

@@ -2,9 +2,10 @@ import { GatewayError } from "../../base/errors.ts";
 import { newId } from "../../base/id.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
 import type { ClientDialect, WriterContext } from "../../dialects/client-dialect.ts";
-import type { IrAssistantBlock, IrEvent, IrResponse, ReasoningProof } from "../../dialects/ir/ir.ts";
+import { EventCollector } from "../../dialects/ir/events.ts";
+import type { IrEvent, ReasoningProof } from "../../dialects/ir/ir.ts";
 import { objectsOf } from "../../dialects/json/json-fields.ts";
-import type { DemoAnswer, DemoBlock } from "./answer.ts";
+import type { DemoAnswer } from "./answer.ts";
 
 /** One frame of a stream. Frames with content are paced, the others are sent at once. */
 export interface PacedFrame {
@@ -46,9 +47,9 @@ export class AnswerWriter {
   }
 
   whole(): JsonObject {
-    const { blocks, finish, usage } = this.#answer;
-    const response: IrResponse = { blocks: blocks.map(wholeBlock), finish, usage, serviceTier: null };
-    const written = this.#dialect.writeResponse(response, this.#context);
+    const collector = new EventCollector();
+    for (const event of eventsOf(this.#answer)) collector.push(event);
+    const written = this.#dialect.writeResponse(collector.response(), this.#context);
     const choices = objectsOf(written["choices"]).flatMap((choice) => this.#copies(choice));
     return this.#told({ ...written, ...(choices.length > 0 ? { choices } : {}) });
   }
@@ -98,12 +99,6 @@ export class AnswerWriter {
     }
     return told;
   }
-}
-
-function wholeBlock({ head, pieces }: DemoBlock): IrAssistantBlock {
-  const text = pieces.join("");
-  if (head.type === "tool_call") return { ...head, input: text };
-  return head.type === "reasoning" ? { type: "reasoning", parts: [text], proof } : { type: head.type, text };
 }
 
 function* eventsOf({ blocks, finish, usage }: DemoAnswer): Generator<IrEvent> {
