@@ -21,7 +21,7 @@ const minGrowthBytes = 32 * 1024 * 1024;
 
 /**
  * Returns memory to the system after a rush. The collector runs as memory is allocated, so once requests stop, nothing
- * makes it run: after all cells of the benchmark 230 to 310 MB stayed resident for five seconds or more, and 123 to 137
+ * makes it run: after all cells of the benchmark 175 to 200 MB stayed resident for five seconds or more, and 130 to 160
  * are left three seconds after them with this. A full collection takes 35 to 80 ms, during which nothing is served, so
  * it waits until nothing has been in flight for a second, and happens once per rush. (A concurrent one, `Bun.gc(false)`,
  * returned nothing: it does not sweep.)
