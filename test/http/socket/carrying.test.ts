@@ -1,18 +1,14 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
-import type { ServerWebSocket } from "bun";
 import type { JsonObject } from "../../../src/base/json.ts";
 import { nextTurn } from "../../../src/base/next-turn.ts";
-import type { Route } from "../../../src/gateway/client-call.ts";
-import { routes } from "../../../src/gateway/operations.ts";
-import { ClientSocket } from "../../../src/http/socket/client-socket.ts";
 import type { answer } from "../../gateway/turn-world.ts";
 import { usageOf, wholeAnswer } from "../../gateway/wire-answers.ts";
 import { World } from "../../gateway/world.ts";
 import { sse } from "../../support/answers.ts";
 import { RawSocket } from "../../support/raw-socket.ts";
 import { waitFor } from "../../support/wait.ts";
-import { eventsOf, SocketWorld } from "./socket-world.ts";
+import { connected, eventsOf, SocketWorld } from "./socket-world.ts";
 
 /** How a socket carries much, little and nothing, and how it ends. */
 
@@ -73,32 +69,9 @@ describe("a client that does not read", () => {
   });
 });
 
-/** A socket whose connection says what it has buffered. */
-async function connected(world: World) {
-  const { key } = await world.creditCaller();
-  const route = routes.find(({ isUpgrade, mode }) => isUpgrade === true && mode === "credit");
-  const request = new Request(`${world.running.url}${route?.path}`);
-  const handshake = { request, route: route as Route, address: "127.0.0.1", keyId: key.id };
-  const socket = new ClientSocket(world.gateway, handshake);
-  const sent: string[] = [];
-  const state = { isCutOff: false, buffered: 0 };
-  const fake = {
-    cork: (write: () => void) => write(),
-    sendText: (frame: string) => sent.push(frame),
-    getBufferedAmount: () => state.buffered,
-    terminate: () => {
-      state.isCutOff = true;
-    },
-  };
-  // The cast: all that a socket calls of its connection is there.
-  const connection = fake as unknown as ServerWebSocket<unknown>;
-  socket.open(connection);
-  return { socket, connection, sent, state };
-}
-
 test("a client that is behind in reading may say something, but not ask for answers and pongs without end", async () => {
   await using world = await World.start();
-  const { socket, connection, sent, state } = await connected(world);
+  const { socket, connection, sent, state } = connected(world, await world.creditCaller());
   state.buffered = 1024 * 1024;
   for (let index = 0; index < 3; index += 1) socket.message(null, '{"type":"unknown"}');
   for (let index = 0; index < 1000; index += 1) socket.ping(connection);
@@ -114,7 +87,7 @@ test("a client that is behind in reading may say something, but not ask for answ
 
 test("frames that come all at once are read in several turns and answered in their order; too many end the socket", async () => {
   await using world = await World.start();
-  const { socket, sent, state } = await connected(world);
+  const { socket, sent, state } = connected(world, await world.creditCaller());
   const frames = Array.from({ length: 1000 }, (_, index) => `{"type":"type ${index}"}`);
   for (const frame of frames) socket.message(null, frame);
   expect(sent.length).toBeLessThan(frames.length / 2);

@@ -1,3 +1,7 @@
+import type { ServerWebSocket } from "bun";
+import type { Route } from "../../../src/gateway/client-call.ts";
+import { routes } from "../../../src/gateway/operations.ts";
+import { ClientSocket } from "../../../src/http/socket/client-socket.ts";
 import { answer, TurnWorld } from "../../gateway/turn-world.ts";
 import type { Caller, World } from "../../gateway/world.ts";
 import { type Answer, sse } from "../../support/answers.ts";
@@ -39,6 +43,28 @@ export class SocketWorld {
     });
     return { release };
   };
+}
+
+/** A socket whose connection is the test's: it says what it has buffered, and closes when the test says so. */
+export function connected(world: World, as: Caller) {
+  const route = routes.find(({ isUpgrade, mode }) => isUpgrade === true && mode === "credit");
+  const request = new Request(`${world.running.url}${route?.path}`, { headers: bearer(as) });
+  const handshake = { request, route: route as Route, address: "127.0.0.1", keyId: as.key.id };
+  const socket = new ClientSocket(world.gateway, handshake);
+  const sent: string[] = [];
+  const state = { isCutOff: false, buffered: 0 };
+  const fake = {
+    cork: (write: () => void) => write(),
+    sendText: (frame: string) => sent.push(frame),
+    getBufferedAmount: () => state.buffered,
+    terminate: () => {
+      state.isCutOff = true;
+    },
+  };
+  // The cast: all that a socket calls of its connection is there.
+  const connection = fake as unknown as ServerWebSocket<unknown>;
+  socket.open(connection);
+  return { socket, connection, sent, state };
 }
 
 /** The events of the usual answer. */
