@@ -4,19 +4,26 @@ import { FakeClock } from "../support/clock.ts";
 
 const megabytes = 1024 * 1024;
 
-test("a key has 64 MiB a minute, is allowed again as they come back, and is forgotten after that", () => {
+test("a key has 64 MiB at once and 16 a second; a new socket waits until all has come back", () => {
   const clock = new FakeClock();
   const limiter = new InflateLimiter(clock);
   expect(limiter.take("one", 32 * megabytes)).toBe(true);
   expect(limiter.take("one", 32 * megabytes)).toBe(true);
-  expect(limiter.allows("one")).toBe(false);
-  expect(limiter.take("one", 32 * megabytes)).toBe(false);
+  expect(limiter.take("one", 1)).toBe(false);
   expect(limiter.take("other", megabytes)).toBe(true);
-  clock.advance(25_000);
+  clock.advance(1001);
+  expect(limiter.take("one", 16 * megabytes)).toBe(true);
+  clock.advance(3000);
   expect(limiter.allows("one")).toBe(false);
-  clock.advance(10_000);
+  clock.advance(1001);
   expect(limiter.allows("one")).toBe(true);
+});
+
+test("a key that has sent nothing for long is forgotten", () => {
+  const clock = new FakeClock();
+  const limiter = new InflateLimiter(clock);
+  limiter.take("one", megabytes);
   clock.advance(60_000);
-  expect(limiter.take("third", 1)).toBe(true);
+  limiter.take("other", megabytes);
   expect(limiter.size).toBe(1);
 });
