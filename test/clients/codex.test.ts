@@ -1,4 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { type ProviderDialectName, providerDialectNames } from "../../src/dialects/registry.ts";
 
 import type { AgentCall, Errand } from "./agents/errand.ts";
@@ -79,6 +82,8 @@ function argumentsFor({ url, model }: Access, { onSocket = false, compacts }: Wa
     ...["--dangerously-bypass-approvals-and-sandbox", "--model", model],
     ...["-c", "model_provider=sluice", "-c", `model_providers.sluice=${provider}`],
     ...["-c", "analytics.enabled=false", "-c", "check_for_update_on_startup=false"],
+    // They are looked for at addresses outside of this machine. What Codex asks its model is the same without them.
+    ...["--disable", "plugins", "--disable", "apps"],
     ...(compacts === true ? ["-c", "model_auto_compact_token_limit=500"] : []),
     "Say what the file holds, and write it down.",
   ];
@@ -97,12 +102,17 @@ const suite = runsLargeClients ? describe.skipIf(codex === null) : () => {};
 
 suite("the real Codex", () => {
   let world: World<AgentProvider>;
+  /** Codex fills a new one with a database and skills, which takes a quarter of a run. */
+  const home = mkdtempSync(join(tmpdir(), "sluice-codex-"));
 
   beforeAll(async () => {
     world = await startWorld(startAgentProvider(), { families: Object.keys(families) });
   }, 120_000);
 
-  afterAll(() => world.dispose());
+  afterAll(async () => {
+    await world.dispose();
+    rmSync(home, { recursive: true, force: true });
+  });
 
   interface Finished {
     readonly code: number;
@@ -125,7 +135,7 @@ suite("the real Codex", () => {
     world.provider.send(errand);
     const access = world.access(dialect, family);
     const { code, stdout } = await runAgent([codex ?? "", ...argumentsFor(access, way)], workshop, {
-      CODEX_HOME: workshop.home,
+      CODEX_HOME: home,
       SLUICE_KEY: access.key,
     });
     return { code, stdout, written: await workshop.read("answer.txt") };
