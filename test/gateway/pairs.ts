@@ -1,4 +1,5 @@
 import type { ClientDialectName } from "../../src/dialects/registry.ts";
+import { isFast } from "../support/effort.ts";
 
 /** TOML of a model whose provider speaks Responses and nothing else. */
 export const talker = `
@@ -31,6 +32,9 @@ export const pairs = [
   { client: "messages", model: "local-test", provider: "chat" },
   { client: "messages", model: "talker", provider: "responses" },
 ] as const satisfies readonly Pair[];
+
+/** All of them, or in a fast run one of each client's and each provider's dialect. */
+export const pairsToTry: readonly (typeof pairs)[number][] = isFast ? [pairs[1], pairs[3], pairs[5]] : pairs;
 
 /** Those whose answers are translated. */
 export const translatedPairs: readonly Pair[] = pairs.filter(({ client, provider }) => client !== provider);

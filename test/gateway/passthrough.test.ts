@@ -4,6 +4,7 @@ import { noUsage } from "../../src/base/usage.ts";
 import type { ClientDialectName } from "../../src/dialects/registry.ts";
 import { largeEventBytes, parseLargeEvent } from "../../src/dialects/sse/parse-event.ts";
 import { PassthroughRelayer } from "../../src/gateway/answer/passthrough-relayer.ts";
+import { placeStep } from "../support/effort.ts";
 import { type FixtureName, fixture } from "../support/fixtures.ts";
 
 const streams: readonly [ClientDialectName, FixtureName][] = [
@@ -70,7 +71,7 @@ describe.each(streams)("a %s stream passed through (%s)", (dialect, name) => {
   test("keeps every byte, cut in two at every place", () => {
     const whole = fixture(name);
     const wrong: number[] = [];
-    for (let place = 1; place < bytes.length; place += 1) {
+    for (let place = 1; place < bytes.length; place += placeStep) {
       if (pass(relayer(dialect), cutAt(bytes, [place])).text !== whole) wrong.push(place);
     }
     expect(wrong).toEqual([]);
@@ -129,7 +130,7 @@ describe("the usage chunk of a chat stream", () => {
       const visible = events.filter((event) => !/"choices":\s*\[\]/.test(event)).join("");
       expect(visible).not.toBe(text);
       const bytes = new TextEncoder().encode(text);
-      for (let place = 1; place < bytes.length; place += 1) {
+      for (let place = 1; place < bytes.length; place += placeStep) {
         for (const places of [[place], [place, Math.min(place + 2, bytes.length)]]) {
           const hiding = relayer("chat", true);
           expect(pass(hiding, cutAt(bytes, places)).text).toBe(visible);

@@ -15,11 +15,12 @@ import {
 import { SseDecoder } from "../../../src/dialects/sse/sse.ts";
 import { DroppedFields } from "../../../src/dialects/translation/field-decisions.ts";
 import { translate } from "../../../src/dialects/translation/translate.ts";
+import { isFast } from "../../support/effort.ts";
 import { seededRandom } from "../../support/random.ts";
 import { Generator } from "../generate.ts";
 
 /** Each pair gets this many conversations; one that fails is run again by its number alone. */
-const seeds = Array.from({ length: 60 }, (_, index) => index + 1);
+const seeds = Array.from({ length: isFast ? 15 : 60 }, (_, index) => index + 1);
 const pairs = clientDialectNames.flatMap((from) => clientDialectNames.map((to) => [from, to] as const));
 
 /** Providers that can be told everything that their dialect has words for. */
