@@ -15,6 +15,8 @@ export interface ExtraUsage {
   readonly imageOutputTokens?: number;
   /** What else is counted, by the names of prices; what has no price costs nothing. */
   readonly units?: Quantities;
+  /** A count of the provider's cannot be, and another one stands in its place. */
+  readonly isDoubtful?: true;
 }
 
 /** The same as far as a provider reports it; whatever it says nothing about is missing. */

@@ -312,6 +312,8 @@ describe("a hosted tool", () => {
       const usage = { ...messagesUsage, server_tool_use: { web_search_requests, web_fetch_requests: 1 } };
       provider.script(json({ ...wholeMessage, usage }));
       expect(await microCost(messages, { tools: [...tools] })).toBe(120 + cost);
+      const basis = web_search_requests > 10_000 ? "estimated" : "measured";
+      expect((await world.chargesOf(credit)).at(-1)?.basis).toBe(basis);
     }
   });
 

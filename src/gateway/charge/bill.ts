@@ -123,7 +123,8 @@ export class Bill {
   ): Promise<void> {
     const { terms, exchange, hold } = this.#parts;
     const reported = this.#believed(evidence);
-    const basis = isMeasured(reported, evidence) ? "measured" : "estimated";
+    const areExtrasSure = this.#parts.exchange.extras?.isDoubtful !== true;
+    const basis = areExtrasSure && isMeasured(reported, evidence) ? "measured" : "estimated";
     const usage =
       basis === "measured" ? reported : await (this.#estimated ?? this.#estimate(reported, evidence));
     const settlement = this.#settlement(outcome, { usage, basis, evidence }, status, response);

@@ -62,9 +62,14 @@ export function usedExtras(
   const { audioInputTokens = 0, audioOutputTokens = 0 } = reported ?? {};
   const metered = meteredExtras(reported ?? nothingReported, asked);
   const isNothing = tiers.length === 0 && calls === noCalls && audioInputTokens + audioOutputTokens === 0;
-  return isNothing && metered === null
-    ? null
-    : { tiers, calls, audioInputTokens, audioOutputTokens, ...metered };
+  if (isNothing && metered === null) return null;
+  const used = { tiers, calls, audioInputTokens, audioOutputTokens, ...metered };
+  const isBelieved = areWithin(reported?.calls, believed) && areWithin(reported?.units, metered?.units);
+  return isBelieved ? used : { ...used, isDoubtful: true };
+}
+
+function areWithin(reported: Quantities = {}, believed: Quantities = {}): boolean {
+  return Object.entries(reported).every(([name, amount]) => amount <= (believed[name] ?? 0));
 }
 
 /** What only metered routes report; null for nothing. */

@@ -95,6 +95,7 @@ test.each([
   ["by-search", {}, -2_000_000, "estimated"],
   ["by-both", {}, -2_017_000, "estimated"],
   ["by-both", { billed_units: { search_units: 3 } }, -6_017_000, "measured"],
+  ["by-both", { billed_units: { search_units: 1e9 } }, -2_017_000, "estimated"],
   ["by-token", {}, -17_000, "measured"],
 ] as const)(
   "tokens that are reported measure no search units: %s, %j",
