@@ -6,7 +6,8 @@ const mask = "********";
 
 /**
  * The configuration as it is written, for display. References to secrets stay as they are. The schema accepts no secret in
- * its place, but the value of a header, or an address, may hold one. What is masked has a mark that changes with it.
+ * its place, but the value of a header, or an address, may hold one. Not even a
+ * digest of it is shown: a weak secret could be guessed from that.
  */
 export function writtenWithoutSecrets(document: JsonObject): JsonObject {
   return shownTable(document, false);
@@ -24,12 +25,7 @@ function shown(value: Json, isHeader: boolean): Json {
   if (isObject(value)) return shownTable(value, isHeader);
   if (typeof value !== "string" || isReference(value)) return value;
   const rest = isHeader ? "" : withoutSecrets(withoutCredentials(value));
-  return rest === value ? value : `${rest} ${mask}${markOf(value)}`.trimStart();
-}
-
-/** Too short to find a weak secret by trying many, and long enough to see that it is another one. */
-function markOf(value: string): string {
-  return new Bun.CryptoHasher("sha256").update(value).digest("hex").slice(0, 4);
+  return rest === value ? value : `${rest} ${mask}`.trimStart();
 }
 
 /** An address may carry a password before its host, or a key in its query. */

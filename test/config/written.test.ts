@@ -44,18 +44,16 @@ otlp_endpoint = "http://127.0.0.1:4318?token=canary-7"
     );
     const text = Bun.TOML.stringify(written);
     expect(text).not.toContain("canary");
-    const marked = (shown: string) =>
-      expect.stringMatching(new RegExp(`^${RegExp.escape(shown)}[0-9a-f]{4}$`));
     expect(written).toEqual({
-      store: { url: marked("postgres://ada@db:5432/sluice?sslmode=require ********") },
+      store: { url: "postgres://ada@db:5432/sluice?sslmode=require ********" },
       providers: {
         a: {
           api_key: "env:OPENAI_API_KEY",
-          base_url: marked("https://host/v1 ********"),
-          headers: { "x-team": marked("********"), authorization: "env:AUTH" },
+          base_url: "https://host/v1 ********",
+          headers: { "x-team": "********", authorization: "env:AUTH" },
         },
       },
-      tracing: { otlp_endpoint: marked("http://127.0.0.1:4318/ ********") },
+      tracing: { otlp_endpoint: "http://127.0.0.1:4318/ ********" },
     });
   });
 });
@@ -113,7 +111,7 @@ describe("the differences", () => {
     expect(found.filter((each) => each.needs_restart).map(({ where }) => where)).toEqual(["server.port"]);
   });
 
-  test("name what is masked, without its value", () => {
+  test("show nothing that depends on what is masked, so that no weak secret can be guessed from it", () => {
     const written = (secret: string) =>
       writtenWithoutSecrets(
         parsed(`
@@ -121,20 +119,13 @@ describe("the differences", () => {
 url = "postgres://ada:${secret}@db:5432/sluice"
 [providers.a]
 base_url = "https://host/v1?key=${secret}"
-headers = { x-team = "${secret}", x-same = "same" }
+headers = { x-team = "${secret}" }
 [tracing]
 headers = { x-list = ["${secret}"] }
 `),
       );
-    const found = configDifferences(written("canary-1"), written("canary-2"));
-    expect(found.map(({ change, where }) => [change, where])).toEqual([
-      ["changed", "store.url"],
-      ["changed", 'provider "a", base_url'],
-      ["changed", 'provider "a", headers.x-team'],
-      ["changed", "tracing.headers.x-list"],
-    ]);
-    expect(JSON.stringify(found)).not.toContain("canary");
-    expect(configDifferences(written("canary-1"), written("canary-1"))).toEqual([]);
+    expect(written("4711")).toEqual(written("4712"));
+    expect(configDifferences(written("4711"), written("4712"))).toEqual([]);
   });
 
   test("are those that take a restart once the rest was reloaded, and none with the same file", () => {
