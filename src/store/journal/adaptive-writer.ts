@@ -13,6 +13,7 @@ export interface AdaptiveOptions {
 /**
  * Writes inline while the disk is fast, which is cheapest, and on a separate thread while it is slow, so that streams
  * do not wait for the disk. It switches between two batches; the journal sends one at a time, so their order is kept.
+ * Before a switch the old writer flushes its usage sums.
  */
 export class AdaptiveWriter implements BatchWriter {
   readonly #options: AdaptiveOptions;
@@ -49,8 +50,7 @@ export class AdaptiveWriter implements BatchWriter {
   async #changeAndWrite(items: readonly JournalItem[], rollUp: boolean): Promise<void> {
     const before = this.#driver;
     try {
-      if (this.#thread === null) this.#thread = await this.#options.openThread();
-      else await this.#leaveThread(this.#thread);
+      await (this.#thread === null ? this.#changeToThread() : this.#changeToInline(this.#thread));
     } catch {
       // Keep the current writer. Further slow or fast commits will request the switch again.
     }
@@ -59,7 +59,19 @@ export class AdaptiveWriter implements BatchWriter {
     await this.write(items, rollUp);
   }
 
-  async #leaveThread(thread: TimedWriter): Promise<void> {
+  async #changeToThread(): Promise<void> {
+    const thread = await this.#options.openThread();
+    try {
+      await this.#options.inline.write([], true);
+    } catch (error) {
+      await thread.close();
+      throw error;
+    }
+    this.#thread = thread;
+  }
+
+  async #changeToInline(thread: TimedWriter): Promise<void> {
+    await thread.write([], true);
     this.#thread = null;
     await thread.close();
   }

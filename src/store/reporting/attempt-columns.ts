@@ -13,6 +13,12 @@ export const attemptKeyColumns: readonly string[] = [
 
 export const attemptFigureColumns: readonly string[] = attemptFigureNames.map(columnOf);
 
+/** One row as it is, under the names that the program uses. */
+export const namedAttempts = [
+  ...["provider", "day", "credential", 'upstream_model AS "upstreamModel"', "ending"],
+  ...attemptFigureNames.map((name) => `${columnOf(name)} AS "${name}"`),
+].join(", ");
+
 /** The sums of a provider between two days, over all nodes. */
 export const selectAttemptSums = `
 SELECT provider, day::float8 AS day, credential, upstream_model AS "upstreamModel", ending,

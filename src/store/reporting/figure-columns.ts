@@ -14,3 +14,18 @@ export const figureColumns = figureColumnNames.join(", ");
 export const summedFigures = figureNames
   .map((name) => `sum(${columnOf(name)})::float8 AS "${name}"`)
   .join(", ");
+
+/** One row as it is, under the names that the program uses. */
+export const namedFigures = figureNames.map((name) => `${columnOf(name)} AS "${name}"`).join(", ");
+
+/** Adds figures to the row with this primary key, or makes it. */
+export function upsertFigures(
+  table: string,
+  keyColumns: readonly string[],
+  figures: readonly string[] = figureColumnNames,
+): string {
+  const names = [...keyColumns, ...figures];
+  const sums = figures.map((column) => `${column} = ${column} + excluded.${column}`);
+  return `INSERT INTO ${table} (${names.join(", ")}) VALUES (${names.map(() => "?").join(", ")})
+ON CONFLICT DO UPDATE SET ${sums.join(", ")}`;
+}

@@ -22,8 +22,6 @@ export function openConnection(file: string, options: ConnectionOptions): Databa
     setAndVerify(database, "foreign_keys", 1);
     setAndVerify(database, "trusted_schema", 0);
     database.run("PRAGMA journal_size_limit = 67108864");
-    // A roll-up needs a table for a moment, and neither room nor a right to write elsewhere.
-    database.run("PRAGMA temp_store = memory");
     return database;
   } catch (error) {
     database.close();

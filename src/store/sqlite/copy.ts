@@ -19,7 +19,7 @@ import { createFolder, type DataFolder, dataFolder, lockFolder } from "./files/f
 import { refuseMissingLedger } from "./files/missing-ledger.ts";
 import { migrate } from "./migrate.ts";
 import { perform } from "./queries.ts";
-import { rollUp } from "./rollup.ts";
+import { catchUpRollup } from "./writers/rollup.ts";
 
 const busyTimeoutMs = 10_000;
 
@@ -38,7 +38,7 @@ export function withSqliteSource<Result>(
     const holds = database.query<{ open: number }, []>("SELECT count(*) AS open FROM holds").get();
     if (holds?.open === 0) {
       // The other side counts no entries of its own into the sums of keys and of attempts.
-      rollUp(database);
+      catchUpRollup(database);
       return work(new SqliteEnd(dir, database));
     }
     throw new StoreRefusal(

@@ -5,10 +5,48 @@ import { applicationId, readPragma } from "./connection.ts";
 import { copyDatabase } from "./files/backup.ts";
 import { backupFile, createBackupFolder } from "./files/backup-folder.ts";
 import { dataFolder } from "./files/folder.ts";
-import { migrationTexts } from "./migration-texts.ts" with { type: "macro" };
+import first from "./migrations/001.sql" with { type: "text" };
+import second from "./migrations/002.sql" with { type: "text" };
+import third from "./migrations/003.sql" with { type: "text" };
+import fourth from "./migrations/004.sql" with { type: "text" };
+import fifth from "./migrations/005.sql" with { type: "text" };
+import sixth from "./migrations/006.sql" with { type: "text" };
+import seventh from "./migrations/007.sql" with { type: "text" };
+import eighth from "./migrations/008.sql" with { type: "text" };
+import ninth from "./migrations/009.sql" with { type: "text" };
+import tenth from "./migrations/010.sql" with { type: "text" };
+import eleventh from "./migrations/011.sql" with { type: "text" };
+import twelfth from "./migrations/012.sql" with { type: "text" };
+import thirteenth from "./migrations/013.sql" with { type: "text" };
+import fourteenth from "./migrations/014.sql" with { type: "text" };
+import fifteenth from "./migrations/015.sql" with { type: "text" };
+import sixteenth from "./migrations/016.sql" with { type: "text" };
+import seventeenth from "./migrations/017.sql" with { type: "text" };
+import eighteenth from "./migrations/018.sql" with { type: "text" };
+import nineteenth from "./migrations/019.sql" with { type: "text" };
 
-/** In their order. The schema's version is the number of migrations that have run; it is kept in `user_version`. */
-export const migrations: readonly string[] = migrationTexts();
+/** The schema's version is the number of migrations that have run; it is kept in `user_version`. */
+export const migrations: readonly string[] = [
+  first,
+  second,
+  third,
+  fourth,
+  fifth,
+  sixth,
+  seventh,
+  eighth,
+  ninth,
+  tenth,
+  eleventh,
+  twelfth,
+  thirteenth,
+  fourteenth,
+  fifteenth,
+  sixteenth,
+  seventeenth,
+  eighteenth,
+  nineteenth,
+];
 
 export interface MigrationOptions {
   /** The database's file; copies made before a migration go to `backups` beside it. */

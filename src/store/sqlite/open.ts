@@ -18,10 +18,10 @@ import { closeToOthers } from "./files/permissions.ts";
 import { DiskReserve } from "./files/reserve.ts";
 import { type MigrationOptions, migrate, migrations, schemaVersion } from "./migrate.ts";
 import { perform } from "./queries.ts";
-import { rollUp } from "./rollup.ts";
 import { type SqliteStore, sqliteStore } from "./sqlite-store.ts";
 import { sqliteTroubles } from "./troubles.ts";
 import { InlineWriter } from "./writers/inline-writer.ts";
+import { catchUpRollup } from "./writers/rollup.ts";
 import { ThreadWriter } from "./writers/thread-writer.ts";
 
 /** SQLite blocks the thread while it waits for a lock; longer waits are asynchronous. */
@@ -134,7 +134,7 @@ function tidyUp(database: Database): Promise<void> {
         (SELECT recording_id FROM responses WHERE recording_id IS NOT NULL
         UNION ALL SELECT recording_id FROM turns WHERE recording_id IS NOT NULL)`,
     );
-    rollUp(database);
+    catchUpRollup(database);
   });
   return patiently(operatorTimeoutMs, () => tidy.immediate());
 }

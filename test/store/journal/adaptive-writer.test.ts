@@ -52,7 +52,7 @@ function newBench(openThread?: () => Promise<TimedWriter>): Bench {
   return { notes, inline, thread, choice, drivers, writer, write };
 }
 
-test("batches change over in order", async () => {
+test("batches change over in order, and the old writer writes its sums first", async () => {
   const { notes, inline, choice, drivers, writer, write } = newBench();
   inline.lastCommitMs = 100;
   for (const name of ["1", "2", "3", "4"]) await write(name);
@@ -63,7 +63,9 @@ test("batches change over in order", async () => {
     "inline:1",
     "inline:2",
     "inline:3",
+    "inline:sums",
     "thread:4",
+    "thread:sums",
     "thread:closed",
     "inline:5",
     "inline:closed",
@@ -97,5 +99,16 @@ test("a thread that cannot be had leaves everything as it is, and is asked for a
   for (let batch = 1; batch <= 7; batch += 1) await write(String(batch));
   expect(notes).toEqual(["1", "2", "3", "4", "5", "6", "7"].map((name) => `inline:${name}`));
   expect(opened).toBe(2);
+  expect(drivers).toEqual([]);
+});
+
+test("a lock during the change keeps the old writer, with its sums, and closes the new one", async () => {
+  const { notes, inline, choice, drivers, write } = newBench();
+  choice.decide("thread");
+  inline.fails = true;
+  await expect(write("1")).rejects.toThrow("locked");
+  inline.fails = false;
+  await write("1");
+  expect(notes).toEqual(["thread:closed", "inline:1"]);
   expect(drivers).toEqual([]);
 });

@@ -1,13 +1,17 @@
 import type { Database } from "bun:sqlite";
-import { expect, test } from "bun:test";
+import { afterEach, expect, spyOn, test } from "bun:test";
 import { join } from "node:path";
 import { systemClock } from "../../../src/base/clock.ts";
 import { openConnection } from "../../../src/store/sqlite/connection.ts";
 import { InlineWriter } from "../../../src/store/sqlite/writers/inline-writer.ts";
+import { UsageRollup } from "../../../src/store/sqlite/writers/rollup.ts";
 import type { FromThread } from "../../../src/store/sqlite/writers/thread-messages.ts";
 import { keyRecord, settleItem, temporaryFolder } from "../fixtures.ts";
 import { newJournal } from "../journal/fixtures.ts";
 import { openGatewayStore } from "./fixtures.ts";
+
+const counting = spyOn(UsageRollup.prototype, "addCharge");
+afterEach(() => counting.mockRestore());
 
 function amounts(database: Database): number[] {
   const rows = database.query<{ amount: number }, []>(
@@ -15,6 +19,36 @@ function amounts(database: Database): number[] {
   );
   return rows.all().map(({ amount }) => amount);
 }
+
+function requestsCounted(database: Database): number {
+  const row = database
+    .query<{ count: number }, []>("SELECT coalesce(sum(completed), 0) AS count FROM usage_all_hours")
+    .get();
+  return row?.count ?? 0;
+}
+
+test("what fails behind a commit does not fail the batch: each charge is written once, and counted from its row", async () => {
+  using folder = temporaryFolder();
+  const store = await openGatewayStore(folder.dir, systemClock);
+  const key = keyRecord();
+  await store.insertKey(key, 1_000);
+  await store.close();
+  const database = openConnection(join(folder.dir, "sluice.db"), { busyTimeoutMs: 0 });
+  const journal = newJournal(new InlineWriter(database));
+  await journal.commit([settleItem(key.id, 1)]);
+  counting.mockImplementationOnce(() => {
+    throw new Error("out of memory");
+  });
+  await Promise.all([journal.commit([settleItem(key.id, 2)]), journal.commit([settleItem(key.id, 3)])]);
+  await journal.commit([settleItem(key.id, 4)]);
+  expect(journal.healthy).toBe(true);
+  expect(journal.unwritten).toEqual([]);
+  await journal.close();
+  expect(amounts(database)).toEqual([-1, -2, -3, -4]);
+  expect(requestsCounted(database)).toBe(4);
+  expect(database.query("SELECT count(*) AS rows FROM uncounted_usage").get()).toEqual({ rows: 0 });
+  database.close();
+});
 
 test("a batch inside a transaction that nobody ended counts as damage, since it would not be durable", async () => {
   using folder = temporaryFolder();

@@ -90,14 +90,3 @@ test("what keys and attempts have used is told at once, and added up once: by th
   expect(await next.readTotals(two.id)).toMatchObject({ spent: 1_207, daySpend: 7, requests: 12 });
   await next.close();
 });
-
-test("what a key has used is read from its sums and the latest entries, not from the whole ledger", async () => {
-  using folder = temporaryFolder();
-  await (await openGatewayStore(folder.dir, new FakeClock())).close();
-  const database = new Database(join(folder.dir, "sluice.db"));
-  const plan = database
-    .query<{ detail: string }, []>("EXPLAIN QUERY PLAN SELECT * FROM key_totals WHERE key_no = 1")
-    .all();
-  expect(plan.filter(({ detail }) => detail.includes("SCAN entries"))).toEqual([]);
-  database.close();
-});

@@ -1,6 +1,7 @@
 import type { Database, Statement } from "bun:sqlite";
 import { type AttemptCount, AttemptTally, attemptFigureNames } from "../../attempt-sums.ts";
 import { attemptFigureColumns, attemptKeyColumns } from "../../reporting/attempt-columns.ts";
+import { upsertFigures } from "../../reporting/figure-columns.ts";
 
 /** The one gateway of this database. */
 const node = 0;
@@ -11,7 +12,7 @@ export class AttemptWriter {
   readonly #upsert: Statement;
 
   constructor(database: Database) {
-    this.#upsert = database.query(upsertAttempts);
+    this.#upsert = database.query(upsertFigures("attempt_sums", attemptKeyColumns, attemptFigureColumns));
   }
 
   add(day: number, attempt: AttemptCount): void {
@@ -31,9 +32,3 @@ export class AttemptWriter {
     this.#tally.clear();
   }
 }
-
-const columns = [...attemptKeyColumns, ...attemptFigureColumns];
-
-const upsertAttempts = `
-INSERT INTO attempt_sums (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")})
-ON CONFLICT DO UPDATE SET ${attemptFigureColumns.map((column) => `${column} = ${column} + excluded.${column}`).join(", ")}`;

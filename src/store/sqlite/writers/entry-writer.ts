@@ -60,14 +60,21 @@ export class EntryWriter {
     credential: string | null,
   ): number {
     this.#add("charge", -charge.charged, key, charge, record, credential);
-    this.flush();
+    this.#writeWaiting();
     const entryId = this.#lastId;
     this.#addOverrun(key, charge);
     return entryId;
   }
 
-  /** Writes what waits. */
-  flush(): void {
+  /** Writes what waits, and returns the id of the batch's last entry; 0 when it had none. */
+  flush(): number {
+    this.#writeWaiting();
+    const lastId = this.#lastId;
+    this.#lastId = 0;
+    return lastId;
+  }
+
+  #writeWaiting(): void {
     const rows = this.#waitingRows;
     if (rows === 0) return;
     const values = rows === mostRowsPerStatement ? this.#values : this.#values.slice(0, rows * valuesPerRow);
@@ -80,6 +87,7 @@ export class EntryWriter {
   /** The transaction was rolled back. */
   forget(): void {
     this.#waitingRows = 0;
+    this.#lastId = 0;
   }
 
   #addOverrun(key: WrittenKey, charge: ChargeEntry): void {
@@ -117,7 +125,7 @@ export class EntryWriter {
     values[next++] = credential;
     this.#waitingRows += 1;
     assert(next === this.#waitingRows * valuesPerRow, "a row must fill its columns and no others");
-    if (this.#waitingRows === mostRowsPerStatement) this.flush();
+    if (this.#waitingRows === mostRowsPerStatement) this.#writeWaiting();
   }
 
   #insertionOf(rows: number): Statement {

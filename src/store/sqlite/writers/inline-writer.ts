@@ -2,73 +2,80 @@ import type { Database, Statement } from "bun:sqlite";
 import { assert, unreachable } from "../../../base/assert.ts";
 import { utcDay } from "../../../base/clock.ts";
 import { BatchFailure, type TimedWriter } from "../../journal/batch-writer.ts";
-import type { ChargeEntry, ExchangeEnding, GivenIds, HoldProgress, JournalItem } from "../../records.ts";
-import { endingColumns, endingRow, responseRow } from "../../written-rows.ts";
+import type { ChargeEntry, GivenIds, HoldProgress, JournalItem } from "../../records.ts";
+import { responseRow } from "../../written-rows.ts";
 import { codeOf } from "../connection.ts";
-import { rollUp } from "../rollup.ts";
 import { otherAccount } from "../tables/account-number.ts";
 import { failureReason } from "../troubles.ts";
 import { AccountDeltas } from "./account-deltas.ts";
 import { AttemptWriter } from "./attempt-writer.ts";
 import { CapWriter } from "./cap-writer.ts";
+import { EndingWriter } from "./ending-writer.ts";
 import { EntryWriter } from "./entry-writer.ts";
 import { RatesWriter } from "./rates-writer.ts";
+import { catchUpRollup, UsageRollup } from "./rollup.ts";
 import { rowAttempt } from "./row-attempt.ts";
 import { TurnWriter } from "./turn-writer.ts";
 import type { WrittenKey } from "./written-key.ts";
 
-/** To add up so many takes about 3 ms. */
-const mostUncounted = 400;
+/** The ids of a batch's last entry and last ending; 0 where it had none. */
+interface Written {
+  readonly entryId: number;
+  readonly endingId: number;
+}
 
 /** Writes batches on the calling thread. The writer thread uses one too. */
 export class InlineWriter implements TimedWriter {
   readonly #database: Database;
+  readonly #rollup: UsageRollup;
   readonly #rates: RatesWriter;
   readonly #entries: EntryWriter;
   readonly #deltas: AccountDeltas;
+  readonly #endings: EndingWriter;
   readonly #caps: CapWriter;
   readonly #attempts: AttemptWriter;
   readonly #turns: TurnWriter;
   readonly #keys = new Map<string, number>();
-  readonly #accounts = new Map<string, number>();
+  readonly #accounts = new Map<string, Omit<WrittenKey, "no">>();
   readonly #findKey: Statement<{ no: number }, [string]>;
-  readonly #findAccount: Statement<{ no: number }, [string]>;
+  readonly #findAccount: Statement<{ no: number; isCredit: number }, [string]>;
   readonly #upsertHold: Statement;
   readonly #deleteHold: Statement;
-  readonly #insertEnding: Statement;
   readonly #insertResponse: Statement;
   readonly #insertGiven: Statement;
   readonly #insertCaller: Statement;
   readonly #insertPart: Statement;
   readonly #deleteParts: Statement;
-  readonly #transaction: (items: readonly JournalItem[], rollUp: boolean) => void;
-  /** What was written since the sums were. */
-  #uncounted = 0;
+  readonly #transaction: (items: readonly JournalItem[], rollUp: boolean) => Written;
+  /** Counting failed behind a commit: the next roll-up counts from the rows. */
+  #mustRecount = false;
   #appliedAtMs = 0;
   #lastCommitMs = 0;
 
   constructor(database: Database) {
     this.#database = database;
+    this.#rollup = new UsageRollup(database);
     this.#rates = new RatesWriter(database);
     this.#entries = new EntryWriter(database, this.#rates);
     this.#deltas = new AccountDeltas(database);
+    this.#endings = new EndingWriter(database);
     this.#caps = new CapWriter(database);
     this.#attempts = new AttemptWriter(database);
     this.#turns = new TurnWriter(database);
     this.#findKey = database.query("SELECT no FROM keys WHERE id = ?");
-    this.#findAccount = database.query("SELECT no FROM accounts WHERE id = ?");
+    this.#findAccount = database.query("SELECT no, mode = 'credit' AS isCredit FROM accounts WHERE id = ?");
     this.#upsertHold = database.query(upsertHold);
     this.#deleteHold = database.query("DELETE FROM holds WHERE id = ?");
-    this.#insertEnding = database.query(insertEnding);
     this.#insertResponse = database.query(insertResponse);
     this.#insertGiven = database.query(insertGiven);
     this.#insertCaller = database.query(insertCaller);
     this.#insertPart = database.query("INSERT INTO response_parts VALUES (?, ?, ?)");
     this.#deleteParts = database.query("DELETE FROM response_parts WHERE recording_id = ?");
+    const transaction = database.transaction((items: readonly JournalItem[], rollUp: boolean) =>
+      this.#apply(items, rollUp),
+    );
     // Immediate: a deferred transaction fails at its first write if another process has written meanwhile.
-    this.#transaction = database.transaction((items: readonly JournalItem[], isRolledUp: boolean) =>
-      this.#apply(items, isRolledUp),
-    ).immediate;
+    this.#transaction = (items, rollUp) => transaction.immediate(items, rollUp);
   }
 
   get lastCommitMs(): number {
@@ -76,23 +83,53 @@ export class InlineWriter implements TimedWriter {
   }
 
   write(items: readonly JournalItem[], rollUpDue: boolean): void {
-    const isRolledUp = rollUpDue || this.#uncounted >= mostUncounted;
-    this.#run(items, isRolledUp);
+    const rollUp = rollUpDue || this.#rollup.isLarge;
+    const written = this.#run(items, rollUp);
     this.#lastCommitMs = performance.now() - this.#appliedAtMs;
-    this.#uncounted = items.length + (isRolledUp ? 0 : this.#uncounted);
+    try {
+      this.#countWritten(items, rollUp, written);
+    } catch {
+      // The batch is durable, so this is not its failure: it would be written again. No figure is lost either.
+      this.#rollup.clear();
+      this.#mustRecount = true;
+    }
   }
 
   close(): void {
-    if (this.#uncounted > 0) this.write([], true);
+    if (this.#mustRecount || !this.#rollup.isEmpty) this.write([], true);
   }
 
-  #run(items: readonly JournalItem[], isRolledUp: boolean): void {
+  /** After the commit, because a retried batch would be counted twice. */
+  #countWritten(items: readonly JournalItem[], rolledUp: boolean, { entryId, endingId }: Written): void {
+    if (rolledUp) {
+      this.#rollup.clear();
+      this.#mustRecount = false;
+    }
+    if (this.#mustRecount) return;
+    for (const item of items) this.#count(item);
+    this.#rollup.coversThrough(entryId, endingId);
+  }
+
+  #count(item: JournalItem): void {
+    if (item.kind === "settle") {
+      const key = this.#payer(item.charge);
+      this.#rollup.addCharge(key, item.charge, item.record);
+      if (item.ending !== null) this.#rollup.addCovered(key.no, item.ending);
+      const attempt = rowAttempt(item);
+      if (attempt !== undefined) this.#rollup.addAttempt(item.charge.atMs, attempt);
+    } else if (item.kind === "endings") {
+      for (const ending of item.endings) this.#rollup.addEnding(this.#keyNo(ending.keyId), ending);
+    }
+  }
+
+  #run(items: readonly JournalItem[], rollUp: boolean): Written {
     try {
       assert(!this.#database.inTransaction, "a batch must be a transaction of its own");
-      this.#transaction(items, isRolledUp);
+      return this.#transaction(items, rollUp);
     } catch (error) {
       this.#entries.forget();
       this.#rates.forget();
+      this.#endings.takeLastId();
       this.#deltas.forget();
       this.#attempts.clear();
       // A transaction that could not be rolled back may still be committed.
@@ -101,18 +138,24 @@ export class InlineWriter implements TimedWriter {
     }
   }
 
-  #apply(items: readonly JournalItem[], isRolledUp: boolean): void {
-    if (isRolledUp) rollUp(this.#database);
+  #apply(items: readonly JournalItem[], rollUp: boolean): Written {
+    if (rollUp) this.#rollUp();
     this.#caps.begin();
     for (const item of items) {
       if (item.kind === "settle") this.#settle(item);
       else this.#applyOther(item);
     }
-    this.#entries.flush();
+    const entryId = this.#entries.flush();
     this.#deltas.write();
     this.#attempts.write();
     this.#attempts.clear();
     this.#appliedAtMs = performance.now();
+    return { entryId, endingId: this.#endings.takeLastId() };
+  }
+
+  #rollUp(): void {
+    if (this.#mustRecount) catchUpRollup(this.#database);
+    else if (!this.#rollup.isEmpty) this.#rollup.write();
   }
 
   #settle(item: JournalItem & { kind: "settle" }): void {
@@ -121,7 +164,7 @@ export class InlineWriter implements TimedWriter {
     const own = rowAttempt(item);
     const credential = own?.credential ?? null;
     if (ending === null) this.#entries.charge(key, charge, record, credential);
-    else this.#ending(key.no, ending, this.#entries.chargeNow(key, charge, record, credential));
+    else this.#endings.insert(key.no, ending, this.#entries.chargeNow(key, charge, record, credential));
     this.#deltas.add(key, charge);
     this.#caps.add(key, charge);
     if (own === undefined) for (const each of attempts) this.#attempts.add(utcDay(charge.atMs), each);
@@ -158,17 +201,12 @@ export class InlineWriter implements TimedWriter {
         this.#deleteParts.run(item.recordingId);
         return;
       case "endings":
-        for (const ending of item.endings) this.#ending(this.#keyNo(ending.keyId), ending, null);
+        for (const ending of item.endings) this.#endings.insert(this.#keyNo(ending.keyId), ending, null);
         for (const attempt of item.attempts ?? []) this.#attempts.add(attempt.day, attempt);
         return;
       default:
         unreachable(item);
     }
-  }
-
-  /** `entryId` is that of its charge; null where nothing was charged. */
-  #ending(keyNo: number, ending: ExchangeEnding, entryId: number | null): void {
-    this.#insertEnding.run({ key_no: keyNo, entry_id: entryId, ...endingRow(ending) });
   }
 
   #progress(progress: HoldProgress): void {
@@ -197,7 +235,9 @@ export class InlineWriter implements TimedWriter {
   }
 
   #payer({ keyId, accountId }: Pick<ChargeEntry, "keyId" | "accountId">): WrittenKey {
-    return { no: this.#keyNo(keyId), accountNo: this.#accountNo(accountId) };
+    const no = this.#keyNo(keyId);
+    const { accountNo, isCredit } = this.#account(accountId);
+    return { no, accountNo, isCredit };
   }
 
   #keyNo(keyId: string): number {
@@ -209,13 +249,15 @@ export class InlineWriter implements TimedWriter {
     return row.no;
   }
 
-  #accountNo(accountId: string): number {
+  /** What is kept of an account here never changes. */
+  #account(accountId: string): Omit<WrittenKey, "no"> {
     const known = this.#accounts.get(accountId);
     if (known !== undefined) return known;
     const row = this.#findAccount.get(accountId);
     assert(row !== null, `there is no account ${accountId}`);
-    this.#accounts.set(accountId, row.no);
-    return row.no;
+    const account = { accountNo: row.no, isCredit: row.isCredit === 1 };
+    this.#accounts.set(accountId, account);
+    return account;
   }
 }
 
@@ -238,8 +280,3 @@ const insertResponse = `
 INSERT OR REPLACE INTO responses
   (key_no, route, idempotency_key, body_hash, status, headers, stored_at_ms, recording_id, parts, body)
 VALUES ($key_no, $route, $idempotency_key, $body_hash, $status, $headers, $stored_at_ms, $recording_id, $parts, $body)`;
-
-const ofEnding = ["key_no", "entry_id", ...endingColumns];
-
-const insertEnding = `
-INSERT INTO exchange_endings (${ofEnding.join(", ")}) VALUES (${ofEnding.map((column) => `$${column}`).join(", ")})`;

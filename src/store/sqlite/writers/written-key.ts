@@ -1,5 +1,6 @@
-/** The numbers of a key and of the account that pays, as the writers need them. */
+/** A key as the writers need it. */
 export interface WrittenKey {
   readonly no: number;
   readonly accountNo: number;
+  readonly isCredit: boolean;
 }
