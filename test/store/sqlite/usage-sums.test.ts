@@ -57,6 +57,22 @@ describe("the tables of sums", () => {
     await store.close();
   });
 
+  test("that cannot be written keep no charge from being written", async () => {
+    using folder = temporaryFolder();
+    const store = await openGatewayStore(folder.dir, new FakeClock());
+    const key = keyRecord();
+    await store.insertKey(key, 10_000);
+    const database = new Database(join(folder.dir, "sluice.db"));
+    database.run("CREATE TRIGGER stop BEFORE INSERT ON usage_minutes BEGIN SELECT RAISE(ABORT, 'no'); END");
+    for (let model = 0; model < 120; model += 1)
+      await commitRecord(store, key.id, { model: `model ${model}` });
+    expect(await summarizeUsage(store, { by: "model", sinceMs: 0 })).toHaveLength(120);
+    database.run("DROP TRIGGER stop");
+    await store.close();
+    expect(database.query("SELECT count(*) AS rows FROM usage_minutes").get()).toEqual({ rows: 120 });
+    database.close();
+  });
+
   test("are written by themselves after a second", async () => {
     using folder = temporaryFolder();
     const store = await openGatewayStore(folder.dir, new FakeClock());

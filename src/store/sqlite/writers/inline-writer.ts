@@ -1,7 +1,7 @@
 import type { Database, Statement } from "bun:sqlite";
 import { assert, unreachable } from "../../../base/assert.ts";
 import { utcDay } from "../../../base/clock.ts";
-import { BatchFailure, type TimedWriter } from "../../journal/batch-writer.ts";
+import { BatchFailure, reasonOf, type TimedWriter } from "../../journal/batch-writer.ts";
 import type { ChargeEntry, GivenIds, HoldProgress, JournalItem } from "../../records.ts";
 import { responseRow } from "../../written-rows.ts";
 import { codeOf } from "../connection.ts";
@@ -83,8 +83,16 @@ export class InlineWriter implements TimedWriter {
   }
 
   write(items: readonly JournalItem[], rollUpDue: boolean): void {
-    const rollUp = rollUpDue || this.#rollup.isLarge;
-    const written = this.#run(items, rollUp);
+    let rollUp = rollUpDue || this.#rollup.isLarge;
+    let written: Written;
+    try {
+      written = this.#run(items, rollUp);
+    } catch (error) {
+      // Sums that cannot be written must not keep a charge from being written. The journal does the same where they are due.
+      if (rollUpDue || !rollUp || reasonOf(error) !== "rejected") throw error;
+      rollUp = false;
+      written = this.#run(items, rollUp);
+    }
     this.#lastCommitMs = performance.now() - this.#appliedAtMs;
     try {
       this.#countWritten(items, rollUp, written);
