@@ -10,7 +10,7 @@ const itemMark = Buffer.from('"response.output_item.done"');
 /** The items of a response that is streamed. Some providers end it with an event that has none of them. */
 export class StreamedItems {
   /** They are not read before somebody asks for the items, and that is rare. */
-  readonly #events: Uint8Array[] = [];
+  #events: Uint8Array[] = [];
   #bytes = 0;
 
   /** Takes whole events. */
@@ -20,8 +20,9 @@ export class StreamedItems {
       const start = from + wholeEventsEnd(bytes.subarray(from, mark));
       from = eventEnd(bytes, start);
       this.#bytes += from - start;
-      // More than a last event could have in it is not collected either.
+      // More than a last event could have in it is not collected either, and what came before is of no use then.
       if (this.#bytes <= maxEventBytes) this.#events.push(new Uint8Array(bytes.subarray(start, from)));
+      else this.#events = [];
     }
   }
 

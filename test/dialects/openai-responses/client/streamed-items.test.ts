@@ -1,0 +1,27 @@
+import { heapStats } from "bun:jsc";
+import { expect, test } from "bun:test";
+import { StreamedItems } from "../../../../src/dialects/openai-responses/client/streamed-items.ts";
+
+const megabyte = 1024 * 1024;
+
+function event(chars: number): Uint8Array {
+  const item = { type: "message", content: "x".repeat(chars) };
+  const data = JSON.stringify({ type: "response.output_item.done", output_index: 0, item });
+  return Buffer.from(`event: response.output_item.done\ndata: ${data}\n\n`);
+}
+
+function memory(): number {
+  Bun.gc(true);
+  return heapStats().extraMemorySize;
+}
+
+test("items that are too large together are not kept in memory", () => {
+  const [items, large] = [new StreamedItems(), event(megabyte)];
+  const before = memory();
+  for (let count = 0; count < 7; count += 1) items.add(large);
+  expect(items.all()).toHaveLength(7);
+  expect(memory() - before).toBeGreaterThan(6 * megabyte);
+  for (let count = 0; count < 2; count += 1) items.add(large);
+  expect(items.all()).toBeNull();
+  expect(memory() - before).toBeLessThan(4 * megabyte);
+});
