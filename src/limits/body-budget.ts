@@ -82,9 +82,9 @@ export class BodyReservation {
     this.#holder = holder;
   }
 
-  /** Reserves this many more bytes; false if there is no room. */
+  /** Reserves this many more bytes; false if there is no room, or once it is released. */
   grow(bytes: number): boolean {
-    if (!this.#budget.take(this.#holder, bytes)) return false;
+    if (this.#isReleased || !this.#budget.take(this.#holder, bytes)) return false;
     this.#bytes += bytes;
     return true;
   }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { type BodyLimit, readBody } from "../../src/gateway/request/read-body.ts";
+import { waitFor } from "../support/wait.ts";
 
 const megabyte = 1024 * 1024;
 
@@ -77,4 +78,19 @@ describe.each([
 
 test("a request without a body has no bytes", async () => {
   expect(await readBody(new Request("http://localhost/", { method: "POST" }), new Limit(10))).toHaveLength(0);
+});
+
+test("a body is let go of, with what has come of it, when its exchange ends before it has come whole", async () => {
+  const piece = new Uint8Array(100_000);
+  const { promise: cancelled, resolve: cancel } = Promise.withResolvers<void>();
+  const body = new ReadableStream({ start: (controller) => controller.enqueue(piece), cancel });
+  const request = new Request("http://localhost/", { method: "POST", body });
+  const ending = new AbortController();
+  const limit = new Limit(megabyte);
+  const reading = readBody(request, limit, ending).catch(String);
+  await waitFor(() => limit.taken > 0, "the first piece");
+  ending.abort(new Error("fenced"));
+  await cancelled;
+  expect(await reading).toBe("Error: fenced");
+  expect(piece.byteLength).toBe(0);
 });

@@ -102,3 +102,12 @@ test("a reservation that has waited for long takes what is not there, and gives 
   second.release();
   expect(budget.takenBytes).toBe(100);
 });
+
+test("a reservation that is released grows no more", () => {
+  const budget = budgetOf(100, 100);
+  const reservation = budget.reserve("a");
+  reservation.grow(10);
+  reservation.release();
+  expect(reservation.grow(10)).toBe(false);
+  expect(budget.takenBytes).toBe(0);
+});

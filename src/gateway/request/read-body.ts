@@ -11,14 +11,22 @@ export interface BodyLimit {
   take(bytes: number): void;
 }
 
+/** An exchange, whose signal is made only where it is asked for. */
+type Ending = Pick<AbortController, "signal">;
+
 /**
  * The request's bytes, refused as soon as they are known to be too many: by the length the client announced, or,
  * where it announced none, while they come in. Until they are read here, they wait in the client's connection.
  *
  * Large ones are read piece by piece: room is taken for what has really come, not for what a client has announced.
  * They end up in shared memory, where other threads can look at them without a copy of their own.
+ * The rest of one is not read once its exchange has ended.
  */
-export function readBody(request: ReadableRequest, limit: BodyLimit): Promise<Uint8Array> {
+export function readBody(
+  request: ReadableRequest,
+  limit: BodyLimit,
+  exchange: Ending = request,
+): Promise<Uint8Array> {
   const announced = request.headers.get("content-length");
   const length = announced === null ? null : Number(announced);
   if (length !== null && length > limit.maxBytes) throw limit.tooLarge();
@@ -26,13 +34,17 @@ export function readBody(request: ReadableRequest, limit: BodyLimit): Promise<Ui
     limit.take(length);
     return request.bytes();
   }
-  return readPieces(request, limit);
+  return readPieces(request, limit, exchange);
 }
 
-async function readPieces(request: ReadableRequest, limit: BodyLimit): Promise<Uint8Array> {
+async function readPieces(
+  request: ReadableRequest,
+  limit: BodyLimit,
+  { signal }: Ending,
+): Promise<Uint8Array> {
   const pieces: Uint8Array[] = [];
   try {
-    const bytes = await collect(request, limit, pieces);
+    const bytes = await collect(request, limit, signal, pieces);
     return bytes < largeBodyBytes ? Buffer.concat(pieces) : await joinShared({ pieces, bytes });
   } finally {
     // What was refused, or broke off, would otherwise stay until the garbage collector comes.
@@ -41,9 +53,17 @@ async function readPieces(request: ReadableRequest, limit: BodyLimit): Promise<U
 }
 
 /** Returns how many bytes have come. */
-async function collect(request: ReadableRequest, limit: BodyLimit, pieces: Uint8Array[]): Promise<number> {
+async function collect(
+  request: ReadableRequest,
+  limit: BodyLimit,
+  signal: AbortSignal,
+  pieces: Uint8Array[],
+): Promise<number> {
   if (request.body === null) return 0;
+  signal.throwIfAborted();
   const reader = request.body.getReader();
+  // The pending read then reports the body's end.
+  signal.addEventListener("abort", () => void reader.cancel().catch(() => {}), { once: true });
   let bytes = 0;
   // Not by `for await`: it would wait for the rest of the body before it lets go of it.
   for (let next = await reader.read(); !next.done; next = await reader.read()) {
@@ -52,5 +72,6 @@ async function collect(request: ReadableRequest, limit: BodyLimit, pieces: Uint8
     limit.take(next.value.length);
     pieces.push(next.value);
   }
+  signal.throwIfAborted();
   return bytes;
 }

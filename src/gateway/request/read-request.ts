@@ -27,7 +27,8 @@ export async function readRequest(
     const limit = new ClientBodyLimit(maxBodyBytes, reservation);
     if (call.body !== undefined) limit.takeWhole(call.body.length);
     const bytes =
-      call.body ?? (await gateway.ongoing.untilInterrupted(exchange, readBody(call.request, limit)));
+      call.body ??
+      (await gateway.ongoing.untilInterrupted(exchange, readBody(call.request, limit, exchange)));
     const expected = expectedOf(call, kind, structure);
     const parsing = parseRequest(gateway, exchange, bytes, expected);
     const request = parsing instanceof Promise ? await parsing : parsing;
