@@ -70,10 +70,12 @@ const number = (value: number, size: 4 | 8 = 4) => {
   return written.subarray(8 - size);
 };
 
-/** MPEG 1, layer 3, 44,100 samples a second: frames of 417 bytes at 128 kbit/s, of 104 at 32. */
-const frames = (kilobits: 128 | 32, count: number, first = "") => {
-  const frame = Buffer.alloc(kilobits === 128 ? 417 : 104);
-  hex(kilobits === 128 ? "fffb9000" : "fffb1000").copy(frame);
+/** MPEG 1, layer 3, 44,100 samples a second: the bytes of a frame and its header, by kbit/s. */
+const mp3Frames = { 320: [1044, "fffbe000"], 128: [417, "fffb9000"], 32: [104, "fffb1000"] } as const;
+const frames = (kilobits: keyof typeof mp3Frames, count: number, first = "") => {
+  const [length, header] = mp3Frames[kilobits];
+  const frame = Buffer.alloc(length);
+  hex(header).copy(frame);
   const all = Buffer.concat(Array.from({ length: count }, () => frame));
   all.write(first, 36, "latin1");
   return all;
@@ -125,9 +127,10 @@ describe("the length that a file declares is charged, and held for if it is long
   test.each<[string, Uint8Array, Uint8Array | string, number]>([
     ["MP3 of 128 kbit/s", frames(128, 4), "", bytes / 16_000],
     ["MP3 of 32 kbit/s", frames(32, 4), "", bytes / 4000],
+    ["MP3 of 320 kbit/s", frames(320, 4), "", bytes / 40_000],
     ["MP3 behind a picture", Buffer.from("ID3"), frames(32, 9), bytes / 4000],
-    ["MP3 whose frames are counted", frames(128, 4, counted(2000)), "", (2000 * 1152) / 44_100],
-    ["MP3 of a constant rate", frames(128, 4, counted(3000, "Info")), "", (3000 * 1152) / 44_100],
+    ["MP3 whose frames are counted", frames(320, 4, counted(2000)), "", (2000 * 1152) / 44_100],
+    ["MP3 of a constant rate", frames(128, 4, counted(4307, "Info")), "", (4307 * 1152) / 44_100],
     ["Opus", oggHead("OpusHead", 40, 16_000), Buffer.concat([page(48_000n * 7200n), page(-1n)]), declared],
     ["Vorbis", oggHead("\x01vorbis", 40, 22_050), page(22_050n * 7200n), declared],
     ["Speex", oggHead("Speex", 64, 8000), page(8000n * 7200n), declared],
@@ -155,6 +158,26 @@ describe("the length that a file declares is charged, and held for if it is long
     const sound = file(start, bytes, end);
     expect(secondsOf(sound, "usual")).toBeCloseTo(seconds, 6);
     expect(secondsOf(sound, "least")).toBeGreaterThanOrEqual(secondsOf(sound, "usual"));
+  });
+
+  test.each<[string, Uint8Array, Uint8Array | string, number]>([
+    ["MP3 of 32 kbit/s with one frame in its note", frames(32, 4, counted(1)), "", bytes / 4000],
+    [
+      "MP3 of 32 kbit/s with as few as it could have at 256",
+      frames(32, 4, counted(2153)),
+      "",
+      bytes / 16_000,
+    ],
+    ["MP3 of 320 kbit/s with one frame in its note", frames(320, 4, counted(1)), "", bytes / 40_000],
+    ["Opus", oggHead("OpusHead", 40, 16_000), page(1n), bytes / 4000],
+    ["Vorbis", oggHead("\x01vorbis", 40, 22_050), page(1n), bytes / 16_000],
+    ["Speex", oggHead("Speex", 64, 8000), page(1n), bytes / 2000],
+    ["MP4", mp4(mvhd(1000, 1)), "", bytes / 16_000],
+    ["WebM", webm("4489 84 3f800000"), "", bytes / 16_000],
+    ["AMR that ends with frames of MP3", Buffer.from("#!AMR\n"), frames(320, 4), bytes / 1600],
+    ["another kind that ends with them", Buffer.from("adts"), frames(320, 4), bytes / 16_000],
+  ])("but a shorter one that was made up is not: %s", (_, start, end, seconds) => {
+    expect(secondsOf(file(start, bytes, end), "usual")).toBeCloseTo(seconds, 6);
   });
 
   test("also of silence, which has hardly any bytes", () => {

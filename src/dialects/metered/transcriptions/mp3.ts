@@ -14,21 +14,35 @@ interface Frame {
 /** More than three frames have. */
 const searchedBytes = 4096;
 
-/** By the frames that an encoder has counted, or by the rate of one of them; 0 without any. The first ones may come behind a picture. */
+/** Bytes for a second: 128 and 320 kbit/s. */
+export const mp3Rates = { usual: 16_000, most: 40_000 };
+
+export function isMp3(start: Buffer): boolean {
+  return start.toString("latin1", 0, 3) === "ID3" || frameAt(start, 0) !== null;
+}
+
+/**
+ * By the frames that an encoder has counted, or by the rate of one of them; 0 without any. The first ones may come behind a picture.
+ * A count that no rate explains is ignored. Another one does not make the file shorter than usual, unless its frames do as well.
+ */
 export function mp3Seconds(start: Buffer, end: Buffer, bytes: number): number {
   const first = findFrame(start);
   const frame = first ?? findFrame(end.subarray(-searchedBytes));
   if (frame === null) return 0;
   const counted = first === null ? 0 : countedFrames(start.subarray(first.at, first.at + first.bytes));
-  return counted > 0 ? counted * frame.seconds : bytes / frame.bytesPerSecond;
+  const seconds = counted * frame.seconds;
+  if (seconds < bytes / mp3Rates.most) return bytes / frame.bytesPerSecond;
+  return Math.max(seconds, bytes / Math.max(frame.bytesPerSecond, mp3Rates.usual));
 }
 
-/** A frame that two others follow where they should; null if there is none. */
+/** A frame that two others follow where they should; null if there is none. It may be a note, so the rate is that of the next. */
 function findFrame(bytes: Buffer): (Frame & { readonly at: number }) | null {
   for (let at = bytes.indexOf(0xff); at !== -1; at = bytes.indexOf(0xff, at + 1)) {
     const frame = frameAt(bytes, at);
     const next = frame && frameAt(bytes, at + frame.bytes);
-    if (frame && next && frameAt(bytes, at + frame.bytes + next.bytes)) return { ...frame, at };
+    if (frame && next && frameAt(bytes, at + frame.bytes + next.bytes)) {
+      return { ...frame, bytesPerSecond: next.bytesPerSecond, at };
+    }
   }
   return null;
 }
