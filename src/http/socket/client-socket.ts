@@ -108,7 +108,7 @@ export class ClientSocket implements OpenSocket, Carrier {
   }
 
   message(_: unknown, frame: string | Uint8Array): void {
-    if (this.isCompressed && !this.#gateway.inflateLimiter.take(this.#keyId, frame.length)) {
+    if (this.isCompressed && !this.#gateway.inflateLimiter.take(this.#keyId, Buffer.byteLength(frame))) {
       this.#gateway.sockets.cutOffCompressed(this.#keyId);
       return;
     }

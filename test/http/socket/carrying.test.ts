@@ -2,10 +2,13 @@ import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import type { JsonObject } from "../../../src/base/json.ts";
 import { nextTurn } from "../../../src/base/next-turn.ts";
+import { extensionsHeader } from "../../../src/http/socket/client-socket.ts";
+import { InflateLimiter } from "../../../src/limits/inflate-limiter.ts";
 import type { answer } from "../../gateway/turn-world.ts";
 import { usageOf, wholeAnswer } from "../../gateway/wire-answers.ts";
 import { World } from "../../gateway/world.ts";
 import { sse } from "../../support/answers.ts";
+import { FakeClock } from "../../support/clock.ts";
 import { RawSocket } from "../../support/raw-socket.ts";
 import { waitFor } from "../../support/wait.ts";
 import { connected, eventsOf, SocketWorld } from "./socket-world.ts";
@@ -286,6 +289,18 @@ test("a key whose compressed frames become too much loses its sockets that compr
     await waitFor(() => each.latest.includes('"response.completed"'), "the response to end");
   }
 }, 120_000);
+
+test("what is inflated counts in bytes, not in characters", async () => {
+  await using world = await World.start();
+  const caller = await world.creditCaller();
+  const limiter = new InflateLimiter(new FakeClock());
+  Object.assign(world.gateway, { inflateLimiter: limiter });
+  const { socket } = connected(world, caller, { [extensionsHeader]: "permessage-deflate" });
+  socket.message(null, "€".repeat(1000));
+  socket.close();
+  expect(limiter.take(caller.key.id, 64 * 1024 * 1024 - 3000)).toBe(true);
+  expect(limiter.take(caller.key.id, 1)).toBe(false);
+});
 
 test("1,000 idle sockets take little memory each, are all kept, and are closed at the end", async () => {
   const sockets = await SocketWorld.start("[websocket]\nmax_per_key = 1001\n");

@@ -46,9 +46,11 @@ export class SocketWorld {
 }
 
 /** A socket whose connection is the test's: it says what it has buffered, and closes when the test says so. */
-export function connected(world: World, as: Caller) {
+export function connected(world: World, as: Caller, headers: Record<string, string> = {}) {
   const route = routes.find(({ isUpgrade, mode }) => isUpgrade === true && mode === "credit");
-  const request = new Request(`${world.running.url}${route?.path}`, { headers: bearer(as) });
+  const request = new Request(`${world.running.url}${route?.path}`, {
+    headers: { ...bearer(as), ...headers },
+  });
   const handshake = { request, route: route as Route, address: "127.0.0.1", keyId: as.key.id };
   const socket = new ClientSocket(world.gateway, handshake);
   const sent: string[] = [];
