@@ -1,4 +1,5 @@
 import { isObject, type JsonObject } from "../base/json.ts";
+import { tableOf } from "../base/table.ts";
 
 /**
  * Line numbers of names in the file, which the parser does not report. Found by a second, shallow read: names and brackets
@@ -51,7 +52,7 @@ function parentOf(path: string): string {
 /** Comments, texts, line ends, what separates names and values, and everything else. */
 const pieces =
   /#[^\n]*|"""(?:[^\\]|\\.)*?"""|'''.*?'''|"(?:[^"\\]|\\.)*"|'[^']*'|[[\]{}=.,\n]|[^\s#"'[\]{}=.,]+/gs;
-const depths: Readonly<Record<string, number>> = { "[": 1, "{": 1, "]": -1, "}": -1 };
+const depths = tableOf({ "[": 1, "{": 1, "]": -1, "}": -1 });
 
 /** The first line of every table and key, by its path. */
 function linesOf(text: string): ReadonlyMap<string, number> {

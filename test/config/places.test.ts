@@ -107,6 +107,7 @@ gap = 2
     ["a quotation mark within a plain text", "a = '\"['"],
     ["blanks around names", ' a . "b c" = 1'],
     ["a list in a list", "a = [[1, 2],\n  [3]\n]"],
+    ["names that every object has", "a = { constructor = 1, toString = 2 }"],
     ["a text of several lines that ends with a bracket", 'a = """\n["""'],
   ])("is found after %s", (_, before) => {
     const toml = `[ t . u ]\n${before}\nnext = 1\n[[ v ]]\nw = 2\n`;
