@@ -1,3 +1,4 @@
+import type { Claim } from "../../idempotency/claims.ts";
 import type { StoredResponse } from "../../store/store.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
@@ -6,17 +7,17 @@ import { largeTurns } from "../large/large-turns.ts";
 import { bytesOf, type Piece } from "./stream-relayer.ts";
 
 /**
- * What the settle stores of a whole answer for a retry; null without an idempotency key, or if it is too long. A large one is
- * recorded a part in each turn of the event loop.
+ * What the settle stores of a whole answer for a retry with its idempotency key; null if it is too long. A large one is recorded a
+ * part in each turn of the event loop.
  */
 export async function recordWhole(
   { claims }: Gateway,
   exchange: Exchange,
+  claim: Claim,
   answer: Piece,
   headers: Readonly<Record<string, string>>,
 ): Promise<StoredResponse | null> {
-  if (exchange.claim === null) return null;
-  const recorder = claims.record(exchange.claim);
+  const recorder = claims.record(claim);
   exchange.recorder = recorder;
   const bytes = bytesOf(answer);
   for (let at = 0; at < bytes.length; at += largeBodyBytes) {

@@ -55,8 +55,9 @@ export async function settleWhole(answering: Answering, whole: WholeAnswer): Pro
   exchange.sawFirstByte();
   // The provider has succeeded, whether or not the charge does.
   opened.finished("completed");
-  const isKept = exchange.claim !== null;
-  const stored = isKept ? await recordWhole(gateway, exchange, whole.body, contentHeaders(answering)) : null;
+  const { claim } = exchange;
+  const stored =
+    claim && (await recordWhole(gateway, exchange, claim, whole.body, contentHeaders(answering)));
   await recordFacts(answering, whole, whole.body);
   await bill.settle("completed", evidenceOf(answering, whole), 200, stored);
 }

@@ -154,7 +154,8 @@ async function settle(
 ): Promise<void> {
   const { gateway, exchange, bill } = asking;
   exchange.sawFirstByte();
-  const stored = await recordWhole(gateway, exchange, body, headers);
+  const { claim } = exchange;
+  const stored = claim && (await recordWhole(gateway, exchange, claim, body, headers));
   const isCancelled = exchange.hasClientLeft && exchange.outlivesClient;
   await bill.settle(isCancelled ? "cancelled" : "completed", evidence, 200, stored);
 }
