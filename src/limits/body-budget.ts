@@ -11,10 +11,10 @@ export interface BodyBudgetLimits {
 const reservedPart = 1 / 8;
 
 /**
- * Bounds the memory of bodies: of requests that are still being read, or of answers that are still being sent. A holder may take as much as it leaves free: alone half
- * of the total, a second one half of the rest, and so on. So however many bodies are left unfinished, there is room for
- * small ones of another holder. Where that would be less than the largest body, a holder may take one of those, as long
- * as a part of the total stays reserved.
+ * Bounds the memory of bodies: of requests that are still being read, or of answers that are still being sent. A holder
+ * may take as much as it leaves free: alone half of the total, a second one half of the rest, and so on. So however many
+ * bodies are left unfinished, there is room for small ones of another holder. Where that would be less than the largest
+ * body, a holder may take one of those, as long as a part of the total stays reserved.
  */
 export class BodyBudget {
   readonly #limits: BodyBudgetLimits;

@@ -68,7 +68,10 @@ async function attemptsByEnding(store: Store): Promise<Readonly<Record<string, n
   return byEnding;
 }
 
-/** What was acknowledged is charged, nothing twice; attempts are counted as often as they are charged; no cap has more than its limit, and nothing is held for ever. */
+/**
+ * What was acknowledged is charged, nothing twice; attempts are counted as often as they are charged; no cap has more
+ * than its limit, and nothing is held for ever.
+ */
 async function check({ store, accounts }: RealAccounts, keys: readonly KeyRecord[], acknowledged: string[]) {
   const entries = await store.listEntries({ afterId: 0, limit: 10_000_000 });
   const charges = entries.filter(({ kind }) => kind === "charge");

@@ -3,8 +3,8 @@ import type { Refusal } from "./refusal.ts";
 import { codeOf, given, type ToldDetails, vendorErrorOf } from "./vendor-error.ts";
 
 /**
- * What a client learns of a provider's refusal of its request: all that its SDK acts on. If the provider speaks the client's dialect that is all of it; otherwise only what
- * both dialects have a term for.
+ * What a client learns of a provider's refusal of its request: all that its SDK acts on. If the provider speaks the
+ * client's dialect that is all of it; otherwise only what both dialects have a term for.
  */
 export function explainRefusal(
   refusal: Refusal,

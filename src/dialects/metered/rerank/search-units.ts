@@ -20,8 +20,8 @@ interface Bounds {
 }
 
 /**
- * How many tokens of a document are read; longer ones are cut. A limit of the client's lowers the charge only where every provider that may be asked is sent it, and never the hold: some
- * providers ignore it, and report what they have read.
+ * How many tokens of a document are read; longer ones are cut. A limit of the client's lowers the charge only where
+ * every provider that may be asked is sent it, and never the hold: some providers ignore it, and report what they have read.
  */
 export function longestDocument(
   { max_tokens_per_doc: limit }: JsonObject,

@@ -18,7 +18,8 @@ interface Delta {
 }
 
 /**
- * Adds up what a batch changes on each account, so that it is updated once per batch and not once per request. Differences, never absolute values: other processes write to the same rows.
+ * Adds up what a batch changes on each account, so that it is updated once per batch and not once per request.
+ * Differences, never absolute values: other processes write to the same rows.
  */
 export class AccountDeltas {
   #byAccount = new Map<number, Delta>();
