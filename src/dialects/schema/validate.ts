@@ -8,6 +8,7 @@ import { hasMoreValues } from "../json/count-values.ts";
 import { brokenJson, type JsonSpans, maxDepth, scanTopLevel } from "../json/json-spans.ts";
 import { type TruncatedJson, truncateJson } from "../json/truncated-json.ts";
 import { type MeteredRouteName, meteredRoute, meteredRouteNames } from "../metered/registry.ts";
+import type { FormFile, MeteredRoute, RouteBody } from "../metered/route.ts";
 import {
   conversationItemsRequest,
   conversationRequest,
@@ -48,6 +49,8 @@ interface RequestForm {
   /** It may have as many, whatever the limit of members is. */
   readonly mostTokenIds?: number | undefined;
   requestSchema(options: ValidationOptions): TSchema;
+  /** What it has in place of a form's files. */
+  readonly filesIn?: MeteredRoute["filesIn"] | undefined;
   /** Throws `invalid_request` for what the schema cannot express. Works on truncated JSON too. */
   check?(body: JsonObject): void;
 }
@@ -56,8 +59,8 @@ const forms: ReadonlyMap<string, RequestForm> = new Map<string, RequestForm>([
   ...clientDialectNames.map((dialect) => [dialect, { ...clientDialect(dialect), dialect }] as const),
   ...Object.entries(otherRequests),
   ...meteredRouteNames.map((name) => {
-    const { requestSchema, mostTokenIds } = meteredRoute(name);
-    return [name, { dialect: "chat", requestSchema: () => requestSchema, mostTokenIds }] as const;
+    const { requestSchema, mostTokenIds, filesIn } = meteredRoute(name);
+    return [name, { dialect: "chat", requestSchema: () => requestSchema, mostTokenIds, filesIn }] as const;
   }),
 ]);
 
@@ -76,6 +79,11 @@ export function dialectOf(kind: RequestKind): ClientDialectName {
 export function itemsFieldOf(kind: RequestKind): ItemsField | null {
   const { dialect, items = "input" } = formOf(kind);
   return dialect === "responses" ? items : null;
+}
+
+/** What such a request has in place of a form's files. */
+export function filesOf(kind: RequestKind, body: RouteBody): readonly FormFile[] {
+  return formOf(kind).filesIn?.(body) ?? [];
 }
 
 /** Limits of a body's structure. Its size does not bound that: a list item takes as little as two bytes. */

@@ -9,7 +9,7 @@ import { shownItems } from "../../dialects/openai-responses/client/shown-item.ts
 import { inputSpans } from "../../dialects/openai-responses/client/turn-items.ts";
 import { openingHash } from "../../dialects/opening.ts";
 import { clientDialect, providerDialect } from "../../dialects/registry.ts";
-import { itemsFieldOf, parseWhole } from "../../dialects/schema/validate.ts";
+import { filesOf, itemsFieldOf, parseWhole } from "../../dialects/schema/validate.ts";
 import { parseLargeEvent } from "../../dialects/sse/parse-event.ts";
 import { translate, translationOfAnswer } from "../../dialects/translation/translate.ts";
 import type { Translation } from "../../dialects/translation/translation.ts";
@@ -75,6 +75,7 @@ function read({ bytes: sent, expected, wantsHash, without }: ReadJob): ReadResul
     bodyHash: wantsHash ? Bun.SHA256.hash(bytes, "hex") : null,
     openingHash: openingHash(whole),
     items: field === null ? null : inputSpans(bytes, field),
+    files: filesOf(expected.kind, { bytes, truncated, body: whole }),
   };
 }
 

@@ -87,7 +87,7 @@ export async function serveMetered(
   );
   if (isAboveInputs(route, sent, mostInputs)) refuseOverWritten(sent.bytes.length);
   const prices = pricesToward(destination);
-  const files = form?.files ?? route.filesIn?.(sent) ?? [];
+  const files = form?.files ?? sent.large?.files ?? route.filesIn?.(sent) ?? [];
   for (const priced of prices) route.check?.(sent.truncated, priced, files);
   const request = await withoutForeignTokens(gateway, exchange, name, sent, formats);
   const estimatedInput = request.estimateInput();

@@ -8,6 +8,7 @@ import type { ModelSettings } from "../../config/settings.ts";
 import type { ValidationOptions } from "../../dialects/client-dialect.ts";
 import type { JsonSpans } from "../../dialects/json/json-spans.ts";
 import type { BodyChanges } from "../../dialects/json/patch.ts";
+import type { FormFile } from "../../dialects/metered/route.ts";
 import { inspectBody, type Mentions } from "../../dialects/names/inspect-body.ts";
 import {
   type ItemSpan,
@@ -44,6 +45,8 @@ export interface LargeBody {
   readonly bodyHash: string | null;
   readonly openingHash: number;
   readonly items: readonly ItemSpan[] | null;
+  /** Those that the body of a metered request has in it. */
+  readonly files: readonly FormFile[];
 }
 
 export function parseTruncated({ truncatedText }: LargeBody): JsonObject {

@@ -1,9 +1,10 @@
-import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
+import { afterAll, afterEach, beforeAll, expect, spyOn, test } from "bun:test";
 import { mkdtempSync, readdirSync, readlinkSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { GatewayError } from "../../../src/base/errors.ts";
 import { shuttingDown } from "../../../src/base/gateway-endings.ts";
+import { meteredRoute } from "../../../src/dialects/metered/registry.ts";
 import { BodyBudget } from "../../../src/limits/body-budget.ts";
 import { json } from "../../support/answers.ts";
 import { waitFor } from "../../support/wait.ts";
@@ -327,4 +328,15 @@ test("plain samples in JSON tell how long they play, as in a form", async () => 
   const response = await world.ask({ key, secret }, { path: "/v1/audio/transcriptions", body });
   expect(response.headers.get("x-sluice-units")).toBe("minutes=0.166667");
   expect(await world.chargesOf({ key, secret })).toMatchObject([{ amount: -1_000_000, basis: "measured" }]);
+});
+
+test("sound in large JSON, in place of a form, is found on the thread that reads it", async () => {
+  using found = spyOn(meteredRoute("transcriptions"), "filesIn");
+  world.provider.script(json({ text: "hello" }));
+  const data = Buffer.concat([Buffer.from("#!AMR\n"), Buffer.alloc(959_994)]).toString("base64");
+  const body = { model: "hear", input_audio: { data, format: "amr" } };
+  const asked = { path: "/v1/audio/transcriptions", body };
+  const response = await world.ask(await world.creditCaller(1), asked);
+  expect(response.headers.get("x-sluice-units")).toBe("minutes=10");
+  expect(found).not.toHaveBeenCalled();
 });
