@@ -1,4 +1,5 @@
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
+import { tableOf } from "../base/table.ts";
 import { takesRestart } from "./reload.ts";
 import { tomlValue } from "./toml-text.ts";
 
@@ -28,19 +29,18 @@ function empty(other: Json | undefined): Json | undefined {
 
 function compare(path: readonly string[], before?: Json, after?: Json): ConfigDifference[] {
   if (Bun.deepEquals(before, after)) return [];
-  const [one, other] = [tableOf(before, path), tableOf(after, path)];
+  const [one, other] = [fieldsOf(before, path), fieldsOf(after, path)];
   if (one === null || other === null) return [difference(path, before, after)];
   return namesOf(one, other).flatMap((name) => compare([...path, name], one[name], other[name]));
 }
 
 /** Models are told apart by their ids, and other tables in a list by their place. Null for a plain value. */
-function tableOf(value: Json | undefined, path: readonly string[]): JsonObject | null {
-  if (isObject(value)) return value;
+function fieldsOf(value: Json | undefined, path: readonly string[]): JsonObject | null {
+  if (isObject(value)) return tableOf(value);
   if (!Array.isArray(value) || !value.every(isObject)) return null;
   const isModels = path.length === 1 && path[0] === "models";
-  return Object.fromEntries(
-    value.map((each, place) => [isModels ? String(each["id"]) : `${place + 1}`, each]),
-  );
+  const entries = value.map((each, place) => [isModels ? String(each["id"]) : `${place + 1}`, each] as const);
+  return tableOf(Object.fromEntries(entries));
 }
 
 function namesOf(before: JsonObject, after: JsonObject): string[] {

@@ -111,6 +111,15 @@ describe("the differences", () => {
     expect(found.filter((each) => each.needs_restart).map(({ where }) => where)).toEqual(["server.port"]);
   });
 
+  test("name what is called like something that every object has", () => {
+    const [none, one] = [parsed("[providers.a]"), parsed("[providers.a]\n[providers.constructor]")];
+    const changes = [configDifferences(none, one), configDifferences(one, none)].flat();
+    expect(changes.map(({ change, where }) => [change, where])).toEqual([
+      ["added", 'provider "constructor"'],
+      ["removed", 'provider "constructor"'],
+    ]);
+  });
+
   test("show nothing that depends on what is masked, so that no weak secret can be guessed from it", () => {
     const written = (secret: string) =>
       writtenWithoutSecrets(
