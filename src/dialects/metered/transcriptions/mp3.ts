@@ -50,7 +50,7 @@ function findFrame(bytes: Buffer): (Frame & { readonly at: number }) | null {
 /** Of layer 3. */
 function frameAt(bytes: Buffer, at: number): Frame | null {
   if (at + 4 > bytes.length || bytes.readUInt16BE(at) >>> 5 !== 0x7ff) return null;
-  const [, kind = 0, rates = 0] = bytes.subarray(at, at + 3);
+  const [kind, rates] = [bytes.readUInt8(at + 1), bytes.readUInt8(at + 2)];
   const version = (kind >>> 3) & 3;
   const isFirst = version === 3;
   const kilobits = bitRates[isFirst ? 0 : 1][rates >>> 4] ?? 0;
