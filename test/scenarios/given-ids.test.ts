@@ -119,8 +119,11 @@ describe("an id that came in an answer", () => {
     const response = fresh("resp_");
     provider.script(json(responseWith({ id: response })));
     await ask(alice, base);
-    await expectNotFound(bob, { ...base, previous_response_id: [response] }, "previous_response_id[0]");
-    await expectNotFound(bob, { ...base, conversation: [fresh("conv_")] }, "conversation[0]");
+    for (const list of [{ previous_response_id: [response] }, { conversation: [fresh("conv_")] }]) {
+      const refused = await ask(bob, { ...base, ...list });
+      const [param] = Object.keys(list);
+      expect(await refused.json()).toMatchObject({ error: { code: "invalid_request", param } });
+    }
     await expectNotFound(bob, { ...base, file_ids: [fresh("file-")] }, "file_ids[0]");
     await expectNotFound(bob, { ...base, vector_store_ids: [fresh("vs_")] }, "vector_store_ids[0]");
     const chat = { model: "gpt-test", messages: [{ role: "user", content: "x" }], file_ids: ["file-1"] };
