@@ -6,8 +6,8 @@ const mask = "********";
 
 /**
  * The configuration as it is written, for display. References to secrets stay as they are. The schema accepts no secret in
- * its place, but the value of a header, or an address, may hold one. Not even a
- * digest of it is shown: a weak secret could be guessed from that.
+ * its place, but the value of a header, or an address, may hold one. Not even a digest of it is shown: a weak secret could be
+ * guessed from that.
  */
 export function writtenWithoutSecrets(document: JsonObject): JsonObject {
   return shownTable(document, false);
