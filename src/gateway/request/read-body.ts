@@ -52,6 +52,14 @@ async function readPieces(
   }
 }
 
+/** A reader that is done once the signal fires: the pending read then reports the body's end, and the client can be answered. */
+export function readerUntil(signal: AbortSignal, body: ReadableStream<Uint8Array>) {
+  signal.throwIfAborted();
+  const reader = body.getReader();
+  signal.addEventListener("abort", () => void reader.cancel().catch(() => {}), { once: true });
+  return reader;
+}
+
 /** Returns how many bytes have come. */
 async function collect(
   request: ReadableRequest,
@@ -60,10 +68,7 @@ async function collect(
   pieces: Uint8Array[],
 ): Promise<number> {
   if (request.body === null) return 0;
-  signal.throwIfAborted();
-  const reader = request.body.getReader();
-  // The pending read then reports the body's end.
-  signal.addEventListener("abort", () => void reader.cancel().catch(() => {}), { once: true });
+  const reader = readerUntil(signal, request.body);
   let bytes = 0;
   // Not by `for await`: it would wait for the rest of the body before it lets go of it.
   for (let next = await reader.read(); !next.done; next = await reader.read()) {

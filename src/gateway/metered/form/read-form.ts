@@ -3,6 +3,7 @@ import type { Json, JsonObject } from "../../../base/json.ts";
 import type { FormFields } from "../../../dialects/metered/route.ts";
 import type { BodyReservation } from "../../../limits/body-budget.ts";
 import type { Exchange } from "../../exchange.ts";
+import { readerUntil } from "../../request/read-body.ts";
 import { FormParser } from "./form-parser.ts";
 import { SpooledForm } from "./spooled-form.ts";
 
@@ -18,10 +19,7 @@ export async function readForm(
   const form = await SpooledForm.create(reservation);
   try {
     const parser = new FormParser(boundary, form);
-    const reader = request.body?.getReader();
-    signal.throwIfAborted();
-    // The pending read then reports the body's end, and the client can be answered.
-    signal.addEventListener("abort", () => void reader?.cancel().catch(() => {}), { once: true });
+    const reader = request.body === null ? undefined : readerUntil(signal, request.body);
     let bytes = 0;
     for (let next = await reader?.read(); next !== undefined && !next.done; next = await reader?.read()) {
       bytes += next.value.length;
