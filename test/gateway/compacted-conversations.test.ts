@@ -205,7 +205,6 @@ describe("a sealed summary", () => {
 
 describe("a compaction trigger", () => {
   test.each(others)("streams one compaction from %s, which can be continued", async (model) => {
-    if (model === "bedrock-test") return;
     const body = { model, stream: true, input: [say("One"), call1, result1, say("Two"), trigger] };
     const response = await world.ask(caller, { path: "/v1/responses", body });
     const events = dataOf(await readStream(response)) as (JsonObject & { type: string })[];

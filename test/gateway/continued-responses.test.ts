@@ -31,7 +31,6 @@ describe("a response that is continued", () => {
     expect(lastText()).toContain("What is it?");
     expect(second.status).toBe("completed");
     const seen = lastText();
-    if (model === "bedrock-test") return;
     const third = await streamed({ model, input: [say("And now?")], previous_response_id: second.id });
     const fourth = await streamed({ model, input: "Once more", previous_response_id: third.id });
     for (const text of ["My name is Ada.", "What is it?", "And now?", "Once more"])

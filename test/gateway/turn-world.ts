@@ -3,6 +3,7 @@ import { json, sse } from "../support/answers.ts";
 import { usualAnswer } from "../support/fixtures.ts";
 import type { SeenRequest } from "../support/provider.ts";
 import { dataOf, readStream } from "../support/sse.ts";
+import { converseFrames, eventStream } from "../vendors/bedrock/fake-bedrock.ts";
 import { type Caller, World } from "./world.ts";
 
 const price = "price = { input = 1.0, output = 2.0 }";
@@ -149,6 +150,7 @@ export function responseFrom({ body }: SeenRequest, output: Json = null): JsonOb
 
 export function answer(request: SeenRequest) {
   const { path, body } = request;
+  if (path.endsWith("/converse-stream")) return eventStream(...converseFrames);
   if (path.includes("/converse")) {
     return json({
       output: { message: { role: "assistant", content: [{ text: "Canals." }] } },
