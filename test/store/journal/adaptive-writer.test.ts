@@ -3,6 +3,7 @@ import { AdaptiveWriter } from "../../../src/store/journal/adaptive-writer.ts";
 import { BatchFailure, type TimedWriter } from "../../../src/store/journal/batch-writer.ts";
 import { type Driver, DriverChoice } from "../../../src/store/journal/driver-choice.ts";
 import type { JournalItem } from "../../../src/store/store.ts";
+import { waitFor } from "../../support/wait.ts";
 
 /** Takes note of what reaches it, as `inline:one`; its commits take as long as the test says. */
 class NotingWriter implements TimedWriter {
@@ -76,13 +77,13 @@ test("batches change over in order, and the old writer writes its sums first", a
 test("the batch in which the driver changes is written only once its new writer says so", async () => {
   const gate = Promise.withResolvers<void>();
   const slow: TimedWriter = { lastCommitMs: 0, write: () => gate.promise, close: () => {} };
-  const { choice, write } = newBench(async () => slow);
+  const { choice, drivers, write } = newBench(async () => slow);
   choice.decide("thread");
   let isWritten = false;
   const writing = write("1").then(() => {
     isWritten = true;
   });
-  await Bun.sleep(20);
+  await waitFor(() => drivers.length === 1, "the driver to change");
   expect(isWritten).toBe(false);
   gate.resolve();
   await writing;
