@@ -46,6 +46,19 @@ for (const [where, open] of payerKinds) {
       expect((await audit(bench.store)).differences).toEqual([]);
     });
 
+    test("what remains is the least that the balance and the caps leave", async () => {
+      await using bench = await open(1);
+      const account = await addAccount(bench, { caps: [cap(500, "day")] }, 1_000);
+      const [key = keyRecord()] = await addKeys(bench, account, 1, { caps: [cap(300, "month")] });
+      await bench.refresh();
+      const [gateway] = bench.gateways;
+      const hold = await tryHold(gateway, key, 100);
+      if (!(hold instanceof Hold)) throw hold;
+      expect(gateway?.remaining(hold)).toBe(200);
+      await spend(gateway, hold, 40);
+      expect(gateway?.remaining(hold)).toBe(260);
+    });
+
     test("a cap of 3 on each key: never more than 3 of one, and 3 of each", async () => {
       await using bench = await open(4);
       const account = await addAccount(bench, { isOpen: true });

@@ -1,4 +1,4 @@
-import { describe, expect } from "bun:test";
+import { describe, expect, spyOn } from "bun:test";
 import { audit } from "../../src/ledger/audit.ts";
 import type { Entry, Store } from "../../src/store/store.ts";
 import { testEachJournal } from "../store/each-journal.ts";
@@ -75,13 +75,25 @@ describe("settling", () => {
     expect(bench.ledger.summary(key.id)).toMatchObject({ posted: 0, available: 0 });
   });
 
-  testEachJournal("makes the usage record say what was charged, not what it cost", async (database) => {
+  testEachJournal(
+    "makes the usage record say what was charged, and how, not what it cost",
+    async (database) => {
+      await using bench = await openBench(database);
+      const key = await bench.addKey({}, 50);
+      const hold = holdFor(bench.ledger, key, 50);
+      await bench.ledger.settle(hold, settlement(hold, 80, { basis: "estimated" }));
+      const [record] = await usageRecords(bench.operator);
+      expect(record).toMatchObject({ costNano: 50, basis: "estimated" });
+    },
+  );
+
+  testEachJournal("tells the journal whether other charges may follow soon", async (database) => {
     await using bench = await openBench(database);
-    const key = await bench.addKey({}, 50);
-    const hold = holdFor(bench.ledger, key, 50);
-    await bench.ledger.settle(hold, settlement(hold, 80));
-    const [record] = await usageRecords(bench.operator);
-    expect(record?.costNano).toBe(50);
+    const commit = spyOn(bench.store, "commit");
+    const key = await bench.addKey({}, 100);
+    const [first, last] = [holdFor(bench.ledger, key, 10), holdFor(bench.ledger, key, 10)];
+    for (const hold of [first, last]) await bench.ledger.settle(hold, settlement(hold, 10));
+    expect(commit.mock.calls.map(([, othersFollow]) => othersFollow)).toEqual([true, false]);
   });
 
   testEachJournal(

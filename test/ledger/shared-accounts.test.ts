@@ -4,8 +4,8 @@ import { newId } from "../../src/base/id.ts";
 import type { Hold } from "../../src/ledger/accounts.ts";
 import { SharedAccounts, type SharedAccountsOptions } from "../../src/ledger/shared-accounts.ts";
 import { type HoldVerdict, NodeUnavailable } from "../../src/store/node.ts";
-import { emptyAccount, emptyKey } from "../../src/store/store.ts";
-import { keyRecord } from "../store/fixtures.ts";
+import { emptyAccount, emptyKey, type TurnRecord } from "../../src/store/store.ts";
+import { exchangeEnding, keyRecord } from "../store/fixtures.ts";
 import { FakeClock } from "../support/clock.ts";
 import { costing } from "../support/rates.ts";
 import { settlement } from "./fixtures.ts";
@@ -148,6 +148,42 @@ describe("shared accounts", () => {
     writing.resolve();
     await settled;
     expect(steps).toEqual(["charged", "written", "settled"]);
+  });
+
+  test("replace a conversation only by a turn whose parts are all written", async () => {
+    const steps: string[] = [];
+    const writing = Promise.withResolvers<void>();
+    const settle = async () => {
+      steps.push("charged");
+      return { charged: 1, overrun: 0 };
+    };
+    const { accounts, hold } = accountsOver({ settle }, { written: () => writing.promise });
+    const given = await hold();
+    const turn: TurnRecord = {
+      ...{ keyId: given.keyId, id: "conv_1", parentId: null, model: "m", provider: "p", createdAtMs: 0 },
+      ...{ expiresAtMs: 1, bytes: 1, items: [], body: new Uint8Array(1), keyBytes: 1, replaces: 1 },
+      recording: { id: "rec_1", parts: 2 },
+    };
+    const settled = accounts.settle(given, settlement(given, 1, { turns: [turn] }));
+    await Promise.resolve();
+    steps.push("written");
+    writing.resolve();
+    await settled;
+    expect(steps).toEqual(["written", "charged"]);
+  });
+
+  test("hand over how an exchange ended, by the clock of its charge, or that it ended well", async () => {
+    const endings: unknown[] = [];
+    const { accounts, hold } = accountsOver({
+      settle: async ({ ending, atMs }) => {
+        endings.push(ending === null ? null : ending.atMs === atMs);
+        return { charged: 1, overrun: 0 };
+      },
+    });
+    const [well, badly] = [await hold(), await hold()];
+    await accounts.settle(well, settlement(well, 1));
+    await accounts.settle(badly, settlement(badly, 1, { ending: exchangeEnding(badly.keyId) }));
+    expect(endings).toEqual([null, true]);
   });
 
   test("charge token budgets in tokens, which cost nothing", async () => {
