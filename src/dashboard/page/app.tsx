@@ -66,7 +66,7 @@ function Navigation() {
   useEffect(() => setOpen(false), [path.value]);
   return (
     <nav class={open ? "side open" : "side"} aria-label="Pages">
-      <a class="brand" href={hrefOf("")}>
+      <a class="brand line" href={hrefOf("")}>
         <Mark />
         Sluice
       </a>
@@ -76,7 +76,11 @@ function Navigation() {
       <ul>
         {places.map((place) => (
           <li key={place.path}>
-            <a href={hrefOf(place.path)} aria-current={section === place.path ? "page" : undefined}>
+            <a
+              class="line"
+              href={hrefOf(place.path)}
+              aria-current={section === place.path ? "page" : undefined}
+            >
               <Icon name={place.icon} />
               {place.title}
             </a>
@@ -100,7 +104,7 @@ function TroubleBanner() {
   const { trouble } = useAnswer<HealthView>("/health", 5000).value ?? {};
   if (!trouble) return null;
   return (
-    <div class="failure trouble" role="alert">
+    <div class="callout bad" role="alert">
       <Icon name="warning" />
       <p>
         <strong>No new work is taken: {trouble.reason}</strong> {trouble.advice}

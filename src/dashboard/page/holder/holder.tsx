@@ -19,7 +19,7 @@ export function Holder() {
   if (!session.value?.signed_in && shownKey.value === null) return <ShowKey />;
   return (
     <div class="holder">
-      <header>
+      <header class="line">
         <Mark />
         <strong>Sluice</strong>
         <small class="muted">{session.value?.name}</small>

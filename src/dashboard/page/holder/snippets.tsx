@@ -27,7 +27,7 @@ export function Snippets({ of: key, secret }: { of: KeyView; secret: string | nu
   const snippets = snippetsFor(key.mode, secret ?? "YOUR_KEY", model.value ?? "MODEL");
   const { text } = snippets.find(({ name }) => name === chosen[0]) ?? { text: "" };
   return (
-    <div class="snippets">
+    <div class="snippets stack">
       <p>
         OpenAI clients: <code>{addressFor(key.mode)}/v1</code> · Anthropic clients:{" "}
         <code>{addressFor(key.mode)}</code>

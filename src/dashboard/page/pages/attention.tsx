@@ -20,7 +20,7 @@ export function Attention() {
   if (findings.length === 0) return null;
   const rest = findings.length - shownCount;
   return (
-    <section class="failure alarms" aria-labelledby="needs-attention">
+    <section class="callout bad" aria-labelledby="needs-attention">
       <Icon name="warning" />
       <div role="alert">
         <h2 id="needs-attention">Needs attention</h2>

@@ -17,7 +17,7 @@ const periods = budgetPeriods.filter(({ value }) => value !== "none");
 export function CapFields({ title, hint, of: [caps, onCaps], mode }: CapFieldsProps) {
   const isCredit = mode === "credit";
   return (
-    <fieldset class="cap-fields">
+    <fieldset class="cap-fields stack">
       <legend>{title}</legend>
       <p class="hint">{hint}</p>
       {caps.map((cap, place) => {

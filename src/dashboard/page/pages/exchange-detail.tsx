@@ -109,8 +109,8 @@ function ExchangeDetail({ id }: { id: string }) {
   });
   return (
     <Dialog title="Exchange" onClose={() => setQuery({ open: null, entry: null })}>
-      <div class="body wide">
-        <p class="copyable">
+      <div class="body stack wide">
+        <p class="copyable line">
           <code>{id}</code> <CopyButton text={id} />
         </p>
         <Shown loaded={detail}>

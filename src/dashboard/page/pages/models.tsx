@@ -98,7 +98,7 @@ function capabilityNames(model: ModelView): readonly string[] {
 /** What came of asking each deployment of a model for a few tokens. */
 function Checks({ of: checks }: { of: readonly ModelCheckView[] }) {
   return (
-    <ul class="checks" aria-live="polite">
+    <ul class="checks stack" aria-live="polite">
       {checks.map((check) => (
         <li key={`${check.provider}/${check.upstream_model}/${check.key}`}>
           <Badge tone={check.ok ? "good" : "bad"}>{check.ok ? "answers" : "fails"}</Badge>

@@ -76,7 +76,7 @@ export function TopRows({ title, rows, href }: TopRowsProps) {
     <section class="card top">
       <h2>{title}</h2>
       {rows.length === 0 && <p class="muted">Nothing in this time.</p>}
-      <ol>
+      <ol class="stack">
         {rows.map((row) => (
           <li key={row.group}>
             <a href={href(row)}>{row.name}</a>
@@ -143,7 +143,7 @@ export function InFlight({ overview }: { overview: OverviewView }) {
     <section class="card top">
       <h2>In flight now</h2>
       {open === 0 && <p class="muted">Nothing is running at the moment.</p>}
-      <ol>
+      <ol class="stack">
         {oldest.map((exchange) => (
           <li key={exchange.id}>
             <span>{exchange.model}</span>

@@ -3,7 +3,7 @@ import type { Answer, Score, Vector } from "../playground/answer.ts";
 
 function Vectors({ of: vectors }: { of: readonly Vector[] }) {
   return (
-    <ol class="vectors">
+    <ol class="vectors stack">
       {vectors.map(({ length, first }, place) => (
         <li key={place}>
           <strong>{count(length)} numbers</strong>
@@ -21,7 +21,7 @@ function Scores({ verdict, of: scores }: { verdict: string; of: readonly Score[]
   return (
     <>
       <p data-test="verdict">{verdict}</p>
-      <ol class="scores">
+      <ol class="scores stack">
         {scores.map(({ name, value, isHigh }, place) => (
           <li key={place}>
             <span>{name}</span>
@@ -49,7 +49,7 @@ export function AnswerView({ of: answer, isRunning }: { of: Answer; isRunning: b
       return <Scores verdict={answer.verdict} of={answer.scores} />;
     case "images":
       return (
-        <div class="pictures">
+        <div class="pictures stack">
           {answer.images.map(({ address, isElsewhere }, place) =>
             isElsewhere ? (
               <a key={address} href={address} target="_blank" rel="noreferrer">

@@ -62,7 +62,7 @@ export function QuestionFields({ route, form, onForm }: QuestionFieldsProps) {
     maxTokens: (
       <div class="pair">
         <TextField label="Most tokens" of={field("maxTokens")} inputMode="numeric" />
-        <label class="tick">
+        <label class="tick line">
           <input
             type="checkbox"
             checked={isStream}

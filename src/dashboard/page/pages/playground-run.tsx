@@ -66,9 +66,9 @@ function Problem({ of: { error, detail } }: { of: Run }) {
   if (error === null) return null;
   const advice = detail?.explanation ?? adviceFor(error);
   return (
-    <div class="failure problem" role="alert" data-test="problem">
+    <div class="callout bad problem" role="alert" data-test="problem">
       <Icon name="warning" />
-      <div>
+      <div class="stack">
         <p>
           <code>{error.code}</code>
         </p>
@@ -103,7 +103,7 @@ function OneRun({ of: run }: { of: Run }) {
       <h2>{run.model}</h2>
       <FactList class="figures" facts={figuresOf(run)} />
       <div class="answer">
-        <div class="answer-side" aria-live="polite">
+        <div class="answer-side stack" aria-live="polite">
           <Problem of={run} />
           {hasAnswer && (
             <div data-test="answer">

@@ -105,7 +105,7 @@ export function Playground() {
         about="Calls this gateway as a client would, with a key, and pays for it."
       />
       <div class="playground">
-        <form class="card" onSubmit={send}>
+        <form class="card stack" onSubmit={send}>
           <KeyChoice chosen={chosen} of={key} onChoose={setChosen} />
           <SelectField
             label="Route"

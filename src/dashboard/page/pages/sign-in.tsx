@@ -24,7 +24,7 @@ export function Entrance({ title, about, verb, send, children }: EntranceProps) 
   const address = `/admin/oidc/login?return=${encodeURIComponent(location.pathname)}`;
   return (
     <main class="sign-in">
-      <form ref={form} class="card" onSubmit={onSubmit}>
+      <form ref={form} class="card stack" onSubmit={onSubmit}>
         <Mark />
         <h1>{title}</h1>
         <p class="muted">{about}</p>

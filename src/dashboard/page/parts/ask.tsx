@@ -28,7 +28,7 @@ export function Ask({ title, about, verb, danger, children, send, done, onDone, 
   });
   return (
     <Dialog title={title} onClose={onClose}>
-      <form class="body" onSubmit={onSubmit}>
+      <form class="body stack" onSubmit={onSubmit}>
         {about !== undefined && (
           <p class="muted" data-test="whose">
             {about}

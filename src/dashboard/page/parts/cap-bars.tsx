@@ -34,7 +34,7 @@ function resetWords({ resets_at, raised_by }: CapView, mode: Unit): string | nul
 export function CapBars({ caps, mode }: { caps: readonly CapView[]; mode: Unit }) {
   if (caps.length === 0) return <span class="muted">no cap</span>;
   return (
-    <ul class="caps">
+    <ul class="caps stack">
       {caps.map((cap) => (
         <li key={`${cap.period} ${cap.models}`}>
           <span>

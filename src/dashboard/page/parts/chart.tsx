@@ -162,7 +162,7 @@ export function Chart(props: ChartProps) {
           {props.lines.map((line) => {
             const value = index === null ? null : (line.values[index] ?? null);
             return (
-              <li key={line.label} class={`colour-${line.colour}`}>
+              <li key={line.label} style={{ "--tone": `var(--chart-${line.colour})` }}>
                 {line.label}
                 <b>{index === null ? line.overall : value === null ? "–" : props.format(value)}</b>
               </li>

@@ -10,7 +10,7 @@ export function FirstRequest({ mode = "credit" }: { mode?: KeyView["mode"] }) {
   const model = models.value?.data.find(({ serves }) => serves.includes("generation"))?.id ?? "MODEL";
   const [curl] = snippetsFor(mode, "YOUR_KEY", model);
   return (
-    <div class="first-request">
+    <div class="first-request stack">
       <p>
         Make a <a href={hrefOf("keys")}>key</a>, and send something with it, or from the{" "}
         <a href={hrefOf("playground")}>playground</a>:

@@ -21,7 +21,7 @@ export function tell(text: string, tone: "good" | "bad" = "good"): void {
 
 export function Notices() {
   return (
-    <div class="notices" aria-live="polite">
+    <div class="notices stack" aria-live="polite">
       {notices.value.map((notice) => (
         <p key={notice.id} class={notice.tone}>
           {notice.text}

@@ -42,7 +42,7 @@ function fieldTime(text: string | null): string {
 
 function Moment({ label, name }: { label: string; name: "since" | "until" }) {
   return (
-    <label class="moment">
+    <label class="moment line muted">
       {label} (UTC)
       <input
         type="datetime-local"

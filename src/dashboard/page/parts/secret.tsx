@@ -16,7 +16,7 @@ interface SecretProps {
 export function Secret({ title, issued, onClose }: SecretProps) {
   return (
     <Dialog title={title} stays onClose={onClose}>
-      <div class="body">
+      <div class="body stack">
         <p>
           Copy the key now. Only its hash is kept, so <strong>it cannot be shown again</strong>.
         </p>

@@ -23,7 +23,7 @@ export function Empty({
 
 export function Failure({ error, onRetry }: { error: Error; onRetry?: () => void }) {
   return (
-    <div class="failure" role="alert">
+    <div class="callout bad" role="alert">
       <Icon name="warning" />
       <p>{error.message}</p>
       {onRetry && <Button onClick={onRetry}>Try again</Button>}
@@ -33,7 +33,7 @@ export function Failure({ error, onRetry }: { error: Error; onRetry?: () => void
 
 function Loading({ rows = 6 }: { rows?: number }) {
   return (
-    <div class="skeleton" role="status" aria-label="Loading">
+    <div class="skeleton stack" role="status" aria-label="Loading">
       {Array.from({ length: rows }, (_, row) => (
         <i key={row} />
       ))}

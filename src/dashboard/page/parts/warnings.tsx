@@ -11,7 +11,7 @@ interface PointsProps {
 export function Points({ label, points, tone = "warn" }: PointsProps) {
   if (points.length === 0) return null;
   return (
-    <div class={`points ${tone}`}>
+    <div class={`callout ${tone}`}>
       <Icon name="warning" />
       <ul aria-label={label}>
         {points.map((point) => (
