@@ -23,18 +23,6 @@ export async function askWhoIsSignedIn(): Promise<void> {
   session.value = await call<SessionView>("GET", "/session").catch(() => nobody);
 }
 
-/** An answer that was not 2xx, in the server's own words. */
-export class ApiError extends Error {
-  readonly status: number;
-  readonly code: string;
-
-  constructor(status: number, code: string, message: string) {
-    super(message);
-    this.status = status;
-    this.code = code;
-  }
-}
-
 export type Query = Readonly<Record<string, string | number | null | undefined>>;
 
 function pathWith(path: string, query: Query): string {
@@ -44,15 +32,6 @@ function pathWith(path: string, query: Query): string {
   }
   const text = search.toString();
   return text === "" ? path : `${path}?${text}`;
-}
-
-async function refusal(response: Response): Promise<ApiError> {
-  const body: Partial<ErrorView> | null = await response.json().catch(() => null);
-  return new ApiError(
-    response.status,
-    body?.error?.code ?? "unknown",
-    body?.error?.message ?? `The server answered ${response.status}.`,
-  );
 }
 
 /** Opens the page of a key; the server's refusal is thrown. */
@@ -76,11 +55,12 @@ async function call<Answer>(
     },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   }).catch(() => {
-    throw new ApiError(0, "unreachable", "The gateway cannot be reached. Is it running?");
+    throw new Error("The gateway cannot be reached. Is it running?");
   });
   if (!response.ok) {
     if (response.status === 401) forgetWhoItWas();
-    throw await refusal(response);
+    const body: Partial<ErrorView> | null = await response.json().catch(() => null);
+    throw new Error(body?.error?.message ?? `The server answered ${response.status}.`);
   }
   return response.status === 204 ? (undefined as Answer) : await response.json();
 }
@@ -107,7 +87,7 @@ export const api = {
 export interface Loaded<Value> {
   /** Null while there is nothing to show yet; a refresh keeps the old one on the page. */
   readonly value: Value | null;
-  readonly error: ApiError | null;
+  readonly error: Error | null;
   reload(): void;
 }
 
@@ -128,7 +108,7 @@ export function useLoaded<Value>(name: string, load: () => Promise<Value>, every
       const value = await loader.current();
       if (mine === latest.current) setState({ value, error: null });
     } catch (cause) {
-      const error = cause instanceof ApiError ? cause : new ApiError(0, "unknown", String(cause));
+      const error = cause instanceof Error ? cause : new Error(String(cause));
       if (mine === latest.current) setState(({ value }) => ({ value, error }));
     }
   }, [name]);

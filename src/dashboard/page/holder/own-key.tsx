@@ -8,6 +8,7 @@ import { KeySpend } from "../pages/key-spend.tsx";
 import { KeyStatus } from "../parts/badge.tsx";
 import { Button } from "../parts/button.tsx";
 import { KeyCapCards } from "../parts/cap-bars.tsx";
+import { Card } from "../parts/card.tsx";
 import { useDialogs } from "../parts/dialogs.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Shown } from "../parts/states.tsx";
@@ -48,8 +49,7 @@ export function OwnKey({ id, onChange }: { id: string; onChange: () => void }) {
           <KeyFacts of={value} />
           <KeyCapCards of={value} />
           <KeySpend of={value} />
-          <section class="card flush">
-            <h2>Newest exchanges</h2>
+          <Card title="Newest exchanges">
             <Shown loaded={newest}>
               {(page) => (
                 <ExchangeTable exchanges={page.data} withKey={false}>
@@ -57,7 +57,7 @@ export function OwnKey({ id, onChange }: { id: string; onChange: () => void }) {
                 </ExchangeTable>
               )}
             </Shown>
-          </section>
+          </Card>
           <section class="card pad">
             <h2>Use it</h2>
             <Snippets of={value} secret={shownKey.value} />

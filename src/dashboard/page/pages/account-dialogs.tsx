@@ -1,4 +1,3 @@
-import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { AccountView, KeyView } from "../../../admin/views.ts";
 import { api } from "../api.ts";
@@ -19,9 +18,10 @@ import { creditsOf } from "./key-form.ts";
 
 type AccountDialogProps = DialogProps<AccountView>;
 
-function about(account: AccountView): ComponentChildren {
+function about(account: AccountView) {
   const { main, side } = accountStanding(account);
-  return `${account.label ?? account.id} · ${main} ${side}`;
+  const name = account.label ?? account.id;
+  return { path: `/accounts/${account.id}`, name, about: `${name} · ${main} ${side}` };
 }
 
 export function CreateAccount(dialog: Omit<AccountDialogProps, "of">) {
@@ -47,7 +47,7 @@ export function CreateAccount(dialog: Omit<AccountDialogProps, "of">) {
 export function EditAccount({ of: account, ...dialog }: AccountDialogProps) {
   const [form, setForm] = useState(() => accountFormOf(account));
   const send = () => api.patch(`/accounts/${account.id}`, accountRequest(form, account.mode));
-  const texts = { about: about(account), title: "Edit account", done: "The account was changed." };
+  const texts = { about: about(account).about, title: "Edit account", done: "The account was changed." };
   return (
     <Ask {...dialog} {...texts} verb="Save" send={send}>
       <AccountFields form={form} mode={account.mode} onForm={setForm} />
@@ -56,9 +56,8 @@ export function EditAccount({ of: account, ...dialog }: AccountDialogProps) {
 }
 
 export function TopUpAccount({ of: account, ...dialog }: AccountDialogProps) {
-  const name = account.label ?? account.id;
   return (
-    <TopUpBalance path={`/accounts/${account.id}/topup`} name={name} about={about(account)} {...dialog}>
+    <TopUpBalance {...about(account)} {...dialog}>
       {account.open && <p>It lowers what is owed.</p>}
       {!account.open && account.status === "closed" && (
         <p class="bad">The account is closed: no key can spend what is added.</p>
@@ -68,17 +67,14 @@ export function TopUpAccount({ of: account, ...dialog }: AccountDialogProps) {
 }
 
 export function AdjustAccount({ of: account, ...dialog }: AccountDialogProps) {
-  const name = account.label ?? account.id;
-  return (
-    <AdjustBalance path={`/accounts/${account.id}/adjust`} name={name} about={about(account)} {...dialog} />
-  );
+  return <AdjustBalance {...about(account)} {...dialog} />;
 }
 
 export function CloseAccount({ of: account, ...dialog }: AccountDialogProps) {
-  const name = account.label ?? account.id;
+  const { path, name, about: standing } = about(account);
   const keyCount = account.keys.length;
-  const send = () => api.post(`/accounts/${account.id}/close`);
-  const texts = { about: about(account), title: `Close ${name}?`, done: `${name} was closed.` };
+  const send = () => api.post(`${path}/close`);
+  const texts = { about: standing, title: `Close ${name}?`, done: `${name} was closed.` };
   return (
     <Ask {...dialog} {...texts} verb="Close for good" danger send={send}>
       <p>

@@ -107,10 +107,8 @@ export function AccountPage({ id }: { id: string }) {
               <CapBars caps={value.caps} mode={value.mode} />
             </section>
             <Spend of={value} />
-            <section class="card flush">
-              <h2>Keys</h2>
+            <Card title="Keys">
               <Table
-                class="rows accounts"
                 rows={value.keys}
                 columns={keyColumns(value)}
                 keyOf={({ id: keyId }) => keyId}
@@ -120,12 +118,11 @@ export function AccountPage({ id }: { id: string }) {
                   </Empty>
                 }
               />
-            </section>
+            </Card>
             <AccountStatement of={value} />
-            <section class="card flush">
-              <h2>Newest ledger entries</h2>
+            <Card title="Newest ledger entries">
               <Shown loaded={entries}>{(page) => <EntryTable entries={page.data} />}</Shown>
-            </section>
+            </Card>
           </>
         )}
       </Shown>

@@ -95,7 +95,6 @@ export function Accounts() {
         <Shown loaded={accounts}>
           {({ data }) => (
             <Table
-              class="rows accounts"
               rows={chosenAccounts(data, filter)}
               columns={columnsOf(accounts.reload)}
               keyOf={({ id }) => id}

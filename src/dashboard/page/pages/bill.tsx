@@ -4,6 +4,7 @@ import { api, useAnswer } from "../api.ts";
 import { count, price, shortCount } from "../format.ts";
 import { Badge } from "../parts/badge.tsx";
 import { Button } from "../parts/button.tsx";
+import { Card } from "../parts/card.tsx";
 import { Chart, type Line } from "../parts/chart.tsx";
 import { choicesOf, plainChoices } from "../parts/choose.tsx";
 import { Field, SelectField, TextField } from "../parts/field.tsx";
@@ -98,22 +99,21 @@ function Compared({ of: compared }: { of: ReconciliationView }) {
   const { data, differing, tolerance, total } = compared;
   const told = figureNames.filter((name) => total[name].billed !== null);
   const rows = data.filter((row) => shown[0] === "all" || row.differing.length > 0);
+  const lines = { differing: "What differs", all: "All" };
+  const verdict =
+    differing === 0
+      ? `Everything agrees within ${tolerance} %`
+      : `${count(differing)} of ${count(data.length)} lines differ by more than ${tolerance} %`;
   return (
     <>
       <div class="charts">
         <BillChart of={compared} />
       </div>
-      <section class="card flush" aria-live="polite">
-        <h2>
-          {differing === 0
-            ? `Everything agrees within ${tolerance} %`
-            : `${count(differing)} of ${count(data.length)} lines differ by more than ${tolerance} %`}
-        </h2>
-        <Segmented label="Lines" of={shown} choices={choicesOf({ differing: "What differs", all: "All" })} />
+      <Card title={verdict} actions={<Segmented label="Lines" of={shown} choices={choicesOf(lines)} />}>
         {rows.length > 0 && (
           <Table rows={rows} columns={columnsOf(told)} keyOf={({ date, model }) => `${date} ${model}`} />
         )}
-      </section>
+      </Card>
     </>
   );
 }
@@ -169,7 +169,7 @@ export function Bill() {
         </Button>
       </form>
       {error && <Failure error={error} />}
-      {compared && <Compared of={compared} />}
+      <div aria-live="polite">{compared && <Compared of={compared} />}</div>
       {!compared && !error && (
         <Empty icon="bill" title="Choose the files of a bill">
           <p class="muted">

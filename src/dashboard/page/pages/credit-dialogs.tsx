@@ -8,7 +8,7 @@ import { tell } from "../parts/notices.tsx";
 import { creditsOf } from "./key-form.ts";
 
 interface CreditDialogProps extends Omit<DialogProps<unknown>, "of"> {
-  /** Of the operation. */
+  /** Of the key or the account. */
   readonly path: string;
   /** What a notice calls the key or the account. */
   readonly name: string;
@@ -21,7 +21,7 @@ export function TopUpBalance({ path, name, children, ...dialog }: CreditDialogPr
   const [amount, reference, note] = [useState(""), useState(""), useState("")];
   const send = async () => {
     const texts = { reference: reference[0] || null, note: note[0] || null };
-    const { repeated } = await api.post<{ repeated: boolean }>(path, {
+    const { repeated } = await api.post<{ repeated: boolean }>(`${path}/topup`, {
       amount: creditsOf(amount[0]),
       ...texts,
     });
@@ -46,7 +46,7 @@ export function TopUpBalance({ path, name, children, ...dialog }: CreditDialogPr
 /** Corrects the balance of a key or an account. */
 export function AdjustBalance({ path, name, ...dialog }: CreditDialogProps) {
   const [amount, note] = [useState(""), useState("")];
-  const send = async () => api.post(path, { amount: creditsOf(amount[0]), note: note[0] });
+  const send = async () => api.post(`${path}/adjust`, { amount: creditsOf(amount[0]), note: note[0] });
   const done = `The balance of ${name} was corrected.`;
   const label = "Credits to add, or with a minus to take away";
   return (

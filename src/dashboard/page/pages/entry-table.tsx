@@ -24,14 +24,7 @@ const columns: readonly Column<EntryView>[] = [
   },
 ];
 
-interface EntryTableProps {
-  readonly entries: readonly EntryView[];
-  readonly isFiltered?: boolean;
-}
-
-export function EntryTable({ entries, isFiltered = false }: EntryTableProps) {
-  if (entries.length === 0) {
-    return <p class="muted pad">{isFiltered ? "No entries of this kind." : "No entries yet."}</p>;
-  }
-  return <Table rows={entries} columns={columns} keyOf={({ id }) => id} />;
+export function EntryTable({ entries, isFiltered }: { entries: readonly EntryView[]; isFiltered?: boolean }) {
+  const none = <p class="muted pad">{isFiltered ? "No entries of this kind." : "No entries yet."}</p>;
+  return <Table rows={entries} columns={columns} keyOf={({ id }) => id} empty={none} />;
 }

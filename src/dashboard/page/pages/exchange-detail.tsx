@@ -88,15 +88,6 @@ const attemptColumns: readonly Column<AttemptView>[] = [
   { name: "Took", class: "number", cell: ({ duration_ms }) => duration(duration_ms) },
 ];
 
-function Attempts({ of: attempts }: { of: readonly AttemptView[] }) {
-  return (
-    <>
-      <h3>Attempts</h3>
-      <Table rows={attempts} columns={attemptColumns} keyOf={(_, place) => place} />
-    </>
-  );
-}
-
 /** The exchange that the page's address names. */
 export function OpenExchange() {
   const open = query.value.get("open");
@@ -117,7 +108,10 @@ function ExchangeDetail({ id }: { id: string }) {
           {({ exchange, explanation, attempts, entries }) => (
             <>
               <p class="explanation">{explanation}</p>
-              {attempts.length > 0 && <Attempts of={attempts} />}
+              {attempts.length > 0 && <h3>Attempts</h3>}
+              {attempts.length > 0 && (
+                <Table rows={attempts} columns={attemptColumns} keyOf={(_, place) => place} />
+              )}
               {exchange && (
                 <div class="facts">
                   <FactList facts={originOf(exchange)} />

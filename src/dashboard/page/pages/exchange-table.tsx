@@ -80,12 +80,16 @@ function hrefTo({ id, entry }: ExchangeView): string {
 }
 
 export function ExchangeTable({ exchanges, withKey, children }: ExchangeTableProps) {
-  if (exchanges.length === 0) {
-    return (
-      <Empty icon="exchanges" title="No exchanges yet">
-        {children}
-      </Empty>
-    );
-  }
-  return <Table rows={exchanges} columns={withKey ? columns : withoutKey} keyOf={({ id }) => id} />;
+  return (
+    <Table
+      rows={exchanges}
+      columns={withKey ? columns : withoutKey}
+      keyOf={({ id }) => id}
+      empty={
+        <Empty icon="exchanges" title="No exchanges yet">
+          {children}
+        </Empty>
+      }
+    />
+  );
 }

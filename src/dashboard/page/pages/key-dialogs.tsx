@@ -44,16 +44,15 @@ export function KeyLink({ id, label, prefix }: Pick<KeyView, "id" | "label" | "p
 }
 
 export function TopUpKey({ of: key, ...dialog }: KeyDialogProps) {
-  const path = `/keys/${key.id}/topup`;
   return (
-    <TopUpBalance path={path} name={nameOfKey(key)} about={aboutKey(key)} {...dialog}>
+    <TopUpBalance path={`/keys/${key.id}`} name={nameOfKey(key)} about={aboutKey(key)} {...dialog}>
       {isShared(key) && <p>It goes to the account that the key draws on, for all its keys.</p>}
     </TopUpBalance>
   );
 }
 
 export function AdjustKey({ of: key, ...dialog }: KeyDialogProps) {
-  const path = `/keys/${key.id}/adjust`;
+  const path = `/keys/${key.id}`;
   return <AdjustBalance path={path} name={nameOfKey(key)} about={aboutKey(key)} {...dialog} />;
 }
 
@@ -95,51 +94,43 @@ export function RotateKey({ of: key, onDone, onClose }: KeyDialogProps) {
   );
 }
 
-interface StopProps extends KeyDialogProps {
-  readonly action: "disable" | "suspend" | "revoke";
-  readonly title: string;
-  readonly verb: string;
-  readonly done: string;
-  readonly children: ComponentChildren;
-}
+const enablesAgain = "Enable it to let it in again; its balance stays.";
 
-/** Whatever stops a key names it in its title, and says what will happen. */
-function StopKey({ of: key, action, title, done, children, ...dialog }: StopProps) {
-  const name = nameOfKey(key);
-  const send = () => api.post(`/keys/${key.id}/${action}`);
-  const texts = { about: aboutKey(key), title: `${title} ${name}?`, done: `${name} is ${done}.` };
-  return (
-    <Ask {...dialog} {...texts} danger send={send}>
-      <p>
-        Every further call with <code>{key.prefix}…</code> is refused, on every node, within a second. Calls
-        that have begun end as they would. {children}
-      </p>
-    </Ask>
-  );
-}
+/** What stops a key, and what that means. */
+const stops = {
+  Disable: { verb: "Disable", done: "disabled", means: enablesAgain },
+  Suspend: {
+    verb: "Suspend",
+    done: "suspended",
+    means: `The caller is told that the key is suspended. ${enablesAgain}`,
+  },
+  Revoke: {
+    verb: "Revoke for good",
+    done: "revoked",
+    means: (
+      <>
+        <strong>This cannot be undone.</strong> To stop a key for a while, disable it instead.
+      </>
+    ),
+  },
+};
 
-export function DisableKey(props: KeyDialogProps) {
-  return (
-    <StopKey {...props} action="disable" title="Disable" verb="Disable" done="disabled">
-      Enable it to let it in again; its balance stays.
-    </StopKey>
-  );
-}
-
-export function SuspendKey(props: KeyDialogProps) {
-  return (
-    <StopKey {...props} action="suspend" title="Suspend" verb="Suspend" done="suspended">
-      The caller is told that the key is suspended. Enable it to let it in again; its balance stays.
-    </StopKey>
-  );
-}
-
-export function RevokeKey(props: KeyDialogProps) {
-  return (
-    <StopKey {...props} action="revoke" title="Revoke" verb="Revoke for good" done="revoked">
-      <strong>This cannot be undone.</strong> To stop a key for a while, disable it instead.
-    </StopKey>
-  );
+/** A dialog that names the key in its title, and says what will happen. */
+export function stopKey(action: keyof typeof stops) {
+  const { verb, done, means } = stops[action];
+  return ({ of: key, ...dialog }: KeyDialogProps) => {
+    const name = nameOfKey(key);
+    const send = () => api.post(`/keys/${key.id}/${action.toLowerCase()}`);
+    const texts = { about: aboutKey(key), title: `${action} ${name}?`, verb, done: `${name} is ${done}.` };
+    return (
+      <Ask {...dialog} {...texts} danger send={send}>
+        <p>
+          Every further call with <code>{key.prefix}…</code> is refused, on every node, within a second. Calls
+          that have begun end as they would. {means}
+        </p>
+      </Ask>
+    );
+  };
 }
 
 const noAccounts: readonly AccountView[] = [];

@@ -1,6 +1,6 @@
 import type { KeyView, ModelView, Page } from "../../../admin/views.ts";
 import { useAnswer } from "../api.ts";
-import { type Choice, fieldOf, SelectField, type State, TextField } from "../parts/field.tsx";
+import { fieldOf, SelectField, type SelectProps, TextField } from "../parts/field.tsx";
 import { ModelPicker } from "../parts/model-picker.tsx";
 import {
   budgetPeriods,
@@ -50,13 +50,7 @@ export function KeyFields({ form, mode, isShared, onForm }: KeyFieldsProps) {
   );
 }
 
-interface KeyInputProps {
-  readonly field: KeyField;
-  readonly of: State;
-  readonly choices: readonly Choice[];
-}
-
-function KeyInput({ field, of, choices }: KeyInputProps) {
+function KeyInput({ field, of, choices }: SelectProps & { field: KeyField }) {
   const { subject: _, ...texts } = fieldTexts[field];
   switch (kindOf(field)) {
     case "provider":

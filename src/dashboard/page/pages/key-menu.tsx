@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import type { AccountList, CapView, KeyView } from "../../../admin/views.ts";
-import { type ApiError, api, useAnswer } from "../api.ts";
+import { api, useAnswer } from "../api.ts";
 import { Ask } from "../parts/ask.tsx";
 import { Button } from "../parts/button.tsx";
 import { capWords } from "../parts/cap-bars.tsx";
@@ -9,17 +9,16 @@ import { SelectField, TextField } from "../parts/field.tsx";
 import { ForAdmins } from "../parts/for-admins.tsx";
 import { Menu, MenuItem } from "../parts/menu.tsx";
 import { tell } from "../parts/notices.tsx";
+import { useAction } from "../parts/submit.ts";
 import { amountOf } from "./cap-form.ts";
 import {
   AdjustKey,
   aboutKey,
-  DisableKey,
   EditKey,
   type KeyDialogProps,
   nameOfKey,
-  RevokeKey,
   RotateKey,
-  SuspendKey,
+  stopKey,
   TopUpKey,
 } from "./key-dialogs.tsx";
 
@@ -30,9 +29,9 @@ const dialogs = {
   extend: ExtendKey,
   move: MoveKey,
   rotate: RotateKey,
-  disable: DisableKey,
-  suspend: SuspendKey,
-  revoke: RevokeKey,
+  disable: stopKey("Disable"),
+  suspend: stopKey("Suspend"),
+  revoke: stopKey("Revoke"),
 } as const;
 
 interface KeyMenuProps {
@@ -45,15 +44,11 @@ interface KeyMenuProps {
 /** Everything that can be done to a key, as far as its status allows it. */
 export function KeyMenu({ of: key, inSight = false, onChange }: KeyMenuProps) {
   const [ask, dialog] = useDialogs(dialogs, key, onChange);
-  const enable = async () => {
-    try {
-      await api.post(`/keys/${key.id}/enable`);
-      tell(`${nameOfKey(key)} is active again.`);
-    } catch (cause) {
-      tell((cause as ApiError).message, "bad");
-    }
+  const [, enable] = useAction(async () => {
+    await api.post(`/keys/${key.id}/enable`);
+    tell(`${nameOfKey(key)} is active again.`);
     onChange();
-  };
+  });
 
   const held = key.status === "disabled" || key.status === "suspended";
   const isClosed = key.account_status === "closed";
@@ -78,7 +73,7 @@ export function KeyMenu({ of: key, inSight = false, onChange }: KeyMenuProps) {
         <MenuItem onClick={ask("move")}>Move to an account…</MenuItem>
         <MenuItem onClick={ask("rotate")}>Rotate secret…</MenuItem>
         {!(held && isClosed) && <hr />}
-        {held && !isClosed && <MenuItem onClick={() => void enable()}>Enable</MenuItem>}
+        {held && !isClosed && <MenuItem onClick={enable}>Enable</MenuItem>}
         {!held && <MenuItem onClick={ask("disable")}>Disable…</MenuItem>}
         {!held && <MenuItem onClick={ask("suspend")}>Suspend…</MenuItem>}
         <hr />

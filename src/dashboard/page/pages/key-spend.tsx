@@ -2,6 +2,7 @@ import type { KeyView, UsageRowView, UsageView } from "../../../admin/views.ts";
 import { useAnswer } from "../api.ts";
 import { count, credits, rate, shortCount } from "../format.ts";
 import { SpendByDay, spendDays, spendSince } from "../holder/spend-by-day.tsx";
+import { Card } from "../parts/card.tsx";
 import { Shown } from "../parts/states.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 
@@ -13,10 +14,9 @@ export function KeySpend({ of: key }: { of: Pick<KeyView, "id" | "mode"> }) {
   return (
     <>
       <Shown loaded={byDay}>{(usage) => <SpendByDay usage={usage} mode={key.mode} since={since} />}</Shown>
-      <section class="card flush">
-        <h2>By model, last {spendDays} days</h2>
+      <Card title={`By model, last ${spendDays} days`}>
         <Shown loaded={byModel}>{({ data }) => <ByModel rows={data} mode={key.mode} />}</Shown>
-      </section>
+      </Card>
     </>
   );
 }

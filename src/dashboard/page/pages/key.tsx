@@ -3,6 +3,7 @@ import { useAccountNames } from "../account-names.ts";
 import { useAnswer } from "../api.ts";
 import { KeyStatus } from "../parts/badge.tsx";
 import { KeyCapCards } from "../parts/cap-bars.tsx";
+import { Card } from "../parts/card.tsx";
 import { Choose, choicesOf } from "../parts/choose.tsx";
 import { FirstRequest } from "../parts/first-request.tsx";
 import { PageHead } from "../parts/page-head.tsx";
@@ -58,10 +59,7 @@ export function KeyPage({ id }: { id: string }) {
             <KeyFacts of={value} figures={usage.value?.total ?? null} />
             <KeyCapCards of={value} />
             <KeySpend of={value} />
-            <section class="card flush">
-              <h2>
-                Newest exchanges <a href={hrefOf(`exchanges?key=${value.id}`)}>all</a>
-              </h2>
+            <Card title="Newest exchanges" actions={<a href={hrefOf(`exchanges?key=${value.id}`)}>all</a>}>
               <Shown loaded={exchanges}>
                 {(page) => (
                   <ExchangeTable exchanges={page.data} withKey={false}>
@@ -69,16 +67,15 @@ export function KeyPage({ id }: { id: string }) {
                   </ExchangeTable>
                 )}
               </Shown>
-            </section>
-            <section class="card flush">
-              <h2>Newest ledger entries</h2>
-              <div class="filters">
-                <Choose name="kind" label="Kind of entry" choices={choicesOf(kinds)} />
-              </div>
+            </Card>
+            <Card
+              title="Newest ledger entries"
+              actions={<Choose name="kind" label="Kind of entry" choices={choicesOf(kinds)} />}
+            >
               <Shown loaded={entries}>
                 {(page) => <EntryTable entries={page.data} isFiltered={kind !== ""} />}
               </Shown>
-            </section>
+            </Card>
           </>
         )}
       </Shown>

@@ -14,9 +14,9 @@ import { healthWords } from "../health.ts";
 import { Badge } from "../parts/badge.tsx";
 import { Button } from "../parts/button.tsx";
 import { ForAdmins } from "../parts/for-admins.tsx";
-import { tell } from "../parts/notices.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Empty, Shown } from "../parts/states.tsx";
+import { useAction } from "../parts/submit.ts";
 import { type Column, Table } from "../parts/table.tsx";
 import { Warnings } from "../parts/warnings.tsx";
 import { hrefOf } from "../router.ts";
@@ -131,16 +131,10 @@ function LastDay({ of: { id }, usage }: { of: ModelView; usage: UsageRowView | u
 
 function ModelCard({ of: model, usage }: { of: ModelView; usage: UsageRowView | undefined }) {
   const [checks, setChecks] = useState<readonly ModelCheckView[]>([]);
-  const [busy, setBusy] = useState(false);
-  const check = async () => {
-    setBusy(true);
-    try {
-      setChecks((await api.post<{ data: ModelCheckView[] }>("/models/check", { model: model.id })).data);
-    } catch (error) {
-      tell(error instanceof Error ? error.message : String(error), "bad");
-    }
-    setBusy(false);
-  };
+  const [busy, check] = useAction(async () => {
+    const { data } = await api.post<{ data: ModelCheckView[] }>("/models/check", { model: model.id });
+    setChecks(data);
+  });
   return (
     <section class="card flush model">
       <header>
@@ -161,7 +155,7 @@ function ModelCard({ of: model, usage }: { of: ModelView; usage: UsageRowView | 
         </span>
         <a href={hrefOf(`playground?model=${encodeURIComponent(model.id)}`)}>try</a>
         <ForAdmins>
-          <Button kind="quiet" busy={busy} onClick={() => void check()}>
+          <Button kind="quiet" busy={busy} onClick={check}>
             check
           </Button>
         </ForAdmins>

@@ -1,14 +1,9 @@
-import type { ComponentChildren } from "preact";
 import type { ExchangeView, OverviewView, UsageRowView } from "../../../admin/views.ts";
 import { change, count, credits, duration, moment, rate, shortCount } from "../format.ts";
+import { Card } from "../parts/card.tsx";
 import { type Fact, FactTiles } from "../parts/fact-tiles.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { hrefOf } from "../router.ts";
-
-/** A figure that leads to what it consists of. */
-function Linked({ to, children }: { to: string; children: ComponentChildren }) {
-  return <a href={hrefOf(to)}>{children}</a>;
-}
 
 export function Tiles({ overview }: { overview: OverviewView }) {
   const { totals, before, range } = overview;
@@ -17,26 +12,26 @@ export function Tiles({ overview }: { overview: OverviewView }) {
     [
       "Spend",
       <>
-        <Linked to={`reports?by=key&since=${range}`}>{credits(totals.spend)}</Linked> <small>credits</small>
+        <a href={hrefOf(`reports?by=key&since=${range}`)}>{credits(totals.spend)}</a> <small>credits</small>
       </>,
       spendNote(overview) ?? nothingBefore,
     ],
     [
       "Requests",
-      <Linked to={`exchanges?since=${range}`}>{shortCount(totals.requests)}</Linked>,
+      <a href={hrefOf(`exchanges?since=${range}`)}>{shortCount(totals.requests)}</a>,
       change(totals.requests, before.requests) ?? nothingBefore,
     ],
     [
       "Tokens",
-      <Linked to={`reports?by=model&since=${range}`}>{shortCount(tokens)}</Linked>,
+      <a href={hrefOf(`reports?by=model&since=${range}`)}>{shortCount(tokens)}</a>,
       tokensNote(overview),
     ],
     [
       "Failed",
-      <Linked to={`exchanges?outcome=failed&since=${range}`}>{rate(totals.error_rate)}</Linked>,
+      <a href={hrefOf(`exchanges?outcome=failed&since=${range}`)}>{rate(totals.error_rate)}</a>,
       <>
         {count(totals.failed)} of {shortCount(totals.completed + totals.failed)} ·{" "}
-        <Linked to={`exchanges?outcome=refused&since=${range}`}>{shortCount(totals.refused)} refused</Linked>
+        <a href={hrefOf(`exchanges?outcome=refused&since=${range}`)}>{shortCount(totals.refused)} refused</a>
         {totals.covered_attempts > 0 &&
           ` · ${shortCount(totals.covered_attempts)} attempts covered by others`}
       </>,
@@ -122,18 +117,15 @@ const failureColumns: readonly Column<ExchangeView>[] = [
     note: ({ provider }) => provider || "no provider",
   },
   { name: "Code", cell: ({ code, outcome }) => <code>{code ?? outcome}</code> },
-  { name: "Message", class: "muted message", cell: ({ message }) => message ?? "–" },
+  { name: "Message", class: "muted written", cell: ({ message }) => message ?? "–" },
 ];
 
 /** The newest failures with their reasons, one click away from the whole story. */
 export function LatestFailures({ exchanges }: { exchanges: readonly ExchangeView[] }) {
   return (
-    <section class="card flush failures">
-      <h2>
-        Latest failures <a href={hrefOf("exchanges?outcome=failed")}>all</a>
-      </h2>
+    <Card title="Latest failures" actions={<a href={hrefOf("exchanges?outcome=failed")}>all</a>}>
       <Table rows={exchanges} columns={failureColumns} keyOf={({ id }) => id} unseenHead />
-    </section>
+    </Card>
   );
 }
 

@@ -65,10 +65,9 @@ export function System() {
         {(value) => <HealthTiles health={value} />}
       </Shown>
       {nodes.value !== null && nodes.value.data.length > 0 && (
-        <section class="card flush">
-          <h2>Nodes</h2>
+        <Card title="Nodes">
           <Table rows={nodes.value.data} columns={nodeColumns} keyOf={({ node }) => node} />
-        </section>
+        </Card>
       )}
       <ConfigOnDisk onReload={() => setReloads(reloads + 1)} />
       <ConfigInForce key={`config ${reloads}`} />

@@ -24,14 +24,9 @@ function wordOf(dimension: string): string {
   return dimension.startsWith("tag:") ? "tag" : dimension;
 }
 
-interface DimensionProps {
-  readonly label: string;
-  readonly of: State;
-  readonly other: string;
-  readonly none?: string;
-}
-
-function DimensionChoice({ label, of: [value, onValue], other, none }: DimensionProps) {
+function DimensionChoice(props: { label: string; of: State; other: string; none?: string }) {
+  const { label, other, none } = props;
+  const [value, onValue] = props.of;
   const known = dimensions.filter((each) => wordOf(each) !== wordOf(other));
   const choices = known.map((each) => ({
     // Of a tag, the name that was chosen.
@@ -42,7 +37,7 @@ function DimensionChoice({ label, of: [value, onValue], other, none }: Dimension
     <>
       <Select
         aria-label={label}
-        of={[value, onValue]}
+        of={props.of}
         choices={[...(none === undefined ? [] : [{ value: "", text: none }]), ...choices]}
       />
       {value.startsWith("tag:") && (
@@ -166,7 +161,6 @@ export function Usage() {
             <FactTiles facts={factsOf(report)} />
             <section class="card flush">
               <Table
-                class="rows usage"
                 rows={report.data}
                 columns={columnsOf(report)}
                 keyOf={(_, place) => place}

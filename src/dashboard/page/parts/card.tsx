@@ -1,20 +1,14 @@
 import type { ComponentChildren } from "preact";
 
-interface CardProps {
-  readonly title: string;
-  readonly actions?: ComponentChildren;
-  readonly children: ComponentChildren;
-}
-
 /** A part of a page whose title has what can be done beside it. */
-export function Card({ title, actions, children }: CardProps) {
+export function Card(props: { title: string; actions?: ComponentChildren; children: ComponentChildren }) {
   return (
     <section class="card flush">
       <header class="card-head">
-        <h2>{title}</h2>
-        <div class="actions">{actions}</div>
+        <h2>{props.title}</h2>
+        <div class="actions">{props.actions}</div>
       </header>
-      {children}
+      {props.children}
     </section>
   );
 }

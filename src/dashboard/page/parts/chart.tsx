@@ -4,7 +4,20 @@ import { axisNumber, axisTime, zonedMinute } from "../format.ts";
 import { isDark } from "../theme.ts";
 import { type Zone, zone } from "../zone.ts";
 import { loneIndices, type Shape, splitRunning, type Values } from "./chart-values.ts";
-import { colourOf } from "./colour.ts";
+
+/**
+ * A colour of tokens.css as the browser works it out now. A canvas does not understand variables or
+ * `light-dark()`, so an element that nobody sees is asked what colour it has.
+ */
+function colourOf(variable: string, opacity = 1): string {
+  const probe = document.createElement("i");
+  probe.hidden = true;
+  probe.style.color = `color-mix(in srgb, var(${variable}) ${opacity * 100}%, transparent)`;
+  document.body.append(probe);
+  const { color } = getComputedStyle(probe);
+  probe.remove();
+  return color;
+}
 
 export interface Line {
   readonly label: string;

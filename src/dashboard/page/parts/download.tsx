@@ -1,9 +1,9 @@
-import { useState } from "preact/hooks";
 import type { Page } from "../../../admin/views.ts";
 import { csvLine } from "../../../base/csv.ts";
 import { api, type Query } from "../api.ts";
 import { Button } from "./button.tsx";
 import { tell } from "./notices.tsx";
+import { useAction } from "./submit.ts";
 
 const mostPages = 100;
 const rowsPerPage = 500;
@@ -30,23 +30,15 @@ function csvOf(rows: readonly object[]): string {
 
 /** Saves as CSV what the page shows a part of. */
 export function Download({ name, rows }: { name: string; rows: () => Promise<readonly object[]> }) {
-  const [busy, setBusy] = useState(false);
-  const save = async () => {
-    setBusy(true);
-    try {
-      const address = URL.createObjectURL(new Blob([csvOf(await rows())], { type: "text/csv" }));
-      const link = document.createElement("a");
-      link.href = address;
-      link.download = `${name}.csv`;
-      link.click();
-      URL.revokeObjectURL(address);
-    } catch (cause) {
-      tell(cause instanceof Error ? cause.message : String(cause), "bad");
-    }
-    setBusy(false);
-  };
+  const [busy, save] = useAction(async () => {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([csvOf(await rows())], { type: "text/csv" }));
+    link.download = `${name}.csv`;
+    link.click();
+    URL.revokeObjectURL(link.href);
+  });
   return (
-    <Button icon="download" busy={busy} onClick={() => void save()}>
+    <Button icon="download" busy={busy} onClick={save}>
       Download CSV
     </Button>
   );

@@ -13,7 +13,7 @@ export function fieldOf<Form, Name extends keyof Form>(
   return [form[name], (value) => onForm({ ...form, [name]: value })];
 }
 
-interface LabelProps {
+export interface LabelProps {
   readonly label: string;
   readonly hint?: ComponentChildren;
 }
@@ -62,7 +62,7 @@ export interface Choice {
   readonly text: string;
 }
 
-interface SelectProps {
+export interface SelectProps {
   readonly of: State;
   readonly choices: readonly Choice[];
 }

@@ -1,6 +1,6 @@
 import type { KeyView, ModelView, Page } from "../../../admin/views.ts";
 import { useAnswer } from "../api.ts";
-import { snippetsFor } from "../holder/snippets.ts";
+import { snippetsFor } from "../holder/snippets.tsx";
 import { hrefOf } from "../router.ts";
 import { CopyButton } from "./copy.tsx";
 

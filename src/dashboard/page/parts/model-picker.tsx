@@ -1,15 +1,7 @@
-import type { Choice, State } from "./field.tsx";
+import type { LabelProps, SelectProps } from "./field.tsx";
 
-interface ModelPickerProps {
-  readonly label: string;
-  readonly hint?: string;
-  /** With commas between them; empty means all. */
-  readonly of: State;
-  readonly choices: readonly Choice[];
-}
-
-/** Models to tick. One that is no longer served stays, until it is unticked. */
-export function ModelPicker({ label, hint, of: [value, onValue], choices }: ModelPickerProps) {
+/** Models to tick, kept with commas between them. One that is no longer served stays, until it is unticked. */
+export function ModelPicker({ label, hint, of: [value, onValue], choices }: LabelProps & SelectProps) {
   const chosen = value.split(",").flatMap((name) => name.trim() || []);
   const names = [...new Set([...choices.map((choice) => choice.value), ...chosen])];
   const toggle = (name: string) =>

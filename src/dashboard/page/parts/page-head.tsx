@@ -1,21 +1,13 @@
 import type { ComponentChildren } from "preact";
 
-export function PageHead({
-  title,
-  about,
-  children,
-}: {
-  title: ComponentChildren;
-  about?: ComponentChildren;
-  children?: ComponentChildren;
-}) {
+export function PageHead(props: { title: string; about?: ComponentChildren; children?: ComponentChildren }) {
   return (
     <header class="page-head">
       <div>
-        <h1>{title}</h1>
-        {about !== undefined && <p class="muted">{about}</p>}
+        <h1>{props.title}</h1>
+        {props.about !== undefined && <p class="muted">{props.about}</p>}
       </div>
-      <div class="actions">{children}</div>
+      <div class="actions">{props.children}</div>
     </header>
   );
 }

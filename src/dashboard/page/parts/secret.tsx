@@ -6,14 +6,9 @@ import { CopyButton } from "./copy.tsx";
 import { Dialog } from "./dialog.tsx";
 import { ForAdmins } from "./for-admins.tsx";
 
-interface SecretProps {
-  readonly title: string;
-  readonly issued: IssuedKeyView;
-  readonly onClose: () => void;
-}
-
 /** The one moment at which a secret is on the page. */
-export function Secret({ title, issued, onClose }: SecretProps) {
+export function Secret(props: { title: string; issued: IssuedKeyView; onClose: () => void }) {
+  const { title, issued, onClose } = props;
   return (
     <Dialog title={title} stays onClose={onClose}>
       <div class="body stack">

@@ -1,13 +1,7 @@
-import type { Choice, State } from "./field.tsx";
-
-interface SegmentedProps {
-  readonly label: string;
-  readonly of: State;
-  readonly choices: readonly Choice[];
-}
+import type { LabelProps, SelectProps } from "./field.tsx";
 
 /** One of a few, all in sight. Radio buttons underneath, so that arrow keys move between them. */
-export function Segmented({ label, of: [value, onValue], choices }: SegmentedProps) {
+export function Segmented({ label, of: [value, onValue], choices }: LabelProps & SelectProps) {
   return (
     <fieldset class="segmented">
       <legend class="unseen">{label}</legend>

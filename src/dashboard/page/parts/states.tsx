@@ -3,20 +3,12 @@ import type { Loaded } from "../api.ts";
 import { Button } from "./button.tsx";
 import { Icon, type IconName } from "./icon.tsx";
 
-export function Empty({
-  icon,
-  title,
-  children,
-}: {
-  icon: IconName;
-  title: string;
-  children?: ComponentChildren;
-}) {
+export function Empty(props: { icon: IconName; title: string; children?: ComponentChildren }) {
   return (
     <div class="empty">
-      <Icon name={icon} />
-      <h2>{title}</h2>
-      {children}
+      <Icon name={props.icon} />
+      <h2>{props.title}</h2>
+      {props.children}
     </div>
   );
 }
@@ -31,7 +23,7 @@ export function Failure({ error, onRetry }: { error: Error; onRetry?: () => void
   );
 }
 
-function Loading({ rows = 6 }: { rows?: number }) {
+function Loading({ rows }: { rows: number }) {
   return (
     <div class="skeleton stack" role="status" aria-label="Loading">
       {Array.from({ length: rows }, (_, row) => (

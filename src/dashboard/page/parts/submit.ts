@@ -1,4 +1,5 @@
 import { useState } from "preact/hooks";
+import { tell } from "./notices.tsx";
 
 /** Sends a form once at a time. What was wrong with it stays until it is sent again. */
 export function useSubmit(send: () => Promise<unknown>) {
@@ -12,4 +13,15 @@ export function useSubmit(send: () => Promise<unknown>) {
     setBusy(false);
   };
   return { busy, error, onSubmit };
+}
+
+/** Does what a button is for, once at a time. What went wrong is told. */
+export function useAction(work: () => Promise<unknown>): readonly [busy: boolean, start: () => void] {
+  const [busy, setBusy] = useState(false);
+  const start = async () => {
+    setBusy(true);
+    await work().catch((cause) => tell(cause instanceof Error ? cause.message : String(cause), "bad"));
+    setBusy(false);
+  };
+  return [busy, start];
 }

@@ -1,14 +1,9 @@
 import { useAnswer } from "../api.ts";
 import { Icon } from "./icon.tsx";
 
-interface PointsProps {
-  readonly label: string;
-  readonly points: readonly string[];
-  readonly tone?: "warn" | "bad";
-}
-
 /** Sentences that somebody should read, below each other; nothing if there are none. */
-export function Points({ label, points, tone = "warn" }: PointsProps) {
+export function Points(props: { label: string; points: readonly string[]; tone?: "warn" | "bad" }) {
+  const { label, points, tone = "warn" } = props;
   if (points.length === 0) return null;
   return (
     <div class={`callout ${tone}`}>
