@@ -70,7 +70,6 @@ function forgetWhoItWas(): void {
   if (session.value?.signed_in) session.value = { ...nobody, oidc: session.value.oidc };
 }
 
-/** Ends the session, or forgets the key that was shown. */
 export async function signOut(): Promise<void> {
   if (shownKey.value === null) await call("DELETE", "/session").catch(() => undefined);
   shownKey.value = null;

@@ -10,12 +10,10 @@ import "./style/playground.css";
 import { App } from "./app.tsx";
 import { followLinks } from "./router.ts";
 import { keepThemeStamped } from "./theme.ts";
-import { keepZone } from "./zone.ts";
 
 const place = document.getElementById("app");
 if (place) {
   keepThemeStamped();
-  keepZone();
   document.addEventListener("click", followLinks);
   render(<App />, place);
 }

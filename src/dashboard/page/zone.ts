@@ -1,4 +1,4 @@
-import { effect, signal } from "@preact/signals";
+import { signal } from "@preact/signals";
 
 /** Days, budgets and reports are those of UTC; a person may read times in their own zone nevertheless. */
 export type Zone = "UTC" | "local";
@@ -16,17 +16,11 @@ function kept(): Zone {
 
 export const zone = signal<Zone>(kept());
 
-export function keepZone(): void {
-  effect(() => {
-    const chosen = zone.value;
-    try {
-      localStorage.setItem(name, chosen);
-    } catch {
-      // It holds for this tab only.
-    }
-  });
-}
-
 export function otherZone(): void {
   zone.value = zone.value === "UTC" ? "local" : "UTC";
+  try {
+    localStorage.setItem(name, zone.value);
+  } catch {
+    // It holds for this tab only.
+  }
 }

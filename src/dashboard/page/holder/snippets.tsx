@@ -82,7 +82,6 @@ async function aModel(key: Pick<KeyView, "models" | "mode">): Promise<string> {
   return data[0]?.id ?? "MODEL";
 }
 
-/** The address and ready-made settings of a key's clients. */
 export function Snippets({ of: key, secret }: { of: KeyView; secret: string | null }) {
   const chosen = useState("curl");
   const model = useLoaded(`model of ${key.id}`, () => aModel(key).catch(() => "MODEL"));

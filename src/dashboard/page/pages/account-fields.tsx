@@ -30,7 +30,6 @@ export function accountFormOf(account: AccountView): AccountForm {
   };
 }
 
-/** The body of a request that makes or changes one. */
 export function accountRequest(form: AccountForm, mode: KeyView["mode"]): Record<string, unknown> {
   const terms =
     mode === "credit"
@@ -40,7 +39,6 @@ export function accountRequest(form: AccountForm, mode: KeyView["mode"]): Record
   return { label: form.label.trim(), ...terms, ...caps };
 }
 
-/** What is spent. */
 export function ModeField({ label, of: [mode, setMode] }: { label: string; of: State<KeyView["mode"]> }) {
   return (
     <Segmented
@@ -51,7 +49,6 @@ export function ModeField({ label, of: [mode, setMode] }: { label: string; of: S
   );
 }
 
-/** Whether a balance is needed. */
 export function BilledField({ of: [isOpen, setOpen] }: { of: State<boolean> }) {
   return (
     <Segmented

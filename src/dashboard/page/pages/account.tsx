@@ -163,7 +163,6 @@ function inWords({ accounts: [statement], unfinished }: StatementView): string {
   return `${parts.join(" · ")}${unfinished ? " · the month is not over" : ""}`;
 }
 
-/** What the account is sent for a month. */
 function AccountStatement({ of: { id, label } }: { of: AccountView }) {
   const chosen = query.value.get("month") ?? month(0);
   const load = () => api.get<StatementView>("/statement", { month: chosen, account: id });

@@ -121,7 +121,6 @@ function Compared({ of: compared }: { of: ReconciliationView }) {
 const msPerDay = 86_400_000;
 const yesterday = () => new Date(Date.now() - msPerDay).toISOString().slice(0, 10);
 
-/** What a provider has billed, held against the ledger. */
 export function Bill() {
   const models = useAnswer<Page<ModelView>>("/models");
   const known = [

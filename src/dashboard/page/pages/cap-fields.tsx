@@ -47,9 +47,4 @@ export function CapFields({ title, hint, of: [caps, onCaps], mode }: CapFieldsPr
   );
 }
 
-/** The caps of one key. */
-export function KeyCaps(props: Pick<CapFieldsProps, "of" | "mode">) {
-  return (
-    <CapFields title="Caps" hint="The most that this key may take. All of them hold at once." {...props} />
-  );
-}
+export const ofOneKey = { title: "Caps", hint: "The most that this key may take. All of them hold at once." };

@@ -16,7 +16,6 @@ interface CreditDialogProps extends Omit<DialogProps<unknown>, "of"> {
   readonly children?: ComponentChildren;
 }
 
-/** Adds credit to a key or an account. */
 export function TopUpBalance({ path, name, children, ...dialog }: CreditDialogProps) {
   const [amount, reference, note] = [useState(""), useState(""), useState("")];
   const send = async () => {
@@ -43,7 +42,6 @@ export function TopUpBalance({ path, name, children, ...dialog }: CreditDialogPr
   );
 }
 
-/** Corrects the balance of a key or an account. */
 export function AdjustBalance({ path, name, ...dialog }: CreditDialogProps) {
   const [amount, note] = [useState(""), useState("")];
   const send = async () => api.post(`${path}/adjust`, { amount: creditsOf(amount[0]), note: note[0] });

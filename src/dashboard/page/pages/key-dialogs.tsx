@@ -10,7 +10,7 @@ import { Secret } from "../parts/secret.tsx";
 import { hrefOf } from "../router.ts";
 import { remember } from "../secrets.ts";
 import { BilledField, ModeField } from "./account-fields.tsx";
-import { KeyCaps } from "./cap-fields.tsx";
+import { CapFields, ofOneKey } from "./cap-fields.tsx";
 import { type CapForm, capForms, capsOf } from "./cap-form.ts";
 import { AdjustBalance, TopUpBalance } from "./credit-dialogs.tsx";
 import { KeyFields } from "./key-fields.tsx";
@@ -18,7 +18,6 @@ import { creditsOf, emptyKeyForm, formOf, hoursOf, isShared, requestOf } from ".
 
 export type KeyDialogProps = DialogProps<KeyView>;
 
-/** Whose key it is. */
 export function aboutKey(key: KeyView): ComponentChildren {
   const { main, side } = keyStanding(key);
   return (
@@ -33,7 +32,6 @@ export function nameOfKey({ label, prefix }: Pick<KeyView, "label" | "prefix">):
   return label ?? `${prefix}…`;
 }
 
-/** What leads to its page. */
 export function KeyLink({ id, label, prefix }: Pick<KeyView, "id" | "label" | "prefix">) {
   return (
     <>
@@ -68,7 +66,7 @@ export function EditKey({ of: key, ...dialog }: KeyDialogProps) {
   return (
     <Ask {...dialog} {...texts} verb="Save" send={send}>
       <KeyFields form={form} mode={key.mode} isShared={shared} onForm={setForm} />
-      <KeyCaps of={caps} mode={key.mode} />
+      <CapFields {...ofOneKey} of={caps} mode={key.mode} />
     </Ask>
   );
 }
@@ -189,7 +187,7 @@ export function CreateKey({ of: given, onDone, onClose }: DialogProps<AccountVie
         <TextField label="Starting credit" of={credit} inputMode="decimal" />
       )}
       <KeyFields form={form} mode={mode} isShared={account !== null} onForm={setForm} />
-      <KeyCaps of={caps} mode={mode} />
+      <CapFields {...ofOneKey} of={caps} mode={mode} />
     </Ask>
   );
 }

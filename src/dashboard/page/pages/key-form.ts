@@ -42,7 +42,6 @@ export const budgetPeriods = [
   { value: "none", text: "in all" },
 ];
 
-/** The form, row by row. */
 export const fieldRows: readonly (readonly KeyField[])[] = [
   ["label"],
   ["owner"],

@@ -6,7 +6,6 @@ import { Card } from "../parts/card.tsx";
 import { Shown } from "../parts/states.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 
-/** What a key has spent lately, by day and by model. */
 export function KeySpend({ of: key }: { of: Pick<KeyView, "id" | "mode"> }) {
   const since = spendSince();
   const byDay = useAnswer<UsageView>("/usage", 60_000, { key: key.id, by: "day", since });

@@ -32,7 +32,6 @@ interface QuestionFieldsProps {
   readonly onForm: (form: PlaygroundForm) => void;
 }
 
-/** The fields that a route asks for. */
 export function QuestionFields({ route, form, onForm }: QuestionFieldsProps) {
   const field = <Name extends keyof PlaygroundForm>(name: Name) => fieldOf(form, onForm, name);
   const long = (label: string, rows: number, name: "text" | "documents" | "suffix") => (

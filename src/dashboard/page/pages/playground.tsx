@@ -31,7 +31,6 @@ function placesFor(routes: readonly RouteView[], mode: KeyView["mode"]): readonl
   return [...places.values()];
 }
 
-/** Starts runs side by side, and stops them all. */
 function useRuns() {
   const [runs, setRuns] = useState<readonly Run[]>([]);
   const stopper = useRef(new AbortController());

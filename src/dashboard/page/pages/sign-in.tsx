@@ -12,7 +12,6 @@ interface EntranceProps {
   readonly about: string;
   readonly verb: string;
   readonly send: () => Promise<void>;
-  /** The field for a secret. */
   readonly children: ComponentChildren;
 }
 

@@ -5,7 +5,6 @@ import { Card } from "../parts/card.tsx";
 import { Shown } from "../parts/states.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 
-/** Records of one kind. */
 interface Kept {
   readonly what: string;
   readonly records: number;

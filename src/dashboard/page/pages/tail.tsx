@@ -14,44 +14,33 @@ import { hrefOf, query, setQuery } from "../router.ts";
 
 const kept = 300;
 
-interface Tailed {
-  readonly lines: readonly TailView[];
-  readonly connected: boolean;
-}
-
 /** The server's events, newest first; while paused they are counted but not shown. */
-function useTail(paused: boolean): Tailed & { waiting: number; clear: () => void } {
-  const [state, setState] = useState<Tailed>({ lines: [], connected: false });
-  const held = useRef<TailView[]>([]);
-  const [waiting, setWaiting] = useState(0);
+function useTail(paused: boolean) {
+  const [lines, setLines] = useState<readonly TailView[]>([]);
+  const [held, setHeld] = useState<readonly TailView[]>([]);
+  const [connected, setConnected] = useState(false);
   const pausedNow = useRef(paused);
   pausedNow.current = paused;
 
   useEffect(() => {
     const source = new EventSource(`${adminBase}/tail`);
-    source.onopen = () => setState((before) => ({ ...before, connected: true }));
-    source.onerror = () => setState((before) => ({ ...before, connected: false }));
+    source.onopen = () => setConnected(true);
+    source.onerror = () => setConnected(false);
     source.onmessage = (event) => {
       const line: TailView = JSON.parse(event.data);
-      if (!pausedNow.current) {
-        setState((before) => ({ ...before, lines: [line, ...before.lines].slice(0, kept) }));
-        return;
-      }
-      held.current = [line, ...held.current].slice(0, kept);
-      setWaiting(held.current.length);
+      const add = pausedNow.current ? setHeld : setLines;
+      add((before) => [line, ...before].slice(0, kept));
     };
     return () => source.close();
   }, []);
 
   useEffect(() => {
-    if (paused || held.current.length === 0) return;
-    const missed = held.current;
-    held.current = [];
-    setWaiting(0);
-    setState((before) => ({ ...before, lines: [...missed, ...before.lines].slice(0, kept) }));
+    if (paused) return;
+    setLines((before) => [...held, ...before].slice(0, kept));
+    setHeld([]);
   }, [paused]);
 
-  return { ...state, waiting, clear: () => setState((before) => ({ ...before, lines: [] })) };
+  return { lines, connected, waiting: held.length, clear: () => setLines([]) };
 }
 
 const columns: readonly Column<TailView>[] = [

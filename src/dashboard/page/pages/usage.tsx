@@ -145,7 +145,6 @@ function tableRows({ data }: UsageView): readonly object[] {
 
 const filters = ["since", "until", "key", "account"];
 
-/** Who spent what on what, within a time. */
 export function Usage() {
   const usage = useAnswer<UsageView>("/usage", 0, parameters(["by", ...filters]));
   const { value } = usage;

@@ -66,7 +66,6 @@ export function spentWords({ credit, budget, lifetime_spend }: KeyView): string 
   return credit ? exactCredits(lifetime_spend) : shortCount(budget?.used ?? 0);
 }
 
-/** A standing in a row, with its bar. */
 export function Balance({ standing, of }: { standing: Standing; of: string }) {
   const { main, side, left } = standing;
   return (

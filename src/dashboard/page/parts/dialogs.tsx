@@ -1,7 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 
-/** Of a dialog that does something to a key or an account. */
 export interface DialogProps<Of> {
   readonly of: Of;
   readonly onDone: () => void;

@@ -28,7 +28,6 @@ function csvOf(rows: readonly object[]): string {
   return [Object.keys(first), ...rows.map(Object.values)].map((row) => `${csvLine(row)}\r\n`).join("");
 }
 
-/** Saves as CSV what the page shows a part of. */
 export function Download({ name, rows }: { name: string; rows: () => Promise<readonly object[]> }) {
   const [busy, save] = useAction(async () => {
     const link = document.createElement("a");

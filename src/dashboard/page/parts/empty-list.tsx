@@ -14,7 +14,6 @@ interface EmptyListProps {
   readonly children: ComponentChildren;
 }
 
-/** Whether a list leaves out what does not fit. */
 export function isFiltered(filters: readonly string[]): boolean {
   return filters.some((name) => query.value.has(name));
 }

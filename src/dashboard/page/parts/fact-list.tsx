@@ -2,7 +2,6 @@ import type { ComponentChildren } from "preact";
 
 export type NamedFact = readonly [name: string, value: ComponentChildren, kind?: "number"];
 
-/** Facts below each other, each beside its name. */
 export function FactList({ facts, class: name }: { facts: readonly NamedFact[]; class?: string }) {
   return (
     <dl class={name}>

@@ -6,7 +6,6 @@ export type Fact = readonly [name: string, value: ComponentChildren, note?: Comp
 /** Characters that a tile has room for. */
 const longest = 9;
 
-/** A few facts side by side in one card. */
 export function FactTiles({ facts }: { facts: readonly Fact[] }) {
   return (
     <dl class="tiles card">

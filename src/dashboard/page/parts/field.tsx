@@ -4,7 +4,6 @@ import { useId } from "preact/hooks";
 /** A value and what changes it, as `useState` has them. */
 export type State<Value = string> = readonly [value: Value, set: (value: Value) => void];
 
-/** One field of a form. */
 export function fieldOf<Form, Name extends keyof Form>(
   form: Form,
   onForm: (form: Form) => void,

@@ -41,8 +41,13 @@ export function Icon({ name }: { name: IconName }) {
 export function Mark() {
   return (
     <svg class="mark" viewBox="0 0 32 32" aria-hidden="true">
-      <rect class="mark-gate" x="4" y="3" width="24" height="11" rx="3" />
-      <path class="mark-water" d="M4 20c4 0 4 3 8 3s4-3 8-3 4 3 8 3M4 26c4 0 4 3 8 3s4-3 8-3 4 3 8 3" />
+      <rect x="4" y="3" width="24" height="11" rx="3" />
+      <path
+        fill="none"
+        stroke-width="2.6"
+        stroke-linecap="round"
+        d="M4 20c4 0 4 3 8 3s4-3 8-3 4 3 8 3M4 26c4 0 4 3 8 3s4-3 8-3 4 3 8 3"
+      />
     </svg>
   );
 }

@@ -1,3 +1,5 @@
+import { listAt, numberAt, textAt, valueAt } from "./json.ts";
+
 /** What a route answers, as people look at it. */
 export type Answer =
   | { readonly kind: "text"; readonly text: string }
@@ -36,4 +38,61 @@ export function forgetAnswer(answer: Answer): void {
   if (answer.kind === "sound") URL.revokeObjectURL(answer.address);
   if (answer.kind !== "images") return;
   for (const { address, isElsewhere } of answer.images) if (!isElsewhere) URL.revokeObjectURL(address);
+}
+
+const shownNumbers = 6;
+
+export function textAnswer(text: string): Answer {
+  return { kind: "text", text };
+}
+
+export function vectorsIn(body: unknown): Answer {
+  const vectors = listAt(body, "data").map((item) => {
+    const numbers = listAt(item, "embedding").filter((each) => typeof each === "number");
+    return { length: numbers.length, first: numbers.slice(0, shownNumbers) };
+  });
+  return { kind: "vectors", vectors };
+}
+
+/** The categories of the first text, the most likely first. */
+export function moderationIn(body: unknown): Answer {
+  const result = valueAt(body, "results.0");
+  const flags = valueAt(result, "categories");
+  const scores = Object.entries(valueAt(result, "category_scores") ?? {}).map(
+    ([name, value]): Score => ({ name, value: Number(value), isHigh: valueAt(flags, name) === true }),
+  );
+  const verdict = valueAt(result, "flagged") === true ? "flagged" : "not flagged";
+  return { kind: "scores", verdict, scores: scores.toSorted((one, other) => other.value - one.value) };
+}
+
+/** `results`, or `data` as some providers have it. */
+export function rankingIn(body: unknown, documents: readonly string[]): Answer {
+  const scores = listAt(body, valueAt(body, "results") === undefined ? "data" : "results").map((item) => {
+    const index = numberAt(item, "index");
+    return {
+      name: documents[index] ?? `document ${index}`,
+      value: numberAt(item, "relevance_score"),
+      isHigh: false,
+    };
+  });
+  return { kind: "scores", verdict: "the best first", scores };
+}
+
+const formats = { jpg: "jpeg", jpeg: "jpeg", webp: "webp" } as const;
+
+export function imagesIn(body: unknown): Answer {
+  const format = textAt(body, "output_format");
+  const type = `image/${formats[format as keyof typeof formats] ?? "png"}`;
+  const images = listAt(body, "data").map((item) => {
+    const encoded = textAt(item, "b64_json");
+    if (encoded === "") return { address: textAt(item, "url"), isElsewhere: true };
+    return {
+      address: addressOf(
+        Uint8Array.from(atob(encoded), (letter) => letter.charCodeAt(0)),
+        type,
+      ),
+      isElsewhere: false,
+    };
+  });
+  return { kind: "images", images };
 }

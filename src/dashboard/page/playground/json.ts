@@ -24,12 +24,3 @@ export function numberAt(value: unknown, path: string): number {
   const found = valueAt(value, path);
   return typeof found === "number" ? found : 0;
 }
-
-/** Null for what is no JSON. */
-export function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
-}

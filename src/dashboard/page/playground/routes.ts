@@ -1,6 +1,5 @@
-import type { Answer } from "./answer.ts";
+import { type Answer, imagesIn, moderationIn, rankingIn, textAnswer, vectorsIn } from "./answer.ts";
 import { listAt, textAt } from "./json.ts";
-import { imagesIn, moderationIn, rankingIn, textAnswer, vectorsIn } from "./read-answer.ts";
 
 /** What is asked, as typed. */
 export interface Question {

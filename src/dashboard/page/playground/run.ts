@@ -1,8 +1,8 @@
 import type { ExchangeDetailView } from "../../../admin/views.ts";
+import { tryParse } from "../../../base/json.ts";
 import { api } from "../api.ts";
 import { type Answer, addressOf, noAnswer } from "./answer.ts";
 import { type CallError, errorIn } from "./error.ts";
-import { parsed } from "./json.ts";
 import type { PageRoute, Question } from "./routes.ts";
 import { dataOf, EventCutter } from "./sse.ts";
 
@@ -54,8 +54,8 @@ function pretty(text: string): string {
       return `[${value.slice(0, 8).join(", ")}, … (${value.length} numbers)]`;
     return value;
   };
-  const value = parsed(text);
-  return value === null ? text : JSON.stringify(value, shortened, 2);
+  const value = tryParse(text);
+  return value === undefined ? text : JSON.stringify(value, shortened, 2);
 }
 
 function request({ secret, route, question }: Call): RequestInit {
@@ -103,7 +103,7 @@ export async function run(call: Call, signal: AbortSignal, show: (run: Run) => v
       const { done, value } = await reader.read();
       if (done) return;
       const events = cutter.push(decoder.decode(value, { stream: true }));
-      const values = events.map((event) => parsed(dataOf(event)));
+      const values = events.map((event) => tryParse(dataOf(event)));
       text += values.map((event) => route.delta?.(event) ?? "").join("");
       update({
         events: [...now.events, ...events],
@@ -122,7 +122,7 @@ export async function run(call: Call, signal: AbortSignal, show: (run: Run) => v
 
   async function readWhole(response: Response): Promise<void> {
     const text = await response.text();
-    const body = parsed(text);
+    const body = tryParse(text);
     const firstTokenMs = sinceMs();
     if (response.ok)
       update({ answer: route.read?.(body, question) ?? noAnswer, events: [pretty(text)], firstTokenMs });
