@@ -36,9 +36,7 @@ export const helpStyle: HelpConfiguration = {
 /** A line to paste, and what it does where that needs to be said. */
 type Example = string | readonly [line: string, meaning: string];
 
-/** A command of ours. */
 export class SluiceCommand extends Command {
-  /** Shown below the options. */
   examples(...list: readonly Example[]): this {
     const pairs = list.map((each) => (typeof each === "string" ? ([each, ""] as const) : each));
     const width = Math.max(...pairs.map(([line, meaning]) => (meaning === "" ? 0 : line.length)));
@@ -49,7 +47,6 @@ export class SluiceCommand extends Command {
   }
 }
 
-/** An option that takes one of a few words. */
 export function choiceOption(name: string, choices: readonly string[], description: string): Option {
   return new Option(`--${name} <${choices.join("|")}>`, description).choices(choices);
 }
@@ -71,12 +68,15 @@ export function newDataCommand(name: string, summary: string): SluiceCommand {
     .addOption(sharedOption("--config <file>", "the configuration that names them (SLUICE_CONFIG)"));
 }
 
+export function newKeyCommand(name: string, summary: string): SluiceCommand {
+  return newDataCommand(name, summary).argument("<key>", "its id, prefix or label");
+}
+
 /** Adds what every list and report has beside `--json`. */
 export function withCsv(command: SluiceCommand): SluiceCommand {
   return command.addOption(sharedOption("--csv", "print comma-separated values").conflicts("json"));
 }
 
-/** A command that needs only the configuration. */
 export function newConfigCommand(name: string, summary: string): SluiceCommand {
   const config = "the configuration (SLUICE_CONFIG; default: ./sluice.toml, else the built-in one)";
   return newCommand(name, summary).addOption(sharedOption("--config <file>", config));

@@ -12,7 +12,6 @@ import type { DataOptions } from "./help.ts";
 import { servedStore } from "./serve/files-for-commands.ts";
 import { Refused, type Terminal } from "./terminal/terminal.ts";
 
-/** Where the data is, as results show it. */
 export type StorePlace = { readonly data_folder: string } | { readonly store: string };
 
 export interface StoreContext extends OperationContext {
@@ -59,7 +58,6 @@ export async function withStore<Result>(
   }
 }
 
-/** Opens the folder, creating it if it does not exist. */
 export function openFolder(dir: string, terminal: Terminal): Promise<Store> {
   const onClosedToOthers = (file: string) =>
     terminal.note(`${file} could be read by other users of this machine; now only by its owner`);

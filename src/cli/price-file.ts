@@ -2,7 +2,6 @@ import type { ImportedPrices } from "./import/imported.ts";
 import { readInput } from "./named-file.ts";
 import { Refused, type Terminal } from "./terminal/terminal.ts";
 
-/** A price list that was named as an argument. */
 export async function readPriceFile(file: string, terminal: Terminal): Promise<ImportedPrices> {
   const { readPrices, UnknownPriceFile } = await import("./import/prices.ts");
   const text = await readInput(file, terminal);

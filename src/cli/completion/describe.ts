@@ -1,6 +1,5 @@
 import type { Command } from "commander";
 
-/** The completions after one beginning of a command line. */
 export interface Completion {
   /** The words typed so far, without `sluice`: "" or `keys create`. */
   readonly path: string;

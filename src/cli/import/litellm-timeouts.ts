@@ -26,7 +26,6 @@ export const usualTimeoutNames: ReadonlySet<string> = new Set([
   "litellm_settings.stream_timeout",
 ]);
 
-/** Those of a deployment's `litellm_params`. */
 export function timeoutsOf(parameters: JsonObject, usual: LiteLlmTimeouts): LiteLlmTimeouts {
   return {
     total: secondsOf(parameters["timeout"]) ?? usual.total,

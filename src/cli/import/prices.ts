@@ -43,7 +43,6 @@ function parseObject(text: string): JsonObject {
 }
 
 export interface Choice {
-  /** Only models of this vendor. */
   readonly vendor?: string | undefined;
   /** Only ids that match this glob pattern. */
   readonly match?: string | undefined;

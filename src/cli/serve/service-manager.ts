@@ -1,4 +1,5 @@
-import { dlopen, FFIType, ptr } from "bun:ffi";
+import { FFIType, ptr } from "bun:ffi";
+import { loadSystemLibrary } from "../../base/system-library.ts";
 
 /** The service manager that started this program: systemd, or none. */
 export interface ServiceManager {
@@ -17,8 +18,8 @@ const nobody: ServiceManager = { ready() {}, reloading() {}, stopping() {} };
  */
 export function serviceManager(env: Readonly<Record<string, string | undefined>>): ServiceManager {
   const path = env["NOTIFY_SOCKET"];
-  if (process.platform !== "linux" || path === undefined || !/^[/@]./.test(path)) return nobody;
-  const library = loadLibrary();
+  if (path === undefined || !/^[/@]./.test(path)) return nobody;
+  const library = loadSystemLibrary(signatures);
   const address = socketAddress(path);
   if (library === null || address === null) return nobody;
   const descriptor = library.socket(unixFamily, datagramClosedOnExec, 0);
@@ -47,16 +48,7 @@ const signatures = {
   clock_gettime: { args: [i32, pointer], returns: i32 },
 } as const;
 
-type Library = ReturnType<typeof dlopen<typeof signatures>>["symbols"];
-
-/** Null if there is no such library; then there is no systemd either. */
-function loadLibrary(): Library | null {
-  try {
-    return dlopen("libc.so.6", signatures).symbols;
-  } catch {
-    return null;
-  }
-}
+type Library = NonNullable<ReturnType<typeof loadSystemLibrary<typeof signatures>>>;
 
 /** systemd compares it with its own monotonic clock to match the reload it requested. Bun's clock starts at 0. */
 function monotonicUsec(library: Library): bigint {

@@ -18,7 +18,8 @@ export async function startWithKeys(
   terminal: Terminal,
 ): Promise<RunningGateway> {
   const { settings } = starting;
-  if (settings.store === null) await checkFolder(settings, terminal);
+  // A folder that cannot be used is explained to the operator.
+  if (settings.store === null) await (await openFolder(settings.server.dataDir, terminal)).close();
   const running = await startGateway(starting);
   const firstKeys = await makeKeys(running, settings);
   const telling = { settings, json, terminal };
@@ -33,7 +34,7 @@ export async function startWithKeys(
       telling,
     );
   } else if (!json) {
-    terminal.print(dashboardText(adminUrl));
+    terminal.print(`the dashboard is at ${adminUrl}/admin`);
   }
   if (firstKeys.hasNone && !json) terminal.print(noKeysText);
   if (!tellTrouble(running, json, terminal) && settings.store === null && !json) {
@@ -62,12 +63,6 @@ function tellRoom(folder: string, terminal: Terminal): void {
   const left = Math.floor((bavail * bsize) / (1024 * 1024));
   const what = `The disk that holds ${folder} is nearly full (${left} MB are left). Make room: once it is full, every call gets 503.`;
   terminal.print(`${terminal.style.warn("!")} ${what}\n`);
-}
-
-/** A folder that cannot be used is explained to the operator. */
-async function checkFolder({ server }: Settings, terminal: Terminal): Promise<void> {
-  const store = await openFolder(server.dataDir, terminal);
-  await store.close();
 }
 
 async function makeKeys(running: RunningGateway, { isDemo }: Settings): Promise<FirstKeys> {
@@ -103,9 +98,4 @@ function adminTokenText(token: string, url: string, json: boolean, style: Style)
     "  Set SLUICE_ADMIN_TOKEN to use one of your own instead.",
     "",
   ].join("\n");
-}
-
-/** The dashboard's address, if the token is already known. */
-function dashboardText(url: string): string {
-  return `the dashboard is at ${url}/admin`;
 }

@@ -5,7 +5,6 @@ import { Repeating } from "../../base/repeating.ts";
 import type { ConfigOnDisk } from "../../config/on-disk.ts";
 import { replaceFile } from "./files-for-commands.ts";
 
-/** What came of a reload that a command asked for. */
 export type ReloadAnswer = { readonly notInForce: readonly string[] } | { readonly refusal: string };
 
 const wantedFile = "reload-wanted";

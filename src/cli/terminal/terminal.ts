@@ -19,7 +19,6 @@ export interface Terminal {
   readonly columns: number | null;
   /** Columns of stderr; null if it is not a terminal, and nothing is redrawn. */
   readonly noteColumns: number | null;
-  /** Whether a prompt can be answered. */
   readonly interactive: boolean;
   ask(question: string): Promise<string>;
 }

@@ -60,13 +60,10 @@ export function exchangesListCommand(terminal: Terminal): Command {
         const nothing = `No such exchange ${timeInWords({ sinceMs, untilMs })}.`;
         const list = { rows: views, columns: columnsOf(terminal), nothing };
         const isTable = printList(list, options, terminal);
-        if (isTable && rows.length === limit) terminal.note(terminal.noteStyle.dim(more(limit)));
+        const more = `These are the newest ${count(limit)}; --limit shows more of them.`;
+        if (isTable && rows.length === limit) terminal.note(terminal.noteStyle.dim(more));
       });
     });
-}
-
-function more(limit: number): string {
-  return `These are the newest ${count(limit)}; --limit shows more of them.`;
 }
 
 /** In the gateway a search stops early rather than block requests; here it may take its time. */

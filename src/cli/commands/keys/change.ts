@@ -5,7 +5,7 @@ import type { KeyMode } from "../../../store/store.ts";
 import { creditAmount, duration } from "../../arguments.ts";
 import { capOption } from "../../cap-options.ts";
 import { confirm, type YesOption } from "../../confirm.ts";
-import { choiceOption, type DataOptions, newDataCommand } from "../../help.ts";
+import { choiceOption, type DataOptions, newDataCommand, newKeyCommand } from "../../help.ts";
 import { attributesFromOptions, keyOptions } from "../../key-options.ts";
 import { changeKey } from "../../key-output.ts";
 import { knownNames } from "../../known-names.ts";
@@ -67,8 +67,7 @@ function checkMode(options: Options): void {
 const operations = () => import("../../../admin/operations/change-key.ts");
 
 export function keysUpdateCommand(terminal: Terminal): Command {
-  const command = newDataCommand("update", "Change a key's label, limits, scope or expiry")
-    .argument("<key>", "its id, prefix or label")
+  const command = newKeyCommand("update", "Change a key's label, limits, scope or expiry")
     .examples("sluice keys update slu_8fK2mQ0x --rpm 120 --models gpt-5.6,demo-small", [
       "sluice keys update slu_8fK2mQ0x --expires 30d",
       "also brings an expired key back",
@@ -89,8 +88,7 @@ export function keysUpdateCommand(terminal: Terminal): Command {
 }
 
 export function keysExtendCommand(terminal: Terminal): Command {
-  return newDataCommand("extend", "Raise a key's cap for its running period alone")
-    .argument("<key>", "its id, prefix or label")
+  return newKeyCommand("extend", "Raise a key's cap for its running period alone")
     .argument("<amount>", "by how much, in credits or tokens", aboveZero)
     .option("--cap <period[:models]>", "which cap, where it has several: month, week:claude-opus-*")
     .requiredOption("--note <text>", "why; kept in the audit log")
@@ -114,8 +112,7 @@ function aboveZero(text: string): number {
 }
 
 export function keysMoveCommand(terminal: Terminal): Command {
-  return newDataCommand("move", "Let a key draw on another account; its entries stay where they were made")
-    .argument("<key>", "its id, prefix or label")
+  return newKeyCommand("move", "Let a key draw on another account; its entries stay where they were made")
     .requiredOption("--account <account>", "the other account's id or label")
     .examples("sluice keys move slu_8fK2mQ0x --account atlas")
     .action(async (name: string, options: DataOptions & { readonly account: string }) => {
@@ -127,8 +124,7 @@ export function keysMoveCommand(terminal: Terminal): Command {
 }
 
 export function keysRotateCommand(terminal: Terminal): Command {
-  return newDataCommand("rotate", "Give a key a new secret; balance, label and limits stay")
-    .argument("<key>", "its id, prefix or label")
+  return newKeyCommand("rotate", "Give a key a new secret; balance, label and limits stay")
     .option(
       "--grace <time>",
       "how long the old secret still works, such as 24h (default: not at all)",

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { creditsFromNano } from "../../../base/money.ts";
 import { adjustCommand, type CreditHolder, type CreditOptions, topUpCommand } from "../../credit-commands.ts";
-import { type DataOptions, group, newDataCommand } from "../../help.ts";
+import { type DataOptions, group, newKeyCommand } from "../../help.ts";
 import { showKey } from "../../key-output.ts";
 import { auditChange, withStore } from "../../open-store.ts";
 import { credits, creditsShown, printJson, type Terminal } from "../../terminal/terminal.ts";
@@ -39,8 +39,7 @@ export function keysCommands(terminal: Terminal): Command {
 }
 
 function keysShowCommand(terminal: Terminal): Command {
-  return newDataCommand("show", "Show one key with its balance and limits")
-    .argument("<key>", "its id, prefix or label")
+  return newKeyCommand("show", "Show one key with its balance and limits")
     .examples("sluice keys show slu_8fK2mQ0x")
     .action(async (name: string, options: DataOptions) => {
       const { findKey } = await import("../../../admin/operations/find-key.ts");

@@ -1,14 +1,13 @@
 import type { Command } from "commander";
 import type { KeyRecord, StoredKeyStatus } from "../../../store/store.ts";
 import { confirm, type YesOption } from "../../confirm.ts";
-import { type DataOptions, newDataCommand } from "../../help.ts";
+import { type DataOptions, newKeyCommand } from "../../help.ts";
 import { auditChange, withStore } from "../../open-store.ts";
 import { printJson, type Terminal } from "../../terminal/terminal.ts";
 
 /** It cannot be undone, so it asks first. */
 export function keysRevokeCommand(terminal: Terminal): Command {
-  return newDataCommand("revoke", "End a key for good")
-    .argument("<key>", "its id, prefix or label")
+  return newKeyCommand("revoke", "End a key for good")
     .option("--yes", "do not ask")
     .examples(
       ["sluice keys revoke slu_8fK2mQ0x", "asks first"],
@@ -28,8 +27,7 @@ export function keysStatusCommand(
   status: StoredKeyStatus,
   terminal: Terminal,
 ): Command {
-  return newDataCommand(name, summary)
-    .argument("<key>", "its id, prefix or label")
+  return newKeyCommand(name, summary)
     .examples(`sluice keys ${name} slu_8fK2mQ0x`)
     .action(async (key: string, options: DataOptions) => setStatus(key, status, options, terminal));
 }

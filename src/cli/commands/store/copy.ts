@@ -1,14 +1,17 @@
+import { resolve } from "node:path";
 import type { Command } from "commander";
 import { systemClock } from "../../../base/clock.ts";
 import { locateData } from "../../../config/locate-data.ts";
+import { isReference } from "../../../config/secrets.ts";
+import { locateStore } from "../../../config/store.ts";
 import type { StoreLocation } from "../../../store/settings.ts";
+import { confirm, type YesOption } from "../../confirm.ts";
 import { type ConfigOptions, newConfigCommand } from "../../help.ts";
 import { forgetServed } from "../../serve/files-for-commands.ts";
 import { startProgress } from "../../terminal/progress.ts";
-import { count, plural, printDone, type Terminal } from "../../terminal/terminal.ts";
-import { locationOf } from "./location.ts";
+import { count, plural, printDone, Refused, type Terminal } from "../../terminal/terminal.ts";
 
-interface Options extends ConfigOptions {
+interface CopyOptions extends ConfigOptions {
   readonly from: string;
   readonly to: string;
   readonly keep?: true;
@@ -32,7 +35,7 @@ export function storeCopyCommand(terminal: Terminal): Command {
       "after",
       "\nBoth sides are audited. What is copied from keeps its data, but it is marked as moved, and from then on says where to\n(--keep does not; `sluice store reopen` takes it back). Its schema is brought up to date first.",
     )
-    .action(async (options: Options) => {
+    .action(async (options: CopyOptions) => {
       const from = locationOf(options.from, options, terminal);
       const to = locationOf(options.to, options, terminal);
       const { copyAll } = await import("../../../store/open.ts");
@@ -61,10 +64,43 @@ export function storeCopyCommand(terminal: Terminal): Command {
 
 /** Where a gateway of this machine may have left charges that the database never got. */
 function nodeFolders(
-  { config: file, data }: Options,
+  { config: file, data }: CopyOptions,
   { env, cwd }: Terminal,
   ...places: readonly StoreLocation[]
 ): readonly string[] {
   const folders = places.flatMap((place) => ("dir" in place ? [place.dir] : []));
   return [...new Set([locateData({ file, data, env, cwd }), ...folders])];
+}
+
+interface ReopenOptions extends ConfigOptions, YesOption {
+  readonly at: string;
+}
+
+export function storeReopenCommand(terminal: Terminal): Command {
+  return newConfigCommand("reopen", "Use data again that was moved away by `store copy`")
+    .requiredOption("--at <dir|url>", "the data folder or the PostgreSQL database that was copied from")
+    .option("--yes", "do not ask")
+    .examples(["sluice store reopen --at ./sluice-data", "go on where the copy was made from"])
+    .addHelpText("after", "\nWhat has happened in the copy since is not there: stop its gateways first.")
+    .action(async (options: ReopenOptions) => {
+      const { movedTo, reopenStore } = await import("../../../store/open.ts");
+      const place = locationOf(options.at, options, terminal);
+      const moved = await movedTo(place);
+      if (moved === null) throw new Refused(`${options.at} was not moved away; there is nothing to reopen`);
+      await confirm(
+        `Use ${options.at} again, without what has happened in ${moved.to} since?`,
+        options,
+        terminal,
+      );
+      await reopenStore(place);
+      const document = { reopened: options.at, moved_to: moved.to };
+      printDone(options.json, document, `${options.at} is in use again`, terminal);
+    });
+}
+
+/** A URL, or a reference to one; everything else is a folder. */
+function locationOf(place: string, { config: file }: ConfigOptions, { env, cwd }: Terminal): StoreLocation {
+  const isUrl = isReference(place) || place.includes("://");
+  const address = isUrl ? locateStore({ file, store: place, env, cwd }) : null;
+  return address ?? { dir: resolve(cwd, place) };
 }

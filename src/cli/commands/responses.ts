@@ -1,10 +1,11 @@
 import type { Command } from "commander";
-import { type CsvOption, type DataOptions, newDataCommand, withCsv } from "../../help.ts";
-import { withStore } from "../../open-store.ts";
-import { csvOf } from "../../terminal/list.ts";
-import { count, printJson, second, type Terminal } from "../../terminal/terminal.ts";
+import { confirm, type YesOption } from "../confirm.ts";
+import { type CsvOption, type DataOptions, newDataCommand, withCsv } from "../help.ts";
+import { auditChange, withStore } from "../open-store.ts";
+import { csvOf } from "../terminal/list.ts";
+import { count, printJson, second, type Terminal } from "../terminal/terminal.ts";
 
-interface Options extends DataOptions, CsvOption {
+interface KeyOption {
   readonly key: string;
 }
 
@@ -17,8 +18,8 @@ export function responsesListCommand(terminal: Terminal): Command {
   )
     .requiredOption("--key <key>", "the key, by id, prefix or label")
     .examples(["sluice responses list --key slu_8fK2mQ0x", "never their content"])
-    .action(async (options: Options) => {
-      const { findKey } = await import("../../../admin/operations/find-key.ts");
+    .action(async (options: DataOptions & CsvOption & KeyOption) => {
+      const { findKey } = await import("../../admin/operations/find-key.ts");
       await withStore(terminal, options, {}, async (context) => {
         const { id, prefix } = await findKey(context, options.key);
         const kept = await context.store.turns.sums(id, Math.floor(context.clock.wallMs()));
@@ -50,3 +51,21 @@ export function responsesListCommand(terminal: Terminal): Command {
 }
 
 const columns = ["key", "responses", "conversations", "bytes", "oldest", "newest"].map((name) => ({ name }));
+
+export function responsesDeleteCommand(terminal: Terminal): Command {
+  return newDataCommand("delete", "Delete all responses and conversations that are kept for a key")
+    .requiredOption("--key <key>", "the key, by id, prefix or label")
+    .option("--yes", "do not ask")
+    .examples(["sluice responses delete --key slu_8fK2mQ0x --yes", "in scripts"])
+    .action(async (options: DataOptions & YesOption & KeyOption) => {
+      const { findKey } = await import("../../admin/operations/find-key.ts");
+      await withStore(terminal, options, {}, async (context) => {
+        const key = await findKey(context, options.key);
+        await confirm(`Clients of ${key.prefix} cannot continue from them. Delete them?`, options, terminal);
+        const deleted = await context.store.turns.deleteAll(key.id);
+        await auditChange(context, "response.delete_all", key, `${deleted} responses`);
+        if (options.json) printJson({ key: key.prefix, deleted }, terminal);
+        else terminal.print(`${count(deleted)} responses and conversations of ${key.prefix} are deleted.`);
+      });
+    });
+}
