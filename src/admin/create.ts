@@ -13,7 +13,7 @@ import { Sessions } from "./auth/sessions.ts";
 import type { AdminDeps } from "./deps.ts";
 import type { Live } from "./live/live.ts";
 import { OtherNodes } from "./live/other-nodes.ts";
-import { MetricsListener } from "./metrics-listener.ts";
+import { openMetricsListener } from "./metrics-listener.ts";
 import { type AdminMount, adminRoutes, holderRoutes } from "./routes/admin.ts";
 import type { InFlightView } from "./views.ts";
 
@@ -29,7 +29,6 @@ interface AdminParts {
 }
 
 export interface Admin {
-  /** The routes of the admin API and `/metrics`. */
   readonly mount: AdminMount;
   /** Routes for holders who authenticate with a key; they need no listener of their own. */
   readonly mountForHolders: AdminMount;
@@ -39,7 +38,6 @@ export interface Admin {
   saveGeneratedToken(): Promise<void>;
   /** A new token signs everyone out. Returns what could not be changed, and why. */
   reload(settings: Settings): Promise<readonly string[]>;
-  /** The address of the metrics listener; null if there is none. */
   readonly metricsAddress: string | null;
   close(): Promise<void>;
 }
@@ -88,7 +86,7 @@ export async function createAdmin({
     journalStats: () => backend.stats,
     applyChanges: () => gateway.catchUp(),
   };
-  const metrics = await MetricsListener.open(admin.metricsListen, deps);
+  const metrics = await openMetricsListener(admin.metricsListen, deps);
   const otherNodes = new OtherNodes({ store, keys, feed: live.feed });
   otherNodes.start();
   return {

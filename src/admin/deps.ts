@@ -10,7 +10,6 @@ import type { Guard, Origin } from "./auth/guard.ts";
 import type { Live } from "./live/live.ts";
 import type { InFlightView } from "./views.ts";
 
-/** What the admin API needs from the running gateway. */
 export interface AdminDeps {
   readonly store: Store;
   readonly clock: Clock;
@@ -31,7 +30,6 @@ export interface AdminDeps {
   droppedEndings(): number;
   /** Writes queued endings, so that a report includes what has just ended. */
   flushEndings(): Promise<void>;
-  /** The exchanges that have been open the longest. */
   oldestExchanges(limit: number): readonly InFlightView[];
   isDraining(): boolean;
   /** Why no new work is taken; null while it is. */

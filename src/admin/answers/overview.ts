@@ -24,16 +24,21 @@ const spans: Readonly<Record<OverviewRange, Span>> = {
   "30d": { stepMs: 24 * msPerHour, topKeysCachedMs: 5_000 },
 };
 
-export class Overview {
-  readonly #deps: AdminDeps;
-  readonly #topKeys = new Map<OverviewRange, CachedRows>();
+export function overviews(deps: AdminDeps): (range: OverviewRange) => Promise<OverviewView> {
+  const cachedKeys = new Map<OverviewRange, { rows: Promise<UsageRowView[]>; madeAtMs: number }>();
 
-  constructor(deps: AdminDeps) {
-    this.#deps = deps;
+  /** Callers that ask while they are being computed share the promise. */
+  function topKeysOf(range: OverviewRange, query: TimeRange): Promise<UsageRowView[]> {
+    const madeAtMs = deps.clock.monotonicMs();
+    const cached = cachedKeys.get(range);
+    if (cached !== undefined && madeAtMs - cached.madeAtMs < spans[range].topKeysCachedMs) return cached.rows;
+    const rows = topRows(deps, "key", query);
+    cachedKeys.set(range, { rows, madeAtMs });
+    rows.catch(() => cachedKeys.delete(range));
+    return rows;
   }
 
-  async of(range: OverviewRange): Promise<OverviewView> {
-    const deps = this.#deps;
+  return async (range) => {
     const span = spans[range];
     const nowMs = deps.clock.wallMs();
     const chosen = chosenRange(pastMoment(range, nowMs) ?? undefined, undefined, nowMs);
@@ -42,7 +47,7 @@ export class Overview {
     const [charted, models, topKeys] = await Promise.all([
       chart(deps, query),
       topRows(deps, "model", query),
-      this.#topKeysOf(range, query),
+      topKeysOf(range, query),
     ]);
     return {
       range,
@@ -55,23 +60,7 @@ export class Overview {
       in_flight: deps.inFlight(),
       oldest_in_flight: [...deps.oldestExchanges(oldestCount)],
     };
-  }
-
-  /** Callers that ask while they are being computed share the promise. */
-  #topKeysOf(range: OverviewRange, query: TimeRange): Promise<UsageRowView[]> {
-    const madeAtMs = this.#deps.clock.monotonicMs();
-    const cached = this.#topKeys.get(range);
-    if (cached !== undefined && madeAtMs - cached.madeAtMs < spans[range].topKeysCachedMs) return cached.rows;
-    const rows = topRows(this.#deps, "key", query);
-    this.#topKeys.set(range, { rows, madeAtMs });
-    rows.catch(() => this.#topKeys.delete(range));
-    return rows;
-  }
-}
-
-interface CachedRows {
-  readonly rows: Promise<UsageRowView[]>;
-  readonly madeAtMs: number;
+  };
 }
 
 async function topRows(deps: AdminDeps, by: "model" | "key", range: TimeRange): Promise<UsageRowView[]> {
@@ -85,7 +74,6 @@ async function topRows(deps: AdminDeps, by: "model" | "key", range: TimeRange): 
     .map(({ group, ...figures }) => usageRow(group, by === "key" ? keyName(deps, group) : group, figures));
 }
 
-/** Keys are grouped by id and shown by label. */
 function keyName({ keys }: AdminDeps, id: string): string {
   const key = keys.byId(id);
   return key?.label ?? key?.prefix ?? id;

@@ -14,7 +14,6 @@ export function isToken(hash: string, candidate: string): boolean {
   return timingSafeEqual(Buffer.from(hashSecret(candidate)), Buffer.from(hash));
 }
 
-/** The operator's token, of which only the hash is kept. */
 interface LoadedToken {
   readonly tokenHash: string;
   /** A token that was just generated, to be printed once; null if there was one already. */

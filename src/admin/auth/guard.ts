@@ -23,7 +23,6 @@ export interface Guard {
   settings(): AdminSettings;
 }
 
-/** Where a request comes from. */
 export interface Origin {
   readonly address: string;
   /** Whether a trusted proxy sent it, whose word about the user counts. */

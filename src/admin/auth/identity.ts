@@ -9,7 +9,6 @@ export type Identity =
   /** `issuer` is the provider that signed them in; null for a proxy, which does it anew with every call. */
   | ({ readonly kind: "person"; readonly issuer: string | null } & Person);
 
-/** Who makes a call, and what they may do. */
 export interface Caller {
   readonly role: Role;
   /** As the audit log has it. */

@@ -2,7 +2,6 @@ import { asCompared } from "../../config/admin.ts";
 import type { AdminSettings } from "../../config/settings.ts";
 import type { Role } from "./roles.ts";
 
-/** A person authenticated by an identity provider or a proxy. */
 export interface Person {
   readonly user: string;
   readonly groups: readonly string[];

@@ -4,7 +4,6 @@ import { Cap } from "../../ledger/cap.ts";
 import type { AccountRecord, CapRecord, CapTotals, KeyMode, KeyRecord, Store } from "../../store/store.ts";
 import { type CapView, isoOrNull } from "../views.ts";
 
-/** A credit account's balance as JSON. */
 export function creditDocument({
   purchased,
   used,
@@ -17,7 +16,6 @@ export function creditDocument({
   };
 }
 
-/** A token budget as JSON. */
 export function budgetDocument(
   { budgetTokens: tokens, period }: Pick<AccountRecord, "budgetTokens" | "period">,
   used: number,

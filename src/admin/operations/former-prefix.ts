@@ -4,7 +4,6 @@ import type { KeyRecord, Store } from "../../store/store.ts";
 const mostRecords = 20_000;
 const recordsPerPage = 500;
 
-/** What the audit log says of a rotation. */
 export function rotationDetail(formerPrefix: string, graceMs: number): string {
   return `was ${formerPrefix}, grace ${graceMs / 1000} s`;
 }

@@ -30,7 +30,6 @@ function isWhole(value: unknown, least: number): boolean {
   return typeof value === "number" && Number.isSafeInteger(value) && value >= least;
 }
 
-/** Checks a key's attributes, for every caller. */
 export function checkKeyFields(update: KeyUpdate, nowMs: number): void {
   for (const { field, kind, rule } of keyAttributeList) {
     const value = update[field];

@@ -17,7 +17,6 @@ import { attributeDocument } from "./key-document.ts";
  */
 export type KeySummary = Omit<KeyView, "held">;
 
-/** The part of an account that a summary shows. */
 type KeyAccount = Pick<
   AccountSummary,
   | "purchased"
@@ -114,7 +113,6 @@ async function summaryFrom(
   return summarizeKey(key, account, nowMs, lastUsedDay);
 }
 
-/** All keys, or those that match the search. */
 export async function listKeys(context: OperationContext, search?: string): Promise<KeySummary[]> {
   const summaries: KeySummary[] = [];
   for await (const keys of keyPages(context.store, search)) {

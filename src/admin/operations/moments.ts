@@ -13,7 +13,6 @@ const unitMs: Readonly<Record<string, number>> = {
   w: 7 * msPerDay,
 };
 
-/** What may be written for a moment in the past. */
 export const momentWords =
   "a duration such as 7d or 24h, `yesterday`, `today`, a month such as 2026-10, a date such as 2026-10-31, or a time in UTC such as 2026-10-31T15:00";
 

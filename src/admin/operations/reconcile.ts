@@ -19,7 +19,6 @@ import { isoMs } from "./moments.ts";
 /** Percent. Calls around midnight may be billed on the other day. */
 export const defaultTolerance = 1;
 
-/** The most days that are compared at once. */
 const mostDays = 366;
 
 /** Two dates (UTC), both included. */

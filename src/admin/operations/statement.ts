@@ -29,7 +29,6 @@ export async function statementOf(
   };
 }
 
-/** The first moment of the month, and of the next. */
 function rangeOf(month: string) {
   const [, year, ofYear] = /^(\d{4})-(0[1-9]|1[0-2])$/.exec(month) ?? [];
   if (year === undefined) throw invalidInput("a month is written as 2026-10");

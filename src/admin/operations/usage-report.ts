@@ -13,7 +13,6 @@ import { findKey, keyPages } from "./find-key.ts";
 import type { ChosenRange } from "./moments.ts";
 
 export interface UsageReportRequest extends ChosenRange {
-  /** Names of dimensions. */
   readonly by: readonly string[];
   /** An id, prefix or label; absent means all keys. */
   readonly key?: string | undefined;
@@ -67,7 +66,6 @@ function ranked(
 
 const mostDimensions = 3;
 
-/** What may be written for what usage is grouped by. */
 export const dimensionWords = `one of ${dimensionNames.join(", ")}, or up to ${mostDimensions} of them with commas between`;
 
 /** `key,model`; null if it is none of these. */
@@ -84,7 +82,6 @@ export interface Names {
   full(value: string | null): string;
 }
 
-/** Reads the names that a report needs. */
 export async function readNames({ store }: OperationContext, by: readonly string[]): Promise<Names> {
   const [short, full] = [new Map<string, string>(), new Map<string, string>()];
   if (by.includes("account")) {

@@ -12,9 +12,7 @@ export interface ComparedRow {
   /** Null where the bill does not tell models apart: all of them. */
   readonly model: string | null;
   readonly billed: BillFigures;
-  /** What was charged. */
   readonly ledger: LedgerFigures;
-  /** The figures that differ by more than the tolerance. */
   readonly differing: readonly BillFigure[];
   /** The likely ones, if any figure differs. */
   readonly reasons: readonly Reason[];

@@ -1,4 +1,4 @@
-import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import { isObject, type Json, type JsonObject, tryParse } from "../../base/json.ts";
 import {
   type BillFigure,
   type BillLine,
@@ -9,7 +9,6 @@ import {
 import { billReports } from "../../vendors/registry.ts";
 import { readCsvBill } from "./csv-bill.ts";
 
-/** What a provider says that it has billed. */
 export interface ProviderBill {
   readonly lines: readonly BillLine[];
   /** The figures that it tells of every day and model, so that a line that is not there means 0. */
@@ -65,22 +64,14 @@ function pageOf(lines: readonly BillLine[]): BillPage {
 /** A page, a list of pages, or a page a line; null if it is no JSON. */
 function documentsIn(text: string): readonly Json[] | null {
   if (!/^\s*[[{]/.test(text)) return null;
-  const whole = parsed(text);
+  const whole = tryParse(text);
   if (whole !== undefined) return Array.isArray(whole) ? whole : [whole];
   const lines = text.split("\n").filter((line) => line.trim() !== "");
   return lines.map((line) => {
-    const page = parsed(line);
+    const page = tryParse(line);
     if (page === undefined) throw new UnreadableBill("it is not JSON.");
     return page;
   });
-}
-
-function parsed(text: string): Json | undefined {
-  try {
-    return JSON.parse(text) as Json;
-  } catch {
-    return undefined;
-  }
 }
 
 /** `asked` is the report that it answers; null if its results have to say so. */

@@ -1,4 +1,3 @@
-/** Why a bill may differ from the ledger. */
 export const reasonKinds = [
   "cancelled",
   "failed",

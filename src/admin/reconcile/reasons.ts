@@ -2,12 +2,9 @@ import type { AttemptEnding, AttemptSums } from "../../store/store.ts";
 import type { BillFigure, BillFigures } from "../../vendors/bill.ts";
 import type { ReasonKind } from "./reason-kinds.ts";
 
-/** A likely reason for a difference. */
 export interface Reason {
   readonly kind: ReasonKind;
-  /** How many calls; null if that is not known. */
   readonly calls: number | null;
-  /** A sentence. */
   readonly text: string;
 }
 

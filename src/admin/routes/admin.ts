@@ -36,7 +36,6 @@ export function holderRoutes(withoutOrigin: Omit<AdminDeps, "originOf">): AdminM
   };
 }
 
-/** The whole admin API, and `/metrics`. */
 export function adminRoutes(withoutOrigin: Omit<AdminDeps, "originOf">): AdminMount {
   return (originOf) => {
     const app = new Elysia();
@@ -84,7 +83,6 @@ function documentHeaders(): Record<string, string> {
   return { ...answerHeaders, "x-request-id": newId("req_") };
 }
 
-/** Prometheus metrics at `/metrics`, for viewers. */
 function mountMetrics(app: Elysia, deps: AdminDeps): void {
   app.get("/metrics", async ({ request }) => {
     const verdict = await admit(deps.guard, request, deps.originOf(request), "viewer", false);

@@ -73,7 +73,6 @@ function asWanted(schema: TSchema, text: string): string | number {
   return KindGuard.IsInteger(schema) ? (wholeFromDigits(text) ?? text) : text;
 }
 
-/** Reads at most `maxBytes`. */
 export async function checkedBody(
   schema: TSchema | undefined,
   request: Request,

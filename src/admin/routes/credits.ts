@@ -1,7 +1,6 @@
 import { maxCredits, nanoFromCredits } from "../../base/money.ts";
 import { AdminError } from "./refusal.ts";
 
-/** An amount of a body, in nano-credits. */
 export function nano(credits: number, param: string): number {
   const amount = nanoFromCredits(credits);
   if (amount !== null) return amount;

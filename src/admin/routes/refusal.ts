@@ -6,7 +6,6 @@ import type { Lockout } from "../auth/lockout.ts";
 import { OperationRefusal } from "../operations/context.ts";
 import type { ErrorView } from "../views.ts";
 
-/** An error answer of the admin API. */
 export class AdminError extends Error {
   readonly status: number;
   readonly code: string;

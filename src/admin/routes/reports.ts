@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { dimensionNames, type FiledExchange } from "../../store/store.ts";
 import { modelViews } from "../answers/models.ts";
-import { Overview } from "../answers/overview.ts";
+import { overviews } from "../answers/overview.ts";
 import type { AdminDeps } from "../deps.ts";
 import { findAccount } from "../operations/accounts.ts";
 import { entryDocument, exchangeDetailDocument, exchangeDocument } from "../operations/exchange-document.ts";
@@ -74,7 +74,7 @@ const overviewQuery = Type.Object({
 });
 
 export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
-  const overview = new Overview(deps);
+  const overviewOf = overviews(deps);
   const keyOf = (id: string) => deps.keys.byId(id) ?? null;
   return [
     get(
@@ -83,7 +83,7 @@ export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
       { query: overviewQuery, answers: overviewView },
       async ({ query }) => {
         await deps.flushEndings();
-        return overview.of(query.range);
+        return overviewOf(query.range);
       },
     ),
     get(

@@ -15,7 +15,6 @@ export interface AdminCall<Query = unknown, Body = unknown> {
   readonly address: string;
 }
 
-/** A change as it is written to the audit log. */
 export interface Change {
   readonly action: string;
   readonly target: string | null;

@@ -19,7 +19,6 @@ export const oneOf = <const Names extends readonly string[]>(names: Names, fallb
 export const body = <Fields extends TProperties>(fields: Fields) =>
   Type.Object(fields, { additionalProperties: false });
 
-/** A body that has no fields. */
 export const nothing = body({});
 
 export const count = Type.Integer({ minimum: 0 });
