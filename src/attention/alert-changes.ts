@@ -39,7 +39,6 @@ export function alertChanges(
   };
 }
 
-/** What is posted. */
 export function alertBody(finding: Finding, state: "begin" | "end", nowMs: number): string {
   const { kind, subject, details } = finding;
   const text = state === "begin" ? finding.text : kindOf(finding).over(finding, nowMs);

@@ -22,7 +22,6 @@ export const plain = { level: null, sinceMs: null, lastWords: null } as const;
 export interface Subject {
   readonly type: "provider" | "key" | "account" | "model" | "store" | "node" | "ledger" | "configuration";
   readonly id: string;
-  /** What people call it. */
   readonly label: string;
 }
 

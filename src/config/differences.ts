@@ -3,7 +3,6 @@ import { tableOf } from "../base/table.ts";
 import { takesRestart } from "./reload.ts";
 import { tomlValue } from "./toml-text.ts";
 
-/** One difference between two configurations. */
 export interface ConfigDifference {
   readonly change: "added" | "changed" | "removed";
   /** Such as `server.port`, `provider "openai"` or `model "gpt-5.6", price.input`. */

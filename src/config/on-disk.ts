@@ -1,7 +1,6 @@
 import type { ConfigProblem } from "./problems.ts";
 import type { Settings } from "./settings.ts";
 
-/** A configuration as a check finds it. */
 export interface CheckedConfig {
   /** Null for the built-in one. */
   readonly file: string | null;

@@ -1,3 +1,4 @@
+import { isObject } from "../base/json.ts";
 import { type ProviderDialectName, providerDialect } from "../dialects/registry.ts";
 import { byApiKey, type ProviderOptions, type VendorOptionName } from "../vendors/options.ts";
 import type { ProviderSettings, Timeouts } from "../vendors/provider.ts";
@@ -16,7 +17,6 @@ export interface Providers {
   readonly usable: ReadonlyMap<string, ProviderSettings>;
   /** Every name in the file, usable or not. Models may refer to all of them. */
   readonly named: ReadonlySet<string>;
-  /** Providers that cannot be used, with the reason. */
   readonly leftOut: ReadonlyMap<string, string>;
 }
 
@@ -24,7 +24,7 @@ export function loadProviders(config: ConfigFile, context: LoadContext): Provide
   const usable = new Map<string, ProviderSettings>();
   const named = new Set<string>();
   const leftOut = new Map<string, string>();
-  if (config.providers === undefined || !isTable(config.providers)) return { usable, named, leftOut };
+  if (!isObject(config.providers)) return { usable, named, leftOut };
   for (const [name, provider] of Object.entries(config.providers)) {
     named.add(name);
     if (name === "all")
@@ -41,10 +41,6 @@ export function loadProviders(config: ConfigFile, context: LoadContext): Provide
     else usable.set(name, loaded);
   }
   return { usable, named, leftOut };
-}
-
-function isTable(value: unknown): boolean {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** The provider, or the reason why it is left out. */

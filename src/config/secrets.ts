@@ -36,7 +36,6 @@ export function readSecretDocument(reference: string, sources: SecretSources): S
   return resolveReference(reference, sources, rememberedDocument);
 }
 
-/** Takes the text of a secret and where it was found. */
 type Accept = (value: string, where: string) => Secret;
 
 function resolveReference(reference: string, sources: SecretSources, accept: Accept): Secret {

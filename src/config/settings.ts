@@ -33,7 +33,6 @@ export interface Settings {
     readonly compactionMaxTokens: number;
   };
   readonly webSocket: WebSocketSettings;
-  /** Which routes beyond the interface are on. */
   readonly routes: SwitchedRoutes;
   readonly admin: AdminSettings;
   readonly tracing: {
@@ -59,7 +58,6 @@ export interface Settings {
   readonly warnings: readonly string[];
 }
 
-/** The limits of WebSockets. */
 export interface WebSocketSettings {
   /** Open at once. */
   readonly maxPerKey: number;
@@ -91,7 +89,6 @@ export interface AdminSettings {
   readonly oidc: OidcSettings | null;
 }
 
-/** How people sign in with OpenID Connect. */
 export interface OidcSettings {
   readonly issuer: string;
   readonly clientId: string;

@@ -9,7 +9,6 @@ import { ConfigError } from "./problems.ts";
 import { resolvePath } from "./resolve-path.ts";
 import type { Settings } from "./settings.ts";
 
-/** The configuration's text and where it came from. */
 export interface ConfigSource {
   /** Absolute; null for the built-in configuration. */
   readonly file: string | null;

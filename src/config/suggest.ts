@@ -16,31 +16,20 @@ function nearestName(typed: string, known: Iterable<string>): string | null {
 }
 
 function editDistance(left: string, right: string): number {
-  const width = right.length + 1;
-  const cost = new Uint16Array((left.length + 1) * width);
-  const at = (row: number, column: number): number => cost[row * width + column] ?? 0;
-  for (let row = 0; row <= left.length; row += 1) {
-    for (let column = 0; column <= right.length; column += 1) {
-      cost[row * width + column] = cheapestEdit(left, right, row, column, at);
+  let before: number[] = [];
+  let last = Array.from({ length: right.length + 1 }, (_, column) => column);
+  for (let row = 1; row <= left.length; row += 1) {
+    const current = [row];
+    for (let column = 1; column <= right.length; column += 1) {
+      const [letter, other] = [left[row - 1], right[column - 1]];
+      const isSwapped = column > 1 && letter === right[column - 2] && left[row - 2] === other;
+      const replaced = (last[column - 1] ?? 0) + (letter === other ? 0 : 1);
+      const swapped = isSwapped ? (before[column - 2] ?? 0) + 1 : replaced;
+      current.push(Math.min((last[column] ?? 0) + 1, (current[column - 1] ?? 0) + 1, replaced, swapped));
     }
+    [before, last] = [last, current];
   }
-  return at(left.length, right.length);
-}
-
-function cheapestEdit(
-  left: string,
-  right: string,
-  row: number,
-  column: number,
-  at: (row: number, column: number) => number,
-): number {
-  if (row === 0) return column;
-  if (column === 0) return row;
-  const replaced = at(row - 1, column - 1) + (left[row - 1] === right[column - 1] ? 0 : 1);
-  const cheapest = Math.min(at(row - 1, column) + 1, at(row, column - 1) + 1, replaced);
-  const swapped =
-    row > 1 && column > 1 && left[row - 1] === right[column - 2] && left[row - 2] === right[column - 1];
-  return swapped ? Math.min(cheapest, at(row - 2, column - 2) + 1) : cheapest;
+  return last[right.length] ?? 0;
 }
 
 /** `, did you mean "kind"?` to append to a message, or an empty string. */
