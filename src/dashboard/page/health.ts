@@ -29,14 +29,8 @@ export function healthWords(health: DeploymentView["health"]): {
   readonly tone: "good" | "warn" | "bad" | "muted";
   readonly text: string;
 } {
-  const {
-    alarm,
-    state,
-    keys,
-    keys_ready: ready,
-    recent_attempts: attempts,
-    recent_failures: failures,
-  } = health;
+  const { alarm, state, keys, keys_ready: ready } = health;
+  const { recent_attempts: attempts, recent_failures: failures } = health;
   if (alarm !== null) return { tone: "bad", text: alarmWords(alarm) };
   if (state !== "closed") return stateWords[state];
   if (keys > 0 && ready === 0) return { tone: "bad", text: "no credential ready" };

@@ -2,8 +2,7 @@ import type { AccountView, KeyView } from "../../../admin/views.ts";
 import { choicesOf } from "../parts/choose.tsx";
 import { fieldOf, SelectField, type State, TextField } from "../parts/field.tsx";
 import { Segmented } from "../parts/segmented.tsx";
-import { CapFields } from "./cap-fields.tsx";
-import { type CapForm, capForms, capsOf } from "./cap-form.ts";
+import { CapFields, type CapForm, capForms, capsOf } from "./cap-fields.tsx";
 import { budgetPeriods, wholeOrNull } from "./key-form.ts";
 
 const noCaps: readonly CapForm[] = [];

@@ -1,7 +1,6 @@
 import type { KeyView, ModelView, Page } from "../../../admin/views.ts";
 import { useAnswer } from "../api.ts";
-import { fieldOf, SelectField, type SelectProps, TextField } from "../parts/field.tsx";
-import { ModelPicker } from "../parts/model-picker.tsx";
+import { fieldOf, type LabelProps, SelectField, type SelectProps, TextField } from "../parts/field.tsx";
 import {
   budgetPeriods,
   fieldRows,
@@ -66,4 +65,25 @@ function KeyInput({ field, of, choices }: SelectProps & { field: KeyField }) {
     default:
       return <TextField {...texts} of={of} />;
   }
+}
+
+/** Models to tick, kept with commas between them. One that is no longer served stays, until it is unticked. */
+function ModelPicker({ label, hint, of: [value, onValue], choices }: LabelProps & SelectProps) {
+  const chosen = value.split(",").flatMap((name) => name.trim() || []);
+  const names = [...new Set([...choices.map((choice) => choice.value), ...chosen])];
+  const toggle = (name: string) =>
+    onValue((chosen.includes(name) ? chosen.filter((each) => each !== name) : [...chosen, name]).join(", "));
+  return (
+    <fieldset class="picker">
+      <legend>{label}</legend>
+      <div>
+        {names.map((name) => (
+          <label key={name}>
+            <input type="checkbox" checked={chosen.includes(name)} onChange={() => toggle(name)} /> {name}
+          </label>
+        ))}
+      </div>
+      {hint && <small class="muted">{hint}</small>}
+    </fieldset>
+  );
 }

@@ -10,7 +10,7 @@ import { ForAdmins } from "../parts/for-admins.tsx";
 import { Menu, MenuItem } from "../parts/menu.tsx";
 import { tell } from "../parts/notices.tsx";
 import { useAction } from "../parts/submit.ts";
-import { amountOf } from "./cap-form.ts";
+import { amountOf } from "./cap-fields.tsx";
 import {
   AdjustKey,
   aboutKey,

@@ -11,10 +11,9 @@ import { Shown } from "../parts/states.tsx";
 import { hrefOf, query } from "../router.ts";
 import { EntryTable } from "./entry-table.tsx";
 import { ExchangeTable } from "./exchange-table.tsx";
-import { KeyFacts } from "./key-facts.tsx";
 import { isShared } from "./key-form.ts";
 import { KeyMenu } from "./key-menu.tsx";
-import { KeySpend } from "./key-spend.tsx";
+import { KeyFacts, KeySpend } from "./key-parts.tsx";
 
 const kinds = { charge: "Charges", topup: "Top-ups", adjustment: "Corrections", overrun: "Overruns" };
 

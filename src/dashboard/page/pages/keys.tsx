@@ -13,13 +13,26 @@ import { ForAdmins } from "../parts/for-admins.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Pager } from "../parts/pager.tsx";
 import { SearchBox } from "../parts/search-box.tsx";
-import { Sparkline } from "../parts/sparkline.tsx";
 import { Shown } from "../parts/states.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { hrefOf, parameters } from "../router.ts";
 import { CreateKey, KeyLink, nameOfKey } from "./key-dialogs.tsx";
 import { isShared } from "./key-form.ts";
 import { KeyMenu } from "./key-menu.tsx";
+
+/** The last days of one key at a glance; the exact figures are on its own page. */
+function Sparkline({ values, label }: { values: readonly number[]; label: string }) {
+  const most = Math.max(...values);
+  if (most === 0) return <span class="muted">–</span>;
+  const place = { viewBox: `0 0 ${values.length} 1`, preserveAspectRatio: "none" };
+  return (
+    <svg {...place} class="sparkline" role="img" aria-label={label}>
+      {values.map((value, day) => (
+        <rect key={day} x={day + 0.15} y={1 - value / most} width={0.7} height={value / most} />
+      ))}
+    </svg>
+  );
+}
 
 function columnsOf(
   names: (account: string) => string,
