@@ -6,87 +6,67 @@ import { isHost } from "../config/server.ts";
 
 /** Parsers of command-line values. An invalid value is reported with an example; commander adds the option's name. */
 
+function valid<Value>(value: Value | null, otherwise: string): Value {
+  if (value === null) throw new InvalidArgumentError(otherwise);
+  return value;
+}
+
 /** `7d`, `12h`, `30m`, `90s`, `2w` in milliseconds. */
 export function duration(text: string): number {
-  const ms = durationMs(text);
-  if (ms === null) throw new InvalidArgumentError("Write a number and a unit, such as 7d, 12h or 30m.");
-  return ms;
+  return valid(durationMs(text), "Write a number and a unit, such as 7d, 12h or 30m.");
 }
 
 /** A time in the future: a duration from now, or an ISO date (midnight UTC) or time. */
 export function expiry(text: string, nowMs: number = Date.now()): number {
   const fromNowMs = durationMs(text);
   const atMs = fromNowMs === null ? isoMs(text) : nowMs + fromNowMs;
-  if (atMs === null) {
-    throw new InvalidArgumentError("Write a duration such as 30d, or a date such as 2027-01-31.");
-  }
-  if (atMs <= nowMs) throw new InvalidArgumentError("It lies in the past.");
-  return atMs;
+  const future = valid(atMs, "Write a duration such as 30d, or a date such as 2027-01-31.");
+  return valid(future > nowMs ? future : null, "It lies in the past.");
 }
 
 /** A moment in the past, in whole minutes. */
 export function since(text: string, nowMs: number = Date.now()): number {
-  const atMs = pastMoment(text, nowMs);
-  if (atMs === null) throw new InvalidArgumentError(`Write ${momentWords}.`);
-  return atMs;
+  return valid(pastMoment(text, nowMs), `Write ${momentWords}.`);
 }
 
 /** Credits as nano-credits: `5`, `0.25`. */
 export function creditAmount(text: string): number {
   if (text.includes(",")) throw new InvalidArgumentError(commaInCredits);
   const nano = /^\d{1,9}(\.\d{1,9})?$/.test(text) ? nanoFromCredits(Number(text)) : null;
-  if (nano === null) {
-    throw new InvalidArgumentError(
-      `Write credits such as 5 or 0.25: at most ${maxCredits}, and nine decimals.`,
-    );
-  }
-  return nano;
+  return valid(nano, `Write credits such as 5 or 0.25: at most ${maxCredits}, and nine decimals.`);
 }
 
 export function positiveCreditAmount(text: string): number {
-  const nano = creditAmount(text);
-  if (nano === 0) throw new InvalidArgumentError("It must be above 0.");
-  return nano;
+  return valid(creditAmount(text) || null, "It must be above 0.");
 }
 
 /** A signed amount: `-5`, `+2.5`, `5`. */
 export function signedCreditAmount(text: string): number {
-  const nano = creditAmount(text.replace(/^[+-]/, ""));
-  if (nano === 0) throw new InvalidArgumentError("It must not be 0.");
+  const nano = valid(creditAmount(text.replace(/^[+-]/, "")) || null, "It must not be 0.");
   return text.startsWith("-") ? -nano : nano;
 }
 
 const wholeNumber = (least: number) => (text: string) => {
   const value = wholeFromText(text);
-  if (value === null || value < least) {
-    throw new InvalidArgumentError(
-      `Write a whole number of at least ${least}, such as 1000000 or 1,000,000.`,
-    );
-  }
-  return value;
+  const example = `Write a whole number of at least ${least}, such as 1000000 or 1,000,000.`;
+  return valid(value === null || value < least ? null : value, example);
 };
-
 export const atLeastOne = wholeNumber(1);
 export const atLeastZero = wholeNumber(0);
 
 export function port(text: string): number {
-  const value = Number(text);
-  if (!/^\d{1,5}$/.test(text) || value > 65_535) {
-    throw new InvalidArgumentError("Write a number from 0 to 65535; 0 takes any free port.");
-  }
-  return value;
+  const isPort = /^\d{1,5}$/.test(text) && Number(text) <= 65_535;
+  return valid(isPort ? Number(text) : null, "Write a number from 0 to 65535; 0 takes any free port.");
 }
 
 export function host(text: string): string {
-  if (isHost(text)) return text;
-  throw new InvalidArgumentError("Write an address such as 127.0.0.1 or ::1, or a host's name.");
+  return valid(isHost(text) ? text : null, "Write an address such as 127.0.0.1 or ::1, or a host's name.");
 }
 
 /** `a,b` as a list without empty or duplicate names. */
 export function nameList(text: string): readonly string[] {
   const names = [...new Set(text.split(",").map((name) => name.trim()))].filter((name) => name !== "");
-  if (names.length === 0) throw new InvalidArgumentError("Write names with commas between them.");
-  return names;
+  return valid(names.length === 0 ? null : names, "Write names with commas between them.");
 }
 
 /** Accepts one word besides the values of `parse`. Commander turns null into "", so the word itself is returned. */

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { confirm, type YesOption } from "../confirm.ts";
 import { type CsvOption, type DataOptions, newDataCommand, withCsv } from "../help.ts";
 import { auditChange, withStore } from "../open-store.ts";
-import { csvOf } from "../terminal/list.ts";
+import { csvOf, csvOnly } from "../terminal/list.ts";
 import { count, printJson, second, type Terminal } from "../terminal/terminal.ts";
 
 interface KeyOption {
@@ -50,7 +50,7 @@ export function responsesListCommand(terminal: Terminal): Command {
     });
 }
 
-const columns = ["key", "responses", "conversations", "bytes", "oldest", "newest"].map((name) => ({ name }));
+const columns = csvOnly("key", "responses", "conversations", "bytes", "oldest", "newest");
 
 export function responsesDeleteCommand(terminal: Terminal): Command {
   return newDataCommand("delete", "Delete all responses and conversations that are kept for a key")

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import type { AccountStatementView, StatementLineView, StatementView } from "../../admin/views.ts";
 import { type CsvOption, type DataOptions, newDataCommand, withCsv } from "../help.ts";
 import { withStore } from "../open-store.ts";
-import { csvOf, type ListColumn, listTable } from "../terminal/list.ts";
+import { csvOf, csvOnly, type ListColumn, listTable } from "../terminal/list.ts";
 import { count, creditsShown, moment, printJson, type Terminal } from "../terminal/terminal.ts";
 
 interface Options extends DataOptions, CsvOption {
@@ -55,16 +55,10 @@ const right = { align: "right" } as const;
 const kinds = { topup: "top-up", adjustment: "adjustment" } as const;
 
 const columns: readonly ListColumn<Line>[] = [
-  { name: "month" },
-  { name: "unfinished" },
+  ...csvOnly("month", "unfinished"),
   { name: "account", value: ({ of }) => of.account },
   { name: "account_label", value: ({ of }) => of.label },
-  { name: "kind" },
-  { name: "at" },
-  { name: "key_id" },
-  { name: "key_prefix" },
-  { name: "key_label" },
-  { name: "owner" },
+  ...csvOnly("kind", "at", "key_id", "key_prefix", "key_label", "owner"),
   { name: "model", title: "WHAT", elastic: true, cell: whatOf },
   { name: "requests", title: "REQUESTS", ...right, cell: (line) => figure(line, line.requests) },
   { name: "input_tokens", title: "INPUT", ...right, cell: (line) => figure(line, line.input_tokens) },
@@ -77,9 +71,7 @@ const columns: readonly ListColumn<Line>[] = [
   { name: "output_tokens", title: "OUTPUT", ...right, cell: (line) => figure(line, line.output_tokens) },
   { name: "unit", value: ({ of }) => of.unit },
   { name: "amount", title: "AMOUNT", ...right, cell: ({ amount, of }) => shown(amount, of) },
-  { name: "amount_nano" },
-  { name: "reference" },
-  { name: "note" },
+  ...csvOnly("amount_nano", "reference", "note"),
 ];
 
 function whatOf({ kind, at, model, key_label, key_prefix, owner, reference, note }: Line): string {

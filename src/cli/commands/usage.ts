@@ -7,7 +7,7 @@ import { since } from "../arguments.ts";
 import { chosenTime, sinceHelp, type TimeOptions, timeInWords, untilHelp } from "../chosen-time.ts";
 import { type CsvOption, type DataOptions, newDataCommand, withCsv } from "../help.ts";
 import { withStore } from "../open-store.ts";
-import { cellOf, csvOf, type ListColumn, table } from "../terminal/list.ts";
+import { csvOf, type ListColumn, listTable } from "../terminal/list.ts";
 import { count, creditsShown, plural, printJson, span, type Terminal } from "../terminal/terminal.ts";
 
 interface Options extends DataOptions, CsvOption, TimeOptions {
@@ -122,20 +122,14 @@ function columnsOf(
 
 function asTable(
   { data, total }: UsageView,
-  all: readonly ListColumn<UsageRowView>[],
+  columns: readonly ListColumn<UsageRowView>[],
   range: ChosenRange,
   terminal: Terminal,
 ): string {
-  const { style } = terminal;
-  const columns = all.flatMap((column) =>
-    column.title === undefined ? [] : [{ ...column, title: column.title }],
-  );
-  const cells = (row: UsageRowView) => columns.map((column) => cellOf(column, row));
-  const sum = cells({ group: null, name: "total", ...total }).map(style.bold);
   const time = `${timeInWords(range).replace("from", "From")}.`;
   return [
-    table(columns, [...data.map(cells), sum], terminal),
-    ...[time, ...notes(total)].map(style.dim),
+    listTable(columns, data, terminal, { group: null, name: "total", ...total }),
+    ...[time, ...notes(total)].map(terminal.style.dim),
   ].join("\n");
 }
 

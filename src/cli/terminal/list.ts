@@ -14,6 +14,11 @@ export interface ListColumn<Row> extends Omit<Column, "title"> {
   readonly cell?: (row: Row) => string;
 }
 
+/** Columns that the table leaves out. */
+export function csvOnly(...names: readonly string[]): readonly { readonly name: string }[] {
+  return names.map((name) => ({ name }));
+}
+
 type ListOptions = JsonOption & CsvOption;
 
 interface List<Row> {
@@ -43,22 +48,22 @@ export function csvOf<Row extends object>(columns: readonly ListColumn<Row>[], r
   return [columns.map(({ name }) => name), ...lines].map(csvLine).join("\n");
 }
 
+/** The total, if there is one, is the last line. */
 export function listTable<Row extends object>(
   columns: readonly ListColumn<Row>[],
   rows: readonly Row[],
   terminal: Pick<Terminal, "style" | "columns">,
+  total?: Row,
 ): string {
   const shown = columns.flatMap((column) =>
     column.title === undefined ? [] : [{ ...column, title: column.title }],
   );
-  return table(
-    shown,
-    rows.map((row) => shown.map((column) => cellOf(column, row))),
-    terminal,
-  );
+  const cells = (row: Row) => shown.map((column) => cellOf(column, row));
+  const sum = total === undefined ? [] : [cells(total).map(terminal.style.bold)];
+  return table(shown, [...rows.map(cells), ...sum], terminal);
 }
 
-export function cellOf<Row extends object>(column: ListColumn<Row>, row: Row): string {
+function cellOf<Row extends object>(column: ListColumn<Row>, row: Row): string {
   return column.cell === undefined ? String(fieldOf(column, row) ?? "–") : column.cell(row);
 }
 

@@ -7,7 +7,7 @@ import { atLeastOne, since } from "../../arguments.ts";
 import { chosenTime, sinceHelp, type TimeOptions, timeInWords, untilHelp } from "../../chosen-time.ts";
 import { type CsvOption, choiceOption, type DataOptions, newDataCommand, withCsv } from "../../help.ts";
 import { withStore } from "../../open-store.ts";
-import { type ListColumn, printList } from "../../terminal/list.ts";
+import { csvOnly, type ListColumn, printList } from "../../terminal/list.ts";
 import type { Style } from "../../terminal/style.ts";
 import { count, creditsShown, printable, second, span, type Terminal } from "../../terminal/terminal.ts";
 
@@ -98,14 +98,12 @@ function columnsOf({ style }: Terminal): readonly ListColumn<ExchangeView>[] {
     { name: "ended_at", title: "ENDED", cell: ({ ended_at: at }) => second(Date.parse(at)) },
     { name: "at" },
     { name: "id", title: "EXCHANGE" },
-    { name: "key_id" },
-    { name: "key_prefix" },
+    ...csvOnly("key_id", "key_prefix"),
     { name: "key_label", title: "KEY", elastic: true, cell: (row) => row.key_label ?? row.key_prefix },
     { name: "route" },
     { name: "model", title: "MODEL", elastic: true, cell: (row) => row.model || unknownModel(row, style) },
     { name: "provider", title: "PROVIDER", elastic: true, cell: ({ provider }) => provider || none },
-    { name: "upstream_model" },
-    { name: "stream" },
+    ...csvOnly("upstream_model", "stream"),
     {
       name: "outcome",
       title: "OUTCOME",
@@ -120,26 +118,23 @@ function columnsOf({ style }: Terminal): readonly ListColumn<ExchangeView>[] {
       cell: ({ status }) => (status === null ? none : String(status)),
     },
     { name: "code", title: "CODE", cell: ({ code }) => code ?? none },
-    { name: "message" },
-    { name: "input_tokens" },
-    { name: "cached_input_tokens" },
-    { name: "cache_write_tokens" },
-    { name: "output_tokens" },
-    { name: "reasoning_tokens" },
+    ...csvOnly(
+      "message",
+      "input_tokens",
+      "cached_input_tokens",
+      "cache_write_tokens",
+      "output_tokens",
+      "reasoning_tokens",
+    ),
     { name: "charged", title: "CHARGED", ...right, cell: (row) => (row.charged === 0 ? none : charged(row)) },
-    { name: "unit" },
-    { name: "basis" },
-    { name: "list_cost" },
-    { name: "first_byte_ms" },
+    ...csvOnly("unit", "basis", "list_cost", "first_byte_ms"),
     {
       name: "total_ms",
       title: "TOOK",
       ...right,
       cell: ({ total_ms: ms }) => (ms === null ? none : span(ms)),
     },
-    { name: "attempts" },
-    { name: "user" },
-    { name: "session" },
+    ...csvOnly("attempts", "user", "session"),
     {
       name: "tags",
       value: ({ tags }) =>

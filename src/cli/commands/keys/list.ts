@@ -5,7 +5,7 @@ import { ownAccountId } from "../../../base/own-account.ts";
 import { type CsvOption, type DataOptions, newDataCommand, withCsv } from "../../help.ts";
 import { colorStatus } from "../../key-output.ts";
 import { withStore } from "../../open-store.ts";
-import { type ListColumn, printList } from "../../terminal/list.ts";
+import { csvOnly, type ListColumn, printList } from "../../terminal/list.ts";
 import { count, creditsShown, fromNow, type Terminal } from "../../terminal/terminal.ts";
 
 interface Options extends DataOptions, CsvOption {
@@ -81,8 +81,7 @@ function columnsOf(
     { name: "scope", title: "USES", elastic: true, cell: (view) => mayUse(view) ?? style.dim("all") },
     { name: "models", value: ({ models }) => models?.join(" ") },
     { name: "requests", title: "REQUESTS", ...right, cell: ({ requests }) => count(requests) },
-    { name: "input_tokens" },
-    { name: "output_tokens" },
+    ...csvOnly("input_tokens", "output_tokens"),
     {
       name: "last_used_on",
       title: "LAST USE",
