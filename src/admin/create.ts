@@ -42,16 +42,8 @@ export interface Admin {
   close(): Promise<void>;
 }
 
-export async function createAdmin({
-  gateway,
-  backend,
-  live,
-  version,
-  endings,
-  callerIds,
-  monitor,
-  configOnDisk,
-}: AdminParts): Promise<Admin> {
+export async function createAdmin(parts: AdminParts): Promise<Admin> {
+  const { gateway, backend, live, version, endings, callerIds, monitor, configOnDisk } = parts;
   const { store } = backend;
   const { clock, keys, accounts, ongoing } = gateway;
   const { admin } = gateway.configured.settings;

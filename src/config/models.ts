@@ -182,7 +182,7 @@ function buildPrice(price: PriceConfig | undefined): Price | null {
   };
 }
 
-const extraTokens = ["audio_input", "audio_output", "image_input", "image_output"] as const;
+export const extraTokens = ["audio_input", "audio_output", "image_input", "image_output"] as const;
 
 /** Images may have a price for each quality and size; `*` is that of all others. */
 function buildExtras(price: PriceConfig): Record<string, number> {

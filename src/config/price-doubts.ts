@@ -1,6 +1,7 @@
 import { unitNames } from "../base/metered-units.ts";
 import { type ModelUse, usualUses } from "../base/model-uses.ts";
 import { meteredRoute, meteredRouteNames } from "../dialects/metered/registry.ts";
+import { extraTokens } from "./models.ts";
 import type { Places } from "./places.ts";
 import type { ConfigFile, ModelConfig, PriceConfig } from "./schema.ts";
 
@@ -36,14 +37,7 @@ function unpriced(price: PriceConfig, uses: readonly ModelUse[]): string[] {
   return [...new Set(words)];
 }
 
-const countedNames = [
-  "input",
-  "output",
-  "audio_input",
-  "audio_output",
-  "image_input",
-  "image_output",
-] as const;
+const countedNames = ["input", "output", ...extraTokens] as const;
 
 /** Generation is charged by all kinds of tokens. Importers write prices of 0 where there is none. */
 function unused(price: PriceConfig, uses: readonly ModelUse[]): string[] {

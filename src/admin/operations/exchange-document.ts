@@ -96,15 +96,8 @@ export function entryDocument(entry: Entry, keyOf: KeyOf): EntryView {
   };
 }
 
-function attemptDocument({
-  deployment,
-  status,
-  failure,
-  cause,
-  said,
-  durationMs,
-  left,
-}: AttemptRecord): AttemptView {
+function attemptDocument(attempt: AttemptRecord): AttemptView {
+  const { deployment, status, failure, cause, said, durationMs, left } = attempt;
   const next = left === "ended" ? null : left;
   return { deployment, status, failure, cause, said, duration_ms: Math.round(durationMs), next };
 }

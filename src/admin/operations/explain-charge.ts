@@ -34,12 +34,8 @@ function sumOfBudget(rates: Rates, quantities: Quantities): string {
 }
 
 /** USD per million tokens, per thousand calls, and per as many of a unit as its price is for. */
-function ratesDocument({
-  picoUsd,
-  microUsdPerCredit,
-  tiers,
-  inputAbove,
-}: Rates): NonNullable<EntryView["rates"]> {
+function ratesDocument(rates: Rates): NonNullable<EntryView["rates"]> {
+  const { picoUsd, microUsdPerCredit, tiers, inputAbove } = rates;
   const usd = Object.entries(picoUsd).map(([name, pico]) => [name, pico / sizeOf(name).pico] as const);
   return {
     ...Object.fromEntries(usd),

@@ -74,15 +74,8 @@ const nextSteps = {
   ended: "",
 } as const;
 
-function attemptSentence({
-  deployment,
-  status,
-  failure,
-  cause,
-  said,
-  durationMs,
-  left,
-}: AttemptRecord): string {
+function attemptSentence(attempt: AttemptRecord): string {
+  const { deployment, status, failure, cause, said, durationMs, left } = attempt;
   const took = spanText(durationMs);
   if (failure === null) return `${deployment} answered after ${took}.`;
   const quoted = said === null ? "" : `, saying “${withoutStop(said)}”`;
