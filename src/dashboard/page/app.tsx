@@ -87,7 +87,7 @@ function Navigation() {
           </li>
         ))}
       </ul>
-      <div class="side-end">
+      <div class="side-end line">
         <small class="muted who">{session.value?.name}</small>
         <Button kind="quiet" onClick={otherZone}>
           Times: {zoneWord(Date.now())}

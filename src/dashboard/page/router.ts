@@ -31,8 +31,8 @@ export function hrefOf(target: string): string {
   return target === "" ? base : `${base}/${target}`;
 }
 
-export function goTo(target: string): void {
-  history.pushState(null, "", hrefOf(target));
+export function goTo(href: string): void {
+  history.pushState(null, "", href);
   here.value = new URL(location.href);
   scrollTo(0, 0);
 }
@@ -61,7 +61,5 @@ export function followLinks(event: MouseEvent): void {
   if (link?.target !== "" || link.origin !== location.origin) return;
   if (!link.pathname.startsWith(base) || /^\/\w+\/(api|oidc)\//.test(link.pathname)) return;
   event.preventDefault();
-  history.pushState(null, "", link.href);
-  here.value = new URL(location.href);
-  scrollTo(0, 0);
+  goTo(link.href);
 }

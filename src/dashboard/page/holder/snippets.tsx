@@ -95,7 +95,7 @@ export function Snippets({ of: key, secret }: { of: KeyView; secret: string | nu
       </p>
       <SelectField label="Client" of={chosen} choices={plainChoices(snippets.map(({ name }) => name))} />
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a block that scrolls must be reachable by keyboard. */}
-      <pre class="snippet" tabIndex={0}>
+      <pre class="well snippet" tabIndex={0}>
         {text}
       </pre>
       <CopyButton text={text} label="Copy snippet" />

@@ -58,7 +58,7 @@ export function CapFields({ title, hint, of: [caps, onCaps], mode }: CapFieldsPr
   return (
     <fieldset class="cap-fields stack">
       <legend>{title}</legend>
-      <p class="hint">{hint}</p>
+      <small class="muted">{hint}</small>
       {caps.map((cap, place) => {
         const field = (name: keyof CapForm) => fieldOf(cap, (next) => onCaps(caps.with(place, next)), name);
         return (

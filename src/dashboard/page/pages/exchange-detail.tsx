@@ -107,7 +107,7 @@ function ExchangeDetail({ id }: { id: string }) {
         <Shown loaded={detail}>
           {({ exchange, explanation, attempts, entries }) => (
             <>
-              <p class="explanation">{explanation}</p>
+              <p class="well">{explanation}</p>
               {attempts.length > 0 && <h3>Attempts</h3>}
               {attempts.length > 0 && (
                 <Table rows={attempts} columns={attemptColumns} keyOf={(_, place) => place} />
@@ -127,7 +127,7 @@ function ExchangeDetail({ id }: { id: string }) {
                   {entries.map(
                     ({ id: entry, sum }) =>
                       sum !== null && (
-                        <p key={entry} class="muted sum">
+                        <p key={entry} class="muted">
                           {sum}
                         </p>
                       ),

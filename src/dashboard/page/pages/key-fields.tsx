@@ -76,7 +76,7 @@ function ModelPicker({ label, hint, of: [value, onValue], choices }: LabelProps 
   return (
     <fieldset class="picker">
       <legend>{label}</legend>
-      <div>
+      <div class="line">
         {names.map((name) => (
           <label key={name}>
             <input type="checkbox" checked={chosen.includes(name)} onChange={() => toggle(name)} /> {name}

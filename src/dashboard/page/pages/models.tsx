@@ -100,7 +100,7 @@ function Checks({ of: checks }: { of: readonly ModelCheckView[] }) {
   return (
     <ul class="checks stack" aria-live="polite">
       {checks.map((check) => (
-        <li key={`${check.provider}/${check.upstream_model}/${check.key}`}>
+        <li class="line" key={`${check.provider}/${check.upstream_model}/${check.key}`}>
           <Badge tone={check.ok ? "good" : "bad"}>{check.ok ? "answers" : "fails"}</Badge>
           <code>
             {check.provider}/{check.upstream_model}
@@ -140,7 +140,7 @@ function ModelCard({ of: model, usage }: { of: ModelView; usage: UsageRowView | 
       <header>
         <h2>{model.id}</h2>
         {model.display_name && <span class="muted">{model.display_name}</span>}
-        <span class="tags">
+        <span class="line">
           {capabilityNames(model).map((name) => (
             <span class="tag" key={name}>
               {name}

@@ -85,7 +85,7 @@ export function TopRows({ title, rows, href }: TopRowsProps) {
               )}
             </span>
             <meter min={0} max={most || 1} value={worth(row)} aria-label={`Share of ${row.name}`} />
-            <span class="muted number">{rowNote(row)}</span>
+            <small class="muted number">{rowNote(row)}</small>
           </li>
         ))}
       </ol>
@@ -140,10 +140,8 @@ export function InFlight({ overview }: { overview: OverviewView }) {
           <li key={exchange.id}>
             <span>{exchange.model}</span>
             <span class="number">{duration(exchange.age_ms)}</span>
-            <span class="muted">
-              <code>{exchange.key_prefix}</code>
-            </span>
-            <span class="muted number">{exchange.stream ? "stream" : "whole"}</span>
+            <code class="muted">{exchange.key_prefix}</code>
+            <small class="muted number">{exchange.stream ? "stream" : "whole"}</small>
           </li>
         ))}
       </ol>

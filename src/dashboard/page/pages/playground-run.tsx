@@ -163,7 +163,7 @@ function Events({ of: events }: { of: readonly string[] }) {
         Raw {events.length === 1 ? "answer" : "events"} <span class="muted">{count(events.length)}</span>
       </h3>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard. */}
-      <div class="events" ref={place} onScroll={onScroll} data-test="events" tabIndex={0} role="log">
+      <div class="well events" ref={place} onScroll={onScroll} data-test="events" tabIndex={0} role="log">
         {events.map((event, index) => (
           <pre key={index}>{event}</pre>
         ))}
@@ -177,7 +177,7 @@ function OneRun({ of: run }: { of: Run }) {
   return (
     <section class="card run" aria-label={`Answer of ${run.model}`}>
       <h2>{run.model}</h2>
-      <FactList class="figures" facts={figuresOf(run)} />
+      <FactList class="figures line" facts={figuresOf(run)} />
       <div class="answer">
         <div class="answer-side stack" aria-live="polite">
           <Problem of={run} />

@@ -36,7 +36,7 @@ export function Ask({ title, about, verb, danger, children, send, done, onDone, 
         )}
         {children}
         {error && <Failure error={error} />}
-        <footer>
+        <footer class="line">
           <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" kind={danger ? "danger" : "primary"} busy={busy}>
             {verb}

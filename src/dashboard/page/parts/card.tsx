@@ -4,9 +4,9 @@ import type { ComponentChildren } from "preact";
 export function Card(props: { title: string; actions?: ComponentChildren; children: ComponentChildren }) {
   return (
     <section class="card flush">
-      <header class="card-head">
+      <header class="card-head line">
         <h2>{props.title}</h2>
-        <div class="actions">{props.actions}</div>
+        <div class="line">{props.actions}</div>
       </header>
       {props.children}
     </section>

@@ -170,8 +170,8 @@ export function Chart(props: ChartProps) {
     <figure class="card chart">
       <figcaption>
         <h2>{props.title}</h2>
-        {at !== undefined && <span class="muted">{zonedMinute(at * 1000)}</span>}
-        <ul class="legend">
+        {at !== undefined && <small class="muted">{zonedMinute(at * 1000)}</small>}
+        <ul class="legend line">
           {props.lines.map((line) => {
             const value = index === null ? null : (line.values[index] ?? null);
             return (

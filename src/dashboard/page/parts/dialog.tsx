@@ -24,7 +24,7 @@ export function Dialog({ title, children, onClose, stays = false }: DialogProps)
         if (stays && event.key === "Escape") event.preventDefault();
       }}
     >
-      <header>
+      <header class="line">
         <h2>{title}</h2>
         {!stays && (
           <Button kind="quiet" icon="close" label="Close" onClick={() => element.current?.close()} />

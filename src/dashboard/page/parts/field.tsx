@@ -27,7 +27,7 @@ export function Field({
     <div class="field">
       <label for={id}>{label}</label>
       {children(id)}
-      {hint !== undefined && <p class="hint">{hint}</p>}
+      {hint !== undefined && <small class="muted">{hint}</small>}
     </div>
   );
 }

@@ -16,7 +16,7 @@ export function FirstRequest({ mode = "credit" }: { mode?: KeyView["mode"] }) {
         <a href={hrefOf("playground")}>playground</a>:
       </p>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a block that scrolls must be reachable by keyboard. */}
-      <pre class="snippet" tabIndex={0}>
+      <pre class="well snippet" tabIndex={0}>
         {curl?.text}
       </pre>
       <CopyButton text={curl?.text ?? ""} label="Copy" />

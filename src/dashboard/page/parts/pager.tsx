@@ -6,7 +6,7 @@ export function Pager({ next }: { next: string | null }) {
   const cursor = query.value.get("cursor");
   if (cursor === null && next === null) return null;
   return (
-    <nav class="pager" aria-label="More rows">
+    <nav class="pager line" aria-label="More rows">
       <Button icon="back" disabled={cursor === null} onClick={() => setQuery({ cursor: null })}>
         Newest
       </Button>

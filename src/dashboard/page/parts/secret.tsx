@@ -1,6 +1,6 @@
 import type { IssuedKeyView } from "../../../admin/views.ts";
 import { Snippets } from "../holder/snippets.tsx";
-import { goTo } from "../router.ts";
+import { goTo, hrefOf } from "../router.ts";
 import { Button } from "./button.tsx";
 import { CopyButton } from "./copy.tsx";
 import { Dialog } from "./dialog.tsx";
@@ -15,20 +15,20 @@ export function Secret(props: { title: string; issued: IssuedKeyView; onClose: (
         <p>
           Copy the key now. Only its hash is kept, so <strong>it cannot be shown again</strong>.
         </p>
-        <output class="secret" data-test="secret">
+        <output class="well secret" data-test="secret">
           {issued.key}
         </output>
         <p>
           <CopyButton text={issued.key} label="Copy key" />
         </p>
         <Snippets of={issued} secret={issued.key} />
-        <footer>
+        <footer class="line">
           <ForAdmins>
             <Button
               icon="playground"
               onClick={() => {
                 onClose();
-                goTo("playground");
+                goTo(hrefOf("playground"));
               }}
             >
               Try it
