@@ -1,9 +1,7 @@
 import { asBuffer } from "../../../base/as-buffer.ts";
-import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
-import { malformedAnswer } from "../../errors/failure.ts";
+import { isObject, type Json, type JsonObject, tryParse } from "../../../base/json.ts";
 import { closeBracket, comma, openBracket, quote } from "../../json/json-bytes.ts";
-import { objectOf } from "../../json/json-fields.ts";
-import { readOutline } from "../../json/outline.ts";
+import { listOf, objectOf } from "../../json/json-fields.ts";
 import { inputUsage, isTokenCount } from "../../usage/usage-figures.ts";
 import type { AskedForm, MeteredAnswer, MeteredFormat, ReadMetered } from "../route.ts";
 import { dimensionsOf } from "./request.ts";
@@ -35,19 +33,14 @@ export const compatibleEmbeddings: MeteredFormat = {
 };
 
 const embeddingMember = Buffer.from('"embedding":');
-const indexMember = Buffer.from('"index":');
-/** Of an index, with a space before it. */
-const mostDigits = 10;
 const space = 0x20;
 const equals = 0x3d;
 
 /** The provider's own bytes if its vectors are those that were asked for, and its usage has what clients require. */
 function passOpenAi({ bytes, inputs }: MeteredAnswer, asked: AskedForm): ReadMetered | null {
-  if (!hasVectors(bytes, inputs, wantsBase64(asked))) return null;
-  if (inputs !== null && !hasIndexes(bytes, inputs)) return null;
-  const outline = readOutline(bytes, "data");
-  if (!Array.isArray(outline["data"])) throw malformedAnswer("it has no vectors");
-  if (!isWholeUsage(outline["usage"])) return null;
+  const outline = readLengths(asBuffer(bytes), wantsBase64(asked));
+  if (outline === null || !isWholeUsage(outline["usage"])) return null;
+  if (inputs !== null && !hasIndexes(listOf(outline["data"]), inputs)) return null;
   return { written: null, usage: inputUsage(tokensIn(outline["usage"])), extras: {} };
 }
 
@@ -65,47 +58,52 @@ function readOpenAi(answers: readonly MeteredAnswer[], asked: AskedForm): ReadMe
 }
 
 /**
- * Whether there are as many vectors as inputs, all of this form and of one length. Nothing is parsed, which takes twenty times as long: what
- * cannot be told so is told by parsing.
+ * The answer with the length of each vector in its place, if all vectors are of this form and of one length; else null. To parse the vectors
+ * would take twenty times as long: what cannot be told so is told by parsing them.
  */
-function hasVectors(bytes: Uint8Array, inputs: number | null, isBase64: boolean): boolean {
-  const text = asBuffer(bytes);
-  let [found, length] = [0, 0];
-  for (let at = text.indexOf(embeddingMember); at !== -1; at = text.indexOf(embeddingMember, at)) {
-    at += embeddingMember.length;
-    while (text[at] === space) at += 1;
-    const one = isBase64 ? base64Length(text, at) : floatsLength(text, at);
-    if (!isLength(one) || (found > 0 && one !== length)) return false;
-    length = one;
+function readLengths(text: Buffer, isBase64: boolean): JsonObject | null {
+  let outline = "";
+  let [read, found, length] = [0, 0, 0];
+  for (let at = text.indexOf(embeddingMember); at !== -1; at = text.indexOf(embeddingMember, read)) {
+    let start = at + embeddingMember.length;
+    while (text[start] === space) start += 1;
+    const end = text.indexOf(isBase64 ? quote : closeBracket, start + 1);
+    const one = isBase64 ? base64Length(text, start, end) : floatsLength(text, start, end);
+    if (!isLength(one) || (found > 0 && one !== length)) return null;
+    outline += text.toString("latin1", read, start) + one;
+    [read, length] = [end + 1, one];
     found += 1;
   }
-  return inputs === null ? found > 0 : found === inputs;
+  if (found === 0) return null;
+  const answer = objectOf(tryParse(outline + text.toString("latin1", read)));
+  const items = listOf(answer?.["data"]);
+  const areVectors =
+    items.length === found && items.every((item) => objectOf(item)?.["embedding"] === length);
+  return areVectors ? answer : null;
 }
 
-/** How many numbers the text has that begins here; 0 if there is none. */
-function base64Length(bytes: Buffer, start: number): number {
-  const end = bytes[start] === quote ? bytes.indexOf(quote, start + 1) : -1;
-  if (end === -1) return 0;
+/** How many numbers the text has that begins and ends here; 0 if it is none. */
+function base64Length(bytes: Buffer, start: number, end: number): number {
+  if (bytes[start] !== quote || end === -1) return 0;
   const padding = bytes[end - 2] === equals ? 2 : bytes[end - 1] === equals ? 1 : 0;
   return (((end - start - 1) * 3) / 4 - padding) / floatBytes;
 }
 
 /** The same for a list; 0 if there is anything but numbers in it. */
-function floatsLength(bytes: Buffer, start: number): number {
+function floatsLength(bytes: Buffer, start: number, end: number): number {
   if (bytes[start] !== openBracket) return 0;
-  let commas = 0;
+  let numbers = 0;
   let hasDigit = false;
-  for (let at = start + 1; at < bytes.length; at += 1) {
+  for (let at = start + 1; at <= end; at += 1) {
     const byte = bytes[at] as number;
     if (isDigit(byte)) hasDigit = true;
     else if (byte === comma || byte === closeBracket) {
       if (!hasDigit) return 0;
-      if (byte === closeBracket) return commas + 1;
-      commas += 1;
+      numbers += 1;
       hasDigit = false;
     } else if (!isNumberByte(byte)) return 0;
   }
-  return 0;
+  return numbers;
 }
 
 function isDigit(byte: number): boolean {
@@ -117,19 +115,11 @@ function isNumberByte(byte: number): boolean {
   return (byte >= 0x2b && byte < 0x30) || byte <= space || byte === 0x65 || byte === 0x45;
 }
 
-/** Whether each index below `count` stands there once, and no other. What cannot be told by a native search is told by parsing. */
-function hasIndexes(bytes: Uint8Array, count: number): boolean {
-  const text = asBuffer(bytes);
-  const isThere = new Uint8Array(count);
-  let found = 0;
-  for (let at = text.indexOf(indexMember); at !== -1; at = text.indexOf(indexMember, at)) {
-    at += indexMember.length;
-    const index = Number.parseInt(text.toString("latin1", at, at + mostDigits), 10);
-    if (isThere[index] !== 0) return false;
-    isThere[index] = 1;
-    found += 1;
-  }
-  return found === count;
+/** Whether there are so many items, and each has an index of its own. */
+function hasIndexes(items: readonly Json[], count: number): boolean {
+  const indexes = new Set(items.map((item) => objectOf(item)?.["index"]));
+  for (let index = 0; index < count; index += 1) if (!indexes.has(index)) return false;
+  return items.length === count;
 }
 
 /** Voyage reports only a total. */
