@@ -29,7 +29,6 @@ export class AnswerHead implements Head {
   readonly status: number;
   /** HTTP/1.1 keeps connections open unless a header says otherwise; HTTP/1.0 does not. */
   readonly persistsByDefault: boolean;
-  readonly #bytes: Buffer;
   readonly #text: string;
   readonly #lineStarts: number[] = [];
 
@@ -37,7 +36,6 @@ export class AnswerHead implements Head {
   constructor(bytes: Buffer, end: number) {
     const text = bytes.toString("latin1", 0, end);
     if (!headForm.test(text)) throw malformedHead(text);
-    this.#bytes = bytes;
     this.#text = text;
     this.status = Number(text.slice(statusAt, statusAt + 3));
     this.persistsByDefault = bytes[minorVersionAt] === zero + 1;
@@ -76,10 +74,10 @@ export class AnswerHead implements Head {
 
   /** `name` is lower case. In letters, digits and hyphens, setting bit 32 changes only the case of letters. */
   #isNamed(start: number, name: string): boolean {
-    const bytes = this.#bytes;
-    if (bytes[start + name.length] !== colon) return false;
+    const text = this.#text;
+    if (text.charCodeAt(start + name.length) !== colon) return false;
     for (let at = 0; at < name.length; at += 1) {
-      if (((bytes[start + at] ?? 0) | 32) !== name.charCodeAt(at)) return false;
+      if ((text.charCodeAt(start + at) | 32) !== name.charCodeAt(at)) return false;
     }
     return true;
   }

@@ -121,7 +121,6 @@ async function readAnswer(opened: Opened, inputs: number | null, isPart: boolean
   return { ...said, bytes, inputs };
 }
 
-/** Before the answer is moved: its headers lie in the first bytes of it, which are released then. */
 function headersOf({ head }: Opened): Pick<MeteredAnswer, "contentType" | "countedInput"> {
   return { contentType: head?.get("content-type") ?? null, countedInput: countedInput(head) };
 }

@@ -1,5 +1,6 @@
 import { asBuffer } from "../../base/as-buffer.ts";
 import type { GatewayError } from "../../base/errors.ts";
+import { releaseBytes } from "../../base/release.ts";
 
 /**
  * Takes a piece that its reader waits for, within the callback that received it. Returns true if the reader need not
@@ -106,7 +107,8 @@ export class AnswerQueue {
   /** All pieces joined. Replaces them, so that a second call does not join again. */
   joined(): Buffer {
     const whole = joined(this.pieces);
-    if (this.pieces.length > 1) this.pieces.splice(0, this.pieces.length, whole);
+    if (this.pieces.length > 1)
+      for (const piece of this.pieces.splice(0, Infinity, whole)) releaseBytes(piece);
     return whole;
   }
 }
