@@ -49,8 +49,9 @@ function endOfRun(bytes: Uint8Array, view: DataView, from: number): number {
     const word = view.getInt32(at, true);
     const turned = word ^ 0x02020202;
     const slashes = word ^ 0x5c5c5c5c;
-    const found = (((turned - 0x21212121) | 0) & ~turned) | (((slashes - 0x01010101) | 0) & ~slashes);
-    if ((found & 0x80808080) !== 0) break;
+    const below = (((turned - 0x21212121) | 0) & ~turned) | (((slashes - 0x01010101) | 0) & ~slashes);
+    const found = below & 0x80808080;
+    if (found !== 0) return at + ((31 - Math.clz32(found & -found)) >> 3);
     at += 4;
   }
   const end = Math.min(at + 4, bytes.length);
