@@ -111,6 +111,14 @@ test.each(single)("one round of %s with %j is not believed above the window", as
   expect(await charged(client, more, 200_000, 10)).toEqual(measured(nano(200_000, 10)));
 });
 
+test("compaction is held for as another run, but not where it is left out of a translated request", async () => {
+  const edits = { context_management: { edits: [{ type: "compact_20260112" }] } };
+  const held = (model: string, more: JsonObject) =>
+    world.heldFor({ path: paths.messages, body: { ...bodyOf("messages", more), model } });
+  expect(await held("anthropic-rounds", edits)).toBeGreaterThan(1.9 * (await held("anthropic-rounds", {})));
+  expect(await held("openai-rounds", edits)).toBeLessThan(1.1 * (await held("openai-rounds", {})));
+});
+
 test("what is not believed is charged as what costs most of it, up to what was held for", async () => {
   const input = estimateInput(bodyOf("messages", {})).tokens;
   const cases: readonly (readonly [JsonObject, number])[] = [
