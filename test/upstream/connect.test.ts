@@ -1,9 +1,10 @@
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { afterEach, beforeEach, describe, expect, spyOn, test } from "bun:test";
 import type { GatewayError } from "../../src/base/errors.ts";
 import { type Dial, dialByBun } from "../../src/wire/http-client.ts";
 import { delayed, json, silence } from "../support/answers.ts";
 import { FakeClock } from "../support/clock.ts";
 import { type ScriptedProvider, startProvider } from "../support/provider.ts";
+import { waitFor } from "../support/wait.ts";
 import { answerWith, TestServer } from "../wire/server.ts";
 import { setUp } from "./fixtures.ts";
 
@@ -75,7 +76,7 @@ describe("a gateway that stood still while it was connecting", () => {
     const { upstream, plan } = setUp([{ url: provider.url, timeouts: limits }], { clock, dial });
     const opening = upstream.open(plan());
     clock.advance(60_000);
-    await untilJudged();
+    await untilJudged(clock);
     dialing.resolve();
     expect((await opening).attempts).toBe(1);
     expect(provider.requests).toHaveLength(1);
@@ -86,7 +87,7 @@ describe("a gateway that stood still while it was connecting", () => {
     const { upstream, plan } = setUp([{ url: provider.url, timeouts: limits }], { clock, dial: swallow });
     const opening = upstream.open(plan()).catch((it: GatewayError) => it);
     clock.advance(60_000);
-    await untilJudged();
+    await untilJudged(clock);
     const running = setInterval(() => clock.advance(100), 20);
     expect(await opening).toMatchObject({ status: 502, code: "provider_unavailable" });
     clearInterval(running);
@@ -113,7 +114,8 @@ async function askAfterReset(): Promise<GatewayError> {
   );
 }
 
-/** Long enough for a deadline that has passed to be found, and to fail its call. */
-function untilJudged(): Promise<void> {
-  return Bun.sleep(250);
+/** The timer has looked at its clock often enough to find a deadline that has passed, and to fail its call. */
+async function untilJudged(clock: FakeClock): Promise<void> {
+  const looks = spyOn(clock, "monotonicMs");
+  await waitFor(() => looks.mock.calls.length >= 10, "the timer to look at its clock");
 }

@@ -66,26 +66,22 @@ else
       const key = keyRecord();
       await store.insertKey(key, 0);
       const locker = clientOf(database.url, { max: 1 });
-      let isClosed = false;
+      const ended: string[] = [];
       const given = { keyId: key.id, provider: "p", credential: null, digests: ["d"], tokens: 1, atMs: 1 };
       const { writing, closing } = await locker.transaction(async (query) => {
         await query("LOCK TABLE given_ids");
         const writing = store.recordGivenIds(given).then(
-          () => "written",
-          (error) => String(error),
+          () => ended.push("written"),
+          (error) => ended.push(String(error)),
         );
         const isWaiting = async () =>
           (await query("SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'")).length > 0;
         await waitFor(isWaiting, "the write to wait");
-        const closing = store.close().then(() => {
-          isClosed = true;
-        });
-        await Bun.sleep(50);
-        expect(isClosed).toBe(false);
+        const closing = store.close().then(() => ended.push("closed"));
         return { writing, closing };
       });
-      await closing;
-      expect(await writing).toBe("written");
+      await Promise.all([writing, closing]);
+      expect(ended).toEqual(["written", "closed"]);
       await locker.close();
     });
   });
