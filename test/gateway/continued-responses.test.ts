@@ -61,6 +61,8 @@ describe("a response that is continued", () => {
     const { bodies, answers } = world.gateway;
     const first = await create({ model: "claude-test", input: "x".repeat(500_000) });
     expect(first.status).toBe("completed");
+    // What it gives back later would be room for what has to wait.
+    await world.settled();
     const size = 256 * 1024;
     const holders = Array.from({ length: 20 }, (_, holder) => `holder ${holder}`);
     const taken = [bodies, answers].flatMap((memory) => holders.map((holder) => memory.reserve(holder)));
@@ -73,6 +75,7 @@ describe("a response that is continued", () => {
     for (const reservation of taken) reservation.release();
     expect((await create(next)).status).toBe("completed");
     expect((await listing).status).toBe(200);
+    await world.settled();
     expect([bodies.takenBytes, answers.takenBytes]).toEqual([0, 0]);
   });
 

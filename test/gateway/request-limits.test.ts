@@ -43,7 +43,9 @@ describe("input for a window of 1000 tokens", () => {
   });
 
   test("is refused by the smaller of the count and the estimate", async () => {
-    await refuseOverlongInput(model, 1050, bytes, counting(9000).tokens);
+    expect(await refuseOverlongInput(model, 1050, bytes, counting(9000).tokens)).toBeUndefined();
+    const refused = refuseOverlongInput(model, 1200, bytes, counting(9000).tokens);
+    expect(await refused?.catch(String)).toContain("prompt is too long: 1200 tokens > 1000 maximum");
   });
 
   test("has no limit where the window is not known", async () => {
