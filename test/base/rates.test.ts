@@ -1,5 +1,13 @@
 import { describe, expect, test } from "bun:test";
-import { costNano, isToken, makeRates, readRates, tokensOf } from "../../src/base/rates.ts";
+import {
+  cacheSavingsNano,
+  costNano,
+  isToken,
+  makeRates,
+  type Quantities,
+  readRates,
+  tokensOf,
+} from "../../src/base/rates.ts";
 
 const usual = { microUsdPerCredit: 1_000_000, tiers: [], inputAbove: null };
 const rates = makeRates({
@@ -34,11 +42,24 @@ describe("rates", () => {
 
   test("name everything that costs something", () => {
     expect(costNano(rates, { input: 120, file_search: 9 })).toBe(600_000);
+    // So many that it is counted in whole numbers of any size.
+    expect(costNano(rates, { input: 2 ** 32, file_search: 2 ** 52 })).toBe(5_000 * 2 ** 32);
   });
 
   test("are exact where a double would not be", () => {
     const big = { ...rates, picoUsd: { input: 1_000_001, output: 1 } };
     expect(costNano(big, { input: 3_000_000_000_001, output: 1 })).toBe(3_000_003_000_001_001);
+    const spoken = { ...rates, picoUsd: { input: 5_000_000, audio_minutes: 6_000_000_000 } };
+    expect(costNano(spoken, { input: 2 ** 32, audio_minutes: 1 / 3 })).toBe(5_000 * 2 ** 32 + 2_000_000);
+  });
+
+  test("tell what a cache has saved, of the call's own model and of others", () => {
+    const picoUsd = { input: 5_000, cached_input: 1_000, cache_write: 6_000, "other/input": 3_000 };
+    const saved = (quantities: Quantities) => cacheSavingsNano({ ...rates, picoUsd }, quantities);
+    expect(saved({ input: 10, output: 7 })).toBe(0);
+    expect(saved({ input: 10, cached_input: 100, cache_write: 30 })).toBe(400 - 30);
+    expect(saved({ cached_input: 100 })).toBe(400);
+    expect(saved({ "other/cached_input": 100 })).toBe(300);
   });
 });
 

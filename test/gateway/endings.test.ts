@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, afterEach, beforeAll, describe, expect, spyOn, test } from "bun:test";
 import type { ClientDialectName } from "../../src/dialects/registry.ts";
 
 import type { Accounts } from "../../src/ledger/accounts.ts";
@@ -166,4 +166,30 @@ test("a stream whose response cannot be made is a 500 that leaves nothing behind
   Reflect.deleteProperty(world.gateway.claims, "record");
   expect(response.status).toBe(500);
   await expectClosed(caller, "chat", "failed");
+});
+
+test("why an exchange did not complete is written once, with its charge, and nothing of one that did", async () => {
+  const [settle, take] = [spyOn(world.gateway.accounts, "settle"), spyOn(world.gateway.endings, "take")];
+  const endings = () => settle.mock.calls.map(([, { ending }]) => ending?.outcome ?? null);
+  const caller = await world.creditCaller();
+  world.provider.script(streamAnswer("chat", { text, usage: usageOf("chat", 10, 10) }));
+  await readStream(await ask(caller, "chat", true));
+  await world.settled();
+  world.provider.script(beginning("messages", [{ reset: true }]));
+  await readStream(await ask(await world.creditCaller(), "messages", true));
+  await world.settled();
+  expect(endings()).toEqual([null, "failed"]);
+  expect(take).not.toHaveBeenCalled();
+  for (const spy of [settle, take]) spy.mockRestore();
+});
+
+test("what a token budget's call would have cost is observed, as it is booked", async () => {
+  const caller = await world.tokenCaller(1_000_000);
+  world.provider.script(wholeAnswer("chat", { text, usage: usageOf("chat", 1000, 10) }));
+  expect((await ask(caller, "chat", false)).status).toBe(200);
+  await world.settled();
+  const entries = await world.running.store.listEntries({ afterId: 0, limit: 10, keyId: caller.key.id });
+  const [booked] = entries.flatMap(({ listCostNano }) => listCostNano ?? []);
+  expect(booked).toBeGreaterThan(0);
+  expect(world.observed.map(({ listCostNano }) => listCostNano)).toEqual([booked ?? 0]);
 });
