@@ -1,4 +1,4 @@
-import { describe, expect } from "bun:test";
+import { describe, expect, spyOn } from "bun:test";
 import { GatewayError } from "../../src/base/errors.ts";
 import { openBench, startProcess } from "../ledger/fixtures.ts";
 import { testEachJournal } from "../store/each-journal.ts";
@@ -215,4 +215,18 @@ testEachJournal("pruning deletes all that is old, however much", async (database
   await Promise.all(requests.map((request) => serve(bench, idempotency, key, request, answer)));
   bench.clock.advance(24 * hourMs + 1);
   expect(await idempotency.prune()).toBe(450);
+});
+
+testEachJournal("pruning lets others run between its transactions", async (database) => {
+  await using bench = await openBench(database);
+  const left = [200, 200, 7, 0];
+  const pruned = spyOn(bench.store, "pruneStoredResponses").mockImplementation(async () => left.shift() ?? 0);
+  const seen: number[] = [];
+  const look = () => {
+    seen.push(pruned.mock.calls.length);
+    if (left.length > 0) setImmediate(look);
+  };
+  setImmediate(look);
+  expect(await newIdempotency(bench).prune()).toBe(407);
+  expect(seen).toContain(1);
 });

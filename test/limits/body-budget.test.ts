@@ -81,6 +81,18 @@ test("whoever waits for room gets it once it fits, in the order of those who wai
   expect([got, budget.takenBytes]).toEqual([["third", "second"], 75]);
 });
 
+test("who waits for no more than before keeps waiting in the same place", async () => {
+  const budget = budgetOf(100, 100);
+  const [first, second] = [budget.reserve("a"), budget.reserve("b")];
+  first.grow(100);
+  const waiting = second.growWhenFree(60, longMs);
+  expect(second.growWhenFree(60, longMs)).toBe(waiting);
+  expect(second.growWhenFree(20, longMs)).toBe(waiting);
+  first.release();
+  await waiting;
+  expect(budget.takenBytes).toBe(60);
+});
+
 test("a reservation that is released while it waits takes nothing, and keeps nobody waiting", async () => {
   const budget = budgetOf(100, 100);
   const [first, second] = [budget.reserve("a"), budget.reserve("b")];

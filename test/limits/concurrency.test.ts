@@ -1,4 +1,4 @@
-import { describe, expect, test } from "bun:test";
+import { describe, expect, jest, test } from "bun:test";
 import { Gate, Gates } from "../../src/limits/concurrency.ts";
 
 const never = new AbortController().signal;
@@ -65,6 +65,23 @@ describe("a gate", () => {
     gate.leave();
     await Promise.all(waiting);
     expect([gate.inside, gate.waiting, entered]).toEqual([2, 0, [1, 2, 3]]);
+  });
+
+  test("who has waited leaves no timer behind, whether it got in or not", async () => {
+    jest.useFakeTimers();
+    try {
+      const gate = new Gate({ limit: 1, queueLimit: 2, waitMs: 1000 });
+      gate.tryEnter();
+      const leaving = new AbortController();
+      const waiting = [gate.enter(never), gate.enter(leaving.signal)];
+      expect(jest.getTimerCount()).toBe(2);
+      gate.leave();
+      leaving.abort();
+      expect(await Promise.all(waiting)).toEqual([true, false]);
+      expect(jest.getTimerCount()).toBe(0);
+    } finally {
+      jest.useRealTimers();
+    }
   });
 
   test("gates by name are apart, and forgotten when unused", () => {

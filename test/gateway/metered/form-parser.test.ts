@@ -42,3 +42,10 @@ test.each([
   await expect(copiedFor(form)).rejects.toThrow("too long a head");
   await expect(copiedFor(...pieces)).rejects.toThrow("too long a head");
 });
+
+test("a form may end with its last boundary, and without an end of line", async () => {
+  const form = `${field}x\r\n--b--`;
+  expect(await copiedFor(form)).toBeGreaterThan(0);
+  expect(await copiedFor(form.slice(0, -1), "-")).toBeGreaterThan(0);
+  await expect(copiedFor(form.slice(0, -1))).rejects.toThrow("ends before its last boundary");
+});

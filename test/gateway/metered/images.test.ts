@@ -240,6 +240,9 @@ test("a stream passes as it is, and is charged before its last image leaves", as
   world.provider.script(sse(stream));
   const response = await draw({ model: "tokens", stream: true, partial_images: 1 }, key);
   expect(await response.text()).toBe(stream);
+  expect(world.provider.requests.at(-1)?.body).toMatchObject({ stream: true, partial_images: 1 });
+  // Only texts have an option that asks for usage.
+  expect(world.provider.requests.at(-1)?.body).not.toHaveProperty("stream_options");
   expect(await world.chargesOf(key)).toEqual([
     { amount: -15_210_000, basis: "measured", outcome: "completed" },
   ]);
