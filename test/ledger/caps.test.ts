@@ -59,6 +59,21 @@ for (const [where, open] of payerKinds) {
       expect(gateway?.remaining(hold)).toBe(260);
     });
 
+    test("a hold above what a cap has left is told how much that is, of which cap, and until when", async () => {
+      await using bench = await open(1);
+      const account = await addAccount(bench, { isOpen: true });
+      const [key = keyRecord()] = await addKeys(bench, account, 1, { caps: [cap(3 * credit, "day")] });
+      await bench.refresh();
+      const [gateway] = bench.gateways;
+      await spend(gateway, await tryHold(gateway, key, credit), credit);
+      expect(detailsOf(await tryHold(gateway, key, 4 * credit))).toMatchObject({
+        code: "insufficient_credit",
+        message:
+          "This request may cost up to 4 credits; of the cap of this key, 3 credits a day, 2 are left (1.00 used)" +
+          " until 2026-11-17T00:00:00Z. Lower the output limit or have the cap raised.",
+      });
+    });
+
     test("a cap of 3 on each key: never more than 3 of one, and 3 of each", async () => {
       await using bench = await open(4);
       const account = await addAccount(bench, { isOpen: true });

@@ -82,6 +82,7 @@ describe.each(Object.entries(meteredCases))("%s", (name, route: MeteredCase) => 
     ]);
     const records = await usageRecords(world.running.store, { keyId: caller.key.id });
     expect(records).toMatchObject([{ route: route.path, model: `${name}-model`, provider: "openai" }]);
+    expect(records[0]?.firstByteMs).toBeNumber();
   });
 
   test("bring no tools that the provider would run unpaid", async () => {
@@ -91,9 +92,11 @@ describe.each(Object.entries(meteredCases))("%s", (name, route: MeteredCase) => 
     expect(world.provider.requests).toHaveLength(0);
   });
 
-  test("pass on the provider's bytes, and rename the model in the request", async () => {
-    world.provider.script(route.answer);
+  test("pass on the provider's bytes and time, and rename the model in the request", async () => {
+    const took = { "openai-processing-ms": "93" };
+    world.provider.script({ ...route.answer, headers: { ...route.answer.headers, ...took } });
     const response = await ask(await world.creditCaller(1));
+    expect(response.headers.get("openai-processing-ms")).toBe("93");
     const [step] = route.answer.steps;
     expect(await response.text()).toBe(String(step !== undefined && "write" in step ? step.write : ""));
     expect(world.provider.requests[0]?.body).toMatchObject({ model: `first-${name}` });
