@@ -1,9 +1,9 @@
-import { describe, expect } from "bun:test";
+import { describe, expect, jest, test } from "bun:test";
 
 import { Ledger } from "../../src/ledger/ledger.ts";
 import { recoverHolds } from "../../src/ledger/recover.ts";
 import { BatchFailure, type BatchWriter } from "../../src/store/journal/batch-writer.ts";
-import type { HoldProgress, JournalItem } from "../../src/store/store.ts";
+import type { HoldProgress, JournaledStore, JournalItem } from "../../src/store/store.ts";
 import { testEachJournal } from "../store/each-journal.ts";
 import { costing, nanoRates } from "../support/rates.ts";
 import { summarizeUsage } from "../support/usage.ts";
@@ -188,6 +188,17 @@ describe("after a crash", () => {
     });
     await expect(opening).rejects.toThrow("there is no such account");
   });
+});
+
+test("a start that has written everything leaves no timer behind", async () => {
+  jest.useFakeTimers();
+  try {
+    const store = { trouble: null, commit: async () => {} } as unknown as JournaledStore;
+    await recoverHolds(store, [], () => expect.unreachable("there is no hold"), 0);
+    expect(jest.getTimerCount()).toBe(0);
+  } finally {
+    jest.useRealTimers();
+  }
 });
 
 describe("progress", () => {
