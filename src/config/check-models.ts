@@ -12,54 +12,42 @@ import { didYouMean } from "./suggest.ts";
  * Checks that need the whole file: names refer to something, ids are unique, prices are whole pico-USD. Each check looks at
  * one field, and runs only if the schema accepts that field, so that one mistake never hides another.
  */
-export function checkModels({ models }: ConfigFile, providers: Providers, context: LoadContext): void {
-  if (!Array.isArray(models)) return;
-  const checks = new ModelChecks(models, providers, context);
-  for (const [index, model] of models.entries()) checks.check(model, `models[${index}]`);
-}
+export function checkModels(config: ConfigFile, providers: Providers, context: LoadContext): void {
+  const models: readonly ModelConfig[] = Array.isArray(config.models) ? config.models : [];
+  const ids = new Set(models.map(({ id }) => id));
+  const firstAt = new Map<string, string>();
+  const aliasedAt = new Map<string, string>();
+  const isValid = (path: string) => context.problems.isValidAt(path);
+  const add = (path: string, message: string) => context.problems.add(path, message);
 
-class ModelChecks {
-  readonly #models: readonly ModelConfig[];
-  readonly #ids: ReadonlySet<string>;
-  readonly #providers: Providers;
-  readonly #context: LoadContext;
-  readonly #firstAt = new Map<string, string>();
-  readonly #aliasedAt = new Map<string, string>();
-
-  constructor(models: readonly ModelConfig[], providers: Providers, context: LoadContext) {
-    this.#models = models;
-    this.#ids = new Set(models.map(({ id }) => id));
-    this.#providers = providers;
-    this.#context = context;
-  }
-
-  check(model: ModelConfig, path: string): void {
-    this.#checkId(model, path);
-    this.#checkAliases(model, path);
-    this.#checkProviderIsNamed(model, path);
-    this.#checkProvider(model.provider, `${path}.provider`);
-    this.#checkDialect(model.dialect, model.provider, `${path}.dialect`);
-    this.#checkPrice(model.price, `${path}.price`, model);
-    this.#checkFallbacks(model, path);
-    this.#checkAllowed(model, path);
-    this.#warnOfMisspelledCapabilities(model, path);
-    this.#checkDeployments(model, path);
+  for (const [index, model] of models.entries()) {
+    const path = `models[${index}]`;
+    checkId(model, path);
+    checkAliases(model, path);
+    checkProviderIsNamed(model, path);
+    checkProvider(model.provider, `${path}.provider`);
+    checkDialect(model.dialect, model.provider, `${path}.dialect`);
+    checkPrice(model.price, `${path}.price`, model);
+    checkFallbacks(model, path);
+    checkAllowed(model, path);
+    warnOfMisspelledCapabilities(model, path);
+    checkDeployments(model, path);
   }
 
   /** What may be allowed has a name, so that a misspelled one is found. Tools and Google's options have any name. */
-  #checkAllowed({ allow }: ModelConfig, path: string): void {
+  function checkAllowed({ allow }: ModelConfig, path: string): void {
     if (!Array.isArray(allow)) return;
     for (const [index, name] of allow.entries()) {
       const at = `${path}.allow[${index}]`;
-      if (!this.#isValid(at) || allowable.has(name) || openNames.test(name)) continue;
-      this.#add(at, `"${name}" is no field that costs extra${didYouMean(name, allowable)}`);
+      if (!isValid(at) || allowable.has(name) || openNames.test(name)) continue;
+      add(at, `"${name}" is no field that costs extra${didYouMean(name, allowable)}`);
     }
   }
 
   /** Clients may be shown any name, so one that is not known is no error; but it may be a misspelled one. */
-  #warnOfMisspelledCapabilities({ capabilities }: ModelConfig, path: string): void {
-    if (capabilities === undefined || !this.#isValid(`${path}.capabilities`)) return;
-    const { places, warnings } = this.#context;
+  function warnOfMisspelledCapabilities({ capabilities }: ModelConfig, path: string): void {
+    if (capabilities === undefined || !isValid(`${path}.capabilities`)) return;
+    const { places, warnings } = context;
     const known = Object.keys(capabilitiesSchema.properties);
     for (const name of Object.keys(capabilities)) {
       const suggestion = known.includes(name) ? "" : didYouMean(name, known);
@@ -68,122 +56,110 @@ class ModelChecks {
     }
   }
 
-  #checkId({ id }: ModelConfig, path: string): void {
-    if (!this.#isValid(`${path}.id`)) return;
-    const first = this.#firstAt.get(id);
-    if (first === undefined) this.#firstAt.set(id, path);
+  function checkId({ id }: ModelConfig, path: string): void {
+    if (!isValid(`${path}.id`)) return;
+    const first = firstAt.get(id);
+    if (first === undefined) firstAt.set(id, path);
     else {
-      const line = this.#context.places.lineOf(first);
-      this.#add(`${path}.id`, `is already the id of the model at line ${line}`);
+      const line = context.places.lineOf(first);
+      add(`${path}.id`, `is already the id of the model at line ${line}`);
     }
   }
 
   /** A name leads to one model, so an alias is neither an id nor another alias. */
-  #checkAliases({ aliases }: ModelConfig, path: string): void {
+  function checkAliases({ aliases }: ModelConfig, path: string): void {
     if (!Array.isArray(aliases)) return;
     for (const [index, alias] of aliases.entries()) {
       const at = `${path}.aliases[${index}]`;
-      if (!this.#isValid(at)) continue;
-      const earlier = this.#aliasedAt.get(alias);
-      if (this.#ids.has(alias))
-        this.#add(at, `"${alias}" is the id of a model; an alias needs a name of its own`);
+      if (!isValid(at)) continue;
+      const earlier = aliasedAt.get(alias);
+      if (ids.has(alias)) add(at, `"${alias}" is the id of a model; an alias needs a name of its own`);
       else if (earlier !== undefined)
-        this.#add(at, `"${alias}" is already an alias: ${this.#context.places.describe(earlier)}`);
-      else this.#aliasedAt.set(alias, at);
+        add(at, `"${alias}" is already an alias: ${context.places.describe(earlier)}`);
+      else aliasedAt.set(alias, at);
     }
   }
 
   /** A model names one provider or lists its deployments. Both at once would be ambiguous. */
-  #checkProviderIsNamed(model: ModelConfig, path: string): void {
+  function checkProviderIsNamed(model: ModelConfig, path: string): void {
     if (typeof model !== "object") return;
     const at = `${path}.provider`;
     if (model.provider === undefined && model.deployments === undefined)
-      this.#add(at, "missing; a model needs a provider, or [[models.deployments]]");
+      add(at, "missing; a model needs a provider, or [[models.deployments]]");
     else if (model.provider !== undefined && model.deployments !== undefined)
-      this.#add(at, "stands beside deployments; keep one of the two");
+      add(at, "stands beside deployments; keep one of the two");
   }
 
-  #checkProvider(name: string | undefined, path: string): void {
-    const { named } = this.#providers;
-    if (typeof name !== "string" || !this.#isValid(path) || named.has(name)) return;
-    this.#add(
-      path,
-      `there is no [providers.${name}]${didYouMean(name, named) || "; add it, or name another"}`,
-    );
+  function checkProvider(name: string | undefined, path: string): void {
+    const { named } = providers;
+    if (typeof name !== "string" || !isValid(path) || named.has(name)) return;
+    add(path, `there is no [providers.${name}]${didYouMean(name, named) || "; add it, or name another"}`);
   }
 
-  #checkDialect(dialect: ModelConfig["dialect"], provider: string | undefined, path: string): void {
-    const spoken = this.#providers.usable.get(provider ?? "")?.dialects;
-    if (dialect === undefined || spoken === undefined || !this.#isValid(path)) return;
+  function checkDialect(dialect: ModelConfig["dialect"], provider: string | undefined, path: string): void {
+    const spoken = providers.usable.get(provider ?? "")?.dialects;
+    if (dialect === undefined || spoken === undefined || !isValid(path)) return;
     if (spoken.includes(dialect)) return;
-    this.#add(path, `provider "${provider}" does not speak "${dialect}", only ${spoken.join(", ")}`);
+    add(path, `provider "${provider}" does not speak "${dialect}", only ${spoken.join(", ")}`);
   }
 
-  #checkPrice(price: ModelConfig["price"], path: string, model: ModelConfig): void {
+  function checkPrice(price: ModelConfig["price"], path: string, model: ModelConfig): void {
     if (price === undefined || typeof price !== "object") return;
-    if (usesOf(model).some((use) => producesText.has(use))) this.#requireTokenPrices(price, path);
-    this.#checkTokenPrice(price, path);
-    if (typeof price.images === "object") this.#checkDecimals(price.images, `${path}.images`);
+    if (usesOf(model).some((use) => producesText.has(use))) requireTokenPrices(price, path);
+    checkTokenPrice(price, path);
+    if (typeof price.images === "object") checkDecimals(price.images, `${path}.images`);
     if (typeof price.tiers !== "object") return;
     for (const [tier, rates] of Object.entries(price.tiers)) {
       const at = `${path}.tiers.${tier}`;
       if (isUsualTier(tier))
-        this.#add(at, "is the usual tier, whose price is the model's own; name another, or leave it out");
-      else if (typeof rates === "object") this.#checkTokenPrice(rates, at);
+        add(at, "is the usual tier, whose price is the model's own; name another, or leave it out");
+      else if (typeof rates === "object") checkTokenPrice(rates, at);
     }
   }
 
-  #requireTokenPrices(price: object, path: string): void {
+  function requireTokenPrices(price: object, path: string): void {
     for (const name of ["input", "output"]) {
       if (name in price) continue;
-      this.#add(`${path}.${name}`, "missing; it must be a number, in USD per million tokens");
+      add(`${path}.${name}`, "missing; it must be a number, in USD per million tokens");
     }
   }
 
-  #checkTokenPrice(price: object & Pick<TokenPriceConfig, "long_context">, path: string): void {
-    this.#checkDecimals(price, path);
+  function checkTokenPrice(price: object & Pick<TokenPriceConfig, "long_context">, path: string): void {
+    checkDecimals(price, path);
     const { long_context: long } = price;
-    if (typeof long === "object") this.#checkDecimals(long, `${path}.long_context`);
+    if (typeof long === "object") checkDecimals(long, `${path}.long_context`);
   }
 
-  #checkDecimals(prices: object, path: string): void {
+  function checkDecimals(prices: object, path: string): void {
     for (const [name, usd] of Object.entries(prices)) {
       const at = `${path}.${name}`;
-      if (typeof usd !== "number" || !this.#isValid(at) || picoUsdPerToken(usd) !== null) continue;
-      this.#add(at, "must have six decimals at most; prices are per million tokens, or per 1,000 calls");
+      if (typeof usd !== "number" || !isValid(at) || picoUsdPerToken(usd) !== null) continue;
+      add(at, "must have six decimals at most; prices are per million tokens, or per 1,000 calls");
     }
   }
 
-  #checkFallbacks(model: ModelConfig, path: string): void {
-    if (!Array.isArray(model.fallbacks) || !this.#isValid(`${path}.fallbacks`)) return;
+  function checkFallbacks(model: ModelConfig, path: string): void {
+    if (!Array.isArray(model.fallbacks) || !isValid(`${path}.fallbacks`)) return;
     for (const [index, fallback] of model.fallbacks.entries()) {
       const at = `${path}.fallbacks[${index}]`;
-      const other = this.#models.find(({ id }) => id === fallback);
+      const other = models.find(({ id }) => id === fallback);
       const unserved = other === undefined ? [] : usesOf(model).filter((use) => !usesOf(other).includes(use));
-      if (fallback === model.id) this.#add(at, "a model cannot be its own fallback");
+      if (fallback === model.id) add(at, "a model cannot be its own fallback");
       else if (other === undefined) {
-        const suggestion = didYouMean(fallback, this.#ids);
-        this.#add(at, `there is no model "${fallback}"${suggestion}`);
-      } else if (unserved.length > 0) this.#add(at, `"${fallback}" does not serve ${unserved.join(", ")}`);
+        const suggestion = didYouMean(fallback, ids);
+        add(at, `there is no model "${fallback}"${suggestion}`);
+      } else if (unserved.length > 0) add(at, `"${fallback}" does not serve ${unserved.join(", ")}`);
     }
   }
 
-  #checkDeployments(model: ModelConfig, path: string): void {
+  function checkDeployments(model: ModelConfig, path: string): void {
     if (!Array.isArray(model.deployments)) return;
     for (const [index, { provider, dialect = model.dialect, price }] of model.deployments.entries()) {
       const at = `${path}.deployments[${index}]`;
-      this.#checkProvider(provider, `${at}.provider`);
-      this.#checkDialect(dialect, provider, `${at}.dialect`);
-      this.#checkPrice(price, `${at}.price`, model);
+      checkProvider(provider, `${at}.provider`);
+      checkDialect(dialect, provider, `${at}.dialect`);
+      checkPrice(price, `${at}.price`, model);
     }
-  }
-
-  #isValid(path: string): boolean {
-    return this.#context.problems.isValidAt(path);
-  }
-
-  #add(path: string, message: string): void {
-    this.#context.problems.add(path, message);
   }
 }
 
