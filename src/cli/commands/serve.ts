@@ -32,8 +32,8 @@ export function serveCommand(terminal: Terminal): Command {
 async function serve(options: Options, terminal: Terminal): Promise<void> {
   const { loadSettings } = await import("../../config/load.ts");
   const { settings, source } = loadSettings(loadOptions(options, terminal));
-  const { Service } = await import("../serve/service.ts");
-  const { Reloads } = await import("../serve/reload.ts");
+  const { startService } = await import("../serve/service.ts");
+  const { createReloads } = await import("../serve/reload.ts");
   const { answerWantedReloads } = await import("../serve/wanted-reload.ts");
   const { writeFilesForCommands } = await import("../serve/files-for-commands.ts");
   const { untilStopped } = await import("../serve/signals.ts");
@@ -43,8 +43,8 @@ async function serve(options: Options, terminal: Terminal): Promise<void> {
   const again = loadOptions(source.file === null ? options : { ...options, config: source.file }, terminal);
   const load = async () => loadSettings(again).settings;
   const check = async () => (await import("../check-config.ts")).checkConfig(again);
-  const reloads = new Reloads({ load, check }, terminal, manager);
-  const running = await Service.start(settings, reloads, options.json === true, terminal);
+  const reloads = createReloads({ load, check }, terminal, manager);
+  const running = await startService(settings, reloads, options.json === true, terminal);
   reloads.of(running);
   answerWantedReloads(settings.server.dataDir, reloads);
   // Signal handlers must be installed before readiness is announced.

@@ -41,99 +41,89 @@ export interface ImportOptions {
 }
 
 /** Converts LiteLLM's `config.yaml` to our own format, and reports what was dropped. */
-export function importLiteLlmConfig(yaml: string, options: ImportOptions = {}): ImportedConfig {
+export function importLiteLlmConfig(
+  yaml: string,
+  { env = process.env, prices }: ImportOptions = {},
+): ImportedConfig {
   const document: unknown = Bun.YAML.parse(yaml);
   const root = isObject(document) ? document : {};
-  const converter = new ConfigConverter(usualTimeouts(root), options);
+  const timeouts = usualTimeouts(root);
+  const providers = new Map<string, ConvertedProvider>();
+  const models = new Map<string, ConvertedModel>();
+  const dropped: string[] = [];
   for (const entry of Array.isArray(root["model_list"]) ? root["model_list"] : []) {
-    if (isObject(entry)) converter.model(entry);
+    if (isObject(entry)) convertModel(entry);
   }
   for (const section of ["litellm_settings", "router_settings"] as const)
-    converter.settings(section, root[section]);
-  converter.general(root["general_settings"]);
+    convertSettings(section, root[section]);
+  convertGeneral(root["general_settings"]);
   if (isObject(root["environment_variables"])) {
-    converter.dropped.push("environment_variables: set them in the environment of the gateway");
+    dropped.push("environment_variables: set them in the environment of the gateway");
   }
-  const { providers, models, dropped } = converter;
-  const toml = configToml(converter.longestExchange(), [...providers.values()], [...models.values()]);
+  const toml = configToml(longestExchange(), [...providers.values()], [...models.values()]);
   return { toml, models: models.size, providers: providers.size, dropped };
-}
 
-class ConfigConverter {
-  readonly providers = new Map<string, ConvertedProvider>();
-  readonly models = new Map<string, ConvertedModel>();
-  readonly dropped: string[] = [];
-  readonly #env: NonNullable<ImportOptions["env"]>;
-  readonly #prices: PriceList | null;
-  readonly #usualTimeouts: LiteLlmTimeouts;
-
-  constructor(timeouts: LiteLlmTimeouts, { env = process.env, prices }: ImportOptions) {
-    this.#usualTimeouts = timeouts;
-    this.#env = env;
-    this.#prices = prices ?? null;
-  }
-
-  model(entry: JsonObject): void {
+  function convertModel(entry: JsonObject): void {
     const id = textOf(entry["model_name"]);
     const parameters = isObject(entry["litellm_params"]) ? entry["litellm_params"] : {};
     const upstream = textOf(parameters["model"]);
     if (id === null || upstream === null) return;
     if (id.includes("*") || upstream.includes("*")) {
-      this.dropped.push(`${id}: wildcards have no counterpart; name the models one by one`);
+      dropped.push(`${id}: wildcards have no counterpart; name the models one by one`);
       return;
     }
     const other = otherPurpose(upstream, entry["model_info"]);
     if (other !== null) {
-      this.dropped.push(`${id}: ${other}`);
+      dropped.push(`${id}: ${other}`);
       return;
     }
-    const asked = new LiteLlmParameters(parameters, this.#env);
+    const asked = new LiteLlmParameters(parameters, env);
     asked.markRead(convertedParameters);
-    const provider = this.#provider(id, upstream, asked, timeoutsOf(parameters, this.#usualTimeouts));
+    const provider = providerOf(id, upstream, asked, timeoutsOf(parameters, timeouts));
     if (provider === null) return;
-    this.#deployment(id, provider, upstream, entry, parameters);
-    for (const note of asked.notes) this.dropped.push(`${id}: ${note}`);
+    addDeployment(id, provider, upstream, entry, parameters);
+    for (const note of asked.notes) dropped.push(`${id}: ${note}`);
     const unread = asked.unread();
-    if (unread.length > 0) this.dropped.push(`${id}: ${unread.join(", ")} of its litellm_params`);
+    if (unread.length > 0) dropped.push(`${id}: ${unread.join(", ")} of its litellm_params`);
   }
 
-  settings(section: string, value: unknown): void {
+  function convertSettings(section: string, value: unknown): void {
     if (!isObject(value)) return;
     const { fallbacks, model_group_alias: aliases, ...others } = value;
     for (const fallback of Array.isArray(fallbacks) ? fallbacks : []) {
-      if (isObject(fallback)) this.#fallbacks(fallback);
+      if (isObject(fallback)) addFallbacks(fallback);
     }
-    if (isObject(aliases)) this.#aliases(aliases);
+    if (isObject(aliases)) addAliases(aliases);
     for (const name of Object.keys(others)) {
       if (usualTimeoutNames.has(`${section}.${name}`)) continue;
-      this.dropped.push(`${section}.${name}: has no counterpart`);
+      dropped.push(`${section}.${name}: has no counterpart`);
     }
   }
 
   /** Seconds, if a timeout is above what an exchange may take by default; null if none is. */
-  longestExchange(): number | null {
-    const totals = [...this.providers.values()].map(({ timeouts }) => timeouts.total ?? 0);
+  function longestExchange(): number | null {
+    const totals = [...providers.values()].map(({ timeouts }) => timeouts.total ?? 0);
     const longest = Math.max(0, ...totals);
     if (longest > mostExchangeSeconds) {
-      this.dropped.push(`a timeout of ${longest} s: an exchange may take an hour at most`);
+      dropped.push(`a timeout of ${longest} s: an exchange may take an hour at most`);
     }
     return longest > usualExchangeSeconds ? Math.min(longest, mostExchangeSeconds) : null;
   }
 
   /** Names of models by the alias, or objects that have one. */
-  #aliases(aliases: JsonObject): void {
+  function addAliases(aliases: JsonObject): void {
     for (const [alias, target] of Object.entries(aliases)) {
       const id = textOf(isObject(target) ? target["model"] : target);
-      const model = this.models.get(id ?? "");
+      const model = models.get(id ?? "");
       if (model !== undefined) model.aliases.push(alias);
-      else this.dropped.push(`${alias}: an alias of ${id}, which is not here`);
+      else dropped.push(`${alias}: an alias of ${id}, which is not here`);
     }
   }
 
-  general(value: unknown): void {
+  function convertGeneral(value: unknown): void {
     if (!isObject(value)) return;
     for (const name of Object.keys(value)) {
-      this.dropped.push(
+      dropped.push(
         name === "master_key"
           ? "general_settings.master_key: set SLUICE_ADMIN_TOKEN instead; clients get keys by `sluice keys create`"
           : `general_settings.${name}: has no counterpart`,
@@ -141,20 +131,18 @@ class ConfigConverter {
     }
   }
 
-  #fallbacks(fallback: JsonObject): void {
+  function addFallbacks(fallback: JsonObject): void {
     for (const [id, targets] of Object.entries(fallback)) {
-      const model = this.models.get(id);
-      const known = (Array.isArray(targets) ? targets : []).filter((target) =>
-        this.models.has(String(target)),
-      );
+      const model = models.get(id);
+      const known = (Array.isArray(targets) ? targets : []).filter((target) => models.has(String(target)));
       if (model === undefined || known.length === 0)
-        this.dropped.push(`fallbacks of ${id}: its models are not here`);
+        dropped.push(`fallbacks of ${id}: its models are not here`);
       else model.fallbacks.push(...known.map(String));
     }
   }
 
   /** Deployments with the same settings share a provider. An unknown provider is reported, and gives null. */
-  #provider(
+  function providerOf(
     id: string,
     upstream: string,
     parameters: LiteLlmParameters,
@@ -163,34 +151,34 @@ class ConfigConverter {
     const prefix = prefixOf(upstream);
     const known = prefix === null ? undefined : knownProviders[prefix];
     if (prefix === null || known === undefined) {
-      this.dropped.push(`${id}: ${upstream} is of a provider whose dialect is not spoken here`);
+      dropped.push(`${id}: ${upstream} is of a provider whose dialect is not spoken here`);
       return null;
     }
     const settings =
       known.convert?.(parameters, upstream.slice(upstream.indexOf("/") + 1)) ??
       serverSettings(prefix, known, parameters);
     if (settings["base_url"] === null && needsAddress.has(known.kind)) {
-      this.dropped.push(`${id}: ${prefix} needs an api_base`);
+      dropped.push(`${id}: ${prefix} needs an api_base`);
       return null;
     }
     const isOwnServer = prefix === "openai" && settings["base_url"] !== null;
     const kind = isOwnServer ? "openai-compatible" : known.kind;
     const identity = JSON.stringify([kind, settings, timeouts]);
-    const same = this.providers.get(identity);
+    const same = providers.get(identity);
     if (same !== undefined) return same;
-    const provider = { name: this.#freeName(providerName(prefix)), kind, settings, timeouts };
-    this.providers.set(identity, provider);
+    const provider = { name: freeName(providerName(prefix)), kind, settings, timeouts };
+    providers.set(identity, provider);
     return provider;
   }
 
-  #freeName(wanted: string): string {
-    const taken = new Set([...this.providers.values()].map((provider) => provider.name));
+  function freeName(wanted: string): string {
+    const taken = new Set([...providers.values()].map((provider) => provider.name));
     let name = wanted;
     for (let number = 2; taken.has(name); number += 1) name = `${wanted}-${number}`;
     return name;
   }
 
-  #deployment(
+  function addDeployment(
     id: string,
     provider: ConvertedProvider,
     upstream: string,
@@ -203,7 +191,7 @@ class ConfigConverter {
     const base = baseModel(info, parameters);
     const stated = litellmRates({ ...info, ...parameters });
     const names = [upstream, upstreamModel, ...(base === null ? [] : [base])];
-    const listed = this.#prices?.find(prefixOf(upstream) ?? "", names) ?? null;
+    const listed = prices?.find(prefixOf(upstream) ?? "", names) ?? null;
     const deployment = {
       provider: provider.name,
       upstream_model: upstreamModel,
@@ -215,14 +203,14 @@ class ConfigConverter {
     };
     if (stated === null && deployment.price !== null && listed?.isOtherVendors !== false) {
       const whose = listed === null ? `list price of ${base ?? upstreamModel}` : priceOf(listed);
-      this.dropped.push(`${id}: no price in the file; the ${whose} is taken, check it`);
+      dropped.push(`${id}: no price in the file; the ${whose} is taken, check it`);
     }
-    const known = this.models.get(id);
+    const known = models.get(id);
     if (known !== undefined) {
       known.deployments.push(deployment);
       return;
     }
-    this.models.set(id, {
+    models.set(id, {
       id,
       context_window: positiveInteger(info["max_input_tokens"]) ?? listed?.model.contextWindow ?? null,
       max_output_tokens:
@@ -236,7 +224,7 @@ class ConfigConverter {
       deployments: [deployment],
     });
     if (deployment.price === null) {
-      this.dropped.push(`${id}: no price in the file; without one only token-budget keys may use it`);
+      dropped.push(`${id}: no price in the file; without one only token-budget keys may use it`);
     }
   }
 }
