@@ -166,20 +166,17 @@ function exchangeTitle(facts: ExchangeFacts): string {
 }
 
 function prettyFields(facts: ExchangeFacts): Record<string, unknown> {
-  const fields: Record<string, unknown> = { request: facts.requestId };
-  if (facts.keyPrefix !== null) fields["key"] = facts.keyPrefix;
-  if (facts.address !== null) fields["address"] = facts.address;
-  if (facts.model !== null) fields["model"] = facts.model;
-  if (facts.deployment !== null) fields["deployment"] = facts.deployment;
-  if (facts.usage !== null) {
-    fields["tokens"] = `${totalInput(facts.usage)}+${facts.usage.outputTokens}`;
-    fields["charged"] = facts.charged;
-  }
-  if (facts.cause !== null) fields["cause"] = facts.cause;
-  if (facts.failedAttempts.length > 0) {
-    fields["failed"] = facts.failedAttempts
-      .map(({ deployment, failure }) => `${deployment} ${failure}`)
-      .join(", ");
-  }
-  return fields;
+  const { usage, failedAttempts: failed } = facts;
+  const fields = {
+    request: facts.requestId,
+    key: facts.keyPrefix,
+    address: facts.address,
+    model: facts.model,
+    deployment: facts.deployment,
+    tokens: usage && `${totalInput(usage)}+${usage.outputTokens}`,
+    charged: usage && facts.charged,
+    cause: facts.cause,
+    failed: failed.map(({ deployment, failure }) => `${deployment} ${failure}`).join(", ") || null,
+  };
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
 }
