@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import type { ErrorCode, GatewayError } from "../../src/base/errors.ts";
+import type { ErrorCode } from "../../src/base/errors.ts";
 import type { ClientDialectName } from "../../src/dialects/registry.ts";
-import type { GenerationPlan, Upstream } from "../../src/upstream/upstream.ts";
+import type { GenerationPlan } from "../../src/upstream/upstream.ts";
 import {
   type Answer,
   anthropicError,
@@ -17,7 +17,7 @@ import {
 } from "../support/answers.ts";
 import { answerFrom } from "../support/fixtures.ts";
 import { type ScriptedProvider, startProvider } from "../support/provider.ts";
-import { nobody, setUp } from "./fixtures.ts";
+import { nobody, refusalOf, setUp } from "./fixtures.ts";
 
 let provider: ScriptedProvider;
 
@@ -26,16 +26,6 @@ beforeEach(() => {
 });
 
 afterEach(() => provider.stop());
-
-/** What the client is told. */
-export async function refusalOf(upstream: Upstream, plan: GenerationPlan): Promise<GatewayError> {
-  const outcome = await upstream.open(plan).then(
-    () => null,
-    (error: GatewayError) => error,
-  );
-  if (outcome === null) throw new Error("the provider was believed");
-  return outcome;
-}
 
 interface Row {
   readonly what: string;

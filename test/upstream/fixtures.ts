@@ -244,3 +244,13 @@ export function providerSettings(changes: Partial<ProviderSettings>): ProviderSe
     ...changes,
   };
 }
+
+/** What the client is told. */
+export async function refusalOf(upstream: Upstream, plan: GenerationPlan): Promise<GatewayError> {
+  const outcome = await upstream.open(plan).then(
+    () => null,
+    (error: GatewayError) => error,
+  );
+  if (outcome === null) throw new Error("the provider was believed");
+  return outcome;
+}

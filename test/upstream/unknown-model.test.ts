@@ -3,8 +3,7 @@ import type { JsonObject } from "../../src/base/json.ts";
 import { json, sse } from "../support/answers.ts";
 import { answerFrom } from "../support/fixtures.ts";
 import { type ScriptedProvider, startProvider } from "../support/provider.ts";
-import { refusalOf } from "./errors.test.ts";
-import { setUp } from "./fixtures.ts";
+import { refusalOf, setUp } from "./fixtures.ts";
 
 let first: ScriptedProvider;
 let second: ScriptedProvider;
