@@ -8,7 +8,6 @@ import { type Caller, World } from "./world.ts";
 
 /** What a stream costs depends on what came of it, and not on when its client leaves. */
 let world: World;
-let caller: Caller;
 beforeAll(async () => {
   world = await World.start({ tail: talker });
   // Loading the tokenizer takes longer than a client may take to leave.
@@ -43,13 +42,17 @@ function streaming(...steps: Answer["steps"]): Answer {
 }
 
 /** Asks for a stream, reads as far as `needle`, and leaves. */
-async function leaveAt(pair: Pair, answer: Answer, needle: string): Promise<void> {
-  caller = await world.creditCaller();
-  world.provider.script(answer);
+async function leaveAt(pair: Pair, needle: string): Promise<Caller> {
+  const caller = await world.creditCaller();
   const body = hello(pair.client, pair.model, { stream: true });
   const reader = new StreamReader(await world.ask(caller, { path: paths[pair.client], body }));
   await reader.until(needle);
   await reader.cancel();
+  return caller;
+}
+
+function eventsOf(provider: Pair["provider"]): readonly string[] {
+  return streamEvents(provider, { text, usage: usageOf(provider, 200_000, 10) });
 }
 
 const cancelled = (amount: number, basis: "measured" | "estimated") => [
@@ -57,14 +60,14 @@ const cancelled = (amount: number, basis: "measured" | "estimated") => [
 ];
 
 describe.each(pairs)("a $client client of $model, which speaks $provider,", (pair) => {
-  const events = streamEvents(pair.provider, { text, usage: usageOf(pair.provider, 200_000, 10) });
+  const events = eventsOf(pair.provider);
   const [before, behind] = cutBehind(events, lastTextEnds[pair.provider]);
 
   test("that leaves behind the last text pays by the usage that follows, and the provider is not left", async () => {
     const left = Promise.withResolvers<void>();
     const rest: Answer["steps"] = [{ until: left.promise }, { sleepMs: 60 }, { write: behind }];
-    const answer = streaming({ write: before }, ...rest);
-    await leaveAt({ ...pair }, answer, clientSees[pair.client]);
+    world.provider.script(streaming({ write: before }, ...rest));
+    const caller = await leaveAt(pair, clientSees[pair.client]);
     await waitFor(() => world.gateway.watchdog.size > 0, "the stream to go on");
     left.resolve();
     const input = pair.model === "gpt-test" || pair.model === "claude-test" ? 200_000 : null;
@@ -76,25 +79,14 @@ describe.each(pairs)("a $client client of $model, which speaks $provider,", (pai
     expect(world.observed.at(-1)).toMatchObject({ outcome: "cancelled" });
   });
 
-  test("that leaves there waits no longer than two seconds", async () => {
-    const startedMs = performance.now();
-    await leaveAt(pair, streaming({ write: before }, { stall: true }), clientSees[pair.client]);
-    await waitFor(() => world.provider.aborted.length === 1, "the provider to be left");
-    expect(performance.now() - startedMs).toBeGreaterThan(1900);
-    expect(await world.chargesOf(caller)).toEqual(cancelled(nano(helloTokens, textTokens), "estimated"));
-  });
-
   test("that leaves in the middle of a text pays for what came, and the provider is left", async () => {
     const [first] = cutBehind(events, " keep");
     const [more] = cutBehind(events, " the").map((part) => part.slice(first.length));
     const left = Promise.withResolvers<void>();
-    const answer = streaming(
-      { write: first },
-      { until: left.promise },
-      { write: more ?? "" },
-      { stall: true },
+    world.provider.script(
+      streaming({ write: first }, { until: left.promise }, { write: more ?? "" }, { stall: true }),
     );
-    await leaveAt(pair, answer, " keep");
+    const caller = await leaveAt(pair, " keep");
     left.resolve();
     await waitFor(() => world.provider.aborted.length === 1, "the provider to be left");
     const [charge, ...others] = await world.chargesOf(caller);
@@ -103,6 +95,20 @@ describe.each(pairs)("a $client client of $model, which speaks $provider,", (pai
     // " the" may have come before it was left.
     expect([nano(helloTokens, 4), nano(helloTokens, 5)]).toContain(-(charge?.amount ?? 0));
   });
+});
+
+test("no client that leaves behind the last text makes its provider be waited for longer than two seconds", async () => {
+  world.provider.script(({ path }) => {
+    const provider = (["chat", "responses", "messages"] as const).find((name) => path.endsWith(paths[name]));
+    const [before] = cutBehind(eventsOf(provider ?? "chat"), lastTextEnds[provider ?? "chat"]);
+    return streaming({ write: before }, { stall: true });
+  });
+  const callers = await Promise.all(pairs.map((pair) => leaveAt(pair, clientSees[pair.client])));
+  await waitFor(() => world.provider.aborted.length === pairs.length, "the providers to be left");
+  for (const { startedAtMs, abortedAtMs } of world.provider.aborted)
+    expect((abortedAtMs ?? 0) - startedAtMs).toBeGreaterThan(1900);
+  for (const caller of callers)
+    expect(await world.chargesOf(caller)).toEqual(cancelled(nano(helloTokens, textTokens), "estimated"));
 });
 
 const cached = { input_tokens: 15, cache_creation_input_tokens: 160_000, output_tokens: 1 };
@@ -114,7 +120,7 @@ describe.each(pairs.filter(({ provider }) => provider === "messages"))(
     const started = (usage: object) => streamEvents("messages", { text, firstUsage: usage })[0] ?? "";
 
     test("that leaves before any text pays for what the provider says it has read and cached", async () => {
-      caller = await world.creditCaller();
+      const caller = await world.creditCaller();
       world.provider.script(streaming({ write: started(cached) }, { stall: true }));
       const leaving = new AbortController();
       const body = hello(pair.client, pair.model, { stream: true });
@@ -133,7 +139,7 @@ describe.each(pairs.filter(({ provider }) => provider === "messages"))(
     });
 
     test("whose provider fails there pays nothing", async () => {
-      caller = await world.creditCaller();
+      const caller = await world.creditCaller();
       world.provider.script(streaming({ write: started(cached) }, { reset: true }));
       const body = hello(pair.client, pair.model, { stream: true });
       await (await world.ask(caller, { path: paths[pair.client], body })).text();
@@ -198,7 +204,7 @@ for (const [what, { provider, events }] of Object.entries(sealed)) {
     `a $client client of $model that leaves after ${what}`,
     (pair) => {
       test("pays a token for every 16 characters", async () => {
-        caller = await world.creditCaller();
+        const caller = await world.creditCaller();
         world.provider.script(streaming({ write: events.join("") }, { stall: true }));
         const leaving = new AbortController();
         const body = hello(pair.client, pair.model, {
