@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import type { Subprocess } from "bun";
+import { isSoak } from "./effort.ts";
 import { waitFor } from "./wait.ts";
 
 const root = new URL("../..", import.meta.url).pathname;
@@ -28,10 +29,14 @@ export interface CliResult {
   readonly stderr: string;
 }
 
+/** Most processes live for seconds, in which the optimizing compilers take a quarter of the CPU time, and give nothing back. */
+const shortLived: Readonly<Record<string, string>> = isSoak ? {} : { BUN_JSC_useDFGJIT: "0" };
+
 /** Runs a command to its end. */
 export async function run(args: readonly string[], where: Where): Promise<CliResult> {
   const child = Bun.spawn([...program(), ...args], {
-    ...where,
+    cwd: where.cwd,
+    env: { ...shortLived, ...where.env },
     stdin: "ignore",
     stdout: "pipe",
     stderr: "pipe",
@@ -65,7 +70,8 @@ export interface ServerProcess {
 /** Starts `serve` on a free port and waits until it says that it listens. */
 export async function serve(args: readonly string[], where: Where): Promise<ServerProcess> {
   const child = Bun.spawn([...program(), "serve", "--host", "127.0.0.1", "--port", "0", ...args], {
-    ...where,
+    cwd: where.cwd,
+    env: { ...shortLived, ...where.env },
     stdin: "ignore",
     stdout: "pipe",
     stderr: "pipe",
