@@ -84,6 +84,41 @@ describe("G53: frames that differ in their text and their figures", () => {
   }
 });
 
+describe("G53: chunks that leave out the figure of the candidates, as those before the last may", () => {
+  const chunk = (part: object, usageMetadata: object, finishReason?: string) =>
+    `data: ${JSON.stringify({ candidates: [{ content: { parts: [part] }, finishReason }], usageMetadata })}\n\n`;
+  const prompt = { promptTokenCount: 20, totalTokenCount: 20 };
+  const thought = { promptTokenCount: 20, thoughtsTokenCount: 5, totalTokenCount: 25 };
+
+  for (const client of clientDialectNames) {
+    test(`do not make the text free for a ${client} client, whether it is the first or a later one`, () => {
+      for (const usage of [prompt, thought, { totalTokenCount: 120 }]) {
+        const relayer = relayerFor(client);
+        for (const text of ["It rains", " and rains", " and rains"]) {
+          relayer.push(Buffer.from(chunk({ text }, usage)));
+          expect(relayer.partialUsage).toMatchObject({ isOutputDoubtful: true });
+        }
+        relayer.push(Buffer.from(chunk({ text: "." }, usage, "STOP")));
+        relayer.end();
+        expect(relayer.usage).toMatchObject({ isOutputDoubtful: true });
+      }
+    });
+
+    test(`are believed for a ${client} client as far as they report what was written`, () => {
+      const relayer = relayerFor(client);
+      relayer.push(Buffer.from(chunk({ text: "Hm", thought: true }, prompt)));
+      expect(relayer.partialUsage).toMatchObject({ isOutputDoubtful: true });
+      relayer.push(Buffer.from(chunk({ text: "Rain?", thought: true }, thought)));
+      expect(relayer.partialUsage).toMatchObject({ outputTokens: 5, isUpToDate: true });
+      expect(relayer.partialUsage).not.toHaveProperty("isOutputDoubtful");
+      relayer.push(Buffer.from(chunk({ text: "It rains." }, { ...thought, totalTokenCount: 28 }, "STOP")));
+      relayer.end();
+      expect(relayer.usage).toMatchObject({ inputTokens: 20, outputTokens: 8 });
+      expect(relayer.usage).not.toHaveProperty("isOutputDoubtful");
+    });
+  }
+});
+
 describe("T01, G56: a stream of Gemini that is cut off at any byte", () => {
   for (const client of clientDialectNames) {
     test(`gives a ${client} client the whole answer, or the beginning of it and a failure`, () => {

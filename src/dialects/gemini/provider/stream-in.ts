@@ -1,5 +1,4 @@
 import { isObject, type JsonObject } from "../../../base/json.ts";
-import type { ReportedUsage } from "../../../base/usage.ts";
 import { cutShort, failedAnswer, malformedAnswer, reportedFailure } from "../../errors/failure.ts";
 import { functionCall, usageEvent } from "../../ir/answer-parts.ts";
 import { BlockEmitter, type OpenBlock } from "../../ir/block-emitter.ts";
@@ -10,6 +9,7 @@ import type { StreamFigures, StreamReader, Target } from "../../provider-dialect
 import { googleProof } from "../../reasoning/google-proof.ts";
 import { wholeObjectIn } from "../../sse/parse-event.ts";
 import type { SseFrame } from "../../sse/sse.ts";
+import { isTokenCount } from "../../usage/usage-figures.ts";
 import { type GeminiEnding, readBlocked, readEnding } from "./finish-in.ts";
 import { figures, mergeUsage, readUsage, reportsOutput, tierOf } from "./usage-in.ts";
 
@@ -26,6 +26,8 @@ export class GeminiStreamReader implements StreamReader {
   readonly #blocks: BlockEmitter;
   #open: OpenBlock | null = null;
   #begun = false;
+  /** Something other than thoughts has been written. */
+  #hasAnswered = false;
   readonly #usage: JsonObject = {};
   #tier: string | null = null;
   #ending: GeminiEnding | null = null;
@@ -50,11 +52,10 @@ export class GeminiStreamReader implements StreamReader {
       throw malformedAnswer("neither a candidate nor a reason why there is none");
     }
     mergeUsage(this.#usage, answer);
-    const usage = readUsage(this.#usage);
-    if (!this.#begun) this.#emit({ type: "start", usage });
+    if (!this.#begun) this.#emit({ type: "start", usage: readUsage(this.#usage) });
     this.#begun = true;
     for (const part of objectsOf(objectOf(candidate?.["content"])?.["parts"])) this.#readPart(part);
-    if (reportsOutput(answer["usageMetadata"])) this.#emitUsage(usage);
+    if (reportsOutput(answer["usageMetadata"])) this.#emitUsage();
     this.#reportTier();
     this.#ending = blocked ?? (candidate === undefined ? null : readEnding(candidate)) ?? this.#ending;
   }
@@ -101,12 +102,18 @@ export class GeminiStreamReader implements StreamReader {
     of: (answer) => objectOf(answer["usageMetadata"]) ?? {},
     record: (read) => {
       Object.assign(this.#usage, read);
-      this.#emitUsage(readUsage(this.#usage));
+      this.#emitUsage();
     },
   };
 
-  #emitUsage(usage: ReportedUsage | null): void {
-    if (usage !== null) this.#emit(usageEvent(usage, true));
+  /** Chunks before the last may leave the candidates out although they have some, which are then counted here. */
+  #emitUsage(): void {
+    const usage = readUsage(this.#usage);
+    if (usage === null) return;
+    const reported = this.#hasAnswered ? usage.outputTokens - usage.reasoningTokens : usage.outputTokens;
+    const isLeftOut = !isTokenCount(this.#usage["candidatesTokenCount"]) && reported === 0;
+    const isDoubtful = isLeftOut && this.#blocks.count > 0;
+    this.#emit(usageEvent(isDoubtful ? { ...usage, isOutputDoubtful: true } : usage, true));
   }
 
   #readPart(part: JsonObject): void {
@@ -124,6 +131,7 @@ export class GeminiStreamReader implements StreamReader {
 
   #opened(kind: "reasoning" | "text"): OpenBlock {
     if (this.#open?.head.type !== kind) {
+      this.#hasAnswered ||= kind === "text";
       this.#close(null);
       this.#open = this.#blocks.begin({ type: kind });
     }
@@ -138,6 +146,7 @@ export class GeminiStreamReader implements StreamReader {
     if (name === "") throw malformedAnswer("a function call without a name");
     if (signature !== null) this.#opened("reasoning");
     this.#close(signature);
+    this.#hasAnswered = true;
     const block = this.#blocks.begin(functionCall(call["id"], name));
     this.#blocks.append(block, JSON.stringify(objectOf(call["args"]) ?? {}));
     this.#blocks.end(block);
