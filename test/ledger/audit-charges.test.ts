@@ -98,21 +98,21 @@ describe("a budget's period", () => {
     ["began", { periodStartMs: monthMs + 1 }, false],
     [
       "may be that of a call that ended a week into the next",
-      { periodStartMs: monthMs, atMs: monthMs + 36 * dayMs },
+      { periodStartMs: monthMs, atMs: monthMs + 37 * dayMs - 1 },
       true,
     ],
-    ["is none that ended long ago", { periodStartMs: monthMs, atMs: monthMs + 38 * dayMs }, false],
+    ["is none that ended long ago", { periodStartMs: monthMs, atMs: monthMs + 37 * dayMs }, false],
     [
       "may have ended long ago for what was interrupted",
-      { periodStartMs: monthMs, atMs: monthMs + 38 * dayMs, outcome: "interrupted" },
+      { periodStartMs: monthMs, atMs: monthMs + 37 * dayMs, outcome: "interrupted" },
       true,
     ],
     [
       "may be ahead of a clock that was set back",
-      { periodStartMs: monthMs, atMs: monthMs - 6 * dayMs },
+      { periodStartMs: monthMs, atMs: monthMs - 7 * dayMs },
       true,
     ],
-    ["is none that is far ahead", { periodStartMs: monthMs, atMs: monthMs - 8 * dayMs }, false],
+    ["is none that is far ahead", { periodStartMs: monthMs, atMs: monthMs - 7 * dayMs - 1 }, false],
   ] as const)("%s", async (_, changes, isRight) => {
     const faults = await faultsOf([ofBudget(changes)]);
     expect(faults.map((fault) => fault.includes("period_start_ms"))).toEqual(isRight ? [] : [true]);
@@ -126,9 +126,9 @@ describe("a budget's period", () => {
 });
 
 test("only a deep audit doubts the time of a charge, if it is more than a minute off", async () => {
-  const entries = [charge(1, { startedAtMs: atMs - 61_000 }), charge(1, { startedAtMs: atMs - 59_000 })];
+  const entries = [charge(1, { startedAtMs: atMs - 60_001 }), charge(1, { startedAtMs: atMs - 60_000 })];
   expect(await faultsOf(entries)).toEqual([]);
-  expect(await faultsOf(entries, true)).toEqual([`entry 1: at_ms ${atMs}, not ${atMs - 61_000}`]);
+  expect(await faultsOf(entries, true)).toEqual([`entry 1: at_ms ${atMs}, not ${atMs - 60_001}`]);
 });
 
 test("an entry of an account that there is not is one fault", async () => {
