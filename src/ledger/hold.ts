@@ -1,7 +1,6 @@
 import { assertAmount } from "../base/assert.ts";
 import { type Bagged, outside } from "../base/bag.ts";
-import type { UsageBasis } from "../base/usage.ts";
-import type { ChargedEnding, HeldFor, Outcome, PricedCharge, UsageRecord } from "../store/store.ts";
+import type { ChargedEnding, HeldFor, PricedCharge, UsageRecord } from "../store/store.ts";
 
 export interface HoldRequest {
   readonly keyId: string;
@@ -93,12 +92,8 @@ export class Hold implements HeldFor, Bagged {
   }
 }
 
-/**
- * A usage record passed to the ledger, which fills in the settlement's outcome and basis, and the amount charged.
- */
+/** A usage record passed to the ledger, which fills in the amount charged. */
 export interface RecordInMaking extends UsageRecord {
-  outcome: Outcome;
-  basis: UsageBasis;
   costNano: number;
 }
 

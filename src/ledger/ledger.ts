@@ -186,14 +186,9 @@ export class Ledger implements Accounts {
   }
 }
 
-/**
- * Makes the record agree with the ledger: the same outcome, and the amount charged. Token-budget keys are not charged
- * in money, so theirs is 0.
- */
-function recordOf({ record, outcome, basis }: Settlement, { terms }: Account, { charged }: Settled) {
+/** Makes the record say what was charged. Token-budget keys are not charged in money, so theirs is 0. */
+function recordOf({ record }: Settlement, { terms }: Account, { charged }: Settled) {
   if (record === null) return null;
-  record.outcome = outcome;
-  record.basis = basis;
   record.costNano = terms.mode === "credit" ? charged : 0;
   return record;
 }

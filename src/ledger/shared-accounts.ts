@@ -101,9 +101,8 @@ export class SharedAccounts implements Accounts {
     // Checked before the hold ends, so that it can still be released if the cost is invalid.
     assertAmount(settlement.cost, "cost");
     if (!this.#end(hold, "settled")) return null;
-    const { record, ending, outcome, basis } = settlement;
+    const { record, ending } = settlement;
     const atMs = this.#clock.wallMs();
-    if (record !== null) Object.assign(record, { outcome, basis });
     const written = this.#written();
     // What lacks a part that is written ahead would not take the place of a conversation.
     if (settlement.turns?.some(({ replaces, recording }) => replaces && recording)) await written;

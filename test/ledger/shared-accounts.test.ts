@@ -190,9 +190,9 @@ describe("shared accounts", () => {
     const { accounts, hold, budget } = accountsOver();
     const given = await hold(budget.id, 50);
     expect(accounts.held()).toEqual({ nano: 0, tokens: 50 });
-    const settled = settlement(given, 30, { outcome: "failed" });
+    const settled = settlement(given, 30);
     await accounts.settle(given, settled);
-    expect(settled.record).toMatchObject({ costNano: 0, outcome: "failed" });
+    expect(settled.record?.costNano).toBe(0);
   });
 
   test("say that a charge is not acknowledged in time, and do not end the hold twice", async () => {
