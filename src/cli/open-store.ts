@@ -4,7 +4,6 @@ import { relative } from "node:path";
 import type { OperationContext } from "../admin/operations/context.ts";
 import { systemClock } from "../base/clock.ts";
 import { locateData } from "../config/locate-data.ts";
-import type { StoreAddress } from "../config/settings.ts";
 import { locateStore } from "../config/store.ts";
 import { maintainFolder, nameOfDatabase, openStore } from "../store/open.ts";
 import type { AccountRecord, FolderMaintenance, KeyRecord, Store } from "../store/store.ts";
@@ -43,7 +42,9 @@ export async function withStore<Result>(
     if (!hasData || writes) refuseOtherStore(dir);
     if (!hasData && !create) throw new Refused(nothingThere(dir, cwd));
   }
-  const store = address === null ? await openFolder(dir, terminal) : await openDatabase(address);
+  const store = await (address === null
+    ? openFolder(dir, terminal)
+    : openStore({ location: address, clock: systemClock, role: "operator", migrates: false }));
   const name = address === null ? dir : nameOfDatabase(address);
   try {
     const place = address === null ? { data_folder: dir } : { store: name };
@@ -87,10 +88,6 @@ function refuseOtherStore(dir: string): void {
     `the gateway of ${dir} keeps its data in the database ${store}; name that with --store or SLUICE_STORE, ` +
       "or the configuration that does with --config",
   );
-}
-
-function openDatabase(location: StoreAddress): Promise<Store> {
-  return openStore({ location, clock: systemClock, role: "operator", migrates: false });
 }
 
 /** Reading the wrong folder must not create an empty database. */

@@ -24,7 +24,8 @@ function tell(error: unknown, terminal: Terminal, json: boolean): number {
   if (error instanceof CommandFailed) return 1;
   if (error instanceof CommanderError) return tellMisuse(error, terminal, json);
   const message = messageOf(error);
-  if (json) terminal.note(JSON.stringify({ error: { message, ...problemsOf(error) } }));
+  const problems = error instanceof ConfigError ? { problems: error.problems } : {};
+  if (json) terminal.note(JSON.stringify({ error: { message, ...problems } }));
   else terminal.note(`${terminal.noteStyle.bad("error:")} ${message}`);
   return error instanceof Misuse ? 2 : 1;
 }
@@ -45,10 +46,6 @@ function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (expected.some((kind) => error instanceof kind)) return error.message;
   return systemFailure(error) ?? error.stack ?? error.message;
-}
-
-function problemsOf(error: unknown): object {
-  return error instanceof ConfigError ? { problems: error.problems } : {};
 }
 
 interface SystemError extends Error {

@@ -7,7 +7,7 @@ import { familyOf, knownProviders, serverSettings } from "./litellm-providers.ts
 import { litellmRates } from "./litellm-rates.ts";
 import { type LiteLlmTimeouts, timeoutsOf, usualTimeoutNames, usualTimeouts } from "./litellm-timeouts.ts";
 import { type ConvertedModel, type ConvertedProvider, configToml } from "./litellm-toml.ts";
-import type { ListedModel, PriceList } from "./price-list.ts";
+import type { PriceList } from "./price-list.ts";
 import { shippedPrice } from "./shipped-prices.ts";
 import { providerName } from "./toml.ts";
 
@@ -202,7 +202,10 @@ export function importLiteLlmConfig(
       price: stated ?? listed?.model.price ?? shippedPrice(base ?? upstreamModel),
     };
     if (stated === null && deployment.price !== null && listed?.isOtherVendors !== false) {
-      const whose = listed === null ? `list price of ${base ?? upstreamModel}` : priceOf(listed);
+      const whose =
+        listed === null
+          ? `list price of ${base ?? upstreamModel}`
+          : `price of ${listed.model.id} at ${listed.model.vendor}`;
       dropped.push(`${id}: no price in the file; the ${whose} is taken, check it`);
     }
     const known = models.get(id);
@@ -232,10 +235,6 @@ export function importLiteLlmConfig(
 /** In seconds: what an exchange may take if nothing is said, and what it may take at most. */
 const usualExchangeSeconds = 300;
 const mostExchangeSeconds = 3600;
-
-function priceOf({ model: { id, vendor } }: ListedModel): string {
-  return `price of ${id} at ${vendor}`;
-}
 
 /** The provider in `provider/model`, or by the model's name; null if neither tells. */
 function prefixOf(upstream: string): string | null {

@@ -16,8 +16,8 @@ export function pixelsOf(id: string): number {
 export function withImageVariants(models: readonly ImportedModel[]): ImportedModel[] {
   const families = Map.groupBy(models, ({ id, vendor }) => `${vendor} ${modelOf(id)}`);
   return [...families.values()].flatMap((family) => {
-    const { variants = [], others = [] } = Object.groupBy(family, (model) =>
-      isVariant(model) ? "variants" : "others",
+    const { variants = [], others = [] } = Object.groupBy(family, ({ id, serves }) =>
+      serves === "images" && variantName.test(id) ? "variants" : "others",
     );
     const [first] = variants;
     const [usual = null, ...rest] = others;
@@ -27,10 +27,6 @@ export function withImageVariants(models: readonly ImportedModel[]): ImportedMod
 
 function modelOf(id: string): string {
   return variantName.exec(id)?.groups?.["model"] ?? id;
-}
-
-function isVariant({ id, serves }: ImportedModel): boolean {
-  return serves === "images" && variantName.test(id);
 }
 
 /** What is charged by tokens needs no other price. What has none of its own costs as much as the most expensive. */

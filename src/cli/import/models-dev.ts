@@ -28,7 +28,7 @@ export function readModelsDev(document: JsonObject): ImportedPrices {
 }
 
 function modelOf(vendor: string, id: string, entry: JsonObject): ImportedModel | string {
-  if (!writesText(entry)) return "without text output";
+  if (!modalities(entry, "output").includes("text")) return "without text output";
   const cost = isObject(entry["cost"]) ? entry["cost"] : {};
   const limit = isObject(entry["limit"]) ? entry["limit"] : {};
   const rates = ratesOf(cost);
@@ -59,10 +59,6 @@ function modelOf(vendor: string, id: string, entry: JsonObject): ImportedModel |
 function modalities(entry: JsonObject, side: "input" | "output"): readonly unknown[] {
   const all = isObject(entry["modalities"]) ? entry["modalities"][side] : undefined;
   return Array.isArray(all) ? all : ["text"];
-}
-
-function writesText(entry: JsonObject): boolean {
-  return modalities(entry, "output").includes("text");
 }
 
 function ratesOf(cost: JsonObject): TokenRatesConfig | null {

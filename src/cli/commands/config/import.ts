@@ -1,7 +1,6 @@
 import type { Command } from "commander";
 import { group, type JsonOption, newCommand } from "../../help.ts";
 import type { ImportedConfig } from "../../import/litellm-config.ts";
-import type { PriceList } from "../../import/price-list.ts";
 import { readInput, writeResult } from "../../named-file.ts";
 import { readPriceFile } from "../../price-file.ts";
 import { plural, printJson, Refused, type Terminal } from "../../terminal/terminal.ts";
@@ -33,7 +32,9 @@ function liteLlmCommand(terminal: Terminal): Command {
     )
     .action(async (file: string, given: Options) => {
       const { importLiteLlmConfig } = await import("../../import/litellm-config.ts");
-      const options = given.prices === undefined ? {} : { prices: await readList(given.prices, terminal) };
+      const { PriceList } = await import("../../import/price-list.ts");
+      const listed = given.prices === undefined ? null : await readPriceFile(given.prices, terminal);
+      const options = listed === null ? {} : { prices: new PriceList(listed) };
       const imported = parsed(await readInput(file, terminal), file, (text) =>
         importLiteLlmConfig(text, options),
       );
@@ -43,11 +44,6 @@ function liteLlmCommand(terminal: Terminal): Command {
       if (given.json) printJson({ ...imported, file: path }, terminal);
       else tell(imported, path, terminal);
     });
-}
-
-async function readList(file: string, terminal: Terminal): Promise<PriceList> {
-  const { PriceList } = await import("../../import/price-list.ts");
-  return new PriceList(await readPriceFile(file, terminal));
 }
 
 function parsed(text: string, file: string, read: (text: string) => ImportedConfig): ImportedConfig {

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import type { OperationContext } from "../../../admin/operations/context.ts";
 import { type AskedLabels, askedLabels, searchExchanges } from "../../../admin/operations/find-exchanges.ts";
 import type { ExchangeView } from "../../../admin/views.ts";
-import type { Ending, ExchangeQuery, KeyRecord, ListedExchange } from "../../../store/store.ts";
+import type { Ending, ExchangeQuery, ListedExchange } from "../../../store/store.ts";
 import { atLeastOne, since } from "../../arguments.ts";
 import { chosenTime, sinceHelp, type TimeOptions, timeInWords, untilHelp } from "../../chosen-time.ts";
 import { type CsvOption, choiceOption, type DataOptions, newDataCommand, withCsv } from "../../help.ts";
@@ -55,7 +55,10 @@ export function exchangesListCommand(terminal: Terminal): Command {
         const { limit = defaultLimit } = options;
         const labels = askedLabels(options);
         const rows = await collect(context, { ...options, keyId, labels, sinceMs, untilMs, limit });
-        const keys = await keysOf(context, rows);
+        const keyIds = new Set(rows.map((row) => row.keyId));
+        const keys = new Map(
+          await Array.fromAsync(keyIds, async (id) => [id, await context.store.findKey(id)] as const),
+        );
         const views = rows.map((row) => exchangeDocument(row, (id) => keys.get(id) ?? null));
         const nothing = `No such exchange ${timeInWords({ sinceMs, untilMs })}.`;
         const list = { rows: views, columns: columnsOf(terminal), nothing };
@@ -77,18 +80,6 @@ async function collect({ store }: OperationContext, query: ExchangeQuery): Promi
     cursor = page.next;
   }
   return rows;
-}
-
-async function keysOf(
-  { store }: OperationContext,
-  rows: readonly ListedExchange[],
-): Promise<ReadonlyMap<string, KeyRecord>> {
-  const keys = new Map<string, KeyRecord>();
-  for (const id of new Set(rows.map((row) => row.keyId))) {
-    const key = await store.findKey(id);
-    if (key !== null) keys.set(id, key);
-  }
-  return keys;
 }
 
 function columnsOf({ style }: Terminal): readonly ListColumn<ExchangeView>[] {
