@@ -26,12 +26,9 @@ export async function askWhoIsSignedIn(): Promise<void> {
 export type Query = Readonly<Record<string, string | number | null | undefined>>;
 
 function pathWith(path: string, query: Query): string {
-  const search = new URLSearchParams();
-  for (const [name, value] of Object.entries(query)) {
-    if (value !== null && value !== undefined && value !== "") search.set(name, String(value));
-  }
-  const text = search.toString();
-  return text === "" ? path : `${path}?${text}`;
+  const asked = Object.entries(query).filter(([, value]) => value != null && value !== "");
+  const search = new URLSearchParams(asked.map(([name, value]) => [name, String(value)]));
+  return search.size === 0 ? path : `${path}?${search}`;
 }
 
 /** Opens the page of a key; the server's refusal is thrown. */
@@ -58,16 +55,14 @@ async function call<Answer>(
     throw new Error("The gateway cannot be reached. Is it running?");
   });
   if (!response.ok) {
-    if (response.status === 401) forgetWhoItWas();
+    if (response.status === 401) {
+      shownKey.value = null;
+      if (session.value?.signed_in) session.value = { ...nobody, oidc: session.value.oidc };
+    }
     const body: Partial<ErrorView> | null = await response.json().catch(() => null);
     throw new Error(body?.error?.message ?? `The server answered ${response.status}.`);
   }
   return response.status === 204 ? (undefined as Answer) : await response.json();
-}
-
-function forgetWhoItWas(): void {
-  shownKey.value = null;
-  if (session.value?.signed_in) session.value = { ...nobody, oidc: session.value.oidc };
 }
 
 export async function signOut(): Promise<void> {

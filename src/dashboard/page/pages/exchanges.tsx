@@ -37,15 +37,12 @@ function search(text: string): void {
   else setQuery({ search: text, key: null, cursor: null });
 }
 
-/** Each once: some have several methods. */
-function pathsOf(routes: readonly RouteView[]): readonly string[] {
-  return [...new Set(routes.map(({ path }) => path))];
-}
-
 function Filters({ codes }: { codes: readonly string[] }) {
   const models = useAnswer<Page<ModelView>>("/models");
   const routes = useAnswer<Page<RouteView>>("/routes");
   const known = models.value?.data ?? [];
+  // Each once: some have several methods.
+  const paths = new Set(routes.value?.data.map(({ path }) => path));
   const providers = new Set(known.flatMap((model) => model.deployments.map((each) => each.provider)));
   return (
     <div class="filters">
@@ -58,10 +55,7 @@ function Filters({ codes }: { codes: readonly string[] }) {
       <Choose name="provider" choices={plainChoices([...providers])} />
       <Choose name="outcome" choices={plainChoices(outcomes)} />
       <Choose name="code" choices={plainChoices(codes)} />
-      <Choose
-        name="route"
-        choices={pathsOf(routes.value?.data ?? []).map((path) => ({ value: path, text: routeName(path) }))}
-      />
+      <Choose name="route" choices={[...paths].map((path) => ({ value: path, text: routeName(path) }))} />
       {saidNames
         .filter((name) => query.value.has(name))
         .map((name) => (

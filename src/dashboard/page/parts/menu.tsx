@@ -1,16 +1,13 @@
-import { type ComponentChildren, createContext } from "preact";
-import { useContext, useRef } from "preact/hooks";
+import type { ComponentChildren } from "preact";
+import { useRef } from "preact/hooks";
 import { Icon } from "./icon.tsx";
-
-const Folding = createContext<() => void>(() => {});
 
 /** What can be done to something. It folds when an item is chosen, and when the focus leaves it. */
 export function Menu({ label, children }: { label: string; children: ComponentChildren }) {
   const menu = useRef<HTMLDetailsElement>(null);
-  const fold = () => menu.current?.removeAttribute("open");
   const leave = (event: FocusEvent) => {
     const next = event.relatedTarget;
-    if (!(next instanceof Node) || !menu.current?.contains(next)) fold();
+    if (!(next instanceof Node) || !menu.current?.contains(next)) menu.current?.removeAttribute("open");
   };
   return (
     <details ref={menu} class="menu" onFocusOut={leave}>
@@ -18,16 +15,15 @@ export function Menu({ label, children }: { label: string; children: ComponentCh
         <Icon name="more" />
       </summary>
       <div role="menu" tabIndex={-1}>
-        <Folding.Provider value={fold}>{children}</Folding.Provider>
+        {children}
       </div>
     </details>
   );
 }
 
 export function MenuItem(props: { children: string; danger?: boolean; onClick: () => void }) {
-  const fold = useContext(Folding);
-  const choose = () => {
-    fold();
+  const choose = ({ currentTarget }: { readonly currentTarget: Element }) => {
+    currentTarget.closest("details")?.removeAttribute("open");
     props.onClick();
   };
   return (
