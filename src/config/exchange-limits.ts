@@ -1,6 +1,6 @@
 import { durationText } from "./duration.ts";
 import type { Places } from "./places.ts";
-import type { ConfigFile, ModelConfig } from "./schema.ts";
+import type { ConfigFile } from "./schema.ts";
 import type { ModelSettings } from "./settings.ts";
 
 /**
@@ -16,7 +16,7 @@ export function warnOfLimits(config: ConfigFile, models: readonly ModelSettings[
       const own = `${places.pathOfModel(model.id)}.timeouts`;
       const totalPath = stated?.total === undefined ? `providers.${provider}.timeouts.total` : `${own}.total`;
       const limitPath = stated?.exchange === undefined ? "server.max_exchange" : `${own}.exchange`;
-      const isStated = isLimitStated(config, stated);
+      const isStated = stated?.exchange !== undefined || config.server?.max_exchange !== undefined;
       const total = `${places.describe(totalPath)} is ${durationText(totalMs)}`;
       const limit = `${isStated ? places.describe(limitPath) : limitPath}, ${durationText(model.maxExchangeMs)}`;
       if (totalMs > model.maxExchangeMs) return `${total}, and has no effect beyond ${limit}`;
@@ -24,8 +24,4 @@ export function warnOfLimits(config: ConfigFile, models: readonly ModelSettings[
     }),
   );
   return [...new Set(warnings)].filter((warning) => warning !== "");
-}
-
-function isLimitStated({ server }: ConfigFile, timeouts: ModelConfig["timeouts"]): boolean {
-  return timeouts?.exchange !== undefined || server?.max_exchange !== undefined;
 }

@@ -1,5 +1,5 @@
 import { isObject } from "../base/json.ts";
-import { type ProviderDialectName, providerDialect } from "../dialects/registry.ts";
+import { providerDialect } from "../dialects/registry.ts";
 import { byApiKey, type ProviderOptions, type VendorOptionName } from "../vendors/options.ts";
 import type { ProviderSettings, Timeouts } from "../vendors/provider.ts";
 import { vendorOf } from "../vendors/registry.ts";
@@ -60,7 +60,7 @@ function loadProvider(
   const reason = unsetOption ?? (typeof keys === "string" ? keys : unsetHeader);
   if (reason !== null) return reason;
   const dialects = provider.dialects ?? vendorDefaults.dialects;
-  if (provider.count_tokens === true && !dialects.some(hasTokenCounting))
+  if (provider.count_tokens === true && !dialects.some((dialect) => providerDialect(dialect).countTokens))
     context.warnings.push(
       `${context.places.describe(`${path}.count_tokens`)} has no effect: add "messages" to the provider's dialects`,
     );
@@ -80,10 +80,6 @@ function loadProvider(
     maxConcurrent: provider.max_concurrent ?? null,
     timeouts: overrideTimeouts(defaultTimeouts, provider.timeouts),
   };
-}
-
-function hasTokenCounting(name: ProviderDialectName): boolean {
-  return providerDialect(name).countTokens !== undefined;
 }
 
 /** The pool of keys, or the reason why the provider cannot be used. One key of several is enough. */

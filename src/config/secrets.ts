@@ -93,12 +93,8 @@ function rememberedDocument(value: string): Secret {
   for (const [name, member] of Object.entries(isObject(document) ? document : {})) {
     if (typeof member !== "string" || publicNames.test(name)) continue;
     if (accountNames.test(name)) rememberAccountName(member);
-    else for (const line of member.split(/\r?\n/)) rememberUnlessLabel(line);
+    // The first and the last line of a private key are the same in all of them.
+    else for (const line of member.split(/\r?\n/)) if (!line.startsWith("-----")) rememberSecret(line.trim());
   }
   return { kind: "value", value };
-}
-
-/** The first and the last line of a private key are the same in all of them. */
-function rememberUnlessLabel(line: string): void {
-  if (!line.startsWith("-----")) rememberSecret(line.trim());
 }

@@ -60,10 +60,9 @@ async function documentOf(build: (documents: Documents) => JsonObject): Promise<
 const extensions = new WeakMap<SwitchedRoutes, Promise<Blob>>();
 
 function openApiExtensions({ routes: switched }: Settings): Promise<Blob> {
-  const document =
-    extensions.get(switched) ?? documentOf(({ buildOpenApiExtensions }) => buildOpenApiExtensions(switched));
-  extensions.set(switched, document);
-  return document;
+  return extensions.getOrInsertComputed(switched, () =>
+    documentOf(({ buildOpenApiExtensions }) => buildOpenApiExtensions(switched)),
+  );
 }
 
 /**

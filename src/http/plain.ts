@@ -35,10 +35,6 @@ function uncached(): Record<string, string> {
 export function formatAt(path: string, client?: Headers): ErrorFormat {
   const route = routes.find((it) => isAt(it, path));
   if (route !== undefined) return route.errors;
-  if (client !== undefined && isAnthropicClient(client)) return "anthropic";
+  if (client?.has("anthropic-version") || client?.has("anthropic-beta")) return "anthropic";
   return routes.find((it) => path.startsWith(`${it.path}/`))?.errors ?? "openai";
-}
-
-function isAnthropicClient(headers: Headers): boolean {
-  return headers.has("anthropic-version") || headers.has("anthropic-beta");
 }

@@ -130,10 +130,8 @@ function percentiles(bands: readonly Band[]): Percentiles {
 function merged(bands: readonly LatencyBand[]): Band[] {
   const sums = new Map<string, { measure: Band["measure"]; upToMs: number; requests: number }>();
   for (const { measure, upToMs, requests } of bands) {
-    const name = `${measure} ${upToMs}`;
-    const known = sums.get(name);
-    if (known === undefined) sums.set(name, { measure, upToMs, requests });
-    else known.requests += requests;
+    const sum = sums.getOrInsertComputed(`${measure} ${upToMs}`, () => ({ measure, upToMs, requests: 0 }));
+    sum.requests += requests;
   }
   return [...sums.values()].sort((a, b) => a.upToMs - b.upToMs);
 }

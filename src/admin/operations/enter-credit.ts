@@ -57,11 +57,6 @@ export async function enterAccountCredit(
   return { ...(await enter(context, kind, owner, entry, await held?.(account.id))), account };
 }
 
-function checkAdjustment(amountNano: number, note: string | null): void {
-  if (amountNano === 0) throw invalidInput("an adjustment of 0 changes nothing");
-  if (note?.trim() === "") throw invalidInput("an adjustment needs a note: say why");
-}
-
 async function enter(
   { store, clock }: OperationContext,
   kind: CreditKind,
@@ -69,7 +64,10 @@ async function enter(
   { amountNano, reference = null, note = null }: CreditEntry,
   heldNano = 0,
 ): Promise<EnteredCredit> {
-  if (kind === "adjustment") checkAdjustment(amountNano, note);
+  if (kind === "adjustment") {
+    if (amountNano === 0) throw invalidInput("an adjustment of 0 changes nothing");
+    if (note?.trim() === "") throw invalidInput("an adjustment needs a note: say why");
+  }
   checkEntryText(reference, note);
   const entry = { ...owner, amountNano, heldNano, reference, note, atMs: clock.wallMs() };
   const recorded = kind === "topup" ? await store.recordTopUp(entry) : await store.recordAdjustment(entry);

@@ -34,11 +34,8 @@ export function unknownKey(name: string): OperationRefusal {
 
 /** The store finds more than these: every key whose label only contains the text. */
 async function keysNamed(store: OperationContext["store"], name: string): Promise<KeyRecord[]> {
-  const fitting: KeyRecord[] = [];
-  for await (const keys of keyPages(store, name)) {
-    fitting.push(...keys.filter((key) => isNamed(key, name)));
-  }
-  return fitting;
+  const pages = await Array.fromAsync(keyPages(store, name));
+  return pages.flat().filter((key) => isNamed(key, name));
 }
 
 /** All keys, or those that match the search, so many at a time. */

@@ -86,9 +86,7 @@ export async function readKeySummaries(
   keys: readonly KeyRecord[],
 ): Promise<KeySummary[]> {
   const lastDays = await context.store.reports.keyLastDays(keys.map(({ id }) => id));
-  const summaries: KeySummary[] = [];
-  for (const key of keys) summaries.push(await summaryFrom(context, key, lastDays.get(key.id) ?? null));
-  return summaries;
+  return Array.fromAsync(keys, (key) => summaryFrom(context, key, lastDays.get(key.id) ?? null));
 }
 
 async function summaryFrom(
@@ -114,9 +112,6 @@ async function summaryFrom(
 }
 
 export async function listKeys(context: OperationContext, search?: string): Promise<KeySummary[]> {
-  const summaries: KeySummary[] = [];
-  for await (const keys of keyPages(context.store, search)) {
-    summaries.push(...(await readKeySummaries(context, keys)));
-  }
-  return summaries;
+  const pages = keyPages(context.store, search);
+  return (await Array.fromAsync(pages, (keys) => readKeySummaries(context, keys))).flat();
 }

@@ -66,12 +66,8 @@ function bothSides({ lines, tells }: ProviderBill, attempts: readonly AttemptSum
     attempts.map(({ upstreamModel }) => upstreamModel),
   );
   const sides = new Map<string, Side>();
-  const sideOf = (day: number, model: string | null) => {
-    const key = `${day} ${model}`;
-    const side = sides.get(key) ?? { day, model, billed: {}, attempts: [] };
-    sides.set(key, side);
-    return side;
-  };
+  const sideOf = (day: number, model: string | null) =>
+    sides.getOrInsertComputed(`${day} ${model}`, () => ({ day, model, billed: {}, attempts: [] }));
   for (const { day, model, figures } of lines) {
     add(sideOf(day, model && nameOf(model)).billed, figures);
   }

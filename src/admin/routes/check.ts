@@ -16,16 +16,8 @@ const maxShownLength = 40;
 const defaultMaxBytes = 65_536;
 const compiled = new WeakMap<TSchema, TypeCheck<TSchema>>();
 
-function checkOf(schema: TSchema): TypeCheck<TSchema> {
-  const known = compiled.get(schema);
-  if (known !== undefined) return known;
-  const check = TypeCompiler.Compile(schema);
-  compiled.set(schema, check);
-  return check;
-}
-
 function checked(schema: TSchema, value: unknown): unknown {
-  const check = checkOf(schema);
+  const check = compiled.getOrInsertComputed(schema, (each) => TypeCompiler.Compile(each));
   if (check.Check(value)) return value;
   const first = check.Errors(value).First();
   const param = (first?.path ?? "").slice(1).replaceAll("/", ".");

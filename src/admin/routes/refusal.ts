@@ -28,11 +28,8 @@ export class AdminError extends Error {
 
 /** The error for a request that is not authenticated. A locked address gets it late. */
 export async function accessError(lockout: Lockout, refused: RefusedAccess): Promise<AdminError> {
-  if (refused.status === 429) await lockout.slowDown();
-  return notAdmitted(refused);
-}
-
-function notAdmitted({ status, code, message, waitSeconds }: RefusedAccess): AdminError {
+  const { status, code, message, waitSeconds } = refused;
+  if (status === 429) await lockout.slowDown();
   const headers: Record<string, string> = waitSeconds > 0 ? { "retry-after": String(waitSeconds) } : {};
   return new AdminError(status, code, message, { headers });
 }

@@ -94,7 +94,8 @@ export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
         await deps.flushEndings();
         const nowMs = deps.clock.wallMs();
         const range = chosenRange(momentOf(since, nowMs), momentOf(until, nowMs), nowMs);
-        if (range === null) throw endsBeforeItBegins();
+        if (range === null)
+          throw new AdminError(400, "invalid_request", "`until` must be after `since`.", { param: "until" });
         const dimensions = readDimensions(by);
         if (dimensions === null)
           throw new AdminError(400, "invalid_request", `\`by\` is ${dimensionWords}.`, { param: "by" });
@@ -160,10 +161,6 @@ export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
       next_cursor: null,
     })),
   ];
-}
-
-function endsBeforeItBegins(): AdminError {
-  return new AdminError(400, "invalid_request", "`until` must be after `since`.", { param: "until" });
 }
 
 async function keyIdOf(deps: AdminDeps, key: string | undefined): Promise<string | undefined> {
