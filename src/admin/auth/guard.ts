@@ -9,7 +9,7 @@ import { actorName } from "./actor.ts";
 import { isToken } from "./admin-token.ts";
 import type { Caller, Identity } from "./identity.ts";
 import type { Lockout } from "./lockout.ts";
-import { isOwnOrigin } from "./origin.ts";
+import { foreignOrigin, isOwnOrigin } from "./origin.ts";
 import { type Person, roleOf } from "./person.ts";
 import { mayCall, type Role } from "./roles.ts";
 import { type Sessions, sessionHours } from "./sessions.ts";
@@ -199,7 +199,7 @@ function bearerOf(request: Request): string | null {
 const notSignedIn = refused(401, "invalid_credentials", "Sign in, or send the admin token as a bearer.");
 const replaced = refused(403, "role_needed", "This secret has been replaced; use the new one.");
 const stopped = refused(403, "role_needed", "This key is not active; ask an operator about it.");
-const foreign = refused(403, "foreign_origin", "A change must come from this gateway's own page.");
+const foreign = refused(403, "foreign_origin", foreignOrigin);
 
 function roleNeeded(name: string, needed: Role): RefusedAccess {
   const message = `You are signed in as ${name}; this needs the role \`${needed}\`, which an operator can give you.`;

@@ -2,6 +2,9 @@ import type { AdminSettings } from "../../config/settings.ts";
 
 type Address = Pick<AdminSettings, "publicUrl">;
 
+export const foreignOrigin =
+  "A change must come from this gateway's own page. A proxy in front of it has to pass Host on; if it cannot, set admin.public_url to the address in the browser.";
+
 /**
  * Whether a request that changes something comes from our own page. Browsers send the page's origin in `Origin`,
  * which another page cannot forge. Only the host is compared, because behind a proxy that terminates TLS the scheme

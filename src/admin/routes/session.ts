@@ -5,7 +5,7 @@ import { actorName } from "../auth/actor.ts";
 import { admit, callerOf, sessionCookie, sessionOf, tryToken } from "../auth/guard.ts";
 import { OidcSignIn, SignInRefused } from "../auth/oidc.ts";
 import { attemptMinutes, openAttempt, sealAttempt } from "../auth/oidc-attempt.ts";
-import { isOverTls, isOwnOrigin, originInBrowser } from "../auth/origin.ts";
+import { foreignOrigin, isOverTls, isOwnOrigin, originInBrowser } from "../auth/origin.ts";
 import { roleOf } from "../auth/person.ts";
 import type { AdminDeps } from "../deps.ts";
 import { type SessionView, type SignInBody, signInBody } from "../views/system.ts";
@@ -71,7 +71,7 @@ function isSecure(deps: AdminDeps, request: Request): boolean {
 
 function refuseForeign(deps: AdminDeps, request: Request): void {
   if (isOwnOrigin(request, deps.settings().admin, false)) return;
-  throw new AdminError(403, "foreign_origin", "A change must come from this gateway's own page.");
+  throw new AdminError(403, "foreign_origin", foreignOrigin);
 }
 
 function empty(cookie: string): Response {

@@ -22,13 +22,7 @@ interface Proxy {
 const proxies: Readonly<Record<string, Proxy>> = {
   nginx: {
     program: nginxProgram,
-    start: (program, target, url) => {
-      const server = example("nginx.conf", target)
-        .replace("listen 443 ssl;", `listen ${new URL(url).host};`)
-        .replace(/^\s*listen \[::\]:443 ssl;\n/m, "")
-        .replace(/^\s*ssl_certificate.*\n/gm, "");
-      return startNginx(program, server, url);
-    },
+    start: (program, target, url) => startNginx(program, nginxExample(target, url), url),
   },
   Caddy: {
     program: caddyProgram,
@@ -37,10 +31,19 @@ const proxies: Readonly<Record<string, Proxy>> = {
   },
 };
 
+function nginxExample(target: string, url: string): string {
+  return example("nginx.conf", target)
+    .replace("listen 443 ssl;", `listen ${new URL(url).host};`)
+    .replace(/^\s*listen \[::\]:443 ssl;\n/m, "")
+    .replace(/^\s*ssl_certificate.*\n/gm, "");
+}
+
 function example(name: string, target: string): string {
   const text = readFileSync(new URL(`../../../config/deploy/${name}`, import.meta.url), "utf8");
   return text.replace("127.0.0.1:8787", new URL(target).host);
 }
+
+const adminToken = "the-token-of-this-test";
 
 describe.each(Object.entries(proxies))("%s", (name, { program, start }) => {
   if (program === null) {
@@ -62,7 +65,8 @@ describe.each(Object.entries(proxies))("%s", (name, { program, start }) => {
   beforeAll(async () => {
     provider = startProvider();
     const head = '[server]\ntrusted_proxies = ["127.0.0.1"]\nanonymous_rpm = 5';
-    sluice = await startSluice({ config: configFor({ url: provider.url, head }) });
+    const config = configFor({ url: provider.url, head });
+    sluice = await startSluice({ config, env: { SLUICE_ADMIN_TOKEN: adminToken } });
     key = await sluice.createKey();
     proxy = await startBefore(sluice.url);
   }, 120_000);
@@ -196,6 +200,20 @@ describe.each(Object.entries(proxies))("%s", (name, { program, start }) => {
       ]);
     },
   );
+
+  onlyForNginx("people can sign in to the dashboard once its location is let through", async () => {
+    const url = `http://127.0.0.1:${freePort()}`;
+    const closed = "# location ^~ /admin { allow 10.0.0.0/8;";
+    const server = nginxExample(sluice.url, url).replace(closed, "location ^~ /admin { allow 127.0.0.1;");
+    const { stop } = await startNginx(program, server, url);
+    const signIn = await fetch(`${url}/admin/api/v1/session`, {
+      method: "POST",
+      headers: { origin: url, "content-type": "application/json" },
+      body: JSON.stringify({ token: adminToken }),
+    });
+    stop();
+    expect(signIn.status, await signIn.text()).toBe(204);
+  });
 });
 
 test("a gateway that does not trust the proxy believes no header", async () => {
