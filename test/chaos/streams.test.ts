@@ -27,7 +27,8 @@ beforeAll(async () => {
   const head = "[server]\nstalled_reader = 600\nmax_concurrent = 5000";
   sluice = await startSluice({
     config: configFor({ url: provider.url, head }),
-    env: { SLUICE_ADMIN_TOKEN: adminToken },
+    // Memory is measured as in production.
+    env: { SLUICE_ADMIN_TOKEN: adminToken, BUN_JSC_useDFGJIT: "1" },
   });
   key = await sluice.createKey({ credit: 1_000_000 });
 });
