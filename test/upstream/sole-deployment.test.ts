@@ -302,25 +302,32 @@ function flaky(seed: number): (request: SeenRequest) => Answer {
   return ({ text: question }) => answers[Number(question)] ?? good;
 }
 
-for (const [keys, seed] of [
-  [1, 11],
-  [2, 12],
-  [40, 13],
-] as const) {
-  test(`a provider that answers 67 of 120 by itself answers no fewer of them to ${keys} keys (seed ${seed})`, async () => {
-    provider.script(flaky(seed));
-    const { upstream, plan } = setUp([{ url: provider.url }], { random: seededRandom(seed).next });
-    const ask = (question: number) => {
-      const prepare = () => prepared({ body: String(question) });
-      return outcomeOf(upstream.open(plan({ keyId: `key_${question % keys}`, prepare })));
-    };
-    const answers: string[] = [];
-    let next = 0;
-    const client = async () => {
-      for (let question = next++; question < 120; question = next++) answers[question] = await ask(question);
-    };
-    await Promise.all(Array.from({ length: 6 }, client));
-    expect(answers.filter((answer) => answer === "answered").length).toBeGreaterThanOrEqual(67);
-    expect(upstream.health()[0]).toMatchObject({ inFlight: 0, waiting: 0 });
-  }, 120_000);
+/** How many of 120 questions a provider of its own answers to clients that have so many keys. */
+async function answeredTo(keys: number, seed: number): Promise<number> {
+  const { url, stop } = startProvider(flaky(seed));
+  const { upstream, plan } = setUp([{ url }], { random: seededRandom(seed).next });
+  const ask = (question: number) => {
+    const prepare = () => prepared({ body: String(question) });
+    return outcomeOf(upstream.open(plan({ keyId: `key_${question % keys}`, prepare })));
+  };
+  const answers: string[] = [];
+  let next = 0;
+  const client = async () => {
+    for (let question = next++; question < 120; question = next++) answers[question] = await ask(question);
+  };
+  await Promise.all(Array.from({ length: 6 }, client));
+  stop();
+  expect(upstream.health()[0]).toMatchObject({ inFlight: 0, waiting: 0 });
+  return answers.filter((answer) => answer === "answered").length;
 }
+
+test("a provider that answers 67 of 120 by itself answers no fewer of them to 1, 2 or 40 keys", async () => {
+  const [toOne, toTwo, toForty] = await Promise.all([
+    answeredTo(1, 11),
+    answeredTo(2, 12),
+    answeredTo(40, 13),
+  ]);
+  expect(toOne, "with 1 key").toBeGreaterThanOrEqual(67);
+  expect(toTwo, "with 2 keys").toBeGreaterThanOrEqual(67);
+  expect(toForty, "with 40 keys").toBeGreaterThanOrEqual(67);
+}, 120_000);

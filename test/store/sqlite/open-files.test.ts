@@ -46,7 +46,8 @@ const losses: readonly (readonly [string, (file: string, data: string) => void])
   ],
 ];
 
-describe("a database that is", () => {
+// Each waits for a look that comes once a second.
+describe.concurrent("a database that is", () => {
   test.each(losses)("%s takes no new work; what runs is charged and can be restored", async (_how, lose) => {
     using folder = temporaryFolder();
     const { store, key, file, data } = await openCharged(folder.dir);
