@@ -1,13 +1,11 @@
 import { adminSettings } from "./admin.ts";
 import { checkModels } from "./check-models.ts";
 import { checkShape } from "./check-shape.ts";
-import { warnOfLimits } from "./exchange-limits.ts";
+import { warnOfDoubts, warnOfLimits, warnOfPrices } from "./doubts.ts";
 import { resolveHeaders } from "./headers.ts";
 import { checkListeners } from "./listeners.ts";
-import { warnOfDoubts } from "./model-doubts.ts";
 import { buildModels } from "./models.ts";
 import { Places } from "./places.ts";
-import { warnOfPrices } from "./price-doubts.ts";
 import { ConfigError, type ConfigProblem, type LoadContext, ProblemList, secretAt } from "./problems.ts";
 import { loadProviders, type Providers } from "./providers.ts";
 import type { ConfigFile, ModelConfig } from "./schema.ts";

@@ -1,0 +1,112 @@
+import { unitNames } from "../base/metered-units.ts";
+import { type ModelUse, usualUses } from "../base/model-uses.ts";
+import { meteredRoute, meteredRouteNames } from "../dialects/metered/registry.ts";
+import { vendorOf } from "../vendors/registry.ts";
+import { durationText } from "./duration.ts";
+import { extraTokens } from "./models.ts";
+import type { Places } from "./places.ts";
+import { type LoadContext, validFields } from "./problems.ts";
+import type { ConfigFile, ModelConfig, PriceConfig, ProviderConfig } from "./schema.ts";
+import type { ModelSettings } from "./settings.ts";
+
+/**
+ * Warnings about a provider's settings and its models. A provider without its secret is checked too, because a file may be
+ * checked on a machine that does not have the secrets.
+ */
+export function warnOfDoubts(config: ConfigFile, { places, problems }: LoadContext): string[] {
+  const warnings = (config.models ?? []).flatMap((model) =>
+    placesOf(model, places.pathOfModel(model.id)).flatMap(({ provider, upstreamModel, path }) => {
+      const written = config.providers?.[provider];
+      const { kind, ...options } = validFields<ProviderConfig>(written, `providers.${provider}`, problems);
+      if (kind === undefined) return [];
+      const doubts = vendorOf(kind).doubtsAbout?.(options, upstreamModel) ?? [];
+      return doubts.map(({ about, message }) => {
+        const at = about === "upstream_model" ? path : `providers.${provider}.${about}`;
+        return `${places.describe(at)} ${message}`;
+      });
+    }),
+  );
+  return [...new Set(warnings)];
+}
+
+/** Where each provider's name for a model is written. */
+function placesOf(model: ModelConfig, path: string) {
+  const own = model.upstream_model === undefined ? `${path}.id` : `${path}.upstream_model`;
+  const usual = model.upstream_model ?? model.id;
+  if (model.provider !== undefined) return [{ provider: model.provider, upstreamModel: usual, path: own }];
+  return (model.deployments ?? []).map(({ provider, upstream_model: name }, index) => ({
+    provider,
+    upstreamModel: name ?? usual,
+    path: name === undefined ? own : `${path}.deployments[${index}].upstream_model`,
+  }));
+}
+
+/**
+ * A call ends at the smaller of two limits: its provider's `timeouts.total` and that of the exchange. Warns of each pair of
+ * which one has no effect, once, however many models share it. A smaller `total` beside the default limit is intended.
+ */
+export function warnOfLimits(config: ConfigFile, models: readonly ModelSettings[], places: Places): string[] {
+  const written = new Map((config.models ?? []).map((model) => [model.id, model]));
+  const warnings = models.flatMap((model) =>
+    model.deployments.map(({ provider, timeouts: { totalMs } }) => {
+      const stated = written.get(model.id)?.timeouts;
+      if (totalMs === 0 || totalMs === model.maxExchangeMs) return "";
+      const own = `${places.pathOfModel(model.id)}.timeouts`;
+      const totalPath = stated?.total === undefined ? `providers.${provider}.timeouts.total` : `${own}.total`;
+      const limitPath = stated?.exchange === undefined ? "server.max_exchange" : `${own}.exchange`;
+      const isStated = stated?.exchange !== undefined || config.server?.max_exchange !== undefined;
+      const total = `${places.describe(totalPath)} is ${durationText(totalMs)}`;
+      const limit = `${isStated ? places.describe(limitPath) : limitPath}, ${durationText(model.maxExchangeMs)}`;
+      if (totalMs > model.maxExchangeMs) return `${total}, and has no effect beyond ${limit}`;
+      return isStated ? `${total}, so calls end before ${limit}` : "";
+    }),
+  );
+  return [...new Set(warnings)].filter((warning) => warning !== "");
+}
+
+/** Warns of what a model serves that none of its prices is for, and of prices that nothing it serves is charged by. */
+export function warnOfPrices({ models = [] }: ConfigFile, places: Places): string[] {
+  return models.flatMap((model) => {
+    const uses: readonly ModelUse[] = model.serves ?? usualUses;
+    return pricesOf(model, places.pathOfModel(model.id)).flatMap(([price, path]) => [
+      ...unpriced(price, uses).map((words) => `${places.describe(path)} ${words}`),
+      ...unused(price, uses).map(
+        (name) => `${places.describe(`${path}.${name}`)} is for nothing that it serves (${uses.join(", ")})`,
+      ),
+    ]);
+  });
+}
+
+function pricesOf({ price, deployments = [] }: ModelConfig, path: string): [PriceConfig, string][] {
+  const own = deployments.map((deployment, place) => [
+    deployment.price,
+    `${path}.deployments[${place}].price`,
+  ]);
+  return [[price, `${path}.price`], ...own].filter((each): each is [PriceConfig, string] => each[0] != null);
+}
+
+/** Requests for these are refused: they would be free by mistake. */
+function unpriced(price: PriceConfig, uses: readonly ModelUse[]): string[] {
+  const lacking = routesOf(uses).filter(
+    ({ prices }) => prices.length > 0 && !prices.some((name) => name in price),
+  );
+  const words = lacking.map(
+    ({ use, prices }) => `has none of ${prices.join(", ")}, so requests for ${use} are refused`,
+  );
+  return [...new Set(words)];
+}
+
+const countedNames = ["input", "output", ...extraTokens] as const;
+
+/** Generation is charged by all kinds of tokens. Importers write prices of 0 where there is none. */
+function unused(price: PriceConfig, uses: readonly ModelUse[]): string[] {
+  const counted = new Set(
+    routesOf(uses).flatMap(({ prices, sidePrices = [] }) => [...prices, ...sidePrices]),
+  );
+  const names = uses.includes("generation") ? unitNames : [...unitNames, ...countedNames];
+  return names.filter((name) => (price[name] ?? 0) !== 0 && !counted.has(name));
+}
+
+function routesOf(uses: readonly ModelUse[]) {
+  return meteredRouteNames.map(meteredRoute).filter(({ use }) => uses.includes(use));
+}
