@@ -1,9 +1,10 @@
 import type { Command } from "commander";
+import type { ChangedAccount } from "../../admin/operations/accounts.ts";
 import type { WrittenCap } from "../../admin/operations/cap-text.ts";
 import type { AccountView } from "../../admin/views.ts";
 import { type BudgetPeriod, budgetPeriods, keyModes } from "../../base/key-attributes.ts";
 import { creditsFromNano } from "../../base/money.ts";
-import type { AccountRecord, KeyMode } from "../../store/store.ts";
+import type { KeyMode } from "../../store/store.ts";
 import { capText, showAccount, standing } from "../account-output.ts";
 import { atLeastZero, creditAmount, orWord } from "../arguments.ts";
 import { capOption } from "../cap-options.ts";
@@ -30,11 +31,7 @@ export function accountsCommands(terminal: Terminal): Command {
 const operations = () => import("../../admin/operations/accounts.ts");
 const views = () => import("../../admin/operations/account-view.ts");
 
-interface AccountChange {
-  readonly account: AccountRecord;
-  /** For the audit log. */
-  readonly detail?: string;
-}
+type AccountChange = Pick<ChangedAccount, "account"> & Partial<ChangedAccount>;
 
 /** Changes an account, writes the change to the audit log, and shows what the account is then. */
 async function changeAccount(

@@ -29,7 +29,9 @@ export function exchangesShowCommand(terminal: Terminal): Command {
         const keyId = filed.exchange?.keyId ?? filed.entries[0]?.keyId ?? "";
         const key: KeyRecord | null = await store.findKey(keyId);
         const detail = exchangeDetailDocument(filed, () => key);
-        if (options.json) printJson(documentOf(found.id, detail), terminal);
+        const { exchange, ...told } = detail;
+        // The attempts themselves are in place of their number.
+        if (options.json) printJson({ id: found.id, ...exchange, ...told }, terminal);
         else terminal.print(asText(found.id, detail, terminal));
         if (others.length > 0) terminal.note(`the client sent ${id} with others too: ${others.join(", ")}`);
       });
@@ -41,11 +43,6 @@ function unknown(id: string): string {
     `there is no exchange ${id}: it never reached a key, it was the replay of a stored response, ` +
     "it was pruned ([retention] in the configuration), or it is one of many alike of which only the first are kept"
   );
-}
-
-/** The attempts themselves in place of their number. */
-function documentOf(id: string, { exchange, explanation, attempts, entries }: ExchangeDetailView): object {
-  return { id, ...exchange, explanation, attempts, entries };
 }
 
 function asText(
@@ -65,49 +62,31 @@ function asText(
 
 function exchangeFacts(exchange: ExchangeView, { style }: Terminal): (readonly [string, string])[] {
   const none = style.dim("–");
-  const key =
-    exchange.key_label === null ? exchange.key_prefix : `${exchange.key_prefix}  ${exchange.key_label}`;
-  const { unknown_model } = exchange;
-  const tokens = exchange.input_tokens + exchange.cached_input_tokens + exchange.cache_write_tokens;
-  const status = exchange.status === null ? "" : `  ${exchange.status}`;
+  const { key_prefix: prefix, key_label: label, outcome, status, code, route, model } = exchange;
+  const { provider, unknown_model: asked, first_byte_ms: firstByteMs, total_ms: totalMs, basis } = exchange;
+  const input = exchange.input_tokens + exchange.cached_input_tokens + exchange.cache_write_tokens;
+  const used = `${count(input)} in, ${count(exchange.output_tokens)} out`;
+  const ending = [paintOutcome(outcome, style), status, code].filter((part) => part !== null);
   const list: (readonly [string, string])[] = [
     ["exchange", exchange.id],
-    ["key", key],
-    [
-      "outcome",
-      `${paintOutcome(exchange.outcome, style)}${status}${exchange.code === null ? "" : `  ${exchange.code}`}`,
-    ],
-    [
-      "route",
-      exchange.route === "" ? none : `${exchange.route}  ${style.dim(exchange.stream ? "stream" : "whole")}`,
-    ],
-    [
-      "model",
-      exchange.model ||
-        (unknown_model === null ? none : `${none}  "${printable(unknown_model)}" was asked for`),
-    ],
-    ["provider", exchange.provider === "" ? none : `${exchange.provider}/${exchange.upstream_model}`],
+    ["key", label === null ? prefix : `${prefix}  ${label}`],
+    ["outcome", ending.join("  ")],
+    ["route", route === "" ? none : `${route}  ${style.dim(exchange.stream ? "stream" : "whole")}`],
+    ["model", model || (asked === null ? none : `${none}  "${printable(asked)}" was asked for`)],
+    ["provider", provider === "" ? none : `${provider}/${exchange.upstream_model}`],
     ["began", `${second(Date.parse(exchange.at))} UTC`],
     ["ended", `${second(Date.parse(exchange.ended_at))} UTC`],
-    ["first byte", exchange.first_byte_ms === null ? none : span(exchange.first_byte_ms)],
-    ["took", exchange.total_ms === null ? none : span(exchange.total_ms)],
-    [
-      "tokens",
-      hasUsageRecord(exchange)
-        ? `${count(tokens)} in, ${count(exchange.output_tokens)} out`
-        : `${none}  ${style.dim("no usage record")}`,
-    ],
-    [
-      "charged",
-      `${exchange.charged} ${exchange.unit}${exchange.basis === null ? "" : `  ${style.dim(exchange.basis)}`}`,
-    ],
+    ["first byte", firstByteMs === null ? none : span(firstByteMs)],
+    ["took", totalMs === null ? none : span(totalMs)],
+    ["tokens", hasUsageRecord(exchange) ? used : `${none}  ${style.dim("no usage record")}`],
+    ["charged", `${exchange.charged} ${exchange.unit}${basis === null ? "" : `  ${style.dim(basis)}`}`],
   ];
   if (exchange.list_cost !== null) list.push(["list cost", `${exchange.list_cost} credits`]);
   if (exchange.user !== null) list.push(["user", printable(exchange.user)]);
   if (exchange.session !== null) list.push(["session", printable(exchange.session)]);
   const tags = Object.entries(exchange.tags).map((tag) => tag.join("="));
   if (tags.length > 0) list.push(["tags", tags.join(", ")]);
-  if (exchange.model !== "") list.push(["affinity", exchange.affinity]);
+  if (model !== "") list.push(["affinity", exchange.affinity]);
   return list;
 }
 
