@@ -39,23 +39,20 @@ function changesCounted(changes: readonly ConfigChangeView[]): string {
   return changes.length === 1 ? "1 change" : `${changes.length} changes`;
 }
 
-/** The place has the line already, where one is known. */
-function inWords({ where, message }: ConfigCheckView["problems"][number]): string {
-  return where === "" ? message : `${where}: ${message}`;
-}
-
 function Checked({ of: { file, ok, problems, warnings, changes } }: { of: ConfigCheckView }) {
   const state = !ok
     ? "cannot be put in force; what is in force stays."
     : changes.length === 0
       ? "is what is in force."
       : `differs from what is in force: ${changesCounted(changes)}.`;
+  // The place has the line already, where one is known.
+  const told = problems.map(({ where, message }) => (where === "" ? message : `${where}: ${message}`));
   return (
     <>
       <p class="pad">
         <code>{nameOf(file)}</code> {state}
       </p>
-      <Points tone="bad" label="Problems of the file" points={problems.map(inWords)} />
+      <Points tone="bad" label="Problems of the file" points={told} />
       <Points label="Warnings of the file" points={warnings} />
       {changes.length > 0 && <Table rows={changes} columns={changeColumns} keyOf={({ where }) => where} />}
     </>

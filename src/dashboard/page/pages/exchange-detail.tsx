@@ -12,7 +12,8 @@ import { EntryTable } from "./entry-table.tsx";
 import { hasUsageRecord } from "./exchange-table.tsx";
 
 function originOf(exchange: ExchangeView): readonly NamedFact[] {
-  const { outcome, status, code, provider } = exchange;
+  const { outcome, status, code, provider, key_label: label, key_prefix: prefix } = exchange;
+  const answered = `${provider}/${exchange.upstream_model}, attempt ${exchange.attempts}`;
   return [
     [
       "Outcome",
@@ -23,18 +24,10 @@ function originOf(exchange: ExchangeView): readonly NamedFact[] {
       </>,
     ],
     ["Time", moment(exchange.at)],
-    [
-      "Key",
-      <a href={hrefOf(`keys/${exchange.key_id}`)}>{exchange.key_label ?? `${exchange.key_prefix}…`}</a>,
-    ],
+    ["Key", <a href={hrefOf(`keys/${exchange.key_id}`)}>{label ?? `${prefix}…`}</a>],
     ["Route", `${exchange.route || "–"} ${exchange.stream ? "(stream)" : "(whole)"}`],
     ["Model", exchange.model || <span class="muted">{exchange.unknown_model ?? "–"}</span>],
-    [
-      outcome === "completed" ? "Answered by" : "Asked last",
-      provider === ""
-        ? "no provider"
-        : `${provider}/${exchange.upstream_model}, attempt ${exchange.attempts}`,
-    ],
+    [outcome === "completed" ? "Answered by" : "Asked last", provider === "" ? "no provider" : answered],
     ...saidOf(exchange),
   ];
 }
