@@ -176,4 +176,36 @@ else
       expect((await ask(one, secret, { input: "Again", conversation: id })).error?.code).toBe("not_found");
       for (const gateway of [one, other]) await gateway.stop();
     }, 120_000);
+
+    test("a conversation is deleted also when a turn replaces it at that moment", async () => {
+      await using database = await emptyDatabase();
+      using folder = temporaryFolder();
+      const gateway = await start(folder.dir, "one", `${on}[store]\nurl = "${database.url}"\n`);
+      const { key, secret } = await keyOn(gateway);
+      const client = clientOf(database.url, { max: 1 });
+      const { turns } = gateway.store;
+      const deletions = [(id: string) => turns.delete(key.id, id, 0), () => turns.deleteAll(key.id)];
+      for (const deletion of deletions) {
+        const id = await begin(gateway, secret);
+        const deleting = await client.transaction(async (query) => {
+          await query(replaceAll);
+          const deleted = Promise.resolve(deletion(id));
+          const isWaiting = async () =>
+            (await query("SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'")).length > 0;
+          await waitFor(isWaiting, "the deletion to wait");
+          return { deleted };
+        });
+        expect(Number(await deleting.deleted)).toBe(1);
+        expect(await turns.find(key.id, id, 0)).toBeNull();
+      }
+      await client.close();
+      await gateway.stop();
+    });
   });
+
+/** As a turn does at its end. */
+const replaceAll = `
+SELECT sluice_keep_turns(json_build_array(json_build_object('key', k.id, 'id', t.id, 'model', '', 'provider', '', 'created', 1,
+  'expires', t.expires_at_ms, 'bytes', t.bytes, 'items', '[]'::json, 'parts', 0, 'body', encode(t.body, 'base64'), 'key_bytes', 1000000,
+  'replaces', t.no)))
+FROM turns t JOIN keys k ON k.no = t.key_no`;

@@ -75,12 +75,18 @@ export class StoredTurns implements TurnRecords {
   }
 
   async delete(keyId: string, id: string, nowMs: number): Promise<boolean> {
-    const which = "id = $2::text AND expires_at_ms > $3::int8";
-    return (await this.#queries.change(deletion(which), [keyId, id, nowMs])).length > 0;
+    const statement = deletion("id = $2::text AND expires_at_ms > $3::int8");
+    do {
+      if ((await this.#queries.change(statement, [keyId, id, nowMs])).length > 0) return true;
+    } while (await this.hasAll(keyId, [id], nowMs));
+    return false;
   }
 
   async deleteAll(keyId: string): Promise<number> {
-    return (await this.#queries.change(deletion("no > 0"), [keyId])).length;
+    let count = 0;
+    do count += (await this.#queries.change(deletion("no > 0"), [keyId])).length;
+    while ((await this.sums(keyId, 0)).count > 0);
+    return count;
   }
 
   async sums(keyId: string, nowMs: number): Promise<TurnSums> {
@@ -176,7 +182,10 @@ const findWithItems = `
 SELECT no::float8 AS no, bytes::float8 AS bytes FROM turns WHERE no IN (SELECT max(i.turn_no) FROM turn_items i JOIN turns t ON t.no = i.turn_no
 WHERE i.key_no = ${keyNo} AND i.digest = ANY ($2::text[]) AND t.expires_at_ms > $3::int8 GROUP BY i.digest)`;
 
-/** The sums are locked before any turn of the key, as an insert does. Otherwise the two could deadlock. */
+/**
+ * The sums are locked before any turn of the key, as an insert does. Otherwise the two could deadlock. What has replaced a
+ * conversation while PostgreSQL waited for the lock is only seen by the next statement.
+ */
 function deletion(which: string): string {
   return `WITH locked AS (SELECT key_no FROM turn_sums WHERE key_no = ${keyNo} FOR UPDATE)
   DELETE FROM turns WHERE key_no IN (SELECT key_no FROM locked) AND ${which} RETURNING no`;
