@@ -45,9 +45,13 @@ interface KeyMenuProps {
 export function KeyMenu({ of: key, inSight = false, onChange }: KeyMenuProps) {
   const [ask, dialog] = useDialogs(dialogs, key, onChange);
   const [, enable] = useAction(async () => {
-    await api.post(`/keys/${key.id}/enable`);
-    tell(`${nameOfKey(key)} is active again.`);
-    onChange();
+    try {
+      await api.post(`/keys/${key.id}/enable`);
+      tell(`${nameOfKey(key)} is active again.`);
+    } finally {
+      // A refusal most often means that somebody else has changed the key meanwhile.
+      onChange();
+    }
   });
 
   const held = key.status === "disabled" || key.status === "suspended";
