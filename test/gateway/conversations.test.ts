@@ -179,7 +179,7 @@ describe("a conversation", () => {
   test("is only read once there is memory for it, and gives that back", async () => {
     const { bodies, answers } = world.gateway;
     const id = await begin(say("x".repeat(500_000)));
-    await world.settled();
+    await waitFor(() => bodies.takenBytes + answers.takenBytes === 0, "the memory to be given back");
     const holders = Array.from({ length: 20 }, (_, holder) => `holder ${holder}`);
     const taken = [bodies, answers].flatMap((memory) => holders.map((holder) => memory.reserve(holder)));
     for (const reservation of taken) while (reservation.grow(256 * 1024));

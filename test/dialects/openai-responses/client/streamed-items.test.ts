@@ -20,7 +20,8 @@ test("items that are too large together are not kept in memory", () => {
   const before = memory();
   for (let count = 0; count < 7; count += 1) items.add(large);
   expect(items.all()).toHaveLength(7);
-  expect(memory() - before).toBeGreaterThan(6 * megabyte);
+  // What other tests of this process have left behind may go meanwhile.
+  expect(memory() - before).toBeGreaterThan(5 * megabyte);
   for (let count = 0; count < 2; count += 1) items.add(large);
   expect(items.all()).toBeNull();
   expect(memory() - before).toBeLessThan(4 * megabyte);
