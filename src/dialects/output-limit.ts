@@ -39,24 +39,32 @@ export function asIs(maxOutputTokens: number): OutputLimit {
 }
 
 /** llama.cpp's own name, which counts there before the dialect's. It may be -1: no limit. */
-const otherName = "n_predict";
+const ownName = "n_predict";
 
 /**
- * The highest limit among these fields: providers differ in which of them they read. Throws if one of them exceeds
- * the model's.
+ * The highest limit among these fields: providers differ in which of them they read. `others` are names that only some of
+ * them read, before the dialect's. Throws if one of them exceeds the model's.
  */
-export function refuseOverLimit(body: JsonObject, fields: readonly string[], model: PublishedLimits): number {
-  refuseOtherThanWhole(body[otherName] ?? null);
-  const other = limitIn(body, otherName, model) ?? 0;
+export function refuseOverLimit(
+  body: JsonObject,
+  fields: readonly string[],
+  model: PublishedLimits,
+  others: readonly string[] = [],
+): number {
+  const limits = [ownName, ...others].map((name) => {
+    refuseOtherThanWhole(name, body[name] ?? null);
+    return limitIn(body, name, model) ?? 0;
+  });
+  const [least, most] = [Math.min(...limits), Math.max(...limits)];
   let asked = 0;
   for (const field of fields) asked = Math.max(asked, limitIn(body, field, model) ?? 0);
-  return asked === 0 || other < 0 ? Math.max(mostOf(model), other) : Math.max(asked, other);
+  return asked === 0 || least < 0 ? Math.max(mostOf(model), most) : Math.max(asked, most);
 }
 
 /** No schema checks it, and some servers read a number from a text. */
-function refuseOtherThanWhole(value: Json): void {
+function refuseOtherThanWhole(name: string, value: Json): void {
   if (value === null || (typeof value === "number" && Number.isSafeInteger(value))) return;
-  throw invalidRequest(`${otherName} must be a whole number.`, otherName);
+  throw invalidRequest(`${name} must be a whole number.`, name);
 }
 
 function limitIn(body: JsonObject, field: string, { id, maxOutputTokens }: PublishedLimits): number | null {
@@ -74,13 +82,15 @@ function mostOf({ maxOutputTokens, contextWindow }: PublishedLimits): number {
 }
 
 const maxChoices = 128;
+/** llama.cpp has a name of its own, which counts there before `n`. */
+export const shownChoices: readonly string[] = ["n", "n_cmpl"];
 /** `best_of` produces more answers than it returns. */
-const choiceFields = ["n", "best_of"] as const;
+const allChoices: readonly string[] = [...shownChoices, "best_of"];
 
 /** Each choice may reach the limit, and each is billed. */
-export function choicesOf(body: JsonObject): number {
+export function choicesOf(body: JsonObject, fields = allChoices): number {
   let most = 1;
-  for (const field of choiceFields) {
+  for (const field of fields) {
     const asked = body[field] ?? 1;
     const isValid =
       typeof asked === "number" && Number.isSafeInteger(asked) && asked >= 1 && asked <= maxChoices;

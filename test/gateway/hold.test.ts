@@ -224,17 +224,26 @@ test("the highest of several limits is held, whichever the provider reads, and e
   expect(() => held({ max_tokens: 10, best_of: 129 })).toThrow("best_of must be");
   const { limitOutput } = clientDialect("responses");
   expect(limitOutput({ max_output_tokens: 1, n_predict: 1000 }, model).maxOutputTokens).toBe(1000);
+  // llama.cpp makes a chat request of it, and leaves the names of chat as they are.
+  expect(limitOutput({ max_output_tokens: 1, max_completion_tokens: 1000 }, model).maxOutputTokens).toBe(
+    1000,
+  );
+  expect(limitOutput({ max_output_tokens: 1, max_completion_tokens: -1 }, model).maxOutputTokens).toBe(4096);
+  expect(limitOutput({ max_completion_tokens: 10 }, model).maxOutputTokens).toBe(4096);
+  expect(() => limitOutput({ max_output_tokens: 1, max_tokens: "9" }, model)).toThrow("max_tokens must be");
 });
 
-test("every choice of a chat request is held, and other dialects have one", () => {
+test("every choice that a provider may read from a request is held", () => {
   const model = world.gateway.configured.catalog.find("gpt-test");
   if (model === undefined) throw new Error("the model is configured");
   const choices = (n: unknown) =>
     clientDialect("chat").limitOutput({ n, max_tokens: 10 } as never, model).maxOutputTokens;
   expect([choices(1), choices(3), choices(128), choices(null)]).toEqual([10, 30, 1280, 10]);
   expect(clientDialect("chat").limitOutput({ n: 3 }, model).maxOutputTokens).toBe(3 * 4096);
-  expect(clientDialect("responses").limitOutput({ n: 3, max_output_tokens: 10 }, model).maxOutputTokens).toBe(
-    10,
-  );
+  for (const field of ["n", "n_cmpl"]) {
+    const asked = { [field]: 3, max_tokens: 10, max_output_tokens: 10 };
+    expect(clientDialect("chat").limitOutput(asked, model).maxOutputTokens).toBe(30);
+    expect(clientDialect("responses").limitOutput(asked, model).maxOutputTokens).toBe(30);
+  }
   expect(clientDialect("messages").limitOutput({ n: 3, max_tokens: 10 }, model).maxOutputTokens).toBe(10);
 });

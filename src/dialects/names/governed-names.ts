@@ -18,7 +18,7 @@ export const imageSizeNames: readonly string[] = [
 const topLevelNames: readonly string[] = [
   ...["model", "messages", "input", "system", "instructions"],
   ...["stream", "stream_options", "max_tokens", "max_completion_tokens", "max_output_tokens", "n_predict"],
-  ...["n", "best_of"],
+  ...["n", "n_cmpl", "best_of"],
   ...["quality", "size", "partial_images", "svg"],
   ...imageSizeNames,
   ...["tools", "tool_choice", "functions", "function_call", "max_tool_calls"],

@@ -4,7 +4,7 @@ import { listOf } from "../json/json-fields.ts";
 import type { BodyChanges } from "../json/patch.ts";
 import { forwardHeaders, requestHeaders } from "../openai/headers.ts";
 import { readUser } from "../openai/identity.ts";
-import { asIs, refuseOverLimit } from "../output-limit.ts";
+import { asIs, choicesOf, refuseOverLimit } from "../output-limit.ts";
 import type { ProviderDialect } from "../provider-dialect.ts";
 import { legalCallId, wordCallIds } from "../tools/call-id.ts";
 import { requestFields } from "./client/fields.ts";
@@ -19,6 +19,9 @@ import { writeRequest } from "./provider/request-out.ts";
 import { ResponsesStreamReader } from "./provider/stream-in.ts";
 import { ResponsesScanner } from "./provider/stream-scanner.ts";
 import { figures } from "./provider/usage-in.ts";
+
+/** llama.cpp makes a chat request of a body, in which these count before `max_output_tokens`. */
+const chatLimits = ["max_completion_tokens", "max_tokens"];
 
 /** OpenAI's Responses API, as of openai-node 7.53: https://platform.openai.com/docs/api-reference/responses */
 const client: ClientDialect = {
@@ -51,7 +54,8 @@ const client: ClientDialect = {
   timeoutCode: "upstream_error",
   forwardHeaders,
   readUser,
-  limitOutput: (body, model) => asIs(refuseOverLimit(body, ["max_output_tokens"], model)),
+  limitOutput: (body, model) =>
+    asIs(refuseOverLimit(body, ["max_output_tokens"], model, chatLimits) * choicesOf(body)),
   readRequest,
   writeResponse,
   statelessChanges,

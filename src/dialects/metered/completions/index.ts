@@ -5,7 +5,7 @@ import { malformedAnswer } from "../../errors/failure.ts";
 import { parseAnswer } from "../../json/outline.ts";
 import { ChatScanner } from "../../openai-chat/provider/stream-scanner.ts";
 import { readUsage, usageOf } from "../../openai-chat/provider/usage-in.ts";
-import { choicesOf, refuseOverLimit } from "../../output-limit.ts";
+import { choicesOf, refuseOverLimit, shownChoices } from "../../output-limit.ts";
 import { writtenText } from "../../produced.ts";
 import { anyObject, modelName, optional, positiveInteger, streamFlag } from "../../schema/fields.ts";
 import {
@@ -83,8 +83,7 @@ function textsOf(body: JsonObject): readonly string[] {
 
 /** Of `best_of` answers only `n` are shown. */
 function writtenTimes(body: JsonObject): number {
-  const { n } = body;
-  return choicesOf(body) / (typeof n === "number" ? n : 1);
+  return choicesOf(body) / choicesOf(body, shownChoices);
 }
 
 function refuseUncountable(body: JsonObject): void {
