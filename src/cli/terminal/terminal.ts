@@ -112,14 +112,15 @@ const units = [
 ] as const;
 
 const halfAMinuteMs = 30_000;
-const relativeTime = new Intl.RelativeTimeFormat("en");
 
 /** `in 29 days`, `3 hours ago`: the largest unit that fits, rounded down but for the last half minute. */
 export function fromNow(ms: number, nowMs: number): string {
   const distance = Math.abs(ms - nowMs) + halfAMinuteMs;
   for (const [name, length] of units) {
     const whole = Math.floor(distance / length);
-    if (whole > 0) return relativeTime.format(ms > nowMs ? whole : -whole, name);
+    if (whole === 0) continue;
+    const span = `${count(whole)} ${name}${whole === 1 ? "" : "s"}`;
+    return ms > nowMs ? `in ${span}` : `${span} ago`;
   }
   return ms > nowMs ? "in less than a minute" : "just now";
 }
