@@ -29,6 +29,7 @@ interface AdminParts {
 }
 
 export interface Admin {
+  /** The routes of the admin API and `/metrics`. */
   readonly mount: AdminMount;
   /** Routes for holders who authenticate with a key; they need no listener of their own. */
   readonly mountForHolders: AdminMount;
@@ -38,6 +39,7 @@ export interface Admin {
   saveGeneratedToken(): Promise<void>;
   /** A new token signs everyone out. Returns what could not be changed, and why. */
   reload(settings: Settings): Promise<readonly string[]>;
+  /** Null without a metrics listener. */
   readonly metricsAddress: string | null;
   close(): Promise<void>;
 }

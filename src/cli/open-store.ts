@@ -59,6 +59,7 @@ export async function withStore<Result>(
   }
 }
 
+/** Creates the folder if it does not exist. */
 export function openFolder(dir: string, terminal: Terminal): Promise<Store> {
   const onClosedToOthers = (file: string) =>
     terminal.note(`${file} could be read by other users of this machine; now only by its owner`);

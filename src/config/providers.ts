@@ -17,6 +17,7 @@ export interface Providers {
   readonly usable: ReadonlyMap<string, ProviderSettings>;
   /** Every name in the file, usable or not. Models may refer to all of them. */
   readonly named: ReadonlySet<string>;
+  /** Providers that cannot be used, with the reason. */
   readonly leftOut: ReadonlyMap<string, string>;
 }
 

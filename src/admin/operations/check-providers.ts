@@ -32,6 +32,7 @@ export async function checkProviders(settings: Settings, model?: ModelSettings):
 
 interface Target {
   readonly settings: ProviderSettings;
+  /** Null if no model that generates uses the provider. */
   readonly deployment: DeploymentSettings | null;
 }
 

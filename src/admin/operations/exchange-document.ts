@@ -13,6 +13,7 @@ import {
 import { explainCharge } from "./explain-charge.ts";
 import { explainExchange } from "./explain-exchange.ts";
 
+/** Null if the key is unknown. */
 type KeyOf = (id: string) => Pick<KeyRecord, "prefix" | "label" | "mode"> | null;
 
 /** An exchange under the names that the admin API, the dashboard and `--json` share. */

@@ -13,6 +13,7 @@ import { findKey, keyPages } from "./find-key.ts";
 import type { ChosenRange } from "./moments.ts";
 
 export interface UsageReportRequest extends ChosenRange {
+  /** Names of dimensions. */
   readonly by: readonly string[];
   /** An id, prefix or label; absent means all keys. */
   readonly key?: string | undefined;

@@ -13,6 +13,7 @@ export interface ComparedRow {
   readonly model: string | null;
   readonly billed: BillFigures;
   readonly ledger: LedgerFigures;
+  /** The figures that differ by more than the tolerance. */
   readonly differing: readonly BillFigure[];
   /** The likely ones, if any figure differs. */
   readonly reasons: readonly Reason[];

@@ -4,6 +4,7 @@ import type { ReasonKind } from "./reason-kinds.ts";
 
 export interface Reason {
   readonly kind: ReasonKind;
+  /** Null if it is not known how many there were. */
   readonly calls: number | null;
   readonly text: string;
 }

@@ -2,6 +2,7 @@ import { residentBytes } from "../../base/resident-bytes.ts";
 
 /** The requests of a gateway, as far as idleness is concerned. */
 export interface Activity {
+  /** Nothing is in flight. */
   readonly isEmpty: boolean;
   /** Grows with every request. */
   readonly admitted: number;

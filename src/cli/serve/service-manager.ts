@@ -21,6 +21,7 @@ export function serviceManager(env: Readonly<Record<string, string | undefined>>
   if (path === undefined || !/^[/@]./.test(path)) return nobody;
   const library = loadSystemLibrary(signatures);
   const address = socketAddress(path);
+  // Without Linux's C library there is no systemd either.
   if (library === null || address === null) return nobody;
   const descriptor = library.socket(unixFamily, datagramClosedOnExec, 0);
   const send = (message: string) => {
