@@ -59,8 +59,8 @@ async function call<Answer>(
       shownKey.value = null;
       if (session.value?.signed_in) session.value = { ...nobody, oidc: session.value.oidc };
     }
-    const body: Partial<ErrorView> | null = await response.json().catch(() => null);
-    throw new Error(body?.error?.message ?? `The server answered ${response.status}.`);
+    const refusal: Partial<ErrorView> | null = await response.json().catch(() => null);
+    throw new Error(refusal?.error?.message ?? `The server answered ${response.status}.`);
   }
   return response.status === 204 ? (undefined as Answer) : await response.json();
 }

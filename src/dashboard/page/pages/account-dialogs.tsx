@@ -18,7 +18,7 @@ import { creditsOf } from "./key-form.ts";
 
 type AccountDialogProps = DialogProps<AccountView>;
 
-function about(account: AccountView) {
+function describe(account: AccountView) {
   const { main, side } = accountStanding(account);
   const name = account.label ?? account.id;
   return { path: `/accounts/${account.id}`, name, about: `${name} · ${main} ${side}` };
@@ -47,7 +47,7 @@ export function CreateAccount(dialog: Omit<AccountDialogProps, "of">) {
 export function EditAccount({ of: account, ...dialog }: AccountDialogProps) {
   const [form, setForm] = useState(() => accountFormOf(account));
   const send = () => api.patch(`/accounts/${account.id}`, accountRequest(form, account.mode));
-  const texts = { about: about(account).about, title: "Edit account", done: "The account was changed." };
+  const texts = { about: describe(account).about, title: "Edit account", done: "The account was changed." };
   return (
     <Ask {...dialog} {...texts} verb="Save" send={send}>
       <AccountFields form={form} mode={account.mode} onForm={setForm} />
@@ -57,7 +57,7 @@ export function EditAccount({ of: account, ...dialog }: AccountDialogProps) {
 
 export function TopUpAccount({ of: account, ...dialog }: AccountDialogProps) {
   return (
-    <TopUpBalance {...about(account)} {...dialog}>
+    <TopUpBalance {...describe(account)} {...dialog}>
       {account.open && <p>It lowers what is owed.</p>}
       {!account.open && account.status === "closed" && (
         <p class="bad">The account is closed: no key can spend what is added.</p>
@@ -67,14 +67,14 @@ export function TopUpAccount({ of: account, ...dialog }: AccountDialogProps) {
 }
 
 export function AdjustAccount({ of: account, ...dialog }: AccountDialogProps) {
-  return <AdjustBalance {...about(account)} {...dialog} />;
+  return <AdjustBalance {...describe(account)} {...dialog} />;
 }
 
 export function CloseAccount({ of: account, ...dialog }: AccountDialogProps) {
-  const { path, name, about: standing } = about(account);
+  const { path, name, about } = describe(account);
   const keyCount = account.keys.length;
   const send = () => api.post(`${path}/close`);
-  const texts = { about: standing, title: `Close ${name}?`, done: `${name} was closed.` };
+  const texts = { about, title: `Close ${name}?`, done: `${name} was closed.` };
   return (
     <Ask {...dialog} {...texts} verb="Close for good" danger send={send}>
       <p>

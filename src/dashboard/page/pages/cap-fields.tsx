@@ -86,4 +86,4 @@ export function CapFields({ title, hint, of: [caps, onCaps], mode }: CapFieldsPr
   );
 }
 
-export const ofOneKey = { title: "Caps", hint: "The most that this key may take. All of them hold at once." };
+export const keyTexts = { title: "Caps", hint: "The most that this key may take. All of them hold at once." };

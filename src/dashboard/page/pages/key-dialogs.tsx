@@ -10,7 +10,7 @@ import { Secret } from "../parts/secret.tsx";
 import { hrefOf } from "../router.ts";
 import { remember } from "../secrets.ts";
 import { BilledField, ModeField } from "./account-fields.tsx";
-import { CapFields, type CapForm, capForms, capsOf, ofOneKey } from "./cap-fields.tsx";
+import { CapFields, type CapForm, capForms, capsOf, keyTexts } from "./cap-fields.tsx";
 import { AdjustBalance, TopUpBalance } from "./credit-dialogs.tsx";
 import { KeyFields } from "./key-fields.tsx";
 import { creditsOf, emptyKeyForm, formOf, hoursOf, isShared, requestOf } from "./key-form.ts";
@@ -65,7 +65,7 @@ export function EditKey({ of: key, ...dialog }: KeyDialogProps) {
   return (
     <Ask {...dialog} {...texts} verb="Save" send={send}>
       <KeyFields form={form} mode={key.mode} isShared={shared} onForm={setForm} />
-      <CapFields {...ofOneKey} of={caps} mode={key.mode} />
+      <CapFields {...keyTexts} of={caps} mode={key.mode} />
     </Ask>
   );
 }
@@ -186,7 +186,7 @@ export function CreateKey({ of: given, onDone, onClose }: DialogProps<AccountVie
         <TextField label="Starting credit" of={credit} inputMode="decimal" />
       )}
       <KeyFields form={form} mode={mode} isShared={account !== null} onForm={setForm} />
-      <CapFields {...ofOneKey} of={caps} mode={mode} />
+      <CapFields {...keyTexts} of={caps} mode={mode} />
     </Ask>
   );
 }

@@ -67,7 +67,7 @@ function KeyInput({ field, of, choices }: SelectProps & { field: KeyField }) {
   }
 }
 
-/** Models to tick, kept with commas between them. One that is no longer served stays, until it is unticked. */
+/** Models to tick, with commas between them; none means all. One that is no longer served stays, until it is unticked. */
 function ModelPicker({ label, hint, of: [value, onValue], choices }: LabelProps & SelectProps) {
   const chosen = value.split(",").flatMap((name) => name.trim() || []);
   const names = [...new Set([...choices.map((choice) => choice.value), ...chosen])];

@@ -1,7 +1,7 @@
-import type { LabelProps, SelectProps } from "./field.tsx";
+import type { SelectProps } from "./field.tsx";
 
 /** One of a few, all in sight. Radio buttons underneath, so that arrow keys move between them. */
-export function Segmented({ label, of: [value, onValue], choices }: LabelProps & SelectProps) {
+export function Segmented({ label, of: [value, onValue], choices }: SelectProps & { label: string }) {
   return (
     <fieldset class="segmented">
       <legend class="unseen">{label}</legend>
