@@ -17,14 +17,18 @@ export function firstChoice(): ChosenKey {
 /** As much of a key as is no secret. */
 const prefixLength = 12;
 
+/** Its balance changes with every run, and a key that was made elsewhere is known a moment later. */
+const lookEveryMs = 2_000;
+
 /** The key that a secret belongs to. The server is told its beginning, which is no secret; null while nothing fits. */
 export function useKeyOf(secret: string): KeyView | null {
   const prefix = secret.trim().slice(0, prefixLength);
-  const found = useLoaded(`key ${prefix}`, async () => {
+  const find = async () => {
     if (prefix.length < prefixLength) return null;
     const { data } = await api.get<KeyList>("/keys", { search: prefix, limit: 5 });
     return data.find((key) => key.prefix === prefix) ?? null;
-  });
+  };
+  const found = useLoaded(`key ${prefix}`, find, lookEveryMs);
   return found.value?.prefix === prefix ? found.value : null;
 }
 
