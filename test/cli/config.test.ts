@@ -193,13 +193,25 @@ test("models list shows prices as the file has them", async () => {
   });
 });
 
+test("models list shows no price of tokens where something else is charged", async () => {
+  const place = newPlace();
+  writeFileSync(
+    join(place.folder, "sluice.toml"),
+    `[providers.local]\nkind = "openai-compatible"\nbase_url = "http://127.0.0.1:1/v1"
+     [[models]]\nid = "whisper"\nprovider = "local"\nserves = ["transcriptions"]\nprice = { audio_minutes = 0.006 }`,
+  );
+  const [, row = ""] = (await sluice(place, "models", "list")).stdout.split("\n");
+  const none = ["–", "–", "–", "–"];
+  expect(row.split(/\s{2,}/)).toEqual(["whisper", "local", ...none, "transcriptions", "audio_minutes 0.006"]);
+});
+
 describe("models check", () => {
-  const withProvider = (url: string) => {
+  const withProvider = (url: string, serves = "generation") => {
     const place = newPlace();
     writeFileSync(
       join(place.folder, "sluice.toml"),
       `[providers.local]\nkind = "openai-compatible"\nbase_url = "${url}"
-       [[models]]\nid = "m"\nprovider = "local"\nfree = true`,
+       [[models]]\nid = "m"\nprovider = "local"\nfree = true\nserves = ["${serves}"]`,
     );
     return place;
   };
@@ -215,6 +227,14 @@ describe("models check", () => {
     const { code, stdout, stderr } = await sluice(place, "models", "check", "--json");
     expect({ code, stderr }).toEqual({ code: 1, stderr: "" });
     expect(JSON.parse(stdout)).toMatchObject([{ provider: "local", ok: false, status: null }]);
+  });
+
+  test("is content with a provider that only embeds, and does not say that it answers", async () => {
+    const place = withProvider("http://127.0.0.1:1/v1", "embeddings");
+    const { code, stdout } = await sluice(place, "models", "check");
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/– {2}local .*nothing was asked/);
+    expect((await sluice(place, "models", "check", "m")).code).toBe(1);
   });
 
   test("of one model asks its deployments, and knows when there is no such model", async () => {

@@ -141,4 +141,14 @@ describe.if(browserPath !== null)("the playground", () => {
     await page.getByText("done", { exact: true }).waitFor();
     expect(asked.filter((url) => url.includes(budget.key))).toEqual([]);
   });
+
+  test("opens from the Models page with a route that the model serves; that page has its price, too", async () => {
+    await page.goto(`${sluice.url}/admin/models`);
+    const card = page.locator(".model", { hasText: "studio" });
+    await card.getByText("$0.04 images · $15.00 characters · $0.006 audio_minutes").waitFor();
+    expect(await card.getByText("$0.00 in").count()).toBe(0);
+    await card.getByRole("link", { name: "try" }).click();
+    await page.getByText("POST /v1/images/generations").waitFor();
+    expect(await page.getByLabel("Model", { exact: true }).inputValue()).toBe("studio");
+  });
 });

@@ -31,7 +31,9 @@ export function modelsCheckCommand(terminal: Terminal): Command {
         nothing: "No providers.",
       };
       printList(list, options, terminal);
-      if (checks.some((check) => !check.ok)) throw new CommandFailed();
+      // A provider that only embeds, say, is no failure beside others; a model that was named and not asked is.
+      const isFailure = (check: ModelCheckView) => !check.ok && (model !== undefined || wasAsked(check));
+      if (checks.some(isFailure)) throw new CommandFailed();
     });
 }
 
@@ -44,10 +46,18 @@ function modelNamed(id: string, { models }: Settings): ModelSettings {
   );
 }
 
+function wasAsked({ upstream_model }: ModelCheckView): boolean {
+  return upstream_model !== null;
+}
+
 function columnsOf({ style }: Terminal): readonly ListColumn<ModelCheckView>[] {
   const none = style.dim("–");
   return [
-    { name: "ok", title: "", cell: ({ ok }) => (ok ? style.good("✓") : style.bad("✗")) },
+    {
+      name: "ok",
+      title: "",
+      cell: (check) => (check.ok ? style.good("✓") : wasAsked(check) ? style.bad("✗") : none),
+    },
     {
       name: "provider",
       title: "PROVIDER",

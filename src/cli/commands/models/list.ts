@@ -16,7 +16,8 @@ export function modelsListCommand(terminal: Terminal): Command {
     });
 }
 
-const legend = "Tokens; prices in USD per million tokens, those of tools per 1,000 calls.";
+const legend =
+  "Tokens; prices in USD per million tokens or characters, per image or minute, and per 1,000 of anything else.";
 
 type ListedModel = ReturnType<typeof documentOf>;
 
@@ -34,8 +35,9 @@ function columnsOf(models: readonly ListedModel[], { style }: Terminal): readonl
     align: "right",
     value: (model) => priceOf(model)?.[side],
     cell: (model) => {
-      const price = priceOf(model);
-      return price === null ? (model.free ? "free" : "–") : creditsShown(price[side]);
+      const usd = priceOf(model)?.[side];
+      if (usd === undefined) return model.free ? "free" : "–";
+      return usd === 0 && !model.serves.includes("generation") ? "–" : creditsShown(usd);
     },
   });
   return [

@@ -45,14 +45,25 @@ function Health({ of: deployment }: { of: DeploymentView }) {
 
 const tokenRates = new Set(["input", "output", "cached_input", "cache_write", "cache_write_1h"]);
 
-/** Tools and audio by name and price, tiers by name. */
+/** Tools, audio and images by name and price, tiers by name. */
 function extrasOf(of: PriceView): string[] {
   const { long_context: long } = of;
   const above = long && `${price(long.input)} in, ${price(long.output)} out above ${shortCount(long.above)}`;
   const named = Object.entries(of).flatMap(([name, usd]) =>
     typeof usd === "number" && !tokenRates.has(name) ? [`${price(usd)} ${name}`] : [],
   );
-  return [...(above ? [above] : []), ...named, ...Object.keys(of.tiers ?? {}).map((tier) => `tier ${tier}`)];
+  const bySize = typeof of.images === "object" ? Object.entries(of.images) : [];
+  return [
+    ...(above ? [above] : []),
+    ...named,
+    ...bySize.map(([size, usd]) => `${price(usd)} images ${size}`),
+    ...Object.keys(of.tiers ?? {}).map((tier) => `tier ${tier}`),
+  ];
+}
+
+/** False for a model that is charged by the minute or the character alone. */
+function chargesTokens(of: PriceView): boolean {
+  return of.input > 0 || of.output > 0 || extrasOf(of).length === 0;
 }
 
 function loadNote({ health }: DeploymentView): string {
@@ -84,13 +95,17 @@ const columns: readonly Column<DeploymentView>[] = [
   {
     name: "Price per million",
     class: "number",
-    cell: ({ price: of }) =>
-      of ? `${price(of.input)} in · ${price(of.output)} out` : <span class="muted">no price</span>,
-    note: ({ price: of }) => of && [`${price(of.cached_input)} cached`, ...extrasOf(of)].join(" · "),
+    cell: ({ price: of }) => {
+      if (!of) return <span class="muted">no price</span>;
+      return chargesTokens(of) ? `${price(of.input)} in · ${price(of.output)} out` : extrasOf(of).join(" · ");
+    },
+    note: ({ price: of }) =>
+      of && chargesTokens(of) && [`${price(of.cached_input)} cached`, ...extrasOf(of)].join(" · "),
   },
 ];
 
 function capabilityNames(model: ModelView): readonly string[] {
+  if (!model.serves.includes("generation")) return model.serves;
   const on = Object.entries(model.capabilities).filter(([, value]) => value === true);
   return on.map(([name]) => name.replaceAll("_", " "));
 }
@@ -115,13 +130,14 @@ function Checks({ of: checks }: { of: readonly ModelCheckView[] }) {
 
 /** How the calls of the last day ended, and how much of their input the providers had cached. */
 function LastDay({ of: { id }, usage }: { of: ModelView; usage: UsageRowView | undefined }) {
-  if (usage === undefined) return <p class="muted pad">Nobody asked for it within 24 hours.</p>;
-  const { completed, failed, covered_attempts: covered, cached_input_share: cached } = usage;
+  const calls = usage === undefined ? 0 : usage.completed + usage.failed;
+  if (usage === undefined || calls === 0) return <p class="muted pad">It was not called within 24 hours.</p>;
+  const { completed, covered_attempts: covered, cached_input_share: cached } = usage;
   return (
     <p class="muted pad" data-test="last-day">
-      Last 24 hours: {percent(completed, completed + failed)} of{" "}
+      Last 24 hours: {percent(completed, calls)} of{" "}
       <a href={hrefOf(`exchanges?since=24h&model=${encodeURIComponent(id)}`)}>
-        {count(completed + failed)} calls
+        {calls === 1 ? "1 call" : `${count(calls)} calls`}
       </a>{" "}
       succeeded · {rate(cached)} of their input was cached · {count(covered)} failed attempts were covered by
       others
@@ -154,11 +170,13 @@ function ModelCard({ of: model, usage }: { of: ModelView; usage: UsageRowView | 
           {model.max_output_tokens !== null && ` · ${shortCount(model.max_output_tokens)} output`}
         </span>
         <a href={hrefOf(`playground?model=${encodeURIComponent(model.id)}`)}>try</a>
-        <ForAdmins>
-          <Button kind="quiet" busy={busy} onClick={check}>
-            check
-          </Button>
-        </ForAdmins>
+        {model.serves.includes("generation") && (
+          <ForAdmins>
+            <Button kind="quiet" busy={busy} onClick={check}>
+              check
+            </Button>
+          </ForAdmins>
+        )}
       </header>
       <Table rows={model.deployments} columns={columns} keyOf={({ name }) => name} unseenHead />
       {checks.length > 0 && <Checks of={checks} />}

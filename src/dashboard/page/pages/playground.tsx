@@ -68,7 +68,7 @@ export function Playground() {
   const models = useAnswer<Page<ModelView>>("/models");
   const routes = useAnswer<Page<RouteView>>("/routes");
   const [chosen, setChosen] = useState<ChosenKey>(firstChoice);
-  const [routeName, setRouteName] = useState("chat");
+  const [routeName, setRouteName] = useState("");
   const [chosenModel, setModel] = useState(query.value.get("model") ?? "");
   const [other, setOther] = useState("");
   const [form, setForm] = useState(firstForm);
@@ -76,8 +76,14 @@ export function Playground() {
   const key = useKeyOf(chosen.secret);
 
   const places = placesFor(routes.value?.data ?? [], key?.mode ?? "credit");
-  const place = places.find(({ name }) => name === routeName) ?? places[0];
-  const serving = models.value?.data.filter(({ serves }) => serves.some((use) => use === place?.use)) ?? [];
+  const serves = (of: ModelView, use: string | null | undefined) =>
+    of.serves.some((served) => served === use);
+  const served = models.value?.data.filter(({ id }) => id === chosenModel) ?? [];
+  const place =
+    places.find(({ name }) => name === routeName) ??
+    places.find(({ use }) => served.some((of) => serves(of, use))) ??
+    places[0];
+  const serving = models.value?.data.filter((of) => serves(of, place?.use)) ?? [];
   const names = serving.map(({ id }) => id);
   const model = names.includes(chosenModel) ? chosenModel : (names[0] ?? "");
   const second = names.includes(other) && other !== model ? other : "";
