@@ -178,7 +178,9 @@ describe("a conversation", () => {
 
   test("is only read once there is memory for it, and gives that back", async () => {
     const { bodies, answers } = world.gateway;
-    const id = await begin(say("x".repeat(500_000)));
+    // Less than a megabyte is not waited for.
+    const id = await begin(say("x".repeat(1_200_000)));
+    const short = await begin(say("x"));
     await waitFor(() => bodies.takenBytes + answers.takenBytes === 0, "the memory to be given back");
     const holders = Array.from({ length: 20 }, (_, holder) => `holder ${holder}`);
     const taken = [bodies, answers].flatMap((memory) => holders.map((holder) => memory.reserve(holder)));
@@ -191,6 +193,9 @@ describe("a conversation", () => {
       call("GET", `/${id}`),
     ];
     expect(await ask()).toBe(503);
+    for (let times = 0; times < 20; times += 1) {
+      expect((await call("GET", `/${short}/items`)).status).toBe(200);
+    }
     expect(waiting.map(Bun.peek.status)).toEqual(["pending", "pending", "pending"]);
     for (const reservation of taken) reservation.release();
     expect((await Promise.all(waiting)).map(({ status }) => status)).toEqual([200, 200, 200]);
