@@ -74,6 +74,23 @@ async function codeOf(promise: Promise<unknown>): Promise<string> {
   return error instanceof GatewayError ? error.code : String(error);
 }
 
+/** A hold, and what happens to it in order while something that its answer rests on is still being written. */
+async function heldWhileWriting() {
+  const steps: string[] = [];
+  const writing = Promise.withResolvers<void>();
+  const settle = async () => {
+    steps.push("charged");
+    return { charged: 1, overrun: 0 };
+  };
+  const { accounts, hold } = accountsOver({ settle }, { written: () => writing.promise });
+  const finishWriting = async () => {
+    await Promise.resolve();
+    steps.push("written");
+    writing.resolve();
+  };
+  return { steps, accounts, given: await hold(), finishWriting };
+}
+
 describe("shared accounts", () => {
   test.each([
     ["too_little", "insufficient_credit"],
@@ -134,40 +151,22 @@ describe("shared accounts", () => {
   });
 
   test("settle no sooner than what the answer rests on is written", async () => {
-    const steps: string[] = [];
-    const writing = Promise.withResolvers<void>();
-    const settle = async () => {
-      steps.push("charged");
-      return { charged: 1, overrun: 0 };
-    };
-    const { accounts, hold } = accountsOver({ settle }, { written: () => writing.promise });
-    const given = await hold();
+    const { steps, accounts, given, finishWriting } = await heldWhileWriting();
     const settled = accounts.settle(given, settlement(given, 1)).then(() => steps.push("settled"));
-    await Promise.resolve();
-    steps.push("written");
-    writing.resolve();
+    await finishWriting();
     await settled;
     expect(steps).toEqual(["charged", "written", "settled"]);
   });
 
   test("replace a conversation only by a turn whose parts are all written", async () => {
-    const steps: string[] = [];
-    const writing = Promise.withResolvers<void>();
-    const settle = async () => {
-      steps.push("charged");
-      return { charged: 1, overrun: 0 };
-    };
-    const { accounts, hold } = accountsOver({ settle }, { written: () => writing.promise });
-    const given = await hold();
+    const { steps, accounts, given, finishWriting } = await heldWhileWriting();
     const turn: TurnRecord = {
       ...{ keyId: given.keyId, id: "conv_1", parentId: null, model: "m", provider: "p", createdAtMs: 0 },
       ...{ expiresAtMs: 1, bytes: 1, items: [], body: new Uint8Array(1), keyBytes: 1, replaces: 1 },
       recording: { id: "rec_1", parts: 2 },
     };
     const settled = accounts.settle(given, settlement(given, 1, { turns: [turn] }));
-    await Promise.resolve();
-    steps.push("written");
-    writing.resolve();
+    await finishWriting();
     await settled;
     expect(steps).toEqual(["written", "charged"]);
   });

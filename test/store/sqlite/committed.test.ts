@@ -27,14 +27,19 @@ function requestsCounted(database: Database): number {
   return row?.count ?? 0;
 }
 
-test("what fails behind a commit does not fail the batch: each charge is written once, and counted from its row", async () => {
-  using folder = temporaryFolder();
-  const store = await openGatewayStore(folder.dir, systemClock);
+/** Of a database that has one key. */
+async function journalOfOneKey(dir: string) {
+  const store = await openGatewayStore(dir, systemClock);
   const key = keyRecord();
   await store.insertKey(key, 1_000);
   await store.close();
-  const database = openConnection(join(folder.dir, "sluice.db"), { busyTimeoutMs: 0 });
-  const journal = newJournal(new InlineWriter(database));
+  const database = openConnection(join(dir, "sluice.db"), { busyTimeoutMs: 0 });
+  return { key, database, journal: newJournal(new InlineWriter(database)) };
+}
+
+test("what fails behind a commit does not fail the batch: each charge is written once, and counted from its row", async () => {
+  using folder = temporaryFolder();
+  const { key, database, journal } = await journalOfOneKey(folder.dir);
   await journal.commit([settleItem(key.id, 1)]);
   counting.mockImplementationOnce(() => {
     throw new Error("out of memory");
@@ -52,12 +57,7 @@ test("what fails behind a commit does not fail the batch: each charge is written
 
 test("a batch inside a transaction that nobody ended counts as damage, since it would not be durable", async () => {
   using folder = temporaryFolder();
-  const store = await openGatewayStore(folder.dir, systemClock);
-  const key = keyRecord();
-  await store.insertKey(key, 1_000);
-  await store.close();
-  const database = openConnection(join(folder.dir, "sluice.db"), { busyTimeoutMs: 0 });
-  const journal = newJournal(new InlineWriter(database));
+  const { key, database, journal } = await journalOfOneKey(folder.dir);
   database.run("BEGIN");
   await expect(journal.commit([settleItem(key.id, 1)])).rejects.toThrow("transaction");
   expect(journal.healthy).toBe(false);
