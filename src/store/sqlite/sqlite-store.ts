@@ -8,12 +8,12 @@ import { storedAdmin } from "../tables/admin-records.ts";
 import { storedAlerts } from "../tables/alert-records.ts";
 import { selectCapTotals } from "../tables/cap-table.ts";
 import { listEntries } from "../tables/entry-list.ts";
-import { sumsThatDiffer } from "../tables/entry-table.ts";
 import { recomputeTotals } from "../tables/recompute.ts";
 import { folderSizes } from "./files/sizes.ts";
 import { type FilesParts, type SqliteFiles, sqliteFiles } from "./files/store-files.ts";
 import { sqliteStatements } from "./own-statements.ts";
 import { sqliteQueries, sqliteText } from "./queries.ts";
+import { auditSums } from "./tables/audit.ts";
 import { entryFinder } from "./tables/exchange-entries.ts";
 
 export interface StoreParts extends FilesParts {
@@ -98,7 +98,7 @@ export function sqliteStore(parts: StoreParts): SqliteStore {
       }),
 
     listEntries: (asked) => listEntries(read, asked),
-    auditSums: (nowMs) => readTogether(() => sumsThatDiffer(nowMs)),
+    auditSums: (nowMs) => readTogether(() => auditSums(nowMs)),
     recomputeTotals: () => readTogether(recomputeTotals),
 
     async close() {

@@ -2,7 +2,9 @@ import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { audit, checkTotals } from "../../../src/ledger/audit.ts";
+import type { Store } from "../../../src/store/store.ts";
 import { holdFor, openBench, settlement, startProcess } from "../../ledger/fixtures.ts";
+import { settleItem } from "../fixtures.ts";
 import { sqlite } from "./kind.ts";
 
 /** One purchase of three, which together are more than 2^53 nano-credits, and odd: a double cannot hold that. */
@@ -25,6 +27,27 @@ test("an audit names every total that was tampered with", async () => {
     { keyId: key.id, where: "key", field: "requests", kept: 7, recomputed: 1 },
   ]);
 });
+
+test("an audit names an exchange that was charged twice", async () => {
+  await using database = await sqlite.create();
+  await using bench = await openBench(database);
+  const key = await bench.addKey({}, 100);
+  const late = settleItem(key.id, 3, { exchangeId: "req_late" });
+  const interrupted = settleItem(key.id, 2, { exchangeId: "req_late", outcome: "interrupted" });
+  await bench.store.commit([{ ...interrupted, record: null }, late]);
+  const once = settleItem(key.id, 20);
+  await bench.store.commit([once]);
+  expect(await charges(bench.operator)).toEqual([]);
+  await bench.store.commit([{ ...once, record: null }]);
+  expect(await charges(bench.operator)).toEqual([
+    { keyId: key.id, where: `exchange ${once.holdId}`, field: "charges", kept: 2, recomputed: 1 },
+  ]);
+});
+
+async function charges(store: Store) {
+  const { differences } = await audit(store);
+  return differences.filter(({ field }) => field === "charges");
+}
 
 test("entries cannot be changed or deleted, not even by hand", async () => {
   await using database = await sqlite.create();
