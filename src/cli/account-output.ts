@@ -21,7 +21,7 @@ export function showAccount(view: AccountView, { json, place }: AccountOutput, t
     ["mode", view.mode],
     ["paid", view.open ? "afterwards: it is open, and caps are its only bound" : paidBefore(view)],
     ["status", view.status],
-    [view.open ? "owed" : "left", standing(view)],
+    standing(view),
     ...view.caps.map((cap) => ["cap", capText(cap, view.mode)] as const),
     ...view.key_caps.map((cap) => ["new keys get", capTerms(cap, view.mode)] as const),
     ...view.keys.map((key) => {
@@ -36,11 +36,23 @@ function paidBefore({ mode }: AccountView): string {
   return mode === "credit" ? "before, from its balance" : "by its budget";
 }
 
-/** What may be spent, or what is owed, in one short text. */
-export function standing({ credit, budget, open }: Pick<AccountView, "credit" | "budget" | "open">): string {
-  if (credit !== null) return `${creditsShown(open ? -credit.balance : credit.balance)} credits`;
-  if (budget === null || budget.remaining === null) return "unlimited";
-  return `${count(budget.remaining)} of ${count(budget.tokens ?? 0)} tokens`;
+type Holdings = Pick<AccountView, "credit" | "budget" | "open">;
+
+/** What may be spent; of an open account, what is owed, or what was topped up beyond that. */
+export function standing({ credit, budget, open }: Holdings, unit = "credits"): [name: string, text: string] {
+  if (credit !== null && open) {
+    const { balance } = credit;
+    return [balance > 0 ? "paid ahead" : "owed", `${creditsShown(Math.abs(balance))} ${unit}`];
+  }
+  if (credit !== null) return ["left", `${creditsShown(credit.balance)} ${unit}`];
+  if (budget === null || budget.remaining === null) return ["left", "unlimited"];
+  return ["left", `${count(budget.remaining)} of ${count(budget.tokens ?? 0)} tokens`];
+}
+
+/** The same in a table's cell: `5.00 credits`, `5.00 credits owed`. */
+export function standingText(view: Holdings, unit?: string): string {
+  const [name, text] = standing(view, unit);
+  return name === "left" ? text : `${text} ${name}`;
 }
 
 /** `3.5 of 5 credits a day for claude-*, raised by 2 until 2026-11-17 00:00 UTC`. */

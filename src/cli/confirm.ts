@@ -8,7 +8,7 @@ export interface YesOption {
 export async function confirm(question: string, options: YesOption, terminal: Terminal): Promise<void> {
   if (options.yes) return;
   if (!terminal.interactive)
-    throw new Refused("this cannot be undone; say --yes to do it without being asked");
+    throw new Refused(`${question} There is no terminal to ask on: say --yes to do it`);
   const answer = await terminal.ask(`${terminal.noteStyle.warn("?")} ${question} [y/N] `);
   if (!/^y(es)?$/i.test(answer.trim())) throw new Refused("nothing was changed");
 }

@@ -1,6 +1,7 @@
 import type { UpdatedKey } from "../admin/operations/change-key.ts";
 import type { KeySummary } from "../admin/operations/key-summary.ts";
 import { modeOrigins } from "../base/key-attributes.ts";
+import type { KeyRecord } from "../store/store.ts";
 import { capText, standing } from "./account-output.ts";
 import type { DataOptions } from "./help.ts";
 import { auditChange, type StoreContext, type StorePlace, withStore } from "./open-store.ts";
@@ -27,17 +28,22 @@ export async function changeKey(
   [action, done]: readonly [action: string, done: NonNullable<KeyOutput["done"]>],
   change: (context: StoreContext) => Promise<KeyChange>,
 ): Promise<void> {
-  const { readKeySummary } = await import("../admin/operations/key-summary.ts");
   await withStore(terminal, options, { create: done === "created", writes: true }, async (context) => {
     const { key, detail, secret } = await change(context);
     // A secret is shown before anything else can fail.
-    const output = { json: options.json, place: context.place, secret, done };
-    showKey(await readKeySummary(context, key), output, terminal);
+    await showKey(context, key, { json: options.json, place: context.place, secret, done }, terminal);
     await auditChange(context, action, key, detail);
   });
 }
 
-export function showKey(view: KeySummary, output: KeyOutput, terminal: Terminal): void {
+export async function showKey(
+  context: StoreContext,
+  key: KeyRecord,
+  output: KeyOutput,
+  terminal: Terminal,
+): Promise<void> {
+  const { readKeySummary } = await import("../admin/operations/key-summary.ts");
+  const view = await readKeySummary(context, key);
   if (output.json) {
     const { id, ...rest } = view;
     const secret = output.secret === undefined ? {} : { key: output.secret };
@@ -48,7 +54,8 @@ export function showKey(view: KeySummary, output: KeyOutput, terminal: Terminal)
   else if (output.done !== undefined) {
     terminal.print(`${terminal.style.good("✓")} ${output.done} ${terminal.style.bold(view.prefix)}\n`);
   }
-  terminal.print(facts(keyFacts(view, terminal), terminal));
+  const account = await context.store.findAccount(view.account);
+  terminal.print(facts(keyFacts(view, account?.label ?? null, terminal), terminal));
 }
 
 function secretBlock(view: KeySummary, output: KeyOutput, { style }: Terminal): string {
@@ -61,15 +68,20 @@ function secretBlock(view: KeySummary, output: KeyOutput, { style }: Terminal): 
   ].join("\n");
 }
 
-function keyFacts(view: KeySummary, { style }: Terminal): (readonly [string, string])[] {
+function keyFacts(
+  view: KeySummary,
+  accountLabel: string | null,
+  { style }: Terminal,
+): (readonly [string, string])[] {
   const nowMs = Date.now();
+  const account = accountLabel === null ? view.account : `${accountLabel}  ${style.dim(view.account)}`;
   const list: (readonly [string, string])[] = [
     ["id", view.id],
     ["prefix", view.prefix],
     ["label", view.label ?? style.dim("–")],
     ["mode", `${view.mode}  ${style.dim(`at ${modeOrigins[view.mode]}/v1`)}`],
     ["status", colorStatus(view.status, style)],
-    ["account", view.account_status === "closed" ? `${view.account}, which is closed` : view.account],
+    ["account", view.account_status === "closed" ? `${account}, which is closed` : account],
     ["owner", view.owner ?? style.dim("–")],
     ...balanceFacts(view, nowMs, style),
     ...view.caps.map((cap) => ["cap", capText(cap, view.mode)] as const),
@@ -90,9 +102,9 @@ function keyFacts(view: KeySummary, { style }: Terminal): (readonly [string, str
 
 function balanceFacts(view: KeySummary, nowMs: number, style: Style): (readonly [string, string])[] {
   if (view.credit !== null && view.open) {
-    const paid = style.dim("billed afterwards");
+    const [name, amount] = standing(view);
     return [
-      ["owed", `${standing(view)}  ${paid}`],
+      [name, `${amount}  ${style.dim("billed afterwards")}`],
       ["spent", `${creditsShown(view.lifetime_spend)} credits by this key`],
     ];
   }

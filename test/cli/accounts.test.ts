@@ -84,6 +84,22 @@ describe("accounts", () => {
     expect(listed).toMatch(/ACCOUNT.+\n.+acme.+1,734\.20 cr owed/);
   });
 
+  test("say that an open account topped up beyond what it owes has paid ahead", async () => {
+    const place = newPlace();
+    const { id } = await sluiceJson<AccountView>(
+      ...([place, "accounts", "create", "--mode", "credit", "--label", "acme", "--open"] as const),
+    );
+    await sluiceJson(place, "accounts", "topup", "acme", "5");
+    const { prefix } = await sluiceJson<KeyView>(place, "keys", "create", "--account", "acme");
+    const print = async (...command: string[]) => (await sluice(place, ...command)).stdout;
+    expect(await print("accounts", "show", "acme")).toMatch(/^\s*paid ahead +5\.00 credits$/m);
+    expect(await print("accounts", "list")).toContain(" 5.00 credits paid ahead ");
+    expect(await print("keys", "list")).toContain(" 5.00 cr paid ahead ");
+    const ofKey = await print("keys", "show", prefix);
+    expect(ofKey).toMatch(/^\s*paid ahead +5\.00 credits +billed afterwards$/m);
+    expect(ofKey).toMatch(new RegExp(`^\\s*account +acme +${id}$`, "m"));
+  });
+
   test("say that a known reference adds nothing, and warn of credit that nobody can spend", async () => {
     const place = newPlace();
     await sluiceJson(place, "accounts", "create", "--mode", "credit", "--label", "atlas");

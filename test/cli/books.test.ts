@@ -322,7 +322,10 @@ describe("backup and restore", () => {
     expect(foreign.code).toBe(1);
     expect(foreign.stderr).toContain("not a copy of a Sluice database");
     await sluice(from, "backup", "good.db");
-    expect((await sluice(from, "restore", "good.db")).stderr).toContain("say --yes");
+    const unasked = (await sluice(from, "restore", "good.db")).stderr;
+    expect(unasked).toContain("is replaced by");
+    expect(unasked).toContain("say --yes");
+    expect(unasked).not.toContain("undone");
     const no = await sluice({ ...from, answer: "" }, "restore", "good.db");
     expect(no).toMatchObject({ code: 1 });
     expect(no.stderr).toContain("nothing was changed");

@@ -5,7 +5,7 @@ import type { AccountView } from "../../admin/views.ts";
 import { type BudgetPeriod, budgetPeriods, keyModes } from "../../base/key-attributes.ts";
 import { creditsFromNano } from "../../base/money.ts";
 import type { KeyMode } from "../../store/store.ts";
-import { capText, showAccount, standing } from "../account-output.ts";
+import { capText, showAccount, standingText } from "../account-output.ts";
 import { atLeastZero, creditAmount, orWord } from "../arguments.ts";
 import { capOption } from "../cap-options.ts";
 import { confirm, type YesOption } from "../confirm.ts";
@@ -117,7 +117,7 @@ const columns: readonly ListColumn<AccountView>[] = [
     title: "LEFT OR OWED",
     align: "right",
     value: ({ credit, budget }) => credit?.balance ?? budget?.remaining,
-    cell: (view) => `${standing(view)}${view.open ? " owed" : ""}`,
+    cell: (view) => standingText(view),
   },
   { name: "purchased", value: ({ credit }) => credit?.purchased },
   { name: "used", value: ({ credit, budget }) => credit?.used ?? budget?.used },

@@ -1,10 +1,11 @@
 import type { Command } from "commander";
 import { creditsFromNano } from "../../../base/money.ts";
+import { standingText } from "../../account-output.ts";
 import { adjustCommand, type CreditHolder, type CreditOptions, topUpCommand } from "../../credit-commands.ts";
 import { type DataOptions, group, newKeyCommand } from "../../help.ts";
 import { showKey } from "../../key-output.ts";
 import { auditChange, withStore } from "../../open-store.ts";
-import { credits, creditsShown, printJson, type Terminal } from "../../terminal/terminal.ts";
+import { credits, printJson, type Terminal } from "../../terminal/terminal.ts";
 import {
   keysCreateCommand,
   keysExtendCommand,
@@ -43,9 +44,8 @@ function keysShowCommand(terminal: Terminal): Command {
     .examples("sluice keys show slu_8fK2mQ0x")
     .action(async (name: string, options: DataOptions) => {
       const { findKey } = await import("../../../admin/operations/find-key.ts");
-      const { readKeySummary } = await import("../../../admin/operations/key-summary.ts");
       await withStore(terminal, options, {}, async (context) => {
-        showKey(await readKeySummary(context, await findKey(context, name)), options, terminal);
+        await showKey(context, await findKey(context, name), options, terminal);
       });
     });
 }
@@ -93,7 +93,7 @@ async function enter(
       printJson({ ...view, [kind]: shown, ...context.place }, terminal);
       return;
     }
-    const balance = `the balance is ${creditsShown(view.credit?.balance ?? 0)} credits`;
+    const balance = view.open ? standingText(view) : `the balance is ${standingText(view)}`;
     const amount = credits(Math.abs(amountNano));
     const done =
       kind === "topup" ? `got ${amount}` : `was adjusted by ${amountNano < 0 ? "-" : "+"}${amount}`;

@@ -2,11 +2,12 @@ import type { Command } from "commander";
 import type { KeySummary } from "../../../admin/operations/key-summary.ts";
 import { utcDay } from "../../../base/clock.ts";
 import { ownAccountId } from "../../../base/own-account.ts";
+import { standingText } from "../../account-output.ts";
 import { type CsvOption, type DataOptions, newDataCommand, withCsv } from "../../help.ts";
 import { colorStatus } from "../../key-output.ts";
 import { withStore } from "../../open-store.ts";
 import { csvOnly, type ListColumn, printList } from "../../terminal/list.ts";
-import { count, creditsShown, fromNow, type Terminal } from "../../terminal/terminal.ts";
+import { count, fromNow, type Terminal } from "../../terminal/terminal.ts";
 
 interface Options extends DataOptions, CsvOption {
   readonly search?: string;
@@ -115,8 +116,7 @@ function daysAgo(days: number): string {
 }
 
 function left(view: KeySummary): string {
-  if (view.credit !== null && view.open) return `${creditsShown(-view.credit.balance)} cr owed`;
-  if (view.credit !== null) return `${creditsShown(view.credit.balance)} cr`;
+  if (view.credit !== null) return standingText(view, "cr");
   if (view.budget === null || view.budget.remaining === null) return "unlimited";
   return `${count(view.budget.remaining)} tok`;
 }
