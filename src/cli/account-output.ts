@@ -1,7 +1,8 @@
 import type { AccountView, CapView } from "../admin/views.ts";
+import { count } from "../base/plural.ts";
 import type { StorePlace } from "./open-store.ts";
 import { facts } from "./terminal/list.ts";
-import { count, creditsShown, moment, printJson, type Terminal } from "./terminal/terminal.ts";
+import { creditsShown, moment, printJson, type Terminal } from "./terminal/terminal.ts";
 
 interface AccountOutput {
   readonly json?: true | undefined;

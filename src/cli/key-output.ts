@@ -1,13 +1,14 @@
 import type { UpdatedKey } from "../admin/operations/change-key.ts";
 import type { KeySummary } from "../admin/operations/key-summary.ts";
 import { modeOrigins } from "../base/key-attributes.ts";
+import { count, plural } from "../base/plural.ts";
 import type { KeyRecord } from "../store/store.ts";
 import { capText, standing } from "./account-output.ts";
 import type { DataOptions } from "./help.ts";
 import { auditChange, type StoreContext, type StorePlace, withStore } from "./open-store.ts";
 import { facts } from "./terminal/list.ts";
 import type { Style } from "./terminal/style.ts";
-import { count, creditsShown, fromNow, moment, printJson, type Terminal } from "./terminal/terminal.ts";
+import { creditsShown, fromNow, moment, printJson, type Terminal } from "./terminal/terminal.ts";
 
 interface KeyOutput {
   readonly json?: true | undefined;
@@ -86,7 +87,7 @@ function keyFacts(
     ...balanceFacts(view, nowMs, style),
     ...view.caps.map((cap) => ["cap", capText(cap, view.mode)] as const),
     ...view.account_caps.map((cap) => ["account cap", capText(cap, view.mode)] as const),
-    ["rate", view.rpm_limit === null ? "no limit" : `${count(view.rpm_limit)} requests per minute`],
+    ["rate", view.rpm_limit === null ? "no limit" : `${plural(view.rpm_limit, "request")} per minute`],
     ["scope", view.scope],
     ["models", view.models === null ? "all" : view.models.join(", ")],
     ["created", `${moment(Date.parse(view.created_at))} UTC`],
@@ -115,7 +116,7 @@ function balanceFacts(view: KeySummary, nowMs: number, style: Style): (readonly 
   }
   if (view.budget === null) return [];
   const { tokens, period, used, remaining, resets_at: resetsAt } = view.budget;
-  const limit = tokens === null ? "no limit" : `${count(tokens)} tokens`;
+  const limit = tokens === null ? "no limit" : plural(tokens, "token");
   const per = period === "none" ? "" : ` per ${period}`;
   const left = remaining === null ? `${count(used)} used` : `${count(used)} used, ${count(remaining)} left`;
   const resets = resetsAt === null ? "" : `, anew ${fromNow(Date.parse(resetsAt), nowMs)}`;

@@ -1,4 +1,5 @@
 import { isObject } from "../base/json.ts";
+import { plural } from "../base/plural.ts";
 import type { Places } from "./places.ts";
 import { readSecret, type SecretSources } from "./secrets.ts";
 
@@ -62,11 +63,10 @@ export class ConfigError extends Error {
   readonly origin: string;
 
   constructor(origin: string, problems: readonly ConfigProblem[]) {
-    const count = problems.length === 1 ? "1 problem" : `${problems.length} problems`;
     const lines = problems.map(({ path, where = path, message }) =>
       where === "" ? `  ${message}` : `  ${where}: ${message}`,
     );
-    super(`${count} in ${origin}\n${lines.join("\n")}`);
+    super(`${plural(problems.length, "problem")} in ${origin}\n${lines.join("\n")}`);
     this.origin = origin;
     this.problems = problems;
   }

@@ -1,9 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import { creditsFromNano } from "../../src/base/money.ts";
+import { count, plural } from "../../src/base/plural.ts";
 import { facts, table } from "../../src/cli/terminal/list.ts";
 import { startProgress } from "../../src/cli/terminal/progress.ts";
 import { coloured, plain, styleFor } from "../../src/cli/terminal/style.ts";
-import { count, credits, creditsShown, fromNow, span } from "../../src/cli/terminal/terminal.ts";
+import { credits, creditsShown, fromNow, span } from "../../src/cli/terminal/terminal.ts";
 
 describe("figures for people", () => {
   test("credits are exact, with two decimals at least", () => {
@@ -23,6 +24,7 @@ describe("figures for people", () => {
 
   test("counts, spans and distances", () => {
     expect([0, 999, 1000, 1_000_000].map(count)).toEqual(["0", "999", "1,000", "1,000,000"]);
+    expect([0, 1, 1000].map((value) => plural(value, "call"))).toEqual(["0 calls", "1 call", "1,000 calls"]);
     expect([3, 999, 1000, 61_500].map(span)).toEqual(["3 ms", "999 ms", "1.0 s", "61.5 s"]);
     const day = 86_400_000;
     expect(fromNow(30 * day - 5, 0)).toBe("in 30 days");

@@ -7,6 +7,7 @@ import {
   percent,
   price,
   shortCount,
+  shortPlural,
 } from "../../src/dashboard/page/format.ts";
 import {
   creditsOf,
@@ -46,6 +47,10 @@ describe("figures", () => {
 
   test("are short where they are large", () => {
     expect([999, 9_999, 12_345, 1_200_000].map(shortCount)).toEqual(["999", "9,999", "12.3K", "1.2M"]);
+    expect([1, 12_345].map((value) => shortPlural(value, "request"))).toEqual([
+      "1 request",
+      "12.3K requests",
+    ]);
     expect([119_400, 119_600, 3_600_000].map(duration)).toEqual(["1 min 59 s", "2 min 0 s", "60 min 0 s"]);
     expect([null, 0.4, 12, 1234, 61_000].map(duration)).toEqual([
       "–",

@@ -1,4 +1,5 @@
 import { type Finding, plain } from "../../attention/finding.ts";
+import { plural } from "../../base/plural.ts";
 import { type AuditReport, audit } from "../../ledger/audit.ts";
 import type { OperationContext } from "./context.ts";
 
@@ -16,7 +17,7 @@ export async function auditLedger({ store, clock }: OperationContext, deep: bool
 
 function auditFindings(differences: number, nowMs: number): Finding[] {
   if (differences === 0) return [];
-  const found = `${differences} ${differences === 1 ? "difference" : "differences"}`;
+  const found = plural(differences, "difference");
   return [
     {
       ...plain,

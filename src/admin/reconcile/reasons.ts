@@ -1,3 +1,4 @@
+import { plural } from "../../base/plural.ts";
 import type { AttemptEnding, AttemptSums } from "../../store/store.ts";
 import type { BillFigure, BillFigures } from "../../vendors/bill.ts";
 import type { ReasonKind } from "./reason-kinds.ts";
@@ -36,13 +37,13 @@ export function reasonsOf(row: Differing): readonly Reason[] {
   const reasons: Reason[] = [];
   for (const [ending, kind, why] of estimatedEndings) {
     const calls = sumOf(attempts, "estimated", (sums) => sums.ending === ending);
-    if (calls > 0) reasons.push({ kind, calls, text: `${callsInWords(calls)} ${why}.` });
+    if (calls > 0) reasons.push({ kind, calls, text: `${plural(calls, "call")} ${why}.` });
   }
   const isUncharged = ({ ending }: AttemptSums) => ending === "uncharged";
   const uncharged = sumOf(attempts, "attempts", isUncharged);
   const isMore = differing.some((name) => (billed[name] ?? 0) > ledger[name]);
   if (uncharged > 0 && isMore) {
-    const text = `${callsInWords(uncharged)} charged to nobody: they failed, or the client left, before there was an answer.`;
+    const text = `${plural(uncharged, "call")} charged to nobody: they failed, or the client left, before there was an answer.`;
     reasons.push({ kind: "uncharged", calls: uncharged, text });
   }
   const beyond = billed.requests === undefined ? null : billed.requests - ledger.requests - uncharged;
@@ -65,13 +66,13 @@ const otherFigures: Reason = {
 };
 
 function pastTheGateway(calls: number | null): Reason {
-  const which = calls === null ? "Calls" : callsInWords(calls);
+  const which = calls === null ? "Calls" : plural(calls, "call");
   const text = `${which} past the gateway: made with a key of this account by somebody else, or by \`sluice models check\`.`;
   return { kind: "past_the_gateway", calls, text };
 }
 
 function notBilled(calls: number | null): Reason {
-  const which = calls === null ? "Calls" : callsInWords(calls);
+  const which = calls === null ? "Calls" : plural(calls, "call");
   const text = `${which} not on the bill: it may not be complete yet, be of another account, or count them on the next day.`;
   return { kind: "not_billed", calls, text };
 }
@@ -82,8 +83,4 @@ function sumOf(
   isCounted: (sums: AttemptSums) => boolean,
 ): number {
   return attempts.filter(isCounted).reduce((sum, each) => sum + each[figure], 0);
-}
-
-function callsInWords(calls: number): string {
-  return calls === 1 ? "1 call" : `${calls.toLocaleString("en-US")} calls`;
 }

@@ -1,12 +1,13 @@
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { systemClock } from "../../base/clock.ts";
+import { plural } from "../../base/plural.ts";
 import { locateData } from "../../config/locate-data.ts";
 import { locateStore } from "../../config/store.ts";
 import { confirm, type YesOption } from "../confirm.ts";
 import { type DataOptions, newDataCommand } from "../help.ts";
 import { withStore } from "../open-store.ts";
-import { plural, printDone, Refused, type Terminal } from "../terminal/terminal.ts";
+import { printDone, Refused, type Terminal } from "../terminal/terminal.ts";
 
 export function backupCommand(terminal: Terminal): Command {
   return newDataCommand("backup", "Copy all data into one file, also while the gateway runs")

@@ -1,9 +1,10 @@
 import type { Command } from "commander";
 import type { NodeView } from "../../admin/views.ts";
+import { count } from "../../base/plural.ts";
 import { type CsvOption, type DataOptions, newDataCommand, withCsv } from "../help.ts";
 import { withStore } from "../open-store.ts";
 import { type ListColumn, printList } from "../terminal/list.ts";
-import { count, fromNow, moment, Refused, span, type Terminal } from "../terminal/terminal.ts";
+import { fromNow, moment, Refused, span, type Terminal } from "../terminal/terminal.ts";
 
 export function nodesCommand(terminal: Terminal): Command {
   return withCsv(newDataCommand("nodes", "List the gateways that share the database"))

@@ -4,19 +4,12 @@ import { type Command, InvalidArgumentError } from "commander";
 import type { ComparedFigureView, ReconciledRowView, ReconciliationView } from "../../admin/views.ts";
 import { dateOfDay, utcDay } from "../../base/clock.ts";
 import { csvLine } from "../../base/csv.ts";
+import { count, plural } from "../../base/plural.ts";
 import type { Settings } from "../../config/settings.ts";
 import { type DataOptions, newDataCommand } from "../help.ts";
 import { withStore } from "../open-store.ts";
 import { type Column, table } from "../terminal/list.ts";
-import {
-  CommandFailed,
-  count,
-  Misuse,
-  plural,
-  printJson,
-  Refused,
-  type Terminal,
-} from "../terminal/terminal.ts";
+import { CommandFailed, Misuse, printJson, Refused, type Terminal } from "../terminal/terminal.ts";
 
 interface Options extends DataOptions {
   readonly provider: string;
@@ -157,7 +150,7 @@ function asText(document: ReconciliationView, isAll: boolean, terminal: Terminal
     differing === 0
       ? style.good(`✓ ${provider}'s bill from ${from} to ${to} agrees with the ledger within ${tolerance} %.`)
       : style.bad(
-          `✗ ${plural(differing, "line")} of ${provider}'s bill from ${from} to ${to} differ by more than ${tolerance} %.`,
+          `✗ ${provider}'s bill from ${from} to ${to} differs in ${plural(differing, "line")} by more than ${tolerance} %.`,
         );
   const explained = reasons.length === 0 ? [] : ["", "Likely reasons:", ...reasons];
   return [table(columns, [...lines, sum], terminal), ...explained, "", verdict].join("\n");

@@ -1,9 +1,10 @@
 import type { Command } from "commander";
+import { count, plural } from "../../base/plural.ts";
 import { confirm, type YesOption } from "../confirm.ts";
 import { type CsvOption, type DataOptions, newDataCommand, withCsv } from "../help.ts";
 import { auditChange, withStore } from "../open-store.ts";
 import { csvOf, csvOnly } from "../terminal/list.ts";
-import { count, printJson, second, type Terminal } from "../terminal/terminal.ts";
+import { printJson, second, type Terminal } from "../terminal/terminal.ts";
 
 interface KeyOption {
   readonly key: string;
@@ -41,7 +42,7 @@ export function responsesListCommand(terminal: Terminal): Command {
           terminal.print(`No responses or conversations are kept for ${prefix}.`);
         } else {
           terminal.print(
-            `${count(responses)} responses and ${count(conversations)} conversations are kept for ${prefix}, ` +
+            `${plural(responses, "response")} and ${plural(conversations, "conversation")} are kept for ${prefix}, ` +
               `${count(bytes)} bytes; ` +
               `the oldest since ${second(oldest)}, the newest since ${second(newest)}.`,
           );
@@ -63,9 +64,12 @@ export function responsesDeleteCommand(terminal: Terminal): Command {
         const key = await findKey(context, options.key);
         await confirm(`Clients of ${key.prefix} cannot continue from them. Delete them?`, options, terminal);
         const deleted = await context.store.turns.deleteAll(key.id);
-        await auditChange(context, "response.delete_all", key, `${deleted} responses`);
+        await auditChange(context, "response.delete_all", key, plural(deleted, "response"));
         if (options.json) printJson({ key: key.prefix, deleted }, terminal);
-        else terminal.print(`${count(deleted)} responses and conversations of ${key.prefix} are deleted.`);
+        else {
+          const what = plural(deleted, "response or conversation", "responses and conversations");
+          terminal.print(`${what} of ${key.prefix} deleted.`);
+        }
       });
     });
 }

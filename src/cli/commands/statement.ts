@@ -1,9 +1,10 @@
 import type { Command } from "commander";
 import type { AccountStatementView, StatementLineView, StatementView } from "../../admin/views.ts";
+import { count } from "../../base/plural.ts";
 import { type CsvOption, type DataOptions, newDataCommand, withCsv } from "../help.ts";
 import { withStore } from "../open-store.ts";
 import { csvOf, csvOnly, type ListColumn, listTable } from "../terminal/list.ts";
-import { count, creditsShown, moment, printJson, type Terminal } from "../terminal/terminal.ts";
+import { creditsShown, moment, printJson, type Terminal } from "../terminal/terminal.ts";
 
 interface Options extends DataOptions, CsvOption {
   readonly month?: string;

@@ -2,13 +2,14 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import type { ChosenRange } from "../../admin/operations/moments.ts";
 import { dimensionWords, readDimensions } from "../../admin/operations/usage-report.ts";
 import type { FiguresView, UsageRowView, UsageView } from "../../admin/views.ts";
+import { count, plural } from "../../base/plural.ts";
 import { dimensionNames } from "../../store/store.ts";
 import { since } from "../arguments.ts";
 import { chosenTime, sinceHelp, type TimeOptions, timeInWords, untilHelp } from "../chosen-time.ts";
 import { type CsvOption, type DataOptions, newDataCommand, withCsv } from "../help.ts";
 import { withStore } from "../open-store.ts";
 import { csvOf, type ListColumn, listTable } from "../terminal/list.ts";
-import { count, creditsShown, plural, printJson, span, type Terminal } from "../terminal/terminal.ts";
+import { creditsShown, printJson, span, type Terminal } from "../terminal/terminal.ts";
 
 interface Options extends DataOptions, CsvOption, TimeOptions {
   readonly key?: string;

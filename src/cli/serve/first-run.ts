@@ -1,11 +1,11 @@
 import type { OperationContext } from "../../admin/operations/context.ts";
 import { createKey } from "../../admin/operations/create-key.ts";
 import { nanoPerCredit } from "../../base/money.ts";
+import { count } from "../../base/plural.ts";
 import type { ModelSettings } from "../../config/settings.ts";
 import type { IssuedKey } from "../../keys/issue.ts";
 import type { KeyMode } from "../../store/store.ts";
 import type { Style } from "../terminal/style.ts";
-import { count } from "../terminal/terminal.ts";
 
 const demoCredits = 5;
 const demoTokens = 1_000_000;

@@ -1,6 +1,7 @@
 import { createInterface } from "node:readline/promises";
 import type { Environment } from "../../base/environment.ts";
 import { nanoPerCredit } from "../../base/money.ts";
+import { count, plural } from "../../base/plural.ts";
 import { type Style, styleFor } from "./style.ts";
 
 /** The environment of a command; tests supply their own. */
@@ -77,11 +78,6 @@ function leaveQuietlyWhenReaderIsGone(): void {
   });
 }
 
-/** Digits in groups of three: `1,000,000`. */
-export function count(value: number): string {
-  return String(value).replaceAll(/\B(?=(\d{3})+(?!\d))/g, ",");
-}
-
 /** Credits with at least two decimals and all further non-zero ones; exact, since nothing is divided. */
 export function credits(nano: number): string {
   const sign = nano < 0 ? "-" : "";
@@ -119,7 +115,7 @@ export function fromNow(ms: number, nowMs: number): string {
   for (const [name, length] of units) {
     const whole = Math.floor(distance / length);
     if (whole === 0) continue;
-    const span = `${count(whole)} ${name}${whole === 1 ? "" : "s"}`;
+    const span = plural(whole, name);
     return ms > nowMs ? `in ${span}` : `${span} ago`;
   }
   return ms > nowMs ? "in less than a minute" : "just now";
@@ -133,10 +129,6 @@ export function span(ms: number): string {
 /** Foreign text on one line, without control characters that a terminal would obey. */
 export function printable(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Cf}]+/gu, " ");
-}
-
-export function plural(value: number, one: string, many = `${one}s`): string {
-  return `${count(value)} ${value === 1 ? one : many}`;
 }
 
 /** The command has already reported the error: status 1. */

@@ -1,3 +1,4 @@
+import { plural } from "../../base/plural.ts";
 import { type Zone, zone } from "./zone.ts";
 
 /** How figures are written on the page: short, aligned, and the same everywhere. */
@@ -11,6 +12,11 @@ export function count(value: number): string {
 
 export function shortCount(value: number): string {
   return value < 10_000 ? whole.format(value) : short.format(value);
+}
+
+/** `1 request`, `1.2M requests`. */
+export function shortPlural(value: number, one: string): string {
+  return plural(value, one, undefined, shortCount);
 }
 
 /** Credits, with as many decimals as a small amount needs to differ from 0. */

@@ -1,4 +1,5 @@
 import { assert } from "../../base/assert.ts";
+import { plural } from "../../base/plural.ts";
 import type {
   CopiedColumns,
   CopiedRow,
@@ -69,7 +70,7 @@ async function refuseUnmadeCharges(query: Query, name: string, folders: readonly
     if (charges === 0) continue;
     throw new StoreRefusal(
       "unmade_charges",
-      `A gateway has left ${charges} charges in ${folder} that ${name} does not have yet. Nothing was copied. Start a gateway ` +
+      `A gateway has left ${plural(charges, "charge")} in ${folder} that ${name} does not have yet. Nothing was copied. Start a gateway ` +
         "with that folder and stop it again: that makes them.",
     );
   }

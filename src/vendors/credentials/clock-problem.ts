@@ -1,3 +1,5 @@
+import { plural } from "../../base/plural.ts";
+
 /** Tolerance: `date` headers have whole seconds, and an answer takes time to arrive. */
 const noticeableMs = 60_000;
 
@@ -12,6 +14,5 @@ export function clockProblem(behindMs: number): string | null {
   const offMs = Math.abs(behindMs);
   if (offMs < noticeableMs) return null;
   const minutes = Math.round(offMs / 60_000);
-  const off = `${minutes} minute${minutes === 1 ? "" : "s"} off`;
-  return `the clock is ${off} (${behindMs > 0 ? "slow" : "fast"}); set it right`;
+  return `the clock is ${plural(minutes, "minute")} off (${behindMs > 0 ? "slow" : "fast"}); set it right`;
 }

@@ -1,8 +1,9 @@
 import type { Command } from "commander";
+import { plural } from "../../../base/plural.ts";
 import type { CheckedConfig } from "../../../config/on-disk.ts";
 import type { ConfigProblem } from "../../../config/problems.ts";
 import { type ConfigOptions, newConfigCommand } from "../../help.ts";
-import { CommandFailed, plural, printJson, type Terminal } from "../../terminal/terminal.ts";
+import { CommandFailed, printJson, type Terminal } from "../../terminal/terminal.ts";
 import { showWarnings } from "../../warnings.ts";
 
 interface Options extends ConfigOptions {

@@ -1,9 +1,10 @@
 import type { Command } from "commander";
+import { plural } from "../../../base/plural.ts";
 import { group, type JsonOption, newCommand } from "../../help.ts";
 import type { ImportedConfig } from "../../import/litellm-config.ts";
 import { readInput, writeResult } from "../../named-file.ts";
 import { readPriceFile } from "../../price-file.ts";
-import { plural, printJson, Refused, type Terminal } from "../../terminal/terminal.ts";
+import { printJson, Refused, type Terminal } from "../../terminal/terminal.ts";
 
 interface Options extends JsonOption {
   readonly out?: string;

@@ -1,18 +1,11 @@
 import type { Command } from "commander";
 import type { AttemptView, EntryView, ExchangeDetailView, ExchangeView } from "../../../admin/views.ts";
+import { count } from "../../../base/plural.ts";
 import type { KeyRecord } from "../../../store/store.ts";
 import { type DataOptions, newDataCommand } from "../../help.ts";
 import { withStore } from "../../open-store.ts";
 import { facts, type ListColumn, listTable } from "../../terminal/list.ts";
-import {
-  count,
-  printable,
-  printJson,
-  Refused,
-  second,
-  span,
-  type Terminal,
-} from "../../terminal/terminal.ts";
+import { printable, printJson, Refused, second, span, type Terminal } from "../../terminal/terminal.ts";
 import { paintOutcome } from "./list.ts";
 
 export function exchangesShowCommand(terminal: Terminal): Command {

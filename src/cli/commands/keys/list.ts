@@ -2,12 +2,13 @@ import type { Command } from "commander";
 import type { KeySummary } from "../../../admin/operations/key-summary.ts";
 import { utcDay } from "../../../base/clock.ts";
 import { ownAccountId } from "../../../base/own-account.ts";
+import { count } from "../../../base/plural.ts";
 import { standingText } from "../../account-output.ts";
 import { type CsvOption, type DataOptions, newDataCommand, withCsv } from "../../help.ts";
 import { colorStatus } from "../../key-output.ts";
 import { withStore } from "../../open-store.ts";
 import { csvOnly, type ListColumn, printList } from "../../terminal/list.ts";
-import { count, fromNow, type Terminal } from "../../terminal/terminal.ts";
+import { fromNow, type Terminal } from "../../terminal/terminal.ts";
 
 interface Options extends DataOptions, CsvOption {
   readonly search?: string;

@@ -1,12 +1,13 @@
 import type { Command } from "commander";
 import type { differenceDocument } from "../../../admin/operations/audit-ledger.ts";
+import { count, plural } from "../../../base/plural.ts";
 import { since } from "../../arguments.ts";
 import { chosenTime, type TimeOptions, untilHelp } from "../../chosen-time.ts";
 import { type CsvOption, choiceOption, type DataOptions, newDataCommand, withCsv } from "../../help.ts";
 import { withStore } from "../../open-store.ts";
 import { type ListColumn, printList } from "../../terminal/list.ts";
 import { startProgress } from "../../terminal/progress.ts";
-import { CommandFailed, count, plural, type Terminal } from "../../terminal/terminal.ts";
+import { CommandFailed, type Terminal } from "../../terminal/terminal.ts";
 
 export function ledgerAuditCommand(terminal: Terminal): Command {
   return withCsv(newDataCommand("audit", "Compute every charge and every sum again, and tell what differs"))

@@ -1,12 +1,13 @@
 import type { Command } from "commander";
 import type { ModelCheckView } from "../../../admin/views.ts";
+import { plural } from "../../../base/plural.ts";
 import type { ModelSettings, Settings } from "../../../config/settings.ts";
 import { didYouMean } from "../../../config/suggest.ts";
 import { type ConfigOptions, type CsvOption, newConfigCommand, withCsv } from "../../help.ts";
 import { loadAndWarn } from "../../load-settings.ts";
 import { type ListColumn, printList } from "../../terminal/list.ts";
 import { withProgress } from "../../terminal/progress.ts";
-import { CommandFailed, plural, Refused, span, type Terminal } from "../../terminal/terminal.ts";
+import { CommandFailed, Refused, span, type Terminal } from "../../terminal/terminal.ts";
 
 export function modelsCheckCommand(terminal: Terminal): Command {
   return withCsv(newConfigCommand("check", "Send one small request to each provider, or for one model"))

@@ -1,9 +1,10 @@
 import type { Command } from "commander";
+import { plural } from "../../../base/plural.ts";
 import { type JsonOption, newCommand } from "../../help.ts";
 import type { ImportedModel, ImportedPrices } from "../../import/imported.ts";
 import { writeResult } from "../../named-file.ts";
 import { readPriceFile } from "../../price-file.ts";
-import { plural, printJson, Refused, type Terminal } from "../../terminal/terminal.ts";
+import { printJson, Refused, type Terminal } from "../../terminal/terminal.ts";
 
 interface Options extends JsonOption {
   readonly provider?: string;

@@ -1,10 +1,11 @@
 import type { Command } from "commander";
+import { count } from "../../../base/plural.ts";
 import { describeExtras, type PriceInUsd, priceInUsd } from "../../../catalog/price-view.ts";
 import type { ModelSettings } from "../../../config/settings.ts";
 import { type ConfigOptions, type CsvOption, newConfigCommand, withCsv } from "../../help.ts";
 import { loadAndWarn } from "../../load-settings.ts";
 import { type ListColumn, printList } from "../../terminal/list.ts";
-import { count, creditsShown, type Terminal } from "../../terminal/terminal.ts";
+import { creditsShown, type Terminal } from "../../terminal/terminal.ts";
 
 export function modelsListCommand(terminal: Terminal): Command {
   return withCsv(newConfigCommand("list", "List the models of the configuration with their prices"))

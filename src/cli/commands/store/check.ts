@@ -1,9 +1,10 @@
 import type { Command } from "commander";
+import { plural } from "../../../base/plural.ts";
 import { locateStore } from "../../../config/store.ts";
 import type { DatabaseCheck } from "../../../store/check.ts";
 import { type ConfigOptions, newConfigCommand } from "../../help.ts";
 import { facts } from "../../terminal/list.ts";
-import { CommandFailed, plural, printJson, Refused, type Terminal } from "../../terminal/terminal.ts";
+import { CommandFailed, printJson, Refused, type Terminal } from "../../terminal/terminal.ts";
 
 interface Options extends ConfigOptions {
   readonly store?: string;

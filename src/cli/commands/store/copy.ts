@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { systemClock } from "../../../base/clock.ts";
+import { count, plural } from "../../../base/plural.ts";
 import { locateData } from "../../../config/locate-data.ts";
 import { isReference } from "../../../config/secrets.ts";
 import { locateStore } from "../../../config/store.ts";
@@ -9,7 +10,7 @@ import { confirm, type YesOption } from "../../confirm.ts";
 import { type ConfigOptions, newConfigCommand } from "../../help.ts";
 import { forgetServed } from "../../serve/files-for-commands.ts";
 import { startProgress } from "../../terminal/progress.ts";
-import { count, plural, printDone, Refused, type Terminal } from "../../terminal/terminal.ts";
+import { printDone, Refused, type Terminal } from "../../terminal/terminal.ts";
 
 interface CopyOptions extends ConfigOptions {
   readonly from: string;

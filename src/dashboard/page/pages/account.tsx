@@ -1,4 +1,5 @@
 import type { AccountView, EntryView, Page, StatementView, UsageView } from "../../../admin/views.ts";
+import { plural } from "../../../base/plural.ts";
 import { api, useAnswer, useLoaded } from "../api.ts";
 import { count, credits, date, exactCredits, shortCount } from "../format.ts";
 import { SpendByDay, spendSince } from "../holder/spend-by-day.tsx";
@@ -30,10 +31,10 @@ function Facts({ of: account }: { of: AccountView }) {
     credit
       ? ["Spent", credits(credit.used), "credits in all"]
       : ["Spent", shortCount(account.budget?.used ?? 0), "tokens in this period"],
-    ["Keys", count(keys.length), `${count(owners.size)} ${owners.size === 1 ? "owner" : "owners"}`],
+    ["Keys", count(keys.length), plural(owners.size, "owner")],
     [
       "New keys get",
-      given.length === 0 ? "no cap" : given.length === 1 ? "a cap" : `${given.length} caps`,
+      given.length === 0 ? "no cap" : plural(given.length, "cap"),
       given.map((cap) => capWords(cap, mode)).join(", "),
     ],
     [

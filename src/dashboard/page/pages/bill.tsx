@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
 import type { ModelView, Page, ReconciledRowView, ReconciliationView } from "../../../admin/views.ts";
+import { plural } from "../../../base/plural.ts";
 import { api, useAnswer } from "../api.ts";
 import { count, price, shortCount } from "../format.ts";
 import { Badge } from "../parts/badge.tsx";
@@ -103,7 +104,7 @@ function Compared({ of: compared }: { of: ReconciliationView }) {
   const verdict =
     differing === 0
       ? `Everything agrees within ${tolerance} %`
-      : `${count(differing)} of ${count(data.length)} lines differ by more than ${tolerance} %`;
+      : `${count(differing)} of ${plural(data.length, "line")} differ by more than ${tolerance} %`;
   return (
     <>
       <div class="charts">

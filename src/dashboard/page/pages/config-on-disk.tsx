@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
 import type { ConfigChangeView, ConfigCheckView, ConfigReloadView } from "../../../admin/views.ts";
+import { plural } from "../../../base/plural.ts";
 import { api, useAnswer } from "../api.ts";
 import { Ask } from "../parts/ask.tsx";
 import { Badge } from "../parts/badge.tsx";
@@ -35,16 +36,12 @@ function nameOf(file: string | null): string {
   return file ?? "The built-in configuration";
 }
 
-function changesCounted(changes: readonly ConfigChangeView[]): string {
-  return changes.length === 1 ? "1 change" : `${changes.length} changes`;
-}
-
 function Checked({ of: { file, ok, problems, warnings, changes } }: { of: ConfigCheckView }) {
   const state = !ok
     ? "cannot be put in force; what is in force stays."
     : changes.length === 0
       ? "is what is in force."
-      : `differs from what is in force: ${changesCounted(changes)}.`;
+      : `differs from what is in force: ${plural(changes.length, "change")}.`;
   // The place has the line already, where one is known.
   const told = problems.map(({ where, message }) => (where === "" ? message : `${where}: ${message}`));
   return (
@@ -80,7 +77,7 @@ function Reload({ of: { file, digest, changes }, onClose, onDone }: ReloadProps)
       <p>
         {changes.length === 0
           ? "Nothing in it has changed; secrets in files are read again."
-          : `It brings ${changesCounted(changes)}. Requests in flight end as they began.`}
+          : `It brings ${plural(changes.length, "change")}. Requests in flight end as they began.`}
       </p>
       {restarts > 0 && (
         <p>
@@ -95,7 +92,7 @@ function Done({ of: { file, changes, not_in_force } }: { of: ConfigReloadView })
   return (
     <>
       <p class="pad" role="status">
-        <Badge tone="good">reloaded</Badge> {nameOf(file)}, {changesCounted(changes)}
+        <Badge tone="good">reloaded</Badge> {nameOf(file)}, {plural(changes.length, "change")}
       </p>
       <Points label="What was not applied" points={not_in_force} />
     </>

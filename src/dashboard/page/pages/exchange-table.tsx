@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
 import type { ExchangeView } from "../../../admin/views.ts";
+import { plural } from "../../../base/plural.ts";
 import { count, credits, duration, moment, routeName, shortCount } from "../format.ts";
 import { OutcomeBadge } from "../parts/badge.tsx";
 import { Empty } from "../parts/states.tsx";
@@ -62,7 +63,7 @@ const columns: readonly Column<ExchangeView>[] = [
     name: "Cost",
     class: "number",
     cell: ({ entry, unit, charged }) =>
-      entry === null ? none : unit === "credits" ? credits(charged) : `${count(charged)} tokens`,
+      entry === null ? none : unit === "credits" ? credits(charged) : plural(charged, "token"),
     note: ({ list_cost: listed }) => listed !== null && listed > 0 && `${credits(listed)} list`,
   },
   { name: "First byte", class: "number", cell: ({ first_byte_ms }) => duration(first_byte_ms) },

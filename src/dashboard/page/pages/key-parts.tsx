@@ -1,6 +1,7 @@
 import type { FiguresView, KeyView, UsageRowView, UsageView } from "../../../admin/views.ts";
+import { plural } from "../../../base/plural.ts";
 import { useAnswer } from "../api.ts";
-import { count, credits, date, rate, shortCount } from "../format.ts";
+import { count, credits, date, rate, shortCount, shortPlural } from "../format.ts";
 import { SpendByDay, spendDays, spendSince } from "../holder/spend-by-day.tsx";
 import { keyStanding, spentWords } from "../parts/balance.tsx";
 import { Card } from "../parts/card.tsx";
@@ -20,7 +21,7 @@ function spentNote(key: KeyView, figures: FiguresView | null): string {
 }
 
 function endedNote(key: KeyView, figures: FiguresView | null): string {
-  const tokens = `${shortCount(key.input_tokens + key.output_tokens)} tokens`;
+  const tokens = shortPlural(key.input_tokens + key.output_tokens, "token");
   if (figures === null) return tokens;
   return `${tokens} · ${count(figures.failed)} failed · ${count(figures.refused)} refused`;
 }
@@ -64,8 +65,7 @@ function ByModel({ rows, mode }: { rows: readonly UsageRowView[]; mode: KeyView[
     {
       name: "Spent",
       class: "number",
-      cell: ({ spend, spend_tokens }) =>
-        mode === "credit" ? credits(spend) : `${count(spend_tokens)} tokens`,
+      cell: ({ spend, spend_tokens }) => (mode === "credit" ? credits(spend) : plural(spend_tokens, "token")),
     },
   ];
   return <Table rows={rows} columns={columns} keyOf={({ group }) => group ?? ""} />;

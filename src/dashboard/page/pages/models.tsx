@@ -8,6 +8,7 @@ import type {
   UsageRowView,
   UsageView,
 } from "../../../admin/views.ts";
+import { plural } from "../../../base/plural.ts";
 import { api, useAnswer } from "../api.ts";
 import { count, duration, moment, percent, price, rate, shortCount } from "../format.ts";
 import { healthWords } from "../health.ts";
@@ -136,11 +137,9 @@ function LastDay({ of: { id }, usage }: { of: ModelView; usage: UsageRowView | u
   return (
     <p class="muted pad" data-test="last-day">
       Last 24 hours: {percent(completed, calls)} of{" "}
-      <a href={hrefOf(`exchanges?since=24h&model=${encodeURIComponent(id)}`)}>
-        {calls === 1 ? "1 call" : `${count(calls)} calls`}
-      </a>{" "}
-      succeeded · {rate(cached)} of their input was cached · {count(covered)} failed attempts were covered by
-      others
+      <a href={hrefOf(`exchanges?since=24h&model=${encodeURIComponent(id)}`)}>{plural(calls, "call")}</a>{" "}
+      succeeded · {rate(cached)} of their input was cached ·{" "}
+      {plural(covered, "failed attempt was", "failed attempts were")} covered by others
     </p>
   );
 }

@@ -1,5 +1,5 @@
 import type { ExchangeView, OverviewView, UsageRowView } from "../../../admin/views.ts";
-import { change, count, credits, duration, moment, rate, shortCount } from "../format.ts";
+import { change, count, credits, duration, moment, rate, shortCount, shortPlural } from "../format.ts";
 import { Card } from "../parts/card.tsx";
 import { type Fact, FactTiles } from "../parts/fact-tiles.tsx";
 import { type Column, Table } from "../parts/table.tsx";
@@ -33,7 +33,7 @@ export function Tiles({ overview }: { overview: OverviewView }) {
         {count(totals.failed)} of {shortCount(totals.completed + totals.failed)} ·{" "}
         <a href={hrefOf(`exchanges?outcome=refused&since=${range}`)}>{shortCount(totals.refused)} refused</a>
         {totals.covered_attempts > 0 &&
-          ` · ${shortCount(totals.covered_attempts)} attempts covered by others`}
+          ` · ${shortPlural(totals.covered_attempts, "attempt")} covered by others`}
       </>,
     ],
     ["First byte", duration(totals.first_byte_p50_ms), `p95 ${duration(totals.first_byte_p95_ms)}`],
@@ -100,7 +100,7 @@ function worth({ spend, list_cost }: UsageRowView): number {
 
 function rowNote({ spend, list_cost, requests }: UsageRowView): string {
   const listed = spend > 0 && list_cost > 0 ? ` · ${credits(list_cost)} list` : "";
-  return `${shortCount(requests)} requests${listed}`;
+  return `${shortPlural(requests, "request")}${listed}`;
 }
 
 const failureColumns: readonly Column<ExchangeView>[] = [

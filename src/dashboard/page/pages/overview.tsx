@@ -6,6 +6,7 @@ import type {
   OverviewView,
   Page,
 } from "../../../admin/views.ts";
+import { plural } from "../../../base/plural.ts";
 import { useAnswer } from "../api.ts";
 import { axisDuration, count, credits, duration, rate, shortCount, timeRange } from "../format.ts";
 import { Chart, type Line } from "../parts/chart.tsx";
@@ -115,7 +116,7 @@ function OverviewBody({ overview }: { overview: OverviewView }) {
         <InFlight overview={overview} />
       </div>
       <p class="unseen" aria-live="polite">
-        {count(totals.requests)} requests, {credits(totals.spend)} credits,{" "}
+        {plural(totals.requests, "request")}, {credits(totals.spend)} credits,{" "}
         {shortCount(totals.input_tokens + totals.output_tokens)} tokens, {rate(totals.error_rate)} failed,{" "}
         {count(totals.refused)} refused, first byte {duration(totals.first_byte_p50_ms)}
       </p>

@@ -1,5 +1,6 @@
 import { useEffect, useRef } from "preact/hooks";
 import type { EntryView, ExchangeView } from "../../../admin/views.ts";
+import { plural } from "../../../base/plural.ts";
 import { count, credits, duration, percent } from "../format.ts";
 import { Badge, StatusCode } from "../parts/badge.tsx";
 import { FactList, type NamedFact } from "../parts/fact-list.tsx";
@@ -15,7 +16,7 @@ const stateTones = { running: "info", done: "good", refused: "bad", stopped: "wa
 function chargeOf(entries: readonly EntryView[]): string {
   const charge = entries.find((entry) => entry.kind === "charge");
   if (!charge) return "nothing charged";
-  return charge.unit === "credits" ? `${credits(-charge.amount)} credits` : `${count(-charge.amount)} tokens`;
+  return charge.unit === "credits" ? `${credits(-charge.amount)} credits` : plural(-charge.amount, "token");
 }
 
 /** Pictures and sound are not counted in tokens. */

@@ -1,4 +1,5 @@
 import type { StorageView } from "../../../admin/views.ts";
+import { plural } from "../../../base/plural.ts";
 import { useAnswer } from "../api.ts";
 import { bytes, count, moment } from "../format.ts";
 import { Card } from "../parts/card.tsx";
@@ -23,10 +24,6 @@ const columns: readonly Column<Kept>[] = [
       pruned ? `${count(pruned.count)}, ${moment(pruned.at)}` : retention === null ? "–" : "nothing yet",
   },
 ];
-
-function plural(value: number, unit: string): string {
-  return `${count(value)} ${unit}${value === 1 ? "" : "s"}`;
-}
 
 function kinds({ records, retention, response_bytes, pruned }: StorageView): readonly Kept[] {
   const last = (kind: StorageView["pruned"][number]["what"]) => pruned.find(({ what }) => what === kind);

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { TailView } from "../../../admin/views.ts";
+import { plural } from "../../../base/plural.ts";
 import { adminBase } from "../api.ts";
 import { count, credits, duration, routeName, shortCount, time } from "../format.ts";
 import { Badge, StatusCode } from "../parts/badge.tsx";
@@ -71,7 +72,7 @@ const columns: readonly Column<TailView>[] = [
   {
     name: "Cost",
     class: "number",
-    cell: ({ unit, charged }) => (unit === "credits" ? credits(charged) : `${count(charged)} tokens`),
+    cell: ({ unit, charged }) => (unit === "credits" ? credits(charged) : plural(charged, "token")),
   },
   { name: "Duration", class: "number", cell: ({ total_ms }) => duration(total_ms) },
 ];

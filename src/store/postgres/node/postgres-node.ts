@@ -1,3 +1,4 @@
+import { plural } from "../../../base/plural.ts";
 import { newStats, type StoreStats, type Trouble } from "../../health.ts";
 import {
   type AccountState,
@@ -160,7 +161,7 @@ export class PostgresNode implements StoreNode {
       ...(kept === 0
         ? []
         : [
-            `${kept} charges were not acknowledged by the database. They are kept in ${this.#keeper.file}, and made ` +
+            `${plural(kept, "charge was", "charges were")} not acknowledged by the database. They are kept in ${this.#keeper.file}, and made ` +
               "when a gateway starts with this data folder.",
           ]),
     ];
