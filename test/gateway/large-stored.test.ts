@@ -1,13 +1,15 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, spyOn, test } from "bun:test";
 import type { JsonObject } from "../../src/base/json.ts";
 import { LargeBodies } from "../../src/gateway/large/large-bodies.ts";
-import { json } from "../support/answers.ts";
+import { json, sse } from "../support/answers.ts";
 import { ConversationWorld } from "./conversation-world.ts";
 import { type Item, responseFrom, say, type TurnWorld } from "./turn-world.ts";
 import type { World } from "./world.ts";
 
 const running = spyOn(LargeBodies.prototype, "runRequest");
 const jobs = () => running.mock.calls.map(([job]) => job.type);
+const reading = spyOn(LargeBodies.prototype, "runAnswer");
+const answerJobs = () => reading.mock.calls.map(([job]) => job.type);
 
 let conversations: ConversationWorld;
 let turns: TurnWorld;
@@ -22,9 +24,11 @@ beforeEach(() => turns.reset());
 afterEach(async () => {
   await world.settled();
   running.mockClear();
+  reading.mockClear();
 });
 afterAll(() => {
   running.mockRestore();
+  reading.mockRestore();
   return world[Symbol.asyncDispose]();
 });
 
@@ -70,6 +74,30 @@ describe.each(["as it is", "sealed"])("a stored response of megabytes, %s,", (ho
     expect(JSON.parse(await got(`responses/${first.id}`)).error.code).toBe("not_found");
     await world.settled();
     expect([world.gateway.answers.takenBytes, world.gateway.bodies.takenBytes]).toEqual([0, 0]);
+  });
+
+  test("is read on another thread, as one of thousands of items is, also from a stream", async () => {
+    const short = (at: number) => ({ ...message(""), id: `msg_${at}` });
+    const outputs = [[message(longText(1500))], Array.from({ length: 3000 }, (_, at) => short(at))];
+    for (const output of outputs) {
+      const ended = (shown: JsonObject) => ({ type: "response.completed", response: shown });
+      const done = output.map((item, at) => ({ type: "response.output_item.done", output_index: at, item }));
+      for (const isListed of [true, false]) {
+        world.provider.script((request) => {
+          const response = responseFrom(request, isListed ? output : []);
+          return sse([...done, ended(response)].map((data) => `data: ${JSON.stringify(data)}\n\n`).join(""));
+        });
+        reading.mockClear();
+        const { id } = await turns.streamed({ input: "One" });
+        expect(answerJobs()).toContain("ended");
+        expect(JSON.parse(await got(`responses/${id}`)).output).toEqual(output);
+      }
+      world.provider.script((request) => json(responseFrom(request, output)));
+      reading.mockClear();
+      const { id } = await turns.create({ input: "One" });
+      expect(answerJobs()).toEqual(["answer", "ended"]);
+      expect(JSON.parse(await got(`responses/${id}`)).output).toEqual(output);
+    }
   });
 
   test("is written a few parts at a time, so that no more than those are in memory twice", async () => {

@@ -9,7 +9,8 @@ import type { MeteredRouteName } from "../../dialects/metered/registry.ts";
 import type { AskedForm, MeteredAnswer, ReadMetered } from "../../dialects/metered/route.ts";
 import type { Mentions } from "../../dialects/names/inspect-body.ts";
 import type { summaryRequest } from "../../dialects/openai-responses/client/compaction.ts";
-import type { TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
+import type { StreamedItems } from "../../dialects/openai-responses/client/streamed-items.ts";
+import type { EndedResponse, ItemSpan, TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
 import type { Target } from "../../dialects/provider-dialect.ts";
 import type { ClientDialectName, ProviderDialectName } from "../../dialects/registry.ts";
 import type { ParsedEvent } from "../../dialects/sse/sse.ts";
@@ -17,6 +18,7 @@ import type { OfferedTools } from "../../dialects/tools/hosted-tools.ts";
 import type { SerializedToolMapping } from "../../dialects/translation/translation.ts";
 import type { BodyVendor } from "../../vendors/adapt-body.ts";
 import type { AnswerForm } from "../answer/read-answer.ts";
+import type { Piece } from "../answer/stream-relayer.ts";
 import type { PassingPlan } from "../attempt/pass-body.ts";
 import type { Expected, LargeBody } from "../request/request.ts";
 import type { SocketFrame } from "../socket/create-frame.ts";
@@ -31,7 +33,7 @@ export type Job = RequestJob | ProviderJob;
 export type RequestJob = ReadJob | PatchJob | TranslateJob | FrameJob | ShownJob | SummaryJob;
 
 /** What a provider has sent. */
-export type ProviderJob = AnswerJob | MeteredJob | EventJob;
+export type ProviderJob = AnswerJob | EndedJob | MeteredJob | EventJob;
 
 /** Whom a request is read or prepared for. */
 export interface JobOwner {
@@ -98,6 +100,14 @@ export interface AnswerJob {
   readonly shown: Usage | null;
 }
 
+/** Reads what is to be kept of a response. */
+export interface EndedJob {
+  readonly type: "ended";
+  /** The whole answer, or what ends its stream. */
+  readonly answer: Piece;
+  readonly streamed: Pick<StreamedItems, "events"> | null;
+}
+
 /** Reads the answers of a metered route, and writes the client's. */
 export interface MeteredJob {
   readonly type: "metered";
@@ -152,6 +162,13 @@ export interface AnswerResult {
   readonly extras: ReportedExtras | null;
 }
 
+/** An `EndedResponse` as data. */
+export interface EndedResult extends Omit<EndedResponse, "output"> {
+  /** Where the items are. */
+  readonly bytes: Uint8Array;
+  readonly output: readonly ItemSpan[];
+}
+
 /** A `ReadMetered` as data. */
 export interface MeteredResult extends Omit<ReadMetered, "written"> {
   readonly written: Uint8Array | null;
@@ -166,6 +183,8 @@ interface Results {
   readonly shown: Uint8Array;
   readonly summary: Uint8Array;
   readonly answer: AnswerResult;
+  /** Null if there is no response that can be kept. */
+  readonly ended: EndedResult | null;
   readonly metered: MeteredResult;
   readonly event: ParsedEvent;
 }

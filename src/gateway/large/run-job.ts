@@ -6,7 +6,12 @@ import { removeValues } from "../../dialects/json/remove-values.ts";
 import { meteredRoute } from "../../dialects/metered/registry.ts";
 import { summaryRequest } from "../../dialects/openai-responses/client/compaction.ts";
 import { shownItems } from "../../dialects/openai-responses/client/shown-item.ts";
-import { inputSpans } from "../../dialects/openai-responses/client/turn-items.ts";
+import { StreamedItems } from "../../dialects/openai-responses/client/streamed-items.ts";
+import {
+  type EndedResponse,
+  endedResponse,
+  inputSpans,
+} from "../../dialects/openai-responses/client/turn-items.ts";
 import { openingHash } from "../../dialects/opening.ts";
 import { clientDialect, providerDialect } from "../../dialects/registry.ts";
 import { filesOf, itemsFieldOf, parseWhole } from "../../dialects/schema/validate.ts";
@@ -14,6 +19,7 @@ import { parseLargeEvent } from "../../dialects/sse/parse-event.ts";
 import { translate, translationOfAnswer } from "../../dialects/translation/translate.ts";
 import type { Translation } from "../../dialects/translation/translation.ts";
 import { readAnswerBytes } from "../answer/read-answer.ts";
+import { bytesOf } from "../answer/stream-relayer.ts";
 import { passBody } from "../attempt/pass-body.ts";
 import { translateBody } from "../attempt/translate-body.ts";
 import { checkRequest } from "../request/request.ts";
@@ -22,6 +28,8 @@ import type {
   AnswerContext,
   AnswerJob,
   AnswerResult,
+  EndedJob,
+  EndedResult,
   FrameJob,
   Job,
   MeteredJob,
@@ -46,6 +54,8 @@ export function runJob(job: Job): Result {
       return translated(job);
     case "answer":
       return answer(job);
+    case "ended":
+      return ended(job);
     case "metered":
       return metered(job);
     case "frame":
@@ -128,6 +138,32 @@ function answer({ bytes, form, context, shown }: AnswerJob): AnswerResult {
     given,
     extras,
   };
+}
+
+function ended({ answer: piece, streamed }: EndedJob): EndedResult | null {
+  const whole = bytesOf(piece);
+  const response = readEnded(whole, streamed === null ? undefined : new StreamedItems(streamed.events));
+  if (response === null) return null;
+  const { id, head, output } = response;
+  const isInWhole = output.every(({ raw }) => raw.buffer === whole.buffer);
+  const bytes = shared(isInWhole ? whole : Buffer.concat(output.map(({ raw }) => raw)));
+  let at = 0;
+  const spans = output.map(({ raw, ...item }) => {
+    const start = isInWhole ? raw.byteOffset - whole.byteOffset : at;
+    at = start + raw.length;
+    return { ...item, start, end: at };
+  });
+  return { id, head: shared(head), bytes, output: spans };
+}
+
+/** Null also for JSON that makes no sense. */
+function readEnded(answer: Uint8Array, streamed: StreamedItems | undefined): EndedResponse | null {
+  try {
+    return endedResponse(answer, streamed);
+  } catch (error) {
+    if (error instanceof SyntaxError) return null;
+    throw error;
+  }
 }
 
 export function metered({ route, format, answers, asked }: Omit<MeteredJob, "type">): MeteredResult {

@@ -1,12 +1,19 @@
 import { GatewayError } from "../../base/errors.ts";
 import { isConversationId } from "../../base/id.ts";
+import { shared } from "../../base/shared-bytes.ts";
 import { isCompaction } from "../../dialects/openai-responses/client/compaction.ts";
 import type { StreamedItems } from "../../dialects/openai-responses/client/streamed-items.ts";
-import { endedResponse } from "../../dialects/openai-responses/client/turn-items.ts";
+import {
+  type EndedResponse,
+  endedResponse,
+  itemsAt,
+} from "../../dialects/openai-responses/client/turn-items.ts";
+import { largeEventBytes } from "../../dialects/sse/parse-event.ts";
 import { bytesOf, type Piece } from "../answer/stream-relayer.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
-import { largeBodyBytes } from "../large/is-large.ts";
+import { hasManyValues, largeBodyBytes } from "../large/is-large.ts";
+import type { LargeBodies } from "../large/large-bodies.ts";
 import { largeTurns } from "../large/large-turns.ts";
 import { copyTurn, type Turn } from "./turn-body.ts";
 
@@ -15,7 +22,7 @@ import { copyTurn, type Turn } from "./turn-body.ts";
  * is to be kept, or if the answer is none that can be continued.
  */
 export async function recordTurn(
-  { turns }: Gateway,
+  { turns, largeBodies }: Gateway,
   exchange: Exchange,
   answer: Piece,
   streamed?: StreamedItems,
@@ -24,9 +31,9 @@ export async function recordTurn(
   if (keeping === null || key === null || model === null) return;
   const { parentId, before, conversation = null } = keeping;
   if (keeping.isProviders && deployment?.dialects.includes("responses")) return;
-  if (answer.length >= largeBodyBytes) await largeTurns.turn();
   try {
-    const response = endedResponse(bytesOf(answer), streamed);
+    const reading = readEnded(largeBodies, answer, streamed);
+    const response = reading instanceof Promise ? await reading : reading;
     if (response === null) return;
     if (keeping.isCompacted && !response.output.some(isCompaction)) return;
     const input = keeping.input();
@@ -44,6 +51,33 @@ export async function recordTurn(
     if (error instanceof GatewayError || error instanceof SyntaxError) return;
     throw error;
   }
+}
+
+/** Has to be awaited only where it takes long, and is done on another thread. */
+function readEnded(
+  largeBodies: LargeBodies,
+  answer: Piece,
+  streamed: StreamedItems | undefined,
+): EndedResponse | null | Promise<EndedResponse | null> {
+  if (answer.length < largeBodyBytes && (streamed?.bytes ?? 0) < largeEventBytes) {
+    const bytes = bytesOf(answer);
+    if (!hasManyValues(bytes, null)) return endedResponse(bytes, streamed);
+  }
+  return readLarge(largeBodies, answer, streamed);
+}
+
+async function readLarge(
+  largeBodies: LargeBodies,
+  answer: Piece,
+  streamed: StreamedItems | undefined,
+): Promise<EndedResponse | null> {
+  await largeTurns.turn();
+  const read = await largeBodies.runAnswer({
+    type: "ended",
+    answer: typeof answer === "string" ? answer : shared(answer),
+    streamed: streamed === undefined ? null : { events: streamed.events },
+  });
+  return read && { id: read.id, head: read.head, output: itemsAt(read.bytes, read.output) };
 }
 
 /** What comes before a turn and is stored nowhere is kept as a part of its input, or nothing could continue it later. */

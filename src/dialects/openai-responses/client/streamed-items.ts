@@ -9,9 +9,15 @@ const itemMark = Buffer.from('"response.output_item.done"');
 
 /** The items of a response that is streamed. Some providers end it with an event that has none of them. */
 export class StreamedItems {
-  /** They are not read before somebody asks for the items, and that is rare. */
-  #events: Uint8Array[] = [];
-  #bytes = 0;
+  /** They are not read before somebody asks for the items, and that is rare. Null if they are too large together. */
+  events: Uint8Array[] | null;
+  /** How many there were, kept or not. */
+  bytes = 0;
+
+  /** From events that were collected on another thread, if any. */
+  constructor(events: Uint8Array[] | null = []) {
+    this.events = events;
+  }
 
   /** Takes whole events. */
   add(events: Uint8Array): void {
@@ -19,17 +25,17 @@ export class StreamedItems {
     for (let from = 0, mark = bytes.indexOf(itemMark); mark !== -1; mark = bytes.indexOf(itemMark, from)) {
       const start = from + wholeEventsEnd(bytes.subarray(from, mark));
       from = eventEnd(bytes, start);
-      this.#bytes += from - start;
+      this.bytes += from - start;
       // More than a last event could have in it is not collected either, and what came before is of no use then.
-      if (this.#bytes <= maxEventBytes) this.#events.push(new Uint8Array(bytes.subarray(start, from)));
-      else this.#events = [];
+      if (this.bytes <= maxEventBytes) this.events?.push(new Uint8Array(bytes.subarray(start, from)));
+      else this.events = null;
     }
   }
 
   /** In their order in the output; null if they are too large together. */
   all(): readonly TurnItem[] | null {
-    if (this.#bytes > maxEventBytes) return null;
-    const placed = this.#events.flatMap(itemIn);
+    if (this.events === null) return null;
+    const placed = this.events.flatMap(itemIn);
     return placed.sort((one, other) => one.index - other.index).map(({ item }) => item);
   }
 }
