@@ -2,7 +2,7 @@ import type { Clock } from "../base/clock.ts";
 import type { DatabaseCheck } from "./check.ts";
 import type { Copied, CopyProgress, CopySource, CopyTarget } from "./copy/copy.ts";
 import type { FolderMaintenance } from "./files.ts";
-import type { Moved } from "./moved.ts";
+import { type Moved, markMoved } from "./moved.ts";
 import type { NodeSettings, StoreNode } from "./node.ts";
 import { parseAddress } from "./postgres/address.ts";
 import type { PostgresLocation, PostgresStoreSettings, StoreLocation, StoreSettings } from "./settings.ts";
@@ -50,8 +50,9 @@ export async function copyAll(request: CopyRequest): Promise<Copied> {
   const { copyStore } = await import("./copy/copy.ts");
   const copyTo = async (source: CopySource) => {
     const copied = await withTarget(to, clock, (target) => copyStore(source, target, onProgress));
-    // The copy is there for good by now, and nobody can have used the source meanwhile.
-    if (!keepsSource) await source.markMoved({ to: nameOfLocation(to), atMs: clock.wallMs() });
+    // The copy is there for good by now, and nobody can have used the source meanwhile. To open it is refused from now on.
+    const name = "url" in to ? nameOfDatabase(to) : to.dir;
+    if (!keepsSource) await source.perform(markMoved({ to: name, atMs: clock.wallMs() }));
     return copied;
   };
   if ("url" in from) {
@@ -71,10 +72,6 @@ export interface CopyRequest {
   /** Data folders of gateways, which may have left charges there that the source never got. */
   readonly nodeFolders: readonly string[];
   onProgress(progress: CopyProgress): void;
-}
-
-function nameOfLocation(location: StoreLocation): string {
-  return "url" in location ? nameOfDatabase(location) : location.dir;
 }
 
 /** Where a store's data was moved to; null if it is in use. */

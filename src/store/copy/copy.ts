@@ -1,7 +1,7 @@
 import { assert } from "../../base/assert.ts";
-import type { Moved } from "../moved.ts";
-import type { RecomputedTotals } from "../store.ts";
-import { StoreRefusal } from "../store.ts";
+import { query, type Work } from "../query.ts";
+import { type RecomputedTotals, StoreRefusal } from "../store.ts";
+import { recomputeTotals } from "../tables/recompute.ts";
 
 /** Numbers are their digits, because sums of a key's life may exceed a double; flags are 0 and 1. */
 export type CopiedValue = string | Uint8Array | null;
@@ -58,17 +58,14 @@ interface CopyEnd {
   readonly name: string;
   /** The columns of a table, but for those that only this kind of database has. */
   columnsOf(table: string): Promise<CopiedColumns>;
-  recomputeTotals(): Promise<readonly RecomputedTotals[]>;
+  /** In the transaction of the copy. */
+  perform<Result>(work: Work<Result>): Promise<Result>;
 }
 
 /** A store that is read from while nobody else uses it, all of it as of one moment. */
 export interface CopySource extends CopyEnd {
-  countEntries(): Promise<number>;
   /** The next rows after this one, in the order of the table's key; the first ones after null. */
   read(table: CopiedTable, after: CopiedRow | null): Promise<readonly CopiedRow[]>;
-  progress(): Promise<StoreProgress>;
-  /** Once the copy is complete, opening this store is refused with where the data went. */
-  markMoved(moved: Moved): Promise<void>;
 }
 
 /** A store without data that nobody else uses. Nothing of what is written stays if the copy fails. */
@@ -109,8 +106,8 @@ export async function copyStore(
   target: CopyTarget,
   onProgress: (progress: CopyProgress) => void,
 ): Promise<Copied> {
-  const before = audited(await source.recomputeTotals(), source.name);
-  const total = await source.countEntries();
+  const before = audited(await source.perform(recomputeTotals()), source.name);
+  const total = await source.perform(countEntries());
   const counts = { keys: 0, entries: 0, usage: 0 };
   for (const [name, key] of Object.entries(copiedTables)) {
     const columns = await source.columnsOf(name);
@@ -132,8 +129,8 @@ export async function copyStore(
       rows = rows.length < rowsAtOnce ? [] : await source.read(table, last);
     }
   }
-  await target.finish(await source.progress());
-  const after = audited(await target.recomputeTotals(), target.name);
+  await target.finish(await source.perform(readProgress()));
+  const after = audited(await target.perform(recomputeTotals()), target.name);
   if (before !== after) {
     throw new StoreRefusal(
       "copy_differs",
@@ -141,6 +138,33 @@ export async function copyStore(
     );
   }
   return counts;
+}
+
+/** Of requests that a gateway has not ended. */
+export function* hasHolds(): Work<boolean> {
+  return (yield* query("SELECT id FROM holds LIMIT 1")).length > 0;
+}
+
+export function* isEmpty(): Work<boolean> {
+  const tables = ["accounts", "entries", "audit_log", "admin_token"];
+  const none = tables.map((table) => `NOT EXISTS (SELECT 1 FROM ${table})`);
+  // SQLite has a row that stands for no key.
+  const noKey = "NOT EXISTS (SELECT 1 FROM keys WHERE id <> '')";
+  return (yield* query(`SELECT 1 WHERE ${[noKey, ...none].join(" AND ")}`)).length > 0;
+}
+
+function* countEntries(): Work<number> {
+  const [count] = yield* query<{ entries: number }>("SELECT count(*)::float8 AS entries FROM entries");
+  return count?.entries ?? 0;
+}
+
+function* readProgress(): Work<StoreProgress> {
+  const [progress] = yield* query<StoreProgress>(
+    `SELECT revision::float8 AS revision, (SELECT entries_through FROM rollups)::float8 AS "entriesThrough",
+      (SELECT endings_through FROM rollups)::float8 AS "endingsThrough" FROM state`,
+  );
+  assert(progress !== undefined, "the state has one row");
+  return progress;
 }
 
 /** A column that only one of them has would be lost. */

@@ -1,18 +1,19 @@
-import { assert } from "../../base/assert.ts";
 import { plural } from "../../base/plural.ts";
-import type {
-  CopiedColumns,
-  CopiedRow,
-  CopiedTable,
-  CopiedValue,
-  CopySource,
-  CopyTarget,
-  StoreProgress,
+import {
+  type CopiedColumns,
+  type CopiedRow,
+  type CopiedTable,
+  type CopiedValue,
+  type CopySource,
+  type CopyTarget,
+  hasHolds,
+  isEmpty,
+  type StoreProgress,
 } from "../copy/copy.ts";
-import { type Moved, markMoved, refuseMoved } from "../moved.ts";
+import { refuseMoved } from "../moved.ts";
+import type { Work } from "../query.ts";
 import type { PostgresLocation } from "../settings.ts";
-import { type RecomputedTotals, StoreRefusal } from "../store.ts";
-import { recomputeTotals } from "../tables/recompute.ts";
+import { StoreRefusal } from "../store.ts";
 import { type PostgresClient, type Query, withClient } from "./client.ts";
 import { Database, performed } from "./database.ts";
 import { migrate, migrations, readSchema } from "./migrate.ts";
@@ -46,8 +47,7 @@ export function withPostgresSource<Result>(
       await query("SELECT revision FROM state FOR UPDATE");
       await performed(refuseMoved(name), query);
       await refuseUnmadeCharges(query, name, nodeFolders);
-      const [holds] = await query<{ open: number }>("SELECT count(*)::int AS open FROM holds");
-      if (holds?.open === 0) return work(new PostgresEnd(name, query));
+      if (!(await performed(hasHolds(), query))) return work(new PostgresEnd(name, query));
       throw new StoreRefusal(
         "in_use",
         `A gateway of ${name} ended in the middle of requests. Nothing was copied. Start one and let it take over, so ` +
@@ -86,17 +86,11 @@ export function withPostgresTarget<Result>(
     await migrate(client);
     const whole = async (query: Query) => {
       await keepOthersOut(query, name);
-      const [found] = await query<{ isEmpty: boolean }>(
-        `SELECT NOT EXISTS (SELECT FROM keys) AND NOT EXISTS (SELECT FROM accounts) AND NOT EXISTS (SELECT FROM entries) AND NOT EXISTS (SELECT FROM audit_log)
-          AND NOT EXISTS (SELECT FROM admin_token) AS "isEmpty"`,
+      if (await performed(isEmpty(), query)) return work(new PostgresEnd(name, query));
+      throw new StoreRefusal(
+        "not_empty",
+        `The database ${name} has data already. Nothing was copied. Name an empty one.`,
       );
-      if (found?.isEmpty !== true) {
-        throw new StoreRefusal(
-          "not_empty",
-          `The database ${name} has data already. Nothing was copied. Name an empty one.`,
-        );
-      }
-      return work(new PostgresEnd(name, query));
     };
     return client.transaction(whole, { deadlineMs: copyDeadlineMs, idleMs: copyIdleMs });
   });
@@ -148,11 +142,6 @@ class PostgresEnd implements CopySource, CopyTarget {
     return Object.fromEntries(shared.map(({ name, type }) => [name, copiedType(type)]));
   }
 
-  async countEntries(): Promise<number> {
-    const [row] = await this.#query<{ entries: number }>("SELECT count(*)::float8 AS entries FROM entries");
-    return row?.entries ?? 0;
-  }
-
   read({ name: table, columns, key, rowsAtOnce }: CopiedTable, after: CopiedRow | null) {
     const selected = Object.entries(columns).map(([name, type]) => {
       const value = readAs[table]?.[name] ?? `t.${name}`;
@@ -185,15 +174,6 @@ class PostgresEnd implements CopySource, CopyTarget {
     if (isEntries) await this.#query(insertReferences, [rows.map((row) => sendable(row["id"] ?? null))]);
   }
 
-  async progress(): Promise<StoreProgress> {
-    const [found] = await this.#query<StoreProgress>(
-      `SELECT revision::float8 AS revision, entries_through::float8 AS "entriesThrough",
-        endings_through::float8 AS "endingsThrough" FROM state, rollups`,
-    );
-    assert(found !== undefined, "the state has one row");
-    return found;
-  }
-
   async finish({ revision, entriesThrough, endingsThrough }: StoreProgress): Promise<void> {
     await this.#query("UPDATE state SET revision = $1::int8", [revision]);
     await this.#query("UPDATE rollups SET entries_through = $1::int8, endings_through = $2::int8", [
@@ -204,12 +184,8 @@ class PostgresEnd implements CopySource, CopyTarget {
     for (const { table, column } of numbered) await this.#query(continueNumbers(table, column));
   }
 
-  markMoved(moved: Moved): Promise<void> {
-    return performed(markMoved(moved), this.#query);
-  }
-
-  recomputeTotals(): Promise<readonly RecomputedTotals[]> {
-    return performed(recomputeTotals(), this.#query);
+  perform<Result>(work: Work<Result>): Promise<Result> {
+    return performed(work, this.#query);
   }
 
   #fromList(table: string, name: string, type: CopiedColumns[string]): string {

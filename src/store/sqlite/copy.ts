@@ -1,19 +1,20 @@
 import type { Database } from "bun:sqlite";
 import { existsSync, rmSync } from "node:fs";
-import { assert } from "../../base/assert.ts";
 import type { Clock } from "../../base/clock.ts";
-import type {
-  CopiedColumns,
-  CopiedRow,
-  CopiedTable,
-  CopiedValue,
-  CopySource,
-  CopyTarget,
-  StoreProgress,
+import {
+  type CopiedColumns,
+  type CopiedRow,
+  type CopiedTable,
+  type CopiedValue,
+  type CopySource,
+  type CopyTarget,
+  hasHolds,
+  isEmpty,
+  type StoreProgress,
 } from "../copy/copy.ts";
-import { type Moved, markMoved, refuseMoved } from "../moved.ts";
-import { type RecomputedTotals, StoreRefusal } from "../store.ts";
-import { recomputeTotals } from "../tables/recompute.ts";
+import { refuseMoved } from "../moved.ts";
+import type { Work } from "../query.ts";
+import { StoreRefusal } from "../store.ts";
 import { openConnection } from "./connection.ts";
 import { createFolder, type DataFolder, dataFolder, lockFolder } from "./files/folder.ts";
 import { refuseMissingLedger } from "./files/missing-ledger.ts";
@@ -35,8 +36,7 @@ export function withSqliteSource<Result>(
   }
   return whileLocked(folder, clock, (database) => {
     perform(database, refuseMoved(dir));
-    const holds = database.query<{ open: number }, []>("SELECT count(*) AS open FROM holds").get();
-    if (holds?.open === 0) {
+    if (!perform(database, hasHolds())) {
       // The other side counts no entries of its own into the sums of keys and of attempts.
       catchUpRollup(database);
       return work(new SqliteEnd(dir, database));
@@ -60,7 +60,7 @@ export async function withSqliteTarget<Result>(
   const wasThere = existsSync(folder.databaseFile);
   try {
     return await whileLocked(folder, clock, (database) => {
-      if (isEmpty(database)) return work(new SqliteEnd(dir, database));
+      if (perform(database, isEmpty())) return work(new SqliteEnd(dir, database));
       throw new StoreRefusal(
         "not_empty",
         `${dir} has data already. Nothing was copied. Name an empty folder.`,
@@ -71,14 +71,6 @@ export async function withSqliteTarget<Result>(
     for (const file of files) rmSync(file, { force: true });
     throw error;
   }
-}
-
-function isEmpty(database: Database): boolean {
-  const found = database.query<{ isEmpty: number }, []>(
-    `SELECT NOT EXISTS (SELECT 1 FROM keys WHERE no > 0) AND NOT EXISTS (SELECT 1 FROM accounts) AND NOT EXISTS (SELECT 1 FROM audit_log)
-      AND NOT EXISTS (SELECT 1 FROM admin_token) AS isEmpty`,
-  );
-  return found.get()?.isEmpty === 1;
 }
 
 /** The folder is locked, and one transaction lasts from the first row to the last. */
@@ -122,11 +114,6 @@ class SqliteEnd implements CopySource, CopyTarget {
     return Object.fromEntries(shared.map(({ name, type }) => [name, copiedTypes[type]]));
   }
 
-  async countEntries(): Promise<number> {
-    const count = this.#database.query<{ entries: number }, []>("SELECT count(*) AS entries FROM entries");
-    return count.get()?.entries ?? 0;
-  }
-
   async read({ name: table, columns, key, rowsAtOnce }: CopiedTable, after: CopiedRow | null) {
     const selected = Object.entries(columns).map(([name, type]) => {
       const value = readAs[table]?.[name] ?? name;
@@ -150,15 +137,6 @@ class SqliteEnd implements CopySource, CopyTarget {
     for (const row of rows) statement.run(row);
   }
 
-  async progress(): Promise<StoreProgress> {
-    const state = this.#database.query<StoreProgress, []>(
-      `SELECT revision, rolled_up_through AS entriesThrough, endings_rolled_up_through AS endingsThrough FROM state`,
-    );
-    const found = state.get();
-    assert(found !== null, "the state has one row");
-    return found;
-  }
-
   async finish({ revision, entriesThrough, endingsThrough }: StoreProgress): Promise<void> {
     const values = [revision, entriesThrough, endingsThrough];
     this.#database
@@ -169,12 +147,8 @@ class SqliteEnd implements CopySource, CopyTarget {
       .run(...values);
   }
 
-  async markMoved(moved: Moved): Promise<void> {
-    perform(this.#database, markMoved(moved));
-  }
-
-  async recomputeTotals(): Promise<readonly RecomputedTotals[]> {
-    return perform(this.#database, recomputeTotals());
+  async perform<Result>(work: Work<Result>): Promise<Result> {
+    return perform(this.#database, work);
   }
 }
 
