@@ -21,9 +21,8 @@ const madeByAnother = "42P07";
 /** What any gateway does for all of them, now and then: it adds up usage and makes the ledger's coming months. */
 export class Maintenance {
   readonly #options: MaintenanceOptions;
-  #rollUpTimer: ReturnType<typeof setTimeout> | null = null;
-  readonly #monthTimer = new Repeating();
-  #rollingUp: Promise<void> = Promise.resolve();
+  readonly #rollUps = new Repeating();
+  readonly #months = new Repeating();
   #isStopped = false;
   #isFailing = false;
 
@@ -33,38 +32,31 @@ export class Maintenance {
 
   async start(): Promise<void> {
     await this.#makeMonths();
-    this.#monthTimer.start(makeMonthsEveryMs, () => this.#makeMonths());
-    this.#schedule(rollUpEveryMs);
+    this.#months.start(makeMonthsEveryMs, () => this.#makeMonths());
+    this.#rollUps.start(rollUpEveryMs, () => this.#rollUp());
   }
 
   /** Adds up the rest, so that the next reports have less to do; not if the database is away. */
   async stop(): Promise<void> {
     this.#isStopped = true;
-    this.#monthTimer.stop();
-    if (this.#rollUpTimer !== null) clearTimeout(this.#rollUpTimer);
+    this.#months.stop();
     const { client, onError } = this.#options;
-    const addingUp = this.#rollingUp.then(() => rollUp(client)).catch(onError);
+    const addingUp = this.#rollUps
+      .stop()
+      .then(() => rollUp(client))
+      .catch(onError);
     await Promise.race([addingUp, Bun.sleep(stopTimeoutMs)]);
   }
 
-  #schedule(afterMs: number): void {
-    this.#rollUpTimer = setTimeout(() => {
-      this.#rollingUp = this.#rollUp();
-    }, afterMs);
-    this.#rollUpTimer.unref();
-  }
-
   async #rollUp(): Promise<void> {
-    let isMore = false;
     try {
-      isMore = await rollUp(this.#options.client);
+      for (let isMore = true; isMore && !this.#isStopped; ) isMore = await rollUp(this.#options.client);
       this.#isFailing = false;
     } catch (error) {
       // Every second the same would hide what else the log has to say while the database is away.
       if (!this.#isFailing) this.#options.onError(error);
       this.#isFailing = true;
     }
-    if (!this.#isStopped) this.#schedule(isMore ? 0 : rollUpEveryMs);
   }
 
   /**
