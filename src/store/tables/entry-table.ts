@@ -13,6 +13,12 @@ export function* entriesChangedSince(revision: number): Work<Entry[]> {
   return (yield* query<EntryRow>(`${selectEntries} ${where}`, [revision])).map(entryOf);
 }
 
+export function* entryById(id: number): Work<Entry> {
+  const [row] = yield* query<EntryRow>(`${selectEntries} WHERE entries.id = $1::int8`, [id]);
+  assert(row !== undefined, `there is no entry ${id}`);
+  return entryOf(row);
+}
+
 export const accountSums = `
 accounts.id AS "accountId", posted::float8 AS posted, purchased::float8 AS purchased, used::float8 AS used,
   period_start_ms::float8 AS "periodStartMs", period_used::float8 AS "periodUsed", counted_at_ms::float8 AS "countedAtMs",

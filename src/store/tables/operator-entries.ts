@@ -5,7 +5,7 @@ import type { AccountRecord, AccountTotals, Entry } from "../records.ts";
 import { type OperatorEntry, type RecordedEntry, StoreRefusal } from "../store.ts";
 import { requireAccount } from "./account-table.ts";
 import { lockAccount } from "./cap-table.ts";
-import { accountTotals } from "./entry-table.ts";
+import { accountTotals, entryById } from "./entry-table.ts";
 import { requireKey } from "./key-table.ts";
 import { lockRevision, raiseRevision } from "./revision.ts";
 
@@ -25,7 +25,7 @@ export function* recordOperatorEntry(
   checkOperatorEntry(kind, entry, account, key?.key.prefix ?? account.id, yield* accountTotals(accountNo));
   const numbers = { accountNo, keyNo: key?.no ?? 0 };
   const id = yield* own.insertEntry(kind, entry, numbers, yield* raiseRevision());
-  return { entry: operatorEntryOf(id, kind, entry, account.id), repeated: false };
+  return { entry: yield* entryById(id), repeated: false };
 }
 
 /** Throws a refusal if a top-up or an adjustment is not possible. The totals must not change meanwhile. */
@@ -73,35 +73,6 @@ export function openingEntry(
   atMs: number,
 ): OperatorEntry {
   return { ...owner, amountNano, reference: null, note: "opening credit", atMs };
-}
-
-/** The entry as it was written. */
-function operatorEntryOf(
-  id: number,
-  kind: "topup" | "adjustment",
-  { keyId, amountNano, atMs, reference, note }: OperatorEntry,
-  accountId: string,
-): Entry {
-  return {
-    id,
-    accountId,
-    keyId,
-    kind,
-    amount: amountNano,
-    atMs,
-    exchangeId: null,
-    basis: null,
-    outcome: null,
-    periodStartMs: 0,
-    reference,
-    note,
-    model: null,
-    askedModel: null,
-    provider: null,
-    quantities: null,
-    rates: null,
-    listCostNano: null,
-  };
 }
 
 /** The entry that a reference was first used for; refused if that was for something else. */

@@ -1,4 +1,5 @@
 import { query, type Work } from "../query.ts";
+import { columnOf } from "../reporting/figure-columns.ts";
 import type { ExactTotals, RecomputedTotals } from "../store.ts";
 
 /** Sums as JSON objects of digits: those of a lifetime may exceed a double. */
@@ -34,6 +35,14 @@ function sums(columns: Readonly<Record<string, string>>): string {
   return `json_build_object(${pairs.join(", ")})::text`;
 }
 
+/** Columns of a table, by the names of their sums. */
+function columnsOf(table: string, names: readonly string[]): Record<string, string> {
+  return Object.fromEntries(names.map((name) => [name, `${table}.${columnOf(name)}`]));
+}
+
+const accountNames = ["posted", "purchased", "used", "periodStartMs", "periodUsed"];
+const keyNames = ["day", "daySpend", "spent", "requests", "inputTokens", "outputTokens", "lastCostNano"];
+
 /** The charges that a cap has counted, by those of its owner. */
 const countedBy = (owner: "key_no" | "account_no") => `
   SELECT caps.no, c.amount FROM caps JOIN charges c ON c.${owner} = caps.${owner}
@@ -67,13 +76,7 @@ WITH charges AS NOT MATERIALIZED (
 )
 SELECT * FROM (
   SELECT 1 AS part, a.no, (SELECT id FROM keys WHERE keys.no = a.no) AS "keyId", 'account' AS "where",
-    ${sums({
-      posted: "a.posted",
-      purchased: "a.purchased",
-      used: "a.used",
-      periodStartMs: "a.period_start_ms",
-      periodUsed: "a.period_used",
-    })} AS kept,
+    ${sums(columnsOf("a", accountNames))} AS kept,
     ${sums({
       posted: "coalesce(credits.amount, 0) - coalesce(s.used, 0)",
       purchased: "credits.amount",
@@ -85,24 +88,8 @@ SELECT * FROM (
   FROM accounts a LEFT JOIN credits ON credits.account_no = a.no LEFT JOIN of_account s ON s.account_no = a.no
   UNION ALL
   SELECT 2, sums.key_no, keys.id, 'key',
-    ${sums({
-      day: "sums.day",
-      daySpend: "sums.day_spend",
-      spent: "sums.spent",
-      requests: "sums.requests",
-      inputTokens: "sums.input_tokens",
-      outputTokens: "sums.output_tokens",
-      lastCostNano: "sums.last_cost_nano",
-    })},
-    ${sums({
-      day: "s.day",
-      daySpend: "s.day_spend",
-      spent: "s.spent",
-      requests: "s.requests",
-      inputTokens: "s.input_tokens",
-      outputTokens: "s.output_tokens",
-      lastCostNano: "(SELECT cost_nano FROM entries WHERE id = s.last_id)",
-    })}
+    ${sums(columnsOf("sums", keyNames))},
+    ${sums({ ...columnsOf("s", keyNames), lastCostNano: "(SELECT cost_nano FROM entries WHERE id = s.last_id)" })}
   FROM key_sums AS sums JOIN keys ON keys.no = sums.key_no LEFT JOIN of_key s ON s.key_no = sums.key_no
   UNION ALL
   SELECT 3, caps.no, keys.id, 'cap ' || caps.no, ${sums({ used: "caps.used" })}, ${sums({ used: "s.used" })}
