@@ -35,6 +35,23 @@ test("the compose file has a database, two gateways and nginx, and a configurati
     expect(configs["nginx"]?.content).toContain(`server ${name}:8787 `);
 });
 
+test("nginx before two gateways lets through what nginx before one does", () => {
+  const paths = ["/v1/models", "/token/v1/usage", "/v2/rerank", "/rerank", "/token/api/hello", "/healthz"];
+  const others = ["/usage", "/usage/api/v1/keys", "/openapi.json", "/openapi-extensions.json"];
+  const closed = ["/", "/admin", "/admin/api/v1/keys", "/metrics", "/readyz", "/usages", "/v1"];
+  const { configs } = YAML.parse(read("compose.yaml")) as Compose;
+  const two = (configs["nginx"]?.content ?? "").replaceAll("$$", "$");
+  for (const text of [read("nginx.conf"), two]) {
+    const open = [...text.matchAll(/^ *location (~|=) (\S+) \{/gm)].map(
+      ([, kind, path = ""]) => new RegExp(kind === "=" ? `^${path}$` : path),
+    );
+    const isOpen = (path: string) => open.some((pattern) => pattern.test(path));
+    expect([...paths, ...others].filter((path) => !isOpen(path))).toEqual([]);
+    expect(closed.filter(isOpen)).toEqual([]);
+    expect(text).toContain("client_max_body_size 1g;");
+  }
+});
+
 test("the template unit differs from the single one by its instance alone", () => {
   const lines = (file: string) =>
     read(file)

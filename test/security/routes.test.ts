@@ -1,11 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import type { Elysia } from "elysia";
-import { adminRoutes, holderRoutes } from "../../src/admin/routes/admin.ts";
-import type { Gateway } from "../../src/gateway/gateway.ts";
-import { pageRoutes } from "../../src/http/dashboard.ts";
-import { createEdge, type Mounted } from "../../src/http/edge.ts";
 import type { Log } from "../../src/observe/log.ts";
 import { configFor } from "../support/config.ts";
+import { edgeWith, mountedForAll } from "../support/edge.ts";
 import { type ScriptedProvider, startProvider } from "../support/provider.ts";
 import { rawExchange } from "../support/raw.ts";
 import { type Sluice, startSluice, type TestKey } from "../support/sluice.ts";
@@ -45,20 +41,8 @@ const sockets = new Set(["GET /v1/responses", "GET /token/v1/responses"]);
 /** They send browsers away and take them back; where nothing of the kind is configured they are not there. */
 const unconfigured = new Set(["GET /admin/oidc/login", "GET /admin/oidc/callback"]);
 
-/** Nothing is ever asked of this one, so its rooms may be empty. */
-function edgeWith(mounted: readonly Mounted[], log: Partial<Log> = {}): Elysia {
-  const settings = { server: { trustedProxies: [] } };
-  const gateway = { configured: { settings } } as unknown as Gateway;
-  return createEdge(gateway, log as Log, mounted);
-}
-
 /** What the edge's router knows. */
-const { routes: entries, config } = edgeWith([
-  adminRoutes({} as Parameters<typeof adminRoutes>[0]),
-  () => pageRoutes("/admin"),
-  holderRoutes({} as Parameters<typeof holderRoutes>[0]),
-  () => pageRoutes("/usage"),
-]);
+const { routes: entries, config } = edgeWith(mountedForAll);
 const usable = entries.filter(({ method }) => method !== "ALL");
 
 /** Whether a route's path is this one, or has a name in place of its last part: `responses/:id` has `responses/compact`. */

@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
-import { routes } from "../../../src/gateway/operations.ts";
+import { mostFormBytes } from "../../../src/gateway/metered/form/read-form.ts";
+import type { Mounted } from "../../../src/http/edge.ts";
 import { drip } from "../../support/answers.ts";
 import { caddyProgram, startCaddy } from "../../support/caddy.ts";
 import { configFor } from "../../support/config.ts";
+import { edgeWith, mountedForAll, mountedForHolders } from "../../support/edge.ts";
 import { answerFrom, fixture } from "../../support/fixtures.ts";
 import { freePort } from "../../support/free-port.ts";
 import { nginxProgram, startNginx } from "../../support/nginx.ts";
@@ -44,6 +46,19 @@ function example(name: string, target: string): string {
 }
 
 const adminToken = "the-token-of-this-test";
+
+/** By the router of the program itself, so that a route that is added tomorrow is asked for, too. */
+function routesOf(mounted: readonly Mounted[]) {
+  return edgeWith(mounted).routes.filter(({ method }) => method !== "ALL");
+}
+
+/** For those who run it: the page that says where everything is, and the probe of a load balancer. */
+const forOperators = new Set(["/", "/readyz"]);
+const forThem = new Set(
+  routesOf(mountedForHolders).flatMap(({ method, path }) =>
+    forOperators.has(path) ? [] : [`${method} ${path}`],
+  ),
+);
 
 describe.each(Object.entries(proxies))("%s", (name, { program, start }) => {
   if (program === null) {
@@ -135,10 +150,22 @@ describe.each(Object.entries(proxies))("%s", (name, { program, start }) => {
     expect((await through("/v1/nothing")).status).toBe(404);
   });
 
-  test("every route of the clients is let through", async () => {
-    const reached = (path: string, method: string) =>
+  test("every route of the clients and of holders is let through, and no other", async () => {
+    const isReached = (path: string, method: string) =>
       through(path, { method }).then(({ headers }) => headers.has("x-request-id"));
-    for (const { method, path } of routes) expect([path, await reached(path, method)]).toEqual([path, true]);
+    for (const { method, path } of routesOf(mountedForAll)) {
+      const isForThem = forThem.has(`${method} ${path}`);
+      expect([method, path, await isReached(path, method)]).toEqual([method, path, isForThem]);
+    }
+  });
+
+  test("a form may be as large as Sluice takes it", async () => {
+    const text = await rawExchange(
+      proxy.url,
+      `POST /v1/audio/transcriptions HTTP/1.1\r\nHost: ${new URL(proxy.url).host}\r\nAuthorization: Bearer wrong\r\n` +
+        `Content-Type: multipart/form-data; boundary=x\r\nContent-Length: ${mostFormBytes}\r\nConnection: close\r\n\r\n`,
+    );
+    expect(text).toMatch(/^x-request-id: /im);
   });
 
   test("only the clients' side is let through, however a path is spelled", async () => {
@@ -149,6 +176,9 @@ describe.each(Object.entries(proxies))("%s", (name, { program, start }) => {
       "/",
       "/v1/..\\admin/api/v1/keys",
       "/v1/%2e%2e/admin",
+      "/usage/..\\admin/api/v1/keys",
+      "/usage/%2e%2e/admin",
+      "/usages",
     ]) {
       const text = await rawExchange(
         proxy.url,

@@ -1,0 +1,25 @@
+import type { Elysia } from "elysia";
+import { adminRoutes, holderRoutes } from "../../src/admin/routes/admin.ts";
+import type { Gateway } from "../../src/gateway/gateway.ts";
+import { pageRoutes } from "../../src/http/dashboard.ts";
+import { createEdge, type Mounted } from "../../src/http/edge.ts";
+import type { Log } from "../../src/observe/log.ts";
+
+/** What a gateway has for clients and holders of a key, beside the interface, if its admin side has a listener of its own. */
+export const mountedForHolders: readonly Mounted[] = [
+  holderRoutes({} as Parameters<typeof holderRoutes>[0]),
+  () => pageRoutes("/usage"),
+];
+
+export const mountedForAll: readonly Mounted[] = [
+  adminRoutes({} as Parameters<typeof adminRoutes>[0]),
+  () => pageRoutes("/admin"),
+  ...mountedForHolders,
+];
+
+/** For its list of routes. Nothing is ever asked of this one, so its rooms may be empty. */
+export function edgeWith(mounted: readonly Mounted[], log: Partial<Log> = {}): Elysia {
+  const settings = { server: { trustedProxies: [] } };
+  const gateway = { configured: { settings } } as unknown as Gateway;
+  return createEdge(gateway, log as Log, mounted);
+}
