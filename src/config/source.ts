@@ -53,8 +53,11 @@ export function hasChangedOnDisk({ file, digest }: NonNullable<Settings["source"
   }
 }
 
+/** It is shown to whoever may check the configuration, and from a plain hash of a file a weak secret in it could be guessed. */
+const digestKey = crypto.getRandomValues(new Uint8Array(32));
+
 function digestOf(text: string): string {
-  return new Bun.CryptoHasher("sha256").update(text).digest("hex");
+  return new Bun.CryptoHasher("sha256", digestKey).update(text).digest("hex");
 }
 
 function readConfig(file: string): ConfigSource {

@@ -6,7 +6,7 @@ import type { KeyRing } from "../../keys/keyring.ts";
 import { effectiveStatus } from "../../keys/status.ts";
 import type { AdminRecords, AdminTokenRecord, KeyRecord } from "../../store/store.ts";
 import { actorName } from "./actor.ts";
-import { isToken } from "./admin-token.ts";
+import { isSameHash } from "./admin-token.ts";
 import type { Caller, Identity } from "./identity.ts";
 import type { Lockout } from "./lockout.ts";
 import { foreignOrigin, isOwnOrigin } from "./origin.ts";
@@ -173,8 +173,8 @@ export async function tryToken(
 }
 
 async function identityOf(guard: Guard, candidate: string): Promise<Identity | null> {
-  if (isToken(guard.tokenHash, candidate)) return { kind: "admin" };
   const sought = hashSecret(candidate);
+  if (isSameHash(guard.tokenHash, sought)) return { kind: "admin" };
   const token = await tokenWhere(guard, ({ hash }) => hash === sought);
   return token === undefined ? null : { kind: "token", id: token.id };
 }
