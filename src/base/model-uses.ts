@@ -12,5 +12,13 @@ export const modelUses = [
 
 export type ModelUse = (typeof modelUses)[number];
 
+/**
+ * Whether a price of input or output tokens is shown, in USD. A model that writes has one even where it is 0; another may be
+ * charged by the minute or the image alone, and then 0 says nothing.
+ */
+export function showsTokenPrice(serves: readonly string[], usd: number): boolean {
+  return usd > 0 || serves.includes("generation") || serves.includes("completions");
+}
+
 /** A model that does not say serves this. */
 export const usualUses: readonly ModelUse[] = ["generation"];

@@ -9,7 +9,12 @@ import { type Browsing, browse, findBrowser } from "./browser.ts";
 const token = "the-operators-token";
 const browserPath = await findBrowser();
 
-const leftOut = `
+const moreModels = `
+[[models]]
+id = "only-embeds"
+provider = "demo"
+serves = ["embeddings"]
+price = { input = 0.02 }
 [providers.elsewhere]
 kind = "openai"
 api_key = "env:KEY_THAT_NOBODY_SET"
@@ -27,7 +32,7 @@ describe.if(browserPath !== null)("the dashboard in a browser", () => {
   const complaints: string[] = [];
 
   beforeAll(async () => {
-    const config = (await Bun.file("config/sluice.toml").text()) + leftOut;
+    const config = (await Bun.file("config/sluice.toml").text()) + moreModels;
     sluice = await Sluice.start({ config, env: { SLUICE_ADMIN_TOKEN: token } });
     browsing = await browse(browserPath ?? "", { scheme: "light", width: 1360, height: 850 });
     page = await browsing.context.newPage();
@@ -213,9 +218,28 @@ describe.if(browserPath !== null)("the dashboard in a browser", () => {
   test("asks a model's providers for a few tokens", async () => {
     await openPage("Models");
     const card = page.locator(".model", { hasText: "demo-large" });
-    await card.getByRole("button", { name: "check" }).click();
+    const asked: string[] = [];
+    page.on("request", (request) => asked.push(new URL(request.url()).pathname));
+    // The second comes before the button is shown as disabled.
+    const twice = (button: { click(): void }) => {
+      button.click();
+      button.click();
+    };
+    await card.getByRole("button", { name: "check" }).evaluate(twice);
     await card.locator(".checks").getByText("answers").waitFor();
+    expect(asked.filter((path) => path.endsWith("/models/check"))).toHaveLength(1);
     await card.locator(".checks").getByText("demo/demo-large").waitFor();
+  });
+
+  test("shows the price of tokens that a model charges for, and of no others", async () => {
+    await openPage("Models");
+    const priceOf = (model: string) =>
+      page
+        .locator(".model", { has: page.getByRole("heading", { name: model }) })
+        .locator("td")
+        .last();
+    expect(await priceOf("only-embeds").textContent()).toBe("$0.02 in");
+    expect(await priceOf("demo-text").textContent()).toBe("$0.05 in · $0.20 out$0.05 cached");
   });
 
   test("says which models are left out, and why", async () => {

@@ -140,6 +140,16 @@ describe.if(browserPath !== null)("a month of a company's traffic in the dashboa
     expect(await page.getByLabel("Time", { exact: true }).inputValue()).toBe("Last 24 hours");
   }, 120_000);
 
+  test("a model's prices have room beside its name: eight of them take three lines", async () => {
+    await open(page, "models");
+    const prices = page
+      .locator(".model", { hasText: "claude-opus-5" })
+      .first()
+      .getByText("$10.00 web_search");
+    const { height = 0 } = (await prices.boundingBox()) ?? {};
+    expect(height).toBeLessThan(60);
+  });
+
   test("the live tail shows only what is asked for, and says that it hides the rest", async () => {
     const asker = await sluice.createKey({ label: "Asker" });
     await open(page, "tail?outcome=refused");

@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { showsTokenPrice } from "../../../base/model-uses.ts";
 import { count } from "../../../base/plural.ts";
 import { describeExtras, type PriceInUsd, priceInUsd } from "../../../catalog/price-view.ts";
 import type { ModelSettings } from "../../../config/settings.ts";
@@ -38,7 +39,7 @@ function columnsOf(models: readonly ListedModel[], { style }: Terminal): readonl
     cell: (model) => {
       const usd = priceOf(model)?.[side];
       if (usd === undefined) return model.free ? "free" : "–";
-      return usd === 0 && !model.serves.includes("generation") ? "–" : creditsShown(usd);
+      return showsTokenPrice(model.serves, usd) ? creditsShown(usd) : "–";
     },
   });
   return [

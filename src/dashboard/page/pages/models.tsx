@@ -8,6 +8,7 @@ import type {
   UsageRowView,
   UsageView,
 } from "../../../admin/views.ts";
+import { showsTokenPrice } from "../../../base/model-uses.ts";
 import { plural } from "../../../base/plural.ts";
 import { api, useAnswer } from "../api.ts";
 import { count, duration, moment, percent, price, rate, shortCount } from "../format.ts";
@@ -62,9 +63,16 @@ function extrasOf(of: PriceView): string[] {
   ];
 }
 
-/** False for a model that is charged by the minute or the character alone. */
-function chargesTokens(of: PriceView): boolean {
-  return of.input > 0 || of.output > 0 || extrasOf(of).length === 0;
+/** What a million tokens cost, where tokens are charged, and the rest below it. */
+function pricesOf(of: PriceView, { serves }: ModelView): readonly [string, string] {
+  const sides = [["in", of.input] as const, ["out", of.output] as const];
+  const tokens = sides.flatMap(([side, usd]) =>
+    showsTokenPrice(serves, usd) ? [`${price(usd)} ${side}`] : [],
+  );
+  const extras = extrasOf(of);
+  if (tokens.length === 0) return [extras.join(" · "), ""];
+  const cached = tokens.length === sides.length ? [`${price(of.cached_input)} cached`] : [];
+  return [tokens.join(" · "), [...cached, ...extras].join(" · ")];
 }
 
 function loadNote({ health }: DeploymentView): string {
@@ -73,7 +81,7 @@ function loadNote({ health }: DeploymentView): string {
   return `${percent(failures, attempts)} of ${count(attempts)} failed`;
 }
 
-const columns: readonly Column<DeploymentView>[] = [
+const columnsOf = (model: ModelView): readonly Column<DeploymentView>[] => [
   {
     name: "Deployment",
     class: "lead",
@@ -96,12 +104,8 @@ const columns: readonly Column<DeploymentView>[] = [
   {
     name: "Price per million",
     class: "number",
-    cell: ({ price: of }) => {
-      if (!of) return <span class="muted">no price</span>;
-      return chargesTokens(of) ? `${price(of.input)} in · ${price(of.output)} out` : extrasOf(of).join(" · ");
-    },
-    note: ({ price: of }) =>
-      of && chargesTokens(of) && [`${price(of.cached_input)} cached`, ...extrasOf(of)].join(" · "),
+    cell: ({ price: of }) => (of ? pricesOf(of, model)[0] : <span class="muted">no price</span>),
+    note: ({ price: of }) => of && pricesOf(of, model)[1],
   },
 ];
 
@@ -177,7 +181,7 @@ function ModelCard({ of: model, usage }: { of: ModelView; usage: UsageRowView | 
           </ForAdmins>
         )}
       </header>
-      <Table rows={model.deployments} columns={columns} keyOf={({ name }) => name} unseenHead />
+      <Table rows={model.deployments} columns={columnsOf(model)} keyOf={({ name }) => name} unseenHead />
       {checks.length > 0 && <Checks of={checks} />}
       <LastDay of={model} usage={usage} />
       {model.aliases.length > 0 && <p class="muted pad">Also asked for as {model.aliases.join(", ")}.</p>}

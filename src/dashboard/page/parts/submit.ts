@@ -1,27 +1,36 @@
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { tell } from "./notices.tsx";
 
-/** Sends a form once at a time. What was wrong with it stays until it is sent again. */
-export function useSubmit(send: () => Promise<unknown>) {
+/** Runs once at a time. A button is disabled only with the next picture, and a second click may come before that. */
+function useOnce(work: () => Promise<unknown>, onError: (error: Error) => void) {
+  const isRunning = useRef(false);
   const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<Error | null>(null);
-  const onSubmit = async (event: Event) => {
-    event.preventDefault();
+  const start = async () => {
+    if (isRunning.current) return;
+    isRunning.current = true;
     setBusy(true);
-    setError(null);
-    await send().catch((cause) => setError(cause instanceof Error ? cause : new Error(String(cause))));
+    await work().catch((cause) => onError(cause instanceof Error ? cause : new Error(String(cause))));
+    isRunning.current = false;
     setBusy(false);
+  };
+  return [busy, start] as const;
+}
+
+/** Sends a form. What was wrong with it stays until it is sent again. */
+export function useSubmit(send: () => Promise<unknown>) {
+  const [error, setError] = useState<Error | null>(null);
+  const [busy, start] = useOnce(() => {
+    setError(null);
+    return send();
+  }, setError);
+  const onSubmit = (event: Event) => {
+    event.preventDefault();
+    return start();
   };
   return { busy, error, onSubmit };
 }
 
-/** Does what a button is for, once at a time. What went wrong is told. */
+/** Does what a button is for. What went wrong is told. */
 export function useAction(work: () => Promise<unknown>): readonly [busy: boolean, start: () => void] {
-  const [busy, setBusy] = useState(false);
-  const start = async () => {
-    setBusy(true);
-    await work().catch((cause) => tell(cause instanceof Error ? cause.message : String(cause), "bad"));
-    setBusy(false);
-  };
-  return [busy, start];
+  return useOnce(work, ({ message }) => tell(message, "bad"));
 }

@@ -28,6 +28,14 @@ export function Table<Row>(props: TableProps<Row>) {
   if (rows.length === 0 && empty !== undefined) return <>{empty}</>;
   return (
     <table class={name}>
+      {/* A head out of sight takes the widths of its columns with it. */}
+      {unseenHead && (
+        <colgroup>
+          {columns.map((column) => (
+            <col key={column.name} />
+          ))}
+        </colgroup>
+      )}
       <thead class={unseenHead ? "unseen" : undefined}>
         <tr>
           {columns.map((column) => (
