@@ -136,6 +136,16 @@ test("the parts of a large event are relayed each in a turn of its own", async (
   turns.mockRestore();
 });
 
+test("what follows much text is relayed in a turn of its own, because an end may repeat all of it", async () => {
+  const said = streamEvents("chat", { text: longText, usage: usageOf("chat", 100, 20) });
+  const { charges } = await answered(pairs[4], sse(said.join("")), true);
+  expect(charges).toEqual([measured]);
+  const parsed = events.mock.calls.map(([event]) => `data: ${event}\n\n`);
+  const at = said.indexOf(parsed[0] ?? "");
+  expect(at).toBeGreaterThan(0);
+  expect(parsed).toEqual(said.slice(at, -1));
+});
+
 test("a whole answer of many megabytes is copied in many turns", async () => {
   const turns = spyOn(TurnPacer.prototype, "turn");
   const [pair] = pairs;

@@ -140,6 +140,7 @@ export class StreamPump implements Guarded, StreamSource {
 
   async #endBody(): Promise<void> {
     const relayer = this.#relayer;
+    if (relayer.isCollecting) await largeTurns.turn();
     await this.#write(relayer.end());
     if (relayer.largeEvent !== null) {
       if (!(await this.#relayLarge())) return;

@@ -40,16 +40,14 @@ export class TranslatedRelayer implements StreamRelayer {
   /** Ignores whatever follows the proper end. */
   push(chunk: Uint8Array): string {
     if (this.ended) return "";
-    const text = this.#advance(chunk);
-    this.#writtenChars += text.length;
-    return text;
+    return this.#advance("", chunk);
   }
 
   end(): string {
     let text = "";
     try {
       this.#lastFrames ??= this.#decoder.end();
-      text = this.#advance();
+      text = this.#advance("");
       if (this.ended || this.#largeFrame !== null || this.brokenBy !== null) return text;
       text += this.#translator.end();
     } catch (error) {
@@ -77,12 +75,15 @@ export class TranslatedRelayer implements StreamRelayer {
       this.#breakBy(error);
       return text;
     }
-    return text + this.#advance();
+    return this.#advance(text);
   }
 
-  /** Reads the frames that are there, up to a large one. */
-  #advance(chunk: Uint8Array | null = null): string {
-    let text = "";
+  /**
+   * Reads the frames that are there, up to a large one. One that comes after much text is taken for large, too: it may end an
+   * answer, and that repeats all of it.
+   */
+  #advance(written: string, chunk: Uint8Array | null = null): string {
+    let text = written;
     try {
       if (chunk !== null) this.#decoder.feed(chunk);
       while (!this.ended) {
@@ -90,7 +91,7 @@ export class TranslatedRelayer implements StreamRelayer {
         if (shortcut !== null && this.#lastFrames === null) text += this.#decoder.rewrite(shortcut);
         const frame = this.#nextFrame();
         if (frame === null) break;
-        if (frame.data.length >= largeEventBytes) {
+        if (Math.max(frame.data.length, text.length) >= largeEventBytes) {
           this.#largeFrame = frame;
           break;
         }
@@ -99,6 +100,7 @@ export class TranslatedRelayer implements StreamRelayer {
     } catch (error) {
       this.#breakBy(error);
     }
+    this.#writtenChars += text.length;
     return text;
   }
 

@@ -24,13 +24,13 @@ export function incompleteReason(reason: FinishReason): string | null {
 }
 
 export function messageItem(id: string, status: ItemStatus, parts: readonly AnswerPart[]): JsonObject {
-  return { id, type: "message", status, role: "assistant", content: parts.map(answerPart) };
+  return { id, type: "message", status, role: "assistant", content: parts.map((part) => answerPart(part)) };
 }
 
-export function answerPart(part: AnswerPart): JsonObject {
-  if (part.type === "refusal") return { type: "refusal", refusal: part.text };
-  const { text, citations = [] } = part;
-  const annotations = responsesAnnotations(citations, text.length);
+/** With another text in place of its own, if one is given. */
+export function answerPart(part: AnswerPart, text = part.text): JsonObject {
+  if (part.type === "refusal") return { type: "refusal", refusal: text };
+  const annotations = responsesAnnotations(part.citations ?? [], part.text.length);
   return { type: "output_text", text, annotations, logprobs: [] };
 }
 

@@ -54,8 +54,12 @@ export abstract class StreamItem {
 
   /** The last event of the item. */
   done(status: ItemStatus): string {
-    this.json = JSON.stringify(this.item(status));
+    this.json = this.itemJson(status);
     return this.#lifecycle("response.output_item.done", this.json);
+  }
+
+  protected itemJson(status: ItemStatus): string {
+    return JSON.stringify(this.item(status));
   }
 
   abstract delta(part: number, text: string): string;
@@ -71,6 +75,8 @@ interface GrowingPart {
   readonly type: "text" | "refusal";
   text: string;
   citations?: readonly IrCitation[];
+  /** As it began, and as a whole once it has ended. */
+  json: string;
 }
 
 const partEvents = {
@@ -87,8 +93,9 @@ export class MessageStreamItem extends StreamItem {
   }
 
   beginPart(type: AnswerPart["type"]): string {
-    const part: GrowingPart = { type, text: "" };
+    const part: GrowingPart = { type, text: "", json: "" };
     this.#parts.push(part);
+    part.json = JSON.stringify(answerPart(part));
     return this.#partEvent("response.content_part.added", this.#parts.length - 1, part);
   }
 
@@ -104,7 +111,9 @@ export class MessageStreamItem extends StreamItem {
     const part = this.#part(at);
     const cited = this.#cite(at, part, citations);
     const { type, whole, more } = partEvents[part.type];
-    const done = `${this.#partAddress(at)},"${whole}":${JSON.stringify(part.text)}${more}`;
+    const text = JSON.stringify(part.text);
+    part.json = JSON.stringify(answerPart(part, "")).replace('""', () => text);
+    const done = `${this.#partAddress(at)},"${whole}":${text}${more}`;
     const last = this.frames.write(`${type}.done`, done);
     return cited + last + this.#partEvent("response.content_part.done", at, part);
   }
@@ -120,7 +129,13 @@ export class MessageStreamItem extends StreamItem {
   }
 
   protected override item(status: ItemStatus): JsonObject {
-    return messageItem(this.id, status, this.#parts);
+    return messageItem(this.id, status, []);
+  }
+
+  /** A text may be long, so it is serialized once, for all events that repeat it. */
+  protected override itemJson(status: ItemStatus): string {
+    const content = this.#parts.map(({ json }) => json).join(",");
+    return super.itemJson(status).replace("[]", () => `[${content}]`);
   }
 
   #part(at: number): GrowingPart {
@@ -129,8 +144,8 @@ export class MessageStreamItem extends StreamItem {
     return part;
   }
 
-  #partEvent(type: string, at: number, part: AnswerPart): string {
-    return this.frames.write(type, `${this.#partAddress(at)},"part":${JSON.stringify(answerPart(part))}`);
+  #partEvent(type: string, at: number, { json }: GrowingPart): string {
+    return this.frames.write(type, `${this.#partAddress(at)},"part":${json}`);
   }
 
   #partAddress(at: number): string {
