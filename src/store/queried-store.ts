@@ -18,21 +18,6 @@ import { findStoredResponse } from "./tables/response-table.ts";
 import { type RevisionRow, readRevision, revisionOf, selectRevision } from "./tables/revision.ts";
 import { StoredTurns } from "./tables/turn-table.ts";
 
-/** What each database does in its own way. */
-type OwnParts =
-  | "admin"
-  | "alerts"
-  | "files"
-  | "nodes"
-  | "written"
-  | "close"
-  | "listEntries"
-  | "auditSums"
-  | "recomputeTotals"
-  | `record${"ResponsePart" | "Turn" | "GivenIds" | "CallerIds" | "Endings"}`
-  | "discardResponse"
-  | "pruneStoredResponses";
-
 /** Revisions begin with 0. */
 const beforeAll = -1;
 
@@ -42,7 +27,7 @@ export function queriedStore(
   own: OwnStatements,
   entriesOf: EntryFinder,
   sizes: () => Promise<StoreSizes>,
-): Omit<Store, OwnParts> {
+) {
   const { read, change, readTogether, changeTogether } = queries;
   const reports = storedReports(queries, entriesOf);
   return {
@@ -150,7 +135,7 @@ export function queriedStore(
       );
       return { ...(await sizes()), ...counts, endings, prunings };
     },
-  };
+  } satisfies Partial<Store>;
 }
 
 type Counts = Pick<StorageFigures, "accounts" | "keys" | "responses" | "responseBytes" | "auditRecords">;

@@ -17,13 +17,9 @@ export interface PostgresAddress {
   readonly rootCertificates: string | null;
 }
 
-function isPostgresUrl(text: string): boolean {
-  return /^postgres(?:ql)?:\/\//i.test(text);
-}
-
 /** Reads `postgres://user@host:5432/database?sslmode=verify-full&sslrootcert=/path`. Errors never repeat the URL. */
 export function parseAddress(text: string, password: string | null): PostgresAddress {
-  const url = isPostgresUrl(text) ? URL.parse(text) : null;
+  const url = /^postgres(?:ql)?:\/\//i.test(text) ? URL.parse(text) : null;
   if (url === null) {
     throw invalid(
       "it is not of the form postgres://user@host:5432/database; several hosts are not supported",

@@ -3,9 +3,7 @@ import { Parameters, type Query } from "../query.ts";
 import type { Store } from "../store.ts";
 import { type AccountRow, accountFromRow, selectAccounts } from "./account-table.ts";
 
-type KeySearch = Pick<Store, "findKey" | "listKeys" | "findAccount" | "listAccounts">;
-
-export function keySearch(read: Query): KeySearch {
+export function keySearch(read: Query) {
   return {
     async findKey(idOrPrefix) {
       const where = "WHERE keys.id = $1::text OR prefix = $1::text OR accounts.id = $1::text LIMIT 2";
@@ -47,7 +45,7 @@ export function keySearch(read: Query): KeySearch {
       );
       return rows.map((row) => accountFromRow(row).account);
     },
-  };
+  } satisfies Partial<Store>;
 }
 
 /** By a part of the label or the owner, or the beginning of the id or prefix. */
