@@ -103,6 +103,6 @@ export function skipSpace(bytes: Uint8Array, at: number): number {
   return next;
 }
 
-function isSpace(byte: number | undefined): boolean {
+export function isSpace(byte: number | undefined): boolean {
   return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 }

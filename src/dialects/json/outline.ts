@@ -2,13 +2,12 @@ import { asBuffer } from "../../base/as-buffer.ts";
 import { GatewayError } from "../../base/errors.ts";
 import { isObject, type JsonObject, nestsTooDeeply, tryParse } from "../../base/json.ts";
 import { malformedAnswer } from "../errors/failure.ts";
+import { closeBracket, openBracket } from "./json-bytes.ts";
 
 /** Shorter texts are parsed whole. */
 const mostParsedBytes = 16 * 1024;
 
 const decoder = new TextDecoder("utf-8", { fatal: true });
-const openBracket = 91;
-const closeBracket = 93;
 
 /**
  * A provider's JSON object whose list `name` may be megabytes, without the items of that list. The list is cut out by native

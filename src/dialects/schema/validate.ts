@@ -1,7 +1,7 @@
 import type { TSchema } from "@sinclair/typebox";
 import { assert } from "../../base/assert.ts";
 import { invalidRequest } from "../../base/errors.ts";
-import type { Json, JsonObject } from "../../base/json.ts";
+import type { JsonObject } from "../../base/json.ts";
 import { countTokensSchema } from "../anthropic-messages/client/schema.ts";
 import type { ValidationOptions } from "../client-dialect.ts";
 import { hasMoreValues } from "../json/count-values.ts";
@@ -148,14 +148,10 @@ export function refuseTooManyMembers(
 export function refuseLongLists(body: JsonObject, { maxListItems }: StructureLimits): void {
   for (const name of ["messages", "input", "tools"]) {
     const list = body[name];
-    if (!Array.isArray(list) || list.length <= maxListItems || isOneText(list)) continue;
+    // Numbers are the ids of one text's tokens.
+    if (!Array.isArray(list) || list.length <= maxListItems || typeof list[0] === "number") continue;
     throw invalidRequest(`\`${name}\` has ${list.length} items; send ${maxListItems} at most.`, name);
   }
-}
-
-/** The ids of its tokens. */
-function isOneText(list: readonly Json[]): boolean {
-  return typeof list[0] === "number";
 }
 
 /** Nothing truncated. `scanTopLevel` has seen an opening brace, so a successful parse gives an object. */

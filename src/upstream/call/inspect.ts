@@ -3,6 +3,7 @@ import type { GatewayError } from "../../base/errors.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
 import { errorIn as bareError } from "../../dialects/errors/bare-error.ts";
 import { isDisguised } from "../../dialects/errors/refusal.ts";
+import { closeBrace, isSpace, openBrace, skipSpace } from "../../dialects/json/json-bytes.ts";
 import { isZero, parseObject } from "../../dialects/json/json-fields.ts";
 import type { FailedStart } from "../../dialects/provider-dialect.ts";
 import { dataOf } from "../../dialects/sse/data-field.ts";
@@ -53,8 +54,6 @@ const suspicious =
 const mostInspected = 64 * 1024;
 const lf = 10;
 const cr = 13;
-const openBrace = 123;
-const closeBrace = 125;
 const blankLine = Buffer.from("\n\n");
 const dataField = Buffer.from("data:");
 const quotedError = Buffer.from('"error"');
@@ -131,11 +130,10 @@ function errorOf(body: JsonObject): JsonObject | null {
  * long as `mostInspected`, and parsing what is longer could take long. "broken": it does not begin and end like a JSON object.
  */
 export function inspectWhole(body: Uint8Array): "fine" | "broken" | JsonObject {
-  let start = 0;
+  const start = skipSpace(body, 0);
   let end = body.length - 1;
-  while (start < end && isSpace(body[start])) start += 1;
   while (end > start && isSpace(body[end])) end -= 1;
-  if (body[start] !== openBrace || body[end] !== closeBrace || start === end) return "broken";
+  if (body[start] !== openBrace || body[end] !== closeBrace) return "broken";
   const bytes = joined([body]);
   if (bytes.length > mostInspected || !hasErrorMark(bytes)) return "fine";
   return errorIn(bytes.toString("utf8")) ?? "fine";
@@ -152,8 +150,4 @@ export function inspectBody(received: AnswerQueue): "fine" | "broken" | JsonObje
 
 function textOf(piece: Uint8Array | undefined): string {
   return piece === undefined ? "" : asBuffer(piece).toString("latin1");
-}
-
-function isSpace(byte: number | undefined): boolean {
-  return byte === 32 || byte === 10 || byte === 13 || byte === 9;
 }

@@ -26,7 +26,8 @@ const fewTools = 3;
 const longestQuote = 160;
 
 export function answerTo(request: DemoRequest, scenario: Scenario): DemoAnswer {
-  const thinking = request.thinks ? piecesOf(thoughts(request)) : [];
+  const thoughts = `The user wrote ${request.text.length} characters. As a demo I know nothing, so I shall say so kindly.`;
+  const thinking = request.thinks ? piecesOf(thoughts) : [];
   const tool = toolFor(request, scenario);
   const { said, finish, outputTokens } =
     tool === null ? speak(request, scenario, thinking.length) : call(tool, request);
@@ -100,10 +101,6 @@ function toolFor(request: DemoRequest, scenario: Scenario): DemoTool | null {
 function hintIn(text: string): string {
   const last = text.trim().split(/\s+/).at(-1) ?? "";
   return last.replace(/[^\p{L}\p{N}-]/gu, "") || "example";
-}
-
-function thoughts(request: DemoRequest): string {
-  return `The user wrote ${request.text.length} characters. As a demo I know nothing, so I shall say so kindly.`;
 }
 
 function words(request: DemoRequest, scenario: Scenario): string {

@@ -1,7 +1,5 @@
 import { nextTurn } from "../../base/next-turn.ts";
-
-const quote = 0x22;
-const backslash = 0x5c;
+import { backslash, quote } from "../../dialects/json/json-bytes.ts";
 
 /** Scanned without a pause: takes a millisecond or two. */
 const sliceBytes = 512 * 1024;

@@ -53,17 +53,14 @@ async function issueByDefault(env: Environment, signal: AbortSignal): Promise<Is
   return text === null ? issueByMetadata(env, signal) : issueByText(text, env, signal);
 }
 
-/** Google's own libraries read this variable as well. */
-function addressOf(env: Environment): string {
-  return `http://${env["GCE_METADATA_HOST"] ?? "metadata.google.internal"}/computeMetadata/v1`;
-}
-
 /** The token of the machine that the gateway runs on. https://cloud.google.com/compute/docs/metadata */
 async function issueByMetadata(env: Environment, signal: AbortSignal): Promise<Issued<HeaderToken>> {
+  // Google's own libraries read this variable as well.
+  const host = env["GCE_METADATA_HOST"] ?? "metadata.google.internal";
   const answer = await askTokenHost(
     {
       method: "GET",
-      url: `${addressOf(env)}/instance/service-accounts/default/token`,
+      url: `http://${host}/computeMetadata/v1/instance/service-accounts/default/token`,
       headers: { "metadata-flavor": "Google" },
       isLocal: true,
     },

@@ -4,16 +4,10 @@ import { refuse } from "../../translation/field-decisions.ts";
 
 const imageTypes: ReadonlySet<string> = new Set(["image/jpeg", "image/png", "image/gif", "image/webp"]);
 
-export function writeContent(content: readonly IrContent[]): JsonObject[] {
-  const written: JsonObject[] = [];
-  for (const block of content) addContent(written, block);
-  return written;
-}
-
 /** Anthropic rejects text that is only white space, so it is skipped. */
-export function addContent(written: JsonObject[], block: IrContent): void {
-  if (block.type === "text" && block.text.trim() === "") return;
-  written.push(withCache(writeBlock(block), block.cache));
+export function writeContent(content: readonly IrContent[]): JsonObject[] {
+  const said = content.filter((block) => block.type !== "text" || block.text.trim() !== "");
+  return said.map((block) => withCache(writeBlock(block), block.cache));
 }
 
 export function withCache(block: JsonObject, cache: CacheControl | undefined): JsonObject {

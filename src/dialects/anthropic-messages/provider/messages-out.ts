@@ -1,11 +1,11 @@
 import type { JsonObject } from "../../../base/json.ts";
-import type { IrMessage, IrReasoning, IrRequest, IrToolCall, IrToolResult } from "../../ir/ir.ts";
+import type { IrMessage, IrReasoning, IrRequest, IrToolResult } from "../../ir/ir.ts";
 import type { Target } from "../../provider-dialect.ts";
 import { callInput } from "../../tools/call-input.ts";
 import type { DroppedFields } from "../../translation/field-decisions.ts";
 import { takesSystemMessages } from "../../translation/model-traits.ts";
 import { assistantBegins } from "../../translation/own-words.ts";
-import { addContent, withCache, writeContent } from "./content-out.ts";
+import { withCache, writeContent } from "./content-out.ts";
 
 interface WireMessage extends JsonObject {
   role: string;
@@ -16,7 +16,8 @@ export function writeMessages(request: IrRequest, target: Target, dropped: Dropp
   const inPlace = takesSystemMessages(target) ? "system" : "user";
   const messages: WireMessage[] = [];
   for (const message of request.messages) {
-    const content = writeBlocks(message, dropped);
+    const blocks: readonly Block[] = message.blocks;
+    const content = blocks.flatMap((block) => writeBlock(block, dropped));
     if (message.role !== "system" && message.name !== undefined) dropped.add("messages[].name");
     if (content.length > 0)
       messages.push({ role: message.role === "system" ? inPlace : message.role, content });
@@ -32,28 +33,22 @@ function beginWithUser(messages: WireMessage[]): WireMessage[] {
   return messages.toSpliced(first, 0, { role: "user", content: [{ type: "text", text: assistantBegins }] });
 }
 
-function writeBlocks(message: IrMessage, dropped: DroppedFields): JsonObject[] {
-  const written: JsonObject[] = [];
-  for (const block of message.blocks) addBlock(written, block, dropped);
-  return written;
-}
+type Block = IrMessage["blocks"][number];
 
-function addBlock(written: JsonObject[], block: IrMessage["blocks"][number], dropped: DroppedFields): void {
+function writeBlock(block: Block, dropped: DroppedFields): JsonObject[] {
   switch (block.type) {
     case "tool_result":
-      written.push(writeResult(block));
-      return;
-    case "tool_call":
-      written.push(writeCall(block));
-      return;
+      return [writeResult(block)];
+    case "tool_call": {
+      const { id, name, input, cache } = block;
+      return [withCache({ type: "tool_use", id, name, input: callInput(input) }, cache)];
+    }
     case "reasoning":
-      written.push(...writeReasoning(block, dropped));
-      return;
+      return writeReasoning(block, dropped);
     case "refusal":
-      addContent(written, { type: "text", text: block.text });
-      return;
+      return writeContent([{ type: "text", text: block.text }]);
     default:
-      addContent(written, block);
+      return writeContent([block]);
   }
 }
 
@@ -70,10 +65,6 @@ function writeResult(result: IrToolResult): JsonObject {
     },
     result.cache,
   );
-}
-
-function writeCall({ id, name, input, cache }: IrToolCall): JsonObject {
-  return withCache({ type: "tool_use", id, name, input: callInput(input) }, cache);
 }
 
 /** Only what Anthropic itself has signed, unchanged; it rejects everything else. */

@@ -45,16 +45,15 @@ export type GeminiEnding =
 export function readEnding(candidate: JsonObject): GeminiEnding | null {
   const said = stringOf(candidate["finishReason"]);
   if (said === null || said === "" || said === "FINISH_REASON_UNSPECIFIED") return null;
-  // Not the provider's message, which quotes what the model has written.
-  if (failures.has(said)) return { finish: null, failure: modelFailure(said) };
+  if (failures.has(said)) {
+    // Not the provider's message, which quotes what the model has written.
+    const message = `The model's answer failed with ${said}. Please try again.`;
+    return { finish: null, failure: new GatewayError("upstream_error", message) };
+  }
   const reason = reasons[said];
   if (reason === undefined) return { finish: unknownFinish(said), failure: null };
   const explanation = reason === "refusal" ? explanationOf(said, candidate) : null;
   return { finish: { reason, stopSequence: null, explanation }, failure: null };
-}
-
-function modelFailure(reason: string): GatewayError {
-  return new GatewayError("upstream_error", `The model's answer failed with ${reason}. Please try again.`);
 }
 
 /** The provider's message, else the blocked category, else the reason. */

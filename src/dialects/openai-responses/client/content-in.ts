@@ -5,23 +5,25 @@ import { refuse, Untranslatable } from "../../translation/field-decisions.ts";
 
 /** The content of a user, a developer or a tool: a string or a list of parts. */
 export function readContent(content: Json | undefined, path: string): IrContent[] {
-  if (typeof content === "string") return content === "" ? [] : [{ type: "text", text: content }];
-  if (content === undefined || content === null) return [];
-  if (!Array.isArray(content)) refuse(path, "must be a string or a list of parts");
-  return content.map((part, index) => readPart(part, `${path}[${index}]`)).filter(saysSomething);
+  return readParts(content, path, readPart);
 }
 
 /** The content of an assistant: text and refusals. */
 export function readAnswer(content: Json | undefined, path: string): (IrText | IrRefusal)[] {
+  return readParts(content, path, readAnswerPart);
+}
+
+/** Without empty texts, which Anthropic rejects. */
+function readParts<Block extends IrContent | IrRefusal>(
+  content: Json | undefined,
+  path: string,
+  read: (part: Json, path: string) => Block,
+): (Block | IrText)[] {
   if (typeof content === "string") return content === "" ? [] : [{ type: "text", text: content }];
   if (content === undefined || content === null) return [];
   if (!Array.isArray(content)) refuse(path, "must be a string or a list of parts");
-  return content.map((part, index) => readAnswerPart(part, `${path}[${index}]`)).filter(saysSomething);
-}
-
-/** Anthropic rejects empty text blocks. */
-function saysSomething(block: IrContent | IrRefusal): boolean {
-  return block.type !== "text" || block.text !== "";
+  const blocks = content.map((part, index) => read(part, `${path}[${index}]`));
+  return blocks.filter((block) => block.type !== "text" || block.text !== "");
 }
 
 function readAnswerPart(part: Json, path: string): IrText | IrRefusal {

@@ -1,4 +1,4 @@
-import { assert, unreachable } from "../../../base/assert.ts";
+import { assert } from "../../../base/assert.ts";
 import { type ErrorCode, errorKinds, type GatewayError } from "../../../base/errors.ts";
 import type { JsonObject } from "../../../base/json.ts";
 import type { Usage } from "../../../base/usage.ts";
@@ -71,8 +71,6 @@ export class ResponsesStreamWriter implements StreamWriter {
         return "";
       case "finish":
         return this.#end(event.finish);
-      default:
-        return unreachable(event);
     }
   }
 
