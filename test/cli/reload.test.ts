@@ -199,6 +199,19 @@ describe("the command line", () => {
     expect((await inForce(gateway)).server["max_concurrent"]).toBe(6);
   });
 
+  test("says which models are not served, because the gateway lacks a secret that they need", async () => {
+    await using gateway = await start(demo);
+    const place = { folder: gateway.folder, env: { SLUICE_DATA: join(gateway.folder, "data") } };
+    const provider = '[providers.other]\nkind = "openai"\napi_key = "env:NOT_SET_THERE"\n';
+    const models = `${provider}[[models]]\nid = "n"\nprovider = "other"\nfree = true\n`;
+    writeFileSync(join(gateway.folder, "sluice.toml"), demo + models);
+    const { code, stderr } = await sluice(place, "config", "reload");
+    expect([code, stderr]).toEqual([
+      0,
+      expect.stringContaining('model "n" is not served: NOT_SET_THERE is not set'),
+    ]);
+  });
+
   test("says so where no gateway runs", async () => {
     const place = newPlace();
     expect((await sluice(place, "config", "diff")).stderr).toContain("no gateway has run on");

@@ -34,7 +34,9 @@ export const configReloadBody = body({
 
 export const configReloadView = Type.Object({
   file: nullable(plain),
-  not_in_force: Type.Array(plain, { description: "What takes a restart, in sentences." }),
+  not_in_force: Type.Array(plain, {
+    description: "What takes a restart, and models that are not served, in sentences.",
+  }),
   changes: Type.Array(configChangeView, { description: "What has changed." }),
 });
 export type ConfigReloadView = Static<typeof configReloadView>;

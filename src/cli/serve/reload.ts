@@ -39,7 +39,11 @@ export function createReloads({ load, check }: FileReaders, terminal: Terminal, 
       const told = `the new configuration is in force${notInForce.length === 0 ? "" : ", but for what is named above"}`;
       terminal.note(told);
       manager.ready(told);
-      return notInForce;
+      // Whoever asked has another environment, and does not see the warnings above.
+      const unserved = settings.leftOut.map(
+        ({ model, reason }) => `model "${model}" is not served: ${reason}`,
+      );
+      return [...notInForce, ...unserved];
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       terminal.note(`${terminal.noteStyle.bad("error:")} the old configuration stays in force: ${reason}`);
