@@ -20,5 +20,17 @@ export function showsTokenPrice(serves: readonly string[], usd: number): boolean
   return usd > 0 || serves.includes("generation") || serves.includes("completions");
 }
 
+interface Able {
+  readonly serves: readonly string[];
+  readonly capabilities: Readonly<Record<string, unknown>>;
+}
+
+/** Its capabilities if it generates text, and whatever else it serves. */
+export function abilitiesOf({ serves, capabilities }: Able): string[] {
+  const others = serves.filter((use) => use !== "generation");
+  if (others.length === serves.length) return others;
+  return [...Object.keys(capabilities).filter((name) => capabilities[name] === true), ...others];
+}
+
 /** A model that does not say serves this. */
 export const usualUses: readonly ModelUse[] = ["generation"];

@@ -181,7 +181,13 @@ test("models list shows prices as the file has them", async () => {
   );
   const lines = stdout.split("\n").map((line) => line.split(/\s{2,}/));
   const figures = ["128,000", "8,192", "0.15", "0.60"];
-  expect(lines[1]).toEqual(["demo-small", "demo", ...figures, "tools vision", "web_search 10"]);
+  expect(lines[1]).toEqual([
+    "demo-small",
+    "demo",
+    ...figures,
+    "tools vision embeddings moderations rerank",
+    "web_search 10",
+  ]);
   const models = await sluiceJson<{ id: string; price: { cached_input: number } }[]>(
     newPlace(),
     "models",

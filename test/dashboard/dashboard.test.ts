@@ -239,6 +239,7 @@ describe.if(browserPath !== null)("the dashboard in a browser", () => {
         .locator("td")
         .last();
     expect(await priceOf("only-embeds").textContent()).toBe("$0.02 in");
+    await page.locator(".model", { hasText: "demo-small" }).getByText("rerank", { exact: true }).waitFor();
     expect(await priceOf("demo-text").textContent()).toBe("$0.05 in · $0.20 out$0.05 cached");
   });
 

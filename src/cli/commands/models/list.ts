@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { showsTokenPrice } from "../../../base/model-uses.ts";
+import { abilitiesOf, showsTokenPrice } from "../../../base/model-uses.ts";
 import { count } from "../../../base/plural.ts";
 import { describeExtras, type PriceInUsd, priceInUsd } from "../../../catalog/price-view.ts";
 import type { ModelSettings } from "../../../config/settings.ts";
@@ -58,7 +58,7 @@ function columnsOf(models: readonly ListedModel[], { style }: Terminal): readonl
     { name: "free" },
     usd("input", "$ IN"),
     usd("output", "$ OUT"),
-    { name: "capabilities", title: "CAN", value: (model) => abilities(model).join(" ") },
+    { name: "capabilities", title: "CAN", value: (model) => abilitiesOf(model).join(" ") },
     {
       name: "price_extra",
       ...(hasExtras ? { title: "$ EXTRA" } : {}),
@@ -81,11 +81,6 @@ function priceOf({ price, deployments }: ListedModel): PriceInUsd | null {
 function extras(model: ListedModel): string[] {
   const price = priceOf(model);
   return price === null ? [] : describeExtras(price);
-}
-
-function abilities({ serves, capabilities }: ListedModel): string[] {
-  if (!serves.includes("generation")) return [...serves];
-  return Object.entries(capabilities).flatMap(([name, value]) => (value === true ? [name] : []));
 }
 
 function documentOf(model: ModelSettings) {

@@ -8,7 +8,7 @@ import type {
   UsageRowView,
   UsageView,
 } from "../../../admin/views.ts";
-import { showsTokenPrice } from "../../../base/model-uses.ts";
+import { abilitiesOf, showsTokenPrice } from "../../../base/model-uses.ts";
 import { plural } from "../../../base/plural.ts";
 import { api, useAnswer } from "../api.ts";
 import { count, duration, moment, percent, price, rate, shortCount } from "../format.ts";
@@ -109,12 +109,6 @@ const columnsOf = (model: ModelView): readonly Column<DeploymentView>[] => [
   },
 ];
 
-function capabilityNames(model: ModelView): readonly string[] {
-  if (!model.serves.includes("generation")) return model.serves;
-  const on = Object.entries(model.capabilities).filter(([, value]) => value === true);
-  return on.map(([name]) => name.replaceAll("_", " "));
-}
-
 /** What came of asking each deployment of a model for a few tokens. */
 function Checks({ of: checks }: { of: readonly ModelCheckView[] }) {
   return (
@@ -142,7 +136,7 @@ function LastDay({ of: { id }, usage }: { of: ModelView; usage: UsageRowView | u
     <p class="muted pad" data-test="last-day">
       Last 24 hours: {percent(completed, calls)} of{" "}
       <a href={hrefOf(`exchanges?since=24h&model=${encodeURIComponent(id)}`)}>{plural(calls, "call")}</a>{" "}
-      succeeded · {rate(cached)} of their input was cached ·{" "}
+      succeeded{cached !== null && ` · ${rate(cached)} of their input was cached`} ·{" "}
       {plural(covered, "failed attempt was", "failed attempts were")} covered by others
     </p>
   );
@@ -160,9 +154,9 @@ function ModelCard({ of: model, usage }: { of: ModelView; usage: UsageRowView | 
         <h2>{model.id}</h2>
         {model.display_name && <span class="muted">{model.display_name}</span>}
         <span class="line">
-          {capabilityNames(model).map((name) => (
+          {abilitiesOf(model).map((name) => (
             <span class="tag" key={name}>
-              {name}
+              {name.replaceAll("_", " ")}
             </span>
           ))}
           {model.free && <span class="tag">free</span>}

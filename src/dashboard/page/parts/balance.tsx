@@ -57,8 +57,8 @@ export function accountStanding(account: AccountView): Standing {
   const { credit, open } = account;
   if (credit === null || !open) return prepaid(account, 0);
   const isAhead = credit.balance > 0;
-  const side = isAhead ? "credits paid in advance" : "credits owed, billed afterwards";
-  return { name: isAhead ? "Paid" : "Owed", main: credits(Math.abs(credit.balance)), side, left: null };
+  const side = isAhead ? "credits paid ahead" : "credits owed, billed afterwards";
+  return { name: isAhead ? "Paid ahead" : "Owed", main: credits(Math.abs(credit.balance)), side, left: null };
 }
 
 /** What a key has spent itself: credits for good, or tokens of the running period. */
