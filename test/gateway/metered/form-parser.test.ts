@@ -49,3 +49,27 @@ test("a form may end with its last boundary, and without an end of line", async 
   expect(await copiedFor(form.slice(0, -1), "-")).toBeGreaterThan(0);
   await expect(copiedFor(form.slice(0, -1))).rejects.toThrow("ends before its last boundary");
 });
+
+test("pieces of many forms that come at once are read in many turns of the event loop", async () => {
+  let turn = 0;
+  let isOver = false;
+  const countTurns = () => {
+    turn += 1;
+    if (!isOver) setImmediate(countTurns);
+  };
+  const turns = new Set<number>();
+  const slow: PartTaker = {
+    ...ignoring,
+    async take() {
+      turns.add(turn);
+      // More than forms have of a turn.
+      for (const endMs = performance.now() + 3; performance.now() < endMs; );
+    },
+  };
+  const forms = Array.from({ length: 8 }, () => new FormParser("b", slow));
+  for (const form of forms) await form.push(Buffer.from(field));
+  countTurns();
+  await Promise.all(forms.map((form) => form.push(Buffer.from("x".repeat(100)))));
+  isOver = true;
+  expect(turns.size).toBe(forms.length);
+});

@@ -1,5 +1,6 @@
 import { invalidRequest } from "../../../base/errors.ts";
 import { releaseBytes } from "../../../base/release.ts";
+import { TurnPacer } from "../../../base/turn-pacer.ts";
 
 /** A part of a form, before its content. */
 export interface PartHead {
@@ -21,6 +22,8 @@ const headEnd = Buffer.from("\r\n\r\n");
 const closing = Buffer.from("--");
 /** What is searched and hashed before others get their turn: a client's file may come in one piece. */
 const mostAtOnce = 1024 * 1024;
+/** All forms share two milliseconds of each turn of the event loop: pieces of many may come, or be written, at once. */
+const formTurns = new TurnPacer(2);
 /** No part has a longer head. */
 const mostHeadBytes = 16 * 1024;
 
@@ -42,8 +45,10 @@ export class FormParser {
 
   /** Takes what it is given: the bytes are released. */
   async push(chunk: Uint8Array): Promise<void> {
-    for (let at = 0; at < chunk.length; at += mostAtOnce)
+    for (let at = 0; at < chunk.length; at += mostAtOnce) {
+      await formTurns.turn();
       await this.#take(chunk.subarray(at, at + mostAtOnce));
+    }
     releaseBytes(chunk);
   }
 
