@@ -1,4 +1,5 @@
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
+import { objectOf, stringOf } from "./json/json-fields.ts";
 import type { Passthrough } from "./provider-dialect.ts";
 
 /** Fields whose values the model wrote, unlike ids and types. */
@@ -37,6 +38,18 @@ export function writtenText(value: Json | undefined): string {
     }
   }
   return text;
+}
+
+/**
+ * The text that an event of a stream adds in any dialect's form. A provider that streams in another dialect than it was asked in is passed
+ * on until its stream fails, and what the client has read of it is not free.
+ */
+export function streamedText({ type, delta, choices, candidates }: JsonObject): string {
+  if (Array.isArray(choices))
+    return choices.map((choice) => writtenText(objectOf(choice)?.["delta"])).join("");
+  if (Array.isArray(candidates)) return writtenText(candidates);
+  if (typeof type !== "string" || !type.endsWith("delta")) return "";
+  return stringOf(delta) ?? stringOf(objectOf(delta)?.["partial_json"]) ?? writtenText(delta);
 }
 
 function nestedText(name: string, value: Json[] | JsonObject, within: JsonObject): string {

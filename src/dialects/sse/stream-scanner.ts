@@ -4,6 +4,7 @@ import type { ReportedExtras } from "../../base/extra-usage.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { ReportedUsage } from "../../base/usage.ts";
 import { eventTooLarge } from "../errors/failure.ts";
+import { streamedText } from "../produced.ts";
 import { wholeEventsEnd } from "./frame-joiner.ts";
 import { eventEnd, meaningOf, type RawEvent, rawEvent, rawEvents, startAfter } from "./raw-events.ts";
 import type { ParsedEvent } from "./sse.ts";
@@ -193,7 +194,7 @@ export abstract class StreamScanner {
   #lookBehindFigures(events: Uint8Array): void {
     for (const { data } of rawEvents(events)) {
       const event = meaningOf(data) ?? null;
-      if (event !== null && this.producedBy(event) !== "") this.#areFiguresOutdated = true;
+      if (event !== null && this.#textIn(event) !== "") this.#areFiguresOutdated = true;
     }
   }
 
@@ -267,8 +268,12 @@ export abstract class StreamScanner {
     if (event !== null) this.#readJson(event);
   }
 
+  #textIn(event: JsonObject): string {
+    return this.producedBy(event) || streamedText(event);
+  }
+
   #readJson(event: JsonObject): string {
-    const text = this.producedBy(event);
+    const text = this.#textIn(event);
     const sealedChars = this.sealedIn(event);
     this.#produced += text;
     this.sealedChars += sealedChars;

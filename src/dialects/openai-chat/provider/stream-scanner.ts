@@ -82,14 +82,14 @@ export class ChatScanner extends StreamScanner {
     return this.#choices.size > 0 && this.#choices.size === this.#finishedChoices.size;
   }
 
-  /** Completions have no deltas, but texts. */
+  /** Completions have no deltas, but texts, and some servers send a message whole. Others repeat in it what the deltas had. */
   protected producedBy(chunk: JsonObject): string {
     let text = "";
     if (!Array.isArray(chunk["choices"])) return text;
     for (const choice of chunk["choices"]) {
       if (!isObject(choice)) continue;
       this.#noteFinish(choice);
-      text += writtenText(choice["delta"]) + (stringOf(choice["text"]) ?? "");
+      text += writtenText(choice["delta"] ?? choice["message"]) + (stringOf(choice["text"]) ?? "");
     }
     return text;
   }
