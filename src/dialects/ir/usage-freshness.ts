@@ -1,8 +1,13 @@
 import type { ReportedUsage } from "../../base/usage.ts";
+import { withOutputOf } from "../usage/usage-figures.ts";
 import type { IrEvent } from "./ir.ts";
 
-/** Tracks whether the last reported usage can include all output: it cannot if content arrived in a later frame. */
+/**
+ * Tracks whether the last reported usage can include all output: it cannot if content arrived in a later frame, or if more was
+ * reported before.
+ */
 export class UsageFreshness {
+  #reportedOutput = 0;
   #isFromThisFrame = false;
   #isOutdated = false;
 
@@ -10,11 +15,15 @@ export class UsageFreshness {
     this.#isFromThisFrame = false;
   }
 
-  observe(event: IrEvent): void {
+  /** Returns the event as it counts. */
+  observe(event: IrEvent): IrEvent {
     if (event.type === "delta") this.observeContent();
-    if (event.type !== "usage") return;
+    if (event.type !== "usage") return event;
     this.#isFromThisFrame = true;
     this.#isOutdated = false;
+    const usage = withOutputOf(this.#reportedOutput, event.usage);
+    this.#reportedOutput = usage.outputTokens;
+    return usage === event.usage ? event : { ...event, usage };
   }
 
   observeContent(): void {

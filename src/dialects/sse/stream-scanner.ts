@@ -5,6 +5,7 @@ import type { JsonObject } from "../../base/json.ts";
 import type { ReportedUsage } from "../../base/usage.ts";
 import { eventTooLarge } from "../errors/failure.ts";
 import { streamedText } from "../produced.ts";
+import { withOutputOf } from "../usage/usage-figures.ts";
 import { wholeEventsEnd } from "./frame-joiner.ts";
 import { eventEnd, meaningOf, type RawEvent, rawEvent, rawEvents, startAfter } from "./raw-events.ts";
 import type { ParsedEvent } from "./sse.ts";
@@ -54,6 +55,8 @@ export abstract class StreamScanner {
   started = false;
   /** The latest usage, for a stream that breaks off. It may not include all of the output. */
   partialUsage: ReportedUsage | null = null;
+  /** The most output that figures have reported so far. */
+  reportedOutput = 0;
   /** The length of all reasoning so far that only its provider can read. It is content, too. */
   sealedChars = 0;
   /** Ids in the stream so far that a later request may refer to. */
@@ -184,7 +187,8 @@ export abstract class StreamScanner {
 
   /** To be called for an event with figures that include the output up to it. */
   protected takeFigures(usage: ReportedUsage, { end }: RawEvent): void {
-    this.partialUsage = usage;
+    this.partialUsage = withOutputOf(this.reportedOutput, usage);
+    this.reportedOutput = this.partialUsage.outputTokens;
     this.#hasFigures = true;
     this.#figuresEnd = end;
     this.#areFiguresOutdated = false;

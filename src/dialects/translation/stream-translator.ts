@@ -109,7 +109,7 @@ export class StreamTranslator {
     return this.#hasEndedBlock || this.#reader.hasEndedText === true;
   }
 
-  /** True once content (text, reasoning, tool call) has been written, or the provider reports output for certain. */
+  /** True once content (text, reasoning, tool call) has been written, or the provider has reported output. */
   get started(): boolean {
     return this.#hasProduced || this.sealedChars > 0;
   }
@@ -147,10 +147,9 @@ export class StreamTranslator {
       this.#emittedMore = this.#emitted !== null;
       this.#emitted = event;
     }
-    this.#usageFreshness.observe(event);
     if (event.type === "delta") this.#hasEndedBlock = false;
     else if (event.type === "block_end" || event.type === "finish") this.#hasEndedBlock = true;
-    this.#restorer.push(event);
+    this.#restorer.push(this.#usageFreshness.observe(event));
   }
 
   #findShortcut({ event, data, parsed }: SseFrame): Shortcut | null {
@@ -187,7 +186,7 @@ export class StreamTranslator {
       case "usage":
         this.#usage = event.usage;
         // A model may have thought without showing it.
-        if (event.usage.isUpToDate === true && event.usage.outputTokens > 0) this.#hasProduced = true;
+        if (event.usage.outputTokens > 0) this.#hasProduced = true;
         break;
       case "service_tier":
         this.#serviceTier = { service_tier: event.tier };

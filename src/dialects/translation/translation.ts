@@ -92,8 +92,7 @@ class ResponseCollector {
     this.#context = context;
     const { target } = context;
     this.#reader = target.dialect.createStreamReader((event) => {
-      this.#usageFreshness.observe(event);
-      this.#collector.push(event);
+      this.#collector.push(this.#usageFreshness.observe(event));
     }, target);
   }
 

@@ -95,6 +95,11 @@ export class UsageSide {
   }
 }
 
+/** With at least this output: a stream reports a running total, and what it has said was written stays written. */
+export function withOutputOf(least: number, usage: ReportedUsage): ReportedUsage {
+  return usage.outputTokens >= least ? usage : { ...usage, outputTokens: least };
+}
+
 /** Figures that are reported piece by piece: later ones replace earlier ones, but for missing ones and nulls. False for none. */
 export function mergeFigures(merged: JsonObject, later: Json | undefined): boolean {
   if (!isObject(later)) return false;

@@ -191,6 +191,6 @@ export class PassthroughRelayer extends MeteredRelayer<StreamScanner> implements
 
   override get started(): boolean {
     // A model may have thought without showing it.
-    return super.started || isBilled(this.brokenBy) || (this.usage?.outputTokens ?? 0) > 0;
+    return super.started || isBilled(this.brokenBy) || this.meter.reportedOutput > 0;
   }
 }

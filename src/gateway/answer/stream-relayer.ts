@@ -25,7 +25,7 @@ interface StreamMeter {
   readonly given: readonly string[];
   /** What the provider has reported beside tokens. */
   readonly extras: ReportedExtras | null;
-  /** True once there is something to charge: content has gone to the client, or the provider reports output for certain. */
+  /** True once there is something to charge: content has gone to the client, or the provider has reported output. */
   readonly started: boolean;
   /** Text produced since the last call. */
   takeProduced(): string;

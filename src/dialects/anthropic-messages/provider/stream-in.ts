@@ -1,6 +1,5 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import type { Tiers } from "../../../base/service-tiers.ts";
-import type { ReportedUsage } from "../../../base/usage.ts";
 import { cutShort, malformedAnswer } from "../../errors/failure.ts";
 import { functionCall, usageEvent } from "../../ir/answer-parts.ts";
 import { BlockEmitter, type OpenBlock } from "../../ir/block-emitter.ts";
@@ -11,10 +10,10 @@ import { isDoneMark } from "../../sse/data-field.ts";
 import { wholeObjectIn } from "../../sse/parse-event.ts";
 import type { SseFrame } from "../../sse/sse.ts";
 import { tiersIn } from "../../usage/extra-usage.ts";
-import { mergeFigures } from "../../usage/usage-figures.ts";
 import { readCitations } from "../citations.ts";
 import { readFinish } from "../finish.ts";
-import { failureWith, readUsage, sealedChars } from "./usage-in.ts";
+import { StreamUsage } from "./stream-usage.ts";
+import { failureWith, sealedChars } from "./usage-in.ts";
 
 interface ReadBlock {
   readonly block: OpenBlock;
@@ -22,14 +21,14 @@ interface ReadBlock {
   readonly citations: IrCitation[];
 }
 
-/** Reads Messages events. Usage is cumulative: `message_delta` replaces what `message_start` reported. */
+/** Reads Messages events. */
 export class MessagesStreamReader implements StreamReader {
   readonly #emit: (event: IrEvent) => void;
   /** By the provider's index, without blocks of hosted tools. */
   readonly #open = new Map<number, ReadBlock>();
   readonly #blocks: BlockEmitter;
   #begun = false;
-  readonly #usage: JsonObject = {};
+  readonly #usage = new StreamUsage();
   #finish: IrFinish | null = null;
   sealedChars = 0;
   ended = false;
@@ -43,7 +42,7 @@ export class MessagesStreamReader implements StreamReader {
     if (this.ended || isDoneMark(frame.data)) return;
     const data = wholeObjectIn(frame, "a Messages event that is no JSON object");
     const type = stringOf(data["type"]) ?? frame.event;
-    if (type === "error" || isObject(data["error"])) throw failureWith(data, this.#usage);
+    if (type === "error" || isObject(data["error"])) throw failureWith(data, this.#usage.figures);
     this.#read(type, data);
   }
 
@@ -56,7 +55,7 @@ export class MessagesStreamReader implements StreamReader {
   }
 
   get otherTiers(): Tiers {
-    return tiersIn(this.#usage).tiers ?? {};
+    return tiersIn(this.#usage.figures).tiers ?? {};
   }
 
   get hasEndedText(): boolean {
@@ -94,9 +93,8 @@ export class MessagesStreamReader implements StreamReader {
   #start(message: JsonObject): void {
     if (this.#begun) throw malformedAnswer("a second message_start");
     this.#begun = true;
-    mergeFigures(this.#usage, message["usage"]);
-    this.#emit({ type: "start", usage: outputToCome(readUsage(this.#usage)) });
-    const tier = stringOf(this.#usage["service_tier"]);
+    this.#emit({ type: "start", usage: this.#usage.begin(message["usage"]) });
+    const tier = stringOf(this.#usage.figures["service_tier"]);
     if (tier !== null) this.#emit({ type: "service_tier", tier: tier === "standard" ? "default" : tier });
   }
 
@@ -133,15 +131,9 @@ export class MessagesStreamReader implements StreamReader {
 
   #messageDelta(data: JsonObject): void {
     this.#finish = readFinish(objectOf(data["delta"]) ?? {}) ?? this.#finish;
-    if (!mergeFigures(this.#usage, data["usage"])) return;
-    const usage = readUsage(this.#usage);
+    const usage = this.#usage.update(data["usage"]);
     if (usage !== null) this.#emit(usageEvent(usage, this.#finish !== null));
   }
-}
-
-/** `message_start` is sent before there is any output. */
-function outputToCome(usage: ReportedUsage | null): ReportedUsage | null {
-  return usage === null ? null : { ...usage, isOutputDoubtful: true };
 }
 
 function textOf({ text, partial_json: json, thinking }: JsonObject): string {

@@ -1,22 +1,21 @@
 import type { ReportedExtras } from "../../../base/extra-usage.ts";
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
-import type { ReportedUsage } from "../../../base/usage.ts";
 import { objectOf } from "../../json/json-fields.ts";
 import type { ScannerOptions } from "../../provider-dialect.ts";
 import type { RawEvent } from "../../sse/raw-events.ts";
 import { type EventAction, marksOf, type ScanPosition, StreamScanner } from "../../sse/stream-scanner.ts";
 import { CallCounter } from "../../usage/extra-usage.ts";
-import { mergeFigures } from "../../usage/usage-figures.ts";
 import { readFinish } from "../finish.ts";
 import { givenIdsOfEvent } from "./given-ids.ts";
-import { countBlock, extrasOf, failureWith, readUsage, sealedChars } from "./usage-in.ts";
+import { StreamUsage } from "./stream-usage.ts";
+import { countBlock, extrasOf, failureWith, sealedChars } from "./usage-in.ts";
 
 const marks = marksOf('"message_', '"error"');
 const marksOfExtras = [...marks, ...marksOf('"content_block_start"')];
 
-/** Messages streams end with `message_stop`. Usage is cumulative, first in `message_start`, last in `message_delta`. */
+/** Messages streams end with `message_stop`. */
 export class MessagesScanner extends StreamScanner {
-  readonly #figures: JsonObject = {};
+  readonly #usage = new StreamUsage();
   readonly #isThreaded: boolean;
   readonly #calls = new CallCounter();
   #hasStopped = false;
@@ -37,7 +36,7 @@ export class MessagesScanner extends StreamScanner {
   }
 
   get extras(): ReportedExtras | null {
-    return extrasOf(this.#figures, this.#calls);
+    return extrasOf(this.#usage.figures, this.#calls);
   }
 
   protected actionFor(raw: RawEvent, event: JsonObject | null): EventAction {
@@ -45,7 +44,7 @@ export class MessagesScanner extends StreamScanner {
       case "message_stop":
         return "hold";
       case "error":
-        this.failure = failureWith(event, this.#figures);
+        this.failure = failureWith(event, this.#usage.figures);
         return "stop";
       case "content_block_start":
         this.#recordIds(event);
@@ -54,8 +53,7 @@ export class MessagesScanner extends StreamScanner {
       case "message_start":
         this.#hasBegun = true;
         this.#recordIds(event);
-        // Sent before there is any output.
-        this.partialUsage = this.#mergedUsage(objectOf(event["message"])?.["usage"]) ?? this.partialUsage;
+        this.partialUsage = this.#usage.begin(objectOf(event["message"])?.["usage"]) ?? this.partialUsage;
         return "forward";
       case "message_delta":
         this.#recordIds(event);
@@ -68,17 +66,13 @@ export class MessagesScanner extends StreamScanner {
 
   #readDelta(raw: RawEvent, event: JsonObject): void {
     if (readFinish(objectOf(event["delta"]) ?? {}) !== null) this.#hasStopped = true;
-    const usage = this.#mergedUsage(event["usage"]);
+    const usage = this.#usage.update(event["usage"]);
     if (usage !== null) this.takeFigures(usage, raw);
   }
 
   #recordIds(event: JsonObject): void {
     const ids = givenIdsOfEvent(event, this.#isThreaded);
     if (ids.length > 0) this.given = [...this.given, ...ids];
-  }
-
-  #mergedUsage(later: Json | undefined): ReportedUsage | null {
-    return mergeFigures(this.#figures, later) ? readUsage(this.#figures) : null;
   }
 
   protected producedBy(event: JsonObject): string {
