@@ -1,6 +1,5 @@
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
 import { objectOf, stringOf } from "./json/json-fields.ts";
-import type { Passthrough } from "./provider-dialect.ts";
 
 /** Fields whose values the model wrote, unlike ids and types. */
 const written = new Set([
@@ -21,7 +20,7 @@ const written = new Set([
 const quoted = new Set(["annotations", "citations", "results", "output", "outputs"]);
 
 /** All text that the model wrote in a whole answer, for counting it if the provider reported no usage. */
-export function producedText({ answerField }: Pick<Passthrough, "answerField">, body: JsonObject): string {
+export function producedText({ answerField }: { readonly answerField: string }, body: JsonObject): string {
   return writtenText(body[answerField]);
 }
 
