@@ -113,7 +113,7 @@ describe("a large answer", () => {
     const exchange = await begun(leaving.signal);
     await exchange.awaitMemory(2 * mebibyte);
     if (when === "before") leaving.abort();
-    bodyResponse(exchange, new Uint8Array(2 * mebibyte), {});
+    bodyResponse(exchange, [new Uint8Array(2 * mebibyte)], {});
     expect(exchange.memory).toBeNull();
     leaving.abort();
     expect(world.gateway.answers.takenBytes).toBe(0);

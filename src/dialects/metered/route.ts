@@ -185,6 +185,9 @@ export function openAiFormat(method: string, pass: NonNullable<MeteredFormat["pa
 
 /** A provider's answer to one call. */
 export interface MeteredAnswer {
+  /** As they came. */
+  readonly pieces: readonly Uint8Array[];
+  /** Joins them when it is asked for. */
   readonly bytes: Uint8Array;
   /** The tokens of input that some vendors report in a header; null without one. */
   readonly countedInput: number | null;

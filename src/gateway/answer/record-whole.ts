@@ -14,15 +14,17 @@ export async function recordWhole(
   { claims }: Gateway,
   exchange: Exchange,
   claim: Claim,
-  answer: Piece,
+  answer: readonly Piece[],
   headers: Readonly<Record<string, string>>,
 ): Promise<StoredResponse | null> {
   const recorder = claims.record(claim);
   exchange.recorder = recorder;
-  const bytes = bytesOf(answer);
-  for (let at = 0; at < bytes.length; at += largeBodyBytes) {
-    if (at > 0) await largeTurns.turn();
-    recorder.append(bytes.subarray(at, at + largeBodyBytes));
+  for (const piece of answer) {
+    const bytes = bytesOf(piece);
+    for (let at = 0; at < bytes.length; at += largeBodyBytes) {
+      if (at > 0) await largeTurns.turn();
+      recorder.append(bytes.subarray(at, at + largeBodyBytes));
+    }
   }
   return recorder.finish({ status: 200, headers });
 }

@@ -57,7 +57,7 @@ export async function settleWhole(answering: Answering, whole: WholeAnswer): Pro
   opened.finished("completed");
   const { claim } = exchange;
   const stored =
-    claim && (await recordWhole(gateway, exchange, claim, whole.body, contentHeaders(answering)));
+    claim && (await recordWhole(gateway, exchange, claim, [whole.body], contentHeaders(answering)));
   await recordFacts(answering, whole, whole.body);
   await bill.settle("completed", evidenceOf(answering, whole), 200, stored);
 }
@@ -78,7 +78,7 @@ export function wholeResponse(answering: Answering, whole: WholeAnswer): Respons
   addHeaders(headers, contentHeaders(answering));
   addCostHeaders(headers, gateway, exchange, key);
   releaseBytes(generation.request.bytes);
-  return bodyResponse(exchange, whole.body, { headers });
+  return bodyResponse(exchange, [whole.body], { headers });
 }
 
 /** A provider that does not stream answers a request for a stream in one piece. */

@@ -114,7 +114,7 @@ export interface MeteredJob {
   readonly route: MeteredRouteName;
   /** The format's name. */
   readonly format: string;
-  readonly answers: readonly MeteredAnswer[];
+  readonly answers: readonly Omit<MeteredAnswer, "pieces">[];
   readonly asked: AskedForm;
 }
 

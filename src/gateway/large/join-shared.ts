@@ -21,7 +21,7 @@ function* released(pieces: readonly Uint8Array[]): Iterable<Uint8Array> {
   for (const piece of pieces) releaseBytes(piece);
 }
 
-export function lengthOf(pieces: readonly Uint8Array[]): number {
+export function lengthOf(pieces: readonly { readonly length: number }[]): number {
   return pieces.reduce((sum, { length }) => sum + length, 0);
 }
 

@@ -166,8 +166,9 @@ function readEnded(answer: Uint8Array, streamed: StreamedItems | undefined): End
   }
 }
 
-export function metered({ route, format, answers, asked }: Omit<MeteredJob, "type">): MeteredResult {
+export function metered({ route, format, answers: sent, asked }: Omit<MeteredJob, "type">): MeteredResult {
   const { pass, read: readAll } = meteredRoute(route).formats[format] ?? {};
+  const answers = sent.map((each) => ({ ...each, pieces: [each.bytes] }));
   const [answer] = answers;
   const passed = answers.length === 1 && answer !== undefined ? pass?.(answer, asked) : null;
   const read = passed ?? readAll?.(answers, asked);

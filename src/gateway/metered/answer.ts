@@ -7,18 +7,20 @@ import { isBilled } from "../../dialects/errors/failure.ts";
 import { jsonHeaders } from "../answer/answering.ts";
 import { bodyResponse } from "../answer/body-response.ts";
 import { recordWhole } from "../answer/record-whole.ts";
+import type { Piece } from "../answer/stream-relayer.ts";
 import { streamTurns } from "../answer/stream-turns.ts";
 import type { Evidence } from "../charge/bill.ts";
 import { usedExtras } from "../charge/extras.ts";
 import { Produced } from "../charge/produced.ts";
 import { addCostHeaders, addHeaders, addMissingHeaders, commonHeaders } from "../headers.ts";
 import { largeBodyBytes } from "../large/is-large.ts";
+import { lengthOf } from "../large/join-shared.ts";
 import { largeTurns } from "../large/large-turns.ts";
 import { type Answered, askForParts, type BegunCall, wholeOf } from "./ask.ts";
 import type { MeteredAsking } from "./asking.ts";
 import { countInput } from "./count-input.ts";
 import { isAboveInputs } from "./destination.ts";
-import { type FoundAnswer, type MeteredBody, readAnswers } from "./read-answers.ts";
+import { type FoundAnswer, readAnswers } from "./read-answers.ts";
 
 /** Asks a provider, charges for its answer, and passes it on. */
 export async function answerMetered(asking: MeteredAsking): Promise<Response> {
@@ -48,7 +50,7 @@ async function deliver(asking: MeteredAsking, answered: Answered): Promise<Respo
   const estimated = await asking.bill.estimated(evidence);
   const body = found.bodyWith(estimated ?? found.usage ?? noUsage);
   await settle(asking, evidence, body, contentHeaders(asking, answered));
-  if (body.length >= largeBodyBytes) await largeTurns.turn();
+  if (lengthOf(body) >= largeBodyBytes) await largeTurns.turn();
   // It is charged, and kept for a retry with the same idempotency key.
   if (exchange.hasClientLeft && exchange.outlivesClient) throw clientLeft();
   return respond(asking, answered, body);
@@ -149,7 +151,7 @@ function evidenceOf(
 async function settle(
   asking: MeteredAsking,
   evidence: Evidence,
-  body: MeteredBody,
+  body: readonly Piece[],
   headers: Readonly<Record<string, string>>,
 ): Promise<void> {
   const { gateway, exchange, bill } = asking;
@@ -166,7 +168,7 @@ function contentHeaders({ route }: MeteredAsking, { answers }: Answered): Readon
   return type === null ? jsonHeaders : { "content-type": type };
 }
 
-function respond(asking: MeteredAsking, answered: Answered, body: MeteredBody): Response {
+function respond(asking: MeteredAsking, answered: Answered, body: readonly Piece[]): Response {
   const { gateway, exchange, key, request } = asking;
   const headers = commonHeaders(exchange);
   addMissingHeaders(headers, answered.opened.headers);

@@ -5,6 +5,7 @@ import { malformedAnswer } from "../../dialects/errors/failure.ts";
 import type { MeteredAnswer } from "../../dialects/metered/route.ts";
 import { type Deployment, maxWholeBytes, type Opened } from "../../upstream/upstream.ts";
 import type { ChosenFormat } from "../../vendors/metered-format.ts";
+import { areWorthWriting } from "../answer/body-response.ts";
 import { largeBodyBytes } from "../large/is-large.ts";
 import { joinShared } from "../large/join-shared.ts";
 import { MeteredCall, type MeteredCallParts } from "./metered-call.ts";
@@ -105,7 +106,7 @@ async function readBytes(opened: Opened): Promise<MeteredAnswer> {
   opened.outlivesClient = true;
   while ((await opened.read()) !== null);
   opened.finished("completed");
-  return { ...said, bytes: new Uint8Array(), inputs: null };
+  return { ...said, ...inOnePiece(new Uint8Array()), inputs: null };
 }
 
 /** A part is put where another thread can read it, because all of them together may be large. */
@@ -116,9 +117,23 @@ async function readAnswer(opened: Opened, inputs: number | null, isPart: boolean
   }
   const said = headersOf(opened);
   const { whole } = opened;
-  const bytes = isPart || whole.bytes >= largeBodyBytes ? await joinShared(whole) : opened.bytes();
+  const isLarge = isPart || whole.bytes >= largeBodyBytes;
+  const areJoined = isLarge || !areWorthWriting(whole.pieces);
+  const joined = areJoined ? inOnePiece(isLarge ? await joinShared(whole) : opened.bytes()) : null;
   opened.finished("completed");
-  return { ...said, bytes, inputs };
+  if (joined !== null) return { ...said, ...joined, inputs };
+  return {
+    ...said,
+    inputs,
+    pieces: whole.pieces,
+    get bytes() {
+      return opened.bytes();
+    },
+  };
+}
+
+function inOnePiece(bytes: Uint8Array): Pick<MeteredAnswer, "pieces" | "bytes"> {
+  return { pieces: [bytes], bytes };
 }
 
 function headersOf({ head }: Opened): Pick<MeteredAnswer, "contentType" | "countedInput"> {

@@ -2,16 +2,15 @@ import { assert } from "../../base/assert.ts";
 import { shared } from "../../base/shared-bytes.ts";
 import type { Usage } from "../../base/usage.ts";
 import type { MeteredAnswer, MeteredFormat, ReadMetered } from "../../dialects/metered/route.ts";
+import type { Piece } from "../answer/stream-relayer.ts";
 import { isLargeBody, largeBodyBytes } from "../large/is-large.ts";
+import { lengthOf } from "../large/join-shared.ts";
 import type { Answered } from "./ask.ts";
 import type { MeteredAsking } from "./asking.ts";
 
-/** What the client is sent. */
-export type MeteredBody = Uint8Array | string;
-
 /** What was used, and the answer once its usage is known. */
 export interface FoundAnswer extends Omit<ReadMetered, "written"> {
-  bodyWith(usage: Usage): MeteredBody;
+  bodyWith(usage: Usage): readonly Piece[];
 }
 
 /** Large answers are read on another thread, and so are many small ones that have to be written anew. */
@@ -24,32 +23,32 @@ export async function readAnswers(
   const { format } = chosen;
   assert(answer !== undefined, "a provider has answered");
   const passed = answers.length === 1 && passesQuickly(answer, format) ? format.pass?.(answer, asked) : null;
-  if (passed != null) return { ...passed, bodyWith: () => answer.bytes };
+  if (passed != null) return { ...passed, bodyWith: () => answer.pieces };
   const end = (usage: Usage) => route.writeEnd?.(usage) ?? "";
   if (!areLarge(answers)) {
     const read = format.read?.(answers, asked);
     assert(read !== undefined, "an answer passes, or is read");
-    return { ...read, bodyWith: (usage) => (read.written ?? "") + end(usage) };
+    return { ...read, bodyWith: (usage) => [(read.written ?? "") + end(usage)] };
   }
   const job = {
     type: "metered",
     route: name,
     format: chosen.name,
-    answers: answers.map((each) => ({ ...each, bytes: shared(each.bytes) })),
+    answers: answers.map(({ pieces: _, ...each }) => ({ ...each, bytes: shared(each.bytes) })),
     asked,
   } as const;
   const { written, ...read } = await gateway.largeBodies.runAnswer(job);
-  if (written === null) return { ...read, bodyWith: () => answer.bytes };
-  return { ...read, bodyWith: (usage) => endedBy(written, Buffer.from(end(usage))) };
+  if (written === null) return { ...read, bodyWith: () => answer.pieces };
+  return { ...read, bodyWith: (usage) => [endedBy(written, Buffer.from(end(usage)))] };
 }
 
-function passesQuickly({ bytes }: MeteredAnswer, { parsesWhole }: MeteredFormat): boolean {
-  return parsesWhole === true ? !isLargeBody(bytes) : bytes.length < largeBodyBytes;
+function passesQuickly(answer: MeteredAnswer, { parsesWhole }: MeteredFormat): boolean {
+  return parsesWhole === true ? !isLargeBody(answer.bytes) : lengthOf(answer.pieces) < largeBodyBytes;
 }
 
 /** Many small ones take as long as a large one. */
 function areLarge(answers: readonly MeteredAnswer[]): boolean {
-  const bytes = answers.reduce((sum, answer) => sum + answer.bytes.length, 0);
+  const bytes = answers.reduce((sum, answer) => sum + lengthOf(answer.pieces), 0);
   return bytes >= largeBodyBytes || answers.some((answer) => isLargeBody(answer.bytes));
 }
 

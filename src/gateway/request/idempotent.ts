@@ -53,7 +53,7 @@ export function replay(exchange: Exchange, claimed: Replay): Response {
   exchange.replay = claimed;
   const { body, status, headers: stored } = claimed.response;
   const headers = { ...commonHeaders(exchange), ...stored, "idempotent-replayed": "true" };
-  return bodyResponse(exchange, body, { status, headers });
+  return bodyResponse(exchange, [body], { status, headers });
 }
 
 /** Before a failure is told, so that whoever hears of it may repeat the request at once, on any gateway. */

@@ -5,7 +5,7 @@ import { wholeFromDigits } from "../../base/typed-number.ts";
 import { shownItems } from "../../dialects/openai-responses/client/shown-item.ts";
 import { sizeOf, type TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
 import { jsonHeaders } from "../answer/answering.ts";
-import { piecesResponse } from "../answer/body-response.ts";
+import { bodyResponse } from "../answer/body-response.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import { commonHeaders } from "../headers.ts";
@@ -88,7 +88,7 @@ async function writeItems(
 
 /** Answers with JSON in these pieces. */
 export function respondWith(exchange: Exchange, pieces: readonly Uint8Array[]): Response {
-  return piecesResponse(exchange, pieces, { headers: { ...commonHeaders(exchange), ...jsonHeaders } });
+  return bodyResponse(exchange, pieces, { headers: { ...commonHeaders(exchange), ...jsonHeaders } });
 }
 
 function listing(query: URLSearchParams) {

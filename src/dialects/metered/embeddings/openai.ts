@@ -37,8 +37,8 @@ const space = 0x20;
 const equals = 0x3d;
 
 /** The provider's own bytes if its vectors are those that were asked for, and its usage has what clients require. */
-function passOpenAi({ bytes, inputs }: MeteredAnswer, asked: AskedForm): ReadMetered | null {
-  const outline = readLengths(asBuffer(bytes), wantsBase64(asked));
+function passOpenAi({ pieces, inputs }: MeteredAnswer, asked: AskedForm): ReadMetered | null {
+  const outline = readLengths(pieces, wantsBase64(asked));
   if (outline === null || !isWholeUsage(outline["usage"])) return null;
   if (inputs !== null && !hasIndexes(listOf(outline["data"]), inputs)) return null;
   return { written: null, usage: inputUsage(tokensIn(outline["usage"])), extras: {} };
@@ -61,25 +61,46 @@ function readOpenAi(answers: readonly MeteredAnswer[], asked: AskedForm): ReadMe
  * The answer with the length of each vector in its place, if all vectors are of this form and of one length; else null. To parse the vectors
  * would take twenty times as long: what cannot be told so is told by parsing them.
  */
-function readLengths(text: Buffer, isBase64: boolean): JsonObject | null {
+function readLengths(pieces: readonly Uint8Array[], isBase64: boolean): JsonObject | null {
   let outline = "";
-  let [read, found, length] = [0, 0, 0];
-  for (let at = text.indexOf(embeddingMember); at !== -1; at = text.indexOf(embeddingMember, read)) {
-    let start = at + embeddingMember.length;
-    while (text[start] === space) start += 1;
-    const end = text.indexOf(isBase64 ? quote : closeBracket, start + 1);
-    const one = isBase64 ? base64Length(text, start, end) : floatsLength(text, start, end);
-    if (!isLength(one) || (found > 0 && one !== length)) return null;
-    outline += text.toString("latin1", read, start) + one;
-    [read, length] = [end + 1, one];
-    found += 1;
+  let [found, length] = [0, 0];
+  for (const text of cutBeforeVectors(pieces)) {
+    let read = 0;
+    for (let at = text.indexOf(embeddingMember); at !== -1; at = text.indexOf(embeddingMember, read)) {
+      let start = at + embeddingMember.length;
+      while (text[start] === space) start += 1;
+      const end = text.indexOf(isBase64 ? quote : closeBracket, start + 1);
+      const one = isBase64 ? base64Length(text, start, end) : floatsLength(text, start, end);
+      if (!isLength(one) || (found > 0 && one !== length)) return null;
+      outline += text.toString("latin1", read, start) + one;
+      [read, length] = [end + 1, one];
+      found += 1;
+    }
+    outline += text.toString("latin1", read);
   }
   if (found === 0) return null;
-  const answer = objectOf(tryParse(outline + text.toString("latin1", read)));
+  const answer = objectOf(tryParse(outline));
   const items = listOf(answer?.["data"]);
   const areVectors =
     items.length === found && items.every((item) => objectOf(item)?.["embedding"] === length);
   return areVectors ? answer : null;
+}
+
+/** The same text in parts that begin with the member of a vector, but for the first one: only what lies across two pieces is joined. */
+function* cutBeforeVectors(pieces: readonly Uint8Array[]): Iterable<Buffer> {
+  let open: Buffer = Buffer.alloc(0);
+  for (const piece of pieces.map(asBuffer)) {
+    const first = piece.indexOf(embeddingMember);
+    if (first === -1) {
+      open = Buffer.concat([open, piece]);
+      continue;
+    }
+    const last = piece.lastIndexOf(embeddingMember);
+    yield Buffer.concat([open, piece.subarray(0, first)]);
+    yield piece.subarray(first, last);
+    open = piece.subarray(last);
+  }
+  yield open;
 }
 
 /** How many numbers the text has that begins and ends here; 0 if it is none. */
