@@ -216,8 +216,14 @@ export function findModel(
     throw new GatewayError("model_not_found", unknownModelMessage(modelId), { param: "model" });
   }
   if (model.serves.includes(use)) return model;
-  throw invalidRequest(`${model.id} serves ${model.serves.join(", ")}, and not ${use}.`, "model");
+  const others = catalog.publicModels().filter(({ serves }) => serves.includes(use));
+  const named = others.slice(0, mostNamed).map(({ id }) => id);
+  const advice = named.length === 0 ? "" : ` Ask for ${named.join(" or ")}.`;
+  throw invalidRequest(`${model.id} serves ${model.serves.join(", ")}, and not ${use}.${advice}`, "model");
 }
+
+/** Models in the advice of an error, which is the only place where clients are told what a model serves. */
+const mostNamed = 3;
 
 export function refuseForbidden({ catalog }: Configured, key: KeyRecord, model: ModelSettings): void {
   if (catalog.permits(key, model)) return;

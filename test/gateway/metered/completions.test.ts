@@ -187,6 +187,14 @@ test("the middle of a text is filled in at Mistral's address, in chat's shape", 
   expect(world.provider.requests[0]?.path).toBe("/local/v1/fim/completions");
 });
 
+test("a model that serves something else is refused, and others are named", async () => {
+  const response = await world.ask(caller, { path, body: { model: "gpt-test", prompt: "a" } });
+  const message = "gpt-test serves generation, and not completions. Ask for code or gemini-code.";
+  expect(await response.json()).toMatchObject({
+    error: { code: "invalid_request", param: "model", message },
+  });
+});
+
 test("providers of another shape are refused", async () => {
   const response = await world.ask(caller, { path, body: { model: "gemini-code", prompt: "a" } });
   expect(response.status).toBe(400);
