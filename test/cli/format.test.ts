@@ -57,6 +57,14 @@ describe("tables", () => {
     expect(table(columns, rows, { style: plain, columns: 24 })).toContain("a-very-long-…  1,000,000");
   });
 
+  test("tell rows apart where the terminal is so narrow that lines wrap anyway", () => {
+    const rows = [["a-very-long-name-indeed", "9".repeat(20)]];
+    expect(table(columns, rows, { style: plain, columns: 24 })).toContain("a-very-long-name-indeed");
+    expect(table(columns, [["a".repeat(99), "9".repeat(20)]], { style: plain, columns: 24 })).toContain(
+      `${"a".repeat(31)}…  9`,
+    );
+  });
+
   test("facts stand name by name", () => {
     expect(
       facts(

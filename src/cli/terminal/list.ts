@@ -80,6 +80,8 @@ export interface Column {
 
 const gap = "  ";
 const narrowest = 8;
+/** Where not even that makes a table fit, its lines wrap anyway, and cells keep what tells one row from another. */
+const narrowestIfWrapped = 32;
 
 /** Aligned columns without borders, with a dimmed header. */
 export function table(
@@ -111,12 +113,16 @@ function line(cells: readonly string[], columns: readonly Column[], widths: read
 function fit(columns: readonly Column[], wanted: readonly number[], available: number | null): number[] {
   const widths = [...wanted];
   if (available === null) return widths;
-  let excess = widths.reduce((sum, width) => sum + width, gap.length * (widths.length - 1)) - available;
-  for (; excess > 0; excess -= 1) {
-    const elastic = widths.filter((width, index) => columns[index]?.elastic === true && width > narrowest);
+  const isElastic = (index: number) => columns[index]?.elastic === true;
+  const sumOf = (all: readonly number[]) =>
+    all.reduce((sum, width) => sum + width, gap.length * (all.length - 1));
+  const shortest = wanted.map((width, index) => (isElastic(index) ? Math.min(width, narrowest) : width));
+  const least = sumOf(shortest) > available ? narrowestIfWrapped : narrowest;
+  for (let excess = sumOf(widths) - available; excess > 0; excess -= 1) {
+    const elastic = widths.filter((width, index) => isElastic(index) && width > least);
     if (elastic.length === 0) break;
     const widest = Math.max(...elastic);
-    const index = widths.findIndex((width, place) => width === widest && columns[place]?.elastic === true);
+    const index = widths.findIndex((width, place) => width === widest && isElastic(place));
     widths[index] = widest - 1;
   }
   return widths;
