@@ -71,6 +71,11 @@ describe.if(browserPath !== null)("the dashboard in a browser", () => {
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("Label").fill("Browser test");
     await dialog.getByLabel("Starting credit").fill("1");
+    // A cap that was asked for and not filled in must not come out as none.
+    await dialog.getByRole("button", { name: "Add a cap" }).click();
+    await dialog.getByRole("button", { name: "Create key" }).click();
+    await dialog.locator("input:focus:invalid").waitFor();
+    await dialog.getByRole("button", { name: "Remove cap 1" }).click();
     await dialog.getByRole("button", { name: "Create key" }).click();
     const secret = (await dialog.locator("[data-test=secret]").textContent()) ?? "";
     expect(secret).toStartWith("slu_");

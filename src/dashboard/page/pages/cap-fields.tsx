@@ -24,15 +24,12 @@ export function capForms(
   }));
 }
 
-/** Caps without an amount are left out. */
 export function capsOf(forms: readonly CapForm[], mode: KeyView["mode"]): CapsBody {
-  return forms
-    .filter(({ limit }) => limit.trim() !== "")
-    .map(({ limit, period, models }) => ({
-      limit: amountOf(limit, mode),
-      period,
-      models: models.trim() === "" ? null : models.trim(),
-    }));
+  return forms.map(({ limit, period, models }) => ({
+    limit: amountOf(limit, mode),
+    period,
+    models: models.trim() === "" ? null : models.trim(),
+  }));
 }
 
 /** In credits or tokens, as a cap and what it is raised by are. */
@@ -67,6 +64,7 @@ export function CapFields({ title, hint, of: [caps, onCaps], mode }: CapFieldsPr
               label={isCredit ? "Credits" : "Tokens"}
               of={field("limit")}
               inputMode={isCredit ? "decimal" : "numeric"}
+              required
             />
             <SelectField label="Time" of={field("period")} choices={periods} />
             <TextField label="Models" of={field("models")} placeholder="all, or claude-*" />
