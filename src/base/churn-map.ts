@@ -3,8 +3,9 @@ const fewDeletions = 8;
 
 /**
  * A map for what comes and goes with every request. In a `Map` each of them could stay in memory until the next full garbage
- * collection, as `Bag` explains: a copy has no earlier tables. (For the same reason a map that is emptied again and again
- * is replaced, and not cleared.) A loop over it may meet entries that were deleted after it began.
+ * collection: an outgrown table refers to the one that has replaced it, so that once one table has become old, every later one is
+ * kept, and what was in it. That took a sixth of a request's CPU time. A copy has no earlier tables. (For the same reason a map that
+ * is emptied again and again is replaced, and not cleared.) A loop over it may meet entries that were deleted after it began.
  */
 export class ChurnMap<Key, Value> {
   #entries = new Map<Key, Value>();
@@ -43,5 +44,16 @@ export class ChurnMap<Key, Value> {
 
   values(): MapIterator<Value> {
     return this.#entries.values();
+  }
+}
+
+/** The same as a set. A loop over it meets those that were in it when it began, whatever is added or deleted meanwhile. */
+export class Bag<Item> extends ChurnMap<Item, Item> {
+  add(item: Item): void {
+    this.set(item, item);
+  }
+
+  [Symbol.iterator](): IterableIterator<Item> {
+    return [...this.keys()].values();
   }
 }

@@ -1,6 +1,5 @@
 import { assert } from "../base/assert.ts";
 import { type AttemptRecord, noAttempts } from "../base/attempt.ts";
-import { type Bagged, outside } from "../base/bag.ts";
 import type { Clock } from "../base/clock.ts";
 import type { GatewayError } from "../base/errors.ts";
 import type { ExtraUsage } from "../base/extra-usage.ts";
@@ -39,7 +38,7 @@ const longestWaitMs = 10_000;
 const saneRequestId = /^[\w.:-]{1,128}$/;
 
 /** One client request with all that is known of it so far; filled in step by step. */
-export class Exchange implements Bagged {
+export class Exchange {
   readonly id = newId("req_");
   readonly call: ClientCall;
   /** The configuration when the request came in. A reload meanwhile changes nothing for it. */
@@ -97,7 +96,6 @@ export class Exchange implements Bagged {
   isCompactedUpstream = false;
 
   // What the exchange has taken; `endExchange` gives it back.
-  place = outside;
   claim: Claim | null = null;
   /** On the conversation that it changes. */
   conversationClaim: Claim | null = null;

@@ -1,5 +1,4 @@
 import { assertAmount } from "../base/assert.ts";
-import { type Bagged, outside } from "../base/bag.ts";
 import type { ChargedEnding, HeldFor, PricedCharge, UsageRecord } from "../store/store.ts";
 
 export interface HoldRequest {
@@ -22,7 +21,7 @@ type HoldParts = HoldRequest & HeldFor & { readonly openedAtMs: number };
  * An amount set aside for one exchange. It ends exactly once, by `Ledger.settle` or `Ledger.release`; only the ledger
  * changes it.
  */
-export class Hold implements HeldFor, Bagged {
+export class Hold implements HeldFor {
   /** The same as the exchange's: an exchange has one hold. */
   readonly id: string;
   readonly keyId: string;
@@ -43,7 +42,6 @@ export class Hold implements HeldFor, Bagged {
   journaledAtMs: number | null = null;
   /** It has made progress that is not handed to the journal yet. */
   hasNews = false;
-  place = outside;
   #state: HoldState = "open";
   #soFar: PricedCharge | null = null;
 

@@ -1,5 +1,5 @@
 import { assert, assertAmount } from "../base/assert.ts";
-import { Bag } from "../base/bag.ts";
+import { Bag } from "../base/churn-map.ts";
 import type { Clock } from "../base/clock.ts";
 import type {
   Changes,

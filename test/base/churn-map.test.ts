@@ -1,6 +1,6 @@
 import { edenGC, fullGC, heapStats } from "bun:jsc";
 import { expect, test } from "bun:test";
-import { ChurnMap } from "../../src/base/churn-map.ts";
+import { Bag, ChurnMap } from "../../src/base/churn-map.ts";
 
 test("a churn map has what was set and not deleted, in the order in which it was set", () => {
   const map = new ChurnMap<number, string>();
@@ -33,4 +33,24 @@ test("what was deleted is gone with the next collection of young objects", () =>
     edenGC();
   }
   expect(arrays() - before).toBeLessThan(700);
+});
+
+test("a bag has what was added and not deleted", () => {
+  const bag = new Bag<string>();
+  for (const each of ["a", "b", "c", "b"]) bag.add(each);
+  expect([bag.delete("b"), bag.delete("b"), bag.delete("nobody's")]).toEqual([true, false, false]);
+  expect([bag.size, ...bag]).toEqual([2, "a", "c"]);
+});
+
+test("a bag can be filled and emptied while it is gone through", () => {
+  const bag = new Bag<number>();
+  for (let each = 0; each < 20; each += 1) bag.add(each);
+  const seen: number[] = [];
+  for (const each of bag) {
+    bag.delete(each);
+    bag.add(each + 100);
+    seen.push(each);
+  }
+  expect(seen).toEqual(Array.from({ length: 20 }, (_, each) => each));
+  expect([bag.size, Math.min(...bag)]).toEqual([20, 100]);
 });

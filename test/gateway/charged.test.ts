@@ -1,5 +1,4 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
-import { outside } from "../../src/base/bag.ts";
 import { GatewayError } from "../../src/base/errors.ts";
 import type { ReportedUsage } from "../../src/base/usage.ts";
 import type { Answering } from "../../src/gateway/answer/answering.ts";
@@ -82,7 +81,7 @@ function settle(bill: Bill): Promise<unknown> {
 }
 
 function idlePump(): Guarded {
-  return { place: outside, check() {}, interrupt() {} };
+  return { check() {}, interrupt() {} };
 }
 
 function held(): number {

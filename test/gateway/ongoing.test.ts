@@ -1,5 +1,4 @@
 import { describe, expect, test } from "bun:test";
-import { outside } from "../../src/base/bag.ts";
 import { systemClock } from "../../src/base/clock.ts";
 import { GatewayError } from "../../src/base/errors.ts";
 import { Catalog } from "../../src/catalog/catalog.ts";
@@ -161,7 +160,7 @@ describe("a gateway that goes down", () => {
     await ongoing.enter(stream, "key_a");
     await ongoing.enter(whole, "key_a");
     const told: GatewayError[] = [];
-    stream.pump = { place: outside, check() {}, interrupt: (error) => void told.push(error) };
+    stream.pump = { check() {}, interrupt: (error) => void told.push(error) };
     ongoing.interruptAll(goingDown);
     expect(told).toEqual([goingDown]);
     expect([stream.endedBy, whole.endedBy]).toEqual([null, goingDown]);

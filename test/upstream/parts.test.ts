@@ -1,5 +1,4 @@
 import { describe, expect, test } from "bun:test";
-import { outside } from "../../src/base/bag.ts";
 import { DeadlineTimer } from "../../src/upstream/call/deadline-timer.ts";
 import { inspectStart, inspectWhole } from "../../src/upstream/call/inspect.ts";
 import { SlidingWindow } from "../../src/upstream/health/sliding-window.ts";
@@ -39,7 +38,6 @@ describe("deadlines", () => {
     let looks = 0;
     const deadline = (name: string, dueMs: number) => ({
       dueMs,
-      place: outside,
       expired: () => void expired.push(name),
       tick: () => void looks++,
       hasStoodStill() {},

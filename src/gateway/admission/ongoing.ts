@@ -1,4 +1,4 @@
-import { Bag, type Bagged, outside } from "../../base/bag.ts";
+import { Bag } from "../../base/churn-map.ts";
 import { startDeadline } from "../../base/deadline.ts";
 import { GatewayError } from "../../base/errors.ts";
 import { Gate, Gates } from "../../limits/concurrency.ts";
@@ -17,7 +17,7 @@ const overloadLagMs = 2000;
 /** A burst may wait briefly; a longer queue would only turn overload into timeouts. */
 const shortQueue = { queueLimit: 64, waitMs: 500 };
 
-interface Placeless extends Bagged {
+interface Placeless {
   readonly exchange: Exchange;
   /** Ends the wait for work that does not end with its exchange. */
   interrupt?(error: GatewayError): void;
@@ -94,7 +94,7 @@ export class Ongoing {
 
   /** Runs work that needs no place. A shutdown waits for it and interrupts it like any other. */
   async withoutPlace<Result>(exchange: Exchange, work: () => Promise<Result>): Promise<Result> {
-    const waiting = { exchange, place: outside };
+    const waiting = { exchange };
     this.#placeless.add(waiting);
     try {
       return await work();
@@ -110,7 +110,7 @@ export class Ongoing {
         this.#leavePlaceless(waiting);
         reject(error);
       };
-      const waiting = { exchange, place: outside, interrupt };
+      const waiting = { exchange, interrupt };
       this.#placeless.add(waiting);
       work.then((result) => {
         this.#leavePlaceless(waiting);

@@ -1,4 +1,3 @@
-import { outside } from "../../base/bag.ts";
 import type { GatewayError } from "../../base/errors.ts";
 import type { Usage } from "../../base/usage.ts";
 import { largeEventBytes } from "../../dialects/sse/parse-event.ts";
@@ -31,7 +30,6 @@ const mostBytesPerTurn = 32 * 1024;
  * leaving (upstream stopped, or read to its usage, and settled for what was produced).
  */
 export class StreamPump implements Guarded, StreamSource {
-  place = outside;
   readonly #answering: Delivery;
   readonly #relayer: StreamRelayer;
   readonly #opened: Opened;

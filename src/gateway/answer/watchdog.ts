@@ -1,9 +1,9 @@
-import { Bag, type Bagged } from "../../base/bag.ts";
+import { Bag } from "../../base/churn-map.ts";
 import { afterArrivals } from "../../base/deadline.ts";
 import type { GatewayError } from "../../base/errors.ts";
 
 /** A stream, to be checked regularly while it runs. */
-export interface Guarded extends Bagged {
+export interface Guarded {
   /** Called every tick with the monotonic time. */
   check(nowMs: number): void;
   /** Ends it early, settled and with an in-band error. */

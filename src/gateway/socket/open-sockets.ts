@@ -1,7 +1,7 @@
-import { Bag, type Bagged } from "../../base/bag.ts";
+import { Bag } from "../../base/churn-map.ts";
 
 /** A client's WebSocket. */
-export interface OpenSocket extends Bagged {
+export interface OpenSocket {
   /** Whether its frames may come compressed. */
   readonly isCompressed: boolean;
   /** Closes it once everything on it has ended. */

@@ -1,6 +1,6 @@
 import type { ServerWebSocket } from "bun";
 import { assert } from "../../base/assert.ts";
-import { Bag, outside } from "../../base/bag.ts";
+import { Bag } from "../../base/churn-map.ts";
 import { GatewayError } from "../../base/errors.ts";
 import { newId } from "../../base/id.ts";
 import { TurnAllowance } from "../../base/turn-allowance.ts";
@@ -62,7 +62,6 @@ const handshakeOnly = ["connection", "upgrade", "transfer-encoding", "x-request-
  * is awaited; each request among them is an exchange of its own, and begins when its lane is free (lanes.ts).
  */
 export class ClientSocket implements OpenSocket, Carrier {
-  place = outside;
   readonly url: string;
   readonly headers: Headers;
   readonly address: string;

@@ -1,4 +1,3 @@
-import { type Bagged, outside } from "../../base/bag.ts";
 import type { Json } from "../../base/json.ts";
 import { eventType } from "../../dialects/openai-responses/event-type.ts";
 import { largeEventBytes } from "../../dialects/sse/parse-event.ts";
@@ -24,8 +23,7 @@ export interface Carrier {
 }
 
 /** One request on a socket, and the frames that answer it. */
-export class CreateCall implements ClientCall, DirectController, Bagged {
-  place = outside;
+export class CreateCall implements ClientCall, DirectController {
   readonly request: ReadableRequest;
   readonly body: Uint8Array;
   readonly route: Route;

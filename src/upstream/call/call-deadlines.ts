@@ -1,4 +1,3 @@
-import { outside } from "../../base/bag.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { Deadline } from "./deadline-timer.ts";
 
@@ -26,7 +25,6 @@ export interface DeadlineOwner {
  */
 export class CallDeadlines implements Deadline {
   dueMs = Number.POSITIVE_INFINITY;
-  place = outside;
   /** The deadline that ended the call, if one did. */
   missed: "connection" | "answer" | null = null;
 

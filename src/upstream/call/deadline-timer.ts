@@ -1,9 +1,9 @@
-import { Bag, type Bagged } from "../../base/bag.ts";
+import { Bag } from "../../base/churn-map.ts";
 import type { Clock } from "../../base/clock.ts";
 import { afterArrivals } from "../../base/deadline.ts";
 
 /** A deadline that can be moved by assigning `dueMs`. */
-export interface Deadline extends Bagged {
+export interface Deadline {
   /** Monotonic; `Infinity` if nothing is due. */
   dueMs: number;
   /** Called once when due. `dueMs` is `Infinity` by then, and may be set again. */
