@@ -1,0 +1,126 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import type { JsonObject } from "../../../src/base/json.ts";
+import { sse } from "../../support/answers.ts";
+import { type Caller, World } from "../world.ts";
+
+const model = (use: string, price: string) => `
+[[models]]
+id = "${use}-model"
+provider = "local"
+upstream_model = "upstream"
+serves = ["${use}"]
+price = ${price}
+`;
+
+const tail = `
+${model("completions", "{ input = 1.0, output = 2.0 }")}
+${model("images", "{ images = 0.04 }")}
+${model("speech", "{ input = 1.0, audio_output = 12.0 }")}
+${model("transcriptions", "{ input = 1.0, audio_input = 6.0, output = 10.0 }")}
+`;
+
+const event = (value: JsonObject) => `data: ${JSON.stringify(value)}\n\n`;
+const usage = { input_tokens: 10, output_tokens: 5, total_tokens: 15 };
+const sound = { input_audio: { data: "A".repeat(160), format: "mp3" } };
+const heard = [
+  event({ type: "transcript.text.delta", delta: "hel" }),
+  event({ type: "transcript.text.done", text: "hello", usage: { type: "tokens", ...usage } }),
+];
+const drawn = (name: string) => [
+  event({ type: `image_${name}.partial_image`, b64_json: "AAAA", partial_image_index: 0 }),
+  event({ type: `image_${name}.completed`, b64_json: "BBBB" }),
+];
+const written = (choice: JsonObject) => [
+  event({ id: "1", choices: [{ index: 0, finish_reason: null, ...choice }] }),
+  event({
+    id: "1",
+    choices: [{ index: 0, text: "", delta: {}, finish_reason: "stop" }],
+    usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
+  }),
+  "data: [DONE]\n\n",
+];
+
+/** Every route that streams: what is asked there, the events of the answer, and their cost in nano-credits. */
+const routes: readonly (readonly [string, string, JsonObject, readonly string[], number])[] = [
+  ["/v1/completions", "completions", { prompt: "a b c" }, written({ text: "go on" }), 7_000],
+  [
+    "/v1/fim/completions",
+    "completions",
+    { prompt: "a", suffix: "c" },
+    written({ delta: { content: "b" } }),
+    7_000,
+  ],
+  ["/v1/images/generations", "images", { prompt: "a lock" }, drawn("generation"), 40_000_000],
+  [
+    "/v1/images/edits",
+    "images",
+    { prompt: "a lock", images: [{ image_url: "https://images.test/a.png" }] },
+    drawn("edit"),
+    40_000_000,
+  ],
+  [
+    "/v1/audio/speech",
+    "speech",
+    { input: "hello", voice: "alloy", stream_format: "sse" },
+    [event({ type: "speech.audio.delta", audio: "AAAA" }), event({ type: "speech.audio.done", usage })],
+    70_000,
+  ],
+  ["/v1/audio/transcriptions", "transcriptions", sound, heard, 60_000],
+  ["/v1/audio/translations", "transcriptions", sound, heard, 60_000],
+];
+
+let world: World;
+beforeAll(async () => {
+  world = await World.start({ tail });
+});
+afterEach(() => world.provider.reset());
+afterAll(() => world[Symbol.asyncDispose]());
+
+describe.each(routes)("a stream of %s", (path, use, asked, events, cost) => {
+  const ask = (by: Caller, more: JsonObject = {}) =>
+    world.ask(by, {
+      path,
+      body: { model: `${use}-model`, stream: true, ...asked, ...more },
+      headers: { "idempotency-key": "once" },
+    });
+  const charge = { amount: -cost, basis: "measured", outcome: "completed" } as const;
+
+  test("is charged once and repeated for free, byte for byte, to the same request alone", async () => {
+    const caller = await world.creditCaller(1);
+    world.provider.script(sse(events.join("")));
+    const first = await ask(caller);
+    expect(first.status).toBe(200);
+    const bytes = await first.text();
+    expect(bytes).toBe(events.join(""));
+    const again = await ask(caller);
+    expect(again.headers.get("idempotent-replayed")).toBe("true");
+    expect(await again.text()).toBe(bytes);
+    const other = await ask(caller, { user: "another" });
+    expect({ status: other.status, retry: other.headers.get("x-should-retry") }).toEqual({
+      status: 409,
+      retry: "false",
+    });
+    expect(await other.json()).toMatchObject({ error: { code: "idempotency_conflict" } });
+    expect(world.provider.requests).toHaveLength(1);
+    expect(await world.chargesOf(caller)).toEqual([charge]);
+  });
+
+  test("that runs is not begun again, and one that has failed is", async () => {
+    const caller = await world.creditCaller(1);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const [begin = "", ...rest] = events;
+    const steps = [{ write: begin }, { until: promise }, { reset: true as const }];
+    world.provider.script([{ ...sse(""), steps }, sse(begin + rest.join(""))]);
+    const failing = ask(caller);
+    await world.provider.nextRequest();
+    const meanwhile = await ask(caller);
+    expect(meanwhile.status).toBe(409);
+    expect(await meanwhile.json()).toMatchObject({ error: { code: "idempotency_in_flight" } });
+    resolve();
+    await (await failing).text();
+    await world.settled();
+    expect(await (await ask(caller)).text()).toBe(events.join(""));
+    expect(world.provider.requests).toHaveLength(2);
+    expect(await world.chargesOf(caller)).toMatchObject([{ outcome: "failed" }, charge]);
+  });
+});
