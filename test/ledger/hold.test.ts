@@ -28,6 +28,19 @@ describe("a credit key", () => {
     },
   );
 
+  testEachJournal(
+    "has no period: what it holds stays held when a budget would begin anew",
+    async (database) => {
+      await using bench = await openBench(database);
+      const key = await bench.addKey({ period: "day" }, 10);
+      const first = holdFor(bench.ledger, key, 6);
+      bench.clock.advance(24 * 3_600_000);
+      expect(refusalOf(() => holdFor(bench.ledger, key, 5)).code).toBe("balance_temporarily_reserved");
+      await bench.ledger.settle(first, settlement(first, 6));
+      expect(bench.ledger.summary(key.id)).toMatchObject({ posted: 4, held: 0, available: 4 });
+    },
+  );
+
   testEachJournal("is refused with 429 when the balance is enough but others hold it", async (database) => {
     await using bench = await openBench(database);
     const key = await bench.addKey({}, 10);

@@ -55,6 +55,18 @@ test("what was taken is given back once, and what was refused was never taken", 
   expect(budget.reserve("a").grow(100)).toBe(true);
 });
 
+test("what a holder gives back of one body does not make it forget its others", () => {
+  const budget = budgetOf(1024, 10);
+  const [one, other] = [budget.reserve("a"), budget.reserve("a")];
+  one.grow(300);
+  other.grow(200);
+  one.release();
+  // Two hundred are still its own, and it leaves free as much as it has.
+  expect(fill(budget, "a")).toBe(312);
+  other.release();
+  expect(fill(budget, "a")).toBe(200);
+});
+
 test("a new limit holds for what is taken from then on", () => {
   let total = 100;
   const budget = new BodyBudget({ totalBytes: () => total, largestBytes: () => total });

@@ -163,6 +163,29 @@ describe.each(Object.entries(meteredCases))("%s", (name, route: MeteredCase) => 
       expect(world.provider.requests).toHaveLength(1);
     });
 
+  test("whose client leaves as they come are charged if the provider bills them anyway, or a retry may find them", async () => {
+    const ended = async (headers: object) => {
+      const caller = await world.creditCaller(1);
+      const { answer, release } = held(route.answer);
+      world.provider.script(answer);
+      const asked = ask(caller, headers);
+      await world.provider.nextRequest();
+      const [exchange] = world.gateway.ongoing.exchanges();
+      // As if it had left right after the provider's last byte.
+      Object.defineProperty(exchange, "hasClientLeft", { value: true });
+      release();
+      await (await asked).text();
+      return { caller, charges: await world.chargesOf(caller) };
+    };
+    const charge = { amount: 0 - nano(route.cost), basis: "measured" } as const;
+    const cancelled = { ...charge, outcome: "cancelled" } as const;
+    expect((await ended({})).charges).toEqual(route.isCancelled === true ? [] : [cancelled]);
+    const headers = { "idempotency-key": "late" };
+    const { caller, charges } = await ended(headers);
+    expect(charges).toEqual([route.isCancelled === true ? { ...charge, outcome: "completed" } : cancelled]);
+    expect((await ask(caller, headers)).headers.get("idempotent-replayed")).toBe("true");
+  });
+
   test("are free when they are repeated, byte by byte", async () => {
     const caller = await world.creditCaller(1);
     world.provider.script(route.answer);
