@@ -1,5 +1,7 @@
-import { describe, expect, test } from "bun:test";
+import { describe, expect, spyOn, test } from "bun:test";
+import { TurnPacer } from "../../src/base/turn-pacer.ts";
 import type { JobMessage, JobOwner } from "../../src/gateway/large/jobs.ts";
+import { shareText } from "../../src/gateway/large/join-shared.ts";
 import { LargeBodies } from "../../src/gateway/large/large-bodies.ts";
 import { waitFor } from "../support/wait.ts";
 import { hello, paths } from "./wire-answers.ts";
@@ -111,4 +113,15 @@ test("a client that leaves while its large body waits is neither read nor charge
   expect(world.provider.requests).toEqual([]);
   expect(await world.chargesOf(second)).toEqual([]);
   await world[Symbol.asyncDispose]();
+});
+
+test("a large text is shared in several turns, wherever its characters are cut", async () => {
+  const turns = spyOn(TurnPacer.prototype, "turn");
+  for (const text of ["", "x", "é€"].map((start) => start + "🦊".repeat(5_000_000))) {
+    turns.mockClear();
+    expect(Buffer.from(text).equals(await shareText(text))).toBe(true);
+    expect(turns.mock.calls.length).toBeGreaterThanOrEqual(3);
+  }
+  turns.mockRestore();
+  expect(await shareText("")).toHaveLength(0);
 });

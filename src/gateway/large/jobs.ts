@@ -18,7 +18,6 @@ import type { OfferedTools } from "../../dialects/tools/hosted-tools.ts";
 import type { SerializedToolMapping } from "../../dialects/translation/translation.ts";
 import type { BodyVendor } from "../../vendors/adapt-body.ts";
 import type { AnswerForm } from "../answer/read-answer.ts";
-import type { Piece } from "../answer/stream-relayer.ts";
 import type { PassingPlan } from "../attempt/pass-body.ts";
 import type { Expected, LargeBody } from "../request/request.ts";
 import type { SocketFrame } from "../socket/create-frame.ts";
@@ -75,7 +74,7 @@ export interface TranslateJob {
 /** Reads a frame of a WebSocket. */
 export interface FrameJob {
   readonly type: "frame";
-  readonly source: string;
+  readonly bytes: Uint8Array;
 }
 
 /** Writes items of a conversation as clients are shown them. */
@@ -104,7 +103,7 @@ export interface AnswerJob {
 export interface EndedJob {
   readonly type: "ended";
   /** The whole answer, or what ends its stream. */
-  readonly answer: Piece;
+  readonly bytes: Uint8Array;
   readonly streamed: Pick<StreamedItems, "events"> | null;
 }
 

@@ -21,6 +21,29 @@ function* released(pieces: readonly Uint8Array[]): Iterable<Uint8Array> {
   for (const piece of pieces) releaseBytes(piece);
 }
 
+/**
+ * The text as UTF-8 in memory that both threads see, a part at a time: to post a string of 30 MB to another thread takes 50 ms, in
+ * which it is copied.
+ */
+export async function shareText(text: string): Promise<Uint8Array> {
+  const shared = sharedBytes(Buffer.byteLength(text));
+  let length = 0;
+  for (let at = 0, end = 0; at < text.length; at = end) {
+    await largeTurns.turn();
+    end = at + mostCopiedBytes;
+    if (isFirstHalf(text.charCodeAt(end - 1))) end -= 1;
+    length += encoder.encodeInto(text.slice(at, end), shared.subarray(length)).written;
+  }
+  return shared;
+}
+
+const encoder = new TextEncoder();
+
+/** Of a character that takes two of a string. */
+function isFirstHalf(code: number): boolean {
+  return code >= 0xd800 && code < 0xdc00;
+}
+
 export function lengthOf(pieces: readonly { readonly length: number }[]): number {
   return pieces.reduce((sum, { length }) => sum + length, 0);
 }

@@ -1,3 +1,4 @@
+import { asBuffer } from "../../base/as-buffer.ts";
 import { assert } from "../../base/assert.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { shared, sharedBytes } from "../../base/shared-bytes.ts";
@@ -19,11 +20,10 @@ import { parseLargeEvent } from "../../dialects/sse/parse-event.ts";
 import { translate, translationOfAnswer } from "../../dialects/translation/translate.ts";
 import type { Translation } from "../../dialects/translation/translation.ts";
 import { readAnswerBytes } from "../answer/read-answer.ts";
-import { bytesOf } from "../answer/stream-relayer.ts";
 import { passBody } from "../attempt/pass-body.ts";
 import { translateBody } from "../attempt/translate-body.ts";
 import { checkRequest } from "../request/request.ts";
-import { readFrame, type SocketFrame } from "../socket/create-frame.ts";
+import { readText, type SocketFrame } from "../socket/create-frame.ts";
 import type {
   AnswerContext,
   AnswerJob,
@@ -89,8 +89,8 @@ function read({ bytes: sent, expected, wantsHash, without }: ReadJob): ReadResul
   };
 }
 
-function frame({ source }: FrameJob): SocketFrame {
-  const read = readFrame(source);
+function frame({ bytes }: FrameJob): SocketFrame {
+  const read = readText(asBuffer(bytes));
   return read.kind === "create" ? { ...read, body: shared(read.body) } : read;
 }
 
@@ -140,8 +140,7 @@ function answer({ bytes, form, context, shown }: AnswerJob): AnswerResult {
   };
 }
 
-function ended({ answer: piece, streamed }: EndedJob): EndedResult | null {
-  const whole = bytesOf(piece);
+function ended({ bytes: whole, streamed }: EndedJob): EndedResult | null {
   const response = readEnded(whole, streamed === null ? undefined : new StreamedItems(streamed.events));
   if (response === null) return null;
   const { id, head, output } = response;

@@ -52,9 +52,13 @@ export function readFrame(frame: string | Uint8Array): SocketFrame {
   if (typeof frame !== "string") {
     return problemOf(invalidRequest("Binary frames are not accepted; send JSON as text."), null);
   }
+  return readText(Buffer.from(frame));
+}
+
+/** The same for the bytes of a text. */
+export function readText(bytes: Buffer): SocketFrame {
   let streamId: string | null = null;
   try {
-    const bytes = Buffer.from(frame);
     const spans = scanObject(bytes, skipSpace(bytes, 0), readNames);
     const textOf = (name: string): string | undefined => {
       const member = spans.members.find((each) => each.name === name);

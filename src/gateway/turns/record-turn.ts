@@ -13,6 +13,7 @@ import { bytesOf, type Piece } from "../answer/stream-relayer.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import { hasManyValues, largeBodyBytes } from "../large/is-large.ts";
+import { shareText } from "../large/join-shared.ts";
 import type { LargeBodies } from "../large/large-bodies.ts";
 import { largeTurns } from "../large/large-turns.ts";
 import { copyTurn, type Turn } from "./turn-body.ts";
@@ -74,7 +75,7 @@ async function readLarge(
   await largeTurns.turn();
   const read = await largeBodies.runAnswer({
     type: "ended",
-    answer: typeof answer === "string" ? answer : shared(answer),
+    bytes: typeof answer === "string" ? await shareText(answer) : shared(answer),
     streamed: streamed === undefined ? null : { events: streamed.events },
   });
   return read && { id: read.id, head: read.head, output: itemsAt(read.bytes, read.output) };

@@ -10,6 +10,7 @@ import type { Route } from "../../gateway/client-call.ts";
 import { publicErrorOf } from "../../gateway/describe-error.ts";
 import type { Gateway } from "../../gateway/gateway.ts";
 import { largeBodyBytes } from "../../gateway/large/is-large.ts";
+import { shareText } from "../../gateway/large/join-shared.ts";
 import { routes } from "../../gateway/operations.ts";
 import { noMemory } from "../../gateway/request/read-request.ts";
 import type { ServedRoute } from "../../gateway/served-operation.ts";
@@ -153,7 +154,7 @@ export class ClientSocket implements OpenSocket, Carrier {
     this.#take(event);
   }
 
-  #readLarge(source: string): Promise<SocketFrame> {
+  async #readLarge(text: string): Promise<SocketFrame> {
     const isOver = () => this.#connection === null;
     const owner = {
       keyId: this.#keyId,
@@ -161,7 +162,8 @@ export class ClientSocket implements OpenSocket, Carrier {
         return isOver();
       },
     };
-    return this.#gateway.largeBodies.runRequest({ type: "frame", source }, owner);
+    const bytes = await shareText(text);
+    return this.#gateway.largeBodies.runRequest({ type: "frame", bytes }, owner);
   }
 
   #take(event: SocketFrame): void {
