@@ -97,7 +97,7 @@ function newerConfiguration(file: string): Finding {
     ...plain,
     kind: "config_newer",
     subject: { type: "configuration", id: file, label: file },
-    text: `The configuration ${file} has changed and is not in force yet; a reload (SIGHUP) applies it.`,
+    text: `The configuration ${file} has changed and is not in force yet; \`sluice config reload\` applies it.`,
     details: { file },
   };
 }

@@ -130,6 +130,7 @@ test("a gateway finds failing providers, models left out and a newer configurati
     text: "The provider openai is failing (openai/a, openai/b: status 500).",
     lastWords: "out of memory",
   });
+  expect(found[4]?.text).toEndWith("`sluice config reload` applies it.");
   expect(storeAway(state)).toBeNull();
   rmSync(dir, { recursive: true });
 });
