@@ -130,4 +130,25 @@ describe.if(browserPath !== null)("the key holder's page", () => {
     await page.keyboard.press("Enter");
     await page.getByRole("alert").getByText("There is no such key.").waitFor();
   });
+
+  test("who is signed in makes a key where that is allowed, and is told who does where it is not", async () => {
+    const people = '[admin]\nholders = "everyone"\nuser_header = "x-forwarded-email"\n';
+    const head = `[server]\ntrusted_proxies = ["127.0.0.1"]\n\n${people}`;
+    const demo = '\n[providers.demo]\nkind = "demo"\n[[models]]\nid = "m"\nprovider = "demo"\nfree = true\n';
+    await using own = await Sluice.start({ config: head + demo });
+    await own.cliJson(..."accounts create --mode credit --label crowd --open".split(" "));
+    const theirs = await browsing.context.newPage();
+    await theirs.setExtraHTTPHeaders({ "x-forwarded-email": "dora@example.com" });
+    await theirs.goto(`${own.url}/usage`);
+    await theirs.getByText("An operator makes one with you as its owner: dora@example.com.").waitFor();
+    await own.reload(`${head}holders_may_create = { account = "crowd", cap = "5/day" }\n${demo}`);
+    await theirs.reload();
+    await theirs.getByText("Make one for yourself").waitFor();
+    await theirs.getByRole("button", { name: "New key" }).click();
+    await theirs.getByLabel("Label").fill("Dora's");
+    await theirs.getByRole("button", { name: "Create key" }).click();
+    await theirs.getByRole("dialog").getByRole("button", { name: "Done" }).click();
+    await theirs.getByRole("heading", { level: 1, name: "Dora's" }).waitFor();
+    await theirs.close();
+  });
 });

@@ -64,7 +64,11 @@ function OwnKeys() {
             )}
             {chosen === undefined ? (
               <Empty icon="keys" title="You have no key yet">
-                <p>An operator makes one with you as its owner: {session.value?.name}.</p>
+                {session.value?.may_create_keys ? (
+                  <p>Make one for yourself; it is shown to you once.</p>
+                ) : (
+                  <p>An operator makes one with you as its owner: {session.value?.name}.</p>
+                )}
               </Empty>
             ) : (
               <OwnKey key={chosen.id} id={chosen.id} onChange={keys.reload} />
