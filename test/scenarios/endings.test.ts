@@ -176,6 +176,7 @@ describe("an exchange is explained", () => {
     expect(shown.explanation).toStartWith(`It was refused with ${status} ${code}: `);
     expect(shown.explanation).toContain("No provider was asked.");
     expect(shown.message?.length).toBeGreaterThan(10);
+    expect(shown.message).not.toContain(" 1 requests ");
     expect(provider.requests.length).toBe(asked);
   });
 

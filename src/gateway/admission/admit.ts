@@ -1,5 +1,6 @@
 import { assert } from "../../base/assert.ts";
 import { GatewayError } from "../../base/errors.ts";
+import { plural } from "../../base/plural.ts";
 import type { RateVerdict } from "../../limits/verdict.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import type { Exchange } from "../exchange.ts";
@@ -27,7 +28,7 @@ function heedRate(exchange: Exchange, { rpmLimit }: KeyRecord, verdict: RateVerd
   if (verdict.allowed) return;
   throw new GatewayError(
     "rate_limit_exceeded",
-    `The key's limit of ${rpmLimit} requests per minute is exceeded. Try again in ${verdict.retryAfterSeconds}s.`,
+    `The key's limit of ${plural(rpmLimit ?? 0, "request", undefined, String)} per minute is exceeded. Try again in ${verdict.retryAfterSeconds}s.`,
     { retryAfterSeconds: verdict.retryAfterSeconds },
   );
 }

@@ -38,7 +38,7 @@ function Health({ of: deployment }: { of: DeploymentView }) {
       {waitMs > 0 && <small class="muted">again in {duration(waitMs)}</small>}
       {ready < keys && (
         <small class="muted">
-          {ready} of {keys} credentials ready
+          {ready} of {plural(keys, "credential")} ready
         </small>
       )}
     </>
