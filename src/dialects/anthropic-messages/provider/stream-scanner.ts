@@ -1,6 +1,7 @@
 import type { ReportedExtras } from "../../../base/extra-usage.ts";
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import { objectOf } from "../../json/json-fields.ts";
+import { writtenText } from "../../produced.ts";
 import type { ScannerOptions } from "../../provider-dialect.ts";
 import type { RawEvent } from "../../sse/raw-events.ts";
 import { type EventAction, marksOf, type ScanPosition, StreamScanner } from "../../sse/stream-scanner.ts";
@@ -77,6 +78,8 @@ export class MessagesScanner extends StreamScanner {
 
   protected producedBy(event: JsonObject): string {
     if (event["type"] === "content_block_start") return startText(event["content_block"]);
+    // Some servers have content here, or all of it.
+    if (event["type"] === "message_start") return writtenText(objectOf(event["message"])?.["content"]);
     const delta = event["delta"];
     if (event["type"] !== "content_block_delta" || !isObject(delta)) return "";
     const made = delta["text"] ?? delta["thinking"] ?? delta["partial_json"] ?? delta["content"];

@@ -1,6 +1,7 @@
 import { nothingReported, type ReportedExtras } from "../../../base/extra-usage.ts";
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import { reportedFailure } from "../../errors/failure.ts";
+import { listOf } from "../../json/json-fields.ts";
 import { writtenText } from "../../produced.ts";
 import type { ScannerOptions } from "../../provider-dialect.ts";
 import type { RawEvent } from "../../sse/raw-events.ts";
@@ -21,9 +22,10 @@ export class ResponsesScanner extends StreamScanner {
   #final: ReportedExtras | null = null;
   #sequence = 0;
   #responseId: string | null = null;
-  /** The indexes of items whose text has come in deltas. Events may be read more than once. */
-  readonly #delivered = new Set<Json | undefined>();
-
+  /** By an item's index, where its text has come first: the same text may follow in other places. Events may be read more than once. */
+  readonly #sources = new Map<Json | undefined, TextSource>();
+  /** The items of a response that has ended without figures. */
+  #output: readonly Json[] = [];
   readonly #sealed = new SealedItems();
 
   constructor({ readsExtras }: ScannerOptions) {
@@ -74,7 +76,8 @@ export class ResponsesScanner extends StreamScanner {
     this.given = givenIds(response);
     this.#final = readExtras(response);
     const usage = readUsage(response["usage"]);
-    if (usage !== null) this.takeFigures(usage, raw);
+    if (usage === null) this.#output = listOf(response["output"]);
+    else this.takeFigures(usage, raw);
   }
 
   protected producedBy(event: JsonObject): string {
@@ -88,7 +91,8 @@ export class ResponsesScanner extends StreamScanner {
       if (this.given.length === 0) this.given = givenIds(event["response"]);
     }
     if (type.endsWith(".delta")) return this.#deltaText(event);
-    if (type === "response.output_item.done") return this.#undelivered(event);
+    if (type === "response.output_item.done") return this.#itemText(event);
+    if (type.endsWith(".done")) return this.#wholeText(event);
     if (type !== "response.output_item.added" || !isObject(event["item"])) return "";
     const name = event["item"]["name"];
     return typeof name === "string" ? name : "";
@@ -102,16 +106,35 @@ export class ResponsesScanner extends StreamScanner {
     return typeof type === "string" && type.endsWith(".done");
   }
 
-  #deltaText({ delta, output_index: index }: JsonObject): string {
-    if (typeof delta !== "string") return "";
-    this.#delivered.add(index);
-    return delta;
+  override takeProduced(): string {
+    const text = super.takeProduced();
+    const missing = this.#output.filter((_, index) => this.#isFrom("response", index));
+    this.#output = [];
+    return text + writtenText(missing);
   }
 
-  /** Some servers send items whole, without deltas. Their names have come before. */
-  #undelivered({ item, output_index: index }: JsonObject): string {
-    if (!isObject(item) || this.#delivered.has(index)) return "";
+  #deltaText({ delta, output_index: index }: JsonObject): string {
+    return typeof delta === "string" && this.#isFrom("delta", index) ? delta : "";
+  }
+
+  /** Some servers send texts without deltas. */
+  #wholeText({ text, refusal, arguments: args, input, output_index: index }: JsonObject): string {
+    const whole = text ?? refusal ?? args ?? input;
+    return typeof whole === "string" && this.#isFrom("whole", index) ? whole : "";
+  }
+
+  /** Or items. Their names have come before. */
+  #itemText({ item, output_index: index }: JsonObject): string {
+    if (!isObject(item) || !this.#isFrom("item", index)) return "";
     const { name: _, ...rest } = item;
     return writtenText(rest);
   }
+
+  #isFrom(source: TextSource, index: Json | undefined): boolean {
+    const first = this.#sources.get(index) ?? source;
+    this.#sources.set(index, first);
+    return first === source;
+  }
 }
+
+type TextSource = "delta" | "whole" | "item" | "response";
