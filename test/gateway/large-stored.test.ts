@@ -162,3 +162,22 @@ test("items of megabytes are added to a conversation, listed and shown on anothe
   await world.settled();
   expect(world.gateway.answers.takenBytes).toBe(0);
 });
+
+test("a response of megabytes in a conversation is given its name on another thread", async () => {
+  const conversation = await conversations.begin(say("One"));
+  world.provider.script((request) => {
+    const response = responseFrom(request, [message(longText(1500))]);
+    if (request.body["stream"] !== true) return json(response);
+    return sse(`data: ${JSON.stringify({ type: "response.completed", response })}\n\n`);
+  });
+  for (const ask of [turns.create, turns.streamed]) {
+    reading.mockClear();
+    const answered = await ask({ input: "Two", conversation });
+    expect(answerJobs()).toContain("continued");
+    expect(answered as unknown).toMatchObject({
+      previous_response_id: null,
+      conversation: { id: conversation },
+    });
+    expect(answered.output).toEqual([message(longText(1500))] as never);
+  }
+});

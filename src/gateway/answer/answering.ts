@@ -1,7 +1,9 @@
 import type { ReportedExtras } from "../../base/extra-usage.ts";
+import { shared } from "../../base/shared-bytes.ts";
 import { type ReportedUsage, totalTokens } from "../../base/usage.ts";
 import type { InputEstimate } from "../../catalog/estimate.ts";
 import type { StreamedItems } from "../../dialects/openai-responses/client/streamed-items.ts";
+import { withContinued } from "../../dialects/openai-responses/client/turn-items.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import type { Opened } from "../../upstream/upstream.ts";
 import type { Attempt } from "../attempt/attempt.ts";
@@ -10,9 +12,10 @@ import type { Bill } from "../charge/bill.ts";
 import { usedExtras } from "../charge/extras.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
+import { isLargeBody } from "../large/is-large.ts";
 import type { ClientRequest } from "../request/request.ts";
 import { recordTurn } from "../turns/record-turn.ts";
-import type { Piece } from "./stream-relayer.ts";
+import { bytesOf, type Piece } from "./stream-relayer.ts";
 
 /** A provider that has begun to answer, and all that it takes to deliver a stream of it. */
 export interface Delivery {
@@ -58,6 +61,18 @@ export function recordFacts(
   gateway.idOwners.remember(key.id, giver, facts.given, tokens);
   exchange.extras = usedExtras(exchange, facts.extras);
   return exchange.keeping === null ? undefined : recordTurn(gateway, exchange, answer, facts.streamed);
+}
+
+/**
+ * An answer, or what ends its stream, with the conversation that it belongs to: its provider knows nothing of that. Has to be
+ * awaited only where it takes long, and is done on another thread.
+ */
+export function inConversation({ gateway, exchange }: Delivery, answer: Piece): Piece | Promise<Piece> {
+  const id = exchange.keeping?.conversation?.id;
+  if (id === undefined) return answer;
+  const bytes = bytesOf(answer);
+  if (!isLargeBody(bytes)) return withContinued(bytes, id);
+  return gateway.largeBodies.runAnswer({ type: "continued", bytes: shared(bytes), parentId: id });
 }
 
 export const jsonHeaders = { "content-type": "application/json" };

@@ -4,14 +4,13 @@ import type { ReportedUsage, Usage } from "../../base/usage.ts";
 import type { ClientDialect } from "../../dialects/client-dialect.ts";
 import { cutShort, FailedAnswer, isBilled } from "../../dialects/errors/failure.ts";
 import type { StreamedItems } from "../../dialects/openai-responses/client/streamed-items.ts";
-import { withContinued } from "../../dialects/openai-responses/client/turn-items.ts";
 import { clientDialect, providerDialect, type SharedDialectName } from "../../dialects/registry.ts";
 import { FrameJoiner } from "../../dialects/sse/frame-joiner.ts";
 import { largeEventBytes } from "../../dialects/sse/parse-event.ts";
 import { eventEnd, meaningOf, rawEvent } from "../../dialects/sse/raw-events.ts";
 import type { ParsedEvent } from "../../dialects/sse/sse.ts";
 import type { StreamScanner } from "../../dialects/sse/stream-scanner.ts";
-import { bytesOf, MeteredRelayer, type Piece, type StreamRelayer } from "./stream-relayer.ts";
+import { MeteredRelayer, type Piece, type StreamRelayer } from "./stream-relayer.ts";
 
 export interface PassthroughCall {
   readonly dialect: SharedDialectName;
@@ -23,8 +22,6 @@ export interface PassthroughCall {
   readonly model: string;
   readonly atSeconds: number;
   readonly isThreaded?: boolean;
-  /** The conversation that the answer belongs to, of which the provider knows nothing. */
-  readonly conversationId?: string | undefined;
   /** Given if the response is kept, or read for its summary. */
   readonly streamed?: StreamedItems | undefined;
   /** Of events that are not the dialect's own. */
@@ -164,9 +161,7 @@ export class PassthroughRelayer extends MeteredRelayer<StreamScanner> implements
   showUsage(): void {}
 
   terminal(): Piece {
-    const terminal = this.#terminal ?? nothing;
-    const { conversationId } = this.#call;
-    return conversationId === undefined ? terminal : withContinued(bytesOf(terminal), conversationId);
+    return this.#terminal ?? nothing;
   }
 
   failure(error: GatewayError, charged: Usage | null): string {

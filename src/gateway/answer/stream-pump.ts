@@ -10,7 +10,7 @@ import { costComment } from "../headers.ts";
 import { largeTurns } from "../large/large-turns.ts";
 import { giveBackClaims } from "../request/idempotent.ts";
 import { unlockConversation } from "../turns/conversation-lock.ts";
-import { type Delivery, recordFacts, streamHeaders } from "./answering.ts";
+import { type Delivery, inConversation, recordFacts, streamHeaders } from "./answering.ts";
 import { ClientStream, type DirectController, type StreamSource } from "./client-stream.ts";
 import { cutOff } from "./cut-off.ts";
 import { LeftStream } from "./left-stream.ts";
@@ -198,7 +198,7 @@ export class StreamPump implements Guarded, StreamSource {
     // Clients are shown what they are charged.
     const estimating = this.#answering.bill.estimated(this.#bill.evidence());
     if (estimating !== null) this.#relayer.showUsage(await estimating);
-    const terminal = this.#relayer.terminal();
+    const terminal = await inConversation(this.#answering, this.#relayer.terminal());
     const end: Piece[] = [terminal];
     if (recorder !== null) await this.#readTrailing((piece) => void end.push(piece));
     for (const piece of end) recorder?.append(bytesOf(piece));

@@ -49,7 +49,6 @@ function relayerOf({ exchange, generation, attempt }: Answering): StreamRelayer 
     readsExtras: tools.hosted.length > 0 || mentions.billed.length > 0 || speaks,
     isThreaded,
     streamed: isKept ? new StreamedItems() : undefined,
-    conversationId: exchange.keeping?.conversation?.id,
     requestId: exchange.id,
     model: generation.model.id,
     atSeconds: generation.atSeconds,

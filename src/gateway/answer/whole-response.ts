@@ -1,16 +1,14 @@
 import { GatewayError } from "../../base/errors.ts";
 import { releaseBytes } from "../../base/release.ts";
-import { withContinued } from "../../dialects/openai-responses/client/turn-items.ts";
 import type { Evidence } from "../charge/bill.ts";
 import { Produced } from "../charge/produced.ts";
 import { addCostHeaders, addHeaders, addMissingHeaders, commonHeaders } from "../headers.ts";
 import { compactedWhole } from "../turns/compacted-answer.ts";
-import { type Answering, jsonHeaders, recordFacts, streamHeaders } from "./answering.ts";
+import { type Answering, inConversation, jsonHeaders, recordFacts, streamHeaders } from "./answering.ts";
 import { bodyResponse } from "./body-response.ts";
 import { chargeFailure } from "./charge-failure.ts";
 import type { WholeAnswer } from "./read-answer.ts";
 import { recordWhole } from "./record-whole.ts";
-import { bytesOf } from "./stream-relayer.ts";
 import { readWhole } from "./whole-answer.ts";
 
 /**
@@ -35,18 +33,9 @@ export async function readOrChargeFailure(answering: Answering): Promise<WholeAn
   }
   answering.exchange.billable.told = whole.usage;
   // A translated answer shows what is charged for it, also where the provider reports nothing and it is counted here.
-  if (whole.showing === undefined) return inConversation(answering, whole);
+  if (whole.showing === undefined) return { ...whole, body: await inConversation(answering, whole.body) };
   const estimated = await answering.bill.estimated(evidenceOf(answering, whole));
   return estimated === null ? whole : whole.showing(estimated);
-}
-
-/** A provider knows nothing of the conversation that its answer belongs to. */
-function inConversation({ exchange }: Answering, whole: WholeAnswer): WholeAnswer {
-  const id = exchange.keeping?.conversation?.id;
-  if (id === undefined) return whole;
-  const { usage, given, extras } = whole;
-  const body = withContinued(bytesOf(whole.body), id);
-  return { body, usage, given, extras, produced: () => whole.produced() };
 }
 
 /** Resolves when the charge is durable. */

@@ -32,7 +32,7 @@ export type Job = RequestJob | ProviderJob;
 export type RequestJob = ReadJob | PatchJob | TranslateJob | FrameJob | ShownJob | SummaryJob;
 
 /** What a provider has sent. */
-export type ProviderJob = AnswerJob | EndedJob | MeteredJob | EventJob;
+export type ProviderJob = AnswerJob | ContinuedJob | EndedJob | MeteredJob | EventJob;
 
 /** Whom a request is read or prepared for. */
 export interface JobOwner {
@@ -99,10 +99,18 @@ export interface AnswerJob {
   readonly shown: Usage | null;
 }
 
+/** Writes into a response what it continues. */
+export interface ContinuedJob {
+  readonly type: "continued";
+  /** The whole answer, or what ends its stream. */
+  readonly bytes: Uint8Array;
+  readonly parentId: string;
+}
+
 /** Reads what is to be kept of a response. */
 export interface EndedJob {
   readonly type: "ended";
-  /** The whole answer, or what ends its stream. */
+  /** As above. */
   readonly bytes: Uint8Array;
   readonly streamed: Pick<StreamedItems, "events"> | null;
 }
@@ -182,6 +190,7 @@ interface Results {
   readonly shown: Uint8Array;
   readonly summary: Uint8Array;
   readonly answer: AnswerResult;
+  readonly continued: Uint8Array;
   /** Null if there is no response that can be kept. */
   readonly ended: EndedResult | null;
   readonly metered: MeteredResult;

@@ -12,6 +12,7 @@ import {
   type EndedResponse,
   endedResponse,
   inputSpans,
+  withContinued,
 } from "../../dialects/openai-responses/client/turn-items.ts";
 import { openingHash } from "../../dialects/opening.ts";
 import { clientDialect, providerDialect } from "../../dialects/registry.ts";
@@ -54,6 +55,8 @@ export function runJob(job: Job): Result {
       return translated(job);
     case "answer":
       return answer(job);
+    case "continued":
+      return shared(withContinued(job.bytes, job.parentId));
     case "ended":
       return ended(job);
     case "metered":
