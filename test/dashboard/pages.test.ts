@@ -201,7 +201,7 @@ describe.if(browserPath !== null)("a month of a company's traffic in the dashboa
     // Somebody writes the file while somebody else reads the difference.
     await Bun.write(file, before.replace('"GPT-5.6"', '"Another"'));
     await dialog.getByRole("button", { name: "Reload" }).click();
-    await dialog.getByText("The file has changed since it was checked; check it again.").waitFor();
+    await dialog.getByText("The file has changed since it was checked").waitFor();
     await dialog.getByRole("button", { name: "Cancel" }).click();
     await Bun.write(file, changed);
     await card.getByRole("button", { name: "Reload" }).click();

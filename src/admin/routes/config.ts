@@ -44,7 +44,7 @@ export const configRoutes: readonly AdminRoute[] = [
         throw new AdminError(
           409,
           "config_changed",
-          "The file has changed since it was checked; check it again.",
+          "The file has changed since it was checked, or another gateway has checked it; check it again.",
         );
       }
       const notInForce = await onDisk.reload();
