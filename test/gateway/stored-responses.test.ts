@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, beforeEach, describe, expect, setSystemTime, spyOn, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -179,6 +179,17 @@ describe("a stored response", () => {
     expect((await world.chargesOf(caller)).length).toBe(charges);
     const wrong = await fetch(`${world.running.url}/v1/responses/${id}`, { method: "PATCH", headers });
     expect([wrong.status, wrong.headers.get("allow")]).toEqual([405, "GET, DELETE"]);
+    using taken = spyOn(world.gateway.rateLimits, "take");
+    for (const [method, path] of [
+      ["GET", id],
+      ["GET", `${id}/input_items`],
+      ["POST", `${id}/cancel`],
+      ["DELETE", id],
+    ] as const) {
+      taken.mockClear();
+      await call(method, path);
+      expect(taken).toHaveBeenCalledTimes(1);
+    }
   });
 
   test("of another key or a deleted one is deleted by nobody", async () => {
@@ -291,7 +302,50 @@ describe("a stored response", () => {
     const half = await create({ input: "x".repeat(2000) });
     const { error } = await create({ input: "y".repeat(2000), previous_response_id: half.id });
     expect(error).toMatchObject({ code: "invalid_request" });
+    const output = [{ ...say("z".repeat(2000)), id: "msg_z" }];
+    world.provider.script((request) => json(responseFrom(request, output)));
+    const large = await create({ input: "x".repeat(2000) });
+    expect(large.status).toBe("completed");
+    expect((await call("GET", large.id)).status).toBe(404);
     await world.reload((config) => config);
+  });
+
+  test("that has expired is answered as one that never was", async () => {
+    await world.reload((config) => `[retention]\nresponse_hours = 1\n${config}`);
+    const { id, output } = await create({ input: "One" });
+    const ask = async (response: string, item: string) => [
+      await call("GET", response),
+      await call("GET", `${response}/input_items`),
+      await call("DELETE", response),
+      await create({ input: "Two", previous_response_id: response }),
+      await create({ input: [{ type: "item_reference", id: item }] }),
+    ];
+    const itemId = output[1]?.id ?? "";
+    setSystemTime(new Date(Date.now() + 61 * 60_000));
+    const [expired, unknown] = [await ask(id, itemId), await ask("resp_unknown", "msg_unknown")];
+    setSystemTime();
+    await world.reload((config) => config);
+    const said = (answers: object, ...ids: readonly string[]) =>
+      ids
+        .reduce((text, each) => text.replaceAll(each, "ID"), JSON.stringify(answers))
+        .replaceAll(/req_\w+/g, "");
+    expect(said(expired, id, itemId)).toBe(said(unknown, "resp_unknown", "msg_unknown"));
+    expect((await call("GET", id)).status).toBe(200);
+  });
+
+  test("is not kept of a stream that its client has left", async () => {
+    const leaver = await world.creditCaller();
+    const begun = { type: "response.created", response: { id: "resp_left", status: "in_progress" } };
+    const steps = [{ write: `data: ${JSON.stringify(begun)}\n\n` }, { stall: true } as const];
+    world.provider.script({ ...sse(""), steps });
+    const leaving = new AbortController();
+    const body = { model: "gpt-test", input: "One", stream: true };
+    const response = await world.ask(leaver, { path: "/v1/responses", body, signal: leaving.signal });
+    await response.body?.getReader().read();
+    leaving.abort();
+    await world.settled();
+    expect((await call("GET", "resp_left", leaver)).status).toBe(404);
+    expect((await world.running.store.turns.sums(leaver.key.id, Date.now())).count).toBe(0);
   });
 });
 
@@ -353,6 +407,15 @@ test("thousands of items are described on another thread, written as one row, an
   expect(lastBody()["input"]).toEqual([say("9899"), say("1")]);
 });
 
+test("an item that was sent twice under one id is the newer one, also beside an older item", async () => {
+  const item = (text: string, id: string) => ({ ...say(text), id });
+  await create({ input: [item("Old", "msg_twice"), item("Beside it", "msg_beside")] });
+  await create({ input: [item("New", "msg_twice")] });
+  const references = ["msg_twice", "msg_beside"].map((id) => ({ type: "item_reference", id }));
+  await create({ input: references });
+  expect(lastBody()["input"]).toEqual([item("New", "msg_twice"), item("Beside it", "msg_beside")]);
+});
+
 describe("the settings", () => {
   const keyOf = (byte: number) => Buffer.alloc(32, byte).toString("base64");
 
@@ -383,6 +446,7 @@ describe("the settings", () => {
       await world.reload((config) => `${setting}\n${config}`);
       const { error } = await create({ input: "Two", previous_response_id: before.id });
       expect(error).toMatchObject({ code: "invalid_request", param: "previous_response_id" });
+      expect(error.message).toContain("No responses are kept here");
       expect((await call("GET", before.id)).body.error).toMatchObject({ code: "not_found" });
       const sums = await world.running.store.turns.sums(caller.key.id, Date.now());
       const after = await create({ input: "Three" });

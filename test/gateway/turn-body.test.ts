@@ -21,6 +21,13 @@ test.each([
   expect(JSON.stringify(found)).toBe(JSON.stringify(content));
 });
 
+test("an encrypted turn means nothing in the place of another", async () => {
+  const key = new Uint8Array(32).fill(7);
+  const content = { head, input: [itemOf(text)], output: [] };
+  expect(await read(turnPieces("resp_1", content, key), key)).not.toBeNull();
+  expect(await read(turnPieces("resp_2", content, key), key)).toBeNull();
+});
+
 test("what was sent without an id has one of its group, and what was answered has none", async () => {
   const content = { head, input: [itemOf(text), itemOf(call), itemOf(text)], output: [itemOf(text)] };
   const found = await read(turnPieces("resp_1", content, null, "item_group"));
