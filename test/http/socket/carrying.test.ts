@@ -88,6 +88,17 @@ test("a client that is behind in reading may say something, but not ask for answ
   socket.close();
 });
 
+test("a client that a frame could not be sent to is cut off, because what follows would make no sense", async () => {
+  await using world = await World.start();
+  const { socket, sent, state } = connected(world, await world.creditCaller());
+  socket.message(null, '{"type":"unknown"}');
+  expect([sent.length, state.isCutOff]).toEqual([1, false]);
+  state.isDropping = true;
+  socket.message(null, '{"type":"unknown"}');
+  expect(state.isCutOff).toBe(true);
+  socket.close();
+});
+
 test("frames that come all at once are read in several turns and answered in their order; too many end the socket", async () => {
   await using world = await World.start();
   const { socket, sent, state } = connected(world, await world.creditCaller());

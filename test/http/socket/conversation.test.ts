@@ -1,5 +1,8 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, beforeEach, describe, expect, spyOn, test } from "bun:test";
+import { createKey } from "../../../src/admin/operations/create-key.ts";
+import { systemClock } from "../../../src/base/clock.ts";
 import type { JsonObject } from "../../../src/base/json.ts";
+import { nanoPerCredit } from "../../../src/base/money.ts";
 import { dataOf } from "../../../src/dialects/sse/data-field.ts";
 import { lacksOfEvent } from "../../dialects/openai-responses/published-schema.ts";
 import { textOf } from "../../gateway/conversation-world.ts";
@@ -195,6 +198,23 @@ describe("a conversation on a socket", () => {
     expect(next.type).toBe("response.completed");
     for (const text of ["Be brief.", "Who are you?"]) expect(sockets.turns.lastText()).toContain(text);
     expect(await world.chargesOf(caller)).toHaveLength(1);
+  });
+
+  test("begins with nothing that could not be asked for, takes a rate token for it, and stores none of it", async () => {
+    const context = { store: world.running.store, clock: systemClock };
+    const spec = { mode: "credit", creditNano: nanoPerCredit, models: ["gpt-test"] } as const;
+    const caller = await createKey(context, spec);
+    await world.gateway.catchUp();
+    using socket = await open(caller);
+    using taken = spyOn(world.gateway.rateLimits, "take");
+    const warm = await socket.ask({ input: "Be brief.", generate: false });
+    expect(warm.type).toBe("response.completed");
+    expect(taken).toHaveBeenCalledTimes(1);
+    expect((await context.store.turns.sums(caller.key.id, Date.now())).count).toBe(0);
+    const next = await socket.ask({ input: "Hi", previous_response_id: warm.response.id });
+    expect(next.type).toBe("response.completed");
+    const refused = await socket.ask({ model: "claude-test", input: "Be brief.", generate: false });
+    expect([refused.status, refused.error.param]).toEqual([403, "model"]);
   });
 
   test.each(models)("of which only the last is stored can be continued elsewhere (%s)", async (model) => {

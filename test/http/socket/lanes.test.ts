@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { Lanes } from "../../../src/http/socket/lanes.ts";
 import type { World } from "../../gateway/world.ts";
 import { waitFor } from "../../support/wait.ts";
 import { SocketWorld } from "./socket-world.ts";
@@ -84,5 +85,27 @@ describe("lanes", () => {
     release();
     await world.settled();
     await waitFor(() => world.gateway.bodies.takenBytes === 0, "the memory to be given back");
+  });
+
+  test("remember as much of a conversation as a request may have, and count it", () => {
+    const { settings } = world.gateway.configured;
+    const limited = { ...settings, server: { ...settings.server, maxBodyBytes: 100 } };
+    const { bodies } = world.gateway;
+    const lanes = new Lanes({
+      settings: () => limited,
+      reserve: () => bodies.reserve("lanes"),
+      begin: () => {},
+    });
+    const create = { kind: "create", streamId: null, parentId: null, isWarmUp: false } as const;
+    const answered = (id: string, bytes: number) => {
+      const item = { raw: new Uint8Array(bytes), id: null, type: "message", callId: null, isLeftOut: false };
+      const turn = { id, parentId: null, head: new Uint8Array(), input: [item], output: [], isStored: false };
+      lanes.take({ ...create, body: new Uint8Array() });
+      lanes.ended({ ...create, body: new Uint8Array() }, [turn]);
+    };
+    answered("resp_1", 100);
+    expect([lanes.chain("resp_1")?.length, bodies.takenBytes]).toEqual([1, 100]);
+    answered("resp_2", 101);
+    expect([lanes.chain("resp_2"), bodies.takenBytes]).toEqual([null, 0]);
   });
 });

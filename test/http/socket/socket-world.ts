@@ -54,10 +54,10 @@ export function connected(world: World, as: Caller, headers: Record<string, stri
   const handshake = { request, route: route as Route, address: "127.0.0.1", keyId: as.key.id };
   const socket = new ClientSocket(world.gateway, handshake);
   const sent: string[] = [];
-  const state = { isCutOff: false, buffered: 0 };
+  const state = { isCutOff: false, isDropping: false, buffered: 0 };
   const fake = {
     cork: (write: () => void) => write(),
-    sendText: (frame: string) => sent.push(frame),
+    sendText: (frame: string) => (state.isDropping ? 0 : sent.push(frame)),
     getBufferedAmount: () => state.buffered,
     terminate: () => {
       state.isCutOff = true;
