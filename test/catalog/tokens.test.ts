@@ -6,6 +6,9 @@ import { roughCount, TokenCounter } from "../../src/catalog/tokens/counter.ts";
 import { modelInputOf } from "../../src/catalog/tokens/model-input.ts";
 import { waitFor } from "../support/wait.ts";
 
+/** A thread that never answers. */
+const startSilent = () => new Worker(URL.createObjectURL(new Blob(["self.onmessage = () => {};"])));
+
 const noHurry = 60_000;
 const prose = "It was the best of times, it was the worst of times; we had everything before us. ".repeat(
   200,
@@ -64,7 +67,7 @@ describe("the token counter", () => {
   });
 
   test("counts roughly when the thread is too slow", async () => {
-    const hurried = new TokenCounter({ deadlineMs: 1 });
+    const hurried = new TokenCounter({ deadlineMs: 1, startWorker: startSilent });
     expect(await hurried.text([prose])).toBe(roughCount([prose]));
     hurried.stop();
   });
@@ -233,7 +236,7 @@ describe("counting a request", () => {
   });
 
   test("is rough but right in kind when the thread is too slow", async () => {
-    const hurried = new TokenCounter({ deadlineMs: 1 });
+    const hurried = new TokenCounter({ deadlineMs: 1, startWorker: startSilent });
     const body = new TextEncoder().encode(JSON.stringify({ messages: [{ role: "user", content: prose }] }));
     expect(await hurried.request(body)).toBe(roughCount([prose]) + 4);
     hurried.stop();
