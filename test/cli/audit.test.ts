@@ -31,7 +31,7 @@ test("every change at the command line is in the audit log, and no secret is", a
       "key.create",
       `token_budget, 500 tokens a day, rpm 60, scope demo, models demo-small demo-large, expires ${expires}`,
     ],
-    ["key.create", "credit, 1 credits"],
+    ["key.create", "credit, 1 credit"],
     ["key.rotate", `was ${made.prefix}, grace 0 s`],
     ["key.topup", "+2.5 credits"],
     ["key.topup", "+2.5 credits (known reference, nothing changed)"],

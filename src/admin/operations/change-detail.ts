@@ -1,6 +1,7 @@
 import { type KeyAttribute, keyAttributeList } from "../../base/key-attributes.ts";
 import { creditsFromNano } from "../../base/money.ts";
 import { ownAccountId } from "../../base/own-account.ts";
+import { plural } from "../../base/plural.ts";
 import type { AccountRecord, CapLimit, KeyRecord } from "../../store/store.ts";
 import { capsText } from "./cap-text.ts";
 
@@ -24,9 +25,13 @@ function spendable(
   { mode, budgetTokens, period }: Pick<AccountRecord, "mode" | "budgetTokens" | "period">,
   creditNano: number,
 ): string {
-  if (mode === "credit") return `${creditsFromNano(creditNano)} credits`;
-  const tokens = budgetTokens === null ? "no limit" : `${budgetTokens} tokens`;
+  if (mode === "credit") return creditsText(creditNano);
+  const tokens = budgetTokens === null ? "no limit" : plural(budgetTokens, "token", "tokens", String);
   return period === "none" ? tokens : `${tokens} a ${period}`;
+}
+
+export function creditsText(nano: number): string {
+  return plural(creditsFromNano(nano), "credit", "credits", String);
 }
 
 /** What the audit log says of a changed key: each limit as it was and as it is. */

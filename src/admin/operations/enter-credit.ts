@@ -1,6 +1,6 @@
-import { creditsFromNano } from "../../base/money.ts";
 import type { AccountRecord, KeyRecord, OperatorEntry, RecordedEntry } from "../../store/store.ts";
 import { findAccount } from "./accounts.ts";
+import { creditsText } from "./change-detail.ts";
 import { invalidInput, type OperationContext, OperationRefusal } from "./context.ts";
 import { findKey } from "./find-key.ts";
 
@@ -88,5 +88,5 @@ export function checkEntryText(...texts: readonly (string | null | undefined)[])
 function entryDetail(amountNano: number, repeated: boolean): string {
   const sign = amountNano < 0 ? "-" : "+";
   const known = repeated ? " (known reference, nothing changed)" : "";
-  return `${sign}${creditsFromNano(Math.abs(amountNano))} credits${known}`;
+  return `${sign}${creditsText(Math.abs(amountNano))}${known}`;
 }

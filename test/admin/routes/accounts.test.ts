@@ -63,7 +63,7 @@ describe("accounts", () => {
       "account.update label, open no → yes, caps 50/month:gpt-* → 80/month:gpt-*",
       "account.topup +5 credits",
       "account.topup +5 credits (known reference, nothing changed)",
-      "account.adjust -1 credits",
+      "account.adjust -1 credit",
       "account.close",
     ]);
   });
