@@ -4,7 +4,7 @@ import { count, plural } from "../../../base/plural.ts";
 import { type DataOptions, newDataCommand } from "../../help.ts";
 import { withStore } from "../../open-store.ts";
 import { facts } from "../../terminal/list.ts";
-import { moment, printJson, type Terminal } from "../../terminal/terminal.ts";
+import { moment, printJson, size, type Terminal } from "../../terminal/terminal.ts";
 
 export function storeSizeCommand(terminal: Terminal): Command {
   return newDataCommand("size", "Tell how much is kept, for how long, and what was deleted last")
@@ -32,9 +32,9 @@ function factsOf({ records, retention, pruned, ...sizes }: StorageView): (readon
   };
   const { exchange_days: days, exchange_rows: rows, response_hours: hours } = retention;
   return [
-    ["database", megabytes(sizes.database_bytes)],
-    ...(journal === null ? [] : [["journal", megabytes(journal)] as const]),
-    ...(free === null ? [] : [["disk free", megabytes(free)] as const]),
+    ["database", size(sizes.database_bytes)],
+    ...(journal === null ? [] : [["journal", size(journal)] as const]),
+    ...(free === null ? [] : [["disk free", size(free)] as const]),
     ["accounts", count(records.accounts)],
     ["keys", count(records.keys)],
     ["ledger", `${plural(records.ledger_entries, "entry", "entries")}, kept for ever`],
@@ -44,12 +44,8 @@ function factsOf({ records, retention, pruned, ...sizes }: StorageView): (readon
     ],
     [
       "responses",
-      `${count(records.responses)}, ${megabytes(sizes.response_bytes)}, kept for ${plural(hours, "hour")}${last("responses")}`,
+      `${count(records.responses)}, ${size(sizes.response_bytes)}, kept for ${plural(hours, "hour")}${last("responses")}`,
     ],
     ["audit log", plural(records.audit_log, "change")],
   ];
-}
-
-function megabytes(bytes: number): string {
-  return `${(bytes / 1e6).toFixed(bytes < 1e8 ? 1 : 0)} MB`;
 }
