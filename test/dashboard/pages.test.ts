@@ -106,6 +106,7 @@ describe.if(browserPath !== null)("a month of a company's traffic in the dashboa
   test("a key's page shows its spend, its entries by kind, and what is done most often", async () => {
     await open(page, `keys/${key.id}`);
     await page.locator(".chart canvas, canvas").first().waitFor();
+    await page.getByText("Send something with this key, or from the playground").waitFor();
     await page.getByRole("button", { name: "Top up", exact: true }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("Amount in credits").fill("2");

@@ -62,7 +62,7 @@ export function KeyPage({ id }: { id: string }) {
               <Shown loaded={exchanges}>
                 {(page) => (
                   <ExchangeTable exchanges={page.data} withKey={false}>
-                    <FirstRequest mode={value.mode} />
+                    <FirstRequest by={value} />
                   </ExchangeTable>
                 )}
               </Shown>

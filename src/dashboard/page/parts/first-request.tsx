@@ -4,16 +4,22 @@ import { snippetsFor } from "../holder/snippets.tsx";
 import { hrefOf } from "../router.ts";
 import { CopyButton } from "./copy.tsx";
 
-/** How to make the first request: a line to paste, and the places where a key is made and used. */
-export function FirstRequest({ mode = "credit" }: { mode?: KeyView["mode"] }) {
+/** How to make the first request, or this key's first: a line to paste, and the places where a key is made and used. */
+export function FirstRequest({ by: key }: { by?: KeyView }) {
   const models = useAnswer<Page<ModelView>>("/models");
   const model = models.value?.data.find(({ serves }) => serves.includes("generation"))?.id ?? "MODEL";
-  const [curl] = snippetsFor(mode, "YOUR_KEY", model);
+  const [curl] = snippetsFor(key?.mode ?? "credit", "YOUR_KEY", model);
   return (
     <div class="first-request stack">
       <p>
-        Make a <a href={hrefOf("keys")}>key</a>, and send something with it, or from the{" "}
-        <a href={hrefOf("playground")}>playground</a>:
+        {key ? (
+          "Send something with this key"
+        ) : (
+          <>
+            Make a <a href={hrefOf("keys")}>key</a>, and send something with it
+          </>
+        )}
+        , or from the <a href={hrefOf("playground")}>playground</a>:
       </p>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a block that scrolls must be reachable by keyboard. */}
       <pre class="well snippet" tabIndex={0}>
