@@ -119,6 +119,16 @@ describe("a large answer", () => {
     expect(world.gateway.answers.takenBytes).toBe(0);
   });
 
+  test("takes as much as it has bytes, and not as it has characters", async () => {
+    const leaving = new AbortController();
+    const exchange = await begun(leaving.signal);
+    await exchange.awaitMemory(4 * mebibyte);
+    bodyResponse(exchange, ["é".repeat(mebibyte), "é".repeat(mebibyte / 2)], {});
+    expect(world.gateway.answers.takenBytes).toBe(3 * mebibyte);
+    leaving.abort();
+    expect(world.gateway.answers.takenBytes).toBe(0);
+  });
+
   test("is given up with a client that stops reading", async () => {
     await world.reload((config) => config.replace("[server]", "[server]\nstalled_reader = 1"));
     caller = await world.creditCaller();
@@ -191,4 +201,9 @@ test("a large answer is replayed as it was, and gives its memory back", async ()
   expect(asking.mock.calls).toHaveLength(2);
   await isFree();
   expect(await world.chargesOf(caller)).toHaveLength(1);
+});
+
+test("a short answer in several texts is whole, whatever their characters", async () => {
+  const exchange = await begun(new AbortController().signal);
+  expect(await bodyResponse(exchange, ["naïve ", "café"], {}).text()).toBe("naïve café");
 });

@@ -11,7 +11,7 @@ import { largeTurns } from "../large/large-turns.ts";
 import type { DirectController, StreamSource } from "./client-stream.ts";
 import { bytesOf, type Piece } from "./stream-relayer.ts";
 
-/** The runtime sends what is shorter in one call with its head. On average, if there are several pieces. */
+/** The runtime sends a shorter body in one call with its head. Of several pieces, their average. */
 const worthWritingBytes = 15 * 1024;
 
 /** How much is written in one turn of the event loop. */
@@ -24,13 +24,12 @@ export function areWorthWriting(pieces: readonly Piece[]): boolean {
 
 /** The response with this body, which nobody else needs. */
 export function bodyResponse(exchange: Exchange, body: readonly Piece[], init: ResponseInit): Response {
-  const bytes = lengthOf(body);
-  if (bytes >= largeBodyBytes) return largeResponse(exchange, body.map(bytesOf), bytes, init);
+  if (lengthOf(body) >= largeBodyBytes) return largeResponse(exchange, body.map(bytesOf), init);
   if (exchange.call.takeStream === undefined && areWorthWriting(body)) {
     return writtenResponse(exchange.call, body, init);
   }
   const [first = ""] = body;
-  const whole = body.length <= 1 ? first : Buffer.concat(body.map(bytesOf), bytes);
+  const whole = body.length <= 1 ? first : Buffer.concat(body.map(bytesOf));
   const response = new Response(whole, init);
   // The response has a copy.
   release(body);
@@ -55,18 +54,13 @@ function release(body: readonly Piece[]): void {
 }
 
 /**
- * A large one leaves as its client reads it: the runtime would copy it as a whole, and keep it for as long as a slow client takes.
+ * Writes a large body as its client reads it: the runtime would copy it as a whole, and keep it for as long as a slow client takes.
  * The exchange's memory is given back after that.
  */
-function largeResponse(
-  exchange: Exchange,
-  pieces: readonly Uint8Array[],
-  bytes: number,
-  init: ResponseInit,
-): Response {
+function largeResponse(exchange: Exchange, pieces: readonly Uint8Array[], init: ResponseInit): Response {
   const { call, memory, configured } = exchange;
   exchange.memory = null;
-  memory?.shrinkTo(bytes);
+  memory?.shrinkTo(lengthOf(pieces));
   call.disconnect(configured.settings.server.stalledReaderMs);
   let isOver = false;
   const end = () => {
