@@ -3,8 +3,8 @@ import { withOutputOf } from "../usage/usage-figures.ts";
 import type { IrEvent } from "./ir.ts";
 
 /**
- * Tracks whether the last reported usage can include all output: it cannot if content arrived in a later frame, or if more was
- * reported before.
+ * Tracks whether the last reported usage can include all output: it cannot if content arrived in a later frame. The output itself
+ * never shrinks from one report to the next.
  */
 export class UsageFreshness {
   #reportedOutput = 0;
@@ -15,7 +15,7 @@ export class UsageFreshness {
     this.#isFromThisFrame = false;
   }
 
-  /** Returns the event as it counts. */
+  /** Returns the event, a usage with no less output than was reported before. */
   observe(event: IrEvent): IrEvent {
     if (event.type === "delta") this.observeContent();
     if (event.type !== "usage") return event;

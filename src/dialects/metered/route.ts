@@ -185,9 +185,9 @@ export function openAiFormat(method: string, pass: NonNullable<MeteredFormat["pa
 
 /** A provider's answer to one call. */
 export interface MeteredAnswer {
-  /** As they came. */
+  /** As they came, or the whole once `bytes` was asked for. */
   readonly pieces: readonly Uint8Array[];
-  /** Joins them when it is asked for. */
+  /** May have to join the pieces, and then takes their place. */
   readonly bytes: Uint8Array;
   /** The tokens of input that some vendors report in a header; null without one. */
   readonly countedInput: number | null;

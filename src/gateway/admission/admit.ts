@@ -28,7 +28,7 @@ function heedRate(exchange: Exchange, { rpmLimit }: KeyRecord, verdict: RateVerd
   if (verdict.allowed) return;
   throw new GatewayError(
     "rate_limit_exceeded",
-    `The key's limit of ${plural(rpmLimit ?? 0, "request", undefined, String)} per minute is exceeded. Try again in ${verdict.retryAfterSeconds}s.`,
+    `The key's limit of ${plural(rpmLimit ?? 0, "request", "requests", String)} per minute is exceeded. Try again in ${verdict.retryAfterSeconds}s.`,
     { retryAfterSeconds: verdict.retryAfterSeconds },
   );
 }

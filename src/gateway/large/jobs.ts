@@ -110,8 +110,9 @@ export interface ContinuedJob {
 /** Reads what is to be kept of a response. */
 export interface EndedJob {
   readonly type: "ended";
-  /** As above. */
+  /** The whole answer, or what ends its stream. */
   readonly bytes: Uint8Array;
+  /** The items that were streamed before that; null if there was no stream. */
   readonly streamed: Pick<StreamedItems, "events"> | null;
 }
 

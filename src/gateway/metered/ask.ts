@@ -106,7 +106,8 @@ async function readBytes(opened: Opened): Promise<MeteredAnswer> {
   opened.outlivesClient = true;
   while ((await opened.read()) !== null);
   opened.finished("completed");
-  return { ...said, ...inOnePiece(new Uint8Array()), inputs: null };
+  const bytes = new Uint8Array();
+  return { ...said, pieces: [bytes], bytes, inputs: null };
 }
 
 /** A part is put where another thread can read it, because all of them together may be large. */
@@ -117,23 +118,21 @@ async function readAnswer(opened: Opened, inputs: number | null, isPart: boolean
   }
   const said = headersOf(opened);
   const { whole } = opened;
-  const isLarge = isPart || whole.bytes >= largeBodyBytes;
-  const areJoined = isLarge || !areWorthWriting(whole.pieces);
-  const joined = areJoined ? inOnePiece(isLarge ? await joinShared(whole) : opened.bytes()) : null;
+  const isShared = isPart || whole.bytes >= largeBodyBytes;
+  if (isShared || !areWorthWriting(whole.pieces)) {
+    const bytes = isShared ? await joinShared(whole) : opened.bytes();
+    opened.finished("completed");
+    return { ...said, pieces: [bytes], bytes, inputs };
+  }
   opened.finished("completed");
-  if (joined !== null) return { ...said, ...joined, inputs };
   return {
     ...said,
-    inputs,
     pieces: whole.pieces,
     get bytes() {
       return opened.bytes();
     },
+    inputs,
   };
-}
-
-function inOnePiece(bytes: Uint8Array): Pick<MeteredAnswer, "pieces" | "bytes"> {
-  return { pieces: [bytes], bytes };
 }
 
 function headersOf({ head }: Opened): Pick<MeteredAnswer, "contentType" | "countedInput"> {

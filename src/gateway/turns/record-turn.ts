@@ -33,8 +33,7 @@ export async function recordTurn(
   const { parentId, before, conversation = null } = keeping;
   if (keeping.isProviders && deployment?.dialects.includes("responses")) return;
   try {
-    const reading = readEnded(largeBodies, answer, streamed);
-    const response = reading instanceof Promise ? await reading : reading;
+    const response = await readEnded(largeBodies, answer, streamed);
     if (response === null) return;
     if (keeping.isCompacted && !response.output.some(isCompaction)) return;
     const input = keeping.input();
@@ -54,24 +53,16 @@ export async function recordTurn(
   }
 }
 
-/** Has to be awaited only where it takes long, and is done on another thread. */
-function readEnded(
-  largeBodies: LargeBodies,
-  answer: Piece,
-  streamed: StreamedItems | undefined,
-): EndedResponse | null | Promise<EndedResponse | null> {
-  if (answer.length < largeBodyBytes && (streamed?.bytes ?? 0) < largeEventBytes) {
-    const bytes = bytesOf(answer);
-    if (!hasManyValues(bytes, null)) return endedResponse(bytes, streamed);
-  }
-  return readLarge(largeBodies, answer, streamed);
-}
-
-async function readLarge(
+/** A large one is read on another thread. */
+async function readEnded(
   largeBodies: LargeBodies,
   answer: Piece,
   streamed: StreamedItems | undefined,
 ): Promise<EndedResponse | null> {
+  if (answer.length < largeBodyBytes && (streamed?.bytes ?? 0) < largeEventBytes) {
+    const bytes = bytesOf(answer);
+    if (!hasManyValues(bytes, null)) return endedResponse(bytes, streamed);
+  }
   await largeTurns.turn();
   const read = await largeBodies.runAnswer({
     type: "ended",

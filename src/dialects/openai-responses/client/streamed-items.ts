@@ -11,7 +11,7 @@ const itemMark = Buffer.from('"response.output_item.done"');
 export class StreamedItems {
   /** They are not read before somebody asks for the items, and that is rare. Null if they are too large together. */
   events: Uint8Array[] | null;
-  /** How many there were, kept or not. */
+  /** The length of all of them, kept or not. */
   bytes = 0;
 
   /** From events that were collected on another thread, if any. */
