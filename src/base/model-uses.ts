@@ -12,6 +12,9 @@ export const modelUses = [
 
 export type ModelUse = (typeof modelUses)[number];
 
+/** A model that does not say serves this. */
+export const usualUses: readonly ModelUse[] = ["generation"];
+
 /**
  * Whether a price of input or output tokens is shown, in USD. A model that writes has one even where it is 0; another may be
  * charged by the minute or the image alone, and then 0 says nothing.
@@ -31,6 +34,3 @@ export function abilitiesOf({ serves, capabilities }: Able): string[] {
   if (others.length === serves.length) return others;
   return [...Object.keys(capabilities).filter((name) => capabilities[name] === true), ...others];
 }
-
-/** A model that does not say serves this. */
-export const usualUses: readonly ModelUse[] = ["generation"];

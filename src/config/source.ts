@@ -53,7 +53,7 @@ export function hasChangedOnDisk({ file, digest }: NonNullable<Settings["source"
   }
 }
 
-/** It is shown to whoever may check the configuration, and from a plain hash of a file a weak secret in it could be guessed. */
+/** A digest is shown to whoever may check the configuration, and a weak secret could be guessed from a plain hash of its file. */
 const digestKey = crypto.getRandomValues(new Uint8Array(32));
 
 function digestOf(text: string): string {

@@ -50,7 +50,8 @@ export class Maintenance {
 
   async #rollUp(): Promise<void> {
     try {
-      for (let isMore = true; isMore && !this.#isStopped; ) isMore = await rollUp(this.#options.client);
+      let isMore = true;
+      while (isMore && !this.#isStopped) isMore = await rollUp(this.#options.client);
       this.#isFailing = false;
     } catch (error) {
       // Every second the same would hide what else the log has to say while the database is away.
