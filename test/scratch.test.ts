@@ -10,6 +10,10 @@ test("a run has a folder of its own, and removes those of runs that were killed,
   const isAnothers = existsSync(running ?? "");
   for (const folder of [killed, running]) mkdirSync(folder ?? "", { recursive: true });
   writeFileSync(join(killed ?? "", "left"), "behind");
+  const disk = join(killed ?? "", "disk");
+  mkdirSync(disk);
+  // Where nothing can be mounted, nobody leaves a disk behind.
+  Bun.spawnSync(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", disk]);
   try {
     removeScratchFolder(own);
     expect(makeScratchFolder()).toBe(own);

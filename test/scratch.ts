@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 const memory = "/dev/shm";
+const mounts = "/proc/mounts";
 const prefix = "sluice-run-";
 /** A whole run writes less than one. */
 const enoughBytes = 4 * 2 ** 30;
@@ -21,13 +22,23 @@ export function makeScratchFolder(): string {
 }
 
 export function removeScratchFolder(folder: string): void {
+  unmountBelow(folder);
   rmSync(folder, { recursive: true, force: true });
+}
+
+/** A small disk of a test that was killed: it would be busy for ever, and no later run could begin. */
+function unmountBelow(folder: string): void {
+  if (!existsSync(mounts)) return;
+  for (const line of readFileSync(mounts, "utf8").split("\n")) {
+    const place = line.split(" ")[1] ?? "";
+    if (place.startsWith(`${folder}/`)) Bun.spawnSync(["umount", "-l", place]);
+  }
 }
 
 /** Tests also compile libraries there, which containers often forbid to be loaded from memory. */
 function hasRoomInMemory(): boolean {
-  if (!existsSync(memory) || !existsSync("/proc/mounts")) return false;
-  const mount = readFileSync("/proc/mounts", "utf8").match(/^\S+ \/dev\/shm tmpfs (\S+)/m);
+  if (!existsSync(memory) || !existsSync(mounts)) return false;
+  const mount = readFileSync(mounts, "utf8").match(/^\S+ \/dev\/shm tmpfs (\S+)/m);
   const { bavail, bsize } = statfsSync(memory);
   return mount !== null && !mount[1]?.split(",").includes("noexec") && bavail * bsize > enoughBytes;
 }
