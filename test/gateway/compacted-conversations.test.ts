@@ -5,7 +5,7 @@ import { clientDialect } from "../../src/dialects/registry.ts";
 import { lacksOfEvent } from "../dialects/openai-responses/published-schema.ts";
 import { json, sse } from "../support/answers.ts";
 import { answerFrom, fixtureText } from "../support/fixtures.ts";
-import { dataOf, readStream } from "../support/sse.ts";
+import { dataOf, readStream, StreamReader } from "../support/sse.ts";
 import { type Answered, answer, type Item, models, responseFrom, say, TurnWorld } from "./turn-world.ts";
 import type { Caller, World } from "./world.ts";
 
@@ -64,7 +64,8 @@ describe("a conversation that is compacted", () => {
     const input = [say("Plan a trip"), reasoning, call1, result1, say("Make it short")];
     const tools = [{ type: "function", name: "weather", parameters: { type: "object", properties: {} } }];
     const asked = world.provider.requests.length;
-    const { response, body } = await compact({ model, input, tools, instructions: "You are a guide." });
+    const text = { format: { type: "json_object" } };
+    const { response, body } = await compact({ model, input, tools, text, instructions: "You are a guide." });
     expect(body.object).toBe("response.compaction");
     const kept = body.output.slice(0, -1);
     expect(kept.map(textOf)).toEqual(["Plan a trip", "Make it short"]);
@@ -85,7 +86,9 @@ describe("a conversation that is compacted", () => {
     ]) {
       expect(lastText()).toContain(words);
     }
+    expect(lastText().indexOf("Summarise")).toBeGreaterThan(lastText().indexOf("Make it short"));
     expect(lastBody()["tools"]).toBeUndefined();
+    expect(lastText()).not.toMatch(/json_object|application\/json/);
     expect(lastText()).not.toContain("sealed thought");
     expect(body.usage.input_tokens).toBeGreaterThan(0);
     expect(Number(response.headers.get("x-sluice-cost"))).toBeGreaterThan(0);
@@ -97,7 +100,11 @@ describe("a conversation that is compacted", () => {
     const answered = await create({ model, input: [...body.output, say("Three")] as unknown as Json });
     expect(answered.status).toBe("completed");
     expect(lastText()).toContain(fixtureText.slice(0, 20));
-    expect(lastText()).toContain("Earlier turns of this conversation were summarised");
+    const places = ['"Two"', "Earlier turns of this conversation were summarised", '"Three"'].map((words) =>
+      lastText().indexOf(words),
+    );
+    expect(places).not.toContain(-1);
+    expect(places).toEqual(places.toSorted((a, b) => a - b));
     expect(lastText()).not.toContain("slu1.");
     // What was kept of it can be continued.
     const next = await create({ model, input: "Four", previous_response_id: answered.id });
@@ -312,6 +319,29 @@ describe("a compaction trigger", () => {
     expect(numbers(stream.begin())).toEqual([0, 1, 2, 3]);
     expect([stream.frames.takeNumber(), stream.frames.takeNumber()]).toEqual([4, 5]);
     expect(numbers(stream.end(compactionItem("cmp_1", "x"), null))).toEqual([6, 7]);
+  });
+
+  test("says at every heartbeat that it is still being answered", async () => {
+    const text = { type: "content_block_delta", index: 0, delta: { type: "text_delta", text: "In short" } };
+    const block = { type: "content_block_start", index: 0, content_block: { type: "text", text: "" } };
+    const stopped = {
+      type: "message_delta",
+      delta: { stop_reason: "end_turn" },
+      usage: { output_tokens: 2 },
+    };
+    const rest = [block, text, { type: "content_block_stop", index: 0 }, stopped, { type: "message_stop" }];
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    const begun = [{ type: "message_start", message: begunMessage }].map(messageEvent).join("");
+    const steps = [{ write: begun }, { until: released }, { write: rest.map(messageEvent).join("") }];
+    world.provider.script(() => ({ ...sse(""), steps }));
+    await world.reload((config) => `[server]\nheartbeat = 0.2\n${config}`);
+    const body = { model: "claude-test", stream: true, input: [say("One"), trigger] };
+    const reader = new StreamReader(await world.ask(caller, { path: "/v1/responses", body }));
+    await reader.until("response.compaction.compacting");
+    await reader.until("keepalive");
+    release();
+    await reader.until("response.completed");
+    await world.reload((config) => config);
   });
 
   test("of a client that leaves is charged by what was produced", async () => {
