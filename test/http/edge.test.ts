@@ -124,6 +124,8 @@ describe("paths", () => {
         truncation_policy: { mode: "bytes", limit: expect.any(Number) },
       });
     }
+    // Codex compacts by it.
+    expect(models.find(({ slug }) => slug === "claude-test")).toHaveProperty("context_window", 200_000);
     const again = await sluice.request("/v1/models?client_version=0.166.0", { key });
     expect(response.headers.get("etag")).toMatch(/^"[0-9a-f]{64}"$/);
     expect(again.headers.get("etag")).toBe(response.headers.get("etag"));

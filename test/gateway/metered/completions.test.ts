@@ -187,6 +187,16 @@ test("the middle of a text is filled in at Mistral's address, in chat's shape", 
   expect(world.provider.requests[0]?.path).toBe("/local/v1/fim/completions");
 });
 
+test("what fills in a text is held for up to the model's limit, or the one that is asked for", async () => {
+  const heldFor = (body: JsonObject) =>
+    world.heldFor({
+      path: "/v1/fim/completions",
+      body: { model: "code", prompt: "a", suffix: "c", ...body },
+    });
+  expect(await heldFor({ max_tokens: 10 })).toBeWithin(20 / 1e6, 100 / 1e6);
+  expect(await heldFor({})).toBeWithin(2000 / 1e6, 2100 / 1e6);
+});
+
 test("a model that serves something else is refused, and others are named", async () => {
   const response = await world.ask(caller, { path, body: { model: "gpt-test", prompt: "a" } });
   const message = "gpt-test serves generation, and not completions. Ask for code or gemini-code.";

@@ -17,6 +17,7 @@ ${embeddingModel("embed-by-character", "openai", "text-embedding-upstream", "{ c
 ${embeddingModel("titan-by-character", "bedrock", "amazon.titan-embed-text-v2:0", "{ characters = 10.0 }")}
 ${embeddingModel("embed-by-request", "openai", "text-embedding-upstream", "{ requests = 2.0 }")}
 ${embeddingModel("embed-by-image", "openai", "text-embedding-upstream", "{ images = 2.0 }")}
+${embeddingModel("embed-titan-v1", "bedrock", "amazon.titan-embed-text-v1")}
 ${embeddingModel("embed-claude", "anthropic", "claude-upstream")}
 `;
 
@@ -161,6 +162,7 @@ test("providers are asked by the name and in the form that is theirs", async () 
 test("dimensions that a model cannot have are refused, and no provider is asked", async () => {
   for (const [id, dimensions] of [
     ["embed-titan", 300],
+    ["embed-titan-v1", 256],
     ["embed-bedrock-cohere", 256],
   ] as const) {
     const response = await embed({ model: id, input: "one", dimensions });

@@ -232,13 +232,18 @@ describe("by the token", () => {
 
 const event = (value: JsonObject) => `event: ${value["type"]}\ndata: ${JSON.stringify(value)}\n\n`;
 
-test("a stream passes as it is, and is charged before its last image leaves", async () => {
+test.each([
+  ["generations", "image_generation"],
+  ["edits", "image_edit"],
+])("a stream of %s passes as it is, and is charged before its last image leaves", async (route, type) => {
   const key = await world.creditCaller(1);
   const stream =
-    event({ type: "image_generation.partial_image", b64_json: "AAAA", partial_image_index: 0 }) +
-    event({ type: "image_generation.completed", b64_json: "BBBB", usage });
+    event({ type: `${type}.partial_image`, b64_json: "AAAA", partial_image_index: 0 }) +
+    event({ type: `${type}.completed`, b64_json: "BBBB", usage });
   world.provider.script(sse(stream));
-  const response = await draw({ model: "tokens", stream: true, partial_images: 1 }, key);
+  const images = [{ image_url: "https://example.com/a.png" }];
+  const body = { model: "tokens", prompt: "x", images, stream: true, partial_images: 1 };
+  const response = await world.ask(key, { path: `/v1/images/${route}`, body });
   expect(await response.text()).toBe(stream);
   expect(world.provider.requests.at(-1)?.body).toMatchObject({ stream: true, partial_images: 1 });
   // Only texts have an option that asks for usage.

@@ -146,8 +146,12 @@ describe("a limit on the tokens of a document", () => {
 });
 
 describe("by tokens", () => {
-  test("it is charged what was reported", async () => {
-    world.provider.script(json({ results, usage: { total_tokens: 17 } }));
+  test.each<JsonObject>([
+    { usage: { total_tokens: 17 } },
+    { meta: { billed_units: { input_tokens: 17 } } },
+    { meta: { tokens: { input_tokens: 17 } } },
+  ])("it is charged what was reported: %j", async (figures) => {
+    world.provider.script(json({ results, ...figures }));
     const response = await rank({ model: "by-token" });
     expect(response.headers.get("x-sluice-cost")).toBe("0.000017");
   });

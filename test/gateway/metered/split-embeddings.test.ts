@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
 import type { JsonObject } from "../../../src/base/json.ts";
+import { json } from "../../support/answers.ts";
 import { type Caller, World } from "../world.ts";
 import {
   base64Of,
@@ -66,6 +67,30 @@ test.each([
     { amount: -2000 * count, basis: "measured", outcome: "completed" },
   ]);
 });
+
+test.each([
+  ["embed-gemini", "requests", 201, [100, 100, 1]],
+  ["embed-vertex", "instances", 251, [250, 1]],
+  ["embed-cohere", "texts", 97, [96, 1]],
+] as const)(
+  "%s is asked by %s of %d texts, and paid what all calls report",
+  async (model, list, count, sizes) => {
+    const key = await world.creditCaller(1);
+    const sizeOf = (body: JsonObject) => (body[list] as readonly unknown[]).length;
+    world.provider.script((request) => {
+      if (list !== "requests") return embeddingAnswer(request);
+      // As from gemini-embedding-2 on.
+      const vectors = (request.body[list] as readonly object[]).map(() => ({ values: [0.5] }));
+      return json({ embeddings: vectors, usageMetadata: { promptTokenCount: 2 * vectors.length } });
+    });
+    const response = await world.ask(key, { path: "/v1/embeddings", body: { model, input: texts(count) } });
+    expect(((await response.json()) as { data: object[] }).data).toHaveLength(count);
+    expect(world.provider.requests.map(({ body }) => sizeOf(body)).sort()).toEqual(sizes.toSorted());
+    expect(await world.chargesOf(key)).toEqual([
+      { amount: -2000 * count, basis: "measured", outcome: "completed" },
+    ]);
+  },
+);
 
 test("megabytes pass on in one call, and are not parsed to be split", async () => {
   const key = await world.creditCaller(100);
