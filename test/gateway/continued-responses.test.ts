@@ -115,6 +115,8 @@ describe("a response that is continued", () => {
     expect(lastBody()["include"]).toEqual([...include, "reasoning.encrypted_content"]);
     expect(lastBody()["previous_response_id"]).toBeUndefined();
     expect(lastBody()["input"]).toContainEqual(first.output[0] as Json);
+    const unsaid = await create({ input: "Three", store: null });
+    expect((await call("GET", unsaid.id)).body.store).toBe(true);
     await create({ input: "Three", store: false });
     expect(lastBody()["store"]).toBe(false);
     expect(lastBody()["include"]).toBeUndefined();
