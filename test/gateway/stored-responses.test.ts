@@ -333,6 +333,15 @@ describe("a stored response", () => {
     expect((await call("GET", id)).status).toBe(200);
   });
 
+  test("is counted with what a request would add to it", async () => {
+    const first = await create({ input: "One" });
+    world.provider.script(json({ object: "response.input_tokens", input_tokens: 42 }));
+    const body = { model: "gpt-test", input: "Two", previous_response_id: first.id };
+    const counted = await world.ask(caller, { path: "/v1/responses/input_tokens", body });
+    expect(counted.headers.get("x-sluice-count")).toBe("exact");
+    for (const text of ["One", "Two"]) expect(lastText()).toContain(text);
+  });
+
   test("is not kept of a stream that its client has left", async () => {
     const leaver = await world.creditCaller();
     const begun = { type: "response.created", response: { id: "resp_left", status: "in_progress" } };

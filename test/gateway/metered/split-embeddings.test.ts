@@ -83,7 +83,9 @@ test.each([
       const vectors = (request.body[list] as readonly object[]).map(() => ({ values: [0.5] }));
       return json({ embeddings: vectors, usageMetadata: { promptTokenCount: 2 * vectors.length } });
     });
-    const response = await world.ask(key, { path: "/v1/embeddings", body: { model, input: texts(count) } });
+    const body = { model, input: texts(count), prefix: "passage: " };
+    const response = await world.ask(key, { path: "/v1/embeddings", body });
+    expect(response.headers.get("x-sluice-dropped")).toBe("prefix");
     expect(((await response.json()) as { data: object[] }).data).toHaveLength(count);
     expect(world.provider.requests.map(({ body }) => sizeOf(body)).sort()).toEqual(sizes.toSorted());
     expect(await world.chargesOf(key)).toEqual([

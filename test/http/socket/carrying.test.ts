@@ -10,8 +10,9 @@ import { World } from "../../gateway/world.ts";
 import { sse } from "../../support/answers.ts";
 import { FakeClock } from "../../support/clock.ts";
 import { RawSocket } from "../../support/raw-socket.ts";
+import { refusal } from "../../support/socket.ts";
 import { waitFor } from "../../support/wait.ts";
-import { connected, eventsOf, SocketWorld } from "./socket-world.ts";
+import { bearer, connected, eventsOf, SocketWorld } from "./socket-world.ts";
 
 /** How a socket carries much, little and nothing, and how it ends. */
 
@@ -177,6 +178,8 @@ test("a gateway that stops refuses new requests with 503, lets the others end, a
   await waitFor(() => socket.frames.length === 1, "the response to begin");
   const stopping = world.running.stop();
   await waitFor(() => world.gateway.ongoing.isDraining, "the gateway to stop");
+  const handshake = await refusal(sockets.url, "/v1/responses", bearer(sockets.turns.caller));
+  expect(handshake).toMatchObject({ status: 503, code: "service_unavailable" });
   socket.create({ input: "Hi", stream_id: "b" });
   expect(await socket.end("b")).toMatchObject({ status: 503, error: { code: "service_unavailable" } });
   release();

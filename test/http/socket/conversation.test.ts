@@ -137,12 +137,15 @@ describe("a conversation on a socket", () => {
   });
 
   test("goes on where the gateway stores nothing at all", async () => {
+    const before = await sockets.turns.create({ input: "Zero" });
     await world.reload((config) => `[retention]\nresponse_hours = 0\n${config}`);
     using socket = await open();
     const first = await socket.ask({ input: "One" });
     const second = await socket.ask({ previous_response_id: first.response.id, input: "Two" });
     expect(second.type).toBe("response.completed");
     expect(sockets.turns.lastText()).toContain("One");
+    const reference = { type: "item_reference", id: before.output[1]?.id ?? "" };
+    expect((await socket.ask({ input: [reference] })).error.code).toBe("not_found");
     await world.reload((config) => config);
   });
 
