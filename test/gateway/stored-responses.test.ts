@@ -6,6 +6,8 @@ import { backUp } from "../../src/admin/operations/back-up.ts";
 import { systemClock } from "../../src/base/clock.ts";
 import type { JsonObject } from "../../src/base/json.ts";
 import { json, sse } from "../support/answers.ts";
+import { StreamReader } from "../support/sse.ts";
+import { waitFor } from "../support/wait.ts";
 import { type Answered, type Item, models, responseFrom, say, TurnWorld } from "./turn-world.ts";
 import type { Caller, World } from "./world.ts";
 
@@ -342,19 +344,29 @@ describe("a stored response", () => {
     for (const text of ["One", "Two"]) expect(lastText()).toContain(text);
   });
 
-  test("is not kept of a stream that its client has left", async () => {
+  test("is not kept of a stream that its client has left, although its end was read for its usage", async () => {
     const leaver = await world.creditCaller();
-    const begun = { type: "response.created", response: { id: "resp_left", status: "in_progress" } };
-    const steps = [{ write: `data: ${JSON.stringify(begun)}\n\n` }, { stall: true } as const];
-    world.provider.script({ ...sse(""), steps });
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    const event = (type: string, fields: JsonObject) => `data: ${JSON.stringify({ type, ...fields })}\n\n`;
+    world.provider.script((request) => {
+      const response = { ...responseFrom(request), id: "resp_left" };
+      const said =
+        event("response.created", { response: { ...response, status: "in_progress", output: [] } }) +
+        event("response.output_text.delta", { output_index: 1, delta: "Answer." }) +
+        event("response.output_text.done", { output_index: 1, text: "Answer." });
+      const ended = event("response.completed", { response });
+      return { ...sse(""), steps: [{ write: said }, { until: released }, { write: ended }] };
+    });
     const leaving = new AbortController();
     const body = { model: "gpt-test", input: "One", stream: true };
     const response = await world.ask(leaver, { path: "/v1/responses", body, signal: leaving.signal });
-    await response.body?.getReader().read();
+    await new StreamReader(response).until("output_text.done");
     leaving.abort();
-    await world.settled();
+    const underWay = () => [...world.gateway.ongoing.exchanges()];
+    await waitFor(() => underWay().every(({ hasClientLeft }) => hasClientLeft), "the client to have left");
+    release();
+    expect(await world.chargesOf(leaver)).toMatchObject([{ basis: "measured", outcome: "cancelled" }]);
     expect((await call("GET", "resp_left", leaver)).status).toBe(404);
-    expect((await world.running.store.turns.sums(leaver.key.id, Date.now())).count).toBe(0);
   });
 });
 
