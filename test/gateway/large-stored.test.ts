@@ -4,6 +4,7 @@ import { LargeBodies } from "../../src/gateway/large/large-bodies.ts";
 import { json, sse } from "../support/answers.ts";
 import { ConversationWorld } from "./conversation-world.ts";
 import { type Item, responseFrom, say, type TurnWorld } from "./turn-world.ts";
+import { streamEvents } from "./wire-answers.ts";
 import type { World } from "./world.ts";
 
 const running = spyOn(LargeBodies.prototype, "runRequest");
@@ -180,4 +181,12 @@ test("a response of megabytes in a conversation is given its name on another thr
     });
     expect(answered.output).toEqual([message(longText(1500))] as never);
   }
+});
+
+test("a translated response of megabytes is written with the name of its conversation, and not read again for it", async () => {
+  const conversation = await conversations.begin(say("One"));
+  world.provider.script(sse(streamEvents("chat", { text: longText(1500) }).join("")));
+  const answered = await turns.streamed({ model: "chat-test", input: "Two", conversation });
+  expect(answered as unknown).toMatchObject({ conversation: { id: conversation } });
+  expect(answerJobs()).not.toContain("continued");
 });

@@ -15,7 +15,7 @@ import type { Gateway } from "../gateway.ts";
 import { isLargeBody } from "../large/is-large.ts";
 import type { ClientRequest } from "../request/request.ts";
 import { recordTurn } from "../turns/record-turn.ts";
-import { bytesOf, type Piece } from "./stream-relayer.ts";
+import type { Piece } from "./stream-relayer.ts";
 
 /** A provider that has begun to answer, and all that it takes to deliver a stream of it. */
 export interface Delivery {
@@ -64,15 +64,14 @@ export function recordFacts(
 }
 
 /**
- * An answer, or what ends its stream, with the conversation that it belongs to: its provider knows nothing of that. Has to be
- * awaited only where it takes long, and is done on another thread.
+ * An answer, or what ends its stream, with the conversation that it belongs to. A provider knows nothing of that; text that was
+ * written here has it already. Has to be awaited only where it takes long, and is done on another thread.
  */
 export function inConversation({ gateway, exchange }: Delivery, answer: Piece): Piece | Promise<Piece> {
   const id = exchange.keeping?.conversation?.id;
-  if (id === undefined) return answer;
-  const bytes = bytesOf(answer);
-  if (!isLargeBody(bytes)) return withContinued(bytes, id);
-  return gateway.largeBodies.runAnswer({ type: "continued", bytes: shared(bytes), parentId: id });
+  if (id === undefined || typeof answer === "string") return answer;
+  if (!isLargeBody(answer)) return withContinued(answer, id);
+  return gateway.largeBodies.runAnswer({ type: "continued", bytes: shared(answer), parentId: id });
 }
 
 export const jsonHeaders = { "content-type": "application/json" };
