@@ -15,6 +15,11 @@ id = "only-embeds"
 provider = "demo"
 serves = ["embeddings"]
 price = { input = 0.02 }
+[[models]]
+id = "own-ranks"
+provider = "demo"
+serves = ["rerank"]
+price = { input = 0 }
 [providers.elsewhere]
 kind = "openai"
 api_key = "env:KEY_THAT_NOBODY_SET"
@@ -244,6 +249,7 @@ describe.if(browserPath !== null)("the dashboard in a browser", () => {
         .locator("td")
         .last();
     expect(await priceOf("only-embeds").textContent()).toBe("$0.02 in");
+    expect(await priceOf("own-ranks").textContent()).toBe("–");
     await page.locator(".model", { hasText: "demo-small" }).getByText("rerank", { exact: true }).waitFor();
     expect(await priceOf("demo-text").textContent()).toBe("$0.05 in · $0.20 out$0.05 cached");
   });

@@ -70,7 +70,7 @@ function pricesOf(of: PriceView, { serves }: ModelView): readonly [string, strin
     showsTokenPrice(serves, usd) ? [`${price(usd)} ${side}`] : [],
   );
   const extras = extrasOf(of);
-  if (tokens.length === 0) return [extras.join(" · "), ""];
+  if (tokens.length === 0) return [extras.join(" · ") || "–", ""];
   const cached = tokens.length === sides.length ? [`${price(of.cached_input)} cached`] : [];
   return [tokens.join(" · "), [...cached, ...extras].join(" · ")];
 }
