@@ -130,6 +130,7 @@ export class ResponsesScanner extends StreamScanner {
     return writtenText(rest);
   }
 
+  /** Whether an item's text is counted here: it is where it comes first, and nowhere else. */
   #isFrom(source: TextSource, index: Json | undefined): boolean {
     const first = this.#sources.get(index) ?? source;
     this.#sources.set(index, first);
