@@ -105,6 +105,16 @@ test("a form is refused before a byte of it is on disk, to whoever is not known 
   expect(world.gateway.accounts.openHolds).toBe(0);
 });
 
+test("a form is taken from a key that has nothing left while it may use a model that costs nothing", async () => {
+  const free = tail.replace('"hear"', '"hear-free"').replace(/price = .*/, "free = true");
+  await world.reload((config) => config + free);
+  world.provider.script(json({ text: "hello" }));
+  const { secret } = await world.creditCaller(0);
+  const response = await hear(secret, `${head}sound${end}`.replace("hear", "hear-free"));
+  await world.reload((config) => config);
+  expect(response.status).toBe(200);
+});
+
 /** One that is being read. */
 async function begun(caller: Caller) {
   const before = spooled().length;
