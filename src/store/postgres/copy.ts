@@ -71,7 +71,7 @@ async function refuseUnmadeCharges(query: Query, name: string, folders: readonly
     throw new StoreRefusal(
       "unmade_charges",
       `A gateway has left ${plural(charges, "charge")} in ${folder} that ${name} does not have yet. Nothing was copied. Start a gateway ` +
-        "with that folder and stop it again: that makes them.",
+        "with that folder and stop it again: that makes what is missing.",
     );
   }
 }

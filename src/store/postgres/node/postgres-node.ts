@@ -161,7 +161,7 @@ export class PostgresNode implements StoreNode {
       ...(kept === 0
         ? []
         : [
-            `${plural(kept, "charge was", "charges were")} not acknowledged by the database. They are kept in ${this.#keeper.file}, and made ` +
+            `The database did not acknowledge ${plural(kept, "charge")}. What is kept in ${this.#keeper.file} is made ` +
               "when a gateway starts with this data folder.",
           ]),
     ];

@@ -104,7 +104,7 @@ else
       node.release(second.holdId, keyId);
       await node.leave();
       const [loss, ...others] = node.describeLosses();
-      expect(loss).toContain("1 charge was not acknowledged by the database. They are kept in ");
+      expect(loss).toContain("The database did not acknowledge 1 charge. What is kept in ");
       expect(others).toEqual([]);
       const { events } = await world.join({ dir });
       expect(events).toContainEqual({ kind: "made_up", charges: 1 });
