@@ -116,7 +116,7 @@ async function planFor(
   client: TokenCount["client"],
 ): Promise<CountingPlan> {
   const { configured } = exchange;
-  const model = findModel(configured, request.modelId);
+  const model = findModel(configured, key, request.modelId);
   exchange.model = model;
   refuseForbidden(configured, key, model);
   const { mentions } = request;

@@ -70,7 +70,7 @@ export async function generate(
   labelExchange(gateway, exchange, key, dialect, request.truncated);
   if (!request.stream) refuseLeaving(gateway, key);
 
-  const model = findModel(configured, request.modelId);
+  const model = findModel(configured, key, request.modelId);
   exchange.model = model;
   if (request.modelId !== model.id) exchange.askedModel = request.modelId;
   refuseForbidden(configured, key, model);

@@ -46,7 +46,7 @@ const measure: ServedOperation = {
   run: async (gateway, exchange) => {
     const key = await admit(gateway, exchange);
     const requestBytes = await exchange.call.request.bytes();
-    const model = findModel(exchange.configured, "gpt-test");
+    const model = findModel(exchange.configured, key, "gpt-test");
     exchange.model = model;
     refuseForbidden(exchange.configured, key, model);
     refuseUnpriced(key, model);

@@ -191,7 +191,7 @@ function modelFor(
   const { configured } = exchange;
   const isNamed = modelId != null || modelIsOptional !== true;
   const model = isNamed
-    ? findModel(configured, modelId ?? "", use)
+    ? findModel(configured, key, modelId ?? "", use)
     : configured.catalog.modelsFor(key).find(({ serves }) => serves.includes(use));
   if (model === undefined) throw noneServes(use);
   exchange.model = model;

@@ -208,6 +208,7 @@ export function idempotencyKeyOf(call: ClientCall): string | null {
 /** Throws unless there is such a model, and it serves what it is asked for. */
 export function findModel(
   { catalog }: Configured,
+  key: KeyRecord,
   modelId: string,
   use: ModelUse = "generation",
 ): ModelSettings {
@@ -216,7 +217,7 @@ export function findModel(
     throw new GatewayError("model_not_found", unknownModelMessage(modelId), { param: "model" });
   }
   if (model.serves.includes(use)) return model;
-  const others = catalog.publicModels().filter(({ serves }) => serves.includes(use));
+  const others = catalog.modelsFor(key).filter(({ serves }) => serves.includes(use));
   const named = others.slice(0, mostNamed).map(({ id }) => id);
   const advice = named.length === 0 ? "" : ` Ask for ${named.join(" or ")}.`;
   throw invalidRequest(`${model.id} serves ${model.serves.join(", ")}, and not ${use}.${advice}`, "model");

@@ -18,7 +18,7 @@ export async function warmUp(gateway: Gateway, exchange: Exchange): Promise<Resp
   const { configured } = exchange;
   const key = await admit(gateway, exchange);
   const request = await readRequest(gateway, exchange, key, "responses");
-  const model = findModel(configured, request.modelId);
+  const model = findModel(configured, key, request.modelId);
   exchange.model = model;
   refuseForbidden(configured, key, model);
   refuseUnpriced(key, model);

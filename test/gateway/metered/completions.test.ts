@@ -1,5 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import { createKey } from "../../../src/admin/operations/create-key.ts";
+import { systemClock } from "../../../src/base/clock.ts";
 import type { JsonObject } from "../../../src/base/json.ts";
+import { nanoPerCredit } from "../../../src/base/money.ts";
 import { json, sse } from "../../support/answers.ts";
 import { type Caller, World } from "../world.ts";
 
@@ -197,12 +200,21 @@ test("what fills in a text is held for up to the model's limit, or the one that 
   expect(await heldFor({})).toBeWithin(2000 / 1e6, 2100 / 1e6);
 });
 
-test("a model that serves something else is refused, and others are named", async () => {
-  const response = await world.ask(caller, { path, body: { model: "gpt-test", prompt: "a" } });
-  const message = "gpt-test serves generation, and not completions. Ask for code or gemini-code.";
-  expect(await response.json()).toMatchObject({
-    error: { code: "invalid_request", param: "model", message },
-  });
+test("a model that serves something else is refused, and others that the key may use are named", async () => {
+  const context = { store: world.running.store, clock: systemClock };
+  const models = ["gpt-test", "gemini-code"];
+  const limited = await createKey(context, { mode: "credit", creditNano: nanoPerCredit, models });
+  await world.gateway.catchUp();
+  for (const [by, named] of [
+    [caller, "code or gemini-code"],
+    [limited, "gemini-code"],
+  ] as const) {
+    const response = await world.ask(by, { path, body: { model: "gpt-test", prompt: "a" } });
+    const message = `gpt-test serves generation, and not completions. Ask for ${named}.`;
+    expect(await response.json()).toMatchObject({
+      error: { code: "invalid_request", param: "model", message },
+    });
+  }
 });
 
 test("providers of another shape are refused", async () => {
