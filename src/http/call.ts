@@ -5,6 +5,9 @@ import { clientAddress, type TrustedProxies } from "../limits/address.ts";
 /** Bun takes no longer timeout. */
 const longestIdleSeconds = 255;
 
+/** Bun ends what has a shorter one when it looks next, which it does every four seconds, although the client reads. */
+const shortestIdleSeconds = 5;
+
 /** One request on its connection. The address is looked up on demand, since few requests need it. */
 export class HttpCall implements ClientCall {
   readonly request: Request;
@@ -32,8 +35,9 @@ export class HttpCall implements ClientCall {
   }
 
   /** Bun closes a connection with a stalled reader only by its idle timeout. */
-  disconnect(stalledMs = 1000): void {
-    this.server.timeout(this.request, Math.min(Math.ceil(stalledMs / 1000), longestIdleSeconds));
+  disconnect(stalledMs?: number): void {
+    const seconds = stalledMs === undefined ? 1 : Math.max(Math.ceil(stalledMs / 1000), shortestIdleSeconds);
+    this.server.timeout(this.request, Math.min(seconds, longestIdleSeconds));
   }
 }
 

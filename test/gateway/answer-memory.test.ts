@@ -136,7 +136,7 @@ describe("a large answer", () => {
     await askWithoutReading();
     await isFree();
     await world.reload((config) => config);
-  });
+  }, 60_000);
 });
 
 describe("what an exchange reads for its client", () => {

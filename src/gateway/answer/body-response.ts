@@ -26,7 +26,7 @@ export function areWorthWriting(pieces: readonly Piece[]): boolean {
 export function bodyResponse(exchange: Exchange, body: readonly Piece[], init: ResponseInit): Response {
   if (lengthOf(body) >= largeBodyBytes) return largeResponse(exchange, body.map(bytesOf), init);
   if (exchange.call.takeStream === undefined && areWorthWriting(body)) {
-    return writtenResponse(exchange.call, body, init);
+    return writtenResponse(exchange, body, init);
   }
   const [first = ""] = body;
   const whole = body.length <= 1 ? first : Buffer.concat(body.map(bytesOf));
@@ -40,9 +40,17 @@ export function bodyResponse(exchange: Exchange, body: readonly Piece[], init: R
  * Writes a body of middling size, which takes half of the time that a `Response` of it would: for that the pieces would have to be
  * joined, the runtime would copy the whole, and send each part of a header by a call of its own, some thirty in all.
  */
-function writtenResponse(call: ClientCall, body: readonly Piece[], init: ResponseInit): Response {
+function writtenResponse(
+  { call, configured }: Exchange,
+  body: readonly Piece[],
+  init: ResponseInit,
+): Response {
   const pull = async (controller: DirectController) => {
-    for (const piece of body) void controller.write(piece);
+    const written = body.map((piece) => controller.write(piece));
+    // The runtime keeps what a full socket did not take, for as long as the connection lasts.
+    if (written.some((bytes) => bytes instanceof Promise)) {
+      call.disconnect(configured.settings.server.stalledReaderMs);
+    }
     controller.end();
     release(body);
   };

@@ -1,0 +1,80 @@
+import { afterAll, afterEach, beforeAll, expect, spyOn, test } from "bun:test";
+import { mkdtempSync } from "node:fs";
+import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Server } from "bun";
+import { bodyResponse } from "../../src/gateway/answer/body-response.ts";
+import { Exchange } from "../../src/gateway/exchange.ts";
+import { routes } from "../../src/gateway/operations.ts";
+import type { ServedRoute } from "../../src/gateway/served-operation.ts";
+import { HttpCall } from "../../src/http/call.ts";
+import { trustedProxies } from "../../src/limits/address.ts";
+import { World } from "./world.ts";
+
+/** A socket of the file system takes a fifth of a mebibyte. One of this machine's network may take more than an answer. */
+const path = join(mkdtempSync(join(tmpdir(), "sluice-test-")), "socket");
+const [route] = routes;
+
+let world: World;
+let server: Server<unknown>;
+let body: Uint8Array[] = [];
+const timeout = spyOn(HttpCall.prototype, "disconnect");
+beforeAll(async () => {
+  world = await World.start({ head: "[server]\nstalled_reader = 7" });
+  server = Bun.serve({
+    unix: path,
+    fetch(request, served) {
+      const call = new HttpCall(request, route as ServedRoute, served, trustedProxies([]));
+      return bodyResponse(new Exchange(call, world.gateway), body, {});
+    },
+  });
+});
+afterEach(() => timeout.mockClear());
+afterAll(async () => {
+  timeout.mockRestore();
+  await server.stop(true);
+  await world[Symbol.asyncDispose]();
+});
+
+/** Reads the first bytes, waits, and reads the rest. Resolves with how much came of the body. */
+async function readLate(bytes: number, pieces: number): Promise<number> {
+  body = Array.from({ length: pieces }, () => new Uint8Array(bytes / pieces).fill(120));
+  const socket = connect({ path });
+  let text = "";
+  socket.once("data", () => {
+    socket.pause();
+    setImmediate(() => socket.resume());
+  });
+  socket.write("GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+  for await (const data of socket) text += data;
+  return text.split("x").length - 1;
+}
+
+test.each([1, 10])(
+  "an answer in %d pieces that waits for its reader waits no longer than a stream",
+  async (pieces) => {
+    expect(await readLate(1_000_000, pieces)).toBe(1_000_000);
+    expect(timeout.mock.calls).toEqual([[7000]]);
+  },
+);
+
+test("an answer that leaves at once sets no time for reading it", async () => {
+  expect(await readLate(50_000, 1)).toBe(50_000);
+  expect(timeout).not.toHaveBeenCalled();
+});
+
+test.each([
+  [undefined, 1],
+  [1000, 5],
+  [60_000, 60],
+  [600_000, 255],
+])("a reader that stalls for %p ms is closed by the runtime after %d s", (stalledMs, seconds) => {
+  timeout.mockRestore();
+  const set = spyOn(server, "timeout");
+  new HttpCall(new Request("http://x"), route as ServedRoute, server, trustedProxies([])).disconnect(
+    stalledMs,
+  );
+  expect(set.mock.lastCall?.[1]).toBe(seconds);
+  set.mockRestore();
+});
