@@ -19,6 +19,8 @@ const [route] = routes;
 let world: World;
 let server: Server<unknown>;
 let body: Uint8Array[] = [];
+/** What a server that stops would wait for, while the rest of the answer was not read. */
+let underWay = 0;
 const timeout = spyOn(HttpCall.prototype, "disconnect");
 beforeAll(async () => {
   world = await World.start({ head: "[server]\nstalled_reader = 7" });
@@ -44,6 +46,7 @@ async function readLate(bytes: number, pieces: number): Promise<number> {
   let text = "";
   socket.once("data", () => {
     socket.pause();
+    underWay = server.pendingRequests;
     setImmediate(() => socket.resume());
   });
   socket.write("GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
@@ -52,10 +55,11 @@ async function readLate(bytes: number, pieces: number): Promise<number> {
 }
 
 test.each([1, 10])(
-  "an answer in %d pieces that waits for its reader waits no longer than a stream",
+  "an answer in %d pieces is under way until it is read, and waits no longer than a stream does",
   async (pieces) => {
     expect(await readLate(1_000_000, pieces)).toBe(1_000_000);
     expect(timeout.mock.calls).toEqual([[7000]]);
+    expect(underWay).toBe(1);
   },
 );
 

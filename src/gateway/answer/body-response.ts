@@ -47,9 +47,10 @@ function writtenResponse(
 ): Response {
   const pull = async (controller: DirectController) => {
     const written = body.map((piece) => controller.write(piece));
-    // The runtime keeps what a full socket did not take, for as long as the connection lasts.
+    // What a full socket did not take is kept for as long as the connection lasts. After the end, a server that stops would drop it.
     if (written.some((bytes) => bytes instanceof Promise)) {
       call.disconnect(configured.settings.server.stalledReaderMs);
+      await Promise.all(written);
     }
     controller.end();
     release(body);
