@@ -7,6 +7,7 @@ import { configFor } from "../support/config.ts";
 import { hasPostgres } from "../support/postgres.ts";
 import { type ScriptedProvider, startProvider } from "../support/provider.ts";
 import { type Sluice, startSluice } from "../support/sluice.ts";
+import { waitFor } from "../support/wait.ts";
 
 /** The money of metered routes, in a program of its own, on both stores. */
 
@@ -31,6 +32,11 @@ async function start(store: "SQLite" | "PostgreSQL"): Promise<Sluice> {
 interface Spent {
   readonly credits: { readonly used: number; readonly reserved: number };
 }
+
+/** Of a crowd, by a balance for no more. */
+const fewServed = 3;
+
+const rounded = (credits: number) => Number(credits.toFixed(9));
 
 describe.each(hasPostgres ? (["SQLite", "PostgreSQL"] as const) : (["SQLite"] as const))("on %s", (store) => {
   test("every charge is there after a kill right behind the last byte, once, and a repeated request is free", async () => {
@@ -71,6 +77,64 @@ describe.each(hasPostgres ? (["SQLite", "PostgreSQL"] as const) : (["SQLite"] as
     const routes = report.data.map(({ group }) => group);
     for (const { path } of Object.values(meteredCases)) expect(routes).toContain(path);
   }, 120_000);
+
+  test("a client that leaves has paid, and no crowd is served beyond a balance", async () => {
+    await using sluice = await start(store);
+    for (const [name, { path, body, answer, hold, cost, isCancelled }] of Object.entries(meteredCases)) {
+      // A file may be longer than what is held for it; and what is free has nothing to be held.
+      if (hold === 0 || hold < cost) continue;
+      const paid = isCancelled ? 0 : cost;
+      const rich = await sluice.createKey({ mode: "credit", credit: rounded(hold * fewServed + paid) });
+      const poor = await sluice.createKey({ mode: "credit", credit: rounded(cost / 2) });
+      const ask = (signal: AbortSignal | null = null, { key } = rich) =>
+        fetch(`${sluice.url}${path}`, {
+          method: "POST",
+          headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+          body: JSON.stringify({ model: `${name}-model`, ...body }),
+          signal,
+        });
+      const credits = async () =>
+        ((await (await sluice.request("/v1/usage", { key: rich })).json()) as Spent).credits;
+      const later = () => {
+        const answering = Promise.withResolvers<void>();
+        provider.script({ ...answer, before: [{ until: answering.promise }] });
+        return answering;
+      };
+
+      const whenLeft = later();
+      const leaving = new AbortController();
+      const asked = provider.requests.length;
+      expect((await ask(null, poor)).status, name).toBe(402);
+      expect(provider.requests, name).toHaveLength(asked);
+      const left = ask(leaving.signal).catch(() => "left");
+      await waitFor(() => provider.requests.length > asked, `${name} to be asked for`);
+      expect((await credits()).reserved, name).toBeCloseTo(hold, 9);
+      leaving.abort();
+      expect(await left).toBe("left");
+      whenLeft.resolve();
+      await waitFor(async () => (await credits()).reserved === 0, `${name} to end`);
+      expect((await credits()).used, name).toBeCloseTo(paid, 9);
+
+      const whenRefused = later();
+      const statuses: number[] = [];
+      const crowd = Array.from({ length: 12 }, async () => {
+        const response = await ask();
+        await response.arrayBuffer();
+        statuses.push(response.status);
+      });
+      await waitFor(() => statuses.length === crowd.length - fewServed, `${name} to be refused`);
+      // There would be enough, once others have ended.
+      expect(new Set(statuses), name).toEqual(new Set([429]));
+      whenRefused.resolve();
+      await Promise.all(crowd);
+      expect(statuses.slice(-fewServed), name).toEqual(Array.from({ length: fewServed }, () => 200));
+      expect(await credits(), name).toMatchObject({
+        used: expect.closeTo(paid + fewServed * cost, 9),
+        reserved: 0,
+      });
+    }
+    expect((await sluice.cli("ledger", "audit")).code).toBe(0);
+  }, 120_000);
 });
 
 /** The most that a process has taken, in megabytes. */
@@ -79,7 +143,7 @@ function peakOf(pid: number): number {
   return Number(kilobytes) / 1024;
 }
 
-test("a file of 200 MB passes through a gateway that never has it in memory", async () => {
+test("a file of 200 MB passes through a gateway that takes less than 128 MB", async () => {
   const received = Promise.withResolvers<number>();
   const server = Bun.serve({
     hostname: "127.0.0.1",
@@ -128,5 +192,6 @@ price = { audio_minutes = 0.006 }
   expect(response.headers.get("x-sluice-cost")).toBe("0.006");
   expect(await received.promise).toBeGreaterThan(200 * megabyte.length);
   expect(peakOf(sluice.pid) - before).toBeLessThan(64);
+  expect(peakOf(sluice.pid)).toBeLessThan(128);
   await server.stop(true);
 }, 120_000);
