@@ -47,13 +47,14 @@ function writtenResponse(
 ): Response {
   const pull = async (controller: DirectController) => {
     const written = body.map((piece) => controller.write(piece));
-    // What a full socket did not take is kept for as long as the connection lasts. After the end, a server that stops would drop it.
+    // The runtime has a copy of what a full socket did not take.
+    release(body);
+    // It keeps that for as long as the connection lasts. After the end, a server that stops would drop it.
     if (written.some((bytes) => bytes instanceof Promise)) {
       call.disconnect(configured.settings.server.stalledReaderMs);
       await Promise.all(written);
     }
     controller.end();
-    release(body);
   };
   return sourceResponse({ pull, cancel() {} }, call, () => init);
 }
