@@ -142,10 +142,9 @@ export class CreateCall implements ClientCall, DirectController {
 
 const ends: readonly (Json | undefined)[] = ["response.completed", "response.incomplete", "response.failed"];
 
-/** Where the type comes first, as it nearly always does. 8 ns an event; to read the type takes 80. */
-const typeFirst = /^\{"type":"/;
-const endFirst = /^\{"type":"response\.(?:completed|incomplete|failed)"/;
+/** How nearly all events begin that end nothing. To look for this takes 15 ns an event, and to read its type 80. */
+const outputFirst = '{"type":"response.output_';
 
 function isEnd(event: string): boolean {
-  return typeFirst.test(event) ? endFirst.test(event) : ends.includes(eventType(event));
+  return !event.startsWith(outputFirst) && ends.includes(eventType(event));
 }
