@@ -74,6 +74,26 @@ describe.each(reporting)("$client at $model, which speaks $provider", (pair) => 
     });
   }
 
+  for (const stream of [true, false]) {
+    const form = stream ? "a stream" : "a stream that nobody asked for";
+
+    test(`${form} that ends with an error costs the most output that it has reported, and the last input`, async () => {
+      for (const [first, last, charged] of [
+        [figures(100, 30), figures(100, 40), cost(100, 40)],
+        [figures(100, 30), figures(100, 5), cost(100, 30)],
+        [figures(100, 30), figures(100, 0), cost(100, 30)],
+        [figures(90, 30), figures(100, 5), cost(100, 30)],
+      ] as const) {
+        const error = { type: "server_error", message: "It broke." };
+        const failed = `event: error\ndata: ${JSON.stringify({ type: "error", error, usage: last })}\n\n`;
+        const events = [...twice(pair, first, {}).slice(0, -3), failed];
+        const { received, charges } = await chargesFor(pair, sse(events.join("")), stream);
+        expect(received).toContain("It broke.");
+        expect(charges).toEqual([{ amount: charged, basis: "measured", outcome: "failed" }]);
+      }
+    });
+  }
+
   test("a stream that breaks off after figures and before any text costs the output that they report", async () => {
     for (const [usage, charges] of [
       [figures(100, 0), []],

@@ -3,7 +3,7 @@ import { noCalls, type ReportedExtras } from "../../base/extra-usage.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { noUsage, type ReportedUsage, totalTokens } from "../../base/usage.ts";
 import { mostParsedValues } from "../json/count-values.ts";
-import type { AnswerFigures } from "../usage/usage-figures.ts";
+import { type AnswerFigures, withOutputOf } from "../usage/usage-figures.ts";
 import { isUnpaid } from "./account-refusal.ts";
 import { readErrorObject } from "./refusal.ts";
 import { vendorErrorOf } from "./vendor-error.ts";
@@ -82,6 +82,12 @@ export function failedAnswer(
   extras: ReportedExtras,
 ): GatewayError {
   return usage === null && !hasCalls(extras) ? failure : new FailedAnswer(failure, usage, extras);
+}
+
+/** The failure that ends a stream, with at least the output that was reported before it. */
+export function failedAfter<Failure>(least: number, failure: Failure): Failure | FailedAnswer {
+  if (!(failure instanceof FailedAnswer) || failure.usage === null) return failure;
+  return new FailedAnswer(failure, withOutputOf(least, failure.usage), failure.extras);
 }
 
 /** Whether the failure reports any usage. */

@@ -7,7 +7,8 @@ import type { IrEvent } from "./ir.ts";
  * never shrinks from one report to the next.
  */
 export class UsageFreshness {
-  #reportedOutput = 0;
+  /** The most that has been reported. */
+  reportedOutput = 0;
   #isFromThisFrame = false;
   #isOutdated = false;
 
@@ -21,8 +22,8 @@ export class UsageFreshness {
     if (event.type !== "usage") return event;
     this.#isFromThisFrame = true;
     this.#isOutdated = false;
-    const usage = withOutputOf(this.#reportedOutput, event.usage);
-    this.#reportedOutput = usage.outputTokens;
+    const usage = withOutputOf(this.reportedOutput, event.usage);
+    this.reportedOutput = usage.outputTokens;
     return usage === event.usage ? event : { ...event, usage };
   }
 

@@ -89,6 +89,11 @@ export class StreamTranslator {
     return this.#usageFreshness.apply(this.#usage);
   }
 
+  /** The most output that the provider has reported so far. */
+  get reportedOutput(): number {
+    return this.#usageFreshness.reportedOutput;
+  }
+
   /** True once the provider's stream has ended properly. */
   get ended(): boolean {
     return this.#wholeRead || this.#reader.ended;

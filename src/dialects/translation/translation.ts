@@ -1,6 +1,7 @@
 import type { JsonObject } from "../../base/json.ts";
 import type { ReportedUsage, Usage } from "../../base/usage.ts";
 import type { WriterContext } from "../client-dialect.ts";
+import { failedAfter } from "../errors/failure.ts";
 import { EventCollector } from "../ir/events.ts";
 import type { IrResponse } from "../ir/ir.ts";
 import { UsageFreshness } from "../ir/usage-freshness.ts";
@@ -98,7 +99,7 @@ class ResponseCollector {
 
   push(frame: SseFrame): void {
     this.#usageFreshness.nextFrame();
-    this.#reader.push(frame);
+    this.#read(() => this.#reader.push(frame));
   }
 
   /** True once the provider's stream has ended properly. What comes after that is of no interest. */
@@ -108,9 +109,17 @@ class ResponseCollector {
 
   /** At the stream's proper end, or that of the provider's body. Throws a GatewayError if the answer is incomplete. */
   end(): TranslatedResponse {
-    this.#reader.end();
+    this.#read(() => this.#reader.end());
     const { call, toolMapping } = this.#context;
     const whole = writeWhole(call, restoreResponse(this.#collector.response(), toolMapping));
     return { ...whole, usage: this.#usageFreshness.apply(whole.usage) };
+  }
+
+  #read(read: () => void): void {
+    try {
+      read();
+    } catch (error) {
+      throw failedAfter(this.#usageFreshness.reportedOutput, error);
+    }
   }
 }

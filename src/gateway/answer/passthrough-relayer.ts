@@ -2,7 +2,7 @@ import { assert } from "../../base/assert.ts";
 import type { GatewayError } from "../../base/errors.ts";
 import type { ReportedUsage, Usage } from "../../base/usage.ts";
 import type { ClientDialect } from "../../dialects/client-dialect.ts";
-import { cutShort, FailedAnswer, isBilled } from "../../dialects/errors/failure.ts";
+import { cutShort, FailedAnswer, failedAfter, isBilled } from "../../dialects/errors/failure.ts";
 import type { StreamedItems } from "../../dialects/openai-responses/client/streamed-items.ts";
 import { clientDialect, providerDialect, type SharedDialectName } from "../../dialects/registry.ts";
 import { FrameJoiner } from "../../dialects/sse/frame-joiner.ts";
@@ -135,7 +135,7 @@ export class PassthroughRelayer extends MeteredRelayer<StreamScanner> implements
 
   /** `behind` has come after the events that were scanned. */
   #scanned(leaving: Uint8Array, behind: Uint8Array): Uint8Array {
-    this.brokenBy = this.meter.failure;
+    this.brokenBy = failedAfter(this.meter.reportedOutput, this.meter.failure);
     if (this.meter.held !== null) this.#takeTerminal(this.meter.held, behind);
     if (leaving.length > 0) this.#begun = true;
     this.streamed?.add(leaving);

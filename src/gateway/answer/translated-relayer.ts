@@ -2,7 +2,7 @@ import { assert } from "../../base/assert.ts";
 import { GatewayError } from "../../base/errors.ts";
 import type { ReportedExtras } from "../../base/extra-usage.ts";
 import type { ReportedUsage, Usage } from "../../base/usage.ts";
-import { FailedAnswer, isBilled } from "../../dialects/errors/failure.ts";
+import { FailedAnswer, failedAfter, isBilled } from "../../dialects/errors/failure.ts";
 import { largeEventBytes } from "../../dialects/sse/parse-event.ts";
 import { type ParsedEvent, SseDecoder, type SseFrame } from "../../dialects/sse/sse.ts";
 import type { StreamTranslator } from "../../dialects/translation/stream-translator.ts";
@@ -110,7 +110,7 @@ export class TranslatedRelayer implements StreamRelayer {
 
   #breakBy(error: unknown): void {
     if (!(error instanceof GatewayError)) throw error;
-    this.brokenBy = error;
+    this.brokenBy = failedAfter(this.#translator.reportedOutput, error);
   }
 
   get ended(): boolean {
