@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { systemClock } from "../../base/clock.ts";
-import { plural } from "../../base/plural.ts";
+import { size } from "../../base/size.ts";
 import { locateData } from "../../config/locate-data.ts";
 import { locateStore } from "../../config/store.ts";
 import { confirm, type YesOption } from "../confirm.ts";
@@ -18,7 +18,7 @@ export function backupCommand(terminal: Terminal): Command {
       const file = resolve(terminal.cwd, name);
       await withStore(terminal, options, {}, async (context) => {
         const { bytes } = await backUp(context, file);
-        const told = `${file} holds everything (${plural(Math.ceil(bytes / 1024), "KiB", "KiB")})`;
+        const told = `${file} holds everything (${size(bytes)})`;
         printDone(options.json, { file, bytes }, told, terminal);
       });
     });

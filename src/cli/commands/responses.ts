@@ -1,5 +1,6 @@
 import type { Command } from "commander";
-import { count, plural } from "../../base/plural.ts";
+import { plural } from "../../base/plural.ts";
+import { size } from "../../base/size.ts";
 import { confirm, type YesOption } from "../confirm.ts";
 import { type CsvOption, type DataOptions, newDataCommand, withCsv } from "../help.ts";
 import { auditChange, withStore } from "../open-store.ts";
@@ -43,7 +44,7 @@ export function responsesListCommand(terminal: Terminal): Command {
         } else {
           terminal.print(
             `${plural(responses, "response")} and ${plural(conversations, "conversation")} are kept for ${prefix}, ` +
-              `${count(bytes)} bytes; ` +
+              `${size(bytes)}; ` +
               `the oldest since ${second(oldest)}, the newest since ${second(newest)}.`,
           );
         }

@@ -1,6 +1,7 @@
 import { statfsSync } from "node:fs";
 import { type GatewayStart, type RunningGateway, startGateway } from "../../app/start.ts";
 import { systemClock } from "../../base/clock.ts";
+import { size } from "../../base/size.ts";
 import type { Settings } from "../../config/settings.ts";
 import { openFolder } from "../open-store.ts";
 import type { Style } from "../terminal/style.ts";
@@ -60,8 +61,7 @@ const littleRoomBytes = 64 * 1024 * 1024;
 function tellRoom(folder: string, terminal: Terminal): void {
   const { bavail, bsize } = statfsSync(folder);
   if (bavail * bsize >= littleRoomBytes) return;
-  const left = Math.floor((bavail * bsize) / (1024 * 1024));
-  const what = `The disk that holds ${folder} is nearly full (${left} MB are left). Make room: once it is full, every call gets 503.`;
+  const what = `The disk that holds ${folder} is nearly full (${size(bavail * bsize)} left). Make room: once it is full, every call gets 503.`;
   terminal.print(`${terminal.style.warn("!")} ${what}\n`);
 }
 

@@ -126,12 +126,6 @@ export function span(ms: number): string {
   return ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
 }
 
-/** `0.4 MB`, `9,853 MB`, `23.9 GB`. */
-export function size(bytes: number): string {
-  if (bytes >= 1e10) return `${(bytes / 1e9).toFixed(1)} GB`;
-  return `${bytes < 1e8 ? (bytes / 1e6).toFixed(1) : count(Math.round(bytes / 1e6))} MB`;
-}
-
 /** Foreign text on one line, without control characters that a terminal would obey. */
 export function printable(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Cf}]+/gu, " ");

@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import type { differenceDocument } from "../../../admin/operations/audit-ledger.ts";
-import { count, plural } from "../../../base/plural.ts";
+import { plural } from "../../../base/plural.ts";
+import { size } from "../../../base/size.ts";
 import { since } from "../../arguments.ts";
 import { chosenTime, type TimeOptions, untilHelp } from "../../chosen-time.ts";
 import { type CsvOption, choiceOption, type DataOptions, newDataCommand, withCsv } from "../../help.ts";
@@ -80,7 +81,7 @@ export function ledgerExportCommand(terminal: Terminal): Command {
         for await (const text of exportLedger(context, { format, key, sinceMs, untilMs })) {
           await terminal.write(text);
           bytes += text.length;
-          progress.show(`${count(Math.round(bytes / 1024))} KiB written`);
+          progress.show(`${size(bytes)} written`);
         }
         progress.end();
       });

@@ -1,10 +1,11 @@
 import type { Command } from "commander";
 import type { StorageView } from "../../../admin/views.ts";
 import { count, plural } from "../../../base/plural.ts";
+import { size } from "../../../base/size.ts";
 import { type DataOptions, newDataCommand } from "../../help.ts";
 import { withStore } from "../../open-store.ts";
 import { facts } from "../../terminal/list.ts";
-import { moment, printJson, size, type Terminal } from "../../terminal/terminal.ts";
+import { moment, printJson, type Terminal } from "../../terminal/terminal.ts";
 
 export function storeSizeCommand(terminal: Terminal): Command {
   return newDataCommand("size", "Tell how much is kept, for how long, and what was deleted last")

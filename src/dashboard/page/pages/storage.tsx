@@ -1,7 +1,8 @@
 import type { StorageView } from "../../../admin/views.ts";
 import { plural } from "../../../base/plural.ts";
+import { size } from "../../../base/size.ts";
 import { useAnswer } from "../api.ts";
-import { bytes, count, moment } from "../format.ts";
+import { count, moment } from "../format.ts";
 import { Card } from "../parts/card.tsx";
 import { Shown } from "../parts/states.tsx";
 import { type Column, Table } from "../parts/table.tsx";
@@ -38,9 +39,9 @@ function kinds({ records, retention, response_bytes, pruned }: StorageView): rea
       pruned: last("exchanges"),
     },
     {
-      what: `Stored responses, ${bytes(response_bytes)}`,
+      what: `Stored responses, ${size(response_bytes)}`,
       records: records.responses,
-      retention: `${plural(retention.response_hours, "hour")}, at most ${bytes(retention.response_bytes_per_key)} of a key`,
+      retention: `${plural(retention.response_hours, "hour")}, at most ${size(retention.response_bytes_per_key)} of a key`,
       pruned: last("responses"),
     },
     { what: "Changes", records: records.audit_log, retention: null },
@@ -49,9 +50,9 @@ function kinds({ records, retention, response_bytes, pruned }: StorageView): rea
 
 function sizes({ database_bytes, journal_bytes, disk_free_bytes }: StorageView): string {
   return [
-    `The database takes ${bytes(database_bytes)}`,
-    journal_bytes === null ? "" : `, its journal ${bytes(journal_bytes)}`,
-    disk_free_bytes === null ? "." : `; ${bytes(disk_free_bytes)} free on the disk.`,
+    `The database takes ${size(database_bytes)}`,
+    journal_bytes === null ? "" : `, its journal ${size(journal_bytes)}`,
+    disk_free_bytes === null ? "." : `; ${size(disk_free_bytes)} free on the disk.`,
   ].join("");
 }
 

@@ -1,7 +1,8 @@
 import { useState } from "preact/hooks";
 import type { AuditView, ConfigTextView, HealthView, NodeView, Page } from "../../../admin/views.ts";
+import { size } from "../../../base/size.ts";
 import { useAnswer } from "../api.ts";
-import { bytes, count, duration, moment, uptime } from "../format.ts";
+import { count, duration, moment, uptime } from "../format.ts";
 import { Badge } from "../parts/badge.tsx";
 import { Card } from "../parts/card.tsx";
 import { CopyButton } from "../parts/copy.tsx";
@@ -24,7 +25,7 @@ function HealthTiles({ health }: { health: HealthView }) {
     ["State", health.status, health.status === "ok" ? "takes new work" : "takes no new work"],
     ["Up for", uptime(health.uptime_seconds), "since the last start"],
     ["In flight", count(health.in_flight), "open exchanges"],
-    ["Memory", bytes(health.memory_bytes), "resident"],
+    ["Memory", size(health.memory_bytes), "resident"],
     ["Loop lag", duration(health.event_loop_lag_ms), "the longest of late"],
   ];
   return <FactTiles facts={facts} />;

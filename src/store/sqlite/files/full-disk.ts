@@ -1,5 +1,6 @@
 import { statfsSync } from "node:fs";
 import { dirname } from "node:path";
+import { size } from "../../../base/size.ts";
 import { systemCode } from "../../../base/system-code.ts";
 import { StoreRefusal } from "../../store.ts";
 import { isOutOfSpace } from "../connection.ts";
@@ -17,8 +18,8 @@ export function isFull(error: unknown, dir: string): boolean {
 export function fullRefusal(dir: string): StoreRefusal {
   return new StoreRefusal(
     "disk_full",
-    `The disk that holds ${dir} is full (${Math.floor(freeBytes(dir) / 1024)} KiB are free). ` +
-      "Nothing was lost. Make room, 64 MB at least, then try again.",
+    `The disk that holds ${dir} is full (${size(freeBytes(dir))} free). ` +
+      "Nothing was lost. Make room, 64 MiB at least, then try again.",
   );
 }
 
