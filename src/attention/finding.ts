@@ -14,6 +14,8 @@ export interface Finding {
   readonly details: Readonly<Record<string, string | number | null>>;
   /** What a provider said last. It may quote a request, so it is shown to operators and never sent. */
   readonly lastWords: string | null;
+  /** Its gateway was stopped: it is not shown any more, but no alert ends by a restart. */
+  readonly isStopped?: boolean;
 }
 
 /** What most findings have none of. */

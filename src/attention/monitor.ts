@@ -73,6 +73,7 @@ export class AttentionMonitor {
     this.#looking.stop();
     this.#stopping.abort();
     await this.#look;
+    await this.#publish(gatewayFindings(this.#options), true).catch(() => {});
   }
 
   /** One look at a time, and what follows from it. */
@@ -92,9 +93,9 @@ export class AttentionMonitor {
     try {
       this.#isSender = await this.#lead();
       await this.#publish(gatewayFindings(this.#options));
-      const found = await readFindings(store, clock.wallMs());
+      const { found, ofStopped } = await readFindings(store, clock.wallMs());
       this.#list = away === null ? found : [away, ...found];
-      if (this.#isSender && hook !== null) await this.#tell(found, hook);
+      if (this.#isSender && hook !== null) await this.#tell([...ofStopped, ...found], hook);
       this.#isFailing = false;
     } catch (err) {
       if (away !== null) this.#list = [away, ...this.#list.filter(({ kind }) => kind !== "store_away")];
@@ -112,10 +113,10 @@ export class AttentionMonitor {
   }
 
   /** Written when it changes, and before it is no longer believed. */
-  async #publish(found: readonly Finding[]): Promise<void> {
+  async #publish(found: readonly Finding[], isStopped = false): Promise<void> {
     const { clock, store } = this.#options;
     const nowMs = clock.wallMs();
-    const text = JSON.stringify(found);
+    const text = JSON.stringify(isStopped ? found.map((each) => ({ ...each, isStopped })) : found);
     const isOld = found.length > 0 && nowMs - this.#publishedAtMs > believedForMs / 2;
     if (text === this.#published && !isOld) return;
     await store.alerts.publish(this.#gateway, text, nowMs, nowMs + believedForMs);

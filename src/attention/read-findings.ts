@@ -5,17 +5,17 @@ import { type Finding, findingKindNames, idOf, plain } from "./finding.ts";
 
 const expiresSoonMs = 7 * msPerDay;
 
-/** All that needs attention as far as the store knows: what it says itself, and what gateways and audits have found. */
+/** All that needs attention as far as the store knows: what it says itself, and what gateways and audits have found. `ofStopped` is not shown. */
 export async function readFindings(
   { alerts, nodes }: Pick<Store, "alerts" | "nodes">,
   nowMs: number,
-): Promise<Finding[]> {
-  const published = await alerts.published(nowMs);
+): Promise<{ readonly found: Finding[]; readonly ofStopped: Finding[] }> {
+  // Each was written by `publish`.
+  const published = (await alerts.published(nowMs)).flatMap((text) => JSON.parse(text) as Finding[]);
   const bounds = await alerts.drawnBounds(nowMs);
   const keys = await alerts.expiringKeys(nowMs, nowMs + expiresSoonMs);
-  return inOrder([
-    // Each was written by `publish`.
-    ...published.flatMap((text) => JSON.parse(text) as Finding[]),
+  const found = inOrder([
+    ...published.filter(({ isStopped }) => isStopped !== true),
     ...bounds.flatMap((bound) => boundFindings(bound, nowMs)),
     ...keys.map(({ id, prefix, label, expiresAtMs }): Finding => {
       const name = label ?? prefix;
@@ -30,6 +30,7 @@ export async function readFindings(
     }),
     ...lateNodes(nodes === null ? [] : await nodes.list()),
   ]);
+  return { found, ofStopped: published.filter(({ isStopped }) => isStopped === true) };
 }
 
 /** By kind, as the table has them. Several gateways may have found the same; the first to do so is believed. */

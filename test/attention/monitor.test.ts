@@ -228,6 +228,33 @@ testEachStore(
   },
 );
 
+testEachStore(
+  "what a stopped gateway had found is not shown, and a restart ends no alert",
+  async (database) => {
+    const clock = new FakeClock();
+    using hook = new HookServer();
+    const store = await database.openGateway(clock);
+    const health = [deploymentHealth({ alarm: "unpaid" })];
+    const failing = { deploymentHealth: () => health, leadForMs: 1 };
+    const { monitor } = monitorOf(store, clock, hook, failing);
+    await waitFor(async () => {
+      await monitor.look();
+      return hook.posts.length === 1;
+    }, "the post");
+    expect(await readAttention({ store, clock })).toHaveLength(1);
+    await monitor.stop();
+    expect(await readAttention({ store, clock })).toEqual([]);
+    const next = monitorOf(store, clock, hook).monitor;
+    await next.look();
+    expect(next.list).toEqual([]);
+    expect(hook.told("provider_unpaid")).toEqual(["begin"]);
+    clock.advance(60_000);
+    await next.look();
+    expect(hook.told("provider_unpaid")).toEqual(["begin", "end"]);
+    await store.close();
+  },
+);
+
 testEachStore("a store that is away is told from memory, and so is its return", async (database) => {
   const clock = new FakeClock();
   using hook = new HookServer();

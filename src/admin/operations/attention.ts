@@ -5,7 +5,7 @@ import type { OperationContext } from "./context.ts";
 
 /** What needs attention, under the names that the admin API, the dashboard and `--json` share. */
 export async function readAttention({ store, clock }: OperationContext): Promise<FindingView[]> {
-  return (await readFindings(store, clock.wallMs())).map(findingDocument);
+  return (await readFindings(store, clock.wallMs())).found.map(findingDocument);
 }
 
 export function findingDocument(finding: Finding): FindingView {
