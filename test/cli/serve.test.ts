@@ -47,7 +47,8 @@ describe("the first run", () => {
     }
     const { stdout } = await run(["keys", "list", "--json"], where);
     const keys = JSON.parse(stdout) as KeyJson[];
-    expect(keys.map((key) => key.mode).sort()).toEqual(["credit", "token_budget"]);
+    const made = keys.map(({ mode, label }) => `${mode}: ${label}`).sort();
+    expect(made).toEqual(["credit: demo credit", "token_budget: demo token budget"]);
     expect(keys.every((key) => server.output().includes(key.prefix))).toBe(true);
   });
 

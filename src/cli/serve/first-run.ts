@@ -24,10 +24,11 @@ export async function makeFirstKeys(context: OperationContext, isDemo: boolean):
   const { keys } = await context.store.listKeys({ limit: 1 });
   if (keys.length > 0) return { issued: [], hasNone: false };
   if (!isDemo) return { issued: [], hasNone: true };
-  const label = "first run";
+  const credit = { label: "demo credit", creditNano: demoCredits * nanoPerCredit };
+  const budget = { label: "demo token budget", budgetTokens: demoTokens, period: "month" as const };
   const issued = [
-    await createKey(context, { mode: "credit", label, creditNano: demoCredits * nanoPerCredit }),
-    await createKey(context, { mode: "token_budget", label, budgetTokens: demoTokens, period: "month" }),
+    await createKey(context, { mode: "credit", ...credit }),
+    await createKey(context, { mode: "token_budget", ...budget }),
   ];
   return { issued, hasNone: false };
 }
