@@ -235,6 +235,7 @@ test("a statement adds up to the ledger's entries of its month", async () => {
     .stdout;
   expect(csv.trimEnd().split("\n")).toHaveLength(1 + (ofKey?.lines.length ?? 0));
   const text = (await sluice(place, "statement", "--month", month)).stdout;
+  expect(text).toStartWith(`=alice, once  ${month}`);
   expect(text).toContain("credits at the end");
   expect((await sluice(place, "statement", "--month", "2020-01")).stdout).toBe(
     "No account had an entry in 2020-01.\n",

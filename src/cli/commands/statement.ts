@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import type { AccountStatementView, StatementLineView, StatementView } from "../../admin/views.ts";
+import { ownAccountId } from "../../base/own-account.ts";
 import { count } from "../../base/plural.ts";
 import { type CsvOption, type DataOptions, newDataCommand, withCsv } from "../help.ts";
 import { withStore } from "../open-store.ts";
@@ -96,12 +97,18 @@ function asText(document: StatementView, terminal: Terminal): string {
   const { style } = terminal;
   const parts = accounts.map((account) => {
     const isRunning = unfinished ? style.warn("  unfinished") : "";
-    const title = style.bold(`${account.label ?? account.account}  ${month}`) + isRunning;
+    const title = style.bold(`${nameOf(account)}  ${month}`) + isRunning;
     const own = lines.filter(({ of }) => of === account);
     const body = own.length === 0 ? ["Nothing was charged or paid."] : [listTable(columns, own, terminal)];
     return [title, ...body, ...sumsOf(account)].join("\n");
   });
   return parts.join("\n\n");
+}
+
+/** A key's own account is called what the key is. */
+function nameOf({ account, label, lines }: AccountStatementView): string {
+  const own = lines.find(({ key_id: id }) => id !== null && ownAccountId(id) === account);
+  return label ?? own?.key_label ?? own?.key_prefix ?? account;
 }
 
 function sumsOf(account: AccountStatementView): readonly string[] {
