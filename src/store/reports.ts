@@ -1,5 +1,6 @@
 import type { AttemptRecord } from "../base/attempt.ts";
 import type { KeptLabels } from "../base/labels.ts";
+import type { ChargedUnits } from "../base/metered-units.ts";
 import type { Usage, UsageBasis } from "../base/usage.ts";
 import type { Figures } from "./figures.ts";
 import type { AttemptSums, Ending, Entry, EntryKind, ExchangeEnding } from "./records.ts";
@@ -102,6 +103,8 @@ export interface ListedExchange extends Omit<ExchangeEnding, "atMs" | "attemptDe
   readonly entryId: number | null;
   /** Null without a usage record. */
   readonly usage: Usage | null;
+  /** What was charged beside tokens; null where it was tokens alone. */
+  readonly units: ChargedUnits | null;
   readonly basis: UsageBasis | null;
   /** What was charged, in the unit of the key's mode. */
   readonly charged: number;

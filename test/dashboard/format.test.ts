@@ -46,18 +46,16 @@ describe("times on the page, read west of Greenwich,", () => {
   });
 });
 
-test("sizes are written in the unit that they are read in", async () => {
-  const { bytes } = await import("../../src/dashboard/page/format.ts");
-  const kib = 1024;
-  expect([0, 100, 4 * kib, 1.5 * kib ** 2, 340 * kib ** 2, 7.25 * kib ** 3, kib ** 4].map(bytes)).toEqual([
-    "0 KiB",
-    "0.1 KiB",
-    "4 KiB",
-    "1.5 MiB",
-    "340 MiB",
-    "7.3 GiB",
-    "1 TiB",
-  ]);
+test("what was metered is tokens, or else what it is charged by", async () => {
+  const { metered } = await import("../../src/dashboard/page/format.ts");
+  expect(metered(12_000, 34, { kind: "images", amount: 1 })).toBe("12K → 34");
+  expect(metered(0, 0)).toBe("–");
+  const units = [
+    { kind: "images", amount: 1 },
+    { kind: "minutes", amount: 0.35 },
+    { kind: "search_units", amount: 20_000 },
+  ];
+  expect(units.map((each) => metered(0, 0, each))).toEqual(["1 image", "0.35 minutes", "20K search units"]);
 });
 
 test("marks of an axis have no more digits than they need, and are never written with an exponent", async () => {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
+import type { ExchangeView } from "../../src/admin/views.ts";
 import { meteredCases, meteredModels } from "../gateway/metered/routes.ts";
 import { migratedDatabase } from "../store/postgres/fixtures.ts";
 import { json } from "../support/answers.ts";
@@ -76,6 +77,8 @@ describe.each(hasPostgres ? (["SQLite", "PostgreSQL"] as const) : (["SQLite"] as
     const report = await sluice.cliJson<{ data: { group: string }[] }>("usage", "--by", "route");
     const routes = report.data.map(({ group }) => group);
     for (const { path } of Object.values(meteredCases)) expect(routes).toContain(path);
+    const listed = await sluice.cliJson<ExchangeView[]>("exchanges", "list");
+    expect(new Set(listed.map(({ units }) => units?.kind))).toContain("images");
   }, 120_000);
 
   test("a client that leaves has paid, and no crowd is served beyond a balance", async () => {

@@ -46,6 +46,7 @@ export function exchangeDocument(exchange: ListedExchange, keyOf: KeyOf): Exchan
     cache_write_tokens: usage.cacheWriteTokens,
     output_tokens: usage.outputTokens,
     reasoning_tokens: usage.reasoningTokens,
+    units: exchange.units,
     basis: exchange.basis,
     charged: isCredit ? credits : exchange.charged,
     unit: isCredit ? "credits" : "tokens",

@@ -6,6 +6,15 @@ export const endings = [...outcomes, "refused"] as const;
 const bases = ["measured", "estimated"] as const;
 export const entryKinds = ["topup", "adjustment", "charge", "overrun"] as const;
 
+const chargedUnits = nullable(
+  Type.Object(
+    { kind: Type.String(), amount: Type.Number() },
+    {
+      description: "What was charged beside tokens: images, minutes, characters, search units or requests.",
+    },
+  ),
+);
+
 export const exchangeView = Type.Object({
   id: text("The `x-request-id` of its response."),
   entry: nullable(
@@ -35,6 +44,7 @@ export const exchangeView = Type.Object({
   cache_write_tokens: count,
   output_tokens: count,
   reasoning_tokens: count,
+  units: chargedUnits,
   basis: nullable(oneOf(bases)),
   charged: figure("What was charged, in `unit`."),
   unit: oneOf(["credits", "tokens"]),
@@ -92,14 +102,7 @@ export const entryView = Type.Object({
       description: "What was charged for, under the same names.",
     }),
   ),
-  units: nullable(
-    Type.Object(
-      { kind: Type.String(), amount: Type.Number() },
-      {
-        description: "What was charged beside tokens: images, minutes, characters, search units or requests.",
-      },
-    ),
-  ),
+  units: chargedUnits,
   sum: nullable(text("How it comes to its cost, such as `120 × 5.00/M + 40 × 30.00/M = 0.0018`.")),
 });
 export type EntryView = Static<typeof entryView>;

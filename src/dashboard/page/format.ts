@@ -1,3 +1,4 @@
+import type { ExchangeView } from "../../admin/views.ts";
 import { plural } from "../../base/plural.ts";
 import { type Zone, zone } from "./zone.ts";
 
@@ -146,14 +147,15 @@ export function moment(iso: string): string {
   return (isToday ? clock : dayAndTime).format(at);
 }
 
-/** `12 KiB`, `3.4 GiB`: digits as far as they tell something. */
-export function bytes(value: number): string {
-  const power = Math.max(1, Math.min(Math.floor(Math.log2(value) / 10), byteUnits.length));
-  const size = value / 1024 ** power;
-  return `${size.toFixed(size < 10 && !Number.isInteger(size) ? 1 : 0)} ${byteUnits[power - 1]}`;
+/** What was counted: `1.2K → 56` tokens, or else what it was charged by, such as `2 images` or `0.35 minutes`. */
+export function metered(input: number, output: number, units: ExchangeView["units"] = null): string {
+  if (input + output > 0) return `${shortCount(input)} → ${shortCount(output)}`;
+  if (units === null) return "–";
+  const one = units.kind.replace(/s$/, "").replaceAll("_", " ");
+  const shown = (amount: number) =>
+    amount < 10 ? String(Number(amount.toPrecision(2))) : shortCount(amount);
+  return plural(units.amount, one, undefined, shown);
 }
-
-const byteUnits = ["KiB", "MiB", "GiB", "TiB"];
 
 export function uptime(seconds: number): string {
   if (seconds < 60) return `${Math.floor(seconds)} s`;

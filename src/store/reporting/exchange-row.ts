@@ -1,21 +1,24 @@
 import { readLabels } from "../../base/labels.ts";
+import { unitsOf } from "../../base/metered-units.ts";
+import type { Quantities } from "../../base/rates.ts";
 import type { Usage } from "../../base/usage.ts";
 import type { ListedExchange } from "../reports.ts";
 
 /** A usage record or a kept ending as a database returns it, under the same names. */
-export interface ExchangeRow extends Omit<ListedExchange, "usage" | "stream" | "labels">, Usage {
+export interface ExchangeRow extends Omit<ListedExchange, "usage" | "units" | "stream" | "labels">, Usage {
   /** Its id in the table that it was read from. */
   readonly rowId: number;
   /** SQLite has 0 and 1 for false and true. */
   readonly stream: number | boolean;
   readonly hasRecord: number | boolean;
   readonly labels: string | null;
+  readonly quantities: string | null;
   /** Not selected for lists. */
   readonly attemptDetails?: string | null;
 }
 
 export function listedExchange(row: ExchangeRow): ListedExchange {
-  const { rowId: _, hasRecord, attemptDetails: __, stream, labels, ...rest } = row;
+  const { rowId: _, hasRecord, attemptDetails: __, stream, labels, quantities, ...rest } = row;
   const { inputTokens, cachedInputTokens, cacheWriteTokens, outputTokens, reasoningTokens, ...exchange } =
     rest;
   const usage = { inputTokens, cachedInputTokens, cacheWriteTokens, outputTokens, reasoningTokens };
@@ -23,6 +26,7 @@ export function listedExchange(row: ExchangeRow): ListedExchange {
     ...exchange,
     stream: Boolean(stream),
     usage: hasRecord ? usage : null,
+    units: quantities === null ? null : unitsOf(JSON.parse(quantities) as Quantities),
     labels: readLabels(labels),
   };
 }
@@ -30,7 +34,7 @@ export function listedExchange(row: ExchangeRow): ListedExchange {
 const ofEntry = `
   entries.id::float8 AS "entryId", recorded_at_ms IS NOT NULL AS "hasRecord", input_tokens::float8 AS "inputTokens",
   cached_input_tokens::float8 AS "cachedInputTokens", cache_write_tokens::float8 AS "cacheWriteTokens",
-  output_tokens::float8 AS "outputTokens", reasoning_tokens::float8 AS "reasoningTokens", basis,
+  output_tokens::float8 AS "outputTokens", reasoning_tokens::float8 AS "reasoningTokens", entries.quantities, basis,
   coalesce(-amount, 0)::float8 AS charged, list_cost_nano::float8 AS "listCostNano"`;
 
 const both = (table: string) => `

@@ -26,6 +26,7 @@ function exchange(id: string): ListedExchange {
     message: null,
     entryId: 1,
     usage: { ...noUsage, inputTokens: 7, cachedInputTokens: 3, outputTokens: 5 },
+    units: null,
     basis: "measured",
     charged: 2_000_000_000,
     listCostNano: null,

@@ -101,6 +101,7 @@ describe("endings", () => {
           endedAtMs: atMs,
           entryId: null,
           usage: null,
+          units: null,
           basis: null,
           charged: 0,
           listCostNano: null,

@@ -58,7 +58,9 @@ function exchangeFacts(exchange: ExchangeView, { style }: Terminal): (readonly [
   const { key_prefix: prefix, key_label: label, outcome, status, code, route, model } = exchange;
   const { provider, unknown_model: asked, first_byte_ms: firstByteMs, total_ms: totalMs, basis } = exchange;
   const input = exchange.input_tokens + exchange.cached_input_tokens + exchange.cache_write_tokens;
-  const used = `${count(input)} in, ${count(exchange.output_tokens)} out`;
+  const { output_tokens: output, units } = exchange;
+  const isTokens = units === null || input + output > 0;
+  const used = isTokens ? `${count(input)} in, ${count(output)} out` : `${units.amount} ${units.kind}`;
   const ending = [paintOutcome(outcome, style), status, code].filter((part) => part !== null);
   const list: (readonly [string, string])[] = [
     ["exchange", exchange.id],
@@ -71,7 +73,10 @@ function exchangeFacts(exchange: ExchangeView, { style }: Terminal): (readonly [
     ["ended", `${second(Date.parse(exchange.ended_at))} UTC`],
     ["first byte", firstByteMs === null ? none : span(firstByteMs)],
     ["took", totalMs === null ? none : span(totalMs)],
-    ["tokens", hasUsageRecord(exchange) ? used : `${none}  ${style.dim("no usage record")}`],
+    [
+      isTokens ? "tokens" : "metered",
+      hasUsageRecord(exchange) ? used : `${none}  ${style.dim("no usage record")}`,
+    ],
     ["charged", `${exchange.charged} ${exchange.unit}${basis === null ? "" : `  ${style.dim(basis)}`}`],
   ];
   if (exchange.list_cost !== null) list.push(["list cost", `${exchange.list_cost} credits`]);

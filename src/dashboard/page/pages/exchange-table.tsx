@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import type { ExchangeView } from "../../../admin/views.ts";
 import { plural } from "../../../base/plural.ts";
-import { count, credits, duration, moment, routeName, shortCount } from "../format.ts";
+import { count, credits, duration, metered, moment, routeName } from "../format.ts";
 import { OutcomeBadge } from "../parts/badge.tsx";
 import { Empty } from "../parts/states.tsx";
 import { type Column, Table } from "../parts/table.tsx";
@@ -14,14 +14,9 @@ interface ExchangeTableProps {
   readonly children?: ComponentChildren;
 }
 
-function Tokens({ of: exchange }: { of: ExchangeView }) {
-  return (
-    <>
-      {shortCount(exchange.input_tokens + exchange.cached_input_tokens + exchange.cache_write_tokens)}
-      <span class="muted"> → </span>
-      {shortCount(exchange.output_tokens)}
-    </>
-  );
+export function meteredOf(exchange: ExchangeView): string {
+  const input = exchange.input_tokens + exchange.cached_input_tokens + exchange.cache_write_tokens;
+  return metered(input, exchange.output_tokens, exchange.units);
 }
 
 /** A cancelled or interrupted call has none: it was charged, but it counts in no token figure. */
@@ -58,7 +53,7 @@ const columns: readonly Column<ExchangeView>[] = [
       </>
     ),
   },
-  { name: "Tokens", class: "number", cell: (row) => (hasUsageRecord(row) ? <Tokens of={row} /> : none) },
+  { name: "Metered", class: "number", cell: (row) => (hasUsageRecord(row) ? meteredOf(row) : none) },
   {
     name: "Cost",
     class: "number",

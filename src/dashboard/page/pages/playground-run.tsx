@@ -1,5 +1,5 @@
 import { useEffect, useRef } from "preact/hooks";
-import type { EntryView, ExchangeView } from "../../../admin/views.ts";
+import type { EntryView } from "../../../admin/views.ts";
 import { plural } from "../../../base/plural.ts";
 import { count, credits, duration, percent } from "../format.ts";
 import { Badge, StatusCode } from "../parts/badge.tsx";
@@ -10,6 +10,7 @@ import type { Answer, Score, Vector } from "../playground/answer.ts";
 import { adviceFor } from "../playground/error.ts";
 import type { Run } from "../playground/run.ts";
 import { hrefOf } from "../router.ts";
+import { meteredOf } from "./exchange-table.tsx";
 
 const stateTones = { running: "info", done: "good", refused: "bad", stopped: "warn", broken: "bad" } as const;
 
@@ -17,11 +18,6 @@ function chargeOf(entries: readonly EntryView[]): string {
   const charge = entries.find((entry) => entry.kind === "charge");
   if (!charge) return "nothing charged";
   return charge.unit === "credits" ? `${credits(-charge.amount)} credits` : plural(-charge.amount, "token");
-}
-
-/** Pictures and sound are not counted in tokens. */
-function tokensOf({ input_tokens: input, output_tokens: output }: ExchangeView): string {
-  return input + output === 0 ? "–" : `${count(input)} → ${count(output)}`;
 }
 
 function figuresOf(run: Run): readonly NamedFact[] {
@@ -35,7 +31,7 @@ function figuresOf(run: Run): readonly NamedFact[] {
       </>,
     ],
     ["Cost", <span data-test="cost">{run.detail ? chargeOf(run.detail.entries) : "–"}</span>],
-    ["Tokens", exchange ? tokensOf(exchange) : "–"],
+    ["Metered", exchange ? meteredOf(exchange) : "–"],
     ["First token", duration(run.firstTokenMs)],
     ["Duration", duration(run.totalMs)],
     ["Request", run.requestId && <a href={hrefOf(`exchanges?open=${run.requestId}`)}>{run.requestId}</a>],

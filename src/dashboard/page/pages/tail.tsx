@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { TailView } from "../../../admin/views.ts";
 import { plural } from "../../../base/plural.ts";
 import { adminBase } from "../api.ts";
-import { count, credits, duration, routeName, shortCount, time } from "../format.ts";
+import { count, credits, duration, metered, routeName, time } from "../format.ts";
 import { Badge, StatusCode } from "../parts/badge.tsx";
 import { Button } from "../parts/button.tsx";
 import { Choose, plainChoices } from "../parts/choose.tsx";
@@ -61,13 +61,7 @@ const columns: readonly Column<TailView>[] = [
   {
     name: "Tokens",
     class: "number",
-    cell: ({ input_tokens, output_tokens }) => (
-      <>
-        {shortCount(input_tokens)}
-        <span class="muted"> → </span>
-        {shortCount(output_tokens)}
-      </>
-    ),
+    cell: ({ input_tokens, output_tokens }) => metered(input_tokens, output_tokens),
   },
   {
     name: "Cost",
