@@ -27,6 +27,7 @@ function left(seen: readonly string[], queued: readonly string[] = []) {
   } as unknown as Opened;
   const stream = new LeftStream(opened, relayer, {
     push: async (chunk) => void relayer.push(chunk),
+    end: async () => void relayer.end(),
     settle: () => {
       settled += 1;
     },

@@ -16,6 +16,8 @@ function isUsageKnown({ usage, partialUsage }: StreamRelayer): boolean {
 export interface LeftStreamActions {
   /** Gives bytes to the relayer, and nothing to the client. */
   push(chunk: Uint8Array): Promise<void>;
+  /** The stream, or the provider's body, has ended. */
+  end(): Promise<void>;
   /** Called once. */
   settle(): void;
 }
@@ -64,12 +66,13 @@ export class LeftStream {
     for (let chunk = first; chunk !== null; ) {
       if (this.#isOver) return;
       if (chunk.length > 0) await this.#actions.push(chunk);
-      if (relayer.ended || relayer.brokenBy !== null || isUsageKnown(relayer)) return;
+      if (relayer.ended) break;
+      if (relayer.brokenBy !== null || isUsageKnown(relayer)) return;
       const next = this.#opened.read();
       if (next instanceof Promise && !this.#runsToEnd) this.#decideToWait();
       chunk = next instanceof Promise ? await next : next;
     }
-    if (!this.#isOver) relayer.end();
+    if (!this.#isOver) await this.#actions.end();
   }
 
   /** Nothing more has been received. */

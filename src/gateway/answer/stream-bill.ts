@@ -1,4 +1,5 @@
 import { noUsage, totalTokens } from "../../base/usage.ts";
+import type { StoredResponse } from "../../store/store.ts";
 import type { Evidence } from "../charge/bill.ts";
 import { usedExtras } from "../charge/extras.ts";
 import { Produced } from "../charge/produced.ts";
@@ -63,14 +64,14 @@ export class StreamBill {
   }
 
   /** Whether anything is charged: not if nothing had been produced. */
-  async settleBrokenOff(outcome: "failed" | "cancelled"): Promise<boolean> {
+  async settleBrokenOff(outcome: "failed" | "cancelled", stored: StoredResponse | null): Promise<boolean> {
     const { bill, exchange } = this.#answering;
     void recordFacts(this.#answering, this.#relayer, "");
     // What a provider bills in any case may have no tokens, and nothing before its end.
     const isWhole = exchange.outlivesClient && this.#relayer.usage !== null;
     const isBegun = outcome === "cancelled" ? hasCharge(this.#relayer) : this.#relayer.started;
     const isCharged = isWhole || isBegun;
-    if (isCharged) await bill.settle(outcome, this.evidence(), 200, null);
+    if (isCharged) await bill.settle(outcome, this.evidence(), 200, stored);
     else {
       exchange.billable.told = this.#relayer.usage ?? this.#relayer.partialUsage;
       bill.release();

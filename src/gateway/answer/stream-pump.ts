@@ -1,7 +1,6 @@
 import type { GatewayError } from "../../base/errors.ts";
 import type { Usage } from "../../base/usage.ts";
 import { largeEventBytes } from "../../dialects/sse/parse-event.ts";
-import type { ResponseRecorder } from "../../idempotency/recorder.ts";
 import type { Opened } from "../../upstream/upstream.ts";
 import { publicErrorOf } from "../describe-error.ts";
 import { endExchange } from "../end-exchange.ts";
@@ -10,14 +9,15 @@ import { costComment } from "../headers.ts";
 import { largeTurns } from "../large/large-turns.ts";
 import { giveBackClaims } from "../request/idempotent.ts";
 import { unlockConversation } from "../turns/conversation-lock.ts";
-import { type Delivery, inConversation, recordFacts, streamHeaders } from "./answering.ts";
+import { type Delivery, inConversation, recordFacts } from "./answering.ts";
 import { ClientStream, type DirectController, type StreamSource } from "./client-stream.ts";
 import { cutOff } from "./cut-off.ts";
 import { LeftStream } from "./left-stream.ts";
 import { MissingEndDetector } from "./missing-end-detector.ts";
 import { readTrailing, trailingMs } from "./read-trailing.ts";
 import { hasCharge, StreamBill } from "./stream-bill.ts";
-import { bytesOf, type Piece, type StreamRelayer } from "./stream-relayer.ts";
+import { StreamRecording } from "./stream-recording.ts";
+import type { Piece, StreamRelayer } from "./stream-relayer.ts";
 import { streamTurns } from "./stream-turns.ts";
 import type { Guarded } from "./watchdog.ts";
 
@@ -34,8 +34,7 @@ export class StreamPump implements Guarded, StreamSource {
   readonly #relayer: StreamRelayer;
   readonly #opened: Opened;
   readonly #exchange: Exchange;
-  /** Only there when the request has an idempotency key. */
-  readonly #recorder: ResponseRecorder | null;
+  readonly #recording: StreamRecording;
   readonly #monotonicMs: () => number;
   readonly #client: ClientStream;
   readonly #bill: StreamBill;
@@ -64,7 +63,7 @@ export class StreamPump implements Guarded, StreamSource {
     this.#missingEnd = new MissingEndDetector(relayer);
     this.#opened = opened;
     this.#exchange = exchange;
-    this.#recorder = exchange.recorder;
+    this.#recording = new StreamRecording(exchange.recorder);
     this.#monotonicMs = gateway.clock.monotonicMs;
     this.#client = new ClientStream(gateway.clock.monotonicMs);
     opened.outlivesClient = true;
@@ -73,10 +72,6 @@ export class StreamPump implements Guarded, StreamSource {
   pull(controller: DirectController): Promise<void> {
     this.#client.open(controller);
     return this.#run();
-  }
-
-  cancel(): void {
-    this.#clientLeft();
   }
 
   async #run(): Promise<void> {
@@ -190,42 +185,39 @@ export class StreamPump implements Guarded, StreamSource {
     if (reason !== null) throw reason;
   }
 
-  /** The charge is durable before the end leaves. A recording must be whole by then, trailing bytes included. */
+  /** The charge is durable before the end leaves. */
   async #conclude(): Promise<void> {
-    if (this.#left !== null) return;
-    const recorder = this.#recorder;
+    if (this.#left !== null) return this.#keepLeft();
     this.#state = "ending";
     // Clients are shown what they are charged.
     const estimating = this.#answering.bill.estimated(this.#bill.evidence());
     if (estimating !== null) this.#relayer.showUsage(await estimating);
     const terminal = await inConversation(this.#answering, this.#relayer.terminal());
-    const end: Piece[] = [terminal];
-    if (recorder !== null) await this.#readTrailing((piece) => void end.push(piece));
-    for (const piece of end) recorder?.append(bytesOf(piece));
-    const stored = recorder?.finish({ status: 200, headers: streamHeaders }) ?? null;
+    const end = await this.#recording.end(terminal, this.#readTrailing);
     await recordFacts(this.#answering, this.#relayer, terminal);
-    await this.#answering.bill.settle("completed", this.#bill.evidence(), 200, stored);
+    await this.#answering.bill.settle("completed", this.#bill.evidence(), 200, this.#recording.stored);
     await unlockConversation(this.#answering.gateway, this.#exchange);
     try {
       if (this.#relayer.isRaw !== true) await this.#write(costComment(this.#exchange, this.#answering.key));
       for (const piece of end) await this.#write(piece);
-      if (recorder === null) await this.#readTrailing((piece) => this.#write(piece));
+      if (!this.#recording.isKept) await this.#readTrailing((piece) => this.#write(piece));
     } finally {
       // It is charged as completed, even if the client has left before the last bytes.
       this.#end("completed", null);
     }
   }
 
-  #readTrailing(take: (piece: Piece) => Promise<void> | undefined | void): Promise<void> {
+  readonly #readTrailing = (take: (piece: Piece) => Promise<void> | undefined | void): Promise<void> => {
     this.#trailingUntilMs = this.#monotonicMs() + trailingMs;
     return readTrailing(this.#opened, this.#relayer, take);
-  }
+  };
 
   /** Undefined when it went out at once. */
   #write(piece: Piece): Promise<void> | undefined {
-    if (piece.length === 0 || !this.#client.isOpen || this.#left !== null) return undefined;
+    if (piece.length === 0) return undefined;
+    if (this.#state === "streaming" || this.#state === "left") this.#recording.add(piece);
+    if (!this.#client.isOpen || this.#left !== null) return undefined;
     this.#exchange.sawFirstByte();
-    if (this.#state === "streaming") this.#recorder?.append(bytesOf(piece));
     return this.#client.send(piece);
   }
 
@@ -242,13 +234,13 @@ export class StreamPump implements Guarded, StreamSource {
     const { call, configured } = this.#exchange;
     const { heartbeatMs, stalledReaderMs } = configured.settings.server;
     const client = this.#client;
+    if (nowMs > this.#trailingUntilMs) this.#opened.abort();
     if (this.#left !== null) return;
     client.noteWrites(nowMs);
-    if (nowMs > this.#trailingUntilMs) this.#opened.abort();
     // Bun reports a client that leaves while it reads. If it left before, the stream is never pulled.
-    if (!client.isOpen && call.request.signal.aborted) this.#clientLeft();
+    if (!client.isOpen && call.request.signal.aborted) this.cancel();
     if (client.isBlockedLongerThan(stalledReaderMs, nowMs)) {
-      this.#clientLeft();
+      this.cancel();
       call.disconnect();
       return;
     }
@@ -283,7 +275,7 @@ export class StreamPump implements Guarded, StreamSource {
   }
 
   /** What was produced is charged, and no usage record is written. Once the end is being settled, it counts as read. */
-  #clientLeft(): void {
+  cancel(): void {
     if (this.#left !== null) return;
     if (this.#state !== "streaming") {
       this.#opened.abort();
@@ -292,9 +284,10 @@ export class StreamPump implements Guarded, StreamSource {
     this.#state = "left";
     const actions = {
       push: async (chunk: Uint8Array) => {
-        this.#relayer.push(chunk);
+        this.#write(this.#relayer.push(chunk));
         await this.#relayLarge();
       },
+      end: () => this.#endBody(),
       settle: () => void this.#endLeft(),
     };
     this.#left = new LeftStream(this.#opened, this.#relayer, actions, this.#exchange.outlivesClient);
@@ -308,10 +301,16 @@ export class StreamPump implements Guarded, StreamSource {
     else this.#left.leave();
   }
 
+  /** What the provider bills in any case is kept for a retry, which finds it paid for. */
+  async #keepLeft(): Promise<void> {
+    if (!this.#exchange.outlivesClient) return;
+    await this.#recording.end(this.#relayer.terminal(), this.#readTrailing);
+  }
+
   async #endLeft(): Promise<void> {
     this.#state = "over";
     try {
-      await this.#bill.settleBrokenOff("cancelled");
+      await this.#bill.settleBrokenOff("cancelled", this.#recording.stored);
       this.#end("cancelled", null);
     } catch (error) {
       this.#end("cancelled", error);
@@ -327,7 +326,7 @@ export class StreamPump implements Guarded, StreamSource {
     this.#opened.abort();
     try {
       this.#exchange.brokenBy = error;
-      if (await this.#bill.settleBrokenOff("failed")) charged = this.#exchange.usage;
+      if (await this.#bill.settleBrokenOff("failed", null)) charged = this.#exchange.usage;
     } catch (unsettled) {
       error = publicErrorOf(unsettled);
     }
