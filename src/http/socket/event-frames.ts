@@ -6,6 +6,8 @@ import type { Piece } from "../../gateway/answer/stream-relayer.ts";
 /** Each line may have an end of its own kind. */
 const blankLine = /(?:\r\n|\n|\r(?!\n))(?:\r\n|\n|\r)/;
 const dataStart = "data: {";
+/** How nearly all data begins. */
+const outputStart = `${dataStart}"type":"response.output_`;
 const letterE = "e".charCodeAt(0);
 const closingBrace = "}".charCodeAt(0);
 const lineFeed = "\n".charCodeAt(0);
@@ -19,29 +21,49 @@ export function textOf(piece: Piece): string {
   return typeof piece === "string" ? piece : decoder.decode(piece);
 }
 
-/** The events of a piece of a stream, as JSON. Comments, `[DONE]` and what a provider has cut off are none. */
-export function eventsIn(text: string): readonly string[] {
-  if (text === keepaliveComment) return [keepalive];
-  if (text.includes("\r")) return oddEvents(text);
-  const found: string[] = [];
-  // Nearly all have a name and one line of data, or only that.
-  for (let at = 0; at < text.length; ) {
-    const line = text.charCodeAt(at) === letterE ? text.indexOf("\n", at) + 1 : at;
-    const end = text.indexOf("\n", line);
-    // Where a name has no line end, `line` is 0, and must not begin all again.
-    const isUsual = text.charCodeAt(end - 1) === closingBrace && text.charCodeAt(end + 1) === lineFeed;
-    if (line < at || !text.startsWith(dataStart, line) || !isUsual) {
-      return [...found, ...oddEvents(text.slice(at))];
-    }
-    found.push(text.slice(line + dataStart.length - 1, end));
-    at = end + 2;
+/** What takes an event. One that is output ends no response. */
+export type EventTaker = (event: string, isOutput: boolean) => void;
+
+/** Hands over the events of a piece of a stream, as JSON. Comments, `[DONE]` and what a provider has cut off are none. */
+export function eachEvent(text: string, take: EventTaker): void {
+  if (text === keepaliveComment) {
+    take(keepalive, false);
+    return;
   }
-  return found;
+  const odd = text.includes("\r") ? 0 : eachUsualEvent(text, take);
+  if (odd < text.length) eachOddEvent(text.slice(odd), take);
 }
 
-function oddEvents(text: string): readonly string[] {
-  const events = text.split(blankLine).map((event) => dataOf(event).trim());
-  return events.filter((data) => data.startsWith("{") && data.endsWith("}"));
+/**
+ * Nearly all have a name and one line of data, or only that, and most begin as the one before. Returns where the first one begins
+ * that is not so.
+ */
+function eachUsualEvent(text: string, take: EventTaker): number {
+  let start = outputStart;
+  let at = 0;
+  while (at < text.length) {
+    let isOutput = text.startsWith(start, at);
+    let line = at + start.length - outputStart.length;
+    if (!isOutput) {
+      line = text.charCodeAt(at) === letterE ? text.indexOf("\n", at) + 1 : at;
+      start = text.slice(at, line) + outputStart;
+      isOutput = text.startsWith(start, at);
+    }
+    const end = text.indexOf("\n", line);
+    if (text.charCodeAt(end - 1) !== closingBrace || text.charCodeAt(end + 1) !== lineFeed) break;
+    // Where a name has no line end, `line` is 0, and must not begin all again.
+    if (line < at || !(isOutput || text.startsWith(dataStart, line))) break;
+    take(text.slice(line + dataStart.length - 1, end), isOutput);
+    at = end + 2;
+  }
+  return at;
+}
+
+function eachOddEvent(text: string, take: EventTaker): void {
+  for (const event of text.split(blankLine)) {
+    const data = dataOf(event).trim();
+    if (data.startsWith("{") && data.endsWith("}")) take(data, false);
+  }
 }
 
 /** The event on its lane. */

@@ -1,6 +1,12 @@
 import { expect, test } from "bun:test";
 import { keepaliveComment } from "../../../src/dialects/sse/sse.ts";
-import { eventsIn, onLane, textOf } from "../../../src/http/socket/event-frames.ts";
+import { eachEvent, onLane, textOf } from "../../../src/http/socket/event-frames.ts";
+
+function eventsIn(text: string): string[] {
+  const events: string[] = [];
+  eachEvent(text, (event) => void events.push(event));
+  return events;
+}
 
 const event = '{"type":"response.output_text.delta","delta":"a\\n"}';
 
@@ -22,6 +28,11 @@ test.each([
   ],
   ["behind one that was cut off", `data: {"type":"respon\n\nevent: x\ndata: ${event}\n\n`, [event]],
   ["with spaces around it", `data:  ${event} \n\n`, [event]],
+  [
+    "behind a short one as long as a name",
+    `event: ab\ndata: ${event}\n\ndata: {}\n\ndata: ${event}\n\n`,
+    [event, "{}", event],
+  ],
   ["twice", `data: ${event}\n\ndata: ${event}\n\n`, [event, event]],
 ])("an event %s is one frame", (_what, piece, expected) => {
   expect(eventsIn(piece)).toEqual(expected);
@@ -31,4 +42,18 @@ test.each([
 test("a heartbeat before the first event is a keepalive, and a lane's name stands in every event", () => {
   expect(eventsIn(keepaliveComment)).toEqual(['{"type":"keepalive","sequence_number":0}']);
   expect(JSON.parse(onLane(event, "a"))).toEqual({ stream_id: "a", ...JSON.parse(event) });
+});
+
+test("only events that may end a response are looked at more closely", () => {
+  const ended = '{"type":"response.completed"}';
+  const seen: [string, boolean][] = [];
+  for (const lineEnd of ["\n", "\r\n"]) {
+    eachEvent(`data: ${event}\n\ndata: ${ended}${lineEnd}${lineEnd}`, (...each) => void seen.push(each));
+  }
+  expect(seen).toEqual([
+    [event, true],
+    [ended, false],
+    [event, false],
+    [ended, false],
+  ]);
 });
