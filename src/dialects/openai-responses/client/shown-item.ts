@@ -13,17 +13,30 @@ export function shownItems(items: readonly TurnItem[]): Uint8Array {
   return Buffer.from(JSON.stringify(items.map(shownItem)));
 }
 
+/** Types of items that have a status: messages, calls, and what calls gave. */
+const hasStatus = /^message$|_(?:call|output)$/;
+
 /** An item as it was sent, with what clients may leave out of it. */
 export function shownItem({ raw, id, type }: TurnItem): Json {
   const item: Json = JSON.parse(Buffer.from(raw).toString());
   if (!isObject(item)) return item;
-  if (type !== "message") return { ...item, id, type };
-  return { status: "completed", ...item, id, type, content: shownContent(item) };
+  const { status, output } = item;
+  return {
+    ...item,
+    id,
+    type,
+    ...(hasStatus.test(type) ? { status: status ?? "completed" } : {}),
+    ...(type === "message" ? { content: shownContent(item) } : {}),
+    ...(Array.isArray(output) ? { output: shownParts(output) } : {}),
+  };
 }
 
 function shownContent({ role, content = null }: JsonObject): Json {
   const text = role === "assistant" ? "output_text" : "input_text";
-  const parts = typeof content === "string" ? [{ type: text, text: content }] : listOf(content);
+  return shownParts(typeof content === "string" ? [{ type: text, text: content }] : listOf(content));
+}
+
+function shownParts(parts: readonly Json[]): Json[] {
   return parts.map((part) =>
     isObject(part) ? { ...shownFields[stringOf(part["type"]) ?? ""], ...part } : part,
   );
