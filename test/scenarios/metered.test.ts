@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import type { ExchangeView } from "../../src/admin/views.ts";
-import { meteredCases, meteredModels } from "../gateway/metered/routes.ts";
+import { nanoPerCredit } from "../../src/base/money.ts";
+import { type MeteredCase, meteredCases, meteredModels } from "../gateway/metered/routes.ts";
+import { streamedModels, streamedRoutes } from "../gateway/metered/streamed-routes.ts";
 import { migratedDatabase } from "../store/postgres/fixtures.ts";
-import { json } from "../support/answers.ts";
+import { sse } from "../support/answers.ts";
 import { configFor } from "../support/config.ts";
 import { hasPostgres } from "../support/postgres.ts";
 import { type ScriptedProvider, startProvider } from "../support/provider.ts";
@@ -22,8 +24,8 @@ afterAll(async () => {
   for (const database of databases) await database[Symbol.asyncDispose]();
 });
 
-async function start(store: "SQLite" | "PostgreSQL"): Promise<Sluice> {
-  const config = configFor({ url: provider.url, tail: meteredModels() });
+async function start(store: "SQLite" | "PostgreSQL", tail: string): Promise<Sluice> {
+  const config = configFor({ url: provider.url, tail });
   if (store === "SQLite") return startSluice({ config });
   const database = await migratedDatabase();
   databases.push(database);
@@ -40,49 +42,61 @@ const fewServed = 3;
 const rounded = (credits: number) => Number(credits.toFixed(9));
 
 describe.each(hasPostgres ? (["SQLite", "PostgreSQL"] as const) : (["SQLite"] as const))("on %s", (store) => {
-  test("every charge is there after a kill right behind the last byte, once, and a repeated request is free", async () => {
-    await using sluice = await start(store);
+  test("every charge is there after a kill right behind its last byte, once, and a repeated request is free", async () => {
+    await using sluice = await start(store, meteredModels());
     const key = await sluice.createKey({ mode: "credit", credit: 10 });
     const usage = async () => (await (await sluice.request("/v1/usage", { key })).json()) as Spent;
-    const names = Object.keys(meteredCases);
-    const ask = (name: string) => {
-      const { path = "", body = {} } = meteredCases[name] ?? {};
+    const cases = Object.entries(meteredCases);
+    const ask = async (name: string, { path, body }: MeteredCase) => {
       const headers = { "idempotency-key": name };
-      return sluice.request(path, { key, body: { model: `${name}-model`, ...body }, headers });
+      const response = await sluice.request(path, {
+        key,
+        body: { model: `${name}-model`, ...body },
+        headers,
+      });
+      expect(response.status, name).toBe(200);
+      await response.arrayBuffer();
+      return response.headers.get("idempotent-replayed");
     };
     let due = 0;
-    for (const [place, name] of names.entries()) {
-      const { answer = json({}), cost = 0 } = meteredCases[name] ?? {};
-      provider.script(answer);
-      const response = await ask(name);
-      expect(response.status).toBe(200);
-      await response.arrayBuffer();
-      due += cost;
-      // One kill behind each kind of charge would take minutes: the last byte of any is like that of all others.
-      if (place === 0 || place === names.length - 1) {
-        await sluice.kill9();
-        await sluice.restart();
-      }
+    for (const [name, route] of cases) {
+      provider.script(route.answer);
+      await ask(name, route);
+      await sluice.kill9();
+      await sluice.restart();
+      due += route.cost;
+      expect((await usage()).credits, name).toMatchObject({ used: expect.closeTo(due, 9), reserved: 0 });
     }
-    const { credits } = await usage();
-    expect(credits.used).toBeCloseTo(due, 9);
-    expect(credits.reserved).toBe(0);
-    for (const name of names) {
-      const again = await ask(name);
-      expect(again.headers.get("idempotent-replayed")).toBe("true");
-    }
+    for (const [name, route] of cases) expect(await ask(name, route)).toBe("true");
     expect((await usage()).credits.used).toBeCloseTo(due, 9);
-    const audit = await sluice.cli("ledger", "audit");
-    expect(audit.code).toBe(0);
+    expect((await sluice.cli("ledger", "audit")).code).toBe(0);
     const report = await sluice.cliJson<{ data: { group: string }[] }>("usage", "--by", "route");
     const routes = report.data.map(({ group }) => group);
-    for (const { path } of Object.values(meteredCases)) expect(routes).toContain(path);
+    for (const [, { path }] of cases) expect(routes).toContain(path);
     const listed = await sluice.cliJson<ExchangeView[]>("exchanges", "list");
     expect(new Set(listed.map(({ units }) => units?.kind))).toContain("images");
   }, 120_000);
 
+  test("every stream's charge is there after a kill right behind its last event", async () => {
+    await using sluice = await start(store, streamedModels);
+    const key = await sluice.createKey({ mode: "credit", credit: 10 });
+    let due = 0;
+    for (const [path, use, asked, events, cost] of streamedRoutes) {
+      provider.script(sse(events.join("")));
+      const body = { model: `${use}-model`, stream: true, ...asked };
+      const response = await sluice.request(path, { key, body });
+      expect(await response.text(), path).toBe(events.join(""));
+      await sluice.kill9();
+      await sluice.restart();
+      due += cost / nanoPerCredit;
+      const { credits } = (await (await sluice.request("/v1/usage", { key })).json()) as Spent;
+      expect(credits, path).toMatchObject({ used: expect.closeTo(due, 9), reserved: 0 });
+    }
+    expect((await sluice.cli("ledger", "audit")).code).toBe(0);
+  }, 120_000);
+
   test("a client that leaves has paid, and no crowd is served beyond a balance", async () => {
-    await using sluice = await start(store);
+    await using sluice = await start(store, meteredModels());
     for (const [name, { path, body, answer, hold, cost, isCancelled }] of Object.entries(meteredCases)) {
       // A file may be longer than what is held for it; and what is free has nothing to be held.
       if (hold === 0 || hold < cost) continue;
