@@ -17,6 +17,7 @@ const messages = streamEvents("messages", { text });
 const only = (events: readonly string[], ...types: readonly string[]) =>
   events.filter((event) => types.some((type) => event.startsWith(`event: ${type}\n`)));
 const emptied = (event: string) => event.replace(/"output":\[.*\]/, '"output":[]');
+const silenced = (event: string) => event.replace(/"delta":".*"/, '"delta":""');
 const [begun, ended] = ["response.created", "response.completed"] as const;
 
 test.each([
@@ -29,6 +30,41 @@ test.each([
   ["whole and alone", "responses", only(responses, begun, "response.output_text.done", ended).map(emptied)],
   ["whole in its item", "responses", only(responses, begun, "response.output_item.done", ended).map(emptied)],
   ["in deltas and whole", "responses", responses],
+  [
+    "whole, and then in deltas",
+    "responses",
+    [
+      ...only(responses, begun, "response.output_text.done"),
+      ...only(responses, "response.output_text.delta", ended).map(emptied),
+    ],
+  ],
+  [
+    "whole after an empty delta",
+    "responses",
+    [
+      ...only(responses, begun),
+      ...only(responses, "response.output_text.delta").slice(0, 1).map(silenced),
+      ...only(responses, "response.output_text.done", ended),
+    ],
+  ],
+  [
+    "only in the response that ends it, after an empty delta",
+    "responses",
+    [
+      ...only(responses, begun),
+      ...only(responses, "response.output_text.delta").slice(0, 1).map(silenced),
+      ...only(responses, ended),
+    ],
+  ],
+  [
+    "in part in deltas, and whole in its item",
+    "responses",
+    [
+      ...only(responses, begun),
+      ...only(responses, "response.output_text.delta").slice(0, 2),
+      ...only(responses, "response.output_item.done", ended),
+    ],
+  ],
   [
     "in the message that begins it",
     "messages",

@@ -87,13 +87,13 @@ export class DoneScanner extends StreamScanner {
   }
 
   /** The text of a transcript. Pictures and speech have none. */
-  protected producedBy({ type, delta }: JsonObject): string {
-    return type === "transcript.text.delta" && typeof delta === "string" ? delta : "";
+  protected producedBy({ type, delta }: JsonObject): string | null {
+    return type === "transcript.text.delta" && typeof delta === "string" ? delta : null;
   }
 
   /** Whatever else comes is content, although nobody can count it. */
   protected sealedIn(event: JsonObject): number {
-    return typeof event["type"] === "string" && this.producedBy(event) === "" ? 1 : 0;
+    return typeof event["type"] === "string" && (this.producedBy(event) ?? "") === "" ? 1 : 0;
   }
 
   protected endsText(): boolean {

@@ -178,8 +178,8 @@ export abstract class StreamScanner {
   protected abstract actionFor(event: RawEvent, json: JsonObject | null): EventAction;
   /** Whether the answer has been written to its end, so that figures are those of all of it. */
   protected abstract readonly hasFinished: boolean;
-  /** All text in an event that a provider bills as output. */
-  protected abstract producedBy(event: JsonObject): string;
+  /** All text in an event that a provider bills as output, but for what has come before; null if it is none of the dialect's that has any. */
+  protected abstract producedBy(event: JsonObject): string | null;
   /** The length of the reasoning in an event that only its provider can read. */
   protected abstract sealedIn(event: JsonObject): number;
   /** Whether an event that was read ends the text, or the whole answer. */
@@ -273,7 +273,7 @@ export abstract class StreamScanner {
   }
 
   #textIn(event: JsonObject): string {
-    return this.producedBy(event) || streamedText(event);
+    return this.producedBy(event) ?? streamedText(event);
   }
 
   #readJson(event: JsonObject): string {

@@ -76,14 +76,14 @@ export class MessagesScanner extends StreamScanner {
     if (ids.length > 0) this.given = [...this.given, ...ids];
   }
 
-  protected producedBy(event: JsonObject): string {
+  protected producedBy(event: JsonObject): string | null {
     if (event["type"] === "content_block_start") return startText(event["content_block"]);
     // Some servers have content here, or all of it.
     if (event["type"] === "message_start") return writtenText(objectOf(event["message"])?.["content"]);
     const delta = event["delta"];
-    if (event["type"] !== "content_block_delta" || !isObject(delta)) return "";
+    if (event["type"] !== "content_block_delta" || !isObject(delta)) return null;
     const made = delta["text"] ?? delta["thinking"] ?? delta["partial_json"] ?? delta["content"];
-    return typeof made === "string" ? made : "";
+    return typeof made === "string" ? made : null;
   }
 
   protected sealedIn({ content_block: block, delta }: JsonObject): number {

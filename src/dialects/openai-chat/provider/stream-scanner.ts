@@ -83,9 +83,9 @@ export class ChatScanner extends StreamScanner {
   }
 
   /** Completions have no deltas, but texts, and some servers send a message whole. Others repeat in it what the deltas had. */
-  protected producedBy(chunk: JsonObject): string {
+  protected producedBy(chunk: JsonObject): string | null {
     let text = "";
-    if (!Array.isArray(chunk["choices"])) return text;
+    if (!Array.isArray(chunk["choices"])) return null;
     for (const choice of chunk["choices"]) {
       if (!isObject(choice)) continue;
       this.#noteFinish(choice);

@@ -22,8 +22,8 @@ export class ResponsesScanner extends StreamScanner {
   #final: ReportedExtras | null = null;
   #sequence = 0;
   #responseId: string | null = null;
-  /** By an item's index, where its text has come first: the same text may follow in other places. Events may be read more than once. */
-  readonly #sources = new Map<Json | undefined, TextSource>();
+  /** By an item's index. */
+  readonly #texts = new Map<Json | undefined, ItemText>();
   /** The items of a response that has ended without figures. */
   #output: readonly Json[] = [];
   readonly #sealed = new SealedItems();
@@ -80,9 +80,9 @@ export class ResponsesScanner extends StreamScanner {
     else this.takeFigures(usage, raw);
   }
 
-  protected producedBy(event: JsonObject): string {
+  protected producedBy(event: JsonObject): string | null {
     const type = event["type"];
-    if (typeof type !== "string") return "";
+    if (typeof type !== "string") return null;
     if (typeof event["sequence_number"] === "number") this.#sequence = event["sequence_number"] + 1;
     if (type === "response.created" && isObject(event["response"])) {
       const id = event["response"]["id"];
@@ -93,7 +93,7 @@ export class ResponsesScanner extends StreamScanner {
     if (type.endsWith(".delta")) return this.#deltaText(event);
     if (type === "response.output_item.done") return this.#itemText(event);
     if (type.endsWith(".done")) return this.#wholeText(event);
-    if (type !== "response.output_item.added" || !isObject(event["item"])) return "";
+    if (type !== "response.output_item.added" || !isObject(event["item"])) return null;
     const name = event["item"]["name"];
     return typeof name === "string" ? name : "";
   }
@@ -108,34 +108,53 @@ export class ResponsesScanner extends StreamScanner {
 
   override takeProduced(): string {
     const text = super.takeProduced();
-    const missing = this.#output.filter((_, index) => this.#isFrom("response", index));
+    const missing = this.#output.map((item, index) => {
+      const whole = this.#texts.has(index) ? textWithoutName(item) : writtenText(item);
+      return this.#missing("response", index, whole);
+    });
     this.#output = [];
-    return text + writtenText(missing);
+    return text + missing.join("");
   }
 
-  #deltaText({ delta, output_index: index }: JsonObject): string {
-    return typeof delta === "string" && this.#isFrom("delta", index) ? delta : "";
+  #deltaText({ delta, output_index: index }: JsonObject): string | null {
+    return typeof delta === "string" ? this.#missing("delta", index, delta) : null;
   }
 
   /** Some servers send texts without deltas. */
   #wholeText({ text, refusal, arguments: args, input, output_index: index }: JsonObject): string {
     const whole = text ?? refusal ?? args ?? input;
-    return typeof whole === "string" && this.#isFrom("whole", index) ? whole : "";
+    return typeof whole === "string" ? this.#missing("whole", index, whole) : "";
   }
 
   /** Or items. Their names have come before. */
   #itemText({ item, output_index: index }: JsonObject): string {
-    if (!isObject(item) || !this.#isFrom("item", index)) return "";
-    const { name: _, ...rest } = item;
-    return writtenText(rest);
+    return this.#missing("item", index, textWithoutName(item));
   }
 
-  /** Whether an item's text is counted here: it is where it comes first, and nowhere else. */
-  #isFrom(source: TextSource, index: Json | undefined): boolean {
-    const first = this.#sources.get(index) ?? source;
-    this.#sources.set(index, first);
-    return first === source;
+  /** What of a text has not come before, in another place. */
+  #missing(source: TextSource, index: Json | undefined, text: string): string {
+    const known = this.#texts.get(index) ?? new ItemText();
+    this.#texts.set(index, known);
+    return known.add(source, text);
   }
 }
 
+function textWithoutName(item: Json | undefined): string {
+  return isObject(item) ? writtenText({ ...item, name: null }) : "";
+}
+
 type TextSource = "delta" | "whole" | "item" | "response";
+
+/** An item's text comes in up to four places, in some of them perhaps only in part. It is as long as in the one that has most of it. */
+class ItemText {
+  readonly #chars = { delta: 0, whole: 0, item: 0, response: 0 };
+  #known = 0;
+
+  /** Returns what is new. */
+  add(source: TextSource, text: string): string {
+    this.#chars[source] += text.length;
+    const added = Math.max(0, this.#chars[source] - this.#known);
+    this.#known += added;
+    return text.slice(text.length - added);
+  }
+}
