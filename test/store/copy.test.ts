@@ -232,6 +232,28 @@ else
       expect(await copy(at(database.url), target)).toMatchObject({ keys: 0 });
     });
 
+    test("is refused of a folder in which an exchange was charged twice, and leaves nothing behind", async () => {
+      await using source = await sqlite.create();
+      const filled = await source.openGateway(systemClock);
+      const key = keyRecord();
+      await filled.insertKey(key, 1_000);
+      const once = settleItem(key.id, 20);
+      await filled.charge([once, settleItem(key.id, 5)]);
+      await filled.charge([{ ...once, record: null }]);
+      await filled.close();
+      await using database = await emptyDatabase();
+      const refused = await copy({ dir: source.dir }, at(database.url), { keepsSource: false }).catch(
+        (error: unknown) => error,
+      );
+      expect((refused as StoreRefusal).reason).toBe("corrupt");
+      expect(String(refused)).toContain(`exchange ${once.holdId} was charged 2 times`);
+      expect(String(refused)).toContain("sluice ledger audit");
+      expect(await movedTo({ dir: source.dir })).toBeNull();
+      await using other = await sqlite.create();
+      await (await other.openOperator(systemClock)).close();
+      expect(await copy({ dir: other.dir }, at(database.url))).toEqual({ keys: 0, entries: 0, usage: 0 });
+    });
+
     test("needs a target without data", async () => {
       await using source = await sqlite.create();
       const filled = await source.openOperator(systemClock);

@@ -20,6 +20,7 @@ import { createFolder, type DataFolder, dataFolder, lockFolder } from "./files/f
 import { refuseMissingLedger } from "./files/missing-ledger.ts";
 import { migrate } from "./migrate.ts";
 import { perform } from "./queries.ts";
+import { findRepeatedCharges } from "./tables/audit.ts";
 import { catchUpRollup } from "./writers/rollup.ts";
 
 const busyTimeoutMs = 10_000;
@@ -36,6 +37,7 @@ export function withSqliteSource<Result>(
   }
   return whileLocked(folder, clock, (database) => {
     perform(database, refuseMoved(dir));
+    refuseRepeatedCharges(database, dir);
     if (!perform(database, hasHolds())) {
       // The other side counts no entries of its own into the sums of keys and of attempts.
       catchUpRollup(database);
@@ -47,6 +49,18 @@ export function withSqliteSource<Result>(
         "that they are charged.",
     );
   });
+}
+
+/** PostgreSQL would not take them, and no copy of them has books that agree. */
+function refuseRepeatedCharges(database: Database, dir: string): void {
+  const [first, ...others] = perform(database, findRepeatedCharges());
+  if (first === undefined) return;
+  throw new StoreRefusal(
+    "corrupt",
+    `In ${dir} ${first.where} was charged ${first.kept} times${others.length === 0 ? "" : ", and it is not the only one"}. ` +
+      "Nothing was copied. `sluice ledger audit` names each such exchange, and `sluice restore FILE` goes back to a " +
+      "backup from before.",
+  );
 }
 
 /** Makes the folder if there is none, and then removes the database again if the copy fails. */

@@ -4,7 +4,11 @@ import { sumsThatDiffer } from "../../tables/entry-table.ts";
 
 /** Sums that are not those of the entries, and exchanges that were charged more than once. */
 export function* auditSums(nowMs: number): Work<readonly LedgerFault[]> {
-  return [...(yield* sumsThatDiffer(nowMs)), ...(yield* query<LedgerFault>(repeatedCharges))];
+  return [...(yield* sumsThatDiffer(nowMs)), ...(yield* findRepeatedCharges())];
+}
+
+export function findRepeatedCharges(): Work<readonly LedgerFault[]> {
+  return query<LedgerFault>(repeatedCharges);
 }
 
 /**
