@@ -1,4 +1,5 @@
 import type { ErrorCode } from "../base/errors.ts";
+import type { RouteSwitch } from "../base/route-switches.ts";
 import type { Operation, Route } from "./client-call.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Gateway } from "./gateway.ts";
@@ -60,3 +61,25 @@ export const chargedCodes = [
   "provider_unavailable",
   "upstream_error",
 ] as const satisfies readonly ErrorCode[];
+
+/** Makes operations on what the gateway keeps for a key, with errors beside those of all of them. */
+export function keptOperations(switchedBy: RouteSwitch, ...codes: readonly ErrorCode[]) {
+  return (
+    method: Operation["method"],
+    path: string,
+    run: ServedOperation["run"],
+    description: Operation["description"],
+  ): ServedOperation => ({
+    errors: "openai",
+    acceptsApiKeyHeader: false,
+    ...freeOfCharge,
+    needsKey: true,
+    switchedBy,
+    codes: [...readingCodes, "key_expired", "key_disabled", "invalid_request", "not_found", ...codes],
+    headers: rateHeaders,
+    method,
+    path,
+    run,
+    description,
+  });
+}

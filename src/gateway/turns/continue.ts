@@ -26,7 +26,7 @@ import { isMinted, mayHaveMinted, withoutMinted } from "./item-ids.ts";
 import { KnownCalls } from "./known-calls.ts";
 import { sentPaths } from "./sent-paths.ts";
 import type { Turn, TurnInMaking } from "./turn-body.ts";
-import { conversationBytes, keepsConversations, keepsResponses } from "./turns.ts";
+import { conversationBytes, keepsConversations, keepsResponses, type TurnReader } from "./turns.ts";
 
 /** The pieces of a request as it goes on, and as what it is to be read. */
 export interface ContinuedBody {
@@ -156,19 +156,19 @@ function refuseLong(items: readonly TurnItem[], mostBytes: number): void {
 /** Null if a provider may have it. On a WebSocket that is so only where providers keep all responses. */
 async function chainOf(
   { turns }: Gateway,
-  { call: { remembered }, configured: { settings } }: Exchange,
-  { id: keyId }: KeyRecord,
+  { call: { remembered } }: Exchange,
+  reader: TurnReader,
   parentId: string,
-  reserve: Asked["reserve"],
 ): Promise<readonly Turn[] | null> {
+  const { keyId, settings } = reader;
   const own = remembered?.chain(parentId) ?? null;
   if (own !== null && (await turns.areStored(keyId, own))) return own;
   const isKept = keepsResponses(settings);
-  const stored = isKept ? await turns.chain(keyId, parentId, settings, reserve) : null;
+  const stored = isKept ? await turns.chain(reader, parentId) : null;
   if (stored !== null) return stored;
   const isOnSocket = remembered !== undefined && settings.responses.state === "gateway";
   // What is kept here continues something that is gone.
-  const isBroken = isKept && (await turns.find(keyId, parentId, settings, reserve)) !== null;
+  const isBroken = isKept && (await turns.find(reader, parentId)) !== null;
   if (isOnSocket || isBroken) throw noSuchResponse();
   return null;
 }
@@ -182,14 +182,13 @@ async function conversationOf(
 ) {
   const { turns } = gateway;
   const { settings } = exchange.configured;
-  const named =
-    conversationId === null ? null : await turns.conversation(key.id, conversationId, settings, reserve);
+  const reader = { keyId: key.id, settings, reserve };
+  const named = conversationId === null ? null : await turns.conversation(reader, conversationId);
   if (conversationId !== null && named === null) throw noSuchConversation(conversationId);
-  const earlier =
-    parentId === null || !isKept ? null : await chainOf(gateway, exchange, key, parentId, reserve);
+  const earlier = parentId === null || !isKept ? null : await chainOf(gateway, exchange, reader, parentId);
   const chain = named === null ? (earlier ?? []) : [named];
   const sent = request.inputItems();
-  const found = await turns.findItems(key.id, references, settings, reserve);
+  const found = await turns.findItems(reader, references);
   const own = sent.map(withoutMinted);
   const input = newItems(own, chain, found);
   const before = chain.flatMap(replayed);

@@ -2,7 +2,7 @@ import { type GatewayError, invalidRequest } from "../../base/errors.ts";
 import type { Json } from "../../base/json.ts";
 import { compactionTrigger, mayHaveSeal } from "../../dialects/openai-responses/client/compaction.ts";
 import type { TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
-import type { KeyRecord, ReserveMemory } from "../../store/store.ts";
+import type { KeyRecord } from "../../store/store.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import { noSuchItem } from "../request/provider-id-owners.ts";
@@ -11,11 +11,11 @@ import { misplacedTrigger, withSummary } from "./compaction.ts";
 import { isReference } from "./continue.ts";
 import { isAddressable, withoutMinted } from "./item-ids.ts";
 import { KnownCalls } from "./known-calls.ts";
+import type { TurnReader } from "./turns.ts";
 
 /** Who changes a conversation. */
-export interface Client {
+export interface Client extends TurnReader {
   readonly key: KeyRecord;
-  readonly reserve: ReserveMemory;
 }
 
 interface SentChange {
@@ -27,18 +27,19 @@ interface SentChange {
 export async function readChange(
   gateway: Gateway,
   exchange: Exchange,
-  { key, reserve }: Client,
+  client: Client,
   kind: "conversation" | "conversation_items" | "conversation_update",
 ): Promise<SentChange> {
   // The official SDKs send no body for a conversation without anything.
   if (kind === "conversation" && exchange.call.request.body === null) return { items: [], metadata: {} };
   const { turns, idOwners } = gateway;
+  const { key } = client;
   const request = await readRequest(gateway, exchange, key, kind);
   const things = request.mentions.references.filter((reference) => reference.kind === "thing");
   if (things.length > 0) await idOwners.find(key, things);
   const sent = request.inputItems("items");
   const references = sent.flatMap((item) => (isReference(item) ? (item.id ?? []) : []));
-  const found = await turns.findItems(key.id, references, exchange.configured.settings, reserve);
+  const found = await turns.findItems(client, references);
   const secret = mayHaveSeal(request.bytes) ? await turns.sealingSecret() : null;
   const items = sent.map((item, place) => {
     const path = `items[${place}]`;

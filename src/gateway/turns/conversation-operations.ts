@@ -16,7 +16,7 @@ import { jsonHeaders } from "../answer/answering.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import { commonHeaders } from "../headers.ts";
-import { freeOfCharge, rateHeaders, readingCodes, type ServedOperation } from "../served-operation.ts";
+import { keptOperations, type ServedOperation } from "../served-operation.ts";
 import { type Client, readChange, refuseUnfit } from "./conversation-change.ts";
 import { lockConversation, noSuchConversation } from "./conversation-lock.ts";
 import { identified } from "./item-ids.ts";
@@ -24,17 +24,10 @@ import { itemList, listItems, listPage, listQuery, segmentOf, showItem } from ".
 import type { ChangedConversation, KeptTurn } from "./turn-body.ts";
 import { conversationBytes, keepsConversations } from "./turns.ts";
 
-const reading = {
-  errors: "openai",
-  acceptsApiKeyHeader: false,
-  ...freeOfCharge,
-  needsKey: true,
-  switchedBy: "conversations",
-  codes: [...readingCodes, "key_expired", "key_disabled", "invalid_request", "not_found"],
-  headers: rateHeaders,
-} as const;
-
-const changing = { ...reading, codes: [...reading.codes, "conversation_locked"] } as const;
+const reading = keptOperations("conversations");
+const creating = keptOperations("conversations", "invalid_encrypted_content");
+const changing = keptOperations("conversations", "conversation_locked");
+const adding = keptOperations("conversations", "conversation_locked", "invalid_encrypted_content");
 
 const root = "/v1/conversations";
 const one = `${root}/:conversation_id`;
@@ -45,101 +38,55 @@ const conversation = { response: "Conversation", schemas: { Conversation: conver
 const list = { response: "ConversationItemList", schemas: { ConversationItemList: itemList } };
 
 export const conversationOperations: readonly ServedOperation[] = [
-  {
-    ...reading,
-    codes: [...reading.codes, "invalid_encrypted_content"],
-    method: "POST",
-    path: root,
-    description: {
-      operationId: "createConversation",
-      summary: "Create a conversation",
-      request: "ConversationRequest",
-      ...conversation,
-      schemas: { ConversationRequest: conversationRequest, ...conversation.schemas },
-    },
-    run: admitted(createConversation),
-  },
-  {
-    ...reading,
-    method: "GET",
-    path: one,
-    description: { operationId: "getConversation", summary: "Get a conversation", ...conversation },
-    run: admitted(showConversation),
-  },
-  {
-    ...changing,
-    method: "POST",
-    path: one,
-    description: {
-      operationId: "updateConversation",
-      summary: "Replace the metadata of a conversation",
-      request: "ConversationUpdate",
-      ...conversation,
-      schemas: { ConversationUpdate: conversationUpdateRequest, ...conversation.schemas },
-    },
-    run: admitted(updateConversation),
-  },
-  {
-    ...reading,
-    method: "DELETE",
-    path: one,
-    description: {
-      operationId: "deleteConversation",
-      summary: "Delete a conversation",
-      response: "DeletedConversation",
-      schemas: { DeletedConversation: deletedConversation },
-    },
-    run: admitted(deleteConversation),
-  },
-  {
-    ...changing,
-    codes: [...changing.codes, "invalid_encrypted_content"],
-    method: "POST",
-    path: items,
-    description: {
-      operationId: "createConversationItems",
-      summary: "Add items to a conversation",
-      request: "ConversationItems",
-      ...list,
-      schemas: { ConversationItems: conversationItemsRequest, ...list.schemas },
-    },
-    run: admitted(createItems),
-  },
-  {
-    ...reading,
-    method: "GET",
-    path: items,
-    description: {
-      operationId: "listConversationItems",
-      summary: "List the items of a conversation",
-      query: listQuery,
-      ...list,
-    },
-    run: admitted(listAll),
-  },
-  {
-    ...reading,
-    method: "GET",
-    path: oneItem,
-    description: {
-      operationId: "getConversationItem",
-      summary: "Get an item of a conversation",
-      response: "ConversationItem",
-      schemas: { ConversationItem: anyObject },
-    },
-    run: admitted(showOne),
-  },
-  {
-    ...changing,
-    method: "DELETE",
-    path: oneItem,
-    description: {
-      operationId: "deleteConversationItem",
-      summary: "Delete an item of a conversation",
-      ...conversation,
-    },
-    run: admitted(deleteItem),
-  },
+  creating("POST", root, admitted(createConversation), {
+    operationId: "createConversation",
+    summary: "Create a conversation",
+    request: "ConversationRequest",
+    ...conversation,
+    schemas: { ConversationRequest: conversationRequest, ...conversation.schemas },
+  }),
+  reading("GET", one, admitted(showConversation), {
+    operationId: "getConversation",
+    summary: "Get a conversation",
+    ...conversation,
+  }),
+  changing("POST", one, admitted(updateConversation), {
+    operationId: "updateConversation",
+    summary: "Replace the metadata of a conversation",
+    request: "ConversationUpdate",
+    ...conversation,
+    schemas: { ConversationUpdate: conversationUpdateRequest, ...conversation.schemas },
+  }),
+  reading("DELETE", one, admitted(deleteConversation), {
+    operationId: "deleteConversation",
+    summary: "Delete a conversation",
+    response: "DeletedConversation",
+    schemas: { DeletedConversation: deletedConversation },
+  }),
+  adding("POST", items, admitted(createItems), {
+    operationId: "createConversationItems",
+    summary: "Add items to a conversation",
+    request: "ConversationItems",
+    ...list,
+    schemas: { ConversationItems: conversationItemsRequest, ...list.schemas },
+  }),
+  reading("GET", items, admitted(listAll), {
+    operationId: "listConversationItems",
+    summary: "List the items of a conversation",
+    query: listQuery,
+    ...list,
+  }),
+  reading("GET", oneItem, admitted(showOne), {
+    operationId: "getConversationItem",
+    summary: "Get an item of a conversation",
+    response: "ConversationItem",
+    schemas: { ConversationItem: anyObject },
+  }),
+  changing("DELETE", oneItem, admitted(deleteItem), {
+    operationId: "deleteConversationItem",
+    summary: "Delete an item of a conversation",
+    ...conversation,
+  }),
 ];
 
 async function createConversation(gateway: Gateway, exchange: Exchange, client: Client): Promise<Response> {
@@ -147,9 +94,9 @@ async function createConversation(gateway: Gateway, exchange: Exchange, client: 
   const id = newConversationId();
   const head = headOf({ id, object: "conversation", created_at: Math.floor(exchange.atMs / 1000), metadata });
   refuseUnfit([], added);
-  refuseLong(added, exchange.configured.settings);
+  refuseLong(added, client.settings);
   const created = { id, no: null, head, items: added };
-  await gateway.turns.changeConversation(client.key.id, created, exchange.configured.settings);
+  await gateway.turns.changeConversation(client, created);
   return shown(exchange, created);
 }
 
@@ -178,7 +125,7 @@ async function createItems(gateway: Gateway, exchange: Exchange, client: Client)
   const found = await find(gateway, exchange, client);
   refuseUnfit(found.input, added);
   const all = identified([...found.input, ...added]);
-  refuseLong(all, exchange.configured.settings);
+  refuseLong(all, client.settings);
   await change(gateway, exchange, client, { ...found, items: all });
   return listItems(gateway, exchange, all.slice(found.input.length));
 }
@@ -204,8 +151,10 @@ function admitted(
 ): ServedOperation["run"] {
   return async (gateway, exchange) => {
     const key = await admit(gateway, exchange);
-    if (!keepsConversations(exchange.configured.settings)) throw keepsNone();
-    return run(gateway, exchange, { key, reserve: (bytes) => exchange.awaitMemory(bytes) });
+    const { settings } = exchange.configured;
+    if (!keepsConversations(settings)) throw keepsNone();
+    const reserve = (bytes: number) => exchange.awaitMemory(bytes);
+    return run(gateway, exchange, { key, keyId: key.id, settings, reserve });
   };
 }
 
@@ -215,9 +164,9 @@ function keepsNone(): GatewayError {
 }
 
 /** Another key's, a deleted, an expired and an unknown one are looked up in the same way, and answered alike. */
-async function find({ turns }: Gateway, exchange: Exchange, { key, reserve }: Client): Promise<KeptTurn> {
+async function find({ turns }: Gateway, exchange: Exchange, client: Client): Promise<KeptTurn> {
   const id = segmentOf(exchange, "conversation_id");
-  const found = await turns.conversation(key.id, id, exchange.configured.settings, reserve);
+  const found = await turns.conversation(client, id);
   if (found === null) throw noSuchConversation(id);
   return found;
 }
@@ -232,11 +181,11 @@ function itemIn({ id, input }: KeptTurn, exchange: Exchange): TurnItem {
 async function change(
   gateway: Gateway,
   exchange: Exchange,
-  { key }: Client,
+  client: Client,
   conversation: ChangedConversation,
 ): Promise<void> {
-  await lockConversation(gateway, exchange, key, conversation);
-  await gateway.turns.changeConversation(key.id, conversation, exchange.configured.settings);
+  await lockConversation(gateway, exchange, client.key, conversation);
+  await gateway.turns.changeConversation(client, conversation);
 }
 
 function refuseLong(items: readonly TurnItem[], settings: Settings): void {

@@ -7,83 +7,49 @@ import { admit } from "../admission/admit.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import { commonHeaders } from "../headers.ts";
-import { freeOfCharge, rateHeaders, readingCodes, type ServedOperation } from "../served-operation.ts";
+import { keptOperations, type ServedOperation } from "../served-operation.ts";
 import { itemList, listPage, listQuery, queryOf, respondWith, segmentOf } from "./item-list.ts";
 import type { Turn } from "./turn-body.ts";
-import { keepsResponses } from "./turns.ts";
+import { keepsResponses, type TurnReader } from "./turns.ts";
 
-const stored = {
-  errors: "openai",
-  acceptsApiKeyHeader: false,
-  ...freeOfCharge,
-  needsKey: true,
-  switchedBy: "stored_responses",
-  codes: [...readingCodes, "key_expired", "key_disabled", "invalid_request", "not_found"],
-  headers: rateHeaders,
-} as const;
+const operation = keptOperations("stored_responses");
 
 const path = "/v1/responses/:response_id";
+const response = { response: "ResponsesResponse", schemas: { ResponsesResponse: responsesResponse } };
+const deleted = Type.Object({
+  id: Type.String(),
+  object: Type.Literal("response"),
+  deleted: Type.Literal(true),
+});
 
 export const storedResponseOperations: readonly ServedOperation[] = [
-  {
-    ...stored,
-    method: "GET",
-    path,
-    description: {
-      operationId: "getResponse",
-      summary: "Get a stored response",
-      response: "ResponsesResponse",
-      schemas: { ResponsesResponse: responsesResponse },
-    },
-    run: showResponse,
-  },
-  {
-    ...stored,
-    method: "DELETE",
-    path,
-    description: {
-      operationId: "deleteResponse",
-      summary: "Delete a stored response",
-      response: "DeletedResponse",
-      schemas: {
-        DeletedResponse: Type.Object({
-          id: Type.String(),
-          object: Type.Literal("response"),
-          deleted: Type.Literal(true),
-        }),
-      },
-    },
-    run: deleteResponse,
-  },
-  {
-    ...stored,
-    method: "GET",
-    path: `${path}/input_items`,
-    description: {
-      operationId: "listInputItems",
-      summary: "List the conversation that a stored response answers",
-      query: listQuery,
-      response: "InputItemList",
-      schemas: { InputItemList: itemList },
-    },
-    run: listInputItems,
-  },
-  {
-    ...stored,
-    method: "POST",
-    path: `${path}/cancel`,
-    description: {
-      operationId: "cancelResponse",
-      summary: "Cancel a response in the background; there are none",
-      response: "ResponsesResponse",
-      schemas: { ResponsesResponse: responsesResponse },
-    },
-    run: cancelResponse,
-  },
+  operation("GET", path, showResponse, {
+    operationId: "getResponse",
+    summary: "Get a stored response",
+    ...response,
+  }),
+  operation("DELETE", path, deleteResponse, {
+    operationId: "deleteResponse",
+    summary: "Delete a stored response",
+    response: "DeletedResponse",
+    schemas: { DeletedResponse: deleted },
+  }),
+  operation("GET", `${path}/input_items`, listInputItems, {
+    operationId: "listInputItems",
+    summary: "List the conversation that a stored response answers",
+    query: listQuery,
+    response: "InputItemList",
+    schemas: { InputItemList: itemList },
+  }),
+  operation("POST", `${path}/cancel`, cancelResponse, {
+    operationId: "cancelResponse",
+    summary: "Cancel a response in the background; there are none",
+    ...response,
+  }),
 ];
 
 async function showResponse(gateway: Gateway, exchange: Exchange): Promise<Response> {
-  const { head, output, parentId } = await find(gateway, exchange, await admitted(gateway, exchange));
+  const { head, output, parentId } = await find(gateway, await admitted(gateway, exchange));
   if (queryOf(exchange).get("stream") === "true") {
     throw invalidRequest("Only a response in the background can be streamed again.", "stream");
   }
@@ -97,37 +63,35 @@ async function deleteResponse(gateway: Gateway, exchange: Exchange): Promise<Res
 }
 
 async function cancelResponse(gateway: Gateway, exchange: Exchange): Promise<Response> {
-  await find(gateway, exchange, await admitted(gateway, exchange));
+  await find(gateway, await admitted(gateway, exchange));
   throw invalidRequest("Only a response in the background can be cancelled, and this one has ended.");
 }
 
 /** All that the model was given, which is the conversation without the response's own output. */
 async function listInputItems(gateway: Gateway, exchange: Exchange): Promise<Response> {
   const named = await admitted(gateway, exchange);
-  const response = await find(gateway, exchange, named);
-  const reserve = (bytes: number) => exchange.awaitMemory(bytes);
-  const before = await gateway.turns.before(named.keyId, response, exchange.configured.settings, reserve);
+  const response = await find(gateway, named);
+  const before = await gateway.turns.before(named, response);
   // What it continues may be gone.
   const earlier = (before ?? []).flatMap(({ input, output }) => [...input, ...output]);
   return listPage(gateway, exchange, [...earlier, ...response.input].filter(isListed));
 }
 
-interface Named {
-  readonly keyId: string;
+interface Named extends TurnReader {
   readonly id: string;
 }
 
 async function admitted(gateway: Gateway, exchange: Exchange): Promise<Named> {
   const { id: keyId } = await admit(gateway, exchange);
+  const { settings } = exchange.configured;
   const id = segmentOf(exchange, "response_id");
-  if (isConversationId(id) || !keepsResponses(exchange.configured.settings)) throw notFound(id);
-  return { keyId, id };
+  if (isConversationId(id) || !keepsResponses(settings)) throw notFound(id);
+  return { id, keyId, settings, reserve: (bytes) => exchange.awaitMemory(bytes) };
 }
 
 /** Another key's, a deleted, an expired and an unknown one are looked up in the same way, and answered alike. */
-async function find({ turns }: Gateway, exchange: Exchange, { keyId, id }: Named): Promise<Turn> {
-  const reserve = (bytes: number) => exchange.awaitMemory(bytes);
-  const turn = await turns.find(keyId, id, exchange.configured.settings, reserve);
+async function find({ turns }: Gateway, { id, ...reader }: Named): Promise<Turn> {
+  const turn = await turns.find(reader, id);
   if (turn === null) throw notFound(id);
   return turn;
 }

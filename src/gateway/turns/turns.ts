@@ -43,6 +43,13 @@ export interface TurnFacts {
   readonly conversation: ChangedConversation | null;
 }
 
+/** Whose turns are read. `reserve` is called before much is. */
+export interface TurnReader {
+  readonly keyId: string;
+  readonly settings: Settings;
+  readonly reserve: ReserveMemory;
+}
+
 /** Whether the gateway keeps responses for the clients that continue them. */
 export function keepsResponses({ routes, responses, retention }: Settings): boolean {
   return routes.stored_responses && responses.state === "gateway" && retention.responsesMs > 0;
@@ -70,12 +77,7 @@ export class Turns {
   }
 
   /** A response and all that it continues, oldest first; null if one of them is not there for this key. */
-  async chain(
-    keyId: string,
-    id: string,
-    settings: Settings,
-    reserve: ReserveMemory,
-  ): Promise<readonly Turn[] | null> {
+  async chain({ keyId, settings, reserve }: TurnReader, id: string): Promise<readonly Turn[] | null> {
     if (isConversationId(id)) return null;
     const mostBytes = settings.server.maxBodyBytes;
     const bounds = { nowMs: this.#nowMs(), mostTurns, mostBytes, headBytes: usualHeadBytes, reserve };
@@ -95,40 +97,24 @@ export class Turns {
   }
 
   /** All that a response continues, oldest first; null if some of that is not there. */
-  async before(
-    keyId: string,
-    turn: Turn,
-    settings: Settings,
-    reserve: ReserveMemory,
-  ): Promise<readonly Turn[] | null> {
+  async before(reader: TurnReader, turn: Turn): Promise<readonly Turn[] | null> {
     const { parentId } = turn;
     if (parentId === null) return [];
-    if (!isConversationId(parentId)) return this.chain(keyId, parentId, settings, reserve);
-    const conversation = await this.conversation(keyId, parentId, settings, reserve);
+    if (!isConversationId(parentId)) return this.chain(reader, parentId);
+    const conversation = await this.conversation(reader, parentId);
     return conversation === null ? null : (asItWas([conversation, turn])?.slice(0, 1) ?? null);
   }
 
-  async find(
-    keyId: string,
-    id: string,
-    settings: Settings,
-    reserve: ReserveMemory,
-  ): Promise<KeptTurn | null> {
+  async find({ keyId, settings, reserve }: TurnReader, id: string): Promise<KeptTurn | null> {
     const stored = await this.#store.turns.find(keyId, id, this.#nowMs(), reserve);
     const [turn] = stored === null ? [] : await opened([stored], settings);
     return turn ?? null;
   }
 
-  async conversation(
-    keyId: string,
-    id: string,
-    settings: Settings,
-    reserve: ReserveMemory,
-  ): Promise<KeptTurn | null> {
+  async conversation(reader: TurnReader, id: string): Promise<KeptTurn | null> {
     if (!isConversationId(id)) return null;
-    const find = () => this.find(keyId, id, settings, reserve);
     // Another request may have changed it between the look at its size and the reading.
-    return (await find()) ?? (await find());
+    return (await this.find(reader, id)) ?? (await this.find(reader, id));
   }
 
   /** Whether it has neither been changed nor deleted. */
@@ -144,9 +130,8 @@ export class Turns {
 
   /** Part by part: nobody pays for it, so it comes after the charges of others. Throws if it is more than a key may keep. */
   async changeConversation(
-    keyId: string,
+    { keyId, settings }: Pick<TurnReader, "keyId" | "settings">,
     conversation: ChangedConversation,
-    settings: Settings,
   ): Promise<void> {
     const write = (part: ResponsePart) => this.#store.recordResponsePart(part);
     const record = await this.#conversationRecord(keyId, conversation, settings, write);
@@ -156,10 +141,8 @@ export class Turns {
 
   /** Those of these items that are there for this key, by their ids; the newest of each id. */
   async findItems(
-    keyId: string,
+    { keyId, settings, reserve }: TurnReader,
     ids: readonly string[],
-    settings: Settings,
-    reserve: ReserveMemory,
   ): Promise<ReadonlyMap<string, TurnItem>> {
     const found = new Map<string, TurnItem>();
     if (ids.length === 0) return found;
