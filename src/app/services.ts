@@ -15,30 +15,20 @@ import { TokenSources } from "../vendors/credentials/token-sources.ts";
 import { CurrentTracing } from "./current-tracing.ts";
 
 /** What a gateway is built on. It lasts from its start to its stop; a reload replaces none of it. */
-export interface Services {
+export type Services = Readonly<Awaited<ReturnType<typeof openServices>>>;
+
+interface Opened {
   readonly clock: Clock;
   readonly logs: Logs;
   readonly backend: Backend;
-  readonly keys: KeyRing;
-  readonly idOwners: ProviderIdOwners;
-  readonly turns: Turns;
-  readonly live: Live;
-  readonly tracing: CurrentTracing;
-  readonly tokenCounter: TokenCounter;
-  readonly largeBodies: LargeBodies;
-  readonly watcher: StoreWatcher;
-  readonly endings: EndingQueue;
-  readonly callerIds: CallerIdQueue;
-  /** The providers' tokens that are fetched and refreshed. */
-  readonly tokenSources: TokenSources;
 }
 
 /** Whatever is opened here is added to `opened`, which is closed from the last to the first if the start fails. */
 export async function openServices(
   settings: Settings,
-  { clock, logs, backend }: Pick<Services, "clock" | "logs" | "backend">,
+  { clock, logs, backend }: Opened,
   opened: AsyncDisposableStack,
-): Promise<Services> {
+) {
   const { store } = backend;
   const keys = new KeyRing(clock, backend.keys);
   const idOwners = new ProviderIdOwners({ store, clock });
@@ -59,6 +49,7 @@ export async function openServices(
   opened.defer(() => endings.close());
   const callerIds = new CallerIdQueue(store);
   opened.defer(() => callerIds.flush());
+  // The providers' tokens that are fetched and refreshed.
   const tokenSources = new TokenSources({
     clock,
     onRefreshFailed: (provider, { message }) =>

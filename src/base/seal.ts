@@ -9,17 +9,18 @@ const headBytes = 1 + nonceBytes;
 /** What takes about a millisecond. */
 const partBytes = 1024 * 1024;
 
-/** Encrypts with the key, for use only in the place that `context` names. The first byte says how it is done. */
-export function seal(content: Uint8Array, key: Uint8Array, context: string, version: number): Uint8Array {
-  return Buffer.concat([...sealing([content], key, context, version)]);
+/** What content is encrypted with, for use only in the place that `context` names. */
+export interface Seal {
+  readonly key: Uint8Array;
+  readonly context: string;
+  /** The first byte of what is sealed: it says how that was done. */
+  readonly version: number;
 }
 
-/** The same in pieces, each of which is encrypted when it is asked for. */
+/** The sealed content in pieces, each of which is encrypted when it is asked for. */
 export function* sealing(
   pieces: Iterable<Uint8Array>,
-  key: Uint8Array,
-  context: string,
-  version: number,
+  { key, context, version }: Seal,
 ): Generator<Uint8Array> {
   const nonce = randomBytes(nonceBytes);
   const encryption = createCipheriv(cipher, key, nonce).setAAD(Buffer.from(context));
@@ -33,25 +34,13 @@ export function* sealing(
   yield encryption.getAuthTag();
 }
 
-/** Null if it was sealed with another key, for another place, in another way, or was changed. */
-export function unseal(
-  sealed: Uint8Array,
-  key: Uint8Array,
-  context: string,
-  version: number,
-): Uint8Array | null {
-  const steps = unsealing(sealed, key, context, version);
-  let step = steps.next();
-  while (step.done !== true) step = steps.next();
-  return step.value;
-}
-
-/** The same part by part, so that others get their turn between those of a large one. That is in memory that all threads see. */
+/**
+ * Null if it was sealed with another key, for another place, in another way, or was changed. Part by part, so that others get their
+ * turn between those of a large one. That is in memory that all threads see.
+ */
 export function* unsealing(
   sealed: Uint8Array,
-  key: Uint8Array,
-  context: string,
-  version: number,
+  { key, context, version }: Seal,
 ): Generator<undefined, Uint8Array | null> {
   const length = sealed.length - headBytes - tagBytes;
   if (length < 0 || sealed[0] !== version) return null;
@@ -71,18 +60,17 @@ export function* unsealing(
   }
 }
 
-/** The same as text. */
-export function sealText(content: Uint8Array, key: Uint8Array, context: string, version: number): string {
-  return Buffer.from(seal(content, key, context, version)).toString("base64url");
+/** What is sealed as text. */
+export function sealText(content: Uint8Array, seal: Seal): string {
+  return Buffer.concat([...sealing([content], seal)]).toString("base64url");
 }
 
 /** Decoding skips what is no base64, and bits that the last character does not need: only the text that was written is read. */
-export function unsealText(
-  text: string,
-  key: Uint8Array,
-  context: string,
-  version: number,
-): Uint8Array | null {
+export function unsealText(text: string, seal: Seal): Uint8Array | null {
   const sealed = Buffer.from(text, "base64url");
-  return sealed.toString("base64url") === text ? unseal(sealed, key, context, version) : null;
+  if (sealed.toString("base64url") !== text) return null;
+  const steps = unsealing(sealed, seal);
+  let step = steps.next();
+  while (step.done !== true) step = steps.next();
+  return step.value;
 }

@@ -1,7 +1,7 @@
 import { GatewayError, invalidRequest } from "../../base/errors.ts";
 import { newId } from "../../base/id.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
-import { sealText, unsealText } from "../../base/seal.ts";
+import { type Seal, sealText, unsealText } from "../../base/seal.ts";
 import type { Settings } from "../../config/settings.ts";
 import {
   compactionTrigger,
@@ -23,7 +23,9 @@ import { largeBodyBytes } from "../large/is-large.ts";
 import type { ClientRequest } from "../request/request.ts";
 import { type Compaction, type Conversation, pathOfItem } from "./compacting.ts";
 
-const sealVersion = 1;
+function sealOf(secret: Uint8Array, keyId: string): Seal {
+  return { key: secret, context: keyId, version: 1 };
+}
 
 export function hasTrigger({ input }: JsonObject): boolean {
   return Array.isArray(input) && input.some((item) => isObject(item) && item["type"] === compactionTrigger);
@@ -53,7 +55,7 @@ export function withSummaries(conversation: Conversation, secret: Uint8Array, ke
 export function withSummary(item: TurnItem, secret: Uint8Array, keyId: string, param: string): TurnItem {
   const sealed = sealIn(item);
   if (sealed === null) return item;
-  const summary = unsealText(sealed, secret, keyId, sealVersion);
+  const summary = unsealText(sealed, sealOf(secret, keyId));
   if (summary !== null) return summaryMessage(Buffer.from(summary).toString());
   const message = "The compaction was not made for this key, or was changed. Send the conversation itself.";
   throw new GatewayError("invalid_encrypted_content", message, { param });
@@ -101,7 +103,7 @@ export async function summarise(
     form,
     kept: keptMessages(items).map((item) => ({ ...item, id: item.id ?? newId("msg_") })),
     context: { source, id: newId("resp_"), itemId: newId("cmp_") },
-    seal: (summary) => sealText(Buffer.from(summary), secret, key.id, sealVersion),
+    seal: (summary) => sealText(Buffer.from(summary), sealOf(secret, key.id)),
   };
   const maxOutputTokens = mostOfSummary(settings, model);
   const changes = { maxOutputTokens, stream: form === "response" && stream };

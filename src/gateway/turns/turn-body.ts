@@ -103,7 +103,7 @@ export function turnPieces(
 ): Iterable<Uint8Array> {
   const pieces = contentPieces(content, group);
   // With its id: a row's body means nothing in the place of another.
-  return key === null ? [plainMark, ...pieces] : sealing(pieces, key, id, sealed);
+  return key === null ? [plainMark, ...pieces] : sealing(pieces, { key, context: id, version: sealed });
 }
 
 const plainMark = Buffer.of(plain);
@@ -148,7 +148,7 @@ export async function readTurn(
 ): Promise<TurnContent | null> {
   if (body[0] === plain) return contentIn(body.subarray(1));
   if (key === null) return null;
-  const steps = unsealing(body, key, id, sealed);
+  const steps = unsealing(body, { key, context: id, version: sealed });
   let step = steps.next();
   for (; step.done !== true; step = steps.next()) await largeTurns.turn();
   return step.value && contentIn(step.value);
