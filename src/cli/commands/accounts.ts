@@ -9,8 +9,16 @@ import { capText, showAccount, standingText } from "../account-output.ts";
 import { atLeastZero, creditAmount, orWord } from "../arguments.ts";
 import { capOption } from "../cap-options.ts";
 import { confirm, type YesOption } from "../confirm.ts";
-import { adjustCommand, type CreditHolder, type CreditOptions, topUpCommand } from "../credit-commands.ts";
-import { type CsvOption, choiceOption, type DataOptions, group, newDataCommand, withCsv } from "../help.ts";
+import { adjustCommand, type EnterCredit, topUpCommand } from "../credit-commands.ts";
+import {
+  type CsvOption,
+  choiceOption,
+  type DataOptions,
+  group,
+  newDataCommand,
+  type SluiceCommand,
+  withCsv,
+} from "../help.ts";
 import { auditChange, type StoreContext, withStore } from "../open-store.ts";
 import { type ListColumn, printList } from "../terminal/list.ts";
 import { printJson, type Terminal } from "../terminal/terminal.ts";
@@ -26,6 +34,10 @@ export function accountsCommands(terminal: Terminal): Command {
     updateCommand(terminal),
     closeCommand(terminal),
   ]);
+}
+
+function newAccountCommand(name: string, summary: string): SluiceCommand {
+  return newDataCommand(name, summary).argument("<account>", "its id or label");
 }
 
 const operations = () => import("../../admin/operations/accounts.ts");
@@ -132,8 +144,7 @@ const columns: readonly ListColumn<AccountView>[] = [
 ];
 
 function showCommand(terminal: Terminal): Command {
-  return newDataCommand("show", "Show one account with its caps and its keys")
-    .argument("<account>", "its id or label")
+  return newAccountCommand("show", "Show one account with its caps and its keys")
     .examples("sluice accounts show atlas")
     .action(async (name: string, options: DataOptions) => {
       const { readAccountView } = await views();
@@ -144,44 +155,43 @@ function showCommand(terminal: Terminal): Command {
     });
 }
 
-async function enterCredit(
-  kind: "topup" | "adjustment",
-  name: string,
-  amountNano: number,
-  options: CreditOptions,
-  terminal: Terminal,
-): Promise<void> {
-  const { enterAccountCredit } = await import("../../admin/operations/enter-credit.ts");
-  const { readAccountView } = await views();
-  await withStore(terminal, options, { writes: true }, async (context) => {
-    const { reference, note } = options;
-    const entered = await enterAccountCredit(context, name, kind, { amountNano, reference, note });
-    const { account, detail, entry, repeated } = entered;
-    await auditChange(context, kind === "topup" ? "account.topup" : "account.adjust", account, detail);
-    const called = account.label ?? account.id;
-    if (account.closedAtMs !== null && !account.isOpen && kind === "topup") {
-      showWarnings([`${called} is closed: no key can spend what is added`], terminal);
-    }
-    const view = await readAccountView(context, account);
-    if (options.json) {
-      const amount = creditsFromNano(amountNano);
-      const told = { entry_id: entry.id, amount, reference: entry.reference, repeated };
-      printJson({ ...view, [kind]: told, ...context.place }, terminal);
-      return;
-    }
-    const { style } = terminal;
-    terminal.print(
-      repeated
-        ? `${style.warn("=")} ${called} had this reference already (${reference}): nothing was changed\n`
-        : `${style.good("✓")} ${called}: ${detail}\n`,
-    );
-    showAccount(view, {}, terminal);
-  });
-}
+const enterCredit =
+  (terminal: Terminal): EnterCredit =>
+  async (kind, name, amountNano, options) => {
+    const { enterAccountCredit } = await import("../../admin/operations/enter-credit.ts");
+    const { readAccountView } = await views();
+    await withStore(terminal, options, { writes: true }, async (context) => {
+      const { reference, note } = options;
+      const entered = await enterAccountCredit(context, name, kind, { amountNano, reference, note });
+      const { account, detail, entry, repeated } = entered;
+      await auditChange(context, kind === "topup" ? "account.topup" : "account.adjust", account, detail);
+      const called = account.label ?? account.id;
+      if (account.closedAtMs !== null && !account.isOpen && kind === "topup") {
+        showWarnings([`${called} is closed: no key can spend what is added`], terminal);
+      }
+      const view = await readAccountView(context, account);
+      if (options.json) {
+        const amount = creditsFromNano(amountNano);
+        const told = { entry_id: entry.id, amount, reference: entry.reference, repeated };
+        printJson({ ...view, [kind]: told, ...context.place }, terminal);
+        return;
+      }
+      const { style } = terminal;
+      terminal.print(
+        repeated
+          ? `${style.warn("=")} ${called} had this reference already (${reference}): nothing was changed\n`
+          : `${style.good("✓")} ${called}: ${detail}\n`,
+      );
+      showAccount(view, {}, terminal);
+    });
+  };
 
 function accountsTopUpCommand(terminal: Terminal): Command {
-  const summary = "Add credit to an account; on an open one it lowers what is owed";
-  return topUpCommand(summary, holderOf(terminal)).examples([
+  const command = newAccountCommand(
+    "topup",
+    "Add credit to an account; on an open one it lowers what is owed",
+  );
+  return topUpCommand(command, enterCredit(terminal)).examples([
     "sluice accounts topup atlas 50 --reference invoice-1042",
     "safe to repeat",
   ]);
@@ -189,21 +199,13 @@ function accountsTopUpCommand(terminal: Terminal): Command {
 
 function accountsAdjustCommand(terminal: Terminal): Command {
   const summary = "Correct an account's credit, up or down, by a ledger entry of its own";
-  return adjustCommand(summary, holderOf(terminal)).examples(
+  return adjustCommand(newAccountCommand("adjust", summary), enterCredit(terminal)).examples(
     'sluice accounts adjust atlas -5 --note "entered twice"',
   );
 }
 
-function holderOf(terminal: Terminal): CreditHolder {
-  return {
-    argument: ["<account>", "its id or label"],
-    enter: (...entry) => enterCredit(...entry, terminal),
-  };
-}
-
 function updateCommand(terminal: Terminal): Command {
-  return newDataCommand("update", "Change an account's name, budget or caps")
-    .argument("<account>", "its id or label")
+  return newAccountCommand("update", "Change an account's name, budget or caps")
     .option("--label <text>", "a name for people")
     .option("--budget <n|none>", "tokens per period", orWord("none", atLeastZero))
     .addOption(choiceOption("period", budgetPeriods, "the budget's period"))
@@ -221,8 +223,7 @@ function updateCommand(terminal: Terminal): Command {
 }
 
 function closeCommand(terminal: Terminal): Command {
-  return newDataCommand("close", "Close an account: its keys are refused, its entries stay")
-    .argument("<account>", "its id or label")
+  return newAccountCommand("close", "Close an account: its keys are refused, its entries stay")
     .option("--yes", "do not ask")
     .examples(["sluice accounts close atlas --yes", "in scripts"])
     .action(async (name: string, options: DataOptions & YesOption) => {

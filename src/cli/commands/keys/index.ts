@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { creditsFromNano } from "../../../base/money.ts";
 import { standingText } from "../../account-output.ts";
-import { adjustCommand, type CreditHolder, type CreditOptions, topUpCommand } from "../../credit-commands.ts";
+import { adjustCommand, type EnterCredit, topUpCommand } from "../../credit-commands.ts";
 import { type DataOptions, group, newKeyCommand } from "../../help.ts";
 import { showKey } from "../../key-output.ts";
 import { auditChange, withStore } from "../../open-store.ts";
@@ -51,7 +51,7 @@ function keysShowCommand(terminal: Terminal): Command {
 }
 
 export function keysTopUpCommand(terminal: Terminal): Command {
-  return topUpCommand("Add credit to a key", holderOf(terminal)).examples(
+  return topUpCommand(newKeyCommand("topup", "Add credit to a key"), enterCredit(terminal)).examples(
     "sluice keys topup slu_8fK2mQ0x 10",
     ["sluice keys topup slu_8fK2mQ0x 10 --reference invoice-1042", "safe to repeat"],
   );
@@ -59,49 +59,38 @@ export function keysTopUpCommand(terminal: Terminal): Command {
 
 export function keysAdjustCommand(terminal: Terminal): Command {
   const summary = "Correct a key's credit, up or down, by a ledger entry of its own";
-  return adjustCommand(summary, holderOf(terminal)).examples(
+  return adjustCommand(newKeyCommand("adjust", summary), enterCredit(terminal)).examples(
     'sluice keys adjust slu_8fK2mQ0x -5 --note "invoice 1042 was entered twice"',
     'sluice keys adjust slu_8fK2mQ0x +2.5 --note "refund for the outage"',
   );
 }
 
-function holderOf(terminal: Terminal): CreditHolder {
-  return {
-    argument: ["<key>", "its id, prefix or label"],
-    enter: (...entry) => enter(...entry, terminal),
+const enterCredit =
+  (terminal: Terminal): EnterCredit =>
+  async (kind, name, amountNano, options) => {
+    const { enterKeyCredit } = await import("../../../admin/operations/enter-credit.ts");
+    const { readKeySummary } = await import("../../../admin/operations/key-summary.ts");
+    await withStore(terminal, options, { writes: true }, async (context) => {
+      const { reference, note } = options;
+      const entered = await enterKeyCredit(context, name, kind, { amountNano, reference, note });
+      const { key, entry, repeated, detail } = entered;
+      await auditChange(context, kind === "topup" ? "key.topup" : "key.adjust", key, detail);
+      const view = await readKeySummary(context, key);
+      if (options.json) {
+        const about = kind === "topup" ? { reference: entry.reference } : { note };
+        const shown = { entry_id: entry.id, amount: creditsFromNano(amountNano), ...about, repeated };
+        printJson({ ...view, [kind]: shown, ...context.place }, terminal);
+        return;
+      }
+      const balance = view.open ? standingText(view) : `the balance is ${standingText(view)}`;
+      const amount = credits(Math.abs(amountNano));
+      const done =
+        kind === "topup" ? `got ${amount}` : `was adjusted by ${amountNano < 0 ? "-" : "+"}${amount}`;
+      const had = kind === "topup" ? "top-up" : "adjustment";
+      terminal.print(
+        repeated
+          ? `${terminal.style.warn("=")} ${key.prefix} had this ${had} already (${reference}); ${balance}`
+          : `${terminal.style.good("✓")} ${key.prefix} ${done} credits; ${balance}`,
+      );
+    });
   };
-}
-
-async function enter(
-  kind: "topup" | "adjustment",
-  name: string,
-  amountNano: number,
-  options: CreditOptions,
-  terminal: Terminal,
-): Promise<void> {
-  const { enterKeyCredit } = await import("../../../admin/operations/enter-credit.ts");
-  const { readKeySummary } = await import("../../../admin/operations/key-summary.ts");
-  await withStore(terminal, options, { writes: true }, async (context) => {
-    const { reference, note } = options;
-    const entered = await enterKeyCredit(context, name, kind, { amountNano, reference, note });
-    const { key, entry, repeated, detail } = entered;
-    await auditChange(context, kind === "topup" ? "key.topup" : "key.adjust", key, detail);
-    const view = await readKeySummary(context, key);
-    if (options.json) {
-      const about = kind === "topup" ? { reference: entry.reference } : { note };
-      const shown = { entry_id: entry.id, amount: creditsFromNano(amountNano), ...about, repeated };
-      printJson({ ...view, [kind]: shown, ...context.place }, terminal);
-      return;
-    }
-    const balance = view.open ? standingText(view) : `the balance is ${standingText(view)}`;
-    const amount = credits(Math.abs(amountNano));
-    const done =
-      kind === "topup" ? `got ${amount}` : `was adjusted by ${amountNano < 0 ? "-" : "+"}${amount}`;
-    const had = kind === "topup" ? "top-up" : "adjustment";
-    terminal.print(
-      repeated
-        ? `${terminal.style.warn("=")} ${key.prefix} had this ${had} already (${reference}); ${balance}`
-        : `${terminal.style.good("✓")} ${key.prefix} ${done} credits; ${balance}`,
-    );
-  });
-}
