@@ -7,7 +7,7 @@ import { extraTokens } from "./models.ts";
 import type { Places } from "./places.ts";
 import { type LoadContext, validFields } from "./problems.ts";
 import type { ConfigFile, ModelConfig, PriceConfig, ProviderConfig } from "./schema.ts";
-import type { ModelSettings } from "./settings.ts";
+import type { ModelSettings, Settings } from "./settings.ts";
 
 /**
  * Warnings about a provider's settings and its models. A provider without its secret is checked too, because a file may be
@@ -62,6 +62,21 @@ export function warnOfLimits(config: ConfigFile, models: readonly ModelSettings[
     }),
   );
   return [...new Set(warnings)].filter((warning) => warning !== "");
+}
+
+/** Warns if conversations are on, and cannot be kept. */
+export function warnOfConversations(
+  { routes, responses, retention }: Pick<Settings, "routes" | "responses" | "retention">,
+  places: Places,
+): string[] {
+  if (!routes.conversations) return [];
+  const obstacles = [
+    ...(routes.stored_responses ? [] : ["routes.stored_responses = false"]),
+    ...(responses.state === "gateway" ? [] : [`responses.state = "${responses.state}"`]),
+    ...(retention.responsesMs > 0 ? [] : ["retention.response_hours = 0"]),
+  ];
+  if (obstacles.length === 0) return [];
+  return [`${places.describe("routes.conversations")} has no effect with ${obstacles.join(" and ")}`];
 }
 
 /** Warns of what a model serves that none of its prices is for, and of prices that nothing it serves is charged by. */

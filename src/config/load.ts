@@ -1,7 +1,7 @@
 import { adminSettings } from "./admin.ts";
 import { checkModels } from "./check-models.ts";
 import { checkShape } from "./check-shape.ts";
-import { warnOfDoubts, warnOfLimits, warnOfPrices } from "./doubts.ts";
+import { warnOfConversations, warnOfDoubts, warnOfLimits, warnOfPrices } from "./doubts.ts";
 import { resolveHeaders } from "./headers.ts";
 import { checkListeners } from "./listeners.ts";
 import { buildModels } from "./models.ts";
@@ -101,6 +101,7 @@ function settingsFrom(
     ...warnOfDoubts(sound, context),
     ...warnOfPrices(sound, context.places),
     ...warnOfLimits(sound, models, context.places),
+    ...warnOfConversations(settings, context.places),
   ];
   const leftOut = leftOutModels(sound, providers, models);
   return { ...settings, models, leftOut, named: namesOf(sound), isDemo: isDemo(config), warnings };

@@ -208,3 +208,20 @@ describe("a price that nothing is charged by is warned about, and so is what has
     ]);
   });
 });
+
+describe("conversations that are on and cannot be kept are warned about:", () => {
+  const on = "[routes]\nconversations = true\n";
+  test.each([
+    [`${on}stored_responses = false`, "routes.stored_responses = false"],
+    [`${on}[retention]\nresponse_hours = 0`, "retention.response_hours = 0"],
+    [`${on}[responses]\nstate = "provider"`, 'responses.state = "provider"'],
+  ])("%s", (toml, obstacle) => {
+    expect(warningsOf(toml)).toContain(`routes.conversations has no effect with ${obstacle}`);
+  });
+
+  test("but not where they are kept, or off", () => {
+    for (const toml of [on, "[routes]\nstored_responses = false"]) {
+      expect(warningsOf(toml).filter((warning) => warning.includes("conversations"))).toEqual([]);
+    }
+  });
+});
