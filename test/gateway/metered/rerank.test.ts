@@ -1,5 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import { Value } from "@sinclair/typebox/value";
 import type { JsonObject } from "../../../src/base/json.ts";
+import { rerankResponse } from "../../../src/dialects/metered/rerank/request.ts";
 import { json } from "../../support/answers.ts";
 import { type Caller, World } from "../world.ts";
 
@@ -206,7 +208,9 @@ test("Voyage is asked for top_k, and its answer comes as it wrote it", async () 
     documents: ["a", "b"],
     top_k: 1,
   });
-  expect(await response.json()).toMatchObject({ data: results });
+  const answer = await response.json();
+  expect(answer).toMatchObject({ data: results });
+  expect(Value.Check(rerankResponse, answer)).toBe(true);
 });
 
 test("a request may have a price of its own", async () => {

@@ -18,11 +18,18 @@ export const rerankRequest = Type.Object({
   max_tokens_per_doc: optional(Type.Integer({ minimum: 1 })),
 });
 
+const ranking = (description: string) =>
+  Type.Optional(
+    Type.Array(Type.Object({ index: Type.Integer({ minimum: 0 }), relevance_score: Type.Number() }), {
+      description,
+    }),
+  );
+
+/** A provider's own answer has one of the two lists, a translated one has both. */
 export const rerankResponse = Type.Object({
   id: Type.Optional(Type.String()),
-  results: Type.Array(Type.Object({ index: Type.Integer({ minimum: 0 }), relevance_score: Type.Number() }), {
-    description: "Sorted by score.",
-  }),
+  results: ranking("Sorted by score."),
+  data: ranking("The same list, under Voyage's name for it."),
 });
 
 /** The texts of the documents of a valid request. */
