@@ -9,6 +9,51 @@ import { isAt, isOn } from "../../src/http/routes.ts";
 import { load } from "../config/fixtures.ts";
 import { World } from "../gateway/world.ts";
 
+/** What each switch turns off, beside the WebSocket, which is 426 then. */
+const paths: Readonly<Record<RouteSwitch, readonly string[]>> = {
+  stored_responses: [
+    "GET /v1/responses/resp_1",
+    "DELETE /v1/responses/resp_1",
+    "GET /v1/responses/resp_1/input_items",
+    "POST /v1/responses/resp_1/cancel",
+  ],
+  conversations: [
+    "POST /v1/conversations",
+    "GET /v1/conversations/conv_1",
+    "POST /v1/conversations/conv_1",
+    "DELETE /v1/conversations/conv_1",
+    "POST /v1/conversations/conv_1/items",
+    "GET /v1/conversations/conv_1/items",
+    "GET /v1/conversations/conv_1/items/msg_1",
+    "DELETE /v1/conversations/conv_1/items/msg_1",
+  ],
+  compact: ["POST /v1/responses/compact"],
+  websocket: [],
+  input_tokens: ["POST /v1/responses/input_tokens"],
+  embeddings: ["POST /v1/embeddings"],
+  rerank: ["POST /v1/rerank", "POST /rerank", "POST /v2/rerank"],
+  completions: ["POST /v1/completions", "POST /v1/fim/completions"],
+  moderations: ["POST /v1/moderations"],
+  images: ["POST /v1/images/generations", "POST /v1/images/edits"],
+  audio: ["POST /v1/audio/speech", "POST /v1/audio/transcriptions", "POST /v1/audio/translations"],
+};
+
+test("each switch turns off its own paths, on both origins, and no others", async () => {
+  await using world = await World.start({ head: "[server]\nanonymous_rpm = 100000" });
+  /** Without a key, what is there answers 401. */
+  const statusOf = async (method: string, path: string) =>
+    (await fetch(world.running.url + path, { method })).status;
+  for (const [name, own] of Object.entries(paths)) {
+    const others = name === "conversations" ? "" : "conversations = true\n";
+    await world.reload((config) => `[routes]\n${others}${name} = false\n${config}`);
+    for (const route of Object.values(paths).flat()) {
+      const [method = "", path = ""] = route.split(" ");
+      const statuses = [await statusOf(method, path), await statusOf(method, `/token${path}`)];
+      expect(statuses, `${route} without ${name}`).toEqual(own.includes(route) ? [404, 404] : [401, 401]);
+    }
+  }
+});
+
 const at = (path: string) => ({ path }) as Route;
 
 test("all routes beyond the interface are on but conversations, and each can be turned off", () => {
