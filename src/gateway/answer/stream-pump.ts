@@ -278,7 +278,8 @@ export class StreamPump implements Guarded, StreamSource {
   cancel(): void {
     if (this.#left !== null) return;
     if (this.#state !== "streaming") {
-      this.#opened.abort();
+      // A recording has what follows the end.
+      if (!this.#recording.isKept) this.#opened.abort();
       return;
     }
     this.#state = "left";

@@ -119,3 +119,26 @@ test("what is kept of a stream that its client has left has its large events, an
   expect(await (await world.ask(caller, asking)).text()).toBe(begin + end + done);
   expect(world.provider.requests).toHaveLength(1);
 });
+
+test("what follows the end of a stream is kept, too, where its client leaves before that", async () => {
+  const caller = await world.creditCaller(1);
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const drawn =
+    event({ type: "image_generation.partial_image", b64_json: "AAAA", partial_image_index: 0 }) +
+    event({ type: "image_generation.completed", b64_json: "BBBB" });
+  const done = "data: [DONE]\n\n";
+  world.provider.script({ ...sse(""), steps: [{ write: drawn }, { until: promise }, { write: done }] });
+  const leaving = new AbortController();
+  const asking = {
+    path: "/v1/images/generations",
+    body: { model: "images-model", prompt: "a lock", stream: true },
+    headers: { "idempotency-key": "done" },
+  };
+  await world.ask(caller, { ...asking, signal: leaving.signal });
+  leaving.abort();
+  const underWay = () => [...world.gateway.ongoing.exchanges()];
+  await waitFor(() => underWay().every(({ hasClientLeft }) => hasClientLeft), "the client to have left");
+  resolve();
+  expect(await world.chargesOf(caller)).toMatchObject([{ amount: -40_000_000, outcome: "completed" }]);
+  expect(await (await world.ask(caller, asking)).text()).toBe(drawn + done);
+});
