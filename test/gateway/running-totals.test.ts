@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
-import { type Answer, sse } from "../support/answers.ts";
+import { type Answer, json, sse } from "../support/answers.ts";
 import { readStream } from "../support/sse.ts";
 import { type Pair, pairs, talker, translatedPairs } from "./pairs.ts";
 import { hello, paths, type Said, streamEvents, usageOf } from "./wire-answers.ts";
@@ -150,4 +150,25 @@ describe.each(anthropic)("$client at $model: the figures of message_start", (pai
     const wrong = { input_tokens: "many", cache_creation_input_tokens: 0, output_tokens: 20 };
     expect(await chargeOf(wrong)).toEqual(estimated(cost(helloTokens, 20)));
   });
+});
+
+test("figures that each choice has of its own are the sum of its output", async () => {
+  const choice = (index: number, content: string, output: number) => ({
+    index,
+    finish_reason: "stop",
+    delta: { content },
+    message: { role: "assistant", content },
+    usage: { prompt_tokens: 100, completion_tokens: output },
+  });
+  const [one, other] = [choice(0, "Sluices.", 30), choice(1, "Locks.", 20)];
+  const chunk = (...choices: unknown[]) => `data: ${JSON.stringify({ choices })}\n\n`;
+  const [chat] = pairs;
+  for (const [answer, stream] of [
+    [sse(`${chunk(one)}${chunk(other)}data: [DONE]\n\n`), true],
+    [sse(`${chunk(one, other)}data: [DONE]\n\n`), true],
+    [sse(`${chunk(one)}${chunk(one)}${chunk(other)}data: [DONE]\n\n`), true],
+    [json({ choices: [one, other] }), false],
+  ] as const) {
+    expect((await chargesFor(chat, answer, stream)).charges).toEqual(measured(cost(100, 50)));
+  }
 });

@@ -4,7 +4,7 @@ import type { JsonObject } from "../../../base/json.ts";
 import { malformedAnswer } from "../../errors/failure.ts";
 import { parseAnswer } from "../../json/outline.ts";
 import { ChatScanner } from "../../openai-chat/provider/stream-scanner.ts";
-import { readUsage, usageOf } from "../../openai-chat/provider/usage-in.ts";
+import { usageIn } from "../../openai-chat/provider/usage-in.ts";
 import { choicesOf, refuseOverLimit, shownChoices } from "../../output-limit.ts";
 import { writtenText } from "../../produced.ts";
 import { anyObject, modelName, optional, positiveInteger, streamFlag } from "../../schema/fields.ts";
@@ -96,7 +96,7 @@ function passAnswer(answer: MeteredAnswer, { body: asked }: AskedForm): ReadMete
   if (!Array.isArray(body["choices"])) throw malformedAnswer("it has no choices");
   return {
     written: null,
-    usage: readUsage(usageOf(body)),
+    usage: usageIn(body),
     extras: {},
     produced: writtenText(body["choices"]),
     writtenTimes: writtenTimes(asked),

@@ -9,7 +9,7 @@ import type { RawEvent } from "../../sse/raw-events.ts";
 import { type EventAction, earlier, marksOf, none, StreamScanner } from "../../sse/stream-scanner.ts";
 import { isFailure, sealedChars } from "./delta-in.ts";
 import { givenIds } from "./given-ids.ts";
-import { figures, readExtras, readUsage, usageOf } from "./usage-in.ts";
+import { type ChoiceFigures, figures, readExtras, usageIn, usageOf } from "./usage-in.ts";
 
 const marks = marksOf("[DONE]", '"error"');
 const marksOfExtras = [...marks, ...marksOf('"audio"')];
@@ -27,6 +27,7 @@ export class ChatScanner extends StreamScanner {
   /** The indexes of the choices, and of those that have finished. Events may be read more than once. */
   readonly #choices = new Set<Json | undefined>();
   readonly #finishedChoices = new Set<Json | undefined>();
+  readonly #figuresOfChoices: ChoiceFigures = new Map();
 
   constructor({ hideUsage, readsExtras }: ScannerOptions) {
     super(readsExtras ? marksOfExtras : marks);
@@ -52,9 +53,8 @@ export class ChatScanner extends StreamScanner {
       return "stop";
     }
     if (this.#readsExtras) this.#recordIds(chunk);
-    const reported = usageOf(chunk);
-    if (!isObject(reported)) return "forward";
-    const usage = readUsage(reported);
+    const usage = usageIn(chunk, this.#figuresOfChoices);
+    if (usage === null && !isObject(usageOf(chunk))) return "forward";
     if (usage !== null) this.takeFigures(usage, event);
     this.extras = readExtras(chunk);
     const holdsNothingElse = Array.isArray(chunk["choices"]) && chunk["choices"].length === 0;

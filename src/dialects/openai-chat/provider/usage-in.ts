@@ -1,11 +1,17 @@
 import { nothingReported, type ReportedExtras } from "../../../base/extra-usage.ts";
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import type { ReportedUsage } from "../../../base/usage.ts";
-import { firstObjectOf, objectOf } from "../../json/json-fields.ts";
+import { firstObjectOf, objectOf, objectsOf } from "../../json/json-fields.ts";
 import { audioOf, countOf, reportedTogether, tiersIn } from "../../usage/extra-usage.ts";
-import { type AnswerFigures, detailsOf, inclusiveUsage, isTokenCount } from "../../usage/usage-figures.ts";
+import {
+  type AnswerFigures,
+  addReported,
+  detailsOf,
+  inclusiveUsage,
+  isTokenCount,
+} from "../../usage/usage-figures.ts";
 
-export function readUsage(usage: Json | undefined): ReportedUsage | null {
+function readUsage(usage: Json | undefined): ReportedUsage | null {
   if (!isObject(usage)) return null;
   const details = detailsOf(usage["prompt_tokens_details"]);
   const input = usage["prompt_tokens"];
@@ -33,7 +39,29 @@ function cacheIsApart(usage: JsonObject, cached: Json | undefined): boolean {
   return sources !== undefined && isTokenCount(input) && isTokenCount(cached) && cached > input;
 }
 
-/** The usage of an answer or a chunk: its own, that of its choice (Moonshot), or Groq's. */
+/** Figures that choices have of their own (Moonshot), by the choice's index. */
+export type ChoiceFigures = Map<Json | undefined, ReportedUsage>;
+
+/** The usage of an answer, or of a stream up to a chunk: `choices` are those of its chunks so far. Null if this one reports none. */
+export function usageIn(chunk: JsonObject, choices: ChoiceFigures = new Map()): ReportedUsage | null {
+  if (chunk["usage"] != null) return readUsage(chunk["usage"]);
+  let isReported = false;
+  for (const { index, usage } of objectsOf(chunk["choices"])) {
+    const figures = readUsage(usage);
+    if (figures === null) continue;
+    choices.set(index, figures);
+    isReported = true;
+  }
+  return isReported ? [...choices.values()].reduce(withChoice) : readUsage(usageOf(chunk));
+}
+
+/** Each has the whole input, and the output that it has written itself. */
+function withChoice(others: ReportedUsage, choice: ReportedUsage): ReportedUsage {
+  const { inputTokens, cachedInputTokens, cacheWriteTokens } = choice;
+  return { ...addReported(others, choice), inputTokens, cachedInputTokens, cacheWriteTokens };
+}
+
+/** The usage object of an answer or a chunk: its own, that of its first choice, or Groq's. */
 export function usageOf(chunk: JsonObject): Json | undefined {
   return chunk["usage"] ?? firstObjectOf(chunk["choices"])?.["usage"] ?? objectOf(chunk["x_groq"])?.["usage"];
 }
@@ -57,4 +85,4 @@ export function readExtras(answer: JsonObject): ReportedExtras {
   );
 }
 
-export const figures: AnswerFigures = { usageIn: (answer) => readUsage(usageOf(answer)), readExtras };
+export const figures: AnswerFigures = { usageIn: (answer) => usageIn(answer), readExtras };
