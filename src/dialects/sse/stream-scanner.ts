@@ -7,7 +7,7 @@ import { eventTooLarge } from "../errors/failure.ts";
 import { streamedText } from "../produced.ts";
 import { withOutputOf } from "../usage/usage-figures.ts";
 import { wholeEventsEnd } from "./frame-joiner.ts";
-import { eventEnd, meaningOf, type RawEvent, rawEvent, rawEvents, startAfter } from "./raw-events.ts";
+import { dataOfEvents, eventEnd, meaningOf, type RawEvent, rawEvent, startAfter } from "./raw-events.ts";
 import type { ParsedEvent } from "./sse.ts";
 
 /** Returned instead of an index. */
@@ -196,7 +196,7 @@ export abstract class StreamScanner {
 
   /** Usually only the end of the stream follows them. */
   #lookBehindFigures(events: Uint8Array): void {
-    for (const { data } of rawEvents(events)) {
+    for (const data of dataOfEvents(events)) {
       const event = meaningOf(data) ?? null;
       if (event !== null && this.#textIn(event) !== "") this.#areFiguresOutdated = true;
     }
@@ -264,7 +264,7 @@ export abstract class StreamScanner {
     const runs = this.#unread;
     this.#unread = [];
     this.#unreadBytes = 0;
-    for (const run of runs) for (const { data } of rawEvents(run)) this.#readEvent(data);
+    for (const run of runs) for (const data of dataOfEvents(run)) this.#readEvent(data);
   }
 
   #readEvent(data: string): void {
