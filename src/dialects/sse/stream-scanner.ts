@@ -9,6 +9,7 @@ import { withOutputOf } from "../usage/usage-figures.ts";
 import { wholeEventsEnd } from "./frame-joiner.ts";
 import { dataOfEvents, eventEnd, meaningOf, type RawEvent, rawEvent, startAfter } from "./raw-events.ts";
 import type { ParsedEvent } from "./sse.ts";
+import { UnreadEvents } from "./unread-events.ts";
 
 /** Returned instead of an index. */
 export const none = -1;
@@ -68,8 +69,7 @@ export abstract class StreamScanner {
    * Events that have been forwarded but not parsed, oldest first. Most streams end with the provider's usage, and then their
    * content is never needed. Parsing every event would be the largest cost of a passthrough stream.
    */
-  #unread: Uint8Array[] = [];
-  #unreadBytes = 0;
+  readonly #unread = new UnreadEvents();
   #produced = "";
   #hasEndedText = false;
   /** Figures have come that include the output up to them. */
@@ -94,10 +94,8 @@ export abstract class StreamScanner {
   #pass(events: Uint8Array): Uint8Array {
     const buffer = asBuffer(events);
     const leaving = this.firstMark(buffer) === none ? buffer : this.#sort(buffer);
-    const unread = this.started ? leaving : leaving.subarray(this.#readToContent(leaving));
-    this.#unread.push(unread);
-    this.#unreadBytes += unread.length;
-    if (this.#unreadBytes > mostUnreadBytes) this.readUnread();
+    this.#unread.add(this.started ? leaving : leaving.subarray(this.#readToContent(leaving)));
+    if (this.#unread.bytes > mostUnreadBytes) this.readUnread();
     return leaving;
   }
 
@@ -261,10 +259,7 @@ export abstract class StreamScanner {
 
   /** Parses the events that were only forwarded so far. */
   protected readUnread(): void {
-    const runs = this.#unread;
-    this.#unread = [];
-    this.#unreadBytes = 0;
-    for (const run of runs) for (const data of dataOfEvents(run)) this.#readEvent(data);
+    for (const run of this.#unread.take()) for (const data of dataOfEvents(run)) this.#readEvent(data);
   }
 
   #readEvent(data: string): void {
