@@ -31,7 +31,8 @@ export function buildModels(
     buildModel(model, config, providers, maxExchangeMs),
   );
   for (const model of models) {
-    if (model.free || model.deployments.every((deployment) => deployment.price !== null)) continue;
+    if (model.free || isNeverCharged(model)) continue;
+    if (model.deployments.every((deployment) => deployment.price !== null)) continue;
     context.warnings.push(
       `${places.describe(places.pathOfModel(model.id))} has no price, so credit keys cannot use it; give it a price or say free = true`,
     );
@@ -47,6 +48,13 @@ export function buildModels(
     );
   }
   return withoutMissingFallbacks(models);
+}
+
+/** Whether all that it serves is free of charge, as moderations are. */
+function isNeverCharged({ serves }: ModelSettings): boolean {
+  const routes = meteredRouteNames.map(meteredRoute);
+  const free = routes.filter(({ prices }) => prices.length === 0).map(({ use }) => use);
+  return serves.every((use) => free.includes(use));
 }
 
 /** Whether the missing price disables a web search that the operator may expect to work. */

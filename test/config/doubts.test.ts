@@ -225,3 +225,11 @@ describe("conversations that are on and cannot be kept are warned about:", () =>
     }
   });
 });
+
+test("moderations cost nothing, so a model that serves nothing else needs no price", () => {
+  const model = (serves: string) =>
+    `[providers.p]\nkind = "openai-compatible"\nbase_url = "http://127.0.0.1:1/v1"\n[[models]]\nid = "m"\nprovider = "p"\nserves = ${serves}`;
+  expect(warningsOf(model('["moderations"]'))).toEqual([]);
+  for (const serves of ['["generation"]', '["embeddings"]', '["moderations", "embeddings"]'])
+    expect(warningsOf(model(serves))).toEqual([expect.stringContaining("has no price")]);
+});
