@@ -79,6 +79,7 @@ const exposed = [
   "x-sluice-cost",
   "x-sluice-count",
   "x-sluice-dropped",
+  "x-sluice-units",
   "openai-model",
   "openai-processing-ms",
   "openai-version",

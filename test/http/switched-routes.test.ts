@@ -124,6 +124,18 @@ test("the extensions are described apart from the interface, in valid OpenAPI", 
   }
 });
 
+test("a page of a browser can read every header that is described", async () => {
+  const origin = "https://page.test";
+  await using world = await World.start({ head: `[server]\ncors_origins = ["${origin}"]` });
+  const response = await fetch(`${world.running.url}/v1/models`, { headers: { origin } });
+  const exposed = response.headers.get("access-control-expose-headers")?.split(", ") ?? [];
+  for (const document of [buildOpenApi(), buildOpenApiExtensions(all)]) {
+    const { headers } = JSON.parse(JSON.stringify(document)).components;
+    for (const name of Object.keys(headers))
+      expect([...exposed, "cache-control"]).toContain(name.toLowerCase());
+  }
+});
+
 test("only the extensions that are on are described, before and after a reload", async () => {
   await using world = await World.start();
   const described = async () => {
