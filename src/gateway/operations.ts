@@ -1,15 +1,38 @@
 import { keyModes, modeOrigins } from "../base/key-attributes.ts";
+import { type MeteredRouteName, meteredRoute, meteredRouteNames } from "../dialects/metered/registry.ts";
+import { compactRequest, compactResponse } from "../dialects/openai-responses/client/schema.ts";
 import { type ClientDialectName, clientDialect, clientDialectNames } from "../dialects/registry.ts";
-import { compactOperation } from "./compact.ts";
 import { countTokensOperation, inputTokensOperation } from "./count-tokens.ts";
 import { generate } from "./generate.ts";
-import { meteredOperations } from "./metered/operations.ts";
+import { serveMetered } from "./metered/serve.ts";
 import { listModelsOperation, showModelOperation } from "./models.ts";
 import { chargedCodes, chargedHeaders, type ServedOperation, type ServedRoute } from "./served-operation.ts";
 import { webSocketOperation } from "./socket/operation.ts";
 import { conversationOperations } from "./turns/conversation-operations.ts";
 import { storedResponseOperations } from "./turns/operations.ts";
 import { usageOperation } from "./usage-summary.ts";
+
+const charging = { method: "POST", needsKey: true, isCharged: true, headers: chargedHeaders } as const;
+/** What of them is beyond the interface. */
+const charged = { ...charging, errors: "openai", acceptsApiKeyHeader: false, dialect: null } as const;
+
+/** Replaces a conversation by a short one: by its provider's own means, or by a summary that only the gateway can read. */
+const compactOperation: ServedOperation = {
+  ...charged,
+  path: "/v1/responses/compact",
+  switchedBy: "compact",
+  tracedAs: "chat",
+  codes: [...chargedCodes, "previous_response_not_found", "invalid_encrypted_content"],
+  description: {
+    operationId: "compactResponse",
+    summary: "Compact a conversation",
+    headers: ["Idempotency-Key"],
+    request: "CompactRequest",
+    response: "CompactResponse",
+    schemas: { CompactRequest: compactRequest, CompactResponse: compactResponse },
+  },
+  run: (gateway, exchange) => generate(gateway, exchange, "responses", "compact"),
+};
 
 /** All that the interface offers, in the order of its document, and then what is beyond it. */
 export const operations: readonly ServedOperation[] = [
@@ -23,7 +46,7 @@ export const operations: readonly ServedOperation[] = [
   compactOperation,
   webSocketOperation,
   inputTokensOperation,
-  ...meteredOperations,
+  ...meteredRouteNames.flatMap(metered),
 ];
 
 /** Every operation on both origins. */
@@ -34,20 +57,33 @@ export const routes: readonly ServedRoute[] = operations.flatMap((operation) =>
 function generation(name: ClientDialectName): ServedOperation {
   const { route, operation, errorFormat, timeoutCode } = clientDialect(name);
   return {
-    method: "POST",
+    ...charging,
     ...route,
     errors: errorFormat,
     dialect: name,
     use: "generation",
-    needsKey: true,
-    isCharged: true,
     tracedAs: "chat",
     codes: [...new Set([...chargedCodes, timeoutCode])],
-    headers: chargedHeaders,
     description: {
       ...operation,
       headers: ["Idempotency-Key", ...(operation.headers ?? [])],
     },
     run: (gateway, exchange) => generate(gateway, exchange, name),
   };
+}
+
+/** A metered route under all of its paths. */
+function metered(name: MeteredRouteName): ServedOperation[] {
+  const { paths, operation, switchedBy, use, tracedAs } = meteredRoute(name);
+  return paths.map((path) => ({
+    ...charged,
+    path,
+    switchedBy,
+    use,
+    tracedAs,
+    codes: chargedCodes,
+    headers: [...chargedHeaders, "x-sluice-units"],
+    description: { ...operation, headers: ["Idempotency-Key"] },
+    run: (gateway, exchange) => serveMetered(gateway, exchange, name),
+  }));
 }

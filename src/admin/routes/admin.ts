@@ -49,8 +49,11 @@ export function adminRoutes(withoutOrigin: Omit<AdminDeps, "originOf">): AdminMo
       { base: adminBase, routes },
       { base: holderBase, routes: forHolders(routes) },
     ];
-    const document = once(() => jsonBlob(adminOpenApi(served, deps.version)));
-    app.get(`${adminBase}/openapi.json`, () => new Response(document(), { headers: documentHeaders() }));
+    const type = "application/json";
+    const document = once(() => new Blob([JSON.stringify(adminOpenApi(served, deps.version))], { type }));
+    app.get(`${adminBase}/openapi.json`, () => {
+      return new Response(document(), { headers: { ...answerHeaders, "x-request-id": newId("req_") } });
+    });
     app.all(`${adminBase}/*`, () => refusalResponse(noSuchPlace), { parse: "none" });
     return app;
   };
@@ -73,14 +76,6 @@ function routesOf(deps: AdminDeps): readonly AdminRoute[] {
 
 function forHolders(routes: readonly AdminRoute[]): AdminRoute[] {
   return routes.filter((route) => roleFor(route) === "holder");
-}
-
-function jsonBlob(document: object): Blob {
-  return new Blob([JSON.stringify(document)], { type: "application/json" });
-}
-
-function documentHeaders(): Record<string, string> {
-  return { ...answerHeaders, "x-request-id": newId("req_") };
 }
 
 function mountMetrics(app: Elysia, deps: AdminDeps): void {

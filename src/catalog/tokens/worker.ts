@@ -36,10 +36,17 @@ self.onmessage = async ({ data: job }: MessageEvent<CountJob | DecodeJob>) => {
   self.postMessage(done);
 };
 
-/** Loads an encoding of its own, which few gateways ever need. */
+/**
+ * In cl100k_base, the encoding that OpenAI's clients take for models whose name they do not know. It is loaded here, because few
+ * gateways ever need it. Null if one of the ids is not in it.
+ */
 async function textsOf({ ids }: DecodeJob): Promise<readonly string[] | null> {
-  const { decodeTexts } = await import("./decode.ts");
-  return decodeTexts(ids);
+  const { decode } = await import("gpt-tokenizer/encoding/cl100k_base");
+  try {
+    return ids.map((tokens) => decode(tokens));
+  } catch {
+    return null;
+  }
 }
 
 function tokensOf({ what, isAtMost, budgetMs }: CountJob): number | null {

@@ -1,7 +1,8 @@
 import { invalidRequest } from "../../base/errors.ts";
-import type { JsonObject } from "../../base/json.ts";
+import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { isUsualTier, type TierField, tierFields } from "../../base/service-tiers.ts";
 import { ownTierPrice } from "../../catalog/extra-price.ts";
+import { listOf, objectOf } from "../../dialects/json/json-fields.ts";
 import type { ClientRequest } from "../request/request.ts";
 import { askedAdvisors } from "./advisors.ts";
 import { holdFields } from "./asked-fields.ts";
@@ -9,7 +10,6 @@ import { holdTools } from "./asked-tools.ts";
 import { type Destination, DestinationPrices } from "./destination-prices.ts";
 import type { AskedExtras, HeldRound } from "./extras.ts";
 import { HeldCalls } from "./held-calls.ts";
-import { asksForCompaction, mayCompactFirst } from "./rounds.ts";
 
 type Asking = Pick<ClientRequest, "truncated" | "tools" | "speaks" | "mentions">;
 
@@ -109,4 +109,24 @@ function askedTier(body: JsonObject): AskedTier | null {
     asked = { field, name };
   }
   return asked;
+}
+
+/** A run that summarizes the conversation, before the answer or in its place. */
+function asksForCompaction(body: JsonObject): boolean {
+  return (body["compaction"] ?? null) !== null || mayCompactFirst(body);
+}
+
+/** Whether the conversation may be summarized before it is answered: it is then read twice. */
+function mayCompactFirst({ context_management: management }: JsonObject): boolean {
+  return editsOf(management).some(isCompaction);
+}
+
+/** OpenAI has a list of what is done to the conversation, Anthropic has it within an object. */
+function editsOf(management: Json | undefined): readonly Json[] {
+  return Array.isArray(management) ? management : listOf(objectOf(management)?.["edits"]);
+}
+
+/** `compaction`, `compact_20260112`, … */
+function isCompaction(edit: Json): boolean {
+  return isObject(edit) && typeof edit["type"] === "string" && edit["type"].startsWith("compact");
 }
