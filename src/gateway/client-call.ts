@@ -66,3 +66,8 @@ export interface ClientCall {
   /** What the connection remembers; absent if it is not a WebSocket. */
   readonly remembered?: RememberedTurns;
 }
+
+/** Without the client's host, which may be missing, or no valid one. */
+export function urlOf({ request }: ClientCall): URL {
+  return new URL(`http://localhost${request.url.replace(/^https?:\/\/[^/?#]*/, "")}`);
+}

@@ -3,6 +3,7 @@ import { unknownModelMessage } from "../base/unknown-model.ts";
 import { codexModel } from "../catalog/codex-model.ts";
 import type { KeyRecord } from "../store/store.ts";
 import { admitOptional } from "./admission/admit.ts";
+import { urlOf } from "./client-call.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Gateway } from "./gateway.ts";
 import { commonHeaders } from "./headers.ts";
@@ -56,7 +57,7 @@ export const showModelOperation: ServedOperation = {
  */
 async function listModels(gateway: Gateway, exchange: Exchange): Promise<Response> {
   const key = await admitOptional(gateway, exchange);
-  if (urlOf(exchange).searchParams.has("client_version")) return listForCodex(exchange, key);
+  if (urlOf(exchange.call).searchParams.has("client_version")) return listForCodex(exchange, key);
   const data = listed(exchange, key);
   return Response.json({ object: "list", data }, { headers: commonHeaders(exchange) });
 }
@@ -89,10 +90,5 @@ function listed({ configured: { catalog } }: Exchange, key: KeyRecord | null) {
 
 /** The part of the path that matches the route's wildcard. The edge has refused what cannot be decoded. */
 function nameIn(exchange: Exchange): string {
-  return decodeURIComponent(urlOf(exchange).pathname.slice(exchange.call.route.path.length - 1));
-}
-
-/** Without the client's host, which may be missing, or no valid one. */
-function urlOf({ call: { request } }: Exchange): URL {
-  return new URL(`http://localhost${request.url.replace(/^https?:\/\/[^/?#]*/, "")}`);
+  return decodeURIComponent(urlOf(exchange.call).pathname.slice(exchange.call.route.path.length - 1));
 }

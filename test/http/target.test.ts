@@ -151,6 +151,8 @@ describe("the Host header", () => {
     async (name) => {
       expect((await raw("GET /v1/models", `Host: ${name}`)).status).toBe(200);
       expect((await raw("GET /v1/models/nowhere", `Host: ${name}`)).status).toBe(404);
+      const byKey = `Authorization: Bearer ${key.key}`;
+      expect((await raw("GET /v1/responses/nowhere", `Host: ${name}`, byKey)).status).toBe(404);
       expect((await raw("GET /healthz", `Host: ${name}`)).status).toBe(200);
       for (const path of ["/admin/api/v1/keys?limit=1", "/admin/api/v1/keys/?limit=1"]) {
         const bearer = `Authorization: Bearer ${adminToken}`;

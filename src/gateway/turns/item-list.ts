@@ -6,6 +6,7 @@ import { shownItems } from "../../dialects/openai-responses/client/shown-item.ts
 import { sizeOf, type TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
 import { jsonHeaders } from "../answer/answering.ts";
 import { bodyResponse } from "../answer/body-response.ts";
+import { urlOf } from "../client-call.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import { commonHeaders } from "../headers.ts";
@@ -46,7 +47,7 @@ export function listPage(
   exchange: Exchange,
   items: readonly TurnItem[],
 ): Promise<Response> {
-  const { limit, isAscending, after } = listing(queryOf(exchange));
+  const { limit, isAscending, after } = listing(urlOf(exchange.call).searchParams);
   // By their ids, because a page begins after one: some servers give all their items the same.
   const shown = [...new Map(items.map((item) => [item.id, item])).values()];
   const ordered = isAscending ? shown : shown.toReversed();
@@ -102,17 +103,8 @@ function listing(query: URLSearchParams) {
   return { limit, isAscending: order === "asc", after: query.get("after") };
 }
 
-function urlOf({ call: { request } }: Exchange): URL {
-  // A request without a host has a bare path as its URL.
-  return new URL(request.url, "http://localhost");
-}
-
-export function queryOf(exchange: Exchange): URLSearchParams {
-  return urlOf(exchange).searchParams;
-}
-
 /** A segment of the request's path, by its name in the route. */
-export function segmentOf(exchange: Exchange, name: string): string {
-  const place = exchange.call.route.path.split("/").indexOf(`:${name}`);
-  return decodeURIComponent(urlOf(exchange).pathname.split("/")[place] ?? "");
+export function segmentOf({ call }: Exchange, name: string): string {
+  const place = call.route.path.split("/").indexOf(`:${name}`);
+  return decodeURIComponent(urlOf(call).pathname.split("/")[place] ?? "");
 }

@@ -4,11 +4,12 @@ import { isConversationId } from "../../base/id.ts";
 import { responsesResponse } from "../../dialects/openai-responses/client/schema.ts";
 import { responsePieces, type TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
 import { admit } from "../admission/admit.ts";
+import { urlOf } from "../client-call.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import { commonHeaders } from "../headers.ts";
 import { keptOperations, type ServedOperation } from "../served-operation.ts";
-import { itemList, listPage, listQuery, queryOf, respondWith, segmentOf } from "./item-list.ts";
+import { itemList, listPage, listQuery, respondWith, segmentOf } from "./item-list.ts";
 import type { Turn } from "./turn-body.ts";
 import { keepsResponses, type TurnReader } from "./turns.ts";
 
@@ -50,7 +51,7 @@ export const storedResponseOperations: readonly ServedOperation[] = [
 
 async function showResponse(gateway: Gateway, exchange: Exchange): Promise<Response> {
   const { head, output, parentId } = await find(gateway, await admitted(gateway, exchange));
-  if (queryOf(exchange).get("stream") === "true") {
+  if (urlOf(exchange.call).searchParams.get("stream") === "true") {
     throw invalidRequest("Only a response in the background can be streamed again.", "stream");
   }
   return respondWith(exchange, responsePieces(head, output, parentId));
