@@ -12,6 +12,7 @@ import type { Settings } from "../../src/config/settings.ts";
 import type { Gateway } from "../../src/gateway/gateway.ts";
 import type { ExchangeFacts } from "../../src/observe/exchange.ts";
 import type { Entry, KeyRecord } from "../../src/store/store.ts";
+import { putEmptyLedger } from "../store/sqlite/empty-ledger.ts";
 import { type ConfigOptions, configFor, upstreamKeys } from "../support/config.ts";
 import { type ScriptedProvider, startProvider } from "../support/provider.ts";
 import { waitFor } from "../support/wait.ts";
@@ -59,6 +60,7 @@ export class World implements AsyncDisposable {
   /** `PROVIDER_URL` in the options stands for the scripted provider's. */
   static async start(options: Omit<ConfigOptions, "url"> = {}): Promise<World> {
     const folder = mkdtempSync(join(tmpdir(), "sluice-test-"));
+    putEmptyLedger(join(folder, "data"));
     const provider = startProvider();
     const config = configFor({ url: provider.url, ...options }).replaceAll("PROVIDER_URL", provider.url);
     const running = await startGateway({ settings: settingsOf(folder, config) });

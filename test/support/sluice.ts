@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { allocator } from "../../src/cli/serve/runtime-settings.ts";
 import type { KeyMode } from "../../src/store/store.ts";
 import { type Place, sluice, sluiceJson } from "../cli/fixtures.ts";
+import { putEmptyLedger } from "../store/sqlite/empty-ledger.ts";
 import { upstreamKeys } from "./config.ts";
 import { type CliResult, run, type ServerProcess, serve, type Where } from "./process.ts";
 import { waitFor } from "./wait.ts";
@@ -70,7 +71,8 @@ export class Sluice {
   static async start({ config, env = {}, args = [], fill }: StartOptions = {}): Promise<Sluice> {
     const folder = mkdtempSync(join(tmpdir(), "sluice-test-"));
     if (config !== undefined) writeFileSync(configFile(folder), config);
-    await fill?.(join(folder, "data"));
+    if (fill === undefined) putEmptyLedger(join(folder, "data"));
+    else await fill(join(folder, "data"));
     const where = { cwd: folder, env: { ...environment(folder, config !== undefined), ...env } };
     return new Sluice(folder, where, args, await serve(args, where));
   }

@@ -15,6 +15,7 @@ import { KeyRing } from "../../../src/keys/keyring.ts";
 import { Ledger } from "../../../src/ledger/ledger.ts";
 import { openStore } from "../../../src/store/open.ts";
 import type { JournaledStore } from "../../../src/store/store.ts";
+import { putEmptyLedger } from "../../store/sqlite/empty-ledger.ts";
 import { FakeClock } from "../../support/clock.ts";
 import { configFor, upstreamKeys } from "../../support/config.ts";
 
@@ -36,6 +37,7 @@ export interface AdminServer extends AsyncDisposable {
 /** The admin API on a socket of its own, over a real store and ledger. The caller's address is its `x-from`. */
 export async function startAdmin(adminSettings = ""): Promise<AdminServer> {
   const dir = mkdtempSync(join(tmpdir(), "sluice-admin-"));
+  putEmptyLedger(dir);
   const clock = new FakeClock();
   const store = await openStore({ dir, clock, role: "gateway", journal: "inline" });
   const deps = await makeDeps(dir, store, clock, adminSettings);

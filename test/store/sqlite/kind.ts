@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { openStore } from "../../../src/store/open.ts";
 import { type SettleItem, temporaryFolder } from "../fixtures.ts";
 import type { JournaledDatabase, StoreKind } from "../kind.ts";
+import { putEmptyLedger } from "./empty-ledger.ts";
 import { openGatewayStore } from "./fixtures.ts";
 
 /** An fsync in memory is free, and the ledger cannot tell. */
@@ -16,6 +17,7 @@ export const sqlite = {
   name: "SQLite",
   async create({ isVolatile } = { isVolatile: false }): Promise<SqliteDatabase> {
     const folder = temporaryFolder(isVolatile ? memoryFolder : tmpdir());
+    putEmptyLedger(folder.dir);
     return {
       dir: folder.dir,
       openGateway: async (clock, wrapWriter) => {
