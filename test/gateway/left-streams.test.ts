@@ -199,36 +199,38 @@ const sealed: Readonly<Record<string, { readonly provider: Pair["provider"]; rea
   },
 };
 
-for (const [what, { provider, events }] of Object.entries(sealed)) {
-  describe.each(pairs.filter((pair) => pair.provider === provider))(
-    `a $client client of $model that leaves after ${what}`,
-    (pair) => {
-      test("pays a token for every 16 characters", async () => {
-        const caller = await world.creditCaller();
-        world.provider.script(streaming({ write: events.join("") }, { stall: true }));
-        const leaving = new AbortController();
-        const body = hello(pair.client, pair.model, {
-          stream: true,
-          max_tokens: 1000,
-          max_output_tokens: 1000,
-        });
-        const { signal } = leaving;
-        const answering = world.ask(caller, { path: paths[pair.client], body, signal });
-        const reading = answering.then((response) => response.text()).catch(() => "");
-        await waitFor(
-          () =>
-            (world.provider.requests[0]?.startedAtMs ?? Number.POSITIVE_INFINITY) < performance.now() - 300,
-          "the reasoning",
-        );
-        leaving.abort();
-        await reading;
-        const [charge] = await world.chargesOf(caller);
-        expect(charge).toMatchObject({ outcome: "cancelled", basis: "estimated" });
-        expect(-(charge?.amount ?? 0) - nano(0, sealedTokens)).toBeWithin(nano(1, 0), nano(100, 0));
-      });
-    },
-  );
-}
+test.each(Object.entries(sealed))(
+  "all clients that leave after %s pay a token for every 16 characters",
+  async (_, { provider, events }) => {
+    world.provider.script(streaming({ write: events.join("") }, { stall: true }));
+    const leaving = new AbortController();
+    const more = { stream: true, max_tokens: 1000, max_output_tokens: 1000 };
+    const talks = await Promise.all(
+      pairs
+        .filter((pair) => pair.provider === provider)
+        .map(async (pair) => ({ ...pair, caller: await world.creditCaller() })),
+    );
+    const reading = talks.map(async ({ client, model, caller }) => {
+      const { signal } = leaving;
+      const ask = { path: paths[client], body: hello(client, model, more), signal };
+      await (await world.ask(caller, ask)).text();
+    });
+    const { requests } = world.provider;
+    await waitFor(
+      () =>
+        requests.length === talks.length &&
+        requests.every(({ startedAtMs }) => startedAtMs < performance.now() - 300),
+      "the reasoning",
+    );
+    leaving.abort();
+    await Promise.allSettled(reading);
+    for (const { caller } of talks) {
+      const [charge] = await world.chargesOf(caller);
+      expect(charge).toMatchObject({ outcome: "cancelled", basis: "estimated" });
+      expect(-(charge?.amount ?? 0) - nano(0, sealedTokens)).toBeWithin(nano(1, 0), nano(100, 0));
+    }
+  },
+);
 
 test("a gateway that stops does not wait for the usage of a client that has left, and charges what came", async () => {
   const own = await World.start();
