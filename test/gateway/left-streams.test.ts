@@ -68,7 +68,8 @@ describe.each(pairs)("a $client client of $model, which speaks $provider,", (pai
     const rest: Answer["steps"] = [{ until: left.promise }, { sleepMs: 60 }, { write: behind }];
     world.provider.script(streaming({ write: before }, ...rest));
     const caller = await leaveAt(pair, clientSees[pair.client]);
-    await waitFor(() => world.gateway.watchdog.size > 0, "the stream to go on");
+    const [exchange] = world.gateway.ongoing.exchanges();
+    await waitFor(() => exchange?.call.request.signal.aborted === true, "the client to have left");
     left.resolve();
     const input = pair.model === "gpt-test" || pair.model === "claude-test" ? 200_000 : null;
     const charges = await world.chargesOf(caller);
