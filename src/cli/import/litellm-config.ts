@@ -1,7 +1,9 @@
 import { isObject, type JsonObject } from "../../base/json.ts";
+import type { ModelUse } from "../../base/model-uses.ts";
 import { positiveInteger } from "./imported.ts";
 import { bedrockModel } from "./litellm-clouds.ts";
-import { baseModel, capabilitiesOf, otherPurpose, textOf } from "./litellm-model-info.ts";
+import { meteredPrice } from "./litellm-metered.ts";
+import { baseModel, capabilitiesOf, textOf, useOf } from "./litellm-model-info.ts";
 import { LiteLlmParameters } from "./litellm-parameters.ts";
 import { familyOf, knownProviders, serverSettings } from "./litellm-providers.ts";
 import { litellmRates } from "./litellm-rates.ts";
@@ -72,16 +74,18 @@ export function importLiteLlmConfig(
       dropped.push(`${id}: wildcards have no counterpart; name the models one by one`);
       return;
     }
-    const other = otherPurpose(upstream, entry["model_info"]);
-    if (other !== null) {
-      dropped.push(`${id}: ${other}`);
+    const info = isObject(entry["model_info"]) ? entry["model_info"] : {};
+    const use = useOf(upstream, info);
+    if (use === null) {
+      dropped.push(`${id}: its mode is ${info["mode"]}, for which there is no route here`);
       return;
     }
     const asked = new LiteLlmParameters(parameters, env);
     asked.markRead(convertedParameters);
+    if (use !== "generation") asked.markRead(Object.keys(parameters).filter((name) => unitCost.test(name)));
     const provider = providerOf(id, upstream, asked, timeoutsOf(parameters, timeouts));
     if (provider === null) return;
-    addDeployment(id, provider, upstream, entry, parameters);
+    addDeployment(id, use, provider, upstream, info, parameters);
     for (const note of asked.notes) dropped.push(`${id}: ${note}`);
     const unread = asked.unread();
     if (unread.length > 0) dropped.push(`${id}: ${unread.join(", ")} of its litellm_params`);
@@ -180,18 +184,21 @@ export function importLiteLlmConfig(
 
   function addDeployment(
     id: string,
+    use: ModelUse,
     provider: ConvertedProvider,
     upstream: string,
-    entry: JsonObject,
+    info: JsonObject,
     parameters: JsonObject,
   ): void {
-    const info = isObject(entry["model_info"]) ? entry["model_info"] : {};
     const name = upstream.slice(upstream.indexOf("/") + 1);
     const upstreamModel = provider.kind === "bedrock" ? bedrockModel(name) : name;
     const base = baseModel(info, parameters);
-    const stated = litellmRates({ ...info, ...parameters });
+    const costs = { ...info, ...parameters };
+    const isGenerating = use === "generation";
+    const stated = isGenerating ? litellmRates(costs) : meteredPrice(upstreamModel, use, costs);
     const names = [upstream, upstreamModel, ...(base === null ? [] : [base])];
-    const listed = prices?.find(prefixOf(upstream) ?? "", names) ?? null;
+    const found = prices?.find(prefixOf(upstream) ?? "", names) ?? null;
+    const listed = (found?.model.serves ?? "generation") === use ? found : null;
     const deployment = {
       provider: provider.name,
       upstream_model: upstreamModel,
@@ -215,10 +222,11 @@ export function importLiteLlmConfig(
     }
     models.set(id, {
       id,
+      serves: isGenerating ? [] : [use],
       context_window: positiveInteger(info["max_input_tokens"]) ?? listed?.model.contextWindow ?? null,
       max_output_tokens:
         positiveInteger(info["max_output_tokens"]) ??
-        positiveInteger(info["max_tokens"]) ??
+        (isGenerating ? positiveInteger(info["max_tokens"]) : null) ??
         listed?.model.maxOutputTokens ??
         null,
       capabilities: { ...listed?.model.capabilities, ...capabilitiesOf(info) },
@@ -226,11 +234,15 @@ export function importLiteLlmConfig(
       fallbacks: [],
       deployments: [deployment],
     });
-    if (deployment.price === null) {
-      dropped.push(`${id}: no price in the file; without one only token-budget keys may use it`);
+    if (deployment.price === null && use !== "moderations") {
+      const without = isGenerating ? "only token-budget keys may use it" : "credit keys may not use it";
+      dropped.push(`${id}: no price in the file; without one ${without}`);
     }
   }
 }
+
+/** Costs of what other routes than those of generation count. */
+const unitCost = /^(?:in|out)put_cost_per_(?:second|character|query|pixel|image|image_token|audio_token)$/;
 
 /** In seconds: what an exchange may take if nothing is said, and what it may take at most. */
 const usualExchangeSeconds = 300;

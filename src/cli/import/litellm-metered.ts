@@ -1,15 +1,13 @@
 import type { JsonObject } from "../../base/json.ts";
 import type { ModelUse } from "../../base/model-uses.ts";
+import type { PriceConfig } from "../../config/schema.ts";
 import { usdPerMillion } from "./imported.ts";
 import { pixelsOf } from "./litellm-images.ts";
 
-/** What a model of LiteLLM's price file serves beside generation, and its prices by the names of our own configuration. */
-export interface MeteredPrices {
-  readonly serves: ModelUse;
-  readonly prices: Readonly<Record<string, number>>;
-}
-
 const uses: Readonly<Record<string, ModelUse>> = {
+  chat: "generation",
+  responses: "generation",
+  completion: "completions",
   embedding: "embeddings",
   rerank: "rerank",
   moderation: "moderations",
@@ -19,22 +17,28 @@ const uses: Readonly<Record<string, ModelUse>> = {
   audio_speech: "speech",
 };
 
-/** Null if a model of this mode is served by no route; without any price if the file has none that a route can count. */
-export function meteredPrices(id: string, mode: string, entry: JsonObject): MeteredPrices | null {
-  const serves = Object.hasOwn(uses, mode) ? uses[mode] : undefined;
-  if (serves === undefined) return null;
+/** What a model of this mode serves; null if no route does. */
+export function useOfMode(mode: string): ModelUse | null {
+  return Object.hasOwn(uses, mode) ? (uses[mode] ?? null) : null;
+}
+
+/** The price of a model that serves something else than generation, in its own units; null if the entry has none of them. */
+export function meteredPrice(id: string, serves: ModelUse, entry: JsonObject): PriceConfig | null {
   const found = Object.entries(pricesOf(id, serves, entry)).filter(
     (price): price is [string, number] => price[1] !== null,
   );
+  if (found.length === 0) return null;
   // Entries are full of zeros for what a model is not charged by.
   const charged = found.filter(([, usd]) => usd > 0);
-  return { serves, prices: Object.fromEntries(charged.length === 0 ? found : charged) };
+  return Object.fromEntries(charged.length === 0 ? found : charged);
 }
 
 function pricesOf(id: string, serves: ModelUse, entry: JsonObject): Readonly<Record<string, number | null>> {
   const perMillion = (name: string) => usdPerMillion(entry[name], true);
   const tokens = { input: perMillion("input_cost_per_token"), output: perMillion("output_cost_per_token") };
   switch (serves) {
+    case "completions":
+      return tokens;
     case "embeddings":
       return { input: tokens.input, characters: perMillion("input_cost_per_character") };
     case "rerank":

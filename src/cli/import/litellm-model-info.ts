@@ -1,17 +1,29 @@
-import { isObject, type JsonObject } from "../../base/json.ts";
+import type { JsonObject } from "../../base/json.ts";
+import type { ModelUse } from "../../base/model-uses.ts";
 import { statedCapability } from "./imported.ts";
+import { useOfMode } from "./litellm-metered.ts";
 
-const textModes: ReadonlySet<string | null> = new Set([null, "chat", "completion", "responses"]);
-/** Models of the large vendors for other things than text, which most configurations give no mode. */
-const otherNames =
-  /(?:^|[-/.])(?:text-embedding|embed|embedding|dall-e|gpt-image|imagen|whisper|tts|transcribe|rerank|moderation)(?:[-./:\d]|$)/i;
+/** What the names of the large vendors' models tell, which most configurations give no mode. */
+const usesByName: readonly (readonly [RegExp, ModelUse])[] = [
+  [named("text-embedding|embed|embedding"), "embeddings"],
+  [named("dall-e|gpt-image|imagen"), "images"],
+  [named("whisper|transcribe"), "transcriptions"],
+  [named("tts"), "speech"],
+  [named("rerank"), "rerank"],
+  [named("moderation"), "moderations"],
+];
 
-/** Why a model of LiteLLM's has no place here, which is for the generation of text; null if it has. */
-export function otherPurpose(upstream: string, info: unknown): string | null {
-  const mode = isObject(info) ? textOf(info["mode"]) : null;
-  if (!textModes.has(mode)) return `its mode is ${mode}, which is not text generation`;
+function named(words: string): RegExp {
+  return new RegExp(`(?:^|[-/.])(?:${words})(?:[-./:\\d]|$)`, "i");
+}
+
+/** What a model of LiteLLM's serves; null if its mode is that of no route here. */
+export function useOf(upstream: string, info: JsonObject): ModelUse | null {
+  const mode = textOf(info["mode"]);
+  if (mode !== null) return useOfMode(mode);
   const name = upstream.slice(upstream.indexOf("/") + 1);
-  return mode === null && otherNames.test(name) ? `${name} does not generate text` : null;
+  const [, use = "generation"] = usesByName.find(([pattern]) => pattern.test(name)) ?? [];
+  return use;
 }
 
 /** The model behind a deployment of one's own, as `azure/gpt-5.6`. */

@@ -1,4 +1,5 @@
 import { isObject, type JsonObject } from "../../base/json.ts";
+import type { ModelUse } from "../../base/model-uses.ts";
 import type { TokenRatesConfig } from "../../config/schema/price.ts";
 import type { PriceConfig } from "../../config/schema.ts";
 import {
@@ -10,10 +11,8 @@ import {
   usdPerMillion,
 } from "./imported.ts";
 import { withImageVariants } from "./litellm-images.ts";
-import { meteredPrices } from "./litellm-metered.ts";
+import { meteredPrice, useOfMode } from "./litellm-metered.ts";
 import { litellmRates } from "./litellm-rates.ts";
-
-const generatingModes = new Set(["chat", "responses", "completion"]);
 
 /** LiteLLM's `model_prices_and_context_window.json`: one object by model name, prices in USD per token. */
 export function readLiteLlmPrices(document: JsonObject): ImportedPrices {
@@ -30,7 +29,8 @@ export function readLiteLlmPrices(document: JsonObject): ImportedPrices {
 
 function modelOf(name: string, entry: JsonObject): ImportedModel | string {
   const mode = typeof entry["mode"] === "string" ? entry["mode"] : "chat";
-  if (!generatingModes.has(mode)) return meteredModelOf(name, entry, mode) ?? mode.replaceAll("_", " ");
+  const serves = useOfMode(mode);
+  if (serves !== "generation") return meteredModelOf(name, entry, serves) ?? mode.replaceAll("_", " ");
   const rates = litellmRates(entry);
   if (rates === null) return "without a price per token";
   return {
@@ -65,19 +65,17 @@ function namesOf(name: string, entry: JsonObject): Pick<ImportedModel, "id" | "v
 }
 
 /** One that does not generate; null if no route serves it, or the file has no price for it. */
-function meteredModelOf(name: string, entry: JsonObject, mode: string): ImportedModel | null {
+function meteredModelOf(name: string, entry: JsonObject, serves: ModelUse | null): ImportedModel | null {
+  if (serves === null) return null;
   const names = namesOf(name, entry);
-  const metered = meteredPrices(names.id, mode, entry);
-  if (metered === null) return null;
-  const { serves, prices } = metered;
-  const { input = null, output = null, ...others } = prices;
-  if (serves !== "moderations" && Object.keys(prices).length === 0) return null;
+  const price = serves === "moderations" ? {} : meteredPrice(names.id, serves, entry);
+  if (price === null) return null;
   return {
     ...names,
     contextWindow: positiveInteger(entry["max_input_tokens"]) ?? positiveInteger(entry["max_tokens"]),
-    maxOutputTokens: null,
+    maxOutputTokens: serves === "completions" ? positiveInteger(entry["max_output_tokens"]) : null,
     serves,
-    price: { ...stated({ input, output }), ...others },
+    price,
     capabilities: {},
   };
 }

@@ -26,6 +26,17 @@ const ollama: KnownProvider = {
   addressOf: (base) => (/\/v1\/*$/.test(base) ? base : `${base.replace(/\/+$/, "")}/v1`),
 };
 
+/** Its own API embeds and ranks; it has OpenAI's chat at another address. */
+const cohere: KnownProvider = {
+  ...compatible(null, "COHERE_API_KEY"),
+  convert: (parameters, model) => {
+    const baseUrl = /embed|rerank/.test(model)
+      ? "https://api.cohere.com/v2"
+      : "https://api.cohere.ai/compatibility/v1";
+    return serverSettings("cohere", compatible(baseUrl, "COHERE_API_KEY"), parameters);
+  },
+};
+
 const cloud = (kind: VendorKind, convert: NonNullable<KnownProvider["convert"]>): KnownProvider => ({
   kind,
   baseUrl: null,
@@ -51,6 +62,9 @@ export const knownProviders = tableOf<KnownProvider>({
   together_ai: compatible("https://api.together.xyz/v1", "TOGETHERAI_API_KEY"),
   fireworks_ai: compatible("https://api.fireworks.ai/inference/v1", "FIREWORKS_API_KEY"),
   cerebras: compatible("https://api.cerebras.ai/v1", "CEREBRAS_API_KEY"),
+  voyage: compatible("https://api.voyageai.com/v1", "VOYAGE_API_KEY"),
+  jina_ai: compatible("https://api.jina.ai/v1", "JINA_AI_API_KEY"),
+  cohere,
   ollama,
   ollama_chat: ollama,
   hosted_vllm: compatible(null, null),
@@ -59,7 +73,8 @@ export const knownProviders = tableOf<KnownProvider>({
 
 /** The provider of a model without a prefix, by the model's name. */
 export function familyOf(model: string): string | null {
-  if (/^(gpt-|o\d|chatgpt-)/.test(model)) return "openai";
+  if (/^(gpt-|o\d|chatgpt-|text-embedding-|dall-e-|whisper-|tts-|omni-moderation-)/.test(model))
+    return "openai";
   return model.startsWith("claude-") ? "anthropic" : null;
 }
 

@@ -1,3 +1,4 @@
+import type { ModelUse } from "../../base/model-uses.ts";
 import type { VendorKind } from "../../vendors/registry.ts";
 import type { LiteLlmTimeouts } from "./litellm-timeouts.ts";
 import { tableText } from "./toml.ts";
@@ -13,6 +14,8 @@ export interface ConvertedProvider {
 /** Under the names of the configuration, in the order in which they are written, and so are its deployments. */
 export interface ConvertedModel {
   readonly id: string;
+  /** Empty for a model that generates. */
+  readonly serves: readonly ModelUse[];
   readonly context_window: number | null;
   readonly max_output_tokens: number | null;
   readonly capabilities: Readonly<Record<string, boolean>>;

@@ -46,6 +46,11 @@ model_list:
       model: openai/our-own-voice
     model_info:
       mode: audio_speech
+  - model_name: film
+    litellm_params:
+      model: openai/our-own-film
+    model_info:
+      mode: video_generation
 litellm_settings:
   drop_params: true
   request_timeout: 60
@@ -57,6 +62,7 @@ router_settings:
     gpt-4: house-model
     best: { model: claude, hidden: true }
     vec: vectors
+    cinema: film
 general_settings:
   master_key: sk-1234
   database_url: postgresql://user:secret@host/db
@@ -78,7 +84,13 @@ describe("LiteLLM's config.yaml", () => {
       ["anthropic", "anthropic", "https://api.anthropic.com"],
       ["openai-2", "openai-compatible", "http://127.0.0.1:8000/v1"],
     ]);
-    expect(settings.models.map((model) => model.id)).toEqual(["house-model", "claude", "local"]);
+    expect(settings.models.map(({ id, serves }) => [id, ...serves])).toEqual([
+      ["house-model", "generation"],
+      ["claude", "generation"],
+      ["local", "generation"],
+      ["vectors", "embeddings"],
+      ["speech", "speech"],
+    ]);
     const [house] = settings.models;
     expect(house).toMatchObject({ contextWindow: 272000, maxOutputTokens: 128000, fallbacks: ["claude"] });
     expect(house?.deployments).toMatchObject([
@@ -98,13 +110,15 @@ describe("LiteLLM's config.yaml", () => {
     for (const secret of ["sk-ant-plain-secret", "sk-1234", "user:secret"]) expect(all).not.toContain(secret);
   });
 
-  test("keeps the aliases of models, and leaves out what generates no text", () => {
+  test("keeps the aliases of models, and leaves out what no route serves", () => {
     using file = withFile("sluice.toml", imported.toml);
     const { models } = loadSettings({ file: file.path, env }).settings;
     expect(models.map(({ id, aliases }) => [id, ...aliases])).toEqual([
       ["house-model", "gpt-4"],
       ["claude", "best"],
       ["local"],
+      ["vectors", "vec"],
+      ["speech"],
     ]);
   });
 
@@ -117,9 +131,9 @@ describe("LiteLLM's config.yaml", () => {
       "claude: no price in the file; the list price of claude-opus-5-5 is taken, check it",
       "cloud: sagemaker/jumpstart-gpt is of a provider whose dialect is not spoken here",
       "openai/*: wildcards have no counterpart",
-      "vectors: text-embedding-3-small does not generate text",
-      "speech: its mode is audio_speech, which is not text generation",
-      "vec: an alias of vectors, which is not here",
+      "vectors: no price in the file; without one credit keys may not use it",
+      "film: its mode is video_generation, for which there is no route here",
+      "cinema: an alias of film, which is not here",
       "litellm_settings.drop_params: has no counterpart",
       "router_settings.routing_strategy",
       "general_settings.master_key: set SLUICE_ADMIN_TOKEN instead",

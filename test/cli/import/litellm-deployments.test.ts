@@ -47,6 +47,10 @@ describe("a provider is known by the prefix of its models", () => {
     ["together_ai/a/x", compatible("https://api.together.xyz/v1", "TOGETHERAI_API_KEY")],
     ["fireworks_ai/x", compatible("https://api.fireworks.ai/inference/v1", "FIREWORKS_API_KEY")],
     ["cerebras/x", compatible("https://api.cerebras.ai/v1", "CEREBRAS_API_KEY")],
+    ["voyage/x", compatible("https://api.voyageai.com/v1", "VOYAGE_API_KEY")],
+    ["jina_ai/x", compatible("https://api.jina.ai/v1", "JINA_AI_API_KEY")],
+    ["cohere/embed-v4.0", compatible("https://api.cohere.com/v2", "COHERE_API_KEY")],
+    ["cohere/command-a", compatible("https://api.cohere.ai/compatibility/v1", "COHERE_API_KEY")],
     ["ollama/x", ['kind = "openai-compatible"', 'base_url = "http://127.0.0.1:11434/v1"']],
     ["ollama_chat/x", ['kind = "openai-compatible"', 'base_url = "http://127.0.0.1:11434/v1"']],
   ])("%s", (model, lines) => {
@@ -60,6 +64,8 @@ describe("a provider is known by the prefix of its models", () => {
     ["gpt-5.6", "openai"],
     ["o3", "openai"],
     ["chatgpt-latest", "openai"],
+    ["whisper-1", "openai"],
+    ["text-embedding-3-small", "openai"],
     ["claude-opus-5", "anthropic"],
   ])("or by the name %s alone", (model, kind) => {
     const { provider, deployment } = convert({ model });
@@ -356,38 +362,69 @@ describe("a deployment", () => {
   });
 });
 
-describe("what generates no text is left out:", () => {
+describe("what a model serves beside generation is taken over:", () => {
+  const servesOf = (name: string, info: JsonObject = {}, params: JsonObject = {}) => {
+    const entry = {
+      model_name: "m",
+      litellm_params: { model: `openai/${name}`, ...params },
+      model_info: info,
+    };
+    const { toml, dropped } = importLiteLlmConfig(JSON.stringify({ model_list: [entry] }), { env: {} });
+    const [, serves = "generation"] = /serves = \["(\w+)"\]/.exec(toml) ?? [];
+    const [, price = null] = /price = \{ (.+) \}/.exec(toml) ?? [];
+    return { serves, price, dropped };
+  };
+  const perToken = { input_cost_per_token: 1e-6, output_cost_per_token: 2e-6 };
+
   test.each([
-    "text-embedding-3-small",
-    "voyage/embed-3",
-    "amazon.titan-embed-v2:0",
-    "dall-e-3",
-    "gpt-image-1",
-    "imagen-4",
-    "whisper-1",
-    "tts-1",
-    "gpt-4o-tts",
-    "gpt-4o-transcribe",
-    "rerank-v3",
-    "omni-moderation-latest",
-  ])("%s, by its name", (name) => {
-    expect(convert({ model: `openai/${name}` }).dropped).toEqual([`m: ${name} does not generate text`]);
+    ["text-embedding-3-small", "embeddings"],
+    ["voyage/embed-3", "embeddings"],
+    ["amazon.titan-embed-v2:0", "embeddings"],
+    ["dall-e-3", "images"],
+    ["gpt-image-1", "images"],
+    ["imagen-4", "images"],
+    ["whisper-1", "transcriptions"],
+    ["gpt-4o-transcribe", "transcriptions"],
+    ["tts-1", "speech"],
+    ["gpt-4o-tts", "speech"],
+    ["rerank-v3", "rerank"],
+    ["omni-moderation-latest", "moderations"],
+  ])("by the name %s", (name, serves) => {
+    expect(servesOf(name)).toMatchObject({ serves });
   });
 
-  test.each(["embedding", "image_generation", "rerank"])("what has the mode %s", (mode) => {
-    expect(convert({ model: "openai/gpt-x" }, {}, { mode }).dropped).toEqual([
-      `m: its mode is ${mode}, which is not text generation`,
+  test.each([
+    ["embedding", "embeddings", perToken, "input = 1.0"],
+    ["completion", "completions", perToken, "input = 1.0, output = 2.0"],
+    ["rerank", "rerank", { input_cost_per_query: 0.002 }, "search_units = 2.0"],
+    ["image_generation", "images", { output_cost_per_image: 0.04 }, "images = 0.04"],
+    ["audio_transcription", "transcriptions", { input_cost_per_second: 0.0001 }, "audio_minutes = 0.006"],
+    ["audio_speech", "speech", { input_cost_per_character: 1.5e-5 }, "characters = 15.0"],
+    ["moderation", "moderations", {}, null],
+  ])("by the mode %s, with the price in its own unit", (mode, serves, costs, price) => {
+    expect(servesOf("x", { mode, ...costs })).toEqual({ serves, price, dropped: [] });
+    expect(servesOf("x", { mode }, costs)).toEqual({ serves, price, dropped: [] });
+  });
+
+  test("but not by a mode that no route serves", () => {
+    expect(servesOf("x", { mode: "video_generation" }).dropped).toEqual([
+      "m: its mode is video_generation, for which there is no route here",
     ]);
   });
 
-  test.each(["chat", "completion", "responses", "", 5])("but not what has the mode %j", (mode) => {
-    expect(convert({ model: "openai/gpt-x" }, {}, { mode }).dropped).toEqual([]);
+  test.each(["chat", "responses", "", 5])("and generation by the mode %j", (mode) => {
+    expect(servesOf("gpt-x", { mode, ...perToken })).toMatchObject({ serves: "generation", dropped: [] });
   });
 
-  test("nor what its mode knows better, or only sounds like it", () => {
-    expect(convert({ model: "openai/text-embedding-x" }, {}, { mode: "chat" }).dropped).toEqual([]);
+  test("the costs of other units stay named where a model generates", () => {
+    const { dropped } = servesOf("gpt-x", perToken, { input_cost_per_second: 0.1 });
+    expect(dropped).toEqual(["m: input_cost_per_second of its litellm_params"]);
+  });
+
+  test("a mode knows better than a name, and a name may only sound like another", () => {
+    expect(servesOf("text-embedding-x", { mode: "chat" }).serves).toBe("generation");
     for (const name of ["attsaver", "embedded", "whisperer"]) {
-      expect(convert({ model: `openai/${name}` }).dropped, name).toEqual([]);
+      expect(servesOf(name).serves, name).toBe("generation");
     }
   });
 });

@@ -14,6 +14,7 @@ test("LiteLLM's models that do not generate have what they serve, and prices by 
     "tts-1": entry("audio_speech", { input_cost_per_character: 1.5e-5 }),
     "dall-e": entry("image_generation", { input_cost_per_pixel: 1.9e-8, output_cost_per_pixel: 0 }),
     flux: entry("image_generation", { output_cost_per_image: 0.04 }),
+    instruct: entry("completion", { input_cost_per_token: 1.5e-6, output_cost_per_token: 2e-6 }),
     guard: entry("moderation", { input_cost_per_token: 0, output_cost_per_token: 0 }),
   };
   const read = readPrices(JSON.stringify(file)).models;
@@ -24,6 +25,7 @@ test("LiteLLM's models that do not generate have what they serve, and prices by 
     ["tts-1", "speech"],
     ["dall-e", "images"],
     ["flux", "images"],
+    ["instruct", "completions"],
     ["guard", "moderations"],
   ]);
   const toml = modelsToml(read, "LiteLLM", "today");
@@ -34,6 +36,7 @@ test("LiteLLM's models that do not generate have what they serve, and prices by 
     "price = { characters = 15.0 }",
     "price = { images = 0.019923 }",
     "price = { images = 0.04 }",
+    "price = { input = 1.5, output = 2.0 }",
   ]) {
     expect(toml).toContain(price);
   }

@@ -287,7 +287,7 @@ describe("an entry of LiteLLM's price file", () => {
     expect(only({ litellm_provider: 5 }, "openai/x")).toMatchObject({ id: "openai/x", vendor: "unknown" });
   });
 
-  test.each(["chat", "responses", "completion"])("of the mode %s generates text", (mode) => {
+  test.each(["chat", "responses"])("of the mode %s generates text", (mode) => {
     expect(only({ mode })?.id).toBe("m");
   });
 
