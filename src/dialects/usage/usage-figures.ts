@@ -60,8 +60,11 @@ export function reportUsage(
   reasoning: Json | undefined,
 ): ReportedUsage {
   const outputSide = new UsageSide();
-  const outputTokens = outputSide.figure(output);
-  const reasoningTokens = outputSide.part(reasoning, outputTokens);
+  const answered = outputSide.figure(output);
+  const reasoningTokens = outputSide.detail(reasoning);
+  if (reasoningTokens > answered) outputSide.isDoubtful = true;
+  // What is hidden of the reasoning cannot be counted here.
+  const outputTokens = Math.max(answered, reasoningTokens);
   const usage = { ...input, outputTokens, reasoningTokens };
   if (!inputSide.isDoubtful && !outputSide.isDoubtful) return usage;
   return {
