@@ -40,14 +40,16 @@ export function writtenText(value: Json | undefined): string {
 }
 
 /**
- * The text that an event of a stream adds in any dialect's form. A provider that streams in another dialect than it was asked in is passed
- * on until its stream fails, and what the client has read of it is not free.
+ * The text that an event of a stream adds in any dialect's form, or in a server's own, whose events have no types. A provider that streams in
+ * another dialect than it was asked in is passed on until its stream fails, and what the client has read of it is not free.
  */
-export function streamedText({ type, delta, choices, candidates }: JsonObject): string {
+export function streamedText(event: JsonObject): string {
+  const { type, delta, choices, candidates } = event;
   if (Array.isArray(choices))
     return choices.map((choice) => writtenText(objectOf(choice)?.["delta"])).join("");
   if (Array.isArray(candidates)) return writtenText(candidates);
-  if (typeof type !== "string" || !type.endsWith("delta")) return "";
+  if (typeof type !== "string") return writtenText(event);
+  if (!type.endsWith("delta")) return "";
   return stringOf(delta) ?? stringOf(objectOf(delta)?.["partial_json"]) ?? writtenText(delta);
 }
 

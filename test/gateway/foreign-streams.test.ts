@@ -62,6 +62,23 @@ test("a stream of Gemini where chat was asked for is paid for as it is passed on
   expect(charges).toEqual(failed);
 });
 
+test.each([
+  [
+    "llama.cpp's own",
+    [
+      { content: text, stop: false },
+      { content: "", stop: true },
+    ],
+  ],
+  ["Ollama's own", [{ message: { role: "assistant", content: text }, done: true }]],
+  ["TGI's own", [{ index: 1, token: { id: 1, text }, generated_text: null }]],
+])("a stream in a form that is no dialect is paid for as it is passed on: %s", async (_, events) => {
+  const said = sse(events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join(""));
+  const { received, charges } = await chargesFor(pairs[0], said, true);
+  expect(received).toContain("navigable");
+  expect(charges).toEqual(failed);
+});
+
 test("a whole message in a chat stream is counted if nothing of it has come in deltas", async () => {
   const withMessages = (delta: boolean) =>
     streamEvents("chat", { text }).map((event) => {

@@ -93,7 +93,7 @@ export class DoneScanner extends StreamScanner {
 
   /** Whatever else comes is content, although nobody can count it. */
   protected sealedIn(event: JsonObject): number {
-    return typeof event["type"] === "string" && (this.producedBy(event) ?? "") === "" ? 1 : 0;
+    return (this.producedBy(event) ?? "") === "" && Object.keys(event).length > 0 ? 1 : 0;
   }
 
   protected endsText(): boolean {
