@@ -20,6 +20,7 @@ const topLevelNames: readonly string[] = [
   ...["stream", "stream_options", "max_tokens", "max_completion_tokens", "max_output_tokens", "n_predict"],
   ...["n", "n_cmpl", "best_of"],
   ...["quality", "size", "partial_images", "svg"],
+  ...["query", "documents", "max_tokens_per_doc", "input_audio"],
   ...imageSizeNames,
   ...["tools", "tool_choice", "functions", "function_call", "max_tool_calls"],
   ...["include", "modalities", "audio"],
@@ -38,7 +39,7 @@ const nestedNames: readonly string[] = [
   ...["tools", "max_uses", "execution", "environment", "memory_limit"],
   ...["previous_message_id", "comparison_response_id", "skill_id", "encrypted_content", "definition"],
   ...["file", "file_id", "file_ids", "source", "container", "container_id", "vector_store_ids"],
-  ...["input_audio", "audio_url", "audio", "result"],
+  ...["input_audio", "audio_url", "audio", "data", "result"],
 ];
 
 /**

@@ -37,6 +37,10 @@ const lookalikes = [
   ["serv\u0131ce_tier", "service_tier"],
   ["serv\u0130ce_tier", "service_tier"],
   ["Previous_Response_ID", "previous_response_id"],
+  ["Documents", "documents"],
+  ["QUERY", "query"],
+  ["Max_Tokens_Per_Doc", "max_tokens_per_doc"],
+  ["Input_Audio", "input_audio"],
 ] as const;
 
 describe("a top-level name that folds to a governed one", () => {

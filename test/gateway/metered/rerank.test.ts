@@ -109,6 +109,30 @@ test.each([
   },
 );
 
+test.each(["documents", "query", "max_tokens_per_doc"])(
+  "servers that read the first of two, or ignore case, are not asked: %s",
+  async (name) => {
+    const asked: JsonObject = {
+      model: "by-search",
+      query: "best?",
+      documents: ["one"],
+      max_tokens_per_doc: 1,
+    };
+    const body = JSON.stringify(asked).slice(0, -1);
+    const before = world.provider.requests.length;
+    for (const other of [name, name.toUpperCase()]) {
+      const response = await fetch(`${world.running.url}/v1/rerank`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${caller.secret}` },
+        body: `${body},${JSON.stringify(other)}:${JSON.stringify(asked[name])}}`,
+      });
+      expect(response.status).toBe(400);
+      expect(await response.text()).toContain(other);
+    }
+    expect(world.provider.requests).toHaveLength(before);
+  },
+);
+
 describe("a limit on the tokens of a document", () => {
   const documents = Array.from({ length: 100 }, () => "word ".repeat(3000));
   const large = documents.map((text) => text.repeat(2));
