@@ -4,7 +4,12 @@ import { wholeNumberOf } from "./request.ts";
 
 const usualDimensions = 64;
 const mostDimensions = 128;
-const categories = ["harassment", "hate", "self-harm", "sexual", "violence"];
+/** OpenAI's. */
+const categories = [
+  ...["harassment", "harassment/threatening", "hate", "hate/threatening", "illicit", "illicit/violent"],
+  ...["self-harm", "self-harm/instructions", "self-harm/intent", "sexual", "sexual/minors"],
+  ...["violence", "violence/graphic"],
+];
 
 /** The demo's answers to requests that are not for a conversation, by their methods. */
 const answers: Readonly<Record<string, (body: JsonObject) => Json>> = {
@@ -30,6 +35,7 @@ const answers: Readonly<Record<string, (body: JsonObject) => Json>> = {
         flagged: scores.some(([, score]) => score > 0.5),
         categories: Object.fromEntries(scores.map(([name, score]) => [name, score > 0.5])),
         category_scores: Object.fromEntries(scores),
+        category_applied_input_types: Object.fromEntries(categories.map((name) => [name, ["text"]])),
       };
     }),
   }),

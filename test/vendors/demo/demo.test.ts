@@ -304,6 +304,23 @@ describe("the demo fails as it is told", () => {
   }
 });
 
+/** All that the official SDK's types have. */
+const harmless: Readonly<Record<keyof OpenAI.Moderation.Categories, false>> = {
+  harassment: false,
+  "harassment/threatening": false,
+  hate: false,
+  "hate/threatening": false,
+  illicit: false,
+  "illicit/violent": false,
+  "self-harm": false,
+  "self-harm/instructions": false,
+  "self-harm/intent": false,
+  sexual: false,
+  "sexual/minors": false,
+  violence: false,
+  "violence/graphic": false,
+};
+
 test("the demo has vectors, nearer the more words two texts share, and judges texts by what they name", async () => {
   const { data, usage } = await openai.embeddings.create({
     model: "d",
@@ -329,6 +346,9 @@ test("the demo has vectors, nearer the more words two texts share, and judges te
   });
   expect(results.map(({ flagged }) => flagged)).toEqual([false, true]);
   expect(results[1]?.categories.violence).toBe(true);
+  const { categories, category_scores, category_applied_input_types } = results[0] ?? {};
+  for (const each of [categories, category_scores, category_applied_input_types])
+    expect(Object.keys(each ?? {})).toEqual(Object.keys(harmless));
   const image = await openai.images.generate({ model: "d", prompt: "a lock" }).catch(String);
   expect(image).toContain("The demo has no images/generations");
 });
