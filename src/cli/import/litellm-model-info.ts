@@ -2,28 +2,13 @@ import type { JsonObject } from "../../base/json.ts";
 import type { ModelUse } from "../../base/model-uses.ts";
 import { statedCapability } from "./imported.ts";
 import { useOfMode } from "./litellm-metered.ts";
-
-/** What the names of the large vendors' models tell, which most configurations give no mode. */
-const usesByName: readonly (readonly [RegExp, ModelUse])[] = [
-  [named("text-embedding|embed|embedding"), "embeddings"],
-  [named("dall-e|gpt-image|imagen"), "images"],
-  [named("whisper|transcribe"), "transcriptions"],
-  [named("tts"), "speech"],
-  [named("rerank"), "rerank"],
-  [named("moderation"), "moderations"],
-];
-
-function named(words: string): RegExp {
-  return new RegExp(`(?:^|[-/.])(?:${words})(?:[-./:\\d]|$)`, "i");
-}
+import { useByName } from "./use-by-name.ts";
 
 /** What a model of LiteLLM's serves; null if its mode is that of no route here. */
 export function useOf(upstream: string, info: JsonObject): ModelUse | null {
   const mode = textOf(info["mode"]);
   if (mode !== null) return useOfMode(mode);
-  const name = upstream.slice(upstream.indexOf("/") + 1);
-  const [, use = "generation"] = usesByName.find(([pattern]) => pattern.test(name)) ?? [];
-  return use;
+  return useByName(upstream.slice(upstream.indexOf("/") + 1));
 }
 
 /** The model behind a deployment of one's own, as `azure/gpt-5.6`. */

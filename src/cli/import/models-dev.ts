@@ -10,6 +10,7 @@ import {
   tokenRates,
   usdPerMillion,
 } from "./imported.ts";
+import { useByName } from "./use-by-name.ts";
 
 /** models.dev's `api.json`: providers by id, each with its models by id, prices in USD per million tokens. */
 export function readModelsDev(document: JsonObject): ImportedPrices {
@@ -29,6 +30,9 @@ export function readModelsDev(document: JsonObject): ImportedPrices {
 
 function modelOf(vendor: string, id: string, entry: JsonObject): ImportedModel | string {
   if (!modalities(entry, "output").includes("text")) return "without text output";
+  const use = useByName(id);
+  // The file has prices of tokens only, and says of vectors that they are text.
+  if (use !== "generation" && use !== "embeddings") return use;
   const cost = isObject(entry["cost"]) ? entry["cost"] : {};
   const limit = isObject(entry["limit"]) ? entry["limit"] : {};
   const rates = ratesOf(cost);
@@ -38,6 +42,14 @@ function modelOf(vendor: string, id: string, entry: JsonObject): ImportedModel |
     vendor,
     displayName: typeof entry["name"] === "string" ? entry["name"] : null,
     contextWindow: positiveInteger(limit["context"]),
+    ...(use === "embeddings"
+      ? { maxOutputTokens: null, serves: use, price: { input: rates.input }, capabilities: {} }
+      : generating(rates, cost, limit, entry)),
+  };
+}
+
+function generating(rates: TokenRatesConfig, cost: JsonObject, limit: JsonObject, entry: JsonObject) {
+  return {
     maxOutputTokens: positiveInteger(limit["output"]),
     price: {
       ...rates,

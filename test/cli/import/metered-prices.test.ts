@@ -84,3 +84,14 @@ test("the qualities and sizes of LiteLLM's images are prices of one model, and n
   ]);
   expect(modelsToml(models, "LiteLLM", "today")).toContain('"hd/1024x1792" = 0.12, "*" = 0.12');
 });
+
+test("a model of models.dev that embeds serves that, and what is not charged by tokens is left out", () => {
+  const costs = { input: 0.02, output: 0 };
+  const models = { "text-embedding-3-small": { cost: costs }, "whisper-large-v3": { cost: costs } };
+  const file = readPrices(JSON.stringify({ openai: { models } }));
+  expect(file.models).toMatchObject([
+    { id: "text-embedding-3-small", serves: "embeddings", price: { input: 0.02 }, maxOutputTokens: null },
+  ]);
+  expect(Object.keys(file.models[0]?.price ?? {})).toEqual(["input"]);
+  expect(file.leftOut).toEqual({ transcriptions: 1 });
+});

@@ -35,7 +35,7 @@ export function modelsImportCommand(terminal: Terminal): Command {
 }
 
 function nothingFits(prices: ImportedPrices, { provider, match }: Options): string {
-  if (prices.models.length === 0) return "there is no text-generation model with a price in it";
+  if (prices.models.length === 0) return "there is no model with a price in it";
   const vendors = [...new Set(prices.models.map((model) => model.vendor))].sort();
   const asked = [provider, match].filter((part) => part !== undefined).join(", ");
   return `nothing fits ${asked}; the file has ${vendors.slice(0, 40).join(", ")}`;
