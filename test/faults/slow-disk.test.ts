@@ -52,9 +52,11 @@ test.skipIf(!canMakeSlowDisk)(
     await using sluice = await startSluice({ config: configFor({ url: provider.url }), env: disk.env });
     const key = await sluice.createKey();
     await askRepeatedly(sluice, key, 3);
-    disk.delay(syncMs);
+    // Long enough to be called slow.
+    disk.delay(50);
     await askRepeatedly(sluice, key, 5);
 
+    disk.delay(syncMs);
     const streaming = await sluice.request("/v1/chat/completions", { key, body: { ...ask, stream: true } });
     const reader = new StreamReader(streaming);
     const [gapMs] = await Promise.all([longestGapMs(reader, first), askRepeatedly(sluice, key, 3)]);
