@@ -235,6 +235,7 @@ export class StreamPump implements Guarded, StreamSource {
     const { heartbeatMs, stalledReaderMs } = configured.settings.server;
     const client = this.#client;
     if (nowMs > this.#trailingUntilMs) this.#opened.abort();
+    if (this.#state === "left") this.#bill.journalIfDue(nowMs);
     if (this.#left !== null) return;
     client.noteWrites(nowMs);
     // Bun reports a client that leaves while it reads. If it left before, the stream is never pulled.

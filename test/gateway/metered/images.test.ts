@@ -337,6 +337,34 @@ describe("a stream that breaks off", () => {
     resolve();
     await response.text();
   });
+
+  test("is journaled after its client has left, too", async () => {
+    const key = await world.creditCaller(1);
+    const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
+    const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+    const steps = [
+      { write: event({}) },
+      { until: begun },
+      { write: partial },
+      { until: ended },
+      { write: completed },
+    ];
+    world.provider.script({ ...sse(""), steps });
+    const leaving = new AbortController();
+    const body = { model: "each", prompt: "x", stream: true };
+    await world.ask(key, { path, body, signal: leaving.signal });
+    leaving.abort();
+    const underWay = () => [...world.gateway.ongoing.exchanges()];
+    await waitFor(() => underWay().every(({ hasClientLeft }) => hasClientLeft), "the client to have left");
+    begin();
+    const journaled = async () => (await world.running.store.load()).openHolds;
+    await waitFor(
+      async () => (await journaled()).some(({ chargeSoFar }) => chargeSoFar === 40_000_000),
+      "what it would cost to be journaled",
+    );
+    end();
+    expect(await world.chargesOf(key)).toMatchObject([{ amount: -40_000_000, outcome: "cancelled" }]);
+  });
 });
 
 test("a price that has only what is sent is refused by name: the images would be free", async () => {
