@@ -21,6 +21,8 @@ export interface Plan {
   readonly model: ModelSettings;
   /** The key's provider scope: a provider's name, or `all`. Other deployments are never tried. */
   readonly scope: string;
+  /** The only deployment to try; null for any. Absent where there is never one. */
+  readonly pinned?: Deployment | null;
   /** The id of the credential that has to be used, where the request names what only that one can reach; else null. */
   readonly credential: string | null;
   /**

@@ -47,15 +47,15 @@ export class MeteredCall extends ExchangePlan implements GenerationPlan {
   /** The body of this part; null if it is the whole request. */
   readonly #part: JsonObject | null;
   /** All parts of one answer come from here. */
-  readonly #pinned: Deployment | null;
+  readonly pinned: Deployment | null;
 
   constructor(parts: MeteredCallParts, part: JsonObject | null, pinned: Deployment | null) {
     super(parts.exchange);
     this.#parts = parts;
     this.#part = part;
-    this.#pinned = pinned;
+    this.pinned = pinned;
     this.model = parts.model;
-    this.scope = pinned?.provider.settings.name ?? parts.scope;
+    this.scope = parts.scope;
     this.credential = parts.credential;
     this.keyId = parts.keyId;
     this.stream = parts.exchange.stream;
@@ -81,10 +81,6 @@ export class MeteredCall extends ExchangePlan implements GenerationPlan {
   #prepared(deployment: Deployment): Prepared {
     const { exchange } = this;
     const { route } = this.#parts;
-    assert(
-      this.#pinned === null || this.#pinned.price === deployment.price,
-      "all parts of an answer have one price",
-    );
     const chosen = formatFor(route, deployment, deployment.provider.settings);
     assert(chosen !== null, "only deployments that have the route are asked");
     this.chosen = chosen;

@@ -7,7 +7,7 @@ import type { Provider, ProviderSettings } from "../../vendors/provider.ts";
 import { Breaker } from "../health/breaker.ts";
 import type { Candidate, DeploymentState, ProviderState } from "../health/deployment-state.ts";
 import { KeyPool } from "../health/key-pool.ts";
-import type { Plan } from "../upstream.ts";
+import type { Deployment, Plan } from "../upstream.ts";
 import { rankOf } from "./rendezvous.ts";
 
 /** How many requests may wait for a slot or for the end of a cool-down, and for how long; more would only time out later. */
@@ -59,10 +59,16 @@ export class Directory {
    * cost a second one elsewhere, and the retry budget is limited.
    */
   order(plan: Plan, nowMs: number): readonly Candidate[] {
-    const { model, scope } = plan;
+    const { model, scope, pinned = null } = plan;
+    if (pinned !== null) return this.#candidatesAt(pinned);
     const own = this.#candidates.get(model.id) ?? [];
     if (own.length === 1 && scope === "all" && model.fallbacks.length === 0) return own;
     return [model.id, ...model.fallbacks].flatMap((id) => this.#healthyFirst(id, plan, nowMs));
+  }
+
+  #candidatesAt(pinned: Deployment): readonly Candidate[] {
+    const candidates = this.#candidates.get(pinned.model.id) ?? [];
+    return candidates.filter(({ deployment }) => deployment === pinned);
   }
 
   #healthyFirst(modelId: string, plan: Plan, nowMs: number): readonly Candidate[] {

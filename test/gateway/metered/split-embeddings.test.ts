@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
 import type { JsonObject } from "../../../src/base/json.ts";
-import { json } from "../../support/answers.ts";
+import { json, openAiError } from "../../support/answers.ts";
 import { type Caller, World } from "../world.ts";
 import {
   base64Of,
@@ -32,6 +32,19 @@ upstream_model = "text-embedding-upstream"
 provider = "google"
 upstream_model = "gemini-embedding-001"
 priority = 2
+
+[[models]]
+id = "embed-two"
+serves = ["embeddings"]
+[[models.deployments]]
+provider = "mistral"
+upstream_model = "first-embed"
+price = { input = 1.0 }
+[[models.deployments]]
+provider = "mistral"
+upstream_model = "second-embed"
+priority = 2
+price = { input = 3.0 }
 `;
 
 let world: World;
@@ -93,6 +106,27 @@ test.each([
     ]);
   },
 );
+
+test("all vectors come from the deployment that has answered first, at its price", async () => {
+  const key = await world.creditCaller(1);
+  let hasRefused = false;
+  world.provider.script((request) => {
+    if (hasRefused) return embeddingAnswer(request);
+    hasRefused = true;
+    return openAiError(503, "busy");
+  });
+  const response = await world.ask(key, {
+    path: "/v1/embeddings",
+    body: { model: "embed-two", input: texts(65) },
+  });
+  expect(response.status).toBe(200);
+  await response.json();
+  const [, ...asked] = world.provider.requests.map(({ body }) => body["model"]);
+  expect(asked).toEqual(["second-embed", "second-embed", "second-embed"]);
+  expect(await world.chargesOf(key)).toEqual([
+    { amount: -6000 * 65, basis: "measured", outcome: "completed" },
+  ]);
+});
 
 test("megabytes pass on in one call, and are not parsed to be split", async () => {
   const key = await world.creditCaller(100);
