@@ -15,7 +15,8 @@ const lineFeed = "\n".charCodeAt(0);
 /** What clients take for a sign of life. On HTTP it is a comment before the first event, which no frame can be. */
 const keepalive = '{"type":"keepalive","sequence_number":0}';
 
-const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+/** Drops a byte order mark in front of an event, as everything else does that reads a stream. */
+const decoder = new TextDecoder();
 
 export function textOf(piece: Piece): string {
   return typeof piece === "string" ? piece : decoder.decode(piece);

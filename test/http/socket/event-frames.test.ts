@@ -39,6 +39,10 @@ test.each([
   expect(textOf(new TextEncoder().encode(piece))).toBe(piece);
 });
 
+test("a mark of the byte order in front of a stream does not hide its first event", () => {
+  expect(eventsIn(textOf(new TextEncoder().encode(`\ufeffdata: ${event}\n\n`)))).toEqual([event]);
+});
+
 test("a heartbeat before the first event is a keepalive, and a lane's name stands in every event", () => {
   expect(eventsIn(keepaliveComment)).toEqual(['{"type":"keepalive","sequence_number":0}']);
   expect(JSON.parse(onLane(event, "a"))).toEqual({ stream_id: "a", ...JSON.parse(event) });
