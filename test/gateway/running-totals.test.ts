@@ -161,13 +161,17 @@ test("figures that each choice has of its own are the sum of its output", async 
     usage: { prompt_tokens: 100, completion_tokens: output },
   });
   const [one, other] = [choice(0, "Sluices.", 30), choice(1, "Locks.", 20)];
+  const unnumbered = ({ index: _, ...rest }: typeof one) => rest;
   const chunk = (...choices: unknown[]) => `data: ${JSON.stringify({ choices })}\n\n`;
   const [chat] = pairs;
   for (const [answer, stream] of [
     [sse(`${chunk(one)}${chunk(other)}data: [DONE]\n\n`), true],
     [sse(`${chunk(one, other)}data: [DONE]\n\n`), true],
     [sse(`${chunk(one)}${chunk(one)}${chunk(other)}data: [DONE]\n\n`), true],
+    [sse(`${chunk(one)}${chunk(unnumbered(one))}${chunk(other)}data: [DONE]\n\n`), true],
     [json({ choices: [one, other] }), false],
+    [json({ choices: [unnumbered(one), unnumbered(other)] }), false],
+    [json({ choices: [one, { ...other, index: 0 }] }), false],
   ] as const) {
     expect((await chargesFor(chat, answer, stream)).charges).toEqual(measured(cost(100, 50)));
   }

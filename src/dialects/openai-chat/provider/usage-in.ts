@@ -42,14 +42,18 @@ function cacheIsApart(usage: JsonObject, cached: Json | undefined): boolean {
 /** Figures that choices have of their own (Moonshot), by the choice's index. */
 export type ChoiceFigures = Map<Json | undefined, ReportedUsage>;
 
-/** The usage of an answer, or of a stream up to a chunk: `choices` are those of its chunks so far. Null if this one reports none. */
-export function usageIn(chunk: JsonObject, choices: ChoiceFigures = new Map()): ReportedUsage | null {
+/**
+ * The usage of an answer, or of a stream up to a chunk: `streamed` are the figures of its chunks so far. Null if this one reports none.
+ * The choices of an answer are told by their place, because some servers give all of them the same index, or none.
+ */
+export function usageIn(chunk: JsonObject, streamed?: ChoiceFigures): ReportedUsage | null {
   if (chunk["usage"] != null) return readUsage(chunk["usage"]);
+  const choices: ChoiceFigures = streamed ?? new Map();
   let isReported = false;
-  for (const { index, usage } of objectsOf(chunk["choices"])) {
+  for (const [place, { index, usage }] of objectsOf(chunk["choices"]).entries()) {
     const figures = readUsage(usage);
     if (figures === null) continue;
-    choices.set(index, figures);
+    choices.set(streamed === undefined ? place : (index ?? place), figures);
     isReported = true;
   }
   return isReported ? [...choices.values()].reduce(withChoice) : readUsage(usageOf(chunk));
