@@ -249,7 +249,7 @@ export class Connection {
   }
 
   answered(head: Head): void {
-    this.#transfer?.receiver.answered(head);
+    this.#transfer?.answered(head);
   }
 
   received(bytes: Uint8Array): void {

@@ -1,4 +1,4 @@
-import type { Receiver, Transfer } from "./transfer.ts";
+import type { Head, Receiver, Transfer } from "./transfer.ts";
 
 /** The connection that a request is on, as far as the request controls it. */
 export interface TransferConnection {
@@ -11,7 +11,8 @@ export interface TransferConnection {
 export class SocketTransfer implements Transfer {
   /** Request line and headers, without the body's length. */
   readonly head: string;
-  readonly body: Uint8Array | string;
+  /** Empty once an answer has begun: nothing is resent then, and a stream may last long. */
+  body: Uint8Array | string;
   readonly receiver: Receiver;
   /** A connection is never shared between callers. */
   readonly caller: string;
@@ -54,6 +55,11 @@ export class SocketTransfer implements Transfer {
     if (this.connection === null) this.#leaveQueue(this);
     else this.connection.drop();
     this.connection = null;
+  }
+
+  answered(head: Head): void {
+    this.body = "";
+    this.receiver.answered(head);
   }
 
   ended(): void {

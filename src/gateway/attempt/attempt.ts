@@ -41,7 +41,6 @@ export interface SentBody {
 export class Attempt {
   /** The dialect towards the provider. */
   readonly dialect: ProviderDialectName;
-  readonly prepared: Prepared;
   readonly dropped: readonly string[];
   /** Null if the provider speaks the client's dialect, and the bytes pass through. */
   readonly translation: Translation | null;
@@ -54,19 +53,24 @@ export class Attempt {
     generation: PreparableRequest,
     deployment: Deployment,
     dialect: ProviderDialectName,
-    { body, dropped }: SentBody,
+    dropped: readonly string[],
     translation: Translation | null,
     hideUsage = false,
   ) {
-    const { stream, headers, trace } = generation;
-    const purpose = generation.isCompactedUpstream ? "compact" : "generate";
     this.dialect = dialect;
-    this.prepared = { dialect, purpose, model: deployment.upstreamModel, stream, body, headers, trace };
     this.dropped = dropped;
     this.translation = translation;
     this.hideUsage = hideUsage;
     this.#generation = generation;
     this.#deployment = deployment;
+  }
+
+  /** The request with this body, which is not kept here: a stream lasts long after its request was sent. */
+  requestWith(body: SentBody["body"]): Prepared {
+    const { stream, headers, trace, isCompactedUpstream } = this.#generation;
+    const purpose = isCompactedUpstream ? "compact" : "generate";
+    const model = this.#deployment.upstreamModel;
+    return { dialect: this.dialect, purpose, model, stream, body, headers, trace };
   }
 
   /** A translation even where bytes pass through, for a provider that streams unasked, or was asked and does not. */

@@ -12,7 +12,7 @@ import { conversationHash } from "../request/conversation.ts";
 import type { ClientRequest } from "../request/request.ts";
 import type { Attempt } from "./attempt.ts";
 import { ExchangePlan } from "./exchange-plan.ts";
-import { prepareAttempt, prepareLargeAttempt } from "./prepare.ts";
+import { type PreparedAttempt, prepareAttempt, prepareLargeAttempt } from "./prepare.ts";
 
 type Planned = Pick<
   Generation,
@@ -93,12 +93,15 @@ export class Generation extends ExchangePlan implements GenerationPlan {
 
   prepare(deployment: Deployment): Prepared | Promise<Prepared> {
     if (this.request.large !== null) return this.#prepareLarge(deployment);
-    this.attempt = prepareAttempt(this, deployment);
-    return this.attempt.prepared;
+    return this.#begin(prepareAttempt(this, deployment));
   }
 
   async #prepareLarge(deployment: Deployment): Promise<Prepared> {
-    this.attempt = await prepareLargeAttempt(this.#largeBodies, this, deployment);
-    return this.attempt.prepared;
+    return this.#begin(await prepareLargeAttempt(this.#largeBodies, this, deployment));
+  }
+
+  #begin({ attempt, body }: PreparedAttempt): Prepared {
+    this.attempt = attempt;
+    return attempt.requestWith(body);
   }
 }

@@ -20,7 +20,13 @@ import { type PassingPlan, passBody } from "./pass-body.ts";
 import { targetOf } from "./target.ts";
 import { translateBody } from "./translate-body.ts";
 
-export function prepareAttempt(generation: PreparableRequest, deployment: Deployment): Attempt {
+/** An attempt, and the body to send. */
+export interface PreparedAttempt {
+  readonly attempt: Attempt;
+  readonly body: SentBody["body"];
+}
+
+export function prepareAttempt(generation: PreparableRequest, deployment: Deployment): PreparedAttempt {
   const { request } = generation;
   const toward = dialectFor(generation, deployment);
   if (toward === generation.clientDialect) {
@@ -29,8 +35,8 @@ export function prepareAttempt(generation: PreparableRequest, deployment: Deploy
   }
   const target = targetFor(generation, deployment, toward);
   const vendor = bodyVendor(generation, deployment, toward);
-  const made = translateBody(sourceOf(generation, request.body), target, vendor);
-  return new Attempt(generation, deployment, toward, made, made.translation);
+  const { body, dropped, translation } = translateBody(sourceOf(generation, request.body), target, vendor);
+  return { attempt: new Attempt(generation, deployment, toward, dropped, translation), body };
 }
 
 /** The same on another thread. */
@@ -38,7 +44,7 @@ export async function prepareLargeAttempt(
   largeBodies: LargeBodies,
   generation: PreparableRequest & JobOwner,
   deployment: Deployment,
-): Promise<Attempt> {
+): Promise<PreparedAttempt> {
   const { request, clientDialect: client, limit } = generation;
   const { bytes, spans } = request;
   const toward = dialectFor(generation, deployment);
@@ -52,12 +58,12 @@ export async function prepareLargeAttempt(
   const vendor = bodyVendor(generation, deployment, toward);
   const { changes } = limit;
   const job = { type: "translate", bytes, changes, client, toward, source, target, vendor } as const;
-  const { toolMapping, ...sent } = await largeBodies.runRequest(job, generation);
+  const { toolMapping, body, dropped } = await largeBodies.runRequest(job, generation);
   assert(toolMapping !== null, "a translated request brings what reading its answer needs");
   request.forgetBody();
   const whole = sourceOf(generation, truncated);
-  const made = translationOfAnswer(whole, targetOf(deployment, toward), toolMapping, sent.dropped);
-  return new Attempt(generation, deployment, toward, sent, made);
+  const made = translationOfAnswer(whole, targetOf(deployment, toward), toolMapping, dropped);
+  return { attempt: new Attempt(generation, deployment, toward, dropped, made), body };
 }
 
 function dialectFor(
@@ -142,7 +148,7 @@ function passingAttempt(
   deployment: Deployment,
   dialect: SharedDialectName,
   { body, dropped }: SentBody,
-): Attempt {
+): PreparedAttempt {
   const { limit, headers, request } = generation;
   const { kind, options } = deployment.provider.settings;
   const hidesUsage = askingForUsage(generation, deployment, dialect) !== null;
@@ -150,7 +156,7 @@ function passingAttempt(
   const limited = limit.passthrough === undefined ? dropped : [...limit.passthrough.dropped, ...dropped];
   const leftOut = vendorOf(kind).leftOut?.(dialect, headers, options) ?? [];
   const allDropped = leftOut.length === 0 ? limited : [...limited, ...leftOut];
-  return new Attempt(generation, deployment, dialect, { body, dropped: allDropped }, null, hidesUsage);
+  return { attempt: new Attempt(generation, deployment, dialect, allDropped, null, hidesUsage), body };
 }
 
 function bodyVendor(
