@@ -78,14 +78,14 @@ function tooLittle(state: BoundState, mode: KeyMode, needed: number): string {
   if (isCap(state)) {
     return (
       `${begin}; of ${inSentence(nameOf(state, mode))} ${left} are left (${amountText(state.used, mode)} used)` +
-      `${state.resetsAtMs === null ? "" : ` until ${moment(state.resetsAtMs)}`}. Lower the output limit or have the cap raised.`
+      `${state.resetsAtMs === null ? "" : ` until ${moment(state.resetsAtMs)}`}. Ask for less, such as a lower output limit, or have the cap raised.`
     );
   }
   const [rest, more] =
     mode === "credit"
       ? [`${left} left`, "top up the key"]
       : [`${left} of this period's budget left`, "have the budget raised"];
-  return `${begin}; there are ${rest}. Lower the output limit or ${more}.`;
+  return `${begin}; there are ${rest}. Ask for less, such as a lower output limit, or ${more}.`;
 }
 
 function reserved(state: BoundState, mode: KeyMode): string {

@@ -80,7 +80,7 @@ for (const [where, open] of payerKinds) {
         code: "insufficient_credit",
         message:
           "This request may cost up to 4 credits; of the cap of this key, 3 credits a day, 2 are left (1.00 used)" +
-          " until 2026-11-17T00:00:00Z. Lower the output limit or have the cap raised.",
+          " until 2026-11-17T00:00:00Z. Ask for less, such as a lower output limit, or have the cap raised.",
       });
     });
 

@@ -231,7 +231,7 @@ function refuseUncounted(
 ): void {
   if (mode === "credit" || isInTokens || prices.length === 0) return;
   throw invalidRequest(
-    `This key has a budget of tokens, and ${use} of ${id} are not counted in tokens. Use a key with credits.`,
+    `This key has a budget of tokens, and ${use} by ${id} cannot be counted in tokens. Use a key with credits.`,
     "model",
   );
 }
