@@ -100,17 +100,6 @@ async function suite(
   add(report.counts);
 }
 
-/**
- * A worker takes its part of the list from the front, and others help it from the back. So each gets as many long files, and these
- * first: whoever waits at the end waits for short ones.
- */
-function spread(files: readonly string[]): string[] {
-  const longestFirst = files.toSorted((one, other) => Bun.file(other).size - Bun.file(one).size);
-  return Array.from({ length: workers }, (_, worker) =>
-    longestFirst.filter((_, index) => index % workers === worker),
-  ).flat();
-}
-
 function add(counts: Counts): void {
   totals = sum(totals, counts);
 }
@@ -134,7 +123,7 @@ if (process.argv.includes("--soak")) {
   await suite("long runs", all, 1, { ...executable, SLUICE_SOAK: "1" });
 } else if (process.argv.includes("--fast")) {
   const env = { SLUICE_TEST_TARGET: "source", SLUICE_TEST_FAST: "1" };
-  await Promise.all([checks(), suite("without programs", spread(suites.fast), workers, env)]);
+  await Promise.all([checks(), suite("without programs", suites.fast, workers, env)]);
 } else {
   await check("build", "build");
   await Promise.all([checks(), suite("side by side", suites.sideBySide, workers, executable)]);
