@@ -51,14 +51,11 @@ export function refuseOverLimit(
   model: PublishedLimits,
   others: readonly string[] = [],
 ): number {
-  let least = 0;
-  let most = 0;
-  for (const name of [ownName, ...others]) {
+  const limits = [ownName, ...others].map((name) => {
     refuseOtherThanWhole(name, body[name] ?? null);
-    const limit = limitIn(body, name, model) ?? 0;
-    least = Math.min(least, limit);
-    most = Math.max(most, limit);
-  }
+    return limitIn(body, name, model) ?? 0;
+  });
+  const [least, most] = [Math.min(...limits), Math.max(...limits)];
   let asked = 0;
   for (const field of fields) asked = Math.max(asked, limitIn(body, field, model) ?? 0);
   return asked === 0 || least < 0 ? Math.max(mostOf(model), most) : Math.max(asked, most);

@@ -105,8 +105,6 @@ export class Ongoing {
 
   /** The same for work that does not end with its exchange: after an interruption it is awaited no longer. */
   untilInterrupted<Result>(exchange: Exchange, work: Promise<Result>): Promise<Result> {
-    // Nothing is left to interrupt: small bodies mostly come with their heads.
-    if (Bun.peek.status(work) === "fulfilled") return work;
     return new Promise((resolve, reject) => {
       const interrupt = (error: unknown) => {
         this.#leavePlaceless(waiting);
