@@ -18,6 +18,9 @@ const only = (events: readonly string[], ...types: readonly string[]) =>
   events.filter((event) => types.some((type) => event.startsWith(`event: ${type}\n`)));
 const emptied = (event: string) => event.replace(/"output":\[.*\]/, '"output":[]');
 const silenced = (event: string) => event.replace(/"delta":".*"/, '"delta":""');
+const call = { type: "function_call", call_id: "c", name: text, arguments: "" };
+const sseOf = (event: { readonly type: string; readonly [name: string]: unknown }) =>
+  `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
 const [begun, ended] = ["response.created", "response.completed"] as const;
 
 test.each([
@@ -30,6 +33,20 @@ test.each([
   ["whole and alone", "responses", only(responses, begun, "response.output_text.done", ended).map(emptied)],
   ["whole in its item", "responses", only(responses, begun, "response.output_item.done", ended).map(emptied)],
   ["in deltas and whole", "responses", responses],
+  [
+    "in items without numbers, and in the response",
+    "responses",
+    responses.map((event) => event.replace('"output_index":0,', "")),
+  ],
+  [
+    "as the name of a call that begins, and in the response",
+    "responses",
+    [
+      ...only(responses, begun),
+      sseOf({ type: "response.output_item.added", output_index: 0, item: call }),
+      sseOf({ type: ended, response: { id: "r", status: "completed", output: [call] } }),
+    ],
+  ],
   [
     "whole, and then in deltas",
     "responses",

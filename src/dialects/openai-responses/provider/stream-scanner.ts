@@ -1,7 +1,7 @@
 import { nothingReported, type ReportedExtras } from "../../../base/extra-usage.ts";
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import { reportedFailure } from "../../errors/failure.ts";
-import { listOf } from "../../json/json-fields.ts";
+import { listOf, objectOf } from "../../json/json-fields.ts";
 import { writtenText } from "../../produced.ts";
 import type { ScannerOptions } from "../../provider-dialect.ts";
 import type { RawEvent } from "../../sse/raw-events.ts";
@@ -93,9 +93,8 @@ export class ResponsesScanner extends StreamScanner {
     if (type.endsWith(".delta")) return this.#deltaText(event);
     if (type === "response.output_item.done") return this.#itemText(event);
     if (type.endsWith(".done")) return this.#wholeText(event);
-    if (type !== "response.output_item.added" || !isObject(event["item"])) return null;
-    const name = event["item"]["name"];
-    return typeof name === "string" ? name : "";
+    if (type !== "response.output_item.added") return null;
+    return this.#textOf(event["output_index"]).addName(event["item"]);
   }
 
   protected sealedIn(event: JsonObject): number {
@@ -108,39 +107,42 @@ export class ResponsesScanner extends StreamScanner {
 
   override takeProduced(): string {
     const text = super.takeProduced();
-    const missing = this.#output.map((item, index) => {
-      const whole = this.#texts.has(index) ? textWithoutName(item) : writtenText(item);
-      return this.#missing("response", index, whole);
-    });
+    // Some servers do not number their items, and their texts are one.
+    const isNumbered = !this.#texts.has(undefined);
+    const missing = this.#output.map((item, index) =>
+      this.#missingItem("response", isNumbered ? index : undefined, item),
+    );
     this.#output = [];
     return text + missing.join("");
   }
 
   #deltaText({ delta, output_index: index }: JsonObject): string | null {
-    return typeof delta === "string" ? this.#missing("delta", index, delta) : null;
+    return typeof delta === "string" ? this.#textOf(index).add("delta", delta) : null;
   }
 
   /** Some servers send texts without deltas. */
   #wholeText({ text, refusal, arguments: args, input, output_index: index }: JsonObject): string {
     const whole = text ?? refusal ?? args ?? input;
-    return typeof whole === "string" ? this.#missing("whole", index, whole) : "";
+    return typeof whole === "string" ? this.#textOf(index).add("whole", whole) : "";
   }
 
-  /** Or items. Their names have come before. */
+  /** Or items. */
   #itemText({ item, output_index: index }: JsonObject): string {
-    return this.#missing("item", index, textWithoutName(item));
+    return this.#missingItem("item", index, item);
   }
 
-  /** What of a text has not come before, in another place. */
-  #missing(source: TextSource, index: Json | undefined, text: string): string {
+  /** What of an item has not come before, in another place. */
+  #missingItem(source: TextSource, index: Json | undefined, item: Json | undefined): string {
+    if (!isObject(item)) return "";
+    const known = this.#textOf(index);
+    return known.addName(item) + known.add(source, writtenText({ ...item, name: null }));
+  }
+
+  #textOf(index: Json | undefined): ItemText {
     const known = this.#texts.get(index) ?? new ItemText();
     this.#texts.set(index, known);
-    return known.add(source, text);
+    return known;
   }
-}
-
-function textWithoutName(item: Json | undefined): string {
-  return isObject(item) ? writtenText({ ...item, name: null }) : "";
 }
 
 type TextSource = "delta" | "whole" | "item" | "response";
@@ -148,6 +150,7 @@ type TextSource = "delta" | "whole" | "item" | "response";
 /** An item's text comes in up to four places, in some of them perhaps only in part. It is as long as in the one that has most of it. */
 class ItemText {
   readonly #chars = { delta: 0, whole: 0, item: 0, response: 0 };
+  readonly #names = new Set<string>();
   #known = 0;
 
   /** Returns what is new. */
@@ -156,5 +159,13 @@ class ItemText {
     const added = Math.max(0, this.#chars[source] - this.#known);
     this.#known += added;
     return text.slice(text.length - added);
+  }
+
+  /** The same for its name. */
+  addName(item: Json | undefined): string {
+    const name = objectOf(item)?.["name"];
+    if (typeof name !== "string" || this.#names.has(name)) return "";
+    this.#names.add(name);
+    return name;
   }
 }
