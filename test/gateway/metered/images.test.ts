@@ -193,6 +193,22 @@ describe("by the token", () => {
     expect(response.headers.get("x-sluice-cost")).toBe("0.01521");
   });
 
+  test("input of which nobody says what it is costs as much as images, where some were sent", async () => {
+    world.provider.script(
+      json({ created: 1, data: images(1), usage: { input_tokens: 30, output_tokens: 500 } }),
+    );
+    const sent = { images: [{ image_url: "https://example.com/a.png" }] };
+    for (const [route, more, cost] of [
+      // 30 × 5 or 8, and 500 × 30.
+      ["generations", {}, "0.01515"],
+      ["edits", sent, "0.01524"],
+    ] as const) {
+      const body = { model: "tokens", prompt: "x", ...structuredClone(more) };
+      const response = await world.ask(caller, { path: `/v1/images/${route}`, body });
+      expect(response.headers.get("x-sluice-cost")).toBe(cost);
+    }
+  });
+
   test("the hold is for the most that each image may take", async () => {
     const held = await world.heldFor({
       path,

@@ -63,6 +63,6 @@ export const streamedRoutes: readonly (readonly [string, string, JsonObject, rea
     [event({ type: "speech.audio.delta", audio: "AAAA" }), event({ type: "speech.audio.done", usage })],
     70_000,
   ],
-  ["/v1/audio/transcriptions", "transcriptions", sound, heard, 60_000],
-  ["/v1/audio/translations", "transcriptions", sound, heard, 60_000],
+  ["/v1/audio/transcriptions", "transcriptions", sound, heard, 110_000],
+  ["/v1/audio/translations", "transcriptions", sound, heard, 110_000],
 ];

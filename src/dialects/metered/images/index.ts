@@ -80,23 +80,25 @@ function hasNoData(bytes: Uint8Array): boolean {
 function figuresOf(
   usage: JsonObject | null,
   images: number,
-  { body, held, priced }: AskedForm,
+  { body, files, held, priced }: AskedForm,
 ): MeteredFigures {
+  const hasSent = sentImages(body, files) > 0;
   const names = new Set(priced);
   const reported = usage === null ? null : inclusiveUsage(usage["input_tokens"], usage["output_tokens"]);
   if (names.has("images")) {
     const units = { [imageUnit(body, names)]: images };
-    return { usage: reported ?? noUsage, extras: { units, ...imageTokensOf(usage ?? {}, names) } };
+    return { usage: reported ?? noUsage, extras: { units, ...imageTokensOf(usage ?? {}, names, hasSent) } };
   }
   const found = withUntold(reported, held);
   const parts = found.isOutputDoubtful === true ? { output_tokens_details: null } : {};
   const figures = { ...usage, ...parts, output_tokens: found.outputTokens };
-  return { usage: found, extras: imageTokensOf(figures, names) };
+  return { usage: found, extras: imageTokensOf(figures, names, hasSent) };
 }
 
-/** All output is images, unless the provider tells its parts, and there is a price for the others. */
-function imageTokensOf(usage: JsonObject, priced: PricedNames) {
-  const sent = objectOf(usage["input_tokens_details"])?.["image_tokens"];
+/** All output is images, unless the provider tells its parts, and there is a price for the others. So is the input, if any were sent. */
+function imageTokensOf(usage: JsonObject, priced: PricedNames, hasSent: boolean) {
+  const told = objectOf(usage["input_tokens_details"])?.["image_tokens"];
+  const sent = told ?? (hasSent ? usage["input_tokens"] : undefined);
   const parts = priced.has("output") ? objectOf(usage["output_tokens_details"]) : null;
   const made = parts?.["image_tokens"] ?? usage["output_tokens"];
   return {

@@ -86,7 +86,7 @@ function figuresIn(answer: JsonObject, { priced, files }: AskedForm): MeteredFig
   return tokensOf(inclusiveUsage(input, output), audio, files);
 }
 
-/** Sound whose tokens the provider does not tell has those of its length. */
+/** Sound whose tokens the provider does not tell has those of its length. All input is sound, unless it tells its parts. */
 function tokensOf(
   reported: ReportedUsage | null,
   audio: Json | undefined,
@@ -94,8 +94,8 @@ function tokensOf(
 ): MeteredFigures {
   const heard = Math.ceil(secondsOf(files, "usual") * tokensPerSecond);
   const usage = withUntold(reported, { input: heard, output: 0 });
-  const sound = usage.isInputDoubtful === true ? heard : audio;
-  return { usage, extras: isTokenCount(sound) ? { audioInputTokens: sound } : {} };
+  const isTold = usage.isInputDoubtful !== true && isTokenCount(audio);
+  return { usage, extras: { audioInputTokens: isTold ? audio : usage.inputTokens } };
 }
 
 /** A length that the provider does not tell is the file's own, and an estimate unless it is a WAV. */
