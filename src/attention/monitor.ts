@@ -22,6 +22,8 @@ const lookEveryMs = 5_000;
 const usualLeadMs = 15_000;
 /** What a gateway has found is believed for a minute after its last look, and written again in time. */
 const believedForMs = 60_000;
+/** A stop does not wait for a store that does not answer. */
+const stopTimeoutMs = 2_000;
 const postsAtOnce = 500;
 /** A slow hook does not keep the list from being looked at. */
 const sendForMs = 15_000;
@@ -72,8 +74,12 @@ export class AttentionMonitor {
   async stop(): Promise<void> {
     this.#looking.stop();
     this.#stopping.abort();
+    await Promise.race([this.#endLooks().catch(() => {}), Bun.sleep(stopTimeoutMs)]);
+  }
+
+  async #endLooks(): Promise<void> {
     await this.#look;
-    await this.#publish(gatewayFindings(this.#options), true).catch(() => {});
+    await this.#publish(gatewayFindings(this.#options), true);
   }
 
   /** One look at a time, and what follows from it. */

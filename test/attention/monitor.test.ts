@@ -1,4 +1,4 @@
-import { expect } from "bun:test";
+import { expect, test } from "bun:test";
 import { createHmac } from "node:crypto";
 import { readAttention } from "../../src/admin/operations/attention.ts";
 import { auditLedger } from "../../src/admin/operations/audit-ledger.ts";
@@ -326,3 +326,15 @@ testEachStore(
     await store.close();
   },
 );
+
+test("a stop does not wait for a store that does not answer", async () => {
+  using hook = new HookServer();
+  const silent = new Proxy({} as Store["alerts"], { get: () => () => new Promise(() => {}) });
+  const failing = { deploymentHealth: () => [deploymentHealth({ alarm: "unpaid" })] };
+  const store = { alerts: silent, nodes: null } as Store;
+  const amidLook = monitorOf(store, new FakeClock(), hook, failing).monitor;
+  void amidLook.look();
+  const { monitor } = monitorOf(store, new FakeClock(), hook, failing);
+  await Promise.all([amidLook.stop(), monitor.stop()]);
+  expect(hook.posts).toEqual([]);
+});
