@@ -39,6 +39,15 @@ test.each([
     responses.map((event) => event.replace('"output_index":0,', "")),
   ],
   [
+    "in numbered items, with an empty delta that has no number",
+    "responses",
+    [
+      ...only(responses, begun),
+      sseOf({ type: "response.audio.transcript.delta", delta: "" }),
+      ...responses.filter((event) => !only(responses, begun).includes(event)),
+    ],
+  ],
+  [
     "as the name of a call that begins, and in the response",
     "responses",
     [

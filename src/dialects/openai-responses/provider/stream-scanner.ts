@@ -107,11 +107,11 @@ export class ResponsesScanner extends StreamScanner {
 
   override takeProduced(): string {
     const text = super.takeProduced();
-    // Some servers do not number their items, and their texts are one.
-    const isNumbered = !this.#texts.has(undefined);
-    const missing = this.#output.map((item, index) =>
-      this.#missingItem("response", isNumbered ? index : undefined, item),
-    );
+    const missing = this.#output.map((item, index) => {
+      // Some servers number no events, or only some. Whatever came without a number is counted as one item.
+      const isNumbered = this.#texts.has(index) || !this.#texts.has(undefined);
+      return this.#missingItem("response", isNumbered ? index : undefined, item);
+    });
     this.#output = [];
     return text + missing.join("");
   }
