@@ -1,9 +1,15 @@
-/** Digits in groups of three: `1,000,000`. */
+/** Digits in groups of three, but for decimals: `1,000,000`, `1,000.0625`. */
 export function count(value: number): string {
-  return String(value).replaceAll(/\B(?=(\d{3})+(?!\d))/g, ",");
+  return String(value).replaceAll(/\B(?<!\.\d*)(?=(\d{3})+(?!\d))/g, ",");
 }
 
 /** `1 request`, `1,000 requests`; `shown` writes the figure where it has to be shorter. */
 export function plural(value: number, one: string, many = `${one}s`, shown = count): string {
   return `${shown(value)} ${value === 1 ? one : many}`;
+}
+
+/** `1 image`, `20,000 search units`, for what clients call `images` and `search_units`. */
+export function unitsText(units: { readonly kind: string; readonly amount: number }, shown = count): string {
+  const { kind, amount } = units;
+  return plural(amount, kind.replace(/s$/, "").replaceAll("_", " "), undefined, shown);
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { creditsFromNano } from "../../src/base/money.ts";
-import { count, plural } from "../../src/base/plural.ts";
+import { count, plural, unitsText } from "../../src/base/plural.ts";
 import { facts, table } from "../../src/cli/terminal/list.ts";
 import { startProgress } from "../../src/cli/terminal/progress.ts";
 import { coloured, plain, styleFor } from "../../src/cli/terminal/style.ts";
@@ -22,8 +22,15 @@ describe("figures for people", () => {
     expect([0.15, 10, 0.0375, 1.5625].map(creditsShown)).toEqual(["0.15", "10.00", "0.0375", "1.5625"]);
   });
 
+  test("what is metered has names for people", () => {
+    expect(unitsText({ kind: "images", amount: 1 })).toBe("1 image");
+    expect(unitsText({ kind: "minutes", amount: 0.3512 })).toBe("0.3512 minutes");
+    expect(unitsText({ kind: "search_units", amount: 20_000 })).toBe("20,000 search units");
+  });
+
   test("counts, spans and distances", () => {
     expect([0, 999, 1000, 1_000_000].map(count)).toEqual(["0", "999", "1,000", "1,000,000"]);
+    expect([0.0625, 1000.0625].map(count)).toEqual(["0.0625", "1,000.0625"]);
     expect([0, 1, 1000].map((value) => plural(value, "call"))).toEqual(["0 calls", "1 call", "1,000 calls"]);
     expect([3, 999, 1000, 61_500].map(span)).toEqual(["3 ms", "999 ms", "1.0 s", "61.5 s"]);
     const day = 86_400_000;

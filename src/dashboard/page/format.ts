@@ -1,5 +1,5 @@
 import type { ExchangeView } from "../../admin/views.ts";
-import { plural } from "../../base/plural.ts";
+import { plural, unitsText } from "../../base/plural.ts";
 import { type Zone, zone } from "./zone.ts";
 
 /** How figures are written on the page: short, aligned, and the same everywhere. */
@@ -147,14 +147,17 @@ export function moment(iso: string): string {
   return (isToday ? clock : dayAndTime).format(at);
 }
 
-/** What was counted: `1.2K → 56` tokens, or else what it was charged by, such as `2 images` or `0.35 minutes`. */
+/** What was counted: `1.2K → 56` tokens, or else what it was charged by. */
 export function metered(input: number, output: number, units: ExchangeView["units"] = null): string {
   if (input + output > 0) return `${shortCount(input)} → ${shortCount(output)}`;
-  if (units === null) return "–";
-  const one = units.kind.replace(/s$/, "").replaceAll("_", " ");
-  const shown = (amount: number) =>
-    amount < 10 ? String(Number(amount.toPrecision(2))) : shortCount(amount);
-  return plural(units.amount, one, undefined, shown);
+  return units === null ? "–" : shortUnits(units);
+}
+
+/** `2 images`, `0.35 minutes`, `20K search units`. */
+export function shortUnits(units: NonNullable<ExchangeView["units"]>): string {
+  return unitsText(units, (amount) =>
+    amount < 10 ? String(Number(amount.toPrecision(2))) : shortCount(amount),
+  );
 }
 
 export function uptime(seconds: number): string {

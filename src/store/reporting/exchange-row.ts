@@ -1,8 +1,8 @@
 import { readLabels } from "../../base/labels.ts";
 import { unitsOf } from "../../base/metered-units.ts";
-import type { Quantities } from "../../base/rates.ts";
 import type { Usage } from "../../base/usage.ts";
 import type { ListedExchange } from "../reports.ts";
+import { quantitiesOf } from "../stored-quantities.ts";
 
 /** A usage record or a kept ending as a database returns it, under the same names. */
 export interface ExchangeRow extends Omit<ListedExchange, "usage" | "units" | "stream" | "labels">, Usage {
@@ -26,7 +26,8 @@ export function listedExchange(row: ExchangeRow): ListedExchange {
     ...exchange,
     stream: Boolean(stream),
     usage: hasRecord ? usage : null,
-    units: quantities === null ? null : unitsOf(JSON.parse(quantities) as Quantities),
+    // Tokens alone are no units, so those of the usage record are not needed.
+    units: unitsOf(quantitiesOf(quantities, null) ?? {}),
     labels: readLabels(labels),
   };
 }

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { AttemptView, EntryView, ExchangeDetailView, ExchangeView } from "../../../admin/views.ts";
-import { count } from "../../../base/plural.ts";
+import { count, unitsText } from "../../../base/plural.ts";
 import type { KeyRecord } from "../../../store/store.ts";
 import { type DataOptions, newDataCommand } from "../../help.ts";
 import { withStore } from "../../open-store.ts";
@@ -60,7 +60,7 @@ function exchangeFacts(exchange: ExchangeView, { style }: Terminal): (readonly [
   const input = exchange.input_tokens + exchange.cached_input_tokens + exchange.cache_write_tokens;
   const { output_tokens: output, units } = exchange;
   const isTokens = units === null || input + output > 0;
-  const used = isTokens ? `${count(input)} in, ${count(output)} out` : `${units.amount} ${units.kind}`;
+  const used = isTokens ? `${count(input)} in, ${count(output)} out` : unitsText(units);
   const ending = [paintOutcome(outcome, style), status, code].filter((part) => part !== null);
   const list: (readonly [string, string])[] = [
     ["exchange", exchange.id],

@@ -1,6 +1,6 @@
 import type { AttemptView, ExchangeDetailView, ExchangeView } from "../../../admin/views.ts";
 import { useAnswer } from "../api.ts";
-import { count, duration, exactCredits, metered, moment } from "../format.ts";
+import { count, duration, exactCredits, moment, shortUnits } from "../format.ts";
 import { OutcomeBadge, StatusCode } from "../parts/badge.tsx";
 import { CopyButton } from "../parts/copy.tsx";
 import { Dialog } from "../parts/dialog.tsx";
@@ -53,7 +53,7 @@ function figuresOf(exchange: ExchangeView): readonly NamedFact[] {
   return [
     ["Charged", `${unit === "credits" ? exactCredits(charged) : count(charged)} ${unit}`, "number"],
     ...(listCost === null ? [] : [["List cost", `${exactCredits(listCost)} credits`, "number"] as const]),
-    ...(exchange.units === null ? [] : [["Metered", metered(0, 0, exchange.units), "number"] as const]),
+    ...(exchange.units === null ? [] : [["Metered", shortUnits(exchange.units), "number"] as const]),
     ["Input", tokens(exchange.input_tokens), "number"],
     ["Read from cache", tokens(exchange.cached_input_tokens), "number"],
     ["Written to cache", tokens(exchange.cache_write_tokens), "number"],
