@@ -17,7 +17,8 @@ import { CurrentTracing } from "./current-tracing.ts";
 /** What a gateway is built on. It lasts from its start to its stop; a reload replaces none of it. */
 export type Services = Readonly<Awaited<ReturnType<typeof openServices>>>;
 
-interface Opened {
+/** Services that are there before all others. */
+interface FirstServices {
   readonly clock: Clock;
   readonly logs: Logs;
   readonly backend: Backend;
@@ -26,7 +27,7 @@ interface Opened {
 /** Whatever is opened here is added to `opened`, which is closed from the last to the first if the start fails. */
 export async function openServices(
   settings: Settings,
-  { clock, logs, backend }: Opened,
+  { clock, logs, backend }: FirstServices,
   opened: AsyncDisposableStack,
 ) {
   const { store } = backend;

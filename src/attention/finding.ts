@@ -14,7 +14,7 @@ export interface Finding {
   readonly details: Readonly<Record<string, string | number | null>>;
   /** What a provider said last. It may quote a request, so it is shown to operators and never sent. */
   readonly lastWords: string | null;
-  /** Its gateway was stopped: it is not shown any more, but no alert ends by a restart. */
+  /** Its gateway was stopped. It is no longer shown, but a restart must not end its alert. */
   readonly isStopped?: boolean;
 }
 

@@ -1,7 +1,7 @@
 import { positiveCreditAmount, signedCreditAmount } from "./arguments.ts";
 import type { DataOptions, SluiceCommand } from "./help.ts";
 
-export interface CreditOptions extends DataOptions {
+interface CreditOptions extends DataOptions {
   readonly reference?: string;
   readonly note?: string;
 }

@@ -12,13 +12,13 @@ import { conversationOperations } from "./turns/conversation-operations.ts";
 import { storedResponseOperations } from "./turns/operations.ts";
 import { usageOperation } from "./usage-summary.ts";
 
-const charging = { method: "POST", needsKey: true, isCharged: true, headers: chargedHeaders } as const;
-/** What of them is beyond the interface. */
-const charged = { ...charging, errors: "openai", acceptsApiKeyHeader: false, dialect: null } as const;
+const charged = { method: "POST", needsKey: true, isCharged: true, headers: chargedHeaders } as const;
+/** Charged operations beyond the interface. */
+const chargedExtension = { ...charged, errors: "openai", acceptsApiKeyHeader: false, dialect: null } as const;
 
 /** Replaces a conversation by a short one: by its provider's own means, or by a summary that only the gateway can read. */
 const compactOperation: ServedOperation = {
-  ...charged,
+  ...chargedExtension,
   path: "/v1/responses/compact",
   switchedBy: "compact",
   tracedAs: "chat",
@@ -57,7 +57,7 @@ export const routes: readonly ServedRoute[] = operations.flatMap((operation) =>
 function generation(name: ClientDialectName): ServedOperation {
   const { route, operation, errorFormat, timeoutCode } = clientDialect(name);
   return {
-    ...charging,
+    ...charged,
     ...route,
     errors: errorFormat,
     dialect: name,
@@ -76,7 +76,7 @@ function generation(name: ClientDialectName): ServedOperation {
 function metered(name: MeteredRouteName): ServedOperation[] {
   const { paths, operation, switchedBy, use, tracedAs } = meteredRoute(name);
   return paths.map((path) => ({
-    ...charged,
+    ...chargedExtension,
     path,
     switchedBy,
     use,

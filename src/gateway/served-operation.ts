@@ -62,7 +62,7 @@ export const chargedCodes = [
   "upstream_error",
 ] as const satisfies readonly ErrorCode[];
 
-/** Makes operations on what the gateway keeps for a key, with errors beside those of all of them. */
+/** Returns what makes operations on things that the gateway keeps for a key. `codes` are errors that only these have. */
 export function keptOperations(switchedBy: RouteSwitch, ...codes: readonly ErrorCode[]) {
   return (
     method: Operation["method"],

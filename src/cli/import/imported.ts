@@ -36,7 +36,7 @@ type RateName = "input" | "output" | "cached_input" | "cache_write";
 export interface ImportedPrices {
   readonly source: "LiteLLM" | "models.dev";
   readonly models: readonly ImportedModel[];
-  /** Counts of entries that are no models with a price, by what they are. */
+  /** Counts of entries that are not models with a price, by what they are. */
   readonly leftOut: Readonly<Record<string, number>>;
 }
 

@@ -176,7 +176,10 @@ export abstract class StreamScanner {
   protected abstract actionFor(event: RawEvent, json: JsonObject | null): EventAction;
   /** Whether the answer has been written to its end, so that figures are those of all of it. */
   protected abstract readonly hasFinished: boolean;
-  /** All text in an event that a provider bills as output, but for what has come before; null if it is none of the dialect's that has any. */
+  /**
+   * All text in an event that a provider bills as output, without what has come before. Null if the dialect has no such event, or
+   * none with text: then it may be in the form of another.
+   */
   protected abstract producedBy(event: JsonObject): string | null;
   /** The length of the reasoning in an event that only its provider can read. */
   protected abstract sealedIn(event: JsonObject): number;

@@ -39,8 +39,8 @@ export class StreamPump implements Guarded, StreamSource {
   readonly #client: ClientStream;
   readonly #bill: StreamBill;
   /**
-   * `left`: the client is gone, and what follows is read for its usage alone. `ending`: it is being settled, and its last
-   * bytes leave. `over`: nothing more is written.
+   * `left`: the client is gone, and what follows is read for its usage, or kept for a retry if the provider bills all of it.
+   * `ending`: it is being settled, and its last bytes leave. `over`: nothing more is written.
    */
   #state: "streaming" | "left" | "ending" | "over" = "streaming";
   #isPumping = false;

@@ -43,7 +43,7 @@ export interface TurnFacts {
   readonly conversation: ChangedConversation | null;
 }
 
-/** Whose turns are read. `reserve` is called before much is. */
+/** Whose turns are read, under which settings. `reserve` is called before a lot is read. */
 export interface TurnReader {
   readonly keyId: string;
   readonly settings: Settings;

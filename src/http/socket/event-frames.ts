@@ -23,7 +23,7 @@ export function textOf(piece: Piece): string {
 }
 
 /** What takes an event. One that is output ends no response. */
-export type EventTaker = (event: string, isOutput: boolean) => void;
+type EventTaker = (event: string, isOutput: boolean) => void;
 
 /** Hands over the events of a piece of a stream, as JSON. Comments, `[DONE]` and what a provider has cut off are none. */
 export function eachEvent(text: string, take: EventTaker): void {

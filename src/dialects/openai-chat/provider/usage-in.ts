@@ -39,11 +39,12 @@ function cacheIsApart(usage: JsonObject, cached: Json | undefined): boolean {
   return sources !== undefined && isTokenCount(input) && isTokenCount(cached) && cached > input;
 }
 
-/** Figures that choices have of their own (Moonshot), by the choice's index. */
+/** Figures that choices have of their own (Moonshot), by the choice's index, or its place. */
 export type ChoiceFigures = Map<Json | undefined, ReportedUsage>;
 
 /**
- * The usage of an answer, or of a stream up to a chunk: `streamed` are the figures of its chunks so far. Null if this one reports none.
+ * The usage of an answer, or of a stream up to a chunk: `streamed` are the figures of its chunks so far, to which those of this one are
+ * added. Null if this one reports none.
  * The choices of an answer are told by their place, because some servers give all of them the same index, or none.
  */
 export function usageIn(chunk: JsonObject, streamed?: ChoiceFigures): ReportedUsage | null {
