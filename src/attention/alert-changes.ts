@@ -3,7 +3,7 @@ import { type Finding, idOf, kindOf } from "./finding.ts";
 
 /**
  * What has begun, and what is over. A higher threshold begins anew, a lower one does not end anything: the end comes when
- * nothing is found any more.
+ * nothing is found any more. What a stopped gateway had found begins nothing either: it only keeps what has begun from ending.
  */
 export function alertChanges(
   found: readonly Finding[],
@@ -14,7 +14,9 @@ export function alertChanges(
     found.filter((each) => kindOf(each).isOnlyShown !== true).map((each) => [idOf(each), each]),
   );
   const levels = new Map(before.map(({ id, level }) => [id, level]));
-  const begun = [...sent].filter(([id, { level }]) => (level ?? 0) > (levels.get(id) ?? -1));
+  const begun = [...sent].filter(
+    ([id, { level, isStopped }]) => isStopped !== true && (level ?? 0) > (levels.get(id) ?? -1),
+  );
   const over = before.filter(({ id }) => !sent.has(id));
   return {
     begun: begun.map(([id, finding]) => ({

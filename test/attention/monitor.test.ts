@@ -255,6 +255,20 @@ testEachStore(
   },
 );
 
+testEachStore("what a gateway finds only as it stops begins no alert", async (database) => {
+  const clock = new FakeClock();
+  using hook = new HookServer();
+  const store = await database.openGateway(clock);
+  const health = [deploymentHealth({ alarm: "unpaid" })];
+  await monitorOf(store, clock, hook, { deploymentHealth: () => health }).monitor.stop();
+  const next = monitorOf(store, clock, hook).monitor;
+  await next.look();
+  clock.advance(60_000);
+  await next.look();
+  expect(hook.posts).toEqual([]);
+  await store.close();
+});
+
 testEachStore("a store that is away is told from memory, and so is its return", async (database) => {
   const clock = new FakeClock();
   using hook = new HookServer();
