@@ -43,6 +43,13 @@ export function withUntold(
   };
 }
 
+/** Of what was reported in all: the part of this name, or else what is not told to be text. */
+export function partBesideText(all: number, name: string, details: Json | undefined): number {
+  const { [name]: told, text_tokens: text } = detailsOf(details);
+  if (isTokenCount(told)) return told;
+  return isTokenCount(text) ? Math.max(0, all - text) : all;
+}
+
 /** The sum of two reports, doubtful where one of them is. */
 export function addReported(one: ReportedUsage, other: ReportedUsage): ReportedUsage {
   return {

@@ -392,19 +392,20 @@ describe("transcriptions", () => {
     expect((await hear({ by: await world.tokenCaller(10_000) })).status).toBe(400);
   });
 
-  test("are streamed as they come", async () => {
+  test.each([
+    // Of ten tokens of which nobody says what they are, all are sound.
+    ["nothing", {}, -110_000],
+    ["text", { input_token_details: { text_tokens: 4 } }, -90_000],
+  ])("are streamed as they come, and %s of their input is told apart", async (_, details, amount) => {
     const key = await world.creditCaller(1);
-    const usage = { type: "tokens", input_tokens: 10, output_tokens: 5 };
+    const usage = { type: "tokens", input_tokens: 10, output_tokens: 5, ...details };
     const stream =
       event({ type: "transcript.text.delta", delta: "hel" }) +
       event({ type: "transcript.text.done", text: "hello", usage });
     world.provider.script(sse(stream));
     const response = await hear({ fields: { model: "hear-tokens", stream: "true" }, by: key });
     expect(await response.text()).toBe(stream);
-    expect(await world.chargesOf(key)).toEqual([
-      // Of ten tokens of which nobody says what they are, all are sound.
-      { amount: -110_000, basis: "measured", outcome: "completed" },
-    ]);
+    expect(await world.chargesOf(key)).toEqual([{ amount, basis: "measured", outcome: "completed" }]);
   });
 
   test("that break off cost the whole sound, and what was written", async () => {

@@ -209,6 +209,15 @@ describe("by the token", () => {
     }
   });
 
+  test("input that is told to be text is no images", async () => {
+    const told = { input_tokens: 30, output_tokens: 500, input_tokens_details: { text_tokens: 20 } };
+    world.provider.script(json({ created: 1, data: images(1), usage: told }));
+    const body = { model: "tokens", prompt: "x", images: [{ image_url: "https://example.com/a.png" }] };
+    const response = await world.ask(caller, { path: "/v1/images/edits", body });
+    // 20 × 5, 10 × 8 and 500 × 30.
+    expect(response.headers.get("x-sluice-cost")).toBe("0.01518");
+  });
+
   test("the hold is for the most that each image may take", async () => {
     const held = await world.heldFor({
       path,
@@ -243,6 +252,15 @@ describe("by the token", () => {
     const response = await draw({ model: "tokens" }, key);
     expect(Number(response.headers.get("x-sluice-cost"))).toBeCloseTo(held, 3);
     expect(await world.chargesOf(key)).toMatchObject([{ basis: "estimated" }]);
+  });
+
+  test("so do images that were sent", async () => {
+    const body = { model: "tokens", prompt: "x", images: [{ image_url: "https://example.com/a.png" }] };
+    const edit = { path: "/v1/images/edits", body };
+    const held = await world.heldFor(structuredClone(edit));
+    world.provider.script(json({ created: 1, data: images(1) }));
+    const response = await world.ask(caller, edit);
+    expect(Number(response.headers.get("x-sluice-cost"))).toBeCloseTo(held, 3);
   });
 });
 

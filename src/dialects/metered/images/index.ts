@@ -4,7 +4,7 @@ import { noUsage } from "../../../base/usage.ts";
 import { malformedAnswer } from "../../errors/failure.ts";
 import { objectOf } from "../../json/json-fields.ts";
 import { countMembers, readOutline } from "../../json/outline.ts";
-import { inclusiveUsage, isTokenCount, withUntold } from "../../usage/usage-figures.ts";
+import { inclusiveUsage, isTokenCount, partBesideText, withUntold } from "../../usage/usage-figures.ts";
 import { DoneScanner } from "../done-scanner.ts";
 import {
   type AskedForm,
@@ -90,15 +90,20 @@ function figuresOf(
     return { usage: reported ?? noUsage, extras: { units, ...imageTokensOf(usage ?? {}, names, hasSent) } };
   }
   const found = withUntold(reported, held);
-  const parts = found.isOutputDoubtful === true ? { output_tokens_details: null } : {};
-  const figures = { ...usage, ...parts, output_tokens: found.outputTokens };
+  const parts = {
+    ...(found.isInputDoubtful === true ? { input_tokens_details: null } : {}),
+    ...(found.isOutputDoubtful === true ? { output_tokens_details: null } : {}),
+  };
+  const { inputTokens: input_tokens, outputTokens: output_tokens } = found;
+  const figures = { ...usage, ...parts, input_tokens, output_tokens };
   return { usage: found, extras: imageTokensOf(figures, names, hasSent) };
 }
 
 /** All output is images, unless the provider tells its parts, and there is a price for the others. So is the input, if any were sent. */
 function imageTokensOf(usage: JsonObject, priced: PricedNames, hasSent: boolean) {
-  const told = objectOf(usage["input_tokens_details"])?.["image_tokens"];
-  const sent = told ?? (hasSent ? usage["input_tokens"] : undefined);
+  const { input_tokens: all, input_tokens_details: details } = usage;
+  const isSent = hasSent && isTokenCount(all);
+  const sent = isSent ? partBesideText(all, "image_tokens", details) : objectOf(details)?.["image_tokens"];
   const parts = priced.has("output") ? objectOf(usage["output_tokens_details"]) : null;
   const made = parts?.["image_tokens"] ?? usage["output_tokens"];
   return {

@@ -5,7 +5,7 @@ import { noUsage, type ReportedUsage } from "../../../base/usage.ts";
 import { objectOf } from "../../json/json-fields.ts";
 import { parseAnswer } from "../../json/outline.ts";
 import { anyObject, modelName, optional, streamFlag } from "../../schema/fields.ts";
-import { inclusiveUsage, isTokenCount, withUntold } from "../../usage/usage-figures.ts";
+import { inclusiveUsage, partBesideText, withUntold } from "../../usage/usage-figures.ts";
 import { DoneScanner } from "../done-scanner.ts";
 import {
   type AskedForm,
@@ -82,20 +82,19 @@ function figuresIn(answer: JsonObject, { priced, files }: AskedForm): MeteredFig
   const seconds = numberIn(usage["seconds"]) ?? numberIn(answer["duration"]);
   if (priced.includes("audio_minutes")) return minutesOf(seconds, files);
   const { input_tokens: input, output_tokens: output } = usage;
-  const audio = objectOf(usage["input_token_details"])?.["audio_tokens"];
-  return tokensOf(inclusiveUsage(input, output), audio, files);
+  return tokensOf(inclusiveUsage(input, output), usage["input_token_details"], files);
 }
 
 /** Sound whose tokens the provider does not tell has those of its length. All input is sound, unless it tells its parts. */
 function tokensOf(
   reported: ReportedUsage | null,
-  audio: Json | undefined,
+  details: Json | undefined,
   files: readonly FormFile[],
 ): MeteredFigures {
   const heard = Math.ceil(secondsOf(files, "usual") * tokensPerSecond);
   const usage = withUntold(reported, { input: heard, output: 0 });
-  const isTold = usage.isInputDoubtful !== true && isTokenCount(audio);
-  return { usage, extras: { audioInputTokens: isTold ? audio : usage.inputTokens } };
+  const parts = usage.isInputDoubtful === true ? undefined : details;
+  return { usage, extras: { audioInputTokens: partBesideText(usage.inputTokens, "audio_tokens", parts) } };
 }
 
 /** A length that the provider does not tell is the file's own, and an estimate unless it is a WAV. */
