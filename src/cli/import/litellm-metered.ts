@@ -58,11 +58,12 @@ function pricesOf(id: string, serves: ModelUse, entry: JsonObject): Readonly<Rec
         audio_input: perMillion("input_cost_per_audio_token"),
         ...tokens,
       };
-    case "speech":
-      return {
-        characters: perMillion("input_cost_per_character"),
-        audio_output: perMillion("output_cost_per_audio_token"),
-      };
+    case "speech": {
+      const characters = perMillion("input_cost_per_character");
+      const sound = perMillion("output_cost_per_audio_token");
+      // It is charged by the character or in tokens, and in tokens only where those of the sound have a price.
+      return { characters, input: characters || !sound ? null : tokens.input, audio_output: sound };
+    }
     default:
       return {};
   }
