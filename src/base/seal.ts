@@ -60,7 +60,7 @@ export function* unsealing(
   }
 }
 
-/** What is sealed as text. */
+/** The sealed content as text. */
 export function sealText(content: Uint8Array, seal: Seal): string {
   return Buffer.concat([...sealing([content], seal)]).toString("base64url");
 }

@@ -67,7 +67,7 @@ export interface ClientCall {
   readonly remembered?: RememberedTurns;
 }
 
-/** Without the client's host, which may be missing, or no valid one. */
+/** Without the client's host, which may be missing or invalid. */
 export function urlOf({ request }: ClientCall): URL {
   return new URL(`http://localhost${request.url.replace(/^https?:\/\/[^/?#]*/, "")}`);
 }

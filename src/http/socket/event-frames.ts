@@ -22,7 +22,7 @@ export function textOf(piece: Piece): string {
   return typeof piece === "string" ? piece : decoder.decode(piece);
 }
 
-/** What takes an event. One that is output ends no response. */
+/** `isOutput` tells that an event is a part of the output, and ends no response; of a few that is not noticed. */
 type EventTaker = (event: string, isOutput: boolean) => void;
 
 /** Hands over the events of a piece of a stream, as JSON. Comments, `[DONE]` and what a provider has cut off are none. */
@@ -36,8 +36,8 @@ export function eachEvent(text: string, take: EventTaker): void {
 }
 
 /**
- * Nearly all have a name and one line of data, or only that, and most begin as the one before. Returns where the first one begins
- * that is not so.
+ * Nearly all have a name and one line of data, or only that, and most begin as the one before. Returns the index of the first event
+ * in another form, or the text's length.
  */
 function eachUsualEvent(text: string, take: EventTaker): number {
   let start = outputStart;

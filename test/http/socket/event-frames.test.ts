@@ -39,7 +39,7 @@ test.each([
   expect(textOf(new TextEncoder().encode(piece))).toBe(piece);
 });
 
-test("a mark of the byte order in front of a stream does not hide its first event", () => {
+test("a byte order mark in front of a stream does not hide its first event", () => {
   expect(eventsIn(textOf(new TextEncoder().encode(`\ufeffdata: ${event}\n\n`)))).toEqual([event]);
 });
 
