@@ -4,7 +4,7 @@ const lineEnd = /\r\n|\n|\r/;
 /** The `data` of one event, its lines joined; "" if it has none, as a comment. */
 export function dataOf(event: string): string {
   const isOneLine = event.startsWith("data: ") && event.indexOf("\n") === event.length - 2;
-  if (isOneLine && event.endsWith("\n\n") && !event.endsWith("\r\n\n")) return event.slice(6, -2);
+  if (isOneLine && event.endsWith("\n\n") && !event.includes("\r")) return event.slice(6, -2);
   let data: string | null = null;
   for (const line of event.split(lineEnd)) data = addDataLine(data, line);
   return data ?? "";

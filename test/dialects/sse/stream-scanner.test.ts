@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import type { RawEvent } from "../../../src/dialects/sse/raw-events.ts";
+import { type RawEvent, rawEvent } from "../../../src/dialects/sse/raw-events.ts";
 import { type EventAction, marksOf, StreamScanner } from "../../../src/dialects/sse/stream-scanner.ts";
 import { seededRandom } from "../../support/random.ts";
 
@@ -57,5 +57,14 @@ test("a mark now and then is found without a search per event, wherever it is", 
     expect(scanner.pass(read).toString()).toBe(events.filter((event) => !event.includes("drop")).join(""));
     expect(scanner.marked).toBe(events.filter((event) => event.includes("mark")).length);
     expect(scanner.searchedBytes).toBeLessThanOrEqual(6 * read.length);
+  }
+});
+
+test("data in lines that end in different ways is joined", () => {
+  for (const [first, second, blank] of ["\n\n\n", "\r\n\n", "\n\r\r"]) {
+    const scanner = new CountingScanner(marks);
+    const read = Buffer.from(`data: {"mark":${first}data: "drop"}${second}${blank}`);
+    expect(rawEvent(read, 0).data).toBe('{"mark":\n"drop"}');
+    expect(scanner.pass(read)).toHaveLength(0);
   }
 });
