@@ -68,6 +68,6 @@ export interface ClientCall {
 }
 
 /** Without the client's host, which may be missing or invalid. */
-export function urlOf({ request }: ClientCall): URL {
+export function urlOf({ request }: { readonly request: Pick<Request, "url"> }): URL {
   return new URL(`http://localhost${request.url.replace(/^https?:\/\/[^/?#]*/, "")}`);
 }

@@ -1,4 +1,5 @@
 import type { AdminSettings } from "../../config/settings.ts";
+import { urlOf } from "../../gateway/client-call.ts";
 
 type Address = Pick<AdminSettings, "publicUrl">;
 
@@ -20,13 +21,13 @@ export function isOwnOrigin(request: Request, { publicUrl }: Address, needed: bo
   const known = publicUrl === null ? null : new URL(publicUrl);
   // A page of our name without TLS may be anybody's between the browser and us.
   if (known?.host === origin.host) return known.origin === origin.origin;
-  return origin.host === (request.headers.get("host") ?? new URL(request.url).host);
+  return origin.host === (request.headers.get("host") ?? URL.parse(request.url)?.host);
 }
 
-/** The gateway's origin in the browser: a trusted proxy may have ended TLS. */
+/** The gateway's origin in the browser: a trusted proxy may have ended TLS. No browser sends a Host that is none. */
 export function originInBrowser(request: Request, isFromProxy: boolean, { publicUrl }: Address): string {
   if (publicUrl !== null) return new URL(publicUrl).origin;
-  const url = new URL(request.url);
+  const url = URL.parse(request.url) ?? urlOf({ request });
   return isFromProxy && isForwardedTls(request) ? `https://${url.host}` : url.origin;
 }
 

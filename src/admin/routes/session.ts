@@ -1,6 +1,7 @@
 import type { Elysia } from "elysia";
 import { newId } from "../../base/id.ts";
 import type { OidcSettings } from "../../config/settings.ts";
+import { urlOf } from "../../gateway/client-call.ts";
 import { actorName } from "../auth/actor.ts";
 import { admit, callerOf, sessionCookie, sessionOf, tryToken } from "../auth/guard.ts";
 import { OidcSignIn, SignInRefused } from "../auth/oidc.ts";
@@ -109,7 +110,7 @@ export function mountOidc(app: Elysia, deps: AdminDeps): void {
       const redirectUri = `${own}${base}/callback`;
       const { url, ...attempt } = await signIn.begin(oidc, redirectUri);
       const endsAtMs = deps.clock.wallMs() + attemptMinutes * 60_000;
-      const returnTo = safeReturn(new URL(request.url).searchParams.get("return"));
+      const returnTo = safeReturn(urlOf({ request }).searchParams.get("return"));
       const sealed = sealAttempt({ ...attempt, redirectUri, returnTo, endsAtMs }, oidc.clientSecret);
       const begun = [...cookiesOf(request).keys()].filter((name) => attemptName.test(name));
       return redirect(url.href, [
@@ -121,7 +122,7 @@ export function mountOidc(app: Elysia, deps: AdminDeps): void {
   app.get(
     `${base}/callback`,
     guarded(async (request, oidc) => {
-      const { search, searchParams } = new URL(request.url);
+      const { search, searchParams } = urlOf({ request });
       const cookie = cookieFor(searchParams.get("state") ?? "");
       const sealed = cookiesOf(request).get(cookie) ?? "";
       const attempt = openAttempt(sealed, oidc.clientSecret, deps.clock.wallMs());

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { SessionView } from "../../../src/admin/views/system.ts";
 import type { AuditView, Page } from "../../../src/admin/views.ts";
+import { rawExchange } from "../../support/raw.ts";
 import { type Sluice, startSluice } from "../../support/sluice.ts";
 import { Browser } from "./browser.ts";
 import { clientId, clientSecret, startIssuer } from "./issuer.ts";
@@ -258,6 +259,18 @@ describe("nobody is signed in by", () => {
     expect(response.status).toBe(403);
     expect(await response.text()).toContain("eve@example.com");
   });
+});
+
+test("a Host that makes no valid address is no error of the gateway", async () => {
+  for (const host of ["Host: %", "Host: [", "Host:"]) {
+    const statusOf = async (path: string) =>
+      (await rawExchange(sluice.url, `GET ${path} HTTP/1.1\r\n${host}\r\nConnection: close\r\n\r\n`)).slice(
+        9,
+        12,
+      );
+    expect(await statusOf("/admin/oidc/login?return=/admin")).toBe("302");
+    expect(await statusOf("/admin/oidc/callback?code=x&state=y")).toBe("401");
+  }
 });
 
 test("who is taken off the list while signed in is out with the reload", async () => {
