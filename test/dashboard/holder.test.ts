@@ -114,6 +114,10 @@ describe.if(browserPath !== null)("the key holder's page", () => {
     const secret = (await page.locator("[data-test=secret]").textContent()) ?? "";
     await page.keyboard.press("Escape");
     await page.keyboard.press("Escape");
+    // Nor while nothing in the dialog has the focus.
+    await page.evaluate("document.activeElement?.blur()");
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("Escape");
     expect(await page.locator("[data-test=secret]").isVisible()).toBe(true);
     await page.getByRole("dialog").getByRole("button", { name: "Done" }).click();
     await page.getByRole("heading", { level: 1, name: "Ada's" }).waitFor();

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { Button } from "./button.tsx";
 
 interface DialogProps {
@@ -13,17 +13,16 @@ interface DialogProps {
 /** The browser's own dialog: it keeps the focus inside, closes on Escape and gives the focus back. */
 export function Dialog({ title, children, onClose, stays = false }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
-  useEffect(() => element.current?.showModal(), []);
+  // Before anything can be pressed.
+  useLayoutEffect(() => element.current?.showModal(), []);
+  useLayoutEffect(() => {
+    if (!stays) return undefined;
+    // Not on the dialog: a key that is pressed while nothing has the focus goes to the page.
+    document.addEventListener("keydown", ignoreEscape);
+    return () => document.removeEventListener("keydown", ignoreEscape);
+  }, [stays]);
   return (
-    <dialog
-      ref={element}
-      class="dialog"
-      aria-label={title}
-      onClose={onClose}
-      onKeyDown={(event) => {
-        if (stays && event.key === "Escape") event.preventDefault();
-      }}
-    >
+    <dialog ref={element} class="dialog" aria-label={title} onClose={onClose}>
       <header class="line">
         <h2>{title}</h2>
         {!stays && (
@@ -33,4 +32,8 @@ export function Dialog({ title, children, onClose, stays = false }: DialogProps)
       {children}
     </dialog>
   );
+}
+
+function ignoreEscape(event: KeyboardEvent): void {
+  if (event.key === "Escape") event.preventDefault();
 }
