@@ -7,9 +7,7 @@ import { World } from "./world.ts";
 
 let world: World;
 beforeAll(async () => {
-  world = await World.start({ tail: talker });
-  // Loading the tokenizer takes longer than a client may take to leave.
-  await world.gateway.tokens.text(["Hello"]);
+  world = await World.startCounting({ tail: talker });
 });
 afterEach(() => world.provider.reset());
 afterAll(() => world[Symbol.asyncDispose]());

@@ -9,9 +9,7 @@ import { type Caller, World } from "./world.ts";
 /** What a stream costs depends on what came of it, and not on when its client leaves. */
 let world: World;
 beforeAll(async () => {
-  world = await World.start({ tail: talker });
-  // Loading the tokenizer takes longer than a client may take to leave.
-  await world.gateway.tokens.text(["Hello"]);
+  world = await World.startCounting({ tail: talker });
 });
 afterEach(() => world.provider.reset());
 afterAll(() => world[Symbol.asyncDispose]());

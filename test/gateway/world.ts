@@ -67,6 +67,13 @@ export class World implements AsyncDisposable {
     return new World(provider, running, folder, config);
   }
 
+  /** With its tokenizer loaded, which takes longer than a client may take to leave. */
+  static async startCounting(options: Omit<ConfigOptions, "url">): Promise<World> {
+    const world = await World.start(options);
+    await world.gateway.tokens.text(["Hello"]);
+    return world;
+  }
+
   /** What a changed file and SIGHUP do; `change` is given the configuration of the start. */
   async reload(change: (config: string) => string): Promise<void> {
     await this.running.reload(settingsOf(this.#folder, change(this.#config)));

@@ -32,8 +32,7 @@ beforeAll(async () => {
     model("gemini", "gemini-3.1-pro-preview", 'api_key = "env:TEST_GEMINI_KEY"'),
     model("bedrock", "amazon.nova-2-lite-v1:0", 'region = "eu-west-1"\napi_key = "env:TEST_BEDROCK_KEY"'),
   ];
-  world = await World.start({ tail: tail.join("").replaceAll("SCRIPTED", provider.url) });
-  await world.gateway.tokens.text(["Hello"]);
+  world = await World.startCounting({ tail: tail.join("").replaceAll("SCRIPTED", provider.url) });
 });
 afterAll(async () => {
   await world[Symbol.asyncDispose]();
