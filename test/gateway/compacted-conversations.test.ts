@@ -151,6 +151,21 @@ describe("a conversation that is compacted", () => {
     expect(nameless.status).toBe(400);
   });
 
+  test.each(others)("is refused with an item that this key does not have (%s)", async (model) => {
+    const foreign = (await create({ input: "The secret word is Lock." }, other)).output[0]?.id ?? "";
+    turns.reset();
+    for (const missing of [{ type: "item_reference", id: foreign }, { id: foreign }]) {
+      const input = [say("One"), missing];
+      for (const { error } of [
+        (await compact({ model, input })).body,
+        await create({ model, input: [...input, trigger] }),
+      ]) {
+        expect(error).toMatchObject({ code: "not_found", param: "input[1].id" });
+      }
+    }
+    expect(world.provider.requests).toEqual([]);
+  });
+
   test("keeps the newest messages of the user, up to 64,000 tokens", async () => {
     const long = (name: string) => say(`${name} ${"x".repeat(100_000)}`);
     const { body } = await compact({ input: [long("first"), long("second"), say("third"), long("fourth")] });

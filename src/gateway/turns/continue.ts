@@ -12,6 +12,7 @@ import type { Gateway } from "../gateway.ts";
 import { wasAnswered } from "../request/idempotent.ts";
 import { isItem, noSuchItem, noSuchResponse } from "../request/provider-id-owners.ts";
 import type { ClientRequest } from "../request/request.ts";
+import { type Conversation, pathOfItem } from "./compacting.ts";
 import {
   compactsItself,
   conversationIn,
@@ -130,6 +131,7 @@ async function rewritten(
     noteTurn(exchange, request, { isCompacted, ...continuing, input: () => keptAfter, conversation: added });
   }
   if (isCompacted && !isNative) {
+    refuseMissing(said);
     const form = kind === "compact" ? "route" : "response";
     const pieces = await summarise(gateway, exchange, key, request, form, said, secret);
     return { pieces, kind: "responses" };
@@ -140,6 +142,13 @@ async function rewritten(
   if (isSame) return null;
   exchange.sentPaths = paths;
   return { pieces: withInput(bytes, items, isWhole ? naming : null), kind };
+}
+
+/** A summary of what is not here would lose it. Whoever may have it is not the one who writes the summary. */
+function refuseMissing(conversation: Conversation): void {
+  const place = conversation.items.findIndex(isReference);
+  const missing = conversation.items[place];
+  if (missing !== undefined) throw noSuchItem(`${pathOfItem(conversation, place)}.id`, missing.id);
 }
 
 /** Under another id: what came before it is gone, so that nothing can be continued from its place any more. */
