@@ -14,6 +14,11 @@ export const imageSizeNames: readonly string[] = [
   ...["resolution", "image_size", "image_config", "aspect_ratio", "width", "height"],
 ];
 
+/** And for the number of images, beside `n`. */
+export const imageCountNames: readonly string[] = [
+  ...["batch_size", "num_images", "num_outputs", "num_images_per_prompt", "number_of_images", "samples"],
+];
+
 /** Members of the body itself, of any dialect. */
 const topLevelNames: readonly string[] = [
   ...["model", "messages", "input", "system", "instructions"],
@@ -22,6 +27,8 @@ const topLevelNames: readonly string[] = [
   ...["quality", "size", "partial_images", "svg"],
   ...["query", "documents", "max_tokens_per_doc", "input_audio"],
   ...imageSizeNames,
+  ...imageCountNames,
+  ...["sequential_image_generation", "sequential_image_generation_options"],
   ...["tools", "tool_choice", "functions", "function_call", "max_tool_calls"],
   ...["include", "modalities", "audio"],
   ...["service_tier", "speed", "inference_geo", "background", "store"],

@@ -86,6 +86,25 @@ describe("by the image", () => {
     expect(await world.heldFor({ path, body: { model: "each", prompt: "x", n: 3 } })).toBeCloseTo(0.12, 9);
   });
 
+  test.each<[JsonObject, number]>([
+    [{ batch_size: 4 }, 4],
+    [{ n: 2, num_images: 3 }, 3],
+    [{ num_images: "3" }, 3],
+    [{ sequential_image_generation: "auto" }, 15],
+    [{ sequential_image_generation: "auto", sequential_image_generation_options: { max_images: 4 } }, 4],
+    [{ sequential_image_generation: "disabled", batch_size: null }, 1],
+  ])("the hold is for as many as other names ask for: %j", async (names, count) => {
+    const held = await world.heldFor({ path, body: { model: "each", prompt: "x", ...names } });
+    expect(held).toBeCloseTo(count * 0.04, 9);
+  });
+
+  test.each(["many", "3e1", 0, 2.5, true])("a number that is none is refused: %j", async (value) => {
+    const response = await draw({ model: "each", batch_size: value });
+    expect(response.status).toBe(400);
+    expect(((await response.json()) as { error: { param: string } }).error.param).toBe("batch_size");
+    expect(world.provider.requests).toHaveLength(0);
+  });
+
   test("a quality and size may have a price of its own", async () => {
     world.provider.script(json({ created: 1, data: images(1) }));
     const high = await draw({ model: "by-size", quality: "high", size: "1024x1024" });

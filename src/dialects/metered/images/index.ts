@@ -25,6 +25,7 @@ import {
   imageRequest,
   imageResponse,
   imageUnit,
+  mostImages,
   partialsOf,
   promptTokens,
   sentImages,
@@ -41,7 +42,7 @@ function demand(
   { truncated }: RouteBody,
   { priced, estimatedInput, imageTokensMax, files }: MeteredModel,
 ): MeteredDemand {
-  const count = countOf(truncated);
+  const count = mostImages(truncated);
   const perImage = (imageTokensMax ?? usualImageTokens) + partialsOf(truncated) * partialImageTokens;
   const isInTokens = !priced.has("images") && !priced.has("requests");
   const certain = { requests: 1 };
@@ -126,7 +127,7 @@ const ofBoth = {
     createScanner(_: boolean, asked: AskedForm) {
       const results = countOf(asked.body);
       const heldFor = (images: number) => {
-        const share = images / results;
+        const share = images / mostImages(asked.body);
         return { input: Math.ceil(asked.held.input * share), output: Math.ceil(asked.held.output * share) };
       };
       return new DoneScanner({

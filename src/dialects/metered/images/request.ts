@@ -1,9 +1,10 @@
 import { Type } from "@sinclair/typebox";
 import { invalidRequest } from "../../../base/errors.ts";
 import type { Json, JsonObject } from "../../../base/json.ts";
+import { wholeFromDigits } from "../../../base/typed-number.ts";
 import { objectOf } from "../../json/json-fields.ts";
 import { cutText } from "../../json/truncated-json.ts";
-import { imageSizeNames } from "../../names/governed-names.ts";
+import { imageCountNames, imageSizeNames } from "../../names/governed-names.ts";
 import { anyObject, modelName, optional, streamFlag } from "../../schema/fields.ts";
 import type { FormFile, PricedNames } from "../route.ts";
 import { estimatedTokens } from "../texts.ts";
@@ -31,6 +32,25 @@ export const imageResponse = Type.Object({
 
 export function countOf({ n }: JsonObject): number {
   return typeof n === "number" ? n : 1;
+}
+
+/** What ByteDance draws at once where it decides on the number itself. */
+const longestSeries = 15;
+
+/** The most images that may come, whatever name a server has for their number. Throws for a number that is none. */
+export function mostImages(body: JsonObject): number {
+  const { sequential_image_generation: series, sequential_image_generation_options: options } = body;
+  const isSeries = series != null && series !== "disabled";
+  const inSeries = isSeries ? (objectOf(options)?.["max_images"] ?? longestSeries) : 1;
+  const named = imageCountNames.map((name) => wholeOf(body[name] ?? 1, name));
+  return Math.max(countOf(body), wholeOf(inSeries, "sequential_image_generation_options"), ...named);
+}
+
+/** Forms have it as text. */
+function wholeOf(value: Json, name: string): number {
+  const whole = typeof value === "string" ? wholeFromDigits(value) : value;
+  if (typeof whole === "number" && Number.isSafeInteger(whole) && whole > 0) return whole;
+  throw invalidRequest(`\`${name}\` must have a whole number of images.`, name);
 }
 
 /** Of the prompt alone: images in the JSON are no text. `estimated` is for the whole of it. */
