@@ -243,14 +243,14 @@ describe("a failure that nothing was used for costs nothing, and the other deplo
     },
   );
 
-  test("after text a 0 is what the provider says, and is charged", async () => {
+  test("but text before it has been delivered, and is counted", async () => {
     world.provider.script(afterText.answer("responses", usageIn("responses", 0, 0)));
     for (const client of clientDialectNames) {
       const { status } = await ask({ client, provider: "responses", stream: true });
       expect(status).toBe(200);
     }
-    const nothing = { amount: 0, basis: "measured", outcome: "failed" } as const;
-    expect(await charges()).toMatchObject([nothing, nothing, nothing]);
+    const counted = { amount: nano(5, 2), basis: "estimated", outcome: "failed" } as const;
+    expect(await charges()).toMatchObject([counted, counted, counted]);
   });
 });
 

@@ -30,6 +30,11 @@ function twice(pair: Pair, first: unknown, said: Omit<Said, "text">): readonly s
   return [events[0] ?? "", midway(pair, first), ...events.slice(1)];
 }
 
+function failing(usage: unknown): string {
+  const error = { type: "server_error", message: "It broke." };
+  return `event: error\ndata: ${JSON.stringify({ type: "error", error, usage })}\n\n`;
+}
+
 async function chargesFor(pair: Pair, answer: Answer, stream = true) {
   const caller = await world.creditCaller();
   world.provider.script(answer);
@@ -53,6 +58,8 @@ describe.each(reporting)("$client at $model, which speaks $provider", (pair) => 
     test(`${form} costs the most output that it has reported, and the last input`, async () => {
       for (const [first, last, charged] of [
         [figures(100, 20), figures(100, 30), cost(100, 30)],
+        [figures(100, 30), figures(0, 40), cost(100, 40)],
+        [figures(100, 30), figures(0, 0), cost(100, 30)],
         [figures(100, 30), figures(100, 20), cost(100, 30)],
         [figures(100, 30), figures(100, 0), cost(100, 30)],
         [figures(90, 30), figures(100, 20), cost(100, 30)],
@@ -83,10 +90,10 @@ describe.each(reporting)("$client at $model, which speaks $provider", (pair) => 
         [figures(100, 30), figures(100, 5), cost(100, 30)],
         [figures(100, 30), figures(100, 0), cost(100, 30)],
         [figures(90, 30), figures(100, 5), cost(100, 30)],
+        [figures(100, 30), figures(90, 5), cost(90, 30)],
+        [figures(100, 30), figures(0, 40), cost(100, 40)],
       ] as const) {
-        const error = { type: "server_error", message: "It broke." };
-        const failed = `event: error\ndata: ${JSON.stringify({ type: "error", error, usage: last })}\n\n`;
-        const events = [...twice(pair, first, {}).slice(0, -3), failed];
+        const events = [...twice(pair, first, {}).slice(0, -3), failing(last)];
         const { received, charges } = await chargesFor(pair, sse(events.join("")), stream);
         expect(received).toContain("It broke.");
         expect(charges).toEqual([{ amount: charged, basis: "measured", outcome: "failed" }]);
@@ -117,6 +124,51 @@ test.each(translatedPairs.filter(({ provider }) => provider !== "responses"))(
     const { text: received } = await readStream(await world.ask(caller, { path: paths[pair.client], body }));
     expect(received).toMatch(/"(completion|output)_tokens":30/);
     expect(received).not.toMatch(/"(completion|output)_tokens":20/);
+  },
+);
+
+describe.each(pairs)("$client at $model, which speaks $provider: text and an error", (pair) => {
+  const figures = (input: number, output: number) => usageOf(pair.provider, input, output);
+  const failed = (amount: number) => [{ amount, basis: "estimated" as const, outcome: "failed" as const }];
+  const chargesOf = async (events: readonly string[]) =>
+    (await chargesFor(pair, sse(events.join("")))).charges;
+  const told = streamEvents(pair.provider, { text }).slice(0, pair.provider === "responses" ? -1 : -2);
+
+  test("that reports no output costs the text", async () => {
+    expect(await chargesOf([...told, failing(figures(0, 0))])).toEqual(failed(cost(helloTokens, textTokens)));
+    expect(await chargesOf([...told, failing(figures(100, 0))])).toEqual(failed(cost(100, textTokens)));
+  });
+
+  test("that reports nothing, behind figures of nothing, costs the text", async () => {
+    if (pair.provider === "responses") return;
+    const zeros = twice(pair, figures(0, 0), {}).slice(0, told.length + 1);
+    const error = failing(undefined);
+    expect(await chargesOf([...zeros, error])).toEqual(failed(cost(helloTokens, textTokens)));
+  });
+
+  test("that reports nothing before any text costs nothing", async () => {
+    expect(await chargesOf([told[0] ?? "", failing(figures(0, 0))])).toEqual([]);
+  });
+});
+
+test.each(pairs.filter(({ provider }) => provider === "responses"))(
+  "a response to $client that fails, and reports no output, costs the text that was streamed",
+  async (pair) => {
+    for (const [input, output, charged] of [
+      [0, 0, cost(helloTokens, textTokens)],
+      [100, 0, cost(100, textTokens)],
+    ] as const) {
+      const response = {
+        id: "resp_up",
+        status: "failed",
+        error: { code: "server_error", message: "It broke." },
+        usage: usageOf("responses", input, output),
+      };
+      const end = `data: ${JSON.stringify({ type: "response.failed", response })}\n\n`;
+      const events = [...streamEvents("responses", { text }).slice(0, -1), end];
+      const { charges } = await chargesFor(pair, sse(events.join("")));
+      expect(charges).toEqual([{ amount: charged, basis: "estimated", outcome: "failed" }]);
+    }
   },
 );
 

@@ -3,7 +3,7 @@ import { noCalls, type ReportedExtras } from "../../base/extra-usage.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { noUsage, type ReportedUsage, totalTokens } from "../../base/usage.ts";
 import { mostParsedValues } from "../json/count-values.ts";
-import { type AnswerFigures, withOutputOf } from "../usage/usage-figures.ts";
+import { type AnswerFigures, type ReportedSoFar, runningTotal } from "../usage/usage-figures.ts";
 import { isUnpaid } from "./account-refusal.ts";
 import { readErrorObject } from "./refusal.ts";
 import { vendorErrorOf } from "./vendor-error.ts";
@@ -75,19 +75,32 @@ export class FailedAnswer extends GatewayError {
   }
 }
 
-/** The failure with its reported usage; without usage, the failure itself. */
+/** The failure with its reported usage; without usage, or with zeros that a server has filled in, the failure itself. */
 export function failedAnswer(
   failure: GatewayError,
   usage: ReportedUsage | null,
   extras: ReportedExtras,
 ): GatewayError {
-  return usage === null && !hasCalls(extras) ? failure : new FailedAnswer(failure, usage, extras);
+  const failed = new FailedAnswer(failure, usage, extras);
+  return isBilled(failed) ? failed : failure;
 }
 
-/** The failure that ends a stream, with at least the output that was reported before it. */
-export function failedAfter<Failure>(least: number, failure: Failure): Failure | FailedAnswer {
+/**
+ * The failure that ends a stream, with figures that are running totals. It may report no output although there was content, which is
+ * then counted: a server that breaks off often has no figure yet.
+ */
+export function failedAfter<Failure>(
+  before: ReportedSoFar & { readonly started: boolean },
+  failure: Failure,
+): Failure | FailedAnswer {
   if (!(failure instanceof FailedAnswer) || failure.usage === null) return failure;
-  return new FailedAnswer(failure, withOutputOf(least, failure.usage), failure.extras);
+  const usage = runningTotal(before, failure.usage);
+  const isUntold = before.started && usage.outputTokens === 0;
+  return new FailedAnswer(failure, isUntold ? { ...usage, isOutputDoubtful: true } : usage, failure.extras);
+}
+
+export function reportedBy(failure: GatewayError): ReportedUsage | null {
+  return failure instanceof FailedAnswer ? failure.usage : null;
 }
 
 /** Whether the failure reports any usage. */

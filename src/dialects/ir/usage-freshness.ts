@@ -1,13 +1,13 @@
 import type { ReportedUsage } from "../../base/usage.ts";
-import { withOutputOf } from "../usage/usage-figures.ts";
+import { type ReportedSoFar, runningTotal } from "../usage/usage-figures.ts";
 import type { IrEvent } from "./ir.ts";
 
 /**
- * Tracks whether the last reported usage can include all output: it cannot if content arrived in a later frame. The output itself
- * never shrinks from one report to the next.
+ * Tracks whether the last reported usage can include all output: it cannot if content arrived in a later frame. Its figures are
+ * running totals.
  */
-export class UsageFreshness {
-  /** The most that has been reported. */
+export class UsageFreshness implements ReportedSoFar {
+  partialUsage: ReportedUsage | null = null;
   reportedOutput = 0;
   #isFromThisFrame = false;
   #isOutdated = false;
@@ -16,13 +16,15 @@ export class UsageFreshness {
     this.#isFromThisFrame = false;
   }
 
-  /** Returns the event, a usage with no less output than was reported before. */
+  /** Returns the event, a usage with what was reported before. */
   observe(event: IrEvent): IrEvent {
     if (event.type === "delta") this.observeContent();
+    if (event.type === "start") this.partialUsage = event.usage;
     if (event.type !== "usage") return event;
     this.#isFromThisFrame = true;
     this.#isOutdated = false;
-    const usage = withOutputOf(this.reportedOutput, event.usage);
+    const usage = runningTotal(this, event.usage);
+    this.partialUsage = usage;
     this.reportedOutput = usage.outputTokens;
     return usage === event.usage ? event : { ...event, usage };
   }

@@ -5,7 +5,7 @@ import type { JsonObject } from "../../base/json.ts";
 import type { ReportedUsage } from "../../base/usage.ts";
 import { eventTooLarge } from "../errors/failure.ts";
 import { streamedText } from "../produced.ts";
-import { withOutputOf } from "../usage/usage-figures.ts";
+import { type ReportedSoFar, runningTotal } from "../usage/usage-figures.ts";
 import { wholeEventsEnd } from "./frame-joiner.ts";
 import { dataOfEvents, eventEnd, meaningOf, type RawEvent, rawEvent, startAfter } from "./raw-events.ts";
 import type { ParsedEvent } from "./sse.ts";
@@ -47,7 +47,7 @@ export interface ScanPosition {
  * It is fast because it parses little. Each dialect names marks that only its important events contain; they are found
  * by native search in the bytes, and only events with a mark are parsed.
  */
-export abstract class StreamScanner {
+export abstract class StreamScanner implements ReportedSoFar {
   /** The event that ends the stream, and the bytes that arrived after it. */
   held: Uint8Array | null = null;
   /** Set if the provider reported a failure inside its stream. */
@@ -188,7 +188,7 @@ export abstract class StreamScanner {
 
   /** To be called for an event with figures that include the output up to it. */
   protected takeFigures(usage: ReportedUsage, { end }: RawEvent): void {
-    this.partialUsage = withOutputOf(this.reportedOutput, usage);
+    this.partialUsage = runningTotal(this, usage);
     this.reportedOutput = this.partialUsage.outputTokens;
     this.#hasFigures = true;
     this.#figuresEnd = end;

@@ -9,6 +9,7 @@ import type { IrEvent } from "../ir/ir.ts";
 import { UsageFreshness } from "../ir/usage-freshness.ts";
 import type { StreamReader, Target } from "../provider-dialect.ts";
 import type { SseFrame } from "../sse/sse.ts";
+import type { ReportedSoFar } from "../usage/usage-figures.ts";
 import { patternOf } from "./frame-pattern.ts";
 import { StreamRestorer, type ToolMapping } from "./restore-answer.ts";
 import { Shortcut } from "./shortcut.ts";
@@ -27,7 +28,7 @@ const maxUnusedShortcuts = 4;
  * Translates a stream frame by frame: the provider's stream reader feeds the client's stream writer. `push` never returns
  * the frames that end the client's stream: the caller settles first and then takes them from `terminal`.
  */
-export class StreamTranslator {
+export class StreamTranslator implements ReportedSoFar {
   readonly #target: Target;
   readonly #reader: StreamReader;
   readonly #writer: StreamWriter;
@@ -89,7 +90,11 @@ export class StreamTranslator {
     return this.#usageFreshness.apply(this.#usage);
   }
 
-  /** The most output that the provider has reported so far. */
+  /** What the provider has reported so far, as it has reported it. */
+  get partialUsage(): ReportedUsage | null {
+    return this.#usageFreshness.partialUsage;
+  }
+
   get reportedOutput(): number {
     return this.#usageFreshness.reportedOutput;
   }

@@ -1,7 +1,9 @@
+import { GatewayError } from "../../base/errors.ts";
+import { nothingReported } from "../../base/extra-usage.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { ReportedUsage, Usage } from "../../base/usage.ts";
 import type { WriterContext } from "../client-dialect.ts";
-import { failedAfter } from "../errors/failure.ts";
+import { FailedAnswer, failedAfter, isBilled } from "../errors/failure.ts";
 import { EventCollector } from "../ir/events.ts";
 import type { IrResponse } from "../ir/ir.ts";
 import { UsageFreshness } from "../ir/usage-freshness.ts";
@@ -115,11 +117,19 @@ class ResponseCollector {
     return { ...whole, usage: this.#usageFreshness.apply(whole.usage) };
   }
 
+  /** Output that was reported is paid for, although the client sees none of it. */
+  #billed(error: unknown): unknown {
+    const { partialUsage, reportedOutput } = this.#usageFreshness;
+    const failure = failedAfter({ partialUsage, reportedOutput, started: false }, error);
+    if (!(failure instanceof GatewayError) || isBilled(failure) || reportedOutput === 0) return failure;
+    return new FailedAnswer(failure, partialUsage, nothingReported);
+  }
+
   #read(read: () => void): void {
     try {
       read();
     } catch (error) {
-      throw failedAfter(this.#usageFreshness.reportedOutput, error);
+      throw this.#billed(error);
     }
   }
 }

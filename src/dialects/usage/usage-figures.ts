@@ -1,6 +1,13 @@
 import type { ReportedExtras } from "../../base/extra-usage.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
-import { addUsage, mostTokens, type ReportedUsage, type Usage, unreported } from "../../base/usage.ts";
+import {
+  addUsage,
+  mostTokens,
+  type ReportedUsage,
+  totalInput,
+  type Usage,
+  unreported,
+} from "../../base/usage.ts";
 
 /**
  * Shared by the dialects: reads the usage that a provider reports. An explicit 0 is valid; a figure that is missing,
@@ -105,9 +112,29 @@ export class UsageSide {
   }
 }
 
-/** With at least this output: a stream reports a running total, and what it has said was written stays written. */
-export function withOutputOf(least: number, usage: ReportedUsage): ReportedUsage {
-  return usage.outputTokens >= least ? usage : { ...usage, outputTokens: least };
+/** What a stream has reported so far. */
+export interface ReportedSoFar {
+  /** The latest usage. */
+  readonly partialUsage: ReportedUsage | null;
+  /** The most output, without what a first event says of that. */
+  readonly reportedOutput: number;
+}
+
+/**
+ * A stream reports running totals: what it has said was written stays written. A later input replaces an earlier one, which may
+ * have been an estimate, but for a zero: some servers fill that in for what they have reported before.
+ */
+export function runningTotal(before: ReportedSoFar, usage: ReportedUsage): ReportedUsage {
+  const { partialUsage: known, reportedOutput } = before;
+  const total = usage.outputTokens >= reportedOutput ? usage : { ...usage, outputTokens: reportedOutput };
+  if (known === null || totalInput(usage) > 0 || usage.isInputDoubtful) return total;
+  return totalInput(known) === 0 ? total : { ...total, ...inputOf(known) };
+}
+
+function inputOf(reported: ReportedUsage): Partial<ReportedUsage> {
+  const { outputTokens: _, reasoningTokens: __, rounds: ___, ...rest } = reported;
+  const { isOutputDoubtful: ____, isUpToDate: _____, ...input } = rest;
+  return input;
 }
 
 /** Figures that are reported piece by piece: later ones replace earlier ones, but for missing ones and nulls. False for none. */

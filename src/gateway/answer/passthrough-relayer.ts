@@ -135,7 +135,7 @@ export class PassthroughRelayer extends MeteredRelayer<StreamScanner> implements
 
   /** `behind` has come after the events that were scanned. */
   #scanned(leaving: Uint8Array, behind: Uint8Array): Uint8Array {
-    this.brokenBy = failedAfter(this.meter.reportedOutput, this.meter.failure);
+    this.brokenBy = failedAfter(this.meter, this.meter.failure);
     if (this.meter.held !== null) this.#takeTerminal(this.meter.held, behind);
     if (leaving.length > 0) this.#begun = true;
     this.streamed?.add(leaving);

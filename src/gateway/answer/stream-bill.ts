@@ -32,7 +32,14 @@ export class StreamBill {
   evidence(): Evidence {
     const { usage, partialUsage } = this.#relayer;
     const produced = () => this.#takeProduced();
-    return { usage, partialUsage, produced, requestBytes: this.#answering.generation.request.bytes };
+    // Some servers fill in zeros as long as they have no figures.
+    const isEmpty = partialUsage?.isUpToDate !== true && totalTokens(partialUsage ?? noUsage) === 0;
+    return {
+      usage,
+      partialUsage: isEmpty ? null : partialUsage,
+      produced,
+      requestBytes: this.#answering.generation.request.bytes,
+    };
   }
 
   takeProducedIfMuch(): void {

@@ -110,7 +110,7 @@ export class TranslatedRelayer implements StreamRelayer {
 
   #breakBy(error: unknown): void {
     if (!(error instanceof GatewayError)) throw error;
-    this.brokenBy = failedAfter(this.#translator.reportedOutput, error);
+    this.brokenBy = failedAfter(this.#translator, error);
   }
 
   get ended(): boolean {

@@ -13,7 +13,7 @@ import { tiersIn } from "../../usage/extra-usage.ts";
 import { readCitations } from "../citations.ts";
 import { readFinish } from "../finish.ts";
 import { StreamUsage } from "./stream-usage.ts";
-import { failureWith, sealedChars } from "./usage-in.ts";
+import { sealedChars } from "./usage-in.ts";
 
 interface ReadBlock {
   readonly block: OpenBlock;
@@ -42,7 +42,7 @@ export class MessagesStreamReader implements StreamReader {
     if (this.ended || isDoneMark(frame.data)) return;
     const data = wholeObjectIn(frame, "a Messages event that is no JSON object");
     const type = stringOf(data["type"]) ?? frame.event;
-    if (type === "error" || isObject(data["error"])) throw failureWith(data, this.#usage.figures);
+    if (type === "error" || isObject(data["error"])) throw this.#usage.failure(data);
     this.#read(type, data);
   }
 

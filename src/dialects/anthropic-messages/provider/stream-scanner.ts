@@ -9,7 +9,7 @@ import { CallCounter } from "../../usage/extra-usage.ts";
 import { readFinish } from "../finish.ts";
 import { givenIdsOfEvent } from "./given-ids.ts";
 import { StreamUsage } from "./stream-usage.ts";
-import { countBlock, extrasOf, failureWith, sealedChars } from "./usage-in.ts";
+import { countBlock, extrasOf, sealedChars } from "./usage-in.ts";
 
 const marks = marksOf('"message_', '"error"');
 const marksOfExtras = [...marks, ...marksOf('"content_block_start"')];
@@ -45,7 +45,7 @@ export class MessagesScanner extends StreamScanner {
       case "message_stop":
         return "hold";
       case "error":
-        this.failure = failureWith(event, this.#usage.figures);
+        this.failure = this.#usage.failure(event);
         return "stop";
       case "content_block_start":
         this.#recordIds(event);

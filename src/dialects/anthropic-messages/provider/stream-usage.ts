@@ -1,7 +1,9 @@
+import type { GatewayError } from "../../../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import type { ReportedUsage } from "../../../base/usage.ts";
+import { reportedFailure } from "../../errors/failure.ts";
 import { mergeFigures } from "../../usage/usage-figures.ts";
-import { readUsage } from "./usage-in.ts";
+import { figures, readUsage } from "./usage-in.ts";
 
 /** What a stream has reported of its usage, first in `message_start`, last in `message_delta`. */
 export class StreamUsage {
@@ -23,6 +25,12 @@ export class StreamUsage {
     const repeatsInput = hasInput(usage) || !hasInput(this.figures);
     mergeFigures(this.figures, repeatsInput ? usage : withoutInput(usage));
     return this.#read();
+  }
+
+  /** Figures beside an error complete those before it. */
+  failure(event: JsonObject): GatewayError {
+    const hasFigures = this.update(event["usage"]) !== null;
+    return reportedFailure(hasFigures ? { ...event, usage: this.figures } : event, figures);
   }
 
   #read(): ReportedUsage | null {

@@ -1,9 +1,7 @@
-import type { GatewayError } from "../../../base/errors.ts";
 import type { ReportedExtras } from "../../../base/extra-usage.ts";
 import { type HostedToolName, hostedToolNames } from "../../../base/hosted-tools.ts";
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import { noUsage, type ReportedUsage, unreported } from "../../../base/usage.ts";
-import { reportedFailure } from "../../errors/failure.ts";
 import { objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
 import { CallCounter, countOf, reportedTogether, tiersIn } from "../../usage/extra-usage.ts";
 import {
@@ -11,7 +9,6 @@ import {
   addReported,
   detailsOf,
   isTokenCount,
-  mergeFigures,
   reportUsage,
   UsageSide,
 } from "../../usage/usage-figures.ts";
@@ -61,12 +58,6 @@ function readExtras(answer: JsonObject): ReportedExtras {
   const calls = new CallCounter();
   for (const block of objectsOf(answer["content"])) countBlock(block, calls);
   return extrasOf(objectOf(answer["usage"]) ?? {}, calls);
-}
-
-/** A failure within a stream. Figures beside the error complete those before it. */
-export function failureWith(event: JsonObject, before: JsonObject): GatewayError {
-  const hasFigures = mergeFigures(before, event["usage"]);
-  return reportedFailure(hasFigures ? { ...event, usage: before } : event, figures);
 }
 
 export const figures: AnswerFigures = { usageIn: ({ usage }) => readUsage(usage), readExtras };

@@ -1,6 +1,6 @@
 import { nothingReported, type ReportedExtras } from "../../../base/extra-usage.ts";
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
-import { reportedFailure } from "../../errors/failure.ts";
+import { reportedBy, reportedFailure } from "../../errors/failure.ts";
 import { listOf, objectOf } from "../../json/json-fields.ts";
 import { writtenText } from "../../produced.ts";
 import type { ScannerOptions } from "../../provider-dialect.ts";
@@ -75,7 +75,7 @@ export class ResponsesScanner extends StreamScanner {
     if (!isObject(response)) return;
     this.given = givenIds(response);
     this.#final = readExtras(response);
-    const usage = readUsage(response["usage"]);
+    const usage = this.failure === null ? readUsage(response["usage"]) : reportedBy(this.failure);
     if (usage === null) this.#output = listOf(response["output"]);
     else this.takeFigures(usage, raw);
   }
