@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { JsonObject } from "../../src/base/json.ts";
-import { providerDialectNames } from "../../src/dialects/registry.ts";
 import type { Errand } from "./agents/errand.ts";
 import { type AgentProvider, startAgentProvider } from "./agents/provider.ts";
 import { Workshop } from "./agents/run.ts";
+import { speakerNames } from "./conversation/speakers.ts";
 import { largeClients, runsLargeClients } from "./installed.ts";
 import { startWorld, type World } from "./world.ts";
 
@@ -55,7 +55,7 @@ suite("the Claude Agent SDK", () => {
     };
   }
 
-  test.each([...providerDialectNames])(
+  test.each([...speakerNames])(
     "runs an errand with tools, and sees its answers in pieces, on a provider of %s",
     async (dialect) => {
       const secret = crypto.randomUUID();

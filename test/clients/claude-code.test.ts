@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { type ProviderDialectName, providerDialectNames } from "../../src/dialects/registry.ts";
 import type { Errand, Trouble } from "./agents/errand.ts";
 import { type AgentProvider, startAgentProvider } from "./agents/provider.ts";
 import { runAgent, Workshop } from "./agents/run.ts";
 import { png } from "./conversation/scenarios.ts";
+import { type SpeakerName, speakerNames, speakers } from "./conversation/speakers.ts";
 import type { Access } from "./drivers/client.ts";
 import { largeClients, runsLargeClients } from "./installed.ts";
 import { startWorld, type World } from "./world.ts";
@@ -94,12 +94,16 @@ function commandFor({ url, key, model }: Access) {
 }
 
 /** It lists only models whose ids contain `claude` or `anthropic`. */
-const aliases: Readonly<Record<ProviderDialectName, string>> = {
+const aliases: Readonly<Record<SpeakerName, string>> = {
   chat: "claude-by-chat",
   responses: "anthropic/by-responses",
   messages: "claude-by-messages",
   gemini: "claude-by-gemini",
   converse: "claude-by-converse",
+  "gemini-at-vertex": "claude-by-gemini-at-vertex",
+  "messages-at-vertex": "claude-by-messages-at-vertex",
+  "responses-at-azure": "anthropic/by-responses-at-azure",
+  "chat-at-azure": "claude-by-chat-at-azure",
 };
 
 const suite = runsLargeClients ? describe.skipIf(claude === null) : () => {};
@@ -123,11 +127,7 @@ suite("the real Claude Code", () => {
     readonly models: unknown;
   }
 
-  async function run(
-    dialect: ProviderDialectName,
-    secret: string,
-    ...troubles: Trouble[]
-  ): Promise<Finished> {
+  async function run(dialect: SpeakerName, secret: string, ...troubles: Trouble[]): Promise<Finished> {
     using workshop = new Workshop({
       "first.txt": `first ${secret}`,
       "second.txt": `second ${secret}`,
@@ -154,14 +154,16 @@ suite("the real Claude Code", () => {
 
   const timeoutMs = 120_000;
 
-  test.each([...providerDialectNames])(
+  test.each([...speakerNames])(
     "runs an errand, and asks again without what is rejected by name and after an answer that breaks off, on a provider of %s",
     async (dialect) => {
       const secret = crypto.randomUUID();
       const finished = await run(dialect, secret, "no effort", "breaks off");
       expectDone(finished, secret);
       // A call of Gemini comes whole, and Claude Code runs it although the answer broke off behind it.
-      expect(world.provider.steps).toEqual(dialect === "gemini" ? [0, 1, 2, 3] : [0, 0, 1, 2, 3]);
+      expect(world.provider.steps).toEqual(
+        speakers[dialect].dialect === "gemini" ? [0, 1, 2, 3] : [0, 0, 1, 2, 3],
+      );
       // It has looked for models whose names it takes for Claude's.
       expect(finished.models).toMatchObject({
         baseUrl: world.sluice.url,
@@ -171,7 +173,7 @@ suite("the real Claude Code", () => {
     timeoutMs,
   );
 
-  test.each([...providerDialectNames])(
+  test.each([...speakerNames])(
     "understands by how much a prompt is too long, on a provider of %s",
     async (dialect) => {
       const { told } = await run(dialect, "", "too long");

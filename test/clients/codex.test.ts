@@ -2,12 +2,11 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type ProviderDialectName, providerDialectNames } from "../../src/dialects/registry.ts";
-
 import type { AgentCall, Errand } from "./agents/errand.ts";
 import { type AgentProvider, startAgentProvider } from "./agents/provider.ts";
 import { runAgent, Workshop } from "./agents/run.ts";
 import { png } from "./conversation/scenarios.ts";
+import { type SpeakerName, speakerNames } from "./conversation/speakers.ts";
 import type { Access } from "./drivers/client.ts";
 import { largeClients, runsLargeClients } from "./installed.ts";
 import { startWorld, type World } from "./world.ts";
@@ -123,7 +122,7 @@ suite("the real Codex", () => {
 
   async function run(
     family: string,
-    dialect: ProviderDialectName,
+    dialect: SpeakerName,
     errand: Errand,
     secret: string,
     way: Way = {},
@@ -151,7 +150,7 @@ suite("the real Codex", () => {
   const timeoutMs = 120_000;
   /** The third runs its errand below, with an answer that breaks off. */
   const cases = ["unknown", "gpt-5.6-sol"].flatMap((family) =>
-    providerDialectNames.map((dialect): [string, ProviderDialectName] => [family, dialect]),
+    speakerNames.map((dialect): [string, SpeakerName] => [family, dialect]),
   );
 
   test.each(cases)(
@@ -165,7 +164,7 @@ suite("the real Codex", () => {
     timeoutMs,
   );
 
-  test.each([...providerDialectNames])(
+  test.each([...speakerNames])(
     "runs an errand over WebSocket, through several turns, on a provider of %s",
     async (dialect) => {
       const secret = crypto.randomUUID();
@@ -178,7 +177,7 @@ suite("the real Codex", () => {
     timeoutMs,
   );
 
-  const compactions = providerDialectNames.flatMap((dialect) =>
+  const compactions = speakerNames.flatMap((dialect) =>
     ["HTTP", "WebSocket"].map((transport) => [transport, dialect] as const),
   );
 
@@ -200,7 +199,7 @@ suite("the real Codex", () => {
     timeoutMs,
   );
 
-  test.each([...providerDialectNames])(
+  test.each([...speakerNames])(
     "runs an errand as for the model gpt-5.5, and asks again after an answer that breaks off, on a provider of %s",
     async (dialect) => {
       const secret = crypto.randomUUID();
@@ -211,7 +210,7 @@ suite("the real Codex", () => {
     timeoutMs,
   );
 
-  test.each([...providerDialectNames])(
+  test.each([...speakerNames])(
     "is told at once that a prompt is too long, on a provider of %s",
     async (dialect) => {
       const errand: Errand = { ...errandFor("gpt-5.5", ""), troubles: ["too long"] };

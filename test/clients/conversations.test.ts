@@ -3,9 +3,9 @@ import { createOpenAI } from "@ai-sdk/openai";
 import { OpenAIConversationsSession, Runner } from "@openai/agents";
 import { generateText } from "ai";
 import OpenAI from "openai";
-import { type ProviderDialectName, providerDialectNames } from "../../src/dialects/registry.ts";
 import { frameworkErrand } from "./agents/framework-errand.ts";
 import { type AgentProvider, startAgentProvider } from "./agents/provider.ts";
+import { type SpeakerName, speakerNames } from "./conversation/speakers.ts";
 import { expectedCalls, question } from "./frameworks/framework.ts";
 import { agentFor, clientOf } from "./frameworks/openai-agents.ts";
 import { startWorld, type World } from "./world.ts";
@@ -19,7 +19,7 @@ beforeAll(async () => {
 beforeEach(() => world.provider.send(frameworkErrand));
 afterAll(() => world.dispose());
 
-function clientFor(dialect: ProviderDialectName) {
+function clientFor(dialect: SpeakerName) {
   const access = world.access(dialect);
   return { client: clientOf(access), model: access.model };
 }
@@ -32,11 +32,11 @@ async function typesOf(client: OpenAI, conversationId: string): Promise<readonly
   return types;
 }
 
-function errandOn(dialect: ProviderDialectName, calls: string[]) {
+function errandOn(dialect: SpeakerName, calls: string[]) {
   return { access: world.access(dialect), dialect: "responses" as const, stream: false, calls };
 }
 
-describe.each(providerDialectNames)("on a provider of %s", (dialect) => {
+describe.each(speakerNames)("on a provider of %s", (dialect) => {
   test("the official SDK converses, and changes what was said", async () => {
     const { client, model } = clientFor(dialect);
     const { id } = await client.conversations.create({

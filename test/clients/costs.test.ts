@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { providerDialectNames } from "../../src/dialects/registry.ts";
-
 import { type ConversationProvider, startConversationProvider } from "./conversation/provider.ts";
 import { textScenario } from "./conversation/scenarios.ts";
+import { speakerNames } from "./conversation/speakers.ts";
 import { clients } from "./drivers/all.ts";
 import { startWorld, type World } from "./world.ts";
 
@@ -22,9 +21,7 @@ async function spent(): Promise<number> {
 }
 
 const cases = clients.flatMap((client) =>
-  providerDialectNames.flatMap((provider) =>
-    [false, true].map((stream) => [client, provider, stream] as const),
-  ),
+  speakerNames.flatMap((provider) => [false, true].map((stream) => [client, provider, stream] as const)),
 );
 
 test("an answer costs the same on every pair, streamed or not", async () => {

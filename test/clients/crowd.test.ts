@@ -1,14 +1,10 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import {
-  type ClientDialectName,
-  clientDialectNames,
-  type ProviderDialectName,
-  providerDialectNames,
-} from "../../src/dialects/registry.ts";
+import { type ClientDialectName, clientDialectNames } from "../../src/dialects/registry.ts";
 import type { Step } from "../support/answers.ts";
 import { StreamReader } from "../support/sse.ts";
 import { type ConversationProvider, startConversationProvider } from "./conversation/provider.ts";
 import { goodScenarios, textScenario } from "./conversation/scenarios.ts";
+import { type SpeakerName, speakerNames } from "./conversation/speakers.ts";
 import { clients } from "./drivers/all.ts";
 import { understoodAs } from "./expectations.ts";
 import { startWorld, type World } from "./world.ts";
@@ -28,9 +24,7 @@ afterAll(() => world.dispose());
 
 test("all clients have all conversations at once, with heartbeats in their streams, and nothing is mixed up", async () => {
   const talks = clients.flatMap((client) =>
-    providerDialectNames.flatMap((provider) =>
-      goodScenarios.map((scenario) => ({ client, provider, scenario })),
-    ),
+    speakerNames.flatMap((provider) => goodScenarios.map((scenario) => ({ client, provider, scenario }))),
   );
   const heard = await Promise.all(
     talks.map(({ client, provider, scenario }) =>
@@ -71,7 +65,7 @@ const ends = { chat: "[DONE]", responses: "response.completed", messages: "messa
 
 test("every pair has heartbeats in the client's own dialect for as long as the provider is silent", async () => {
   const pairs = clientDialectNames.flatMap((client) =>
-    providerDialectNames.map((provider) => ({ client, provider })),
+    speakerNames.map((provider) => ({ client, provider })),
   );
   const { promise: until, resolve: speakOn } = Promise.withResolvers<void>();
   silence = { until };
@@ -96,7 +90,7 @@ async function untilHeard(reader: StreamReader, heartbeat: RegExp, times: number
   }
 }
 
-async function askFor(client: ClientDialectName, provider: ProviderDialectName): Promise<Response> {
+async function askFor(client: ClientDialectName, provider: SpeakerName): Promise<Response> {
   const { key, model, url } = world.access(provider);
   const { system, user } = textScenario.ask;
   const asked = [{ role: "user", content: user[0] }];

@@ -1,19 +1,27 @@
-import type { ClientDialectName, ProviderDialectName } from "../../src/dialects/registry.ts";
+import { expect } from "bun:test";
+import type { ClientDialectName } from "../../src/dialects/registry.ts";
 import type { Reply } from "./conversation/provider.ts";
 import { callsOf, type Scenario, type Turn, textOf } from "./conversation/scenario.ts";
+import { type SpeakerName, speakers } from "./conversation/speakers.ts";
 import type { Understood } from "./drivers/client.ts";
 
 /** What the gateway says for a provider that does not. */
 const unexplained = "A filter of the provider stopped the answer.";
 
-/** What a client must have understood of a turn, whatever the two dialects. Only Converse does not say why it refuses. */
-export function understoodAs({ says, usage, ending }: Turn, provider: ProviderDialectName): Understood {
+/**
+ * What a client must have understood of a turn, whatever the two dialects. Only Converse does not say why it refuses, and
+ * where the provider has no ids of calls, the gateway makes some.
+ */
+export function understoodAs({ says, usage, ending }: Turn, provider: SpeakerName): Understood {
+  const { dialect, wire } = speakers[provider];
   if (ending === "fails" || ending === "cut") throw new Error("such a turn cannot be understood");
   return {
     text: textOf(says, "text"),
     thinking: textOf(says, "thinking"),
-    refusal: provider === "converse" && ending === "refusal" ? unexplained : textOf(says, "refusal"),
-    calls: callsOf(says),
+    refusal: dialect === "converse" && ending === "refusal" ? unexplained : textOf(says, "refusal"),
+    calls: callsOf(says).map((call) =>
+      wire.numbersCalls === true ? { ...call, id: expect.any(String) } : call,
+    ),
     finish: ending,
     usage,
   };
@@ -23,16 +31,13 @@ export function understoodAs({ says, usage, ending }: Turn, provider: ProviderDi
  * Reasoning comes back to its maker, except from chat clients, which have no place for another's seal. Gemini's is a
  * seal of its calls, which chat has a place for.
  */
-export function repliesTo(
-  scenario: Scenario,
-  client: ClientDialectName,
-  provider: ProviderDialectName,
-): Reply[] {
-  const isSealOfCalls = provider === "gemini";
+export function repliesTo(scenario: Scenario, client: ClientDialectName, provider: SpeakerName): Reply[] {
+  const { dialect } = speakers[provider];
+  const isSealOfCalls = dialect === "gemini";
   const reasons = scenario.turns.some(
     ({ says }) => textOf(says, "thinking") !== "" && (!isSealOfCalls || callsOf(says).length > 0),
   );
-  const keeps = client !== "chat" || provider === "chat" || isSealOfCalls;
+  const keeps = client !== "chat" || dialect === "chat" || isSealOfCalls;
   return scenario.turns.map((_, turn) => ({
     scenario: scenario.name,
     turn,

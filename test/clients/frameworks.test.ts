@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { providerDialectNames } from "../../src/dialects/registry.ts";
 import { frameworkErrand } from "./agents/framework-errand.ts";
 import { type AgentProvider, startAgentProvider } from "./agents/provider.ts";
+import { speakerNames } from "./conversation/speakers.ts";
 import { aiSdkByDefault } from "./frameworks/ai-sdk.ts";
 import { expectedCalls } from "./frameworks/framework.ts";
 import { langGraph } from "./frameworks/langgraph.ts";
@@ -25,7 +25,7 @@ describe.each(
   ),
 )("%s", (_, framework) => {
   const ways = framework.dialects.flatMap((dialect) =>
-    providerDialectNames.flatMap((provider) =>
+    speakerNames.flatMap((provider) =>
       [false, true].map((stream) => [dialect, provider, stream ? "streamed" : "whole"] as const),
     ),
   );
@@ -42,22 +42,19 @@ describe.each(
 });
 
 // dify-plugin-sdks, interfaces/model/openai_compatible/llm.py. What is answered otherwise cannot be added as a model.
-test.each(providerDialectNames)(
-  "Dify looks whether a model of a provider of %s is there",
-  async (dialect) => {
-    const { url, key, model } = world.access(dialect);
-    const look = (options: object) =>
-      fetch(`${url}/v1/chat/completions`, {
-        method: "POST",
-        headers: { "content-type": "application/json", authorization: `Bearer ${key}` },
-        body: JSON.stringify({ model, messages: [{ role: "user", content: "ping" }], ...options }),
-      });
-    for (const tokens of [1, 5]) {
-      const whole = await look({ max_tokens: tokens });
-      expect([whole.status, await whole.json()]).toMatchObject([200, { object: "chat.completion" }]);
-    }
-    const streamed = await look({ max_tokens: 10, stream: true });
-    expect([streamed.status, await streamed.text()]).toEqual([200, expect.stringContaining("data: [DONE]")]);
-    expect(world.provider.complaints).toEqual([]);
-  },
-);
+test.each(speakerNames)("Dify looks whether a model of a provider of %s is there", async (dialect) => {
+  const { url, key, model } = world.access(dialect);
+  const look = (options: object) =>
+    fetch(`${url}/v1/chat/completions`, {
+      method: "POST",
+      headers: { "content-type": "application/json", authorization: `Bearer ${key}` },
+      body: JSON.stringify({ model, messages: [{ role: "user", content: "ping" }], ...options }),
+    });
+  for (const tokens of [1, 5]) {
+    const whole = await look({ max_tokens: tokens });
+    expect([whole.status, await whole.json()]).toMatchObject([200, { object: "chat.completion" }]);
+  }
+  const streamed = await look({ max_tokens: 10, stream: true });
+  expect([streamed.status, await streamed.text()]).toEqual([200, expect.stringContaining("data: [DONE]")]);
+  expect(world.provider.complaints).toEqual([]);
+});

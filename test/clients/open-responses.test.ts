@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Json, JsonObject } from "../../src/base/json.ts";
-import { providerDialectNames } from "../../src/dialects/registry.ts";
 import {
   lacksOfCompaction,
   lacksOfEvent,
@@ -10,6 +9,7 @@ import { type Frame, SocketClient } from "../support/socket.ts";
 import { dataOf, readStream } from "../support/sse.ts";
 import { frameworkErrand } from "./agents/framework-errand.ts";
 import { type AgentProvider, startAgentProvider } from "./agents/provider.ts";
+import { speakerNames } from "./conversation/speakers.ts";
 import { startWorld, type World } from "./world.ts";
 
 /**
@@ -109,7 +109,7 @@ const cases: Readonly<Record<string, Case>> = {
   },
 };
 
-describe.each([...providerDialectNames, "demo"] as const)("Open Responses on a provider of %s", (dialect) => {
+describe.each([...speakerNames, "demo"] as const)("Open Responses on a provider of %s", (dialect) => {
   const access = () => {
     const { url, key, model } = world.access(dialect === "demo" ? "chat" : dialect);
     return { url, key, model: dialect === "demo" ? "demo" : model };

@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import Anthropic from "@anthropic-ai/sdk";
-import { type ProviderDialectName, providerDialectNames } from "../../src/dialects/registry.ts";
-
 import { type ConversationProvider, startConversationProvider } from "./conversation/provider.ts";
 import type { Scenario } from "./conversation/scenario.ts";
 import { badScenarios, goodScenarios } from "./conversation/scenarios.ts";
+import { type SpeakerName, speakerNames } from "./conversation/speakers.ts";
 import { clients } from "./drivers/all.ts";
 import type { Client } from "./drivers/client.ts";
 import { failureOf, repliesTo, understoodAs } from "./expectations.ts";
@@ -25,7 +24,7 @@ beforeEach(() => world.provider.forget());
 afterAll(() => world.dispose());
 
 for (const client of clients) {
-  for (const provider of providerDialectNames) {
+  for (const provider of speakerNames) {
     describe(`${client.name} (${client.dialect}) on a provider of ${provider}`, () => {
       for (const stream of [false, true]) {
         const way = stream ? "streamed" : "whole";
@@ -68,6 +67,6 @@ test.each(["chat", "responses"] as const)(
   },
 );
 
-function converse(client: Client, provider: ProviderDialectName, { ask }: Scenario, stream: boolean) {
+function converse(client: Client, provider: SpeakerName, { ask }: Scenario, stream: boolean) {
   return client.converse(world.access(provider), ask, stream);
 }

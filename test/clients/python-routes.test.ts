@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { JsonObject } from "../../src/base/json.ts";
-import { providerDialectNames } from "../../src/dialects/registry.ts";
 import {
   embeddingAnswer,
   embeddingKinds,
@@ -13,6 +12,7 @@ import { configFor } from "../support/config.ts";
 import { type ScriptedProvider, type SeenRequest, startProvider } from "../support/provider.ts";
 import { frameworkErrand } from "./agents/framework-errand.ts";
 import { type AgentProvider, startAgentProvider } from "./agents/provider.ts";
+import { speakerNames } from "./conversation/speakers.ts";
 import { largeClients, runsLargeClients } from "./installed.ts";
 import { runPython } from "./python/run.ts";
 import { startWorld, type World } from "./world.ts";
@@ -248,7 +248,7 @@ const groups = [
       ...embeddings,
       ...onFrameworks("langchain.embeddings"),
       ...Object.entries(metered),
-      ...providerDialectNames.flatMap((dialect) => responsesOn(`any-on-${dialect}`)),
+      ...speakerNames.flatMap((dialect) => responsesOn(`any-on-${dialect}`)),
     ],
   },
   {

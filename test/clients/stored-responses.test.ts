@@ -7,10 +7,10 @@ import {
   Runner,
 } from "@openai/agents";
 import OpenAI from "openai";
-import { type ProviderDialectName, providerDialectNames } from "../../src/dialects/registry.ts";
 import type { Errand } from "./agents/errand.ts";
 import { frameworkErrand } from "./agents/framework-errand.ts";
 import { type AgentProvider, startAgentProvider } from "./agents/provider.ts";
+import { type SpeakerName, speakerNames, speakers } from "./conversation/speakers.ts";
 import { expectedCalls, instructions, question } from "./frameworks/framework.ts";
 import { runN8nNode } from "./frameworks/n8n.ts";
 import { agentFor, clientOf } from "./frameworks/openai-agents.ts";
@@ -20,9 +20,10 @@ import { startWorld, type World } from "./world.ts";
 let world: World<AgentProvider>;
 
 /** The Agents SDK compacts only for models whose names look like OpenAI's. */
-const aliases = Object.fromEntries(
-  providerDialectNames.map((dialect) => [dialect, `gpt-on-${dialect}`]),
-) as Record<ProviderDialectName, string>;
+const aliases = Object.fromEntries(speakerNames.map((dialect) => [dialect, `gpt-on-${dialect}`])) as Record<
+  SpeakerName,
+  string
+>;
 
 /** Its thinking has to come back with the results. */
 const thoughtfulErrand: Errand = {
@@ -36,12 +37,12 @@ beforeAll(async () => {
 beforeEach(() => world.provider.send(frameworkErrand));
 afterAll(() => world.dispose());
 
-function clientFor(dialect: ProviderDialectName) {
+function clientFor(dialect: SpeakerName) {
   const access = world.access(dialect);
   return { client: clientOf(access), model: access.model };
 }
 
-describe.each(providerDialectNames)("on a provider of %s", (dialect) => {
+describe.each(speakerNames)("on a provider of %s", (dialect) => {
   test("the official SDK continues, reads, lists and deletes responses", async () => {
     const { client, model } = clientFor(dialect);
     const first = await client.responses.create({ model, input: "My name is Ada." });
@@ -54,7 +55,7 @@ describe.each(providerDialectNames)("on a provider of %s", (dialect) => {
       listed.push(item.type ?? "");
     }
     // This provider of responses gives all its items one id.
-    expect(listed).toEqual(Array(dialect === "responses" ? 4 : 5).fill("message"));
+    expect(listed).toEqual(Array(speakers[dialect].dialect === "responses" ? 4 : 5).fill("message"));
     await client.responses.delete(first.id);
     const gone = client.responses.create({ model, input: "And?", previous_response_id: third.id });
     expect(await gone.catch((error) => [error.status, error.code])).toEqual([

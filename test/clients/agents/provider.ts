@@ -1,9 +1,11 @@
-import { type ProviderDialectName, providerDialectNames } from "../../../src/dialects/registry.ts";
+import type { JsonObject } from "../../../src/base/json.ts";
+import type { ProviderDialectName } from "../../../src/dialects/registry.ts";
 import { type Answer, anthropicError, json, openAiError, sse, text } from "../../support/answers.ts";
 import { type SeenRequest, startProvider } from "../../support/provider.ts";
-import { Complaint, complain } from "../conversation/dialect.ts";
-import { providerDialects } from "../conversation/provider.ts";
+import { tokenAnswer, withNumbers } from "../conversation/clouds.ts";
+import { Complaint, complain, type ProviderDialect } from "../conversation/dialect.ts";
 import type { Said, Turn } from "../conversation/scenario.ts";
+import { checkAddress, type Speaker, speakerAt } from "../conversation/speakers.ts";
 import { compaction, isContinued, isTriggered, summaryTurn, triggeredCompaction } from "./compaction.ts";
 import { type Errand, proofOf } from "./errand.ts";
 import { type Overheard, overhear } from "./overhear.ts";
@@ -25,36 +27,40 @@ export function startAgentProvider(): AgentProvider {
   let troubled = false;
 
   function answer(request: SeenRequest): Answer {
-    if (request.path.endsWith("/count_tokens")) return json({ input_tokens: 1000 });
+    const token = tokenAnswer(request);
+    if (token !== null) return token;
+    if (/\/count(?:_tokens|-tokens:rawPredict)$/.test(request.path)) return json({ input_tokens: 1000 });
     if (request.path.endsWith(":countTokens")) return json({ totalTokens: 1000 });
     if (request.path.endsWith("/count-tokens")) return json({ inputTokens: 1000 });
     if (request.path.endsWith("/responses/input_tokens"))
       return json({ object: "response.input_tokens", input_tokens: 1000 });
     if (request.path.endsWith("/responses/compact")) return compaction;
-    const dialect = dialectAt(request.path);
-    const heard = overhear[dialect](request.body);
+    const speaker = speakerAt(request.path);
+    const { dialect, wire } = speaker;
     try {
+      checkAddress(request, speaker);
+      const heard = overhearAt(speaker, request.body, errand);
       // Codex offers it by default, and no model here has a price for it.
       if (request.text.includes('"type":"web_search')) complain("a search is offered");
       const extraction = extractionFor(heard, errand);
-      if (extraction !== null) return render(dialect, extraction, request);
+      if (extraction !== null) return render(wire, extraction, request);
       if (isTriggered(request)) return triggeredCompaction(request, errand);
       if (!isAboutErrand(heard, errand)) {
-        return render(dialect, errand.summary === undefined ? aside : summaryTurn(request, errand), request);
+        return render(wire, errand.summary === undefined ? aside : summaryTurn(request, errand), request);
       }
       const { troubles = [] } = errand;
-      if (troubles.includes("too long")) return tooLong(dialect);
+      if (troubles.includes("too long")) return tooLong(speaker);
       if (troubles.includes("no effort") && asksForEffort.test(request.text)) {
-        return refusal(dialect, "capability_rejected: effort_unsupported");
+        return refusal(wire, "capability_rejected: effort_unsupported");
       }
       const turn = isContinued(request, errand) ? turnAt(errand.steps.length) : nextTurn(heard, dialect);
-      if (!troubles.includes("breaks off") || troubled) return render(dialect, turn, request);
+      if (!troubles.includes("breaks off") || troubled) return render(wire, turn, request);
       troubled = true;
-      return render(dialect, { ...turn, ending: "cut" }, request);
+      return render(wire, { ...turn, ending: "cut" }, request);
     } catch (error) {
       if (!(error instanceof Complaint)) throw error;
       complaints.push(`${dialect}: ${error.message}`);
-      return refusal(dialect, error.message);
+      return refusal(wire, error.message);
     }
   }
 
@@ -86,10 +92,12 @@ export function startAgentProvider(): AgentProvider {
   };
 }
 
-function dialectAt(path: string): ProviderDialectName {
-  const found = providerDialectNames.find((name) => providerDialects[name].isAskedAt(path));
-  if (found === undefined) throw new Error(`no dialect at ${path}`);
-  return found;
+/** Where calls have no ids, their results come in the order of the errand. */
+function overhearAt({ dialect, wire }: Speaker, body: JsonObject, { steps }: Errand): Overheard {
+  if (wire.numbersCalls !== true) return overhear[dialect](body);
+  const heard = overhear[dialect](withNumbers(body));
+  const ids = steps.flatMap(({ calls }) => calls.map(({ call }) => call.id));
+  return { ...heard, results: heard.results.map((result, place) => ({ ...result, id: ids[place] ?? "" })) };
 }
 
 /** Agents also ask small things beside their task, such as a title for it, and offer no tools then. */
@@ -141,12 +149,12 @@ function check(
 /** In any dialect. */
 const asksForEffort = /"(?:effort|reasoning_effort|thinkingLevel)":"/;
 
-function refusal(dialect: ProviderDialectName, message: string): Answer {
-  return json(providerDialects[dialect].failure(message), { status: 400 });
+function refusal(wire: ProviderDialect, message: string): Answer {
+  return json(wire.failure(message), { status: 400 });
 }
 
 /** As the vendors word it. */
-function tooLong(dialect: ProviderDialectName): Answer {
+function tooLong({ dialect }: Speaker): Answer {
   if (dialect === "messages") {
     return anthropicError(400, "invalid_request_error", "prompt is too long: 210000 tokens > 200000 maximum");
   }
@@ -163,14 +171,13 @@ function tooLong(dialect: ProviderDialectName): Answer {
   return openAiError(400, message, "context_length_exceeded");
 }
 
-function render(name: ProviderDialectName, turn: Turn, request: SeenRequest): Answer {
-  const dialect = providerDialects[name];
+function render(wire: ProviderDialect, turn: Turn, request: SeenRequest): Answer {
   const { body } = request;
-  if (!dialect.isAskedToStream(request)) {
-    return text(withOwnId(JSON.stringify(dialect.say(turn, body))), "application/json");
+  if (!wire.isAskedToStream(request)) {
+    return text(withOwnId(JSON.stringify(wire.say(turn, body))), "application/json");
   }
-  const frames = dialect.stream(turn, body);
-  const { streamType } = dialect;
+  const frames = wire.stream(turn, body);
+  const { streamType } = wire;
   if (streamType === undefined) return sse(withOwnId(frames.join("")));
   const bytes = Buffer.concat(frames.map((frame) => Buffer.from(frame)));
   return { ...sse(""), headers: { "content-type": streamType }, steps: [{ write: bytes }] };

@@ -24,7 +24,7 @@ import {
 
 /** A chat provider that reasons in the open, as DeepSeek and most open models do. */
 export const chat: ProviderDialect = {
-  ...addressedAt("/chat/completions"),
+  ...addressedAt("/v1/chat/completions"),
   hear,
   say,
   stream,
@@ -95,7 +95,8 @@ function hearAssistant(message: JsonObject): Utterance[] {
   const { reasoning_content: reasoning, content, tool_calls: calls } = message;
   const said = content === null || content === undefined ? "" : textIn(content);
   return [
-    ...(typeof reasoning === "string"
+    // DeepSeek wants some with every call, be it empty.
+    ...(typeof reasoning === "string" && reasoning !== ""
       ? [{ who: "assistant" as const, thinking: reasoning, proof: null }]
       : []),
     ...(said === "" ? [] : [{ who: "assistant" as const, text: said }]),

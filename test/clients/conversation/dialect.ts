@@ -12,7 +12,7 @@ interface Addressed {
 /** A dialect with a path of its own, and the rest in the body. */
 export function addressedAt(path: string): Addressed {
   return {
-    isAskedAt: (target) => target.endsWith(path),
+    isAskedAt: (target) => target === path,
     isAskedToStream: ({ body }) => body["stream"] === true,
     modelAskedFor: ({ body }) => String(body["model"]),
   };
@@ -27,6 +27,8 @@ export interface ProviderDialect extends Addressed {
   stream(turn: Turn, body: JsonObject): (string | Uint8Array)[];
   /** The content type of its streams; absent for server-sent events. */
   readonly streamType?: string;
+  /** Calls have no ids; `numberOf` their place in the conversation is heard instead. */
+  readonly numbersCalls?: true;
   /** What a provider says instead of an answer when it fails. */
   failure(message: string): JsonObject;
 }

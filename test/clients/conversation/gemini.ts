@@ -199,7 +199,7 @@ function partsOf(says: readonly Said[]): JsonObject[] {
     if (said.type === "text") return [{ text: said.text }];
     if (said.type === "thinking") return [{ text: said.text, thought: true }];
     if (said.type === "refusal") return [];
-    const functionCall = { id: said.id, name: said.name, args: said.input };
+    const functionCall = { ...(said.id === "" ? {} : { id: said.id }), name: said.name, args: said.input };
     const thoughtSignature = sealed(thought?.proof ?? unthought, "google");
     return [said === first ? { functionCall, thoughtSignature } : { functionCall }];
   });

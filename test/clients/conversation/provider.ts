@@ -1,31 +1,9 @@
-import type { ProviderDialectName } from "../../../src/dialects/registry.ts";
 import { type Answer, encode, json, type Step, sse, text } from "../../support/answers.ts";
-import { upstreamKeys } from "../../support/config.ts";
 import { type SeenRequest, startProvider } from "../../support/provider.ts";
-import { chat } from "./chat.ts";
-import { converse } from "./converse.ts";
+import { numberOf, tokenAnswer } from "./clouds.ts";
 import { Complaint, complain, failureWords, type ProviderDialect } from "./dialect.ts";
-import { gemini } from "./gemini.ts";
-import { messages } from "./messages.ts";
-import { responses } from "./responses.ts";
 import { expectedAt, type Heard, type Scenario, type Turn, type Utterance } from "./scenario.ts";
-
-export const providerDialects: Readonly<Record<ProviderDialectName, ProviderDialect>> = {
-  chat,
-  responses,
-  messages,
-  gemini,
-  converse,
-};
-
-/** Names that tell the gateway what a model can do, as those of real ones do. */
-export const upstreamModels: Readonly<Record<ProviderDialectName, string>> = {
-  chat: "deepseek-v4",
-  responses: "gpt-5.6",
-  messages: "claude-sonnet-4-6",
-  gemini: "gemini-3.1-pro-preview",
-  converse: "eu.anthropic.claude-sonnet-4-6-20260101-v1:0",
-};
+import { checkAddress, type Speaker, speakerAt } from "./speakers.ts";
 
 /** What became of one request. */
 export interface Reply {
@@ -57,20 +35,23 @@ export function startConversationProvider(
   const complaints: string[] = [];
 
   function answer(request: SeenRequest): Answer {
-    const dialect = dialectOf(request.path);
+    const token = tokenAnswer(request);
+    if (token !== null) return token;
+    const speaker = speakerAt(request.path);
+    const { wire } = speaker;
     try {
-      checkAddress(request, dialect);
-      const heard = dialect.hear(request.body);
+      checkAddress(request, speaker);
+      const heard = wire.hear(request.body);
       const scenario = scenarios.find(({ ask }) => Bun.deepEquals(heard.spoken[0], firstOf(ask.user[0])));
       if (scenario === undefined) return complain("nobody begins like this:", heard.spoken[0]);
       const turn = turnOf(heard);
-      const reasoningReturned = compare(heard, expectedAt(scenario, turn), dialect);
+      const reasoningReturned = compare(heard, expectedAt(scenario, turn), speaker);
       replies.push({ scenario: scenario.name, turn, reasoningReturned });
-      return render(dialect, scenario.turns[turn] ?? complain("one turn too many"), request, silence());
+      return render(wire, scenario.turns[turn] ?? complain("one turn too many"), request, silence());
     } catch (error) {
       if (!(error instanceof Complaint)) throw error;
       complaints.push(`${request.path}: ${error.message}`);
-      return json(dialect.failure(error.message), { status: 400 });
+      return json(wire.failure(error.message), { status: 400 });
     }
   }
 
@@ -87,24 +68,8 @@ export function startConversationProvider(
   };
 }
 
-function dialectOf(path: string): ProviderDialect {
-  const found = Object.values(providerDialects).find((dialect) => dialect.isAskedAt(path));
-  if (found === undefined) throw new Error(`no dialect at ${path}`);
-  return found;
-}
-
 function firstOf(text: string): Utterance {
   return { who: "user", text };
-}
-
-/** The provider's own name of the model, and the gateway's own key, never the client's. */
-function checkAddress(request: SeenRequest, dialect: ProviderDialect): void {
-  const { headers } = request;
-  const model = dialect.modelAskedFor(request);
-  if (!Object.values(upstreamModels).includes(model)) complain("no such model:", model);
-  const given =
-    headers["x-api-key"] ?? headers["x-goog-api-key"] ?? headers["authorization"]?.replace(/^Bearer /, "");
-  if (!Object.values<string | undefined>(upstreamKeys).includes(given)) complain("a foreign credential");
 }
 
 /** A turn is over where somebody else speaks after the assistant. */
@@ -116,17 +81,13 @@ function turnOf({ spoken }: Heard): number {
  * Everything must be as the scenario has it; only reasoning may be missing, because a chat client cannot
  * bring it back. Gives whether it came: then it must be complete, in place and untouched.
  */
-function compare(heard: Heard, expected: Heard, dialect: ProviderDialect): boolean {
+function compare(heard: Heard, expected: Heard, { dialect, wire }: Speaker): boolean {
   const reasoning = expected.spoken.filter(isThinking);
   const came = heard.spoken.some(isThinking);
-  const wanted: Heard = {
-    ...expected,
-    spoken: expected.spoken
-      .filter(
-        (utterance, at) => !isThinking(utterance) || (came && isWanted(dialect, expected.spoken[at + 1])),
-      )
-      .map((utterance) => (isThinking(utterance) ? asReturned(dialect, utterance) : utterance)),
-  };
+  const spoken = expected.spoken
+    .filter((utterance, at) => !isThinking(utterance) || (came && isWanted(dialect, expected.spoken[at + 1])))
+    .map((utterance) => (isThinking(utterance) ? asReturned(dialect, utterance) : utterance));
+  const wanted: Heard = { ...expected, spoken: wire.numbersCalls === true ? numbered(spoken) : spoken };
   if (!Bun.deepEquals(heard, wanted)) complain("heard and expected:", heard, wanted);
   return came && reasoning.length > 0;
 }
@@ -137,15 +98,27 @@ function isThinking(utterance: Utterance): utterance is Thinking {
   return "thinking" in utterance;
 }
 
+/** Calls by their place in the conversation, and results by that of their calls. */
+function numbered(spoken: readonly Utterance[]): Utterance[] {
+  const ids = spoken.flatMap((utterance) => ("call" in utterance ? [utterance.call.id] : []));
+  return spoken.map((utterance) => {
+    if ("call" in utterance) {
+      const { call } = utterance;
+      return { ...utterance, call: { ...call, id: numberOf(ids.indexOf(call.id)) } };
+    }
+    return utterance.who === "tool" ? { ...utterance, id: numberOf(ids.indexOf(utterance.id)) } : utterance;
+  });
+}
+
 /** Gemini wants back what it thought before a call only. */
-function isWanted(dialect: ProviderDialect, next: Utterance | undefined): boolean {
-  return dialect !== gemini || (next !== undefined && "call" in next);
+function isWanted(dialect: Speaker["dialect"], next: Utterance | undefined): boolean {
+  return dialect !== "gemini" || (next !== undefined && "call" in next);
 }
 
 /** A chat provider has no proofs, and Gemini wants nothing but them. */
-function asReturned(dialect: ProviderDialect, utterance: Thinking): Utterance {
-  if (dialect === gemini) return { ...utterance, thinking: "" };
-  return dialect === chat ? { ...utterance, proof: null } : utterance;
+function asReturned(dialect: Speaker["dialect"], utterance: Thinking): Utterance {
+  if (dialect === "gemini") return { ...utterance, thinking: "" };
+  return dialect === "chat" ? { ...utterance, proof: null } : utterance;
 }
 
 function render(dialect: ProviderDialect, turn: Turn, request: SeenRequest, silence: Step): Answer {

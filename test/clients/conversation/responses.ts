@@ -14,7 +14,7 @@ import { responseOf, streamResponse } from "./responses-answer.ts";
 import type { Heard, Utterance } from "./scenario.ts";
 
 export const responses: ProviderDialect = {
-  ...addressedAt("/responses"),
+  ...addressedAt("/v1/responses"),
   hear,
   say: responseOf,
   stream: streamResponse,

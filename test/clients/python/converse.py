@@ -279,7 +279,7 @@ def converse(client, conversation):
         answers.append(understood)
         if not understood["calls"]:
             break
-        results = [(call["id"], ask["results"][call["id"]]) for call in understood["calls"]]
+        results = [(call["id"], ask["results"][call["name"]]) for call in understood["calls"]]
         history = client.go_on(history, received, results)
     return answers
 

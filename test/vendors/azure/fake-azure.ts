@@ -66,7 +66,8 @@ export function startFakeAzure(): FakeAzure {
   return fake;
 }
 
-function entra({ text }: SeenRequest, issue: () => Answer): Answer {
+/** What Entra's token host says. */
+export function entra({ text }: SeenRequest, issue: () => Answer): Answer {
   const form = new URLSearchParams(text);
   const isComplete =
     form.get("grant_type") === "client_credentials" &&

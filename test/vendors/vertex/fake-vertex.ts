@@ -104,7 +104,8 @@ export function startFakeVertex(): FakeVertex {
   return fake;
 }
 
-function grant({ text }: SeenRequest, issue: () => Answer): Answer {
+/** What Google's token host says. */
+export function grant({ text }: SeenRequest, issue: () => Answer): Answer {
   const form = new URLSearchParams(text);
   if (form.get("grant_type") === "refresh_token") {
     const isKnown =
