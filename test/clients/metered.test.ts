@@ -27,7 +27,44 @@ import { tokenizerLoaded } from "../support/tokenizer.ts";
 
 /** The routes beside generation, as real clients call them. */
 
-const tail = meteredModels() + embeddingModels;
+/** Who makes images and sounds: how its models' names end, and where it is asked. */
+const studios = [
+  ["OpenAI", "model", (route: string) => `/openai/v1/${route}`],
+  ["Azure", "at-azure", (route: string) => `/openai/v1/${route}`],
+  [
+    "Azure with a dated version",
+    "at-dated-azure",
+    (route: string) => `/openai/deployments/our%20studio/${route}?api-version=2024-10-21`,
+  ],
+] as const;
+
+const atAzure = ["images", "speech", "transcriptions"].flatMap((name) =>
+  ["azure", "dated-azure"].map(
+    (provider) => `
+[[models]]
+id = "${name}-at-${provider}"
+provider = "${provider}-studio"
+upstream_model = "our studio"
+serves = ["${name}"]
+price = ${meteredCases[name]?.price}
+`,
+  ),
+);
+
+const azures = `
+[providers.azure-studio]
+kind = "azure"
+base_url = "PROVIDER_URL/openai/v1"
+api_key = "env:TEST_OPENAI_KEY"
+
+[providers.dated-azure-studio]
+kind = "azure"
+base_url = "PROVIDER_URL/openai"
+api_version = "2024-10-21"
+api_key = "env:TEST_OPENAI_KEY"
+`;
+
+const tail = [azures, meteredModels(), embeddingModels, ...atAzure].join("\n");
 
 let provider: ScriptedProvider;
 let sluice: Sluice;
@@ -65,6 +102,13 @@ describe.each(embeddingKinds)("embeddings of %s", (_, model) => {
     expect(usage).toEqual({ prompt_tokens: 3, total_tokens: 3 });
   });
 
+  test("openai, of token ids, which OpenAI's models alone understand", async () => {
+    const input = [[15339, 1917]];
+    const { data } = await openai.embeddings.create({ model, input, encoding_format: "float" });
+    const isTheirs = model === "embed" || model === "embed-azure";
+    expect(data[0]?.embedding).toEqual(isTheirs ? [2, 0, 0.5] : vectorOf("hello world"));
+  });
+
   test("the AI SDK, by OpenAI's package and by the compatible one", async () => {
     const models = [
       createOpenAI(access).embedding(model),
@@ -86,22 +130,52 @@ describe.each(embeddingKinds)("embeddings of %s", (_, model) => {
   });
 });
 
-test("the AI SDK: images, speech and transcriptions, with its defaults", async () => {
-  const { image, speech, transcription } = createOpenAI(access);
-  play("images");
-  const drawn = await generateImage({ model: image("images-model"), prompt: "a lock" });
-  expect(drawn.images.map(({ base64 }) => base64)).toEqual(["AAAA", "BBBB"]);
-  const compatible = createOpenAICompatible({ ...access, name: "sluice" }).imageModel("images-model");
-  expect((await generateImage({ model: compatible, prompt: "a lock" })).images).toHaveLength(2);
-  play("speech");
-  const { audio } = await generateSpeech({ model: speech("speech-model"), text: "hello", speed: 1.5 });
-  expect(Buffer.from(audio.uint8Array).toString()).toBe("mp3");
-  play("transcriptions");
-  const heard = await transcribe({
-    model: transcription("transcriptions-model"),
-    audio: new Uint8Array([0xff, 0xfb, 0x90, 0x00]),
+describe.each(studios)("images and sounds of %s", (_, end, pathOf) => {
+  beforeEach(() => {
+    provider.requests.length = 0;
   });
-  expect(heard.text).toBe("hello");
+  const pathsAsked = () => provider.requests.map(({ path }) => path);
+
+  test("the AI SDK: images, speech and transcriptions, with its defaults", async () => {
+    const { image, speech, transcription } = createOpenAI(access);
+    play("images");
+    const drawn = await generateImage({ model: image(`images-${end}`), prompt: "a lock" });
+    expect(drawn.images.map(({ base64 }) => base64)).toEqual(["AAAA", "BBBB"]);
+    const compatible = createOpenAICompatible({ ...access, name: "sluice" }).imageModel(`images-${end}`);
+    expect((await generateImage({ model: compatible, prompt: "a lock" })).images).toHaveLength(2);
+    play("speech");
+    const { audio } = await generateSpeech({ model: speech(`speech-${end}`), text: "hello", speed: 1.5 });
+    expect(Buffer.from(audio.uint8Array).toString()).toBe("mp3");
+    play("transcriptions");
+    const heard = await transcribe({
+      model: transcription(`transcriptions-${end}`),
+      audio: new Uint8Array([0xff, 0xfb, 0x90, 0x00]),
+    });
+    expect(heard.text).toBe("hello");
+    const routes = ["images/generations", "images/generations", "audio/speech", "audio/transcriptions"];
+    expect(pathsAsked()).toEqual(routes.map(pathOf));
+  });
+
+  test("openai: images, speech and transcriptions of a file", async () => {
+    play("images");
+    const { data } = await openai.images.generate({ model: `images-${end}`, prompt: "a lock", n: 2 });
+    expect(data).toHaveLength(2);
+    const image = new File(["PNG"], "a.png", { type: "image/png" });
+    const edited = await openai.images.edit({ model: `images-${end}`, prompt: "brighter", image });
+    expect(edited.data).toHaveLength(2);
+    play("speech");
+    const said = await openai.audio.speech.create({ model: `speech-${end}`, voice: "alloy", input: "hello" });
+    expect(await said.text()).toBe("mp3");
+    play("transcriptions");
+    const file = new File([new Uint8Array(1000)], "talk.mp3", { type: "audio/mpeg" });
+    const heard = await openai.audio.transcriptions.create({ model: `transcriptions-${end}`, file });
+    expect(heard.text).toBe("hello");
+    const english = await openai.audio.translations.create({ model: `transcriptions-${end}`, file });
+    expect(english.text).toBe("hello");
+    const images = ["images/generations", "images/edits"];
+    const sounds = ["audio/speech", "audio/transcriptions", "audio/translations"];
+    expect(pathsAsked()).toEqual([...images, ...sounds].map(pathOf));
+  });
 });
 
 test("openai: moderations with a model and without one, as LibreChat asks", async () => {
@@ -116,25 +190,6 @@ test("openai: completions", async () => {
   play("completions");
   const whole = await openai.completions.create({ model: "completions-model", prompt: "go", max_tokens: 5 });
   expect(whole.choices[0]?.text).toBe("go on");
-});
-
-test("openai: images, speech and transcriptions of a file", async () => {
-  play("images");
-  const { data } = await openai.images.generate({ model: "images-model", prompt: "a lock", n: 2 });
-  expect(data).toHaveLength(2);
-  const image = new File(["PNG"], "a.png", { type: "image/png" });
-  expect((await openai.images.edit({ model: "images-model", prompt: "brighter", image })).data).toHaveLength(
-    2,
-  );
-  play("speech");
-  const sound = await openai.audio.speech.create({ model: "speech-model", voice: "alloy", input: "hello" });
-  expect(await sound.text()).toBe("mp3");
-  play("transcriptions");
-  const file = new File([new Uint8Array(1000)], "talk.mp3", { type: "audio/mpeg" });
-  const heard = await openai.audio.transcriptions.create({ model: "transcriptions-model", file });
-  expect(heard.text).toBe("hello");
-  const english = await openai.audio.translations.create({ model: "transcriptions-model", file });
-  expect(english.text).toBe("hello");
 });
 
 test("openai: input tokens are counted", async () => {
