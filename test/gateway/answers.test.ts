@@ -216,6 +216,33 @@ describe("bytes behind the end of a stream", () => {
     },
   );
 
+  test.each([
+    { client: "chat", model: "gpt-test", provider: "chat" },
+    { client: "responses", model: "gpt-test", provider: "responses" },
+    { client: "messages", model: "claude-test", provider: "messages" },
+  ] as const)(
+    "do not reach a client of $client if they say anything",
+    async ({ client, model, provider }) => {
+      const whole = streamEvents(provider, { text, usage: usageOf(provider, 100, 20) }).join("");
+      const more = streamEvents(provider, { text: "Free text." }).join("");
+      const half = 'data: {"text":"Free te';
+      for (const steps of [
+        [{ write: whole + more + half }],
+        [{ write: whole }, { sleepMs: 20 }, { write: more }, { sleepMs: 20 }, { write: `${half}xt."}\n\n` }],
+        [{ write: `${whole}${half}` }, { sleepMs: 20 }, { write: `xt."}\n\ndata: Free text.\n\n` }],
+      ]) {
+        const caller = await world.creditCaller();
+        world.provider.script({ ...sse(""), steps });
+        const body = hello(client, model, { stream: true });
+        const stream = await readStream(await world.ask(caller, { path: paths[client], body }));
+        expect(stream.text).toContain(properEnd[client]);
+        expect(stream.text).not.toContain("Free");
+        expect(stream.text).not.toContain('xt."');
+        expect(await world.chargesOf(caller)).toMatchObject([{ amount: measured[0]?.amount }]);
+      }
+    },
+  );
+
   test.each([{ "idempotency-key": "endless" }, {}])("that never end are cut off (%j)", async (headers) => {
     const caller = await world.creditCaller();
     const whole = streamEvents("chat", { text, usage: usageOf("chat", 100, 20) }).join("");

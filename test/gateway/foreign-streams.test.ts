@@ -55,6 +55,21 @@ describe.each(pairs)("$client at $model, whose provider should speak $provider",
   }
 });
 
+test("data that is no JSON is paid for as a part of the answer it comes with", async () => {
+  const [first = "", ...words] = streamEvents("chat", { text });
+  const rest = `: a comment\n\ndata: ${text.slice(8)}\n\n`;
+  const answer = sse(`${first}${words[0]}${rest}${words.slice(-2).join("")}`);
+  const { received, charges } = await chargesFor(pairs[0], answer, true);
+  expect(received).toContain(rest);
+  expect(charges).toEqual(completed);
+});
+
+test("a stream of data that is no JSON fails, and costs nothing", async () => {
+  const { received, charges } = await chargesFor(pairs[0], sse("data: Internal Server Error\n\n"), true);
+  expect(received).toContain("ended before the answer was complete");
+  expect(charges).toEqual([]);
+});
+
 test("a stream of Gemini where chat was asked for is paid for as it is passed on", async () => {
   const chunk = { candidates: [{ content: { parts: [{ text }] }, finishReason: "STOP" }] };
   const { received, charges } = await chargesFor(pairs[0], sse(`data: ${JSON.stringify(chunk)}\n\n`), true);

@@ -1,20 +1,18 @@
+import { asBuffer } from "../../base/as-buffer.ts";
 import { type JsonObject, tryParse } from "../../base/json.ts";
 import { hasTooManyValues, mostKeptValues } from "../json/count-values.ts";
 import { objectOf } from "../json/json-fields.ts";
 import { shallowJson } from "../json/shallow-json.ts";
-import { dataOf } from "./data-field.ts";
+import { dataOf, isDoneMark } from "./data-field.ts";
 import { wholeEventsEnd } from "./frame-joiner.ts";
 
 const decoder = new TextDecoder();
 const lf = 10;
 const cr = 13;
-const quote = 34;
+const dataField = Buffer.from("data");
 
 /** Dropped in front of any event. */
 const byteOrderMark = "\ufeff";
-
-/** `{}`: data up to this length is empty. */
-const emptyChars = 2;
 
 /** Up to this many bytes of a line, a loop is faster than a native search. */
 const nearby = 512;
@@ -46,25 +44,36 @@ export function dataOfEvents(events: Uint8Array): readonly string[] {
     const end = blankLine === -1 ? text.length : blankLine + 2;
     const data = dataOf(text.slice(start, end));
     all.push(data);
-    start = data.length > emptyChars ? end : startOfNextIn(text, end);
+    start = data === "" ? startOfNextIn(text, end) : end;
   }
   return all;
 }
 
 /** See `startAfter`. */
 function startOfNextIn(text: string, end: number): number {
-  const next = text.indexOf('"', end);
+  const next = text.indexOf("data", end);
   return next === -1 ? text.length : Math.max(end, text.lastIndexOf("\n\n", next) + 2);
 }
 
 /**
- * The start of the event that is to be read after this one. JSON that says anything has a quote, so once an event says
- * nothing, all up to the next quote are skipped: megabytes of blank lines, comments and `{}` by one native search.
+ * The start of the event that is to be read after this one. Once an event has no data, all up to the next that may have some
+ * are skipped: megabytes of blank lines and comments by one native search.
  */
 export function startAfter({ data, end }: RawEvent, events: Uint8Array): number {
-  if (data.length > emptyChars) return end;
-  const next = events.indexOf(quote, end);
+  if (data !== "") return end;
+  const next = asBuffer(events).indexOf(dataField, end);
   return next === -1 ? events.length : end + wholeEventsEnd(events.subarray(end, next));
+}
+
+/** Of events behind the end of a stream: comments, and another mark of the end. Content there would be charged to nobody. */
+export function withoutData(events: Uint8Array): Uint8Array {
+  const kept: Uint8Array[] = [];
+  for (let start = 0; start < events.length; ) {
+    const { data, end } = rawEvent(events, start);
+    if (data === "" || isDoneMark(data)) kept.push(events.subarray(start, end));
+    start = end;
+  }
+  return Buffer.concat(kept);
 }
 
 /** The event that starts at this index. */

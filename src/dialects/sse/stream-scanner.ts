@@ -6,6 +6,7 @@ import type { ReportedUsage } from "../../base/usage.ts";
 import { eventTooLarge } from "../errors/failure.ts";
 import { streamedText } from "../produced.ts";
 import { type ReportedSoFar, runningTotal } from "../usage/usage-figures.ts";
+import { isDoneMark } from "./data-field.ts";
 import { wholeEventsEnd } from "./frame-joiner.ts";
 import { dataOfEvents, eventEnd, meaningOf, type RawEvent, rawEvent, startAfter } from "./raw-events.ts";
 import type { ParsedEvent } from "./sse.ts";
@@ -109,7 +110,8 @@ export abstract class StreamScanner implements ReportedSoFar {
     const action = isMarked ? this.#actionForLarge(event, parsed) : "forward";
     if (action === "hold") this.held = event;
     if (action !== "forward") return nothing;
-    const text = json === null ? "" : this.#readJson(json);
+    const text =
+      json === null ? this.#readPlain(parsed.isCut ? "" : rawEvent(event, 0).data) : this.#readJson(json);
     if (text !== "" && this.#figuresEnd === 0) this.#areFiguresOutdated = true;
     return event;
   }
@@ -198,8 +200,9 @@ export abstract class StreamScanner implements ReportedSoFar {
   /** Usually only the end of the stream follows them. */
   #lookBehindFigures(events: Uint8Array): void {
     for (const data of dataOfEvents(events)) {
-      const event = meaningOf(data) ?? null;
-      if (event !== null && this.#textIn(event) !== "") this.#areFiguresOutdated = true;
+      const event = meaningOf(data);
+      const text = event === null ? plainText(data) : event === undefined ? "" : this.#textIn(event);
+      if (text !== "") this.#areFiguresOutdated = true;
     }
   }
 
@@ -266,8 +269,16 @@ export abstract class StreamScanner implements ReportedSoFar {
   }
 
   #readEvent(data: string): void {
-    const event = meaningOf(data) ?? null;
-    if (event !== null) this.#readJson(event);
+    const event = meaningOf(data);
+    if (event === null) this.#readPlain(data);
+    else if (event !== undefined) this.#readJson(event);
+  }
+
+  /** Data that is no JSON. Beside an answer it is a part of it, but alone it is none. */
+  #readPlain(data: string): string {
+    const text = plainText(data);
+    this.#produced += text;
+    return text;
   }
 
   #textIn(event: JsonObject): string {
@@ -284,4 +295,8 @@ export abstract class StreamScanner implements ReportedSoFar {
     this.#hasEndedText = this.endsText(event) || (this.#hasEndedText && !isContent);
     return text;
   }
+}
+
+function plainText(data: string): string {
+  return isDoneMark(data) ? "" : data;
 }

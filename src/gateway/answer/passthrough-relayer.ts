@@ -7,7 +7,7 @@ import type { StreamedItems } from "../../dialects/openai-responses/client/strea
 import { clientDialect, providerDialect, type SharedDialectName } from "../../dialects/registry.ts";
 import { FrameJoiner } from "../../dialects/sse/frame-joiner.ts";
 import { largeEventBytes } from "../../dialects/sse/parse-event.ts";
-import { eventEnd, meaningOf, rawEvent } from "../../dialects/sse/raw-events.ts";
+import { eventEnd, meaningOf, rawEvent, withoutData } from "../../dialects/sse/raw-events.ts";
 import type { ParsedEvent } from "../../dialects/sse/sse.ts";
 import type { StreamScanner } from "../../dialects/sse/stream-scanner.ts";
 import { MeteredRelayer, type Piece, type StreamRelayer } from "./stream-relayer.ts";
@@ -64,9 +64,9 @@ export class PassthroughRelayer extends MeteredRelayer<StreamScanner> implements
   }
 
   push(chunk: Uint8Array): Piece {
-    if (this.ended) return chunk;
     const events = this.#joiner.push(chunk);
-    return events === null ? nothing : this.#advance(events);
+    if (events === null) return nothing;
+    return this.ended ? withoutData(events) : this.#advance(events);
   }
 
   /** The last event may lack its blank line, so the rest is scanned as if it had one. */
@@ -146,11 +146,11 @@ export class PassthroughRelayer extends MeteredRelayer<StreamScanner> implements
     return this.#call.streamed;
   }
 
-  /** Nothing is parsed after the end, so bytes of an incomplete event are forwarded with it. */
   #takeTerminal(held: Uint8Array, behind: Uint8Array): void {
-    const rest = this.#joiner.rest();
-    this.#terminal =
-      rest === null && behind.length === 0 ? held : Buffer.concat([held, behind, rest ?? nothing]);
+    const end = eventEnd(held, 0);
+    const isLast = end === held.length && behind.length === 0;
+    const rest = [held.subarray(end), behind].map(withoutData);
+    this.#terminal = isLast ? held : Buffer.concat([held.subarray(0, end), ...rest]);
   }
 
   get ended(): boolean {
