@@ -41,7 +41,6 @@ export class CreateCall implements ClientCall, DirectController {
   /** Set while something large is on its way, which all that follows waits for. */
   #sending: Promise<number> | null = null;
   #conversation: readonly Turn[] | null = null;
-  #hasEnded = false;
 
   constructor(carrier: Carrier, { body, streamId }: CreateFrame) {
     const { url, headers, address, route } = carrier;
@@ -128,20 +127,11 @@ export class CreateCall implements ClientCall, DirectController {
   #framesOf(piece: Piece): readonly string[] {
     const frames: string[] = [];
     eachEvent(textOf(piece), (event, isOutput) => {
-      // A provider may have more behind the end.
-      if (this.#hasEnded) return;
       frames.push(onLane(event, this.#streamId));
-      if (!isOutput) this.#noteEnd(event);
+      if (!isOutput && ends.includes(eventType(event))) this.answered = this.#conversation;
     });
     return frames;
   }
-
-  #noteEnd(event: string): void {
-    const type = eventType(event);
-    if (!ends.includes(type)) return;
-    this.#hasEnded = true;
-    if (type !== "response.failed") this.answered = this.#conversation;
-  }
 }
 
-const ends: readonly (Json | undefined)[] = ["response.completed", "response.incomplete", "response.failed"];
+const ends: readonly (Json | undefined)[] = ["response.completed", "response.incomplete"];

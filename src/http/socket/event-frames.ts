@@ -5,6 +5,8 @@ import type { Piece } from "../../gateway/answer/stream-relayer.ts";
 
 /** Each line may have an end of its own kind. */
 const blankLine = /(?:\r\n|\n|\r(?!\n))(?:\r\n|\n|\r)/;
+/** The decoder drops the first of a piece. */
+const byteOrderMark = /^\ufeff/;
 const dataStart = "data: {";
 /** How nearly all data begins. */
 const outputStart = `${dataStart}"type":"response.output_`;
@@ -62,7 +64,7 @@ function eachUsualEvent(text: string, take: EventTaker): number {
 
 function eachOddEvent(text: string, take: EventTaker): void {
   for (const event of text.split(blankLine)) {
-    const data = dataOf(event).trim();
+    const data = dataOf(event.replace(byteOrderMark, "")).trim();
     if (data.startsWith("{") && data.endsWith("}")) take(data, false);
   }
 }

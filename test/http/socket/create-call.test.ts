@@ -59,7 +59,7 @@ test("large events of all sockets are sent each in a turn of its own, and what f
   const pieces = [
     event("a") + event("b"),
     event("c", long) + event("d", long) + event("e"),
-    event("response.completed", long) + event("f"),
+    event("response.completed", long),
   ];
   await Promise.all([deliver(socket.fake, pieces), deliver(socket.fake, pieces)]);
   const types = socket.sent.map(({ type }) => type);
@@ -69,4 +69,13 @@ test("large events of all sockets are sent each in a turn of its own, and what f
   expect(types).toHaveLength(2 * once.length);
   const large = socket.sent.filter(({ type }) => ["c", "d", "response.completed"].includes(type));
   expect(new Set(large.map(({ turn }) => turn)).size).toBe(large.length);
+});
+
+test("what only begins as the end of a response does not end it", async () => {
+  using socket = carrier();
+  const frames: string[] = [];
+  const send = (sent: readonly string[]) => frames.push(...sent);
+  const broken = '{"type":"response.completed","response":{"id":}}';
+  await deliver({ ...socket.fake, send }, [`data: ${broken}\n\n`, event("a"), event("response.completed")]);
+  expect(frames).toHaveLength(3);
 });
