@@ -6,6 +6,7 @@ import { systemClock } from "../base/clock.ts";
 import { locateData } from "../config/locate-data.ts";
 import { locateStore } from "../config/store.ts";
 import { maintainFolder, nameOfDatabase, openStore } from "../store/open.ts";
+import type { Migration } from "../store/settings.ts";
 import type { AccountRecord, FolderMaintenance, KeyRecord, Store } from "../store/store.ts";
 import type { DataOptions } from "./help.ts";
 import { servedStore } from "./serve/files-for-commands.ts";
@@ -63,7 +64,10 @@ export async function withStore<Result>(
 export function openFolder(dir: string, terminal: Terminal): Promise<Store> {
   const onClosedToOthers = (file: string) =>
     terminal.note(`${file} could be read by other users of this machine; now only by its owner`);
-  return withFolder(dir, () => openStore({ dir, clock: systemClock, role: "operator", onClosedToOthers }));
+  const onMigration = ({ from, to, copy }: Migration) =>
+    terminal.note(`the database is brought from schema ${from} to ${to}; as it was, it is kept in ${copy}`);
+  const told = { onClosedToOthers, onMigration };
+  return withFolder(dir, () => openStore({ dir, clock: systemClock, role: "operator", ...told }));
 }
 
 /** Works on the data folder's files. An unusable folder is reported with what to do. */

@@ -28,6 +28,15 @@ export interface StoreSettings {
   readonly journal?: Driver | "adaptive";
   /** Called for each file that other users could read until now. */
   readonly onClosedToOthers?: (file: string) => void;
+  /** Called before the schema of a database that holds data is brought up to date, which may take long. */
+  readonly onMigration?: (migration: Migration) => void;
+}
+
+export interface Migration {
+  readonly from: number;
+  readonly to: number;
+  /** The copy of the database as it was. */
+  readonly copy: string;
 }
 
 export interface PostgresStoreSettings {

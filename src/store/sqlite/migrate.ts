@@ -1,5 +1,6 @@
 import type { Database } from "bun:sqlite";
 import { dirname } from "node:path";
+import type { StoreSettings } from "../settings.ts";
 import { StoreRefusal } from "../store.ts";
 import { applicationId, readPragma } from "./connection.ts";
 import { copyDatabase } from "./files/backup.ts";
@@ -53,6 +54,7 @@ export interface MigrationOptions {
   readonly file: string;
   readonly nowMs: number;
   readonly migrations?: readonly string[];
+  readonly onMigration?: StoreSettings["onMigration"] | undefined;
 }
 
 /** Brings the schema up to date, each step whole or not at all. A database that holds data is copied first. */
@@ -61,7 +63,7 @@ export function migrate(database: Database, options: MigrationOptions): void {
   const version = schemaVersion(database);
   refuseNewer(version, steps.length, options.file);
   if (version === steps.length) return;
-  if (version > 0) backUpBefore(database, version, options);
+  if (version > 0) backUpBefore(database, { from: version, to: steps.length }, options);
   for (let step = version; step < steps.length; step += 1) runStep(database, steps[step] ?? "", step);
 }
 
@@ -90,8 +92,14 @@ function runStep(database: Database, sql: string, step: number): void {
     .immediate();
 }
 
-function backUpBefore(database: Database, version: number, options: MigrationOptions): void {
-  const folder = dataFolder(dirname(options.file));
+function backUpBefore(
+  database: Database,
+  { from, to }: { readonly from: number; readonly to: number },
+  { file, nowMs, onMigration }: MigrationOptions,
+): void {
+  const folder = dataFolder(dirname(file));
+  const copy = backupFile(folder, `before-schema-${from + 1}`, nowMs);
+  onMigration?.({ from, to, copy });
   createBackupFolder(folder);
-  copyDatabase(database, backupFile(folder, `before-schema-${version + 1}`, options.nowMs));
+  copyDatabase(database, copy);
 }

@@ -78,14 +78,17 @@ export async function openUnlocked(
   }
 }
 
-async function openChecked(folder: DataFolder, { clock, role }: StoreSettings): Promise<Database> {
+async function openChecked(
+  folder: DataFolder,
+  { clock, role, onMigration }: StoreSettings,
+): Promise<Database> {
   const { databaseFile } = folder;
   try {
     return await patiently(operatorTimeoutMs, () => {
       const database = openConnection(databaseFile, { busyTimeoutMs });
       try {
         checkIntegrity(database, databaseFile);
-        const options = { file: databaseFile, nowMs: clock.wallMs() };
+        const options = { file: databaseFile, nowMs: clock.wallMs(), onMigration };
         if (role === "gateway") migrate(database, options);
         else migrateUnlessServed(database, folder, options);
         perform(database, refuseMoved(folder.dir));

@@ -3,6 +3,7 @@ import { expect, test } from "bun:test";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { systemClock } from "../../../src/base/clock.ts";
+import type { Migration } from "../../../src/store/settings.ts";
 import { dataFolder, lockFolder } from "../../../src/store/sqlite/files/folder.ts";
 import { migrate, migrations, schemaVersion } from "../../../src/store/sqlite/migrate.ts";
 import { openSqliteStore } from "../../../src/store/sqlite/open.ts";
@@ -30,10 +31,13 @@ test("a database with data is copied before it is changed", () => {
     nowMs,
     migrations: ["CREATE TABLE notes (text TEXT); INSERT INTO notes VALUES ('kept')"],
   });
-  migrate(database, { file, nowMs, migrations: ["never run again", "DELETE FROM notes"] });
+  const told: Migration[] = [];
+  const onMigration = (migration: Migration) => told.push(migration);
+  migrate(database, { file, nowMs, migrations: ["never run again", "DELETE FROM notes"], onMigration });
   expect(database.query("SELECT * FROM notes").all()).toEqual([]);
   const [copy] = readdirSync(join(folder.dir, "backups"));
   expect(copy).toBe("before-schema-2-2026-11-15T12-00-00.000Z.db");
+  expect(told).toEqual([{ from: 1, to: 2, copy: join(folder.dir, "backups", copy ?? "") }]);
   const before = new Database(join(folder.dir, "backups", copy ?? ""));
   expect(before.query("SELECT * FROM notes").all()).toEqual([{ text: "kept" }]);
   expect(schemaVersion(before)).toBe(1);
