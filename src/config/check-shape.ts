@@ -49,11 +49,13 @@ function sectionOf(name: string): string {
 }
 
 /** What was found instead. Only numbers and choices are repeated, because other strings may be secrets. */
-function foundInstead({ value, schema }: ValueError): string {
+function foundInstead({ path, value, schema }: ValueError): string {
   if (typeof value === "number" || typeof value === "boolean") return `, not ${value}`;
   if (typeof value === "string") return foundString(value, schema as DescribedSchema);
   if (Array.isArray(value)) return value.length === 0 ? ", not an empty one" : ", not a list";
-  return Object.getPrototypeOf(value) === Object.prototype ? ", not a table" : ", not a date";
+  if (Object.getPrototypeOf(value) !== Object.prototype) return ", not a date";
+  const isOneOfMany = (schema as DescribedSchema).items?.type === "object";
+  return isOneOfMany ? `, not a table; write [[${path.slice(1).replace(/\/\d+\//g, ".")}]]` : ", not a table";
 }
 
 function foundString(value: string, schema: DescribedSchema): string {

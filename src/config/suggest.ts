@@ -1,9 +1,11 @@
 /**
  * The known name that is most similar, or null. The distance counts insertions, deletions, replacements and swaps of
- * neighbours. At most a third of the letters may differ, so that short names do not match everything.
+ * neighbours. At most a third of the letters may differ, so that short names do not match everything; but a name may be
+ * cut short, such as `alias`.
  */
 function nearestName(typed: string, known: Iterable<string>): string | null {
   let best: string | null = null;
+  let longer: string | null = null;
   let bestDistance = Math.floor(typed.length / 3) + 1;
   for (const name of known) {
     const distance = editDistance(typed.toLowerCase(), name.toLowerCase());
@@ -11,8 +13,9 @@ function nearestName(typed: string, known: Iterable<string>): string | null {
       best = name;
       bestDistance = distance;
     }
+    if (typed.length >= 3 && name.startsWith(typed)) longer ??= name;
   }
-  return best;
+  return best ?? longer;
 }
 
 function editDistance(left: string, right: string): number {

@@ -136,6 +136,21 @@ describe("single rules", () => {
       "models[0].deployments: must be a list with at least one element, not an empty one",
     ],
     [
+      "a table in place of a list of tables",
+      `[providers.demo]\nkind = "demo"\n[[models]]\nid = "m"\n[models.deployments]\nprovider = "demo"`,
+      "models[0].deployments: must be a list with at least one element, not a table; write [[models.deployments]]",
+    ],
+    [
+      "a name that is cut short",
+      `${demoModel}alias = ["n"]`,
+      'models[0].alias: unknown name, did you mean "aliases"?',
+    ],
+    [
+      "a cap in words",
+      `${demoModel}[admin.holders_may_create]\naccount = "crowd"\ncap = "5 a day"`,
+      'admin.holders_may_create.cap: must be a cap such as "5/day" or "20/week:claude-opus-*"',
+    ],
+    [
       "a choice that is misspelt",
       '[providers.x]\nkind = "openia"',
       `providers.x.kind: must be one of ${kinds}, not "openia", did you mean "openai"?`,

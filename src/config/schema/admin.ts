@@ -1,4 +1,5 @@
 import { Type } from "@sinclair/typebox";
+import { inWords } from "../../base/schema-words.ts";
 import { defaults } from "../defaults.ts";
 import { closed, flag, list, name, named, secret, section, text } from "./parts.ts";
 
@@ -40,6 +41,7 @@ export const adminSchema = section({
         account: Type.String({ minLength: 1, description: "The account that such keys draw on." }),
         cap: text("The cap of each, such as 5/day.", {
           pattern: "^\\d+(\\.\\d{1,9})?/(day|week|month)(:.+)?$",
+          [inWords]: 'a cap such as "5/day" or "20/week:claude-opus-*"',
         }),
       },
       { ...closed, description: "Lets holders make keys for themselves." },
