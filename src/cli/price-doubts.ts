@@ -1,3 +1,4 @@
+import { meteredUnits, unitOf } from "../base/metered-units.ts";
 import { isToken } from "../base/rates.ts";
 import type { ModelConfig, PriceConfig } from "../config/schema.ts";
 import { shippedPrice } from "./import/shipped-prices.ts";
@@ -73,7 +74,7 @@ function doubtRates(
   }
   return Object.entries(rates).flatMap(([field, usd]) => {
     const usual = list[field] ?? 0;
-    const message = usd === 0 || usual === 0 ? null : doubtAt(usd, usual, !isToken(field));
+    const message = usd === 0 || usual === 0 ? null : doubtAt(usd, usual, unitFor(field));
     return message === null ? [] : [{ path: `${path}.${field}`, message }];
   });
 }
@@ -97,14 +98,28 @@ function isNear(usd: number, list: number): boolean {
   return usd > list / 3 && usd < list * 3;
 }
 
+/** What a price is for. */
+interface PriceUnit {
+  readonly words: string;
+  readonly per: number;
+  readonly one: string;
+}
+
+function unitFor(field: string): PriceUnit {
+  if (isToken(field)) return { words: "USD per million tokens", per: 1_000_000, one: "token" };
+  const unit = unitOf(field);
+  if (unit === undefined) return { words: "USD per 1,000 calls", per: 1000, one: "call" };
+  const { description, per } = meteredUnits[unit];
+  return { words: description.replace(/\.$/, ""), per, one: unit.replace("_", " ").replace(/s$/, "") };
+}
+
 /** What one price is off by, in terms of the mistake that it most likely is. */
-function doubtAt(usd: number, list: number, isPerCall: boolean): string | null {
+function doubtAt(usd: number, list: number, { words, per, one }: PriceUnit): string | null {
   const times = usd / list;
   if (times >= 1 / mostTimes && times <= mostTimes) return null;
-  const [unit, smaller] = isPerCall ? ["per 1,000 calls", "call"] : ["per million tokens", "thousand"];
-  const beginning = `is ${usd} USD ${unit}, and the list price is ${list}`;
-  if (isNear(times, 1e-3)) return `${beginning}; it looks like a price per ${smaller}`;
-  if (isNear(times, 1e-6) && !isPerCall) return `${beginning}; it looks like a price per token`;
+  const beginning = `is ${usd} ${words}, and the list price is ${list}`;
+  if (per > 1 && isNear(times, 1 / per)) return `${beginning}; it looks like a price per ${one}`;
+  if (per > 1000 && isNear(times, 1e-3)) return `${beginning}; it looks like a price per thousand`;
   return beginning;
 }
 

@@ -37,6 +37,25 @@ describe("a price that is off its list price is doubted:", () => {
     expect(doubts({ input: 500, output: 25 })).toEqual([`price.input ${perMillion(500, 5)}`]);
   });
 
+  test("those that are for something else than tokens, in their own units", () => {
+    const doubted = (id: string, price: ModelConfig["price"]) => doubts(price, { upstream_model: id });
+    expect(doubted("whisper-1", { audio_minutes: 0.36 })).toEqual([
+      "price.audio_minutes is 0.36 USD per minute of audio in, and the list price is 0.006",
+    ]);
+    expect(doubted("tts-1", { characters: 0.000015 })).toEqual([
+      "price.characters is 0.000015 USD per million characters, and the list price is 15; it looks like a price per character",
+    ]);
+    expect(doubted("tts-1", { characters: 0.015 })).toEqual([
+      "price.characters is 0.015 USD per million characters, and the list price is 15; it looks like a price per thousand",
+    ]);
+    expect(doubted("rerank-v3.5", { search_units: 0.002 })).toEqual([
+      "price.search_units is 0.002 USD per 1,000 search units, and the list price is 2; it looks like a price per search unit",
+    ]);
+    expect(doubted("text-embedding-3-small", { input: 0.00002 })).toEqual([
+      `price.input ${perMillion(0.00002, 0.02)}; it looks like a price per thousand`,
+    ]);
+  });
+
   test("those of caches, tools, long contexts, tiers and deployments too", () => {
     expect(doubts({ input: 5, output: 25, cached_input: 0.0005, cache_write_1h: 0.01 })).toEqual([
       `price.cached_input ${perMillion(0.0005, 0.5)}; it looks like a price per thousand`,

@@ -131,7 +131,7 @@ describe("LiteLLM's config.yaml", () => {
       "claude: no price in the file; the list price of claude-opus-5-5 is taken, check it",
       "cloud: sagemaker/jumpstart-gpt is of a provider whose dialect is not spoken here",
       "openai/*: wildcards have no counterpart",
-      "vectors: no price in the file; without one credit keys may not use it",
+      "vectors: no price in the file; the list price of text-embedding-3-small is taken, check it",
       "film: its mode is video_generation, for which there is no route here",
       "cinema: an alias of film, which is not here",
       "litellm_settings.drop_params: has no counterpart",
