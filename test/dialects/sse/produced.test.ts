@@ -4,6 +4,7 @@ import { MessagesScanner } from "../../../src/dialects/anthropic-messages/provid
 import { ChatScanner } from "../../../src/dialects/openai-chat/provider/stream-scanner.ts";
 import { ResponsesScanner } from "../../../src/dialects/openai-responses/provider/stream-scanner.ts";
 import type { StreamScanner } from "../../../src/dialects/sse/stream-scanner.ts";
+import { seededRandom } from "../../support/random.ts";
 
 /** What is charged for a stream that breaks off after these events. */
 function producedBy(scanner: StreamScanner, events: readonly JsonObject[]): string {
@@ -75,6 +76,28 @@ describe("in a stream of Responses", () => {
     const added = { type: "response.output_item.added", output_index: 1, item: { ...call, arguments: "" } };
     expect(events(delta, done(0, message), added, done(1, call))).toBe("Hif(a)");
     expect(events(done(0, message))).toBe("Hi");
+  });
+
+  test("each item counts once, in whatever events it comes, and whichever of them have its number", () => {
+    const random = seededRandom(3);
+    for (let round = 0; round < 300; round += 1) {
+      const all: JsonObject[] = [];
+      const texts = ["Sluices", "keep the canal", "navigable, if slowly."].map((text, index) => {
+        const id = `m${index}`;
+        const item = { type: "message", id, content: [{ type: "output_text", text }] };
+        const add = (kind: string, more: JsonObject) => {
+          const numbered = random.chance(0.5) ? { output_index: index } : {};
+          all.push({ type: `response.${kind}`, item_id: id, ...numbered, ...more });
+        };
+        const isStreamed = random.chance(0.6);
+        if (random.chance(0.6)) add("output_item.added", { item: { ...item, content: [] } });
+        if (isStreamed) for (const delta of text) add("output_text.delta", { delta });
+        if (random.chance(0.5)) add("output_text.done", { text });
+        if (!isStreamed || random.chance(0.5)) add("output_item.done", { item });
+        return text;
+      });
+      expect(events(...all)).toBe(texts.join(""));
+    }
   });
 
   test("what a search has found does not count", () => {

@@ -1,14 +1,14 @@
 import { nothingReported, type ReportedExtras } from "../../../base/extra-usage.ts";
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import { reportedBy, reportedFailure } from "../../errors/failure.ts";
-import { listOf, objectOf } from "../../json/json-fields.ts";
-import { writtenText } from "../../produced.ts";
+import { listOf } from "../../json/json-fields.ts";
 import type { ScannerOptions } from "../../provider-dialect.ts";
 import type { RawEvent } from "../../sse/raw-events.ts";
 import { type EventAction, marksOf, type ScanPosition, StreamScanner } from "../../sse/stream-scanner.ts";
 import { CallCounter, reportedTogether } from "../../usage/extra-usage.ts";
 import { SealedItems } from "./event-in.ts";
 import { givenIds } from "./given-ids.ts";
+import { ItemTexts } from "./item-texts.ts";
 import { countItem, figures, readExtras, readUsage } from "./usage-in.ts";
 
 const marks = marksOf('"error"', '"response.completed"', '"response.incomplete"', '"response.failed"');
@@ -22,8 +22,7 @@ export class ResponsesScanner extends StreamScanner {
   #final: ReportedExtras | null = null;
   #sequence = 0;
   #responseId: string | null = null;
-  /** By an item's index. */
-  readonly #texts = new Map<Json | undefined, ItemText>();
+  readonly #texts = new ItemTexts();
   /** The items of a response that has ended without figures. */
   #output: readonly Json[] = [];
   readonly #sealed = new SealedItems();
@@ -91,10 +90,9 @@ export class ResponsesScanner extends StreamScanner {
       if (this.given.length === 0) this.given = givenIds(event["response"]);
     }
     if (type.endsWith(".delta")) return this.#deltaText(event);
-    if (type === "response.output_item.done") return this.#itemText(event);
+    if (type === "response.output_item.done") return this.#texts.of(event).addItem("item", event["item"]);
     if (type.endsWith(".done")) return this.#wholeText(event);
-    if (type !== "response.output_item.added") return null;
-    return this.#textOf(event["output_index"]).addName(event["item"]);
+    return type === "response.output_item.added" ? this.#texts.of(event).addName(event["item"]) : null;
   }
 
   protected sealedIn(event: JsonObject): number {
@@ -107,65 +105,20 @@ export class ResponsesScanner extends StreamScanner {
 
   override takeProduced(): string {
     const text = super.takeProduced();
-    const missing = this.#output.map((item, index) => {
-      // Some servers number no events, or only some. Whatever came without a number is counted as one item.
-      const isNumbered = this.#texts.has(index) || !this.#texts.has(undefined);
-      return this.#missingItem("response", isNumbered ? index : undefined, item);
-    });
+    const missing = this.#output.map((item, index) => this.#texts.at(index, item).addItem("response", item));
     this.#output = [];
     return text + missing.join("");
   }
 
-  #deltaText({ delta, output_index: index }: JsonObject): string | null {
-    return typeof delta === "string" ? this.#textOf(index).add("delta", delta) : null;
+  #deltaText(event: JsonObject): string | null {
+    const { delta } = event;
+    return typeof delta === "string" ? this.#texts.of(event).add("delta", delta) : null;
   }
 
   /** Some servers send texts without deltas. */
-  #wholeText({ text, refusal, arguments: args, input, output_index: index }: JsonObject): string {
+  #wholeText(event: JsonObject): string {
+    const { text, refusal, arguments: args, input } = event;
     const whole = text ?? refusal ?? args ?? input;
-    return typeof whole === "string" ? this.#textOf(index).add("whole", whole) : "";
-  }
-
-  /** Or items. */
-  #itemText({ item, output_index: index }: JsonObject): string {
-    return this.#missingItem("item", index, item);
-  }
-
-  /** What of an item has not come before, in another place. */
-  #missingItem(source: TextSource, index: Json | undefined, item: Json | undefined): string {
-    if (!isObject(item)) return "";
-    const known = this.#textOf(index);
-    return known.addName(item) + known.add(source, writtenText({ ...item, name: null }));
-  }
-
-  #textOf(index: Json | undefined): ItemText {
-    const known = this.#texts.get(index) ?? new ItemText();
-    this.#texts.set(index, known);
-    return known;
-  }
-}
-
-type TextSource = "delta" | "whole" | "item" | "response";
-
-/** An item's text comes in up to four places, in some of them perhaps only in part. It is as long as in the one that has most of it. */
-class ItemText {
-  readonly #chars = { delta: 0, whole: 0, item: 0, response: 0 };
-  readonly #names = new Set<string>();
-  #known = 0;
-
-  /** Returns what is new. */
-  add(source: TextSource, text: string): string {
-    this.#chars[source] += text.length;
-    const added = Math.max(0, this.#chars[source] - this.#known);
-    this.#known += added;
-    return text.slice(text.length - added);
-  }
-
-  /** The same for its name. */
-  addName(item: Json | undefined): string {
-    const name = objectOf(item)?.["name"];
-    if (typeof name !== "string" || this.#names.has(name)) return "";
-    this.#names.add(name);
-    return name;
+    return typeof whole === "string" ? this.#texts.of(event).add("whole", whole) : "";
   }
 }

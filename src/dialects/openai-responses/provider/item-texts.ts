@@ -1,0 +1,72 @@
+import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
+import { numberOf, objectOf, stringOf } from "../../json/json-fields.ts";
+import { writtenText } from "../../produced.ts";
+
+type TextSource = "delta" | "whole" | "item" | "response";
+
+/** The texts of a stream's items. Servers number all events, some of them or none, and so they do with ids. */
+export class ItemTexts {
+  readonly #byIndex = new Map<number, ItemText>();
+  readonly #byId = new Map<string, ItemText>();
+  /** What the last event was about, unless that was its end. */
+  #open: ItemText | null = null;
+  /** Of events with neither number nor id. */
+  #unnamed: ItemText | null = null;
+
+  /** An event that has neither is about the same item as the one before. */
+  of(event: JsonObject): ItemText {
+    const { type, output_index, item_id, item } = event;
+    const index = numberOf(output_index);
+    const id = stringOf(item_id) ?? idOf(item);
+    const isUnnamed = index === null && id === null && type !== "response.output_item.added";
+    const text = this.#find(index, id) ?? (isUnnamed ? this.#open : null) ?? new ItemText();
+    if (index !== null) this.#byIndex.set(index, text);
+    if (id !== null) this.#byId.set(id, text);
+    if (index === null && id === null) this.#unnamed = text;
+    this.#open = type === "response.output_item.done" ? null : text;
+    return text;
+  }
+
+  /** That of an item of the whole response. One that was not named before may have come without a name. */
+  at(index: number, item: Json): ItemText {
+    return this.#find(index, idOf(item)) ?? this.#unnamed ?? new ItemText();
+  }
+
+  /** By index first, because some providers change an item's id during the stream. */
+  #find(index: number | null, id: string | null): ItemText | null {
+    const numbered = index === null ? undefined : this.#byIndex.get(index);
+    return numbered ?? (id === null ? undefined : this.#byId.get(id)) ?? null;
+  }
+}
+
+function idOf(item: Json | undefined): string | null {
+  return stringOf(objectOf(item)?.["id"]);
+}
+
+/** An item's text comes in up to four places, in some of them perhaps only in part. It is as long as in the one that has most of it. */
+class ItemText {
+  readonly #chars = { delta: 0, whole: 0, item: 0, response: 0 };
+  readonly #names = new Set<string>();
+  #known = 0;
+
+  /** Returns what is new. */
+  add(source: TextSource, text: string): string {
+    this.#chars[source] += text.length;
+    const added = Math.max(0, this.#chars[source] - this.#known);
+    this.#known += added;
+    return text.slice(text.length - added);
+  }
+
+  /** The same for all of it. */
+  addItem(source: TextSource, item: Json | undefined): string {
+    return isObject(item) ? this.addName(item) + this.add(source, writtenText({ ...item, name: null })) : "";
+  }
+
+  /** The same for its name. */
+  addName(item: Json | undefined): string {
+    const name = objectOf(item)?.["name"];
+    if (typeof name !== "string" || this.#names.has(name)) return "";
+    this.#names.add(name);
+    return name;
+  }
+}
