@@ -1,3 +1,4 @@
+import type { ModelUse } from "../base/model-uses.ts";
 import type { ModelSettings } from "../config/settings.ts";
 import { publishedPrice } from "./price.ts";
 import { type PriceInUsd, priceInUsd } from "./price-view.ts";
@@ -15,6 +16,8 @@ export interface PublicModel {
   readonly display_name: string;
   readonly tagline?: string;
   readonly provider: string;
+  /** Absent for a model that does nothing but generate. */
+  readonly serves?: readonly ModelUse[];
   readonly context_window: number | null;
   readonly max_output_tokens: number | null;
   readonly max_input_tokens: number | null;
@@ -48,6 +51,7 @@ function publicModel(model: ModelSettings): PublicModel {
     display_name: model.displayName ?? model.id,
     ...(model.tagline === null ? {} : { tagline: model.tagline }),
     provider: model.deployments[0]?.provider ?? model.ownedBy,
+    ...(model.serves.some((use) => use !== "generation") ? { serves: model.serves } : {}),
     context_window: model.contextWindow,
     max_output_tokens: model.maxOutputTokens,
     max_input_tokens: model.contextWindow,

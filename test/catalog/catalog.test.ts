@@ -124,6 +124,15 @@ describe("a model as clients see it", () => {
   });
 });
 
+test("a model is listed with what it serves, if that is not generation alone", () => {
+  const models = [model("chat"), model("both", { serves: ["generation", "images"] })];
+  const listed = Catalog.from({ models }).list(models);
+  expect(listed.map(({ id, serves }) => [id, serves])).toEqual([
+    ["chat", undefined],
+    ["both", ["generation", "images"]],
+  ]);
+});
+
 describe("aliases", () => {
   const listed = model("house", { aliases: ["gpt-4o", "claude-sonnet-latest"] });
   const unlisted = model("small", { aliases: ["claude-haiku-latest"], listAliases: false });

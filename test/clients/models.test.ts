@@ -32,6 +32,13 @@ upstream_model = "gpt-upstream"
 max_output_tokens = 4096
 price = { input = 1.0, output = 2.0 }
 `;
+const embedding = `
+[[models]]
+id = "embedder"
+provider = "openai"
+serves = ["embeddings"]
+price = { input = 1.0 }
+`;
 const publicIds = [
   "gpt-test",
   "claude-test",
@@ -40,6 +47,7 @@ const publicIds = [
   "gpt-4o",
   "claude-sonnet-latest",
   "small",
+  "embedder",
 ];
 
 let provider: ScriptedProvider;
@@ -51,7 +59,12 @@ beforeAll(async () => {
   provider = startProvider();
   const head = "[server]\nanonymous_rpm = 100000";
   sluice = await startSluice({
-    config: configFor({ url: provider.url, head, tail, provider: "rate_limit_headers = true" }),
+    config: configFor({
+      url: provider.url,
+      head,
+      tail: tail + embedding,
+      provider: "rate_limit_headers = true",
+    }),
   });
   key = await sluice.createKey();
   narrow = await sluice.createKey({ models: ["gpt-4o", "claude-haiku-latest"] });
@@ -72,6 +85,14 @@ const anthropic = (authToken = key.key) =>
 const failure = (promise: Promise<unknown>) => promise.then(() => null).catch((error: unknown) => error);
 
 describe("the official openai client", () => {
+  test("lists what a model serves beside generation, or in place of it", async () => {
+    const others: [string, unknown][] = [];
+    for await (const model of openAi().models.list()) {
+      if ("serves" in model) others.push([model.id, model.serves]);
+    }
+    expect(others).toEqual([["embedder", ["embeddings"]]]);
+  });
+
   test("reads one model, whatever characters its id has", async () => {
     expect(await openAi().models.retrieve("gpt-test")).toMatchObject({ id: "gpt-test", object: "model" });
     expect((await openAi().models.retrieve("meta/llama-4:free")).id).toBe("meta/llama-4:free");
