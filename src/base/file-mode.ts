@@ -1,5 +1,6 @@
 import {
   chmodSync,
+  chownSync,
   closeSync,
   constants,
   existsSync,
@@ -7,7 +8,9 @@ import {
   lstatSync,
   openSync,
   type Stats,
+  statSync,
 } from "node:fs";
+import { dirname } from "node:path";
 
 /**
  * Linux's `O_PATH`, for which Node has no name: opens a place in the tree, and not what is there. So nothing is read, no
@@ -23,18 +26,33 @@ const canOpenPlaces = process.platform === "linux" && existsSync(openedPlaces);
  * null to leave it. Returns whether it was changed.
  */
 export function changeMode(path: string, modeFor: (stats: Stats) => number | null): boolean {
-  if (!canOpenPlaces) return change(path, lstatSync(path), modeFor);
+  return withPlace(path, (place, stats) => {
+    const mode = stats.isSymbolicLink() ? null : modeFor(stats);
+    if (mode !== null) chmodSync(place, mode);
+    return mode !== null;
+  });
+}
+
+/**
+ * Gives what root has made in another user's folder to that user, who could not open it otherwise. What is not root's is left
+ * alone, and so are a link and a file with a second name: the folder's owner may have put them there to be given another's.
+ */
+export function giveToFolderOwner(path: string): void {
+  if (process.getuid?.() !== 0) return;
+  const { uid, gid } = statSync(dirname(path));
+  if (uid === 0) return;
+  withPlace(path, (place, stats) => {
+    const isRoots = stats.uid === 0 && (stats.isDirectory() || (stats.isFile() && stats.nlink === 1));
+    if (isRoots) chownSync(place, uid, gid);
+  });
+}
+
+function withPlace<Result>(path: string, work: (place: string, stats: Stats) => Result): Result {
+  if (!canOpenPlaces) return work(path, lstatSync(path));
   const place = openSync(path, placeOnly | constants.O_NOFOLLOW);
   try {
-    return change(`${openedPlaces}/${place}`, fstatSync(place), modeFor);
+    return work(`${openedPlaces}/${place}`, fstatSync(place));
   } finally {
     closeSync(place);
   }
-}
-
-function change(path: string, stats: Stats, modeFor: (stats: Stats) => number | null): boolean {
-  const mode = stats.isSymbolicLink() ? null : modeFor(stats);
-  if (mode === null) return false;
-  chmodSync(path, mode);
-  return true;
 }

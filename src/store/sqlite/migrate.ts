@@ -1,5 +1,6 @@
 import type { Database } from "bun:sqlite";
 import { dirname } from "node:path";
+import { giveToFolderOwner } from "../../base/file-mode.ts";
 import type { StoreSettings } from "../settings.ts";
 import { StoreRefusal } from "../store.ts";
 import { applicationId, readPragma } from "./connection.ts";
@@ -102,4 +103,5 @@ function backUpBefore(
   onMigration?.({ from, to, copy });
   createBackupFolder(folder);
   copyDatabase(database, copy);
+  giveToFolderOwner(copy);
 }

@@ -1,7 +1,9 @@
 import { expect, test } from "bun:test";
 import {
   chmodSync,
+  chownSync,
   copyFileSync,
+  linkSync,
   mkdirSync,
   readdirSync,
   statSync,
@@ -10,10 +12,12 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { systemClock } from "../../../src/base/clock.ts";
+import { giveToFolderOwner } from "../../../src/base/file-mode.ts";
 import { openConnection } from "../../../src/store/sqlite/connection.ts";
 import { createBackupFolder } from "../../../src/store/sqlite/files/backup-folder.ts";
 import { dataFolder } from "../../../src/store/sqlite/files/folder.ts";
 import { restoreDatabase } from "../../../src/store/sqlite/files/restore.ts";
+import { stageRestore } from "../../../src/store/sqlite/files/staged-restore.ts";
 import { migrate, migrations } from "../../../src/store/sqlite/migrate.ts";
 import { openSqliteStore } from "../../../src/store/sqlite/open.ts";
 import { keyRecord, temporaryFolder } from "../fixtures.ts";
@@ -88,6 +92,39 @@ test.skipIf(!isRoot)("a file that this user may not close to others is refused",
   chmodSync(dir, 0o777);
   const { stdout, stderr } = Bun.spawnSync([process.execPath, "-e", openAsNobody(dir)], { stderr: "pipe" });
   expect(stdout.toString() + stderr.toString()).toMatch(/Other users .* may read .*\(mode 666\).*chmod 600/);
+});
+
+test.skipIf(!isRoot)("what root makes in the folder of a service is the service's", async () => {
+  using folder = temporaryFolder();
+  const { dir } = folder;
+  chownSync(dir, 65534, 65534);
+  const file = join(dir, "sluice.db");
+  const store = await openSqliteStore({ dir, clock: systemClock, role: "operator" });
+  const copy = join(dir, "copy.db");
+  await store.files.backup(copy);
+  await store.close();
+  await restoreDatabase({ dir, from: copy, nowMs: 0 });
+  const database = openConnection(file, { busyTimeoutMs: 0 });
+  migrate(database, { file, nowMs: 0, migrations: [...migrations, "CREATE TABLE later (x)"] });
+  database.close();
+  await stageRestore({ dir, from: copy, nowMs: 1 });
+  const ownerOf = (name: string) => statSync(join(dir, name)).uid;
+  for (const name of ["sluice.db", "sluice.lock", "sluice.restore-1", "backups"])
+    expect([name, ownerOf(name)]).toEqual([name, 65534]);
+  for (const name of readdirSync(join(dir, "backups"))) expect(ownerOf(join("backups", name))).toBe(65534);
+});
+
+test.skipIf(!isRoot)("what the owner of a folder has put there is not given to them", () => {
+  using folder = temporaryFolder();
+  using elsewhere = temporaryFolder();
+  const victim = join(elsewhere.dir, "shadow");
+  writeFileSync(victim, "x");
+  chownSync(folder.dir, 65534, 65534);
+  const [soft, hard] = [join(folder.dir, "soft"), join(folder.dir, "hard")];
+  symlinkSync(victim, soft);
+  linkSync(victim, hard);
+  for (const path of [soft, hard]) giveToFolderOwner(path);
+  expect(statSync(victim).uid).toBe(0);
 });
 
 test("the folder for backups is the owner's alone, whoever made it and whatever made the copy", async () => {

@@ -1,6 +1,6 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { changeMode } from "../../../base/file-mode.ts";
+import { changeMode, giveToFolderOwner } from "../../../base/file-mode.ts";
 import { syncFile } from "./backup.ts";
 import type { DataFolder } from "./folder.ts";
 
@@ -8,6 +8,7 @@ import type { DataFolder } from "./folder.ts";
 export function createBackupFolder({ dir, backupDir }: Pick<DataFolder, "dir" | "backupDir">): void {
   mkdirSync(backupDir, { recursive: true, mode: 0o700 });
   changeMode(backupDir, () => 0o700);
+  giveToFolderOwner(backupDir);
   syncFile(dir);
 }
 

@@ -1,6 +1,7 @@
 import { Database } from "bun:sqlite";
 import { closeSync, existsSync, mkdirSync, openSync, readdirSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { giveToFolderOwner } from "../../../base/file-mode.ts";
 import { StoreRefusal } from "../../store.ts";
 import { codeOf, isBusy } from "../connection.ts";
 import { syncFile, unfinishedCopy } from "./backup.ts";
@@ -32,12 +33,18 @@ export function namesIn(dir: string, stat: typeof statSync = statSync): string[]
   return stat(dir, { throwIfNoEntry: false })?.isDirectory() === true ? readdirSync(dir) : [];
 }
 
-/** Readable by the owner only. SQLite gives its other files the permissions of the database. */
+/** Readable by the owner only. SQLite gives its other files the permissions, and the owner, of the database. */
 export function createFolder({ dir, databaseFile }: DataFolder): void {
   const made = mkdirSync(dir, { recursive: true, mode: 0o700 });
   // SQLite syncs what is in the folder, but not the folder's own entry in its parent.
   if (made !== undefined) syncFile(dirname(made));
-  closeSync(openSync(databaseFile, "a", 0o600));
+  createFile(databaseFile);
+}
+
+/** Unless it exists. */
+function createFile(file: string): void {
+  closeSync(openSync(file, "a", 0o600));
+  giveToFolderOwner(file);
 }
 
 export interface FolderLock {
@@ -70,7 +77,7 @@ export async function lockFolder(folder: DataFolder): Promise<FolderLock> {
 /** Null if a gateway or a restore has it. */
 export function tryLock({ dir, lockFile }: DataFolder): FolderLock | null {
   mkdirSync(dir, { recursive: true, mode: 0o700 });
-  closeSync(openSync(lockFile, "a", 0o600));
+  createFile(lockFile);
   const database = new Database(lockFile, { readwrite: true, create: true });
   try {
     database.run("BEGIN EXCLUSIVE");

@@ -1,5 +1,6 @@
 import { Database } from "bun:sqlite";
 import { existsSync, rmSync } from "node:fs";
+import { giveToFolderOwner } from "../../../base/file-mode.ts";
 import type { Restored } from "../../files.ts";
 import { StoreRefusal } from "../../store.ts";
 import { applicationId, codeOf, isCorrupt, patiently, readPragma } from "../connection.ts";
@@ -45,12 +46,13 @@ async function putInPlace(folder: DataFolder, from: string, kept: string): Promi
   }
 }
 
-/** Includes what is only in the WAL beside it, as after a crash. */
+/** Into the data folder. Includes what is only in the WAL beside it, as after a crash. */
 export async function takeCopy(from: string, to: string): Promise<void> {
   rmSync(to, { force: true });
   const database = new Database(from, { readonly: true });
   try {
     await patiently(timeoutMs, () => copyDatabase(database, to));
+    giveToFolderOwner(to);
   } finally {
     database.close();
   }
