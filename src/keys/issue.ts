@@ -15,6 +15,8 @@ export interface KeySpec extends KeyUpdate {
   /** Its own account is billed afterwards. */
   readonly isOpen?: boolean | undefined;
   readonly caps?: readonly CapLimit[] | undefined;
+  /** It is refused if anything has been changed since. */
+  readonly sinceRevision?: number | undefined;
 }
 
 export interface IssuedKey {
@@ -43,7 +45,7 @@ export async function issueKey(store: Store, clock: Clock, spec: KeySpec): Promi
     previousHash: null,
     previousUntilMs: null,
   };
-  await store.insertKey(key, spec.creditNano ?? 0);
+  await store.insertKey(key, spec.creditNano ?? 0, spec.sinceRevision);
   return { key: (await store.findKey(id)) ?? key, secret };
 }
 

@@ -38,6 +38,7 @@ export interface AdminRecords {
   readAdminTokenHash(): Promise<string | null>;
   /** Keeps the first one: another gateway may have saved one meanwhile. Returns the one that is kept. */
   saveAdminTokenHash(hash: string): Promise<string>;
+  /** Refused as `label_taken` if one that is not revoked has its label: tokens are revoked by that. */
   insertToken(token: AdminTokenRecord): Promise<void>;
   /** Oldest first, revoked ones too. There are few, so callers read them all. */
   listTokens(): Promise<readonly AdminTokenRecord[]>;

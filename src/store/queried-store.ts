@@ -87,9 +87,9 @@ export function queriedStore(
         return standings;
       }),
 
-    insertKey: (key, openingTopUpNano) =>
+    insertKey: (key, openingTopUpNano, sinceRevision) =>
       changeTogether(function* () {
-        yield* keys.insertKey(own, key);
+        yield* keys.insertKey(own, key, sinceRevision);
         if (openingTopUpNano === 0) return;
         const entry = openingEntry({ keyId: key.id }, openingTopUpNano, key.createdAtMs);
         yield* recordOperatorEntry(own, "topup", entry);

@@ -12,6 +12,8 @@ export class StoreRefusal extends Error {
 export type RefusalReason =
   | "unknown_key"
   | "unknown_account"
+  | "label_taken"
+  | "changed"
   | "closed"
   | "wrong_mode"
   | "revoked"

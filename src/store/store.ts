@@ -69,9 +69,9 @@ export interface Store {
 
   /**
    * Draws on the account that it names; if there is none, that is made with it. An opening top-up is part of the same
-   * transaction; 0 writes none.
+   * transaction; 0 writes none. Refused as `changed` if anything has been changed since the revision, where one is given.
    */
-  insertKey(key: KeyRecord, openingTopUpNano: number): Promise<void>;
+  insertKey(key: KeyRecord, openingTopUpNano: number, sinceRevision?: number): Promise<void>;
   /** From now on it draws on the other account. Its entries, and what is in flight, stay where they are. */
   moveKey(keyId: string, accountId: string): Promise<KeyRecord>;
   /**

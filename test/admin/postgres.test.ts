@@ -79,6 +79,16 @@ else
       expect((await asked()).status).toBe(401);
     });
 
+    test("give a label once, however many ask for it at the same time", async () => {
+      const asked = { "/accounts": { mode: "credit", label: "one" }, "/admin-tokens": { label: "one" } };
+      for (const [path, body] of Object.entries(asked)) {
+        const answers = await Promise.all(
+          Array.from({ length: 8 }, (_, place) => api(place % 2, path, posting(body))),
+        );
+        expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(7).fill(400)]);
+      }
+    });
+
     test("show the same figures on every page, whichever was asked for the work", async () => {
       const made = (await (await api(0, "/keys", posting({ mode: "credit", credit: 5 }))).json()) as Made;
       const chat = posting({ model: "demo-small", messages: [{ role: "user", content: "Hello" }] });

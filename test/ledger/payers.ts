@@ -83,7 +83,7 @@ export async function addAccount(
   const account: AccountRecord = {
     id: newId("acc_"),
     mode: "credit",
-    label: "team",
+    label: null,
     isOpen: false,
     closedAtMs: null,
     budgetTokens: null,

@@ -116,7 +116,8 @@ export async function callerOf(
 const seesAll: Pick<Caller, "owner" | "owns"> = { owner: null, owns: () => true };
 
 function holderOf(owner: string): Pick<Caller, "owner" | "owns"> {
-  return { owner, owns: (key) => key.owner !== null && asCompared(key.owner) === asCompared(owner) };
+  const name = asCompared(owner);
+  return { owner, owns: (key) => key.owner !== null && asCompared(key.owner) === name };
 }
 
 /**

@@ -1,4 +1,5 @@
 import { effectiveStatus } from "../../keys/status.ts";
+import { StoreRefusal } from "../../store/store.ts";
 import type { Caller } from "../auth/identity.ts";
 import type { AdminDeps } from "../deps.ts";
 import type { NewKeyBody } from "../views/keys.ts";
@@ -11,11 +12,24 @@ const mostKeys = 5;
 
 let last: Promise<unknown> = Promise.resolve();
 
-/** One holder's key is made after the other: made at once, each would be counted without the others. */
+/**
+ * One holder's key is made after the other: made at once, each would be counted without the others. Where another gateway has changed
+ * something since `make` has counted, it counts again.
+ */
 export function inTurn<Made>(make: () => Promise<Made>): Promise<Made> {
-  const made = last.then(make);
+  const made = last.then(() => unchanged(make));
   last = made.catch(() => undefined);
   return made;
+}
+
+async function unchanged<Made>(make: () => Promise<Made>): Promise<Made> {
+  for (;;) {
+    try {
+      return await make();
+    } catch (error) {
+      if (!(error instanceof StoreRefusal) || error.reason !== "changed") throw error;
+    }
+  }
 }
 
 /** The key that a holder may make: their own, on the account and with the cap that the operator has chosen. */

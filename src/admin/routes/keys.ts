@@ -99,8 +99,9 @@ function createdKey(call: AdminCall<unknown, NewKeyBody>): Promise<Changed> {
   const { deps, caller, body } = call;
   if (caller.role !== "holder") return createdFrom(call, specOf(body));
   return inTurn(async () => {
+    const sinceRevision = await deps.store.currentRevision();
     await deps.applyChanges();
-    return createdFrom(call, holdersKey(deps, caller, body));
+    return createdFrom(call, { ...holdersKey(deps, caller, body), sinceRevision });
   });
 }
 

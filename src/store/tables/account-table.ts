@@ -69,7 +69,17 @@ export function* requireAccount(id: string): Work<NumberedAccount> {
   return found;
 }
 
+/** The caller has looked before this transaction, and another may have taken it since. */
+function* refuseTakenLabel(label: string | null): Work<void> {
+  const taken =
+    label === null ? [] : yield* query("SELECT 1 FROM accounts WHERE account_label = $1::text", [label]);
+  if (taken.length === 0) return;
+  throw new StoreRefusal("label_taken", `Another account has the label ${JSON.stringify(label)}.`);
+}
+
 export function* insertAccount(own: OwnStatements, no: number, account: AccountRecord): Work<void> {
+  yield* lockRevision();
+  yield* refuseTakenLabel(account.label);
   yield* insertRow("accounts", {
     no: ["int", no],
     id: ["text", account.id],
@@ -86,6 +96,7 @@ export function* updateAccount(own: OwnStatements, id: string, changes: AccountC
   yield* lockRevision();
   const { no, account } = yield* requireAccount(id);
   const changed = { ...account, ...changes };
+  if (changed.label !== account.label) yield* refuseTakenLabel(changed.label);
   yield* lockAccount(no);
   const owing = yield* query("SELECT 1 FROM accounts WHERE no = $1::int AND posted < 0", [no]);
   if (account.isOpen && !changed.isOpen && owing.length > 0) {

@@ -1,8 +1,13 @@
 import type { AdminRecords, AdminTokenRecord, AuditRecord, SessionRecords } from "../admin-records.ts";
-import { Parameters, type Queries } from "../query.ts";
+import { Parameters, type Queries, query } from "../query.ts";
+import { StoreRefusal } from "../refusal.ts";
 import { partPattern } from "./key-search.ts";
+import { lockRevision } from "./revision.ts";
 
-export function storedAdmin({ read, change }: Queries, sessions: SessionRecords | null): AdminRecords {
+export function storedAdmin(
+  { read, change, changeTogether }: Queries,
+  sessions: SessionRecords | null,
+): AdminRecords {
   const readAdminTokenHash = async () => {
     const [row] = await read<{ hash: string }>("SELECT hash FROM admin_token");
     return row?.hash ?? null;
@@ -40,12 +45,18 @@ export function storedAdmin({ read, change }: Queries, sessions: SessionRecords 
       return (await readAdminTokenHash()) ?? hash;
     },
 
-    async insertToken({ id, label, role, hash, createdAtMs }) {
-      await change(
-        "INSERT INTO admin_tokens (id, label, role, hash, created_at_ms) VALUES ($1, $2, $3, $4, $5::int8)",
-        [id, label, role, hash, createdAtMs],
-      );
-    },
+    insertToken: ({ id, label, role, hash, createdAtMs }) =>
+      changeTogether(function* () {
+        yield* lockRevision();
+        const taken = "SELECT 1 FROM admin_tokens WHERE label = $1::text AND revoked_at_ms IS NULL";
+        if ((yield* query(taken, [label])).length > 0) {
+          throw new StoreRefusal("label_taken", `There is a token ${JSON.stringify(label)}.`);
+        }
+        yield* query(
+          "INSERT INTO admin_tokens (id, label, role, hash, created_at_ms) VALUES ($1, $2, $3, $4, $5::int8)",
+          [id, label, role, hash, createdAtMs],
+        );
+      }),
 
     listTokens: () =>
       read<AdminTokenRecord>(

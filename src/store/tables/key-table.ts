@@ -19,7 +19,7 @@ import {
   updateAccount,
 } from "./account-table.ts";
 import { lockAccount, setCaps } from "./cap-table.ts";
-import { lockRevision, raiseRevision } from "./revision.ts";
+import { lockRevision, raiseRevision, readRevision } from "./revision.ts";
 import { insertRow, updateRow, type WrittenRow } from "./rows.ts";
 
 export function* keysChangedSince(revision: number): Work<KeyRecord[]> {
@@ -42,8 +42,11 @@ export function* requireKey(id: string): Work<NumberedKey> {
 }
 
 /** It draws on the account that it names; if there is none, it gets one of its own, with its number. */
-export function* insertKey(own: OwnStatements, key: KeyRecord): Work<void> {
+export function* insertKey(own: OwnStatements, key: KeyRecord, sinceRevision?: number): Work<void> {
   yield* lockRevision();
+  if (sinceRevision !== undefined && (yield* readRevision()) !== sinceRevision) {
+    throw new StoreRefusal("changed", "Something has been changed meanwhile. Try again.");
+  }
   const account = yield* accountById(key.accountId);
   if (account !== null) checkJoin(account.account, key.mode);
   const no = yield* own.nextNo();

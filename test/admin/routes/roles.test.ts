@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, spyOn, test } from "bun:test";
 import type { IssuedKeyView, KeyList } from "../../../src/admin/views.ts";
+import { keyRecord } from "../../store/fixtures.ts";
 import { type AdminServer, startAdmin } from "./fixtures.ts";
 
 interface Operation {
@@ -199,6 +200,28 @@ describe("a holder whom the operator lets make keys", () => {
     const answers = await Promise.all(Array.from({ length: 12 }, () => create({})));
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(4);
     expect((await create({})).status).toBe(403);
+  });
+
+  test("is counted again if another gateway has made one meanwhile", async () => {
+    await using lenient = await startAdmin(`${settings}holders_may_create = { account = "crowd" }\n`);
+    const { id } = await lenient.post<{ readonly id: string }>("/accounts", {
+      mode: "credit",
+      label: "crowd",
+    });
+    const create = () =>
+      lenient.call("/keys", {
+        method: "POST",
+        body: "{}",
+        headers: { ...as("bob@example.com"), origin: lenient.url },
+      });
+    for (let made = 0; made < 4; made += 1) expect((await create()).status).toBe(200);
+    const { insertKey } = lenient.store;
+    using _ = spyOn(lenient.store, "insertKey").mockImplementationOnce(async (...asked) => {
+      await insertKey(keyRecord({ accountId: id, owner: "bob@example.com" }), 0);
+      return insertKey(...asked);
+    });
+    expect((await create()).status).toBe(403);
+    expect((await lenient.json<KeyList>("/keys")).total).toBe(5);
   });
 });
 

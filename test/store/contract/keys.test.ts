@@ -67,6 +67,16 @@ describe("a key", () => {
     }),
   );
 
+  testEachStore("is not inserted if anything has changed since a revision that is given", (database) =>
+    withStore(database, async (store) => {
+      const before = await store.currentRevision();
+      await store.insertKey(keyRecord(), 0, before);
+      const late = keyRecord();
+      expect(await reasonOf(store.insertKey(late, 0, before))).toBe("changed");
+      expect(await store.findKey(late.id)).toBeNull();
+    }),
+  );
+
   testEachStore("changes only where it is told to, and every change raises the revision", (database) =>
     withStore(database, async (store) => {
       const key = keyRecord({ label: "old" });

@@ -315,21 +315,15 @@ describe("the admin's own records", () => {
   testEachStore("keep the tokens that operators made, and when they were revoked", async (database) => {
     await withStore(database, async (store, reopen) => {
       const token = { id: "adm_1", label: "ci", role: "viewer", hash: "cd34", createdAtMs: 5 } as const;
+      const second = { ...token, id: "adm_2", hash: "ef56", createdAtMs: 6, revokedAtMs: null };
       await store.admin.insertToken({ ...token, revokedAtMs: null });
-      await store.admin.insertToken({
-        ...token,
-        id: "adm_2",
-        hash: "ef56",
-        createdAtMs: 6,
-        revokedAtMs: null,
-      });
+      // By its label the wrong one of two would be revoked.
+      await expect(store.admin.insertToken(second)).rejects.toMatchObject({ reason: "label_taken" });
       await store.admin.revokeToken("adm_1", 7);
+      await store.admin.insertToken(second);
       await store.admin.revokeToken("adm_1", 8);
       const later = await reopen();
-      expect(await later.admin.listTokens()).toEqual([
-        { ...token, revokedAtMs: 7 },
-        { ...token, id: "adm_2", hash: "ef56", createdAtMs: 6, revokedAtMs: null },
-      ]);
+      expect(await later.admin.listTokens()).toEqual([{ ...token, revokedAtMs: 7 }, second]);
     });
   });
 });
