@@ -73,15 +73,15 @@ export function queriedStore(
     updateAccount: (accountId, changes) =>
       changeTogether(() => accounts.updateAccount(own, accountId, changes)),
 
-    readAccounts: (accountIds) =>
+    readAccounts: (accountIds, withKeys = true) =>
       readTogether(function* () {
         const standings: AccountStanding[] = [];
         for (const id of accountIds) {
           const { no } = yield* accounts.requireAccount(id);
           standings.push({
             totals: yield* entries.accountTotals(no),
-            keys: yield* keys.keysOfAccount(no),
-            caps: yield* capTotalsOf(no),
+            keys: withKeys ? yield* keys.keysOfAccount(no) : [],
+            caps: yield* capTotalsOf(no, withKeys),
           });
         }
         return standings;

@@ -64,8 +64,8 @@ export interface Store {
   findAccount(accountId: string): Promise<AccountRecord | null>;
   /** Those that more than one key may draw on, or all. */
   listAccounts(query: AccountQuery): Promise<readonly AccountRecord[]>;
-  /** The sums of these accounts, and what caps have counted: of these accounts and of their keys. */
-  readAccounts(accountIds: readonly string[]): Promise<readonly AccountStanding[]>;
+  /** The sums of these accounts, and what caps have counted: of these accounts and, unless it is left out, of their keys. */
+  readAccounts(accountIds: readonly string[], withKeys?: boolean): Promise<readonly AccountStanding[]>;
 
   /**
    * Draws on the account that it names; if there is none, that is made with it. An opening top-up is part of the same

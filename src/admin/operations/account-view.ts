@@ -5,7 +5,7 @@ import { effectiveStatus } from "../../keys/status.ts";
 import type { AccountRecord, AccountStanding } from "../../store/store.ts";
 import { type AccountView, iso } from "../views.ts";
 import { allAccounts } from "./accounts.ts";
-import { budgetDocument, capDocument, capStates, creditDocument } from "./cap-document.ts";
+import { budgetDocument, byNumber, capDocument, capStates, creditDocument } from "./cap-document.ts";
 import { type OperationContext, OperationRefusal } from "./context.ts";
 
 export async function readAccountView(
@@ -25,8 +25,10 @@ export async function listAccountViews(context: OperationContext): Promise<Accou
 export async function viewAccounts(
   context: OperationContext,
   accounts: readonly AccountRecord[],
+  withKeys = true,
 ): Promise<AccountView[]> {
-  const standings = await context.store.readAccounts(accounts.map(({ id }) => id));
+  const ids = accounts.map(({ id }) => id);
+  const standings = await context.store.readAccounts(ids, withKeys);
   return standings.map((standing, index) =>
     accountView(accounts[index] as AccountRecord, standing, context.clock),
   );
@@ -34,7 +36,8 @@ export async function viewAccounts(
 
 function accountView(account: AccountRecord, standing: AccountStanding, clock: Clock): AccountView {
   const { mode, period } = account;
-  const { totals, keys, caps } = standing;
+  const { totals, keys } = standing;
+  const counted = byNumber(standing.caps);
   const nowMs = clock.wallMs();
   const isCurrent = totals.periodStartMs >= periodStart(period, nowMs);
   const used = isCurrent ? totals.periodUsed : 0;
@@ -47,7 +50,7 @@ function accountView(account: AccountRecord, standing: AccountStanding, clock: C
     created_at: iso(account.createdAtMs),
     credit: mode === "credit" ? creditDocument(totals) : null,
     budget: mode === "credit" ? null : budgetDocument(account, used, nextPeriodStart(period, nowMs)),
-    caps: capStates(account.caps, caps, "account_cap", nowMs).map((cap) => capDocument(cap, mode)),
+    caps: capStates(account.caps, counted, "account_cap", nowMs).map((cap) => capDocument(cap, mode)),
     key_caps: account.keyCaps.map(({ limit, ...rest }) => ({
       limit: mode === "credit" ? creditsFromNano(limit) : limit,
       period: rest.period,
@@ -59,7 +62,7 @@ function accountView(account: AccountRecord, standing: AccountStanding, clock: C
       label: key.label,
       owner: key.owner,
       status: effectiveStatus(key, nowMs),
-      caps: capStates(key.caps, caps, "key_cap", nowMs).map((cap) => capDocument(cap, mode)),
+      caps: capStates(key.caps, counted, "key_cap", nowMs).map((cap) => capDocument(cap, mode)),
     })),
   };
 }

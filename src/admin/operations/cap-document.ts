@@ -48,19 +48,24 @@ export async function readCaps(
   const shared = (await store.findAccount(accountId))?.caps ?? [];
   if (shared.length + caps.length === 0) return [];
   const [standing] = await store.readAccounts([accountId]);
-  const totals = standing?.caps ?? [];
-  return [...capStates(shared, totals, "account_cap", nowMs), ...capStates(caps, totals, "key_cap", nowMs)];
+  const counted = byNumber(standing?.caps ?? []);
+  return [...capStates(shared, counted, "account_cap", nowMs), ...capStates(caps, counted, "key_cap", nowMs)];
+}
+
+/** An account may have thousands of keys, each with caps. */
+export function byNumber(totals: readonly CapTotals[]): ReadonlyMap<number, CapTotals> {
+  return new Map(totals.map((each) => [each.no, each]));
 }
 
 /** What was counted in a period that is over does not count any more. */
 export function capStates(
   caps: readonly CapRecord[],
-  totals: readonly CapTotals[],
+  counted: ReadonlyMap<number, CapTotals>,
   bound: "key_cap" | "account_cap",
   nowMs: number,
 ): readonly BoundState[] {
   return caps.map((record) => {
-    const counted = totals.find(({ no }) => no === record.no) ?? { periodStartMs: 0, used: 0 };
-    return new Cap(record, bound, counted).state(nowMs);
+    const totals = counted.get(record.no) ?? { periodStartMs: 0, used: 0 };
+    return new Cap(record, bound, totals).state(nowMs);
   });
 }

@@ -27,10 +27,10 @@ export function allCapTotals(): Work<CapTotals[]> {
   return query<CapTotals>(`${selectCapTotals} ORDER BY no`);
 }
 
-/** Those of an account and of all keys that draw on it. */
-export function capTotalsOf(accountNo: number): Work<CapTotals[]> {
-  const where = "WHERE account_no = $1::int OR key_no IN (SELECT no FROM keys WHERE account_no = $1::int)";
-  return query<CapTotals>(`${selectCapTotals} ${where}`, [accountNo]);
+/** Those of an account and, if they are wanted, of all keys that draw on it. */
+export function capTotalsOf(accountNo: number, withKeys: boolean): Work<CapTotals[]> {
+  const ofKeys = withKeys ? "OR key_no IN (SELECT no FROM keys WHERE account_no = $1::int)" : "";
+  return query<CapTotals>(`${selectCapTotals} WHERE account_no = $1::int ${ofKeys}`, [accountNo]);
 }
 
 /** These take the place of all that the owner has. One of the same period and models keeps what it has counted. */

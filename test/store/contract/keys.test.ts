@@ -104,6 +104,23 @@ describe("a key", () => {
   );
 });
 
+describe("an account", () => {
+  testEachStore("is read with its keys and what their caps have counted, or without", (database) =>
+    withStore(database, async (store) => {
+      const cap = { limit: 9, period: "day", models: null } as const;
+      const key = keyRecord({ caps: [{ ...cap, no: 0, extra: 0, extraPeriodMs: 0 }] });
+      await store.insertKey(key, 25);
+      await store.setCaps({ accountId: key.accountId }, [cap], 0);
+      const shape = async (withKeys?: boolean) => {
+        const [standing] = await store.readAccounts([key.accountId], withKeys);
+        return [standing?.keys.map(({ id }) => id), standing?.caps.length, standing?.totals.posted];
+      };
+      expect(await shape()).toEqual([[key.id], 2, 25]);
+      expect(await shape(false)).toEqual([[], 1, 25]);
+    }),
+  );
+});
+
 describe("the list of keys", () => {
   testEachStore("comes in pages, oldest first", (database) =>
     withStore(database, async (store) => {
