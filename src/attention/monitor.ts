@@ -98,13 +98,15 @@ export class AttentionMonitor {
     const sending = this.#sendUnkept(hook);
     try {
       this.#isSender = await this.#lead();
-      await this.#publish(gatewayFindings(this.#options));
-      const { found, ofStopped } = await readFindings(store, clock.wallMs());
+      // A full disk may still have room for it.
+      await this.#publish([...(away === null ? [] : [away]), ...gatewayFindings(this.#options)]);
+      const { found: kept, ofStopped } = await readFindings(store, clock.wallMs());
+      const found = withoutAway(kept);
       this.#list = away === null ? found : [away, ...found];
       if (this.#isSender && hook !== null) await this.#tell([...ofStopped, ...found], hook);
       this.#isFailing = false;
     } catch (err) {
-      if (away !== null) this.#list = [away, ...this.#list.filter(({ kind }) => kind !== "store_away")];
+      if (away !== null) this.#list = [away, ...withoutAway(this.#list)];
       // While the store is away every look fails, and the log has the reason already.
       if (!this.#isFailing && away === null)
         this.#options.log.warn({ err }, "what needs attention is unknown");
@@ -194,4 +196,9 @@ export class AttentionMonitor {
       this.#unkept = this.#unkept.filter((each) => each !== post);
     }
   }
+}
+
+/** It is told from memory, whether or not it could be kept. */
+function withoutAway(findings: readonly Finding[]): Finding[] {
+  return findings.filter(({ kind }) => kind !== "store_away");
 }

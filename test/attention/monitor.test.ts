@@ -290,6 +290,24 @@ testEachStore("a store that is away is told from memory, and so is its return", 
   expect(hook.told("store_away")).toEqual(["begin", "begin", "end"]);
 });
 
+testEachStore("a store that can still be written says itself that no work is taken", async (database) => {
+  const clock = new FakeClock();
+  using hook = new HookServer();
+  const store = await database.openGateway(clock);
+  let trouble: Trouble | null = { reason: "The disk is full.", advice: "Make room." };
+  const { monitor } = monitorOf(store, clock, hook, { trouble: () => trouble });
+  const listed = async () => (await readAttention({ store, clock })).map(({ kind }) => kind);
+  await monitor.look();
+  await monitor.look();
+  expect(await listed()).toEqual(["store_away"]);
+  expect(monitor.list).toHaveLength(1);
+  trouble = null;
+  await monitor.look();
+  expect([await listed(), monitor.list]).toEqual([[], []]);
+  expect(hook.told("store_away")).toEqual(["begin", "end"]);
+  await store.close();
+});
+
 testEachStore("an audit that failed is told until one finds no difference", async (database) => {
   const clock = new FakeClock();
   using hook = new HookServer();
