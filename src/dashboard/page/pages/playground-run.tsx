@@ -12,7 +12,14 @@ import type { Run } from "../playground/run.ts";
 import { hrefOf } from "../router.ts";
 import { meteredOf } from "./exchange-table.tsx";
 
-const stateTones = { running: "info", done: "good", refused: "bad", stopped: "warn", broken: "bad" } as const;
+const stateTones = {
+  running: "info",
+  done: "good",
+  refused: "bad",
+  failed: "bad",
+  stopped: "warn",
+  broken: "bad",
+} as const;
 
 function chargeOf(entries: readonly EntryView[]): string {
   const charge = entries.find((entry) => entry.kind === "charge");
