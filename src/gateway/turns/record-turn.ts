@@ -37,13 +37,15 @@ export async function recordTurn(
     if (response === null) return;
     if (keeping.isCompacted && !response.output.some(isCompaction)) return;
     const input = keeping.input();
-    if (keeping.isStored) {
+    // A server may repeat an id. What continues a response must not take its place, and so become its own parent.
+    const isRepeated = before.some(({ id }) => id === response.id);
+    if (keeping.isStored && !isRepeated) {
       const provider = deployment?.provider.settings.name ?? "";
       const continuing = withUnstored({ parentId, input }, before);
       const facts = { keyId: key.id, model: model.id, provider, ...continuing, response, conversation };
       exchange.turns = await turns.record(facts, configured.settings);
     }
-    // One may be more than a key may keep.
+    // One may also be more than a key may keep.
     const isStored = exchange.turns?.some(({ id }) => id === response.id) ?? false;
     call.remembered?.remember([...before, copyTurn({ parentId, input, isStored, ...response })]);
   } catch (error) {
