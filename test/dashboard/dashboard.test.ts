@@ -159,10 +159,7 @@ describe.if(browserPath !== null)("the dashboard in a browser", () => {
     await openPage("Exchanges");
     await page.getByLabel("Search exchanges").fill("ticket:4711");
     await waitFor(async () => (await page.locator("tbody tr").count()) === 1, "the only row");
-    await page
-      .getByRole("row", { name: /Named calls/ })
-      .getByRole("link")
-      .click();
+    await page.getByRole("row", { name: /Named calls/ }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByText(id, { exact: true }).first().waitFor();
     await page.keyboard.press("Escape");

@@ -57,9 +57,16 @@ export function parameter(name: string): readonly [value: string, set: (value: s
 export function followLinks(event: MouseEvent): void {
   if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey)
     return;
-  const link = event.target instanceof Element ? event.target.closest("a") : null;
+  const link = event.target instanceof Element ? linkAt(event.target) : null;
   if (link?.target !== "" || link.origin !== location.origin) return;
   if (!link.pathname.startsWith(base) || /^\/\w+\/(api|oidc)\//.test(link.pathname)) return;
   event.preventDefault();
   goTo(link.href);
+}
+
+/** A row leads where its first cell does; what else can be pressed in it, and text that was selected, does not. */
+function linkAt(pressed: Element): HTMLAnchorElement | null {
+  if (getSelection()?.type === "Range") return pressed.closest("a");
+  const nearest = pressed.closest("a, button, input, select, label, details, dialog, tr");
+  return nearest?.matches("tr") ? nearest.querySelector<HTMLAnchorElement>(".lead a") : pressed.closest("a");
 }
