@@ -13,13 +13,16 @@ import type { Said, Turn } from "./scenario.ts";
 
 const place = `/projects/${vertexAccount.project}/locations/europe-west1/publishers`;
 
-/** Gemini's calls have no ids here, so results follow the order of the calls. */
+/** Gemini's calls have no ids here, so results follow the order of the calls. Usage comes at the end of a stream alone. */
 export const geminiAtVertex: ProviderDialect = {
   ...gemini,
   isAskedAt: (path) => path.startsWith(`/v1beta1${place}/google/models/`) && /:\w+(?:\?alt=sse)?$/.test(path),
   hear: (body) => gemini.hear(withNumbers(body)),
   say: (turn, body) => gemini.say(withoutIds(turn), body),
-  stream: (turn, body) => gemini.stream(withoutIds(turn), body),
+  stream: (turn, body) =>
+    gemini
+      .stream(withoutIds(turn), body)
+      .map((frame) => (hasFinished(frame) ? frame : String(frame).replace(usage, traffic))),
   numbersCalls: true,
 };
 
@@ -37,6 +40,13 @@ export const claudeAtVertex: ProviderDialect = {
     return messages.hear(body);
   },
 };
+
+const usage = /"usageMetadata":\{.*\}/;
+const traffic = '"usageMetadata":{"trafficType":"ON_DEMAND"}}';
+
+function hasFinished(frame: string | Uint8Array): boolean {
+  return String(frame).includes('"finishReason"');
+}
 
 /** The deployment is in the path, and the version behind it. */
 export const chatAtAzure: ProviderDialect = {

@@ -150,6 +150,9 @@ describe("Sluice before the same Azure", () => {
     expect(passed.text).toStartWith(promptFilterChunk);
     expect(passed.text).toContain("content_filter_offsets");
     expect(passed.text).toEndWith("data: [DONE]\n\n");
+    const openai = new OpenAI({ baseURL: `${sluice.url}/v1`, apiKey: key.key, maxRetries: 0 });
+    const helper = openai.chat.completions.stream({ model: "v1", messages: [...messages] });
+    expect((await helper.finalChatCompletion()).choices[0]?.message.content).toBe(fixtureText);
     const translated = await readStream(
       await sluice.request("/v1/messages", {
         key,
