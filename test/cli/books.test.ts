@@ -309,6 +309,13 @@ describe("backup and restore", () => {
     expect(existsSync(replaced)).toBe(true);
     const keys = await sluiceJson<KeyJson[]>(from, "keys", "list");
     expect(keys.map(({ id }) => id)).toEqual([kept.id]);
+    // The log of what was replaced is gone with it, so this is all that tells of it.
+    const [told] = await sluiceJson<{ action: string; target: string; detail: string }[]>(from, "audit-log");
+    expect(told).toMatchObject({
+      action: "data.restore",
+      target: file,
+      detail: `what was there is in ${replaced}`,
+    });
     await sluiceJson(from, "restore", replaced, "--yes");
     expect((await sluiceJson<KeyJson[]>(from, "keys", "list")).map(({ id }) => id)).toContain(late.id);
   });

@@ -6,7 +6,7 @@ import { locateData } from "../../config/locate-data.ts";
 import { locateStore } from "../../config/store.ts";
 import { confirm, type YesOption } from "../confirm.ts";
 import { type DataOptions, newDataCommand } from "../help.ts";
-import { withStore } from "../open-store.ts";
+import { auditChange, withStore } from "../open-store.ts";
 import { printDone, Refused, type Terminal } from "../terminal/terminal.ts";
 
 export function backupCommand(terminal: Terminal): Command {
@@ -51,6 +51,11 @@ export function restoreCommand(terminal: Terminal): Command {
       const onWaiting = () =>
         terminal.note("the gateway finishes what it is doing, then takes the copy over");
       const { replaced } = await restore({ dir, file, timeoutMs, onWaiting }, systemClock);
+      // The log has become the backup's, and would not tell that anything is missing.
+      const detail = replaced === null ? null : `what was there is in ${replaced}`;
+      await withStore(terminal, options, {}, (context) =>
+        auditChange(context, "data.restore", { prefix: file }, detail),
+      );
       const kept = replaced === null ? "" : `\n  What was there before is kept as ${replaced}`;
       const told = `${dir} now holds what ${file} holds${kept}`;
       printDone(options.json, { data: dir, restored: file, replaced }, told, terminal);
