@@ -326,9 +326,13 @@ describe("backup and restore", () => {
     writeFileSync(join(from.folder, "precious"), "not a database at all, only some text");
     expect((await sluice(from, "backup", "precious")).code).toBe(1);
     expect((await sluice(from, "backup", "nowhere/copy.db")).stderr).toContain("there is no folder");
-    const foreign = await sluice(from, "restore", "precious", "--yes");
-    expect(foreign.code).toBe(1);
-    expect(foreign.stderr).toContain("not a copy of a Sluice database");
+    const long = "x".repeat(300);
+    expect((await sluice(from, "backup", long)).stderr).toContain(`${long} cannot be written: ENAMETOOLONG`);
+    for (const name of ["precious", "sluice-data"]) {
+      const foreign = await sluice(from, "restore", name, "--yes");
+      expect(foreign.code).toBe(1);
+      expect(foreign.stderr).toContain("not a copy of a Sluice database");
+    }
     await sluice(from, "backup", "good.db");
     const unasked = (await sluice(from, "restore", "good.db")).stderr;
     expect(unasked).toContain("is replaced by");

@@ -1,5 +1,7 @@
 import { existsSync, statSync } from "node:fs";
 import { dirname } from "node:path";
+import { whyUnwritable } from "../../base/file-problem.ts";
+import { systemCode } from "../../base/system-code.ts";
 import { invalidInput, type OperationContext } from "./context.ts";
 
 interface BackUp {
@@ -18,6 +20,11 @@ export async function backUp({ store }: OperationContext, file: string): Promise
         "and archived logs for recovery to any moment",
     );
   }
-  await store.files.backup(file);
+  try {
+    await store.files.backup(file);
+  } catch (error) {
+    if (!/^E[A-Z]/.test(systemCode(error) ?? "")) throw error;
+    throw invalidInput(`${file} cannot be written: ${whyUnwritable(error)}`);
+  }
   return { file, bytes: statSync(file).size };
 }

@@ -1,5 +1,5 @@
 import { Database } from "bun:sqlite";
-import { existsSync, rmSync } from "node:fs";
+import { rmSync, statSync } from "node:fs";
 import { giveToFolderOwner } from "../../../base/file-mode.ts";
 import type { Restored } from "../../files.ts";
 import { StoreRefusal } from "../../store.ts";
@@ -59,7 +59,9 @@ export async function takeCopy(from: string, to: string): Promise<void> {
 }
 
 export async function verifyCopy(file: string): Promise<void> {
-  if (!existsSync(file)) throw new StoreRefusal("not_a_database", `There is no file ${file}.`);
+  const found = statSync(file, { throwIfNoEntry: false });
+  if (found === undefined) throw new StoreRefusal("not_a_database", `There is no file ${file}.`);
+  if (!found.isFile()) throw notOurs(file);
   const database = new Database(file, { readonly: true });
   try {
     await patiently(timeoutMs, () => verify(database, file));
