@@ -7,8 +7,15 @@ type RecordedFor = Pick<StoredResponse, "keyId" | "route" | "idempotencyKey" | "
 const partBytes = 256 * 1024;
 /** A whole answer comes in one piece; writing more of it at once would hold up others. */
 const mostPartBytes = 1024 * 1024;
-/** Longer than any real answer. Longer responses are not stored, and a retry runs again. */
+/** Longer than any real answer. Of longer ones it is only kept that they were answered, so that no retry pays again unawares. */
 const mostBytes = 64 * 1024 * 1024;
+
+/** Stored in place of an answer that is too long; the answers themselves are all successes. */
+const tooLongStatus = 409;
+
+export function wasTooLong({ status }: StoredResponse): boolean {
+  return status === tooLongStatus;
+}
 
 /**
  * Keeps what was sent to the client, byte for byte, with bounded memory. The parts become a response only when
@@ -24,6 +31,7 @@ export class ResponseRecorder {
   #writtenBytes = 0;
   #parts = 0;
   #isOpen = true;
+  #isTooLong = false;
 
   constructor(store: Store, claim: RecordedFor, nowMs: () => number) {
     this.#store = store;
@@ -41,16 +49,25 @@ export class ResponseRecorder {
     if (!this.#isOpen) return;
     this.#chunks.push(chunk);
     this.#bytes += chunk.length;
-    if (this.#writtenBytes + this.#bytes > mostBytes) this.discard();
-    else if (this.#bytes >= partBytes) this.#writeAhead();
+    if (this.#writtenBytes + this.#bytes > mostBytes) {
+      this.discard();
+      this.#isTooLong = true;
+    } else if (this.#bytes >= partBytes) this.#writeAhead();
   }
 
-  /** What the settle stores; null when the response was too long to keep. */
+  /** What the settle stores; null for what was discarded. */
   finish({ status, headers }: Pick<StoredResponse, "status" | "headers">): StoredResponse | null {
+    if (this.#isTooLong) return this.#response({ status: tooLongStatus, headers: {} });
     if (!this.#isOpen) return null;
     this.#isOpen = false;
+    const response = this.#response({ status, headers });
+    if (this.#parts === 0) return response;
+    return { ...response, recording: { id: this.#recordingId, parts: this.#parts } };
+  }
+
+  #response({ status, headers }: Pick<StoredResponse, "status" | "headers">): StoredResponse {
     const { keyId, route, idempotencyKey, bodyHash } = this.#claim;
-    const response: StoredResponse = {
+    return {
       keyId,
       route,
       idempotencyKey,
@@ -60,8 +77,6 @@ export class ResponseRecorder {
       body: this.#takeChunks(),
       storedAtMs: this.#nowMs(),
     };
-    if (this.#parts === 0) return response;
-    return { ...response, recording: { id: this.#recordingId, parts: this.#parts } };
   }
 
   /** The response will not be stored. */

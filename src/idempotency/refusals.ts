@@ -7,6 +7,13 @@ export function inFlight(): GatewayError {
   );
 }
 
+export function tooLong(): GatewayError {
+  return new GatewayError(
+    "idempotency_conflict",
+    "The request with this Idempotency-Key was answered and charged, but its answer was too long to be kept for a retry. Use a new key to run it, and pay for it, again.",
+  );
+}
+
 export function conflict(): GatewayError {
   return new GatewayError(
     "idempotency_conflict",

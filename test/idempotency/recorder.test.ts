@@ -1,4 +1,5 @@
 import { expect } from "bun:test";
+import { SharedClaims } from "../../src/idempotency/shared-claims.ts";
 import { openBench } from "../ledger/fixtures.ts";
 import { testEachJournal } from "../store/each-journal.ts";
 import { newIdempotency, requestOf, serve } from "./fixtures.ts";
@@ -40,21 +41,31 @@ testEachJournal(
   },
 );
 
-testEachJournal("a response too long to keep is not stored, and its parts are dropped", async (database) => {
-  await using bench = await openBench(database);
-  const key = await bench.addKey({}, 100);
-  const idempotency = newIdempotency(bench);
-  const claimed = await idempotency.claim(requestOf(key));
-  if (claimed.kind !== "run") throw new Error("must run");
-  const recorder = idempotency.record(claimed.claim);
-  const chunk = new Uint8Array(mebibyte);
-  for (let count = 0; count < 66; count += 1) recorder.append(chunk);
-  expect(recorder.finish({ status: 200, headers: {} })).toBeNull();
-  await bench.store.commit([]);
-  const leftover = await bench.store.findStoredResponse(requestOf(key), 0);
-  expect(leftover).toBeNull();
-  expect(bench.store.stats.items).toBe(65);
-});
+testEachJournal(
+  "a response too long to keep is not run again unawares, and its parts are dropped",
+  async (database) => {
+    await using bench = await openBench(database);
+    const key = await bench.addKey({}, 100);
+    const idempotency = newIdempotency(bench);
+    const chunk = new Uint8Array(mebibyte);
+    await serve(bench, idempotency, key, requestOf(key), Array(66).fill(chunk));
+    expect(await bench.store.findStoredResponse(requestOf(key), 0)).toMatchObject({
+      body: new Uint8Array(0),
+    });
+    const shared = new SharedClaims({
+      ...bench,
+      node: { claim: async () => "replay", endClaim: async () => {} },
+    });
+    for (const claims of [idempotency, shared]) {
+      const refused = claims.claim(requestOf(key));
+      await expect(refused).rejects.toMatchObject({ code: "idempotency_conflict" });
+      await expect(refused).rejects.toThrow("was answered and charged");
+      expect(claims.running).toBe(0);
+    }
+    const other = await serve(bench, idempotency, key, requestOf(key, { idempotencyKey: "again" }), []);
+    expect(other.ran).toBe(true);
+  },
+);
 
 testEachJournal(
   "what is discarded is not stored, and nothing is recorded after the end",
