@@ -48,9 +48,6 @@ describe("a price that is off its list price is doubted:", () => {
     expect(doubted("tts-1", { characters: 0.015 })).toEqual([
       "price.characters is 0.015 USD per million characters, and the list price is 15; it looks like a price per thousand",
     ]);
-    expect(doubted("rerank-v3.5", { search_units: 0.002 })).toEqual([
-      "price.search_units is 0.002 USD per 1,000 search units, and the list price is 2; it looks like a price per search unit",
-    ]);
     expect(doubted("text-embedding-3-small", { input: 0.00002 })).toEqual([
       `price.input ${perMillion(0.00002, 0.02)}; it looks like a price per thousand`,
     ]);

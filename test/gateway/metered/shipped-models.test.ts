@@ -42,7 +42,7 @@ function costOf(use: string, { input = 0, output = 0, ...price }: PriceConfig): 
     case "embeddings":
       return (3 * input) / 1e6;
     case "rerank":
-      return price.search_units === undefined ? (50 * input) / 1e6 : (3 * price.search_units) / 1e3;
+      return (50 * input) / 1e6;
     case "images":
       return (10 * input + 100 * image) / 1e6;
     case "transcriptions":
@@ -78,9 +78,7 @@ function answer(request: SeenRequest): Answer {
   const [, use] = metered.find(([id]) => request.body["model"] === id) ?? [];
   const found = use === undefined ? undefined : meteredCases[use];
   if (use === undefined || use === "embeddings" || found === undefined) return embeddingAnswer(request);
-  const isInTokens = !Object.keys(prices.get(String(request.body["model"])) ?? {}).some((name) =>
-    ["search_units", "audio_minutes"].includes(name),
-  );
+  const isInTokens = prices.get(String(request.body["model"]))?.audio_minutes === undefined;
   const told = figures[use];
   if (told === undefined || !isInTokens) return found.answer;
   return json({ text: "hello", results: [{ index: 0, relevance_score: 1 }], data: [{ url: "" }], ...told });
