@@ -42,7 +42,9 @@ describe("accounts", () => {
     const shown = await sluiceJson<AccountView>(place, "accounts", "show", made.id);
     expect(shown).toMatchObject({ credit: { balance: 104 }, keys: [{ id: key.id, owner: "ada" }] });
     expect((await sluice(place, "accounts", "close", "atlas")).code).toBe(1);
-    expect((await sluice(place, "accounts", "close", "atlas", "--yes")).code).toBe(0);
+    const closed = await sluice(place, "accounts", "close", "atlas", "--yes");
+    expect(closed.code).toBe(0);
+    expect(closed.stdout).toStartWith("✓ closed atlas\n");
     expect((await sluiceJson<KeyView>(place, "keys", "show", key.id)).status).toBe("disabled");
     expect((await sluice(place, "keys", "create", "--account", "atlas")).code).toBe(1);
     expect((await sluice(place, "ledger", "audit")).code).toBe(0);

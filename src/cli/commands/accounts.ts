@@ -43,6 +43,8 @@ function newAccountCommand(name: string, summary: string): SluiceCommand {
 const operations = () => import("../../admin/operations/accounts.ts");
 const views = () => import("../../admin/operations/account-view.ts");
 
+const done = { create: "created", update: "updated", close: "closed" };
+
 type AccountChange = Pick<ChangedAccount, "account"> & Partial<ChangedAccount>;
 
 /** Changes an account, writes the change to the audit log, and shows what the account is then. */
@@ -57,6 +59,8 @@ async function changeAccount(
     const { account, detail } = await change(context);
     await auditChange(context, `account.${action}`, account, detail);
     const output = { json: options.json, place: context.place };
+    const { style } = terminal;
+    if (!options.json) terminal.print(`${style.good("✓")} ${done[action]} ${account.label ?? account.id}\n`);
     showAccount(await readAccountView(context, account), output, terminal);
   });
 }
