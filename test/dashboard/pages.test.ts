@@ -285,6 +285,9 @@ describe.if(browserPath !== null)("a month of a company's traffic in the dashboa
     );
     const spends = lines.map((line) => Number(line.split(",")[names.indexOf("spend")]));
     expect(spends).toEqual(told.data.map(({ spend }) => spend));
+    const refused = lines.filter((line) => Number(line.split(",")[names.indexOf("refused")]) > 0);
+    expect(refused).not.toEqual([]);
+    expect(await page.locator("tbody tr", { hasText: "refused" }).count()).toBe(refused.length);
     expect(await page.locator("tbody tr").count()).toBe(lines.length);
     await page.locator(".tile", { hasText: "Saved by caching" }).waitFor();
     await page.getByLabel("Only this key").fill("Mobile app");

@@ -58,7 +58,12 @@ function ByModel({ rows, mode }: { rows: readonly UsageRowView[]; mode: KeyView[
   const columns: readonly Column<UsageRowView>[] = [
     { name: "Model", class: "lead", cell: ({ group }) => group || "–" },
     { name: "Requests", class: "number", cell: ({ requests }) => count(requests) },
-    { name: "Failed", class: "number", cell: ({ failed }) => count(failed) },
+    {
+      name: "Failed",
+      class: "number",
+      cell: ({ failed }) => count(failed),
+      note: ({ refused }) => refused > 0 && `${count(refused)} refused`,
+    },
     { name: "Input", class: "number", cell: ({ input_tokens }) => shortCount(input_tokens) },
     { name: "Cached", class: "number", cell: ({ cached_input_share: share }) => rate(share) },
     { name: "Output", class: "number", cell: ({ output_tokens }) => shortCount(output_tokens) },

@@ -129,7 +129,10 @@ function columnsOf({ by, data }: UsageView): readonly Column<UsageRowView>[] {
       name: "Requests",
       class: "number",
       cell: ({ requests }) => count(requests),
-      note: ({ failed }) => failed > 0 && `${count(failed)} failed`,
+      note: ({ failed, refused }) =>
+        [failed > 0 && `${count(failed)} failed`, refused > 0 && `${count(refused)} refused`]
+          .filter(Boolean)
+          .join(" · "),
     },
     { name: "Input", class: "number", cell: ({ input_tokens: tokens }) => shortCount(tokens) },
     { name: "Cached", class: "number", cell: ({ cached_input_share: share }) => rate(share) },
