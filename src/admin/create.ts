@@ -4,6 +4,7 @@ import type { ConfigOnDisk } from "../config/on-disk.ts";
 import type { Settings } from "../config/settings.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import { hashSecret } from "../keys/hash.ts";
+import { RateLimiter } from "../limits/rate-limiter.ts";
 import type { CallerIdQueue } from "../store/caller-id-queue.ts";
 import type { EndingQueue } from "../store/ending-queue.ts";
 import { isToken, loadAdminToken } from "./auth/admin-token.ts";
@@ -55,6 +56,7 @@ export async function createAdmin(parts: AdminParts): Promise<Admin> {
     sessions: new Sessions(clock, store.admin.sessions, () => guard.tokenHash),
     lockout: new Lockout(clock),
     tokens: store.admin,
+    holderChanges: new RateLimiter(clock),
     settings: () => gateway.configured.settings.admin,
   };
   const deps: Omit<AdminDeps, "originOf"> = {

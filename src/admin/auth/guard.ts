@@ -4,6 +4,7 @@ import type { AdminSettings } from "../../config/settings.ts";
 import { hashSecret } from "../../keys/hash.ts";
 import type { KeyRing } from "../../keys/keyring.ts";
 import { effectiveStatus } from "../../keys/status.ts";
+import type { RateLimiter } from "../../limits/rate-limiter.ts";
 import type { AdminRecords, AdminTokenRecord, KeyRecord } from "../../store/store.ts";
 import { actorName } from "./actor.ts";
 import { isSameHash } from "./admin-token.ts";
@@ -20,6 +21,7 @@ export interface Guard {
   readonly sessions: Sessions;
   readonly lockout: Lockout;
   readonly tokens: Pick<AdminRecords, "listTokens">;
+  readonly holderChanges: RateLimiter;
   settings(): AdminSettings;
 }
 
@@ -32,7 +34,7 @@ export interface Origin {
 export interface RefusedAccess {
   readonly kind: "refused";
   readonly status: 401 | 403 | 429;
-  readonly code: "invalid_credentials" | "foreign_origin" | "role_needed" | "locked_out";
+  readonly code: "invalid_credentials" | "foreign_origin" | "role_needed" | "locked_out" | "too_many_changes";
   readonly message: string;
   /** Above 0 only for 429. */
   readonly waitSeconds: number;
@@ -61,7 +63,19 @@ export async function admit(
   if (caller.role === null || !mayCall(caller.role, needed, changes)) {
     return roleNeeded(caller.name, changes && caller.role === "viewer" ? "admin" : needed);
   }
-  return { kind: "admitted", caller: { ...caller, role: caller.role } };
+  const tooMany = changes && caller.role === "holder" ? tooManyChanges(guard, asCompared(caller.name)) : null;
+  return tooMany ?? { kind: "admitted", caller: { ...caller, role: caller.role } };
+}
+
+/** Of one holder in a minute. Each is a transaction that others wait for, and a line of a log that is kept for ever. */
+const mostChanges = 30;
+
+/** Null while they may change something. */
+function tooManyChanges({ holderChanges }: Guard, holder: string): RefusedAccess | null {
+  const { allowed, retryAfterSeconds } = holderChanges.take(holder, mostChanges);
+  if (allowed) return null;
+  const message = `That is more than ${mostChanges} changes in a minute; wait ${retryAfterSeconds} s.`;
+  return refused(429, "too_many_changes", message, retryAfterSeconds);
 }
 
 /** For answers that last: whether the request would still be admitted. */
@@ -138,6 +152,8 @@ export function admitKey(
   if (shown !== null) {
     if (changes && shown.hash !== hashSecret(bearer)) return replaced;
     if (changes && effectiveStatus(shown, clock.wallMs()) !== "active") return stopped;
+    const tooMany = changes ? tooManyChanges(guard, shown.id) : null;
+    if (tooMany !== null) return tooMany;
     const owns = ({ id }: KeyRecord) => id === shown.id;
     return { kind: "admitted", caller: { role: "holder", name: `key ${shown.prefix}`, owner: null, owns } };
   }

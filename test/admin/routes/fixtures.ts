@@ -13,6 +13,7 @@ import { reloadable } from "../../../src/config/reload.ts";
 import { hashSecret } from "../../../src/keys/hash.ts";
 import { KeyRing } from "../../../src/keys/keyring.ts";
 import { Ledger } from "../../../src/ledger/ledger.ts";
+import { RateLimiter } from "../../../src/limits/rate-limiter.ts";
 import { openStore } from "../../../src/store/open.ts";
 import type { JournaledStore } from "../../../src/store/store.ts";
 import { putEmptyLedger } from "../../store/sqlite/empty-ledger.ts";
@@ -106,6 +107,7 @@ async function makeDeps(
       sessions: new Sessions(clock, null, () => ""),
       lockout: new Lockout(clock),
       tokens: store.admin,
+      holderChanges: new RateLimiter(clock),
       settings: () => settings.admin,
     },
     live: new Live(clock),

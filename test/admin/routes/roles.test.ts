@@ -225,6 +225,33 @@ describe("a holder whom the operator lets make keys", () => {
   });
 });
 
+test("holders change so much in a minute: each change is written twice, and their log is kept for ever", async () => {
+  await using busy = await startAdmin(settings);
+  const owned = (owner: string) => busy.post<IssuedKeyView>("/keys", { mode: "credit", owner });
+  const [bobs, annes] = [await owned("bob@example.com"), await owned("anne@example.com")];
+  const rotate = (id: string, user: string) =>
+    busy.call(`/keys/${id}/rotate`, { method: "POST", headers: { ...as(user), origin: busy.url } });
+  const byItself = (secret: string) =>
+    fetch(`${busy.url}/usage/api/v1/keys/${annes.id}/rotate`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${secret}` },
+    });
+  let { key } = annes;
+  for (let change = 0; change < 30; change += 1) {
+    expect((await rotate(bobs.id, change % 2 === 0 ? "bob@example.com" : "Bob@Example.com")).status).toBe(
+      200,
+    );
+    ({ key } = (await (await byItself(key)).json()) as IssuedKeyView);
+  }
+  for (const refused of [await rotate(bobs.id, "bob@example.com"), await byItself(key)]) {
+    expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "2"]);
+    expect(((await refused.json()) as { error: { code: string } }).error.code).toBe("too_many_changes");
+  }
+  expect((await rotate(annes.id, "anne@example.com")).status).toBe(200);
+  busy.clock.advance(2_000);
+  expect((await rotate(bobs.id, "bob@example.com")).status).toBe(200);
+});
+
 describe("a key in place of a sign-in", () => {
   const own = (path: string, secret: string, init: RequestInit = {}) =>
     fetch(`${admin.url}/usage/api/v1${path}`, { ...init, headers: { authorization: `Bearer ${secret}` } });
