@@ -6,6 +6,7 @@ import {
   mkdirSync,
   readFileSync,
   renameSync,
+  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -146,4 +147,17 @@ test("secrets are not written through a link in the data folder", () => {
   expect(() => showSecrets("admin_token", "secret", { settings, json: false, terminal })).toThrow("ELOOP");
   expect(readFileSync(victim, "utf8")).toBe("untouched");
   expect(statSync(victim).mode & 0o777).toBe(0o644);
+});
+
+test("what is kept is told as the gateway of the data folder has it, wherever its configuration is", async () => {
+  const [place, service] = [newPlace(), newPlace()];
+  const dir = join(place.folder, "sluice-data");
+  await sluice(place, "keys", "create", "--mode", "credit");
+  const file = join(service.folder, "sluice.toml");
+  writeFileSync(file, "[retention]\nexchange_rows = 50");
+  const { settings } = loadSettings({ file, env: {}, cwd: service.folder, flags: { data: dir } });
+  writeFilesForCommands(settings, { env: {}, cwd: service.folder });
+  expect((await sluice(place, "store", "size")).stdout).toContain("kept for 30 days, at most 50\n");
+  rmSync(file);
+  expect((await sluice(place, "store", "size")).stdout).toContain("at most 1,000,000\n");
 });

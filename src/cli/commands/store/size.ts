@@ -1,9 +1,11 @@
+import { existsSync } from "node:fs";
 import type { Command } from "commander";
 import type { StorageView } from "../../../admin/views.ts";
 import { count, plural } from "../../../base/plural.ts";
 import { size } from "../../../base/size.ts";
 import { type DataOptions, newDataCommand } from "../../help.ts";
 import { withStore } from "../../open-store.ts";
+import { servedConfig } from "../../serve/files-for-commands.ts";
 import { facts } from "../../terminal/list.ts";
 import { moment, printJson, type Terminal } from "../../terminal/terminal.ts";
 
@@ -14,13 +16,20 @@ export function storeSizeCommand(terminal: Terminal): Command {
       const { examineSettings } = await import("../../../config/load.ts");
       const { readStorage } = await import("../../../admin/operations/storage.ts");
       const { env, cwd } = terminal;
-      await withStore(terminal, options, {}, async ({ store }) => {
-        const { retention } = examineSettings({ file: options.config, env, cwd }).settings;
+      await withStore(terminal, options, {}, async ({ store, dir }) => {
+        const file = options.config ?? servedFile(dir);
+        const { retention } = examineSettings({ file, env, cwd }).settings;
         const storage = await readStorage(store, retention);
         if (options.json) printJson(storage, terminal);
         else terminal.print(facts(factsOf(storage), terminal));
       });
     });
+}
+
+/** What the gateway of this data keeps is said by its own configuration, which need not be where the command runs. */
+function servedFile(dir: string): string | undefined {
+  const file = servedConfig(dir)?.file ?? null;
+  return file !== null && existsSync(file) ? file : undefined;
 }
 
 function factsOf({ records, retention, pruned, ...sizes }: StorageView): (readonly [string, string])[] {
