@@ -112,9 +112,7 @@ export class Turns {
   }
 
   async conversation(reader: TurnReader, id: string): Promise<KeptTurn | null> {
-    if (!isConversationId(id)) return null;
-    // Another request may have changed it between the look at its size and the reading.
-    return (await this.find(reader, id)) ?? (await this.find(reader, id));
+    return isConversationId(id) ? this.find(reader, id) : null;
   }
 
   /** Whether it has neither been changed nor deleted. */

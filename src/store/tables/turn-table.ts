@@ -33,17 +33,14 @@ export class StoredTurns implements TurnRecords {
     this.#queries = queries;
   }
 
-  async chain(query: ChainQuery, isSecondLook = false): Promise<TurnChain> {
-    const { keyId, id, nowMs, mostTurns } = query;
-    const links = await this.#queries.read<TurnLink>(findLinks, [keyId, id, nowMs, mostTurns]);
+  async chain(query: ChainQuery): Promise<TurnChain> {
+    const { keyId, id, nowMs, mostTurns, mostBytes, reserve } = query;
+    const look = () => this.#queries.read<TurnLink>(findLinks, [keyId, id, nowMs, mostTurns]);
+    const links = await look();
     const problem = chainProblem(links, query);
     if (problem !== null) return { kind: problem };
-    await query.reserve(Math.min(sizeOf(links), query.mostBytes));
-    const turns = await this.#all(links);
-    if (turns.length < links.length) {
-      // A conversation may have been replaced between the look at its size and the reading.
-      return isSecondLook ? { kind: "missing" } : this.chain(query, true);
-    }
+    const turns = await this.#whole(links, look, (bytes) => reserve(Math.min(bytes, mostBytes)));
+    if (turns === null) return { kind: "missing" };
     const byId = new Map(turns.map((turn) => [turn.id, turn]));
     const chain: StoredTurn[] = [];
     for (let turn = byId.get(id); turn !== undefined; turn = byId.get(turn.parentId ?? "")) chain.push(turn);
@@ -51,11 +48,9 @@ export class StoredTurns implements TurnRecords {
   }
 
   async find(keyId: string, id: string, nowMs: number, reserve?: ReserveMemory): Promise<StoredTurn | null> {
-    const [link] = await this.#queries.read<TurnLink>(findLinks, [keyId, id, nowMs, 0]);
-    if (link === undefined) return null;
-    await reserve?.(link.bytes);
-    const [turn] = await this.#all([link]);
-    return turn ?? null;
+    const look = () => this.#queries.read<TurnLink>(findLinks, [keyId, id, nowMs, 0]);
+    const turns = await this.#whole(await look(), look, async (bytes) => reserve?.(bytes));
+    return turns?.[0] ?? null;
   }
 
   async has(no: number): Promise<boolean> {
@@ -108,6 +103,29 @@ export class StoredTurns implements TurnRecords {
   async prune(nowMs: number, limit: number): Promise<number> {
     await longReads.turn();
     return (await this.#queries.change(deleteOld, [nowMs, limit, mostPrunedBytes])).length;
+  }
+
+  /**
+   * All of these; null if one of them lacks a part, or is gone. A conversation may have been replaced between the look at its size
+   * and the reading, by many requests one after the other: it is looked for as long as another one is found in its place.
+   */
+  async #whole(
+    links: readonly TurnLink[],
+    look: () => Promise<readonly TurnLink[]>,
+    reserve: ReserveMemory,
+  ): Promise<readonly StoredTurn[] | null> {
+    let found = links;
+    for (let reserved = 0; found.length > 0; ) {
+      const bytes = sizeOf(found);
+      await reserve(Math.max(0, bytes - reserved));
+      reserved = Math.max(bytes, reserved);
+      const turns = await this.#all(found);
+      if (turns.length === found.length) return turns;
+      const next = await look();
+      if (next.length !== found.length || next.every(({ no }, place) => no === found[place]?.no)) return null;
+      found = next;
+    }
+    return null;
   }
 
   /** Oldest first, a few at a time, without those that lack a part. */

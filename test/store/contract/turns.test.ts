@@ -263,6 +263,26 @@ testEachStore("a turn takes the place of another only while that one is there", 
   await store.close();
 });
 
+testEachStore("a turn that others keep replacing while it is read is found", async (database) => {
+  const store = await database.openGateway(new FakeClock());
+  const [one] = await twoKeys(store);
+  await keep(store, turn(one, "conv", null), turn(one, "child", "conv"));
+  for (const look of [
+    async (reserve: typeof bounds.reserve) => await chainOf(store, one, "child", { reserve }),
+    async (reserve: typeof bounds.reserve) =>
+      bodies([(await store.turns.find(one, "conv", nowMs, reserve)) ?? turn(one, "", null)]),
+  ]) {
+    const reserved: number[] = [];
+    const found = await look(async (bytes) => {
+      reserved.push(bytes);
+      if (reserved.length <= 4) await keep(store, turn(one, "conv", null));
+    });
+    expect(found[0]).toBe("body of conv");
+    expect(reserved.slice(1)).toEqual([0, 0, 0, 0]);
+  }
+  await store.close();
+});
+
 testEachStore("a turn that takes no place leaves none of its parts behind", async (database) => {
   const store = await database.openGateway(new FakeClock());
   const [one] = await twoKeys(store);
