@@ -69,15 +69,16 @@ describe("by the image", () => {
   test("all are charged that a stream brings, each with its own figures", async () => {
     const event = (more: JsonObject) =>
       `data: ${JSON.stringify({ type: "image_generation.completed", b64_json: "AAAA", ...more })}\n\n`;
-    for (const [model, more, came, amount] of [
-      ["each", {}, 3, -120_000_000],
-      ["each", {}, 2, -80_000_000],
-      ["tokens", { usage }, 3, -3 * 15_210_000],
+    for (const [model, asked, more, came, amount] of [
+      ["each", { n: 3 }, {}, 3, -120_000_000],
+      ["each", { n: 3 }, {}, 2, -80_000_000],
+      ["each", { batch_size: 3 }, {}, 3, -120_000_000],
+      ["tokens", { n: 3 }, { usage }, 3, -3 * 15_210_000],
     ] as const) {
       const key = await world.creditCaller(1);
       const stream = event(more).repeat(came);
       world.provider.script(sse(stream));
-      expect(await (await draw({ model, n: 3, stream: true }, key)).text()).toBe(stream);
+      expect(await (await draw({ model, ...asked, stream: true }, key)).text()).toBe(stream);
       expect(await world.chargesOf(key)).toEqual([{ amount, basis: "measured", outcome: "completed" }]);
     }
   });

@@ -125,9 +125,9 @@ const ofBoth = {
   outlivesClient: true,
   streams: {
     createScanner(_: boolean, asked: AskedForm) {
-      const results = countOf(asked.body);
+      const results = mostImages(asked.body);
       const heldFor = (images: number) => {
-        const share = images / mostImages(asked.body);
+        const share = images / results;
         return { input: Math.ceil(asked.held.input * share), output: Math.ceil(asked.held.output * share) };
       };
       return new DoneScanner({
