@@ -63,6 +63,11 @@ export function totalTokens(usage: Usage): number {
   return totalInput(usage) + usage.outputTokens;
 }
 
+/** Whether it says anything: some servers fill in zeros as long as they have no figures. */
+export function hasTokens(usage: Usage | null): boolean {
+  return usage !== null && totalTokens(usage) > 0;
+}
+
 /** What the answer's own run has used, without its rounds. */
 export function answerOf(usage: Usage): Usage {
   const { rounds } = usage;

@@ -1,7 +1,7 @@
 import { GatewayError } from "../../base/errors.ts";
 import { noCalls, type ReportedExtras } from "../../base/extra-usage.ts";
 import type { JsonObject } from "../../base/json.ts";
-import { noUsage, type ReportedUsage, totalTokens } from "../../base/usage.ts";
+import { hasTokens, type ReportedUsage } from "../../base/usage.ts";
 import { mostParsedValues } from "../json/count-values.ts";
 import { type AnswerFigures, type ReportedSoFar, runningTotal } from "../usage/usage-figures.ts";
 import { isUnpaid } from "./account-refusal.ts";
@@ -75,7 +75,7 @@ export class FailedAnswer extends GatewayError {
   }
 }
 
-/** The failure with its reported usage; without usage, or with zeros that a server has filled in, the failure itself. */
+/** The failure with its reported usage; the failure itself if that says nothing. */
 export function failedAnswer(
   failure: GatewayError,
   usage: ReportedUsage | null,
@@ -106,7 +106,7 @@ export function reportedBy(failure: GatewayError): ReportedUsage | null {
 /** Whether the failure reports any usage. */
 export function isBilled(failure: unknown): failure is FailedAnswer {
   if (!(failure instanceof FailedAnswer)) return false;
-  return totalTokens(failure.usage ?? noUsage) > 0 || hasCalls(failure.extras);
+  return hasTokens(failure.usage) || hasCalls(failure.extras);
 }
 
 /** Tools that the provider runs are billed by the call, whatever becomes of the answer. */

@@ -16,7 +16,7 @@ export class UsageFreshness implements ReportedSoFar {
     this.#isFromThisFrame = false;
   }
 
-  /** Returns the event, a usage with what was reported before. */
+  /** Returns the event; a usage becomes the running total. */
   observe(event: IrEvent): IrEvent {
     if (event.type === "delta") this.observeContent();
     if (event.type === "start") this.partialUsage = event.usage;

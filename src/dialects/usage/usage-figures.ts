@@ -132,9 +132,12 @@ export function runningTotal(before: ReportedSoFar, usage: ReportedUsage): Repor
 }
 
 function inputOf(reported: ReportedUsage): Partial<ReportedUsage> {
-  const { outputTokens: _, reasoningTokens: __, rounds: ___, ...rest } = reported;
-  const { isOutputDoubtful: ____, isUpToDate: _____, ...input } = rest;
-  return input;
+  const { inputTokens, cachedInputTokens, cacheWriteTokens, cacheWriteHourTokens: hour = 0 } = reported;
+  return {
+    ...{ inputTokens, cachedInputTokens, cacheWriteTokens },
+    ...(hour > 0 ? { cacheWriteHourTokens: hour } : {}),
+    ...(reported.isInputDoubtful ? { isInputDoubtful: true } : {}),
+  };
 }
 
 /** Figures that are reported piece by piece: later ones replace earlier ones, but for missing ones and nulls. False for none. */

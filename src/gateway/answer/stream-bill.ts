@@ -1,4 +1,4 @@
-import { noUsage, totalTokens } from "../../base/usage.ts";
+import { hasTokens } from "../../base/usage.ts";
 import type { StoredResponse } from "../../store/store.ts";
 import type { Evidence } from "../charge/bill.ts";
 import { usedExtras } from "../charge/extras.ts";
@@ -14,7 +14,7 @@ const mostProducedChars = 32 * 1024;
 
 /** Whether a client that leaves now has to pay: something was produced, or the provider has reported what it has read. */
 export function hasCharge({ started, partialUsage }: StreamRelayer): boolean {
-  return started || totalTokens(partialUsage ?? noUsage) > 0;
+  return started || hasTokens(partialUsage);
 }
 
 /** What a stream costs, as far as it has come. */
@@ -30,16 +30,10 @@ export class StreamBill {
   }
 
   evidence(): Evidence {
-    const { usage, partialUsage } = this.#relayer;
+    const { usage, partialUsage: partial } = this.#relayer;
+    const partialUsage = partial?.isUpToDate === true || hasTokens(partial) ? partial : null;
     const produced = () => this.#takeProduced();
-    // Some servers fill in zeros as long as they have no figures.
-    const isEmpty = partialUsage?.isUpToDate !== true && totalTokens(partialUsage ?? noUsage) === 0;
-    return {
-      usage,
-      partialUsage: isEmpty ? null : partialUsage,
-      produced,
-      requestBytes: this.#answering.generation.request.bytes,
-    };
+    return { usage, partialUsage, produced, requestBytes: this.#answering.generation.request.bytes };
   }
 
   takeProducedIfMuch(): void {
