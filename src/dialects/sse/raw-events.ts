@@ -65,13 +65,14 @@ export function startAfter({ data, end }: RawEvent, events: Uint8Array): number 
   return next === -1 ? events.length : end + wholeEventsEnd(events.subarray(end, next));
 }
 
-/** Of events behind the end of a stream: comments, and another mark of the end. Content there would be charged to nobody. */
-export function withoutData(events: Uint8Array): Uint8Array {
+/** What may follow the end of a stream: comments, and another mark of the end. Content there would be charged to nobody. */
+export function withoutContent(events: Uint8Array): Uint8Array {
   const kept: Uint8Array[] = [];
   for (let start = 0; start < events.length; ) {
-    const { data, end } = rawEvent(events, start);
-    if (data === "" || isDoneMark(data)) kept.push(events.subarray(start, end));
-    start = end;
+    const event = rawEvent(events, start);
+    const next = startAfter(event, events);
+    if (event.data === "" || isDoneMark(event.data)) kept.push(events.subarray(start, next));
+    start = next;
   }
   return Buffer.concat(kept);
 }

@@ -201,7 +201,8 @@ export abstract class StreamScanner implements ReportedSoFar {
   #lookBehindFigures(events: Uint8Array): void {
     for (const data of dataOfEvents(events)) {
       const event = meaningOf(data);
-      const text = event === null ? plainText(data) : event === undefined ? "" : this.#textIn(event);
+      if (event === undefined) continue;
+      const text = event === null ? plainText(data) : this.#textIn(event);
       if (text !== "") this.#areFiguresOutdated = true;
     }
   }

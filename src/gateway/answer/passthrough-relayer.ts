@@ -7,7 +7,7 @@ import type { StreamedItems } from "../../dialects/openai-responses/client/strea
 import { clientDialect, providerDialect, type SharedDialectName } from "../../dialects/registry.ts";
 import { FrameJoiner } from "../../dialects/sse/frame-joiner.ts";
 import { largeEventBytes } from "../../dialects/sse/parse-event.ts";
-import { eventEnd, meaningOf, rawEvent, withoutData } from "../../dialects/sse/raw-events.ts";
+import { eventEnd, meaningOf, rawEvent, withoutContent } from "../../dialects/sse/raw-events.ts";
 import type { ParsedEvent } from "../../dialects/sse/sse.ts";
 import type { StreamScanner } from "../../dialects/sse/stream-scanner.ts";
 import { MeteredRelayer, type Piece, type StreamRelayer } from "./stream-relayer.ts";
@@ -66,7 +66,7 @@ export class PassthroughRelayer extends MeteredRelayer<StreamScanner> implements
   push(chunk: Uint8Array): Piece {
     const events = this.#joiner.push(chunk);
     if (events === null) return nothing;
-    return this.ended ? withoutData(events) : this.#advance(events);
+    return this.ended ? withoutContent(events) : this.#advance(events);
   }
 
   /** The last event may lack its blank line, so the rest is scanned as if it had one. */
@@ -149,7 +149,7 @@ export class PassthroughRelayer extends MeteredRelayer<StreamScanner> implements
   #takeTerminal(held: Uint8Array, behind: Uint8Array): void {
     const end = eventEnd(held, 0);
     const isLast = end === held.length && behind.length === 0;
-    const rest = [held.subarray(end), behind].map(withoutData);
+    const rest = [held.subarray(end), behind].map(withoutContent);
     this.#terminal = isLast ? held : Buffer.concat([held.subarray(0, end), ...rest]);
   }
 
