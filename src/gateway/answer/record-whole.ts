@@ -7,8 +7,8 @@ import { largeTurns } from "../large/large-turns.ts";
 import { bytesOf, type Piece } from "./stream-relayer.ts";
 
 /**
- * What the settle stores of a whole answer for a retry with its idempotency key; null if it is too long. A large one is recorded a
- * part in each turn of the event loop.
+ * What the settle stores of a whole answer for a retry with its idempotency key; null if the exchange has ended meanwhile. A large
+ * one is recorded a part in each turn of the event loop.
  */
 export async function recordWhole(
   { claims }: Gateway,

@@ -86,9 +86,9 @@ export async function run(call: Call, signal: AbortSignal, show: (run: Run) => v
     if (type.startsWith("text/event-stream") && response.body) await readStream(response.body);
     else if (response.ok && route.read === undefined) await readSound(response, type);
     else await readWhole(response);
-    const ended = now.error === null ? "done" : "broken";
-    const refused = response.status < 500 ? "refused" : "failed";
-    update({ state: response.ok ? ended : refused, totalMs: sinceMs() });
+    const answered = now.error === null ? "done" : "broken";
+    const unanswered = response.status < 500 ? "refused" : "failed";
+    update({ state: response.ok ? answered : unanswered, totalMs: sinceMs() });
   } catch (cause) {
     const error = signal.aborted ? null : { code: "unreachable", message: String(cause) };
     update({ state: signal.aborted ? "stopped" : "broken", totalMs: sinceMs(), error });
