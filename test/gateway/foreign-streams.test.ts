@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import type { ClientDialectName } from "../../src/dialects/registry.ts";
+import { largeEventBytes } from "../../src/dialects/sse/parse-event.ts";
 import { sse } from "../support/answers.ts";
 import { readStream } from "../support/sse.ts";
 import { pairs, talker } from "./pairs.ts";
@@ -62,6 +63,25 @@ test("data that is no JSON is paid for as a part of the answer it comes with", a
   const { received, charges } = await chargesFor(pairs[0], answer, true);
   expect(received).toContain(rest);
   expect(charges).toEqual(completed);
+});
+
+test.each(pairs.filter(({ client, provider }) => client === provider))(
+  "half an event, with which a stream of $provider breaks off, is neither delivered nor paid for",
+  async (pair) => {
+    const told = streamEvents(pair.provider, { text }).slice(0, pair.provider === "responses" ? -1 : -2);
+    for (const more of ["", "x".repeat(largeEventBytes)]) {
+      const half = `data: {"text":"Free of charge, because nobody gets it. ${more}`;
+      const { received, charges } = await chargesFor(pair, sse(told.join("") + half), true);
+      expect(received).not.toContain("Free");
+      expect(charges).toEqual(failed);
+    }
+  },
+);
+
+test("half a mark of the end does not make the figures before it doubtful", async () => {
+  const events = streamEvents("chat", { text, usage: usageOf("chat", 100, 20) });
+  const { charges } = await chargesFor(pairs[0], sse(`${events.slice(0, -1).join("")}data: [DO`), true);
+  expect(charges).toMatchObject([{ basis: "measured", outcome: "completed" }]);
 });
 
 test("a stream of data that is no JSON fails, and costs nothing", async () => {

@@ -5,6 +5,7 @@ import type { ClientDialect } from "../../dialects/client-dialect.ts";
 import { cutShort, FailedAnswer, failedAfter, isBilled } from "../../dialects/errors/failure.ts";
 import type { StreamedItems } from "../../dialects/openai-responses/client/streamed-items.ts";
 import { clientDialect, providerDialect, type SharedDialectName } from "../../dialects/registry.ts";
+import { isDoneMark } from "../../dialects/sse/data-field.ts";
 import { FrameJoiner } from "../../dialects/sse/frame-joiner.ts";
 import { largeEventBytes } from "../../dialects/sse/parse-event.ts";
 import { eventEnd, meaningOf, rawEvent, withoutContent } from "../../dialects/sse/raw-events.ts";
@@ -40,9 +41,13 @@ interface LargeEvent {
   readonly isRest: boolean;
 }
 
-/** Whether the rest of a body is an event that was cut off. One that lacks its blank line alone is whole. */
+/**
+ * Whether the rest of a body is an event that was cut off. Half of one is useless to clients, and what follows would become part of
+ * it. One that lacks its blank line alone is whole.
+ */
 function isHalfEvent(rest: Uint8Array): boolean {
-  return meaningOf(rawEvent(rest, 0).data) === null;
+  const { data } = rawEvent(rest, 0);
+  return meaningOf(data) === null && !isDoneMark(data);
 }
 
 /** Forwards the provider's bytes unchanged and at once; only the terminal event waits for the charge. */
@@ -77,19 +82,14 @@ export class PassthroughRelayer extends MeteredRelayer<StreamScanner> implements
       this.#large = { event: rest, behind: nothing, isRest: true };
       return nothing;
     }
-    const leaving = rest === null ? nothing : this.#pass(rest, nothing);
+    const leaving = rest === null || isHalfEvent(rest) ? nothing : this.#pass(rest, nothing);
     if (this.ended || this.brokenBy !== null) return leaving;
     const missing = this.meter.missingTerminal();
-    // Half an event is useless, and what follows would become part of it.
     if (missing === null) {
       this.brokenBy = cutShort();
       return nothing;
     }
-    if (rest === null || isHalfEvent(rest)) {
-      this.#terminal = missing;
-      return nothing;
-    }
-    this.#terminal = `\n\n${missing}`;
+    this.#terminal = leaving.length === 0 ? missing : `\n\n${missing}`;
     return leaving;
   }
 
@@ -106,6 +106,8 @@ export class PassthroughRelayer extends MeteredRelayer<StreamScanner> implements
     assert(large !== null, "no large event waits");
     this.#large = null;
     const { event, behind, isRest } = large;
+    // It is half an event: see `isHalfEvent`.
+    if (isRest && parsed.json === null && !parsed.isCut) return nothing;
     const leaving = this.#scanned(this.meter.passLarge(event, parsed), behind);
     if (isRest && leaving.length > 0)
       return parsed.json === null ? nothing : Buffer.concat([leaving, blankLine]);
