@@ -1,5 +1,5 @@
 import { describe, expect, spyOn, test } from "bun:test";
-import { dataOfEvents } from "../../src/dialects/sse/raw-events.ts";
+import { dataOfEvents, withoutContent } from "../../src/dialects/sse/raw-events.ts";
 import { SseDecoder, type SseFrame } from "../../src/dialects/sse/sse.ts";
 import { seededRandom } from "../support/random.ts";
 
@@ -112,6 +112,17 @@ describe("blank lines, comments and empty objects", () => {
     const steps = slices.mock.calls.length;
     slices.mockRestore();
     expect(frames).toEqual([{ event: "", data: '{"a":1}' }]);
+    expect(steps).toBeLessThan(20);
+  });
+
+  test.each(["\n", "\r\n", ": x\n\n"])("%j: and is passed in a few behind the end", (nothing) => {
+    const many = bytes(nothing.repeat(1_000_000 / nothing.length));
+    const done = bytes("data: [DONE]\n\n");
+    const decodes = spyOn(TextDecoder.prototype, "decode");
+    const passed = withoutContent(Buffer.concat([many, bytes('data: {"a":1}\n\n'), many, done]));
+    const steps = decodes.mock.calls.length;
+    decodes.mockRestore();
+    expect(Buffer.concat([many, many, done]).equals(passed)).toBe(true);
     expect(steps).toBeLessThan(20);
   });
 });
