@@ -99,7 +99,7 @@ describe("by the image", () => {
     expect(held).toBeCloseTo(count * 0.04, 9);
   });
 
-  test.each(["many", "3e1", 0, 2.5, true])("a number that is none is refused: %j", async (value) => {
+  test.each(["many", "3e1", 0, 2.5, true, 101])("a number that is none is refused: %j", async (value) => {
     const response = await draw({ model: "each", batch_size: value });
     expect(response.status).toBe(400);
     expect(((await response.json()) as { error: { param: string } }).error.param).toBe("batch_size");
@@ -272,6 +272,17 @@ describe("by the token", () => {
     const response = await draw({ model: "tokens" }, key);
     expect(Number(response.headers.get("x-sluice-cost"))).toBeCloseTo(held, 3);
     expect(await world.chargesOf(key)).toMatchObject([{ basis: "estimated" }]);
+  });
+
+  test("of a series that reports nothing, those are charged that came", async () => {
+    const series = { model: "tokens", sequential_image_generation: "auto" };
+    const costs = [];
+    for (const count of [1, 15, 16]) {
+      world.provider.script(json({ created: 1, data: images(count) }));
+      costs.push(Number((await draw(series)).headers.get("x-sluice-cost")));
+    }
+    // The hold is for 15.
+    expect(costs).toEqual([0.030035, 0.450035, 0.450035]);
   });
 
   test("so do images that were sent", async () => {

@@ -20,7 +20,6 @@ import {
 } from "../route.ts";
 import {
   checkImages,
-  countOf,
   imageEditRequest,
   imageRequest,
   imageResponse,
@@ -68,7 +67,14 @@ function passImages({ bytes }: MeteredAnswer, asked: AskedForm): ReadMetered {
   if (!Array.isArray(data)) throw malformedAnswer("it has no images");
   const images = data.length || countMembers(bytes, ["b64_json", "url"]);
   const hasOthers = images === 0 && !hasNoData(bytes);
-  return { written: null, ...figuresOf(objectOf(usage), hasOthers ? countOf(asked.body) : images, asked) };
+  const came = hasOthers ? mostImages(asked.body) : images;
+  const held = { ...asked.held, output: outputHeldFor(came, asked) };
+  return { written: null, ...figuresOf(objectOf(usage), came, { ...asked, held }) };
+}
+
+/** Fewer may come than were asked for: a series is as long as the server likes. */
+function outputHeldFor(images: number, { body, held }: AskedForm): number {
+  return Math.ceil(held.output * Math.min(1, images / mostImages(body)));
 }
 
 function hasNoData(bytes: Uint8Array): boolean {
@@ -126,10 +132,10 @@ const ofBoth = {
   streams: {
     createScanner(_: boolean, asked: AskedForm) {
       const results = mostImages(asked.body);
-      const heldFor = (images: number) => {
-        const share = images / results;
-        return { input: Math.ceil(asked.held.input * share), output: Math.ceil(asked.held.output * share) };
-      };
+      const heldFor = (images: number) => ({
+        input: Math.ceil((asked.held.input * images) / results),
+        output: outputHeldFor(images, asked),
+      });
       return new DoneScanner({
         done: ["image_generation.completed", "image_edit.completed"],
         results,

@@ -30,12 +30,14 @@ export const imageResponse = Type.Object({
   usage: Type.Optional(anyObject),
 });
 
-export function countOf({ n }: JsonObject): number {
+function countOf({ n }: JsonObject): number {
   return typeof n === "number" ? n : 1;
 }
 
 /** What ByteDance draws at once where it decides on the number itself. */
 const longestSeries = 15;
+/** More than any server draws at once; a hold for a slip of the keyboard would be without bounds. */
+const mostAtOnce = 100;
 
 /** The most images that may come, whatever name a server has for their number. Throws for a number that is none. */
 export function mostImages(body: JsonObject): number {
@@ -49,8 +51,8 @@ export function mostImages(body: JsonObject): number {
 /** Forms have it as text. */
 function wholeOf(value: Json, name: string): number {
   const whole = typeof value === "string" ? wholeFromDigits(value) : value;
-  if (typeof whole === "number" && Number.isSafeInteger(whole) && whole > 0) return whole;
-  throw invalidRequest(`\`${name}\` must have a whole number of images.`, name);
+  if (typeof whole === "number" && Number.isInteger(whole) && whole > 0 && whole <= mostAtOnce) return whole;
+  throw invalidRequest(`\`${name}\` must have a whole number of images, at most ${mostAtOnce}.`, name);
 }
 
 /** Of the prompt alone: images in the JSON are no text. `estimated` is for the whole of it. */
