@@ -28,7 +28,7 @@ export function gatewayFindings({ settings, deploymentHealth }: GatewayState): F
   ];
 }
 
-/** It cannot be kept in the store, of course. */
+/** The store can only keep it while it can still be written. */
 export function storeAway({ settings, trouble }: GatewayState): Finding | null {
   const { node } = settings().server;
   const found = trouble();

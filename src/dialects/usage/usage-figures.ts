@@ -116,7 +116,7 @@ export class UsageSide {
 export interface ReportedSoFar {
   /** The latest usage. */
   readonly partialUsage: ReportedUsage | null;
-  /** The most output, without what a first event says of that. */
+  /** The most output so far, but for what a first event claims before there is any. */
   readonly reportedOutput: number;
 }
 
