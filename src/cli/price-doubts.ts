@@ -100,24 +100,28 @@ function isNear(usd: number, list: number): boolean {
 
 /** What a price is for. */
 interface PriceUnit {
-  readonly words: string;
+  /** Such as "USD per million tokens". */
+  readonly name: string;
+  /** So many of them. */
   readonly per: number;
+  /** What one of them is called. */
   readonly one: string;
 }
 
 function unitFor(field: string): PriceUnit {
-  if (isToken(field)) return { words: "USD per million tokens", per: 1_000_000, one: "token" };
+  if (isToken(field)) return { name: "USD per million tokens", per: 1_000_000, one: "token" };
   const unit = unitOf(field);
-  if (unit === undefined) return { words: "USD per 1,000 calls", per: 1000, one: "call" };
+  if (unit === undefined) return { name: "USD per 1,000 calls", per: 1000, one: "call" };
   const { description, per } = meteredUnits[unit];
-  return { words: description.replace(/\.$/, ""), per, one: unit.replace("_", " ").replace(/s$/, "") };
+  const name = description.replace(/(?:, or .+)?\.$/, "");
+  return { name, per, one: unit.replace("_", " ").replace(/s$/, "") };
 }
 
 /** What one price is off by, in terms of the mistake that it most likely is. */
-function doubtAt(usd: number, list: number, { words, per, one }: PriceUnit): string | null {
+function doubtAt(usd: number, list: number, { name, per, one }: PriceUnit): string | null {
   const times = usd / list;
   if (times >= 1 / mostTimes && times <= mostTimes) return null;
-  const beginning = `is ${usd} ${words}, and the list price is ${list}`;
+  const beginning = `is ${usd} ${name}, and the list price is ${list}`;
   if (per > 1 && isNear(times, 1 / per)) return `${beginning}; it looks like a price per ${one}`;
   if (per > 1000 && isNear(times, 1e-3)) return `${beginning}; it looks like a price per thousand`;
   return beginning;
