@@ -88,7 +88,9 @@ export abstract class StreamScanner implements ReportedSoFar {
   pass(events: Uint8Array): Uint8Array {
     this.#figuresEnd = 0;
     const leaving = this.#pass(events);
-    if (this.#hasFigures) this.#lookBehindFigures(events.subarray(this.#figuresEnd));
+    // What follows the end is not delivered.
+    const end = events.length - (this.held?.length ?? 0);
+    if (this.#hasFigures) this.#lookBehindFigures(events.subarray(this.#figuresEnd, end));
     return leaving;
   }
 
@@ -197,7 +199,7 @@ export abstract class StreamScanner implements ReportedSoFar {
     this.#areFiguresOutdated = false;
   }
 
-  /** Usually only the end of the stream follows them. */
+  /** Usually nothing but the end of the stream follows them. */
   #lookBehindFigures(events: Uint8Array): void {
     for (const data of dataOfEvents(events)) {
       const event = meaningOf(data);
