@@ -42,7 +42,7 @@ function unknownName(error: ValueError): string {
 /** The section that a misplaced name belongs to, e.g. `[money]` for `usd_per_credit`. */
 function sectionOf(name: string): string {
   for (const [section, schema] of Object.entries(configSchema.properties)) {
-    if (name in ((schema as { properties?: object }).properties ?? {}))
+    if (Object.hasOwn((schema as { properties?: object }).properties ?? {}, name))
       return `; it belongs under [${section}]`;
   }
   return "";

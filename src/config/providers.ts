@@ -8,7 +8,7 @@ import { defaults } from "./defaults.ts";
 import type { Duration } from "./duration.ts";
 import { resolveHeaders } from "./headers.ts";
 import { type LoadContext, validFields } from "./problems.ts";
-import type { ConfigFile, ProviderConfig, TimeoutsConfig } from "./schema.ts";
+import { type ConfigFile, type ProviderConfig, providerNamePattern, type TimeoutsConfig } from "./schema.ts";
 import { readSecret } from "./secrets.ts";
 import { milliseconds } from "./server.ts";
 import { loadOptions } from "./vendor-options.ts";
@@ -20,6 +20,8 @@ export interface Providers {
   /** Providers that cannot be used, with the reason. */
   readonly leftOut: ReadonlyMap<string, string>;
 }
+
+const providerName = new RegExp(providerNamePattern);
 
 export function loadProviders(config: ConfigFile, context: LoadContext): Providers {
   const usable = new Map<string, ProviderSettings>();
@@ -33,6 +35,8 @@ export function loadProviders(config: ConfigFile, context: LoadContext): Provide
         "providers.all",
         'another name is needed: a key\'s scope "all" means every provider',
       );
+    // Of one with another name, the schema has not seen the fields.
+    if (!providerName.test(name)) continue;
     const path = `providers.${name}`;
     const { kind, ...rest } = validFields<ProviderConfig>(provider, path, context.problems);
     if (kind === undefined) continue;

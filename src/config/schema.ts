@@ -21,7 +21,7 @@ import {
 import type { priceSchema, tokenPrices } from "./schema/price.ts";
 import { providerSchema } from "./schema/provider.ts";
 
-const providerNamePattern = "^[a-z0-9][a-z0-9_-]*$";
+export const providerNamePattern = "^[a-z0-9][a-z0-9_-]*$";
 const { webSocket } = defaults;
 
 function socketLimit(byDefault: number, description: string, minimum = 1) {

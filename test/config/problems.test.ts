@@ -161,6 +161,12 @@ describe("single rules", () => {
       "providers.OpenAI: a provider's name has lower case letters, digits, - and _ only, and starts with a letter or digit",
     ],
     [
+      "a provider in capitals of a kind that is misspelt",
+      '[providers.OpenAI]\nkind = "openia"\nbase_url = 1',
+      "providers.OpenAI: a provider's name has lower case letters, digits, - and _ only, and starts with a letter or digit",
+    ],
+    ["a name that every object has", "[server]\nconstructor = 1", "server.constructor: unknown name"],
+    [
       "a provider that is called like every provider",
       '[providers.all]\nkind = "demo"',
       'providers.all: another name is needed: a key\'s scope "all" means every provider',
