@@ -77,6 +77,8 @@ export abstract class StreamScanner implements ReportedSoFar {
   #hasFigures = false;
   /** The index after the event with the last figures, within the events passed in. */
   #figuresEnd = 0;
+  /** The index of the event that ends the stream, within the events passed in: neither it nor what follows it leaves. */
+  #leavingEnd = 0;
   /** Content arrived after the last figures, which therefore cannot include it. */
   #areFiguresOutdated = false;
 
@@ -87,10 +89,9 @@ export abstract class StreamScanner implements ReportedSoFar {
   /** Takes whole events and returns those to forward now. What ends the stream is kept in `held`. */
   pass(events: Uint8Array): Uint8Array {
     this.#figuresEnd = 0;
+    this.#leavingEnd = events.length;
     const leaving = this.#pass(events);
-    // What follows the end is not delivered.
-    const end = events.length - (this.held?.length ?? 0);
-    if (this.#hasFigures) this.#lookBehindFigures(events.subarray(this.#figuresEnd, end));
+    if (this.#hasFigures) this.#lookBehindFigures(events.subarray(this.#figuresEnd, this.#leavingEnd));
     return leaving;
   }
 
@@ -220,13 +221,12 @@ export abstract class StreamScanner implements ReportedSoFar {
   #sort(events: Buffer): Uint8Array {
     const kept: Uint8Array[] = [];
     let keptFrom = 0;
-    let keptTo = events.length;
     for (let at = this.#nextMarked(events, 0); at < events.length; ) {
       const event = rawEvent(events, at);
       const action = this.#actionFor(event);
       if (action === "hold") this.held = events.subarray(event.start);
       if (action === "hold" || action === "stop") {
-        keptTo = event.start;
+        this.#leavingEnd = event.start;
         break;
       }
       if (action === "drop") {
@@ -235,7 +235,8 @@ export abstract class StreamScanner implements ReportedSoFar {
       }
       at = this.#nextMarked(events, event.end);
     }
-    if (keptTo > keptFrom || kept.length === 0) kept.push(events.subarray(keptFrom, keptTo));
+    const rest = events.subarray(keptFrom, this.#leavingEnd);
+    if (rest.length > 0 || kept.length === 0) kept.push(rest);
     // A dropped event mostly comes right before the held one, so that there is one piece and nothing is copied.
     const first = kept[0];
     return kept.length === 1 && first !== undefined ? first : Buffer.concat(kept);

@@ -100,6 +100,14 @@ describe("in a stream of Responses", () => {
     }
   });
 
+  test("what follows a failure takes nothing from what came before it", () => {
+    const delta = (text: string) => ({ type: "response.output_text.delta", output_index: 0, delta: text });
+    const usage = { input_tokens: 9, output_tokens: 0 };
+    const failed = { type: "response.failed", response: { id: "r", status: "failed", usage } };
+    const whole = { type: "response.output_text.done", output_index: 0, text: "Sluices keep the canal" };
+    expect(events(delta("Sluices"), delta(" keep"), failed, whole)).toBe("Sluices keep");
+  });
+
   test("what a search has found does not count", () => {
     expect(events(done(0, { type: "file_search_call", results: [{ text: "found" }] }))).toBe("");
   });
