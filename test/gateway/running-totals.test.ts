@@ -147,7 +147,12 @@ describe.each(pairs)("$client at $model, which speaks $provider: text and an err
   });
 
   test("that reports nothing before any text costs nothing", async () => {
-    expect(await chargesOf([told[0] ?? "", failing(figures(0, 0))])).toEqual([]);
+    const [first = ""] = streamEvents(pair.provider, { text, firstUsage: figures(100, 0) });
+    for (const event of [told[0] ?? "", first]) {
+      const answer = sse(event + failing(figures(0, 0)));
+      expect((await chargesFor(pair, answer)).charges).toEqual([]);
+      expect((await chargesFor(pair, answer, false)).charges).toEqual([]);
+    }
   });
 });
 

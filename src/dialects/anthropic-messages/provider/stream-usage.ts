@@ -1,6 +1,6 @@
 import type { GatewayError } from "../../../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
-import type { ReportedUsage } from "../../../base/usage.ts";
+import { hasTokens, type ReportedUsage } from "../../../base/usage.ts";
 import { reportedFailure } from "../../errors/failure.ts";
 import { mergeFigures } from "../../usage/usage-figures.ts";
 import { figures, readUsage } from "./usage-in.ts";
@@ -27,9 +27,9 @@ export class StreamUsage {
     return this.#read();
   }
 
-  /** Figures beside an error complete those before it. */
+  /** Figures beside an error complete those before it, unless they are zeros that a server has filled in. */
   failure(event: JsonObject): GatewayError {
-    const hasFigures = this.update(event["usage"]) !== null;
+    const hasFigures = hasTokens(readUsage(event["usage"])) && this.update(event["usage"]) !== null;
     return reportedFailure(hasFigures ? { ...event, usage: this.figures } : event, figures);
   }
 
