@@ -43,7 +43,7 @@ const topLevelNames: readonly string[] = [
 /** Members of nested objects whose names the dialect defines. */
 const nestedNames: readonly string[] = [
   ...["type", "id", "role", "content", "include_usage"],
-  ...["tools", "max_uses", "execution", "environment", "memory_limit"],
+  ...["tools", "max_uses", "max_images", "execution", "environment", "memory_limit"],
   ...["previous_message_id", "comparison_response_id", "skill_id", "encrypted_content", "definition"],
   ...["file", "file_id", "file_ids", "source", "container", "container_id", "vector_store_ids"],
   ...["input_audio", "audio_url", "audio", "data", "result"],

@@ -134,6 +134,10 @@ describe("a nested governed name that is given twice", () => {
       "input[0].content[0].file_id",
       '"input":[{"content":[{"file_id":"a", "x":[1,{"y":"}"}], "file_id" : "b"}]}]',
     ],
+    [
+      "sequential_image_generation_options.max_images",
+      '"sequential_image_generation_options":{"max_images":15,"max_images":1}',
+    ],
     ["service_tier", '"service_tier":"auto","service_tier":"priority"'],
   ] as const) {
     test(`is refused: ${param}, ${body.length} bytes`, () => {
