@@ -10,7 +10,7 @@ import {
   type Stats,
   statSync,
 } from "node:fs";
-import { dirname } from "node:path";
+import { basename, dirname, join } from "node:path";
 
 /**
  * Linux's `O_PATH`, for which Node has no name: opens a place in the tree, and not what is there. So nothing is read, no
@@ -39,17 +39,24 @@ export function changeMode(path: string, modeFor: (stats: Stats) => number | nul
  */
 export function giveToFolderOwner(path: string): void {
   if (process.getuid?.() !== 0) return;
-  const { uid, gid } = statSync(dirname(path));
-  if (uid === 0) return;
-  withPlace(path, (place, stats) => {
-    const isRoots = stats.uid === 0 && (stats.isDirectory() || (stats.isFile() && stats.nlink === 1));
-    if (isRoots) chownSync(place, uid, gid);
-  });
+  const give = (folder: string, { uid, gid }: Stats) => {
+    if (uid === 0) return;
+    withPlace(join(folder, basename(path)), (place, stats) => {
+      const isRoots = stats.uid === 0 && (stats.isDirectory() || (stats.isFile() && stats.nlink === 1));
+      if (isRoots) chownSync(place, uid, gid);
+    });
+  };
+  // It stays the folder whose owner was read, even if they put another in its place meanwhile.
+  withPlace(dirname(path), give, { followsLink: true });
 }
 
-function withPlace<Result>(path: string, work: (place: string, stats: Stats) => Result): Result {
-  if (!canOpenPlaces) return work(path, lstatSync(path));
-  const place = openSync(path, placeOnly | constants.O_NOFOLLOW);
+function withPlace<Result>(
+  path: string,
+  work: (place: string, stats: Stats) => Result,
+  { followsLink = false } = {},
+): Result {
+  if (!canOpenPlaces) return work(path, followsLink ? statSync(path) : lstatSync(path));
+  const place = openSync(path, placeOnly | (followsLink ? 0 : constants.O_NOFOLLOW));
   try {
     return work(`${openedPlaces}/${place}`, fstatSync(place));
   } finally {

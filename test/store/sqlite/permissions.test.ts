@@ -145,3 +145,41 @@ test("the folder for backups is the owner's alone, whoever made it and whatever 
   expect(readdirSync(backups)).toHaveLength(2);
   for (const name of readdirSync(backups)) expect(modeOf(join(backups, name))).toBe(0o600);
 });
+
+/** Puts a link in the place of a folder, and the folder back, until it is killed. */
+const swapping = `
+const { renameSync } = require("node:fs");
+const [folder, link] = process.argv.slice(-2);
+console.log("begun");
+for (;;) for (const [from, to] of [[folder, "aside"], [link, folder], [folder, link], ["aside", folder]]) renameSync(from, to);
+`;
+
+test.skipIf(!isRoot)("root gives nothing away by a folder that is swapped meanwhile", async () => {
+  using folder = temporaryFolder();
+  const [data, link, other] = ["data", "link", "other"].map((name) => join(folder.dir, name)) as [
+    string,
+    string,
+    string,
+  ];
+  for (const dir of [data, other]) {
+    mkdirSync(dir);
+    writeFileSync(join(dir, "sluice.db"), "");
+  }
+  chownSync(data, 65534, 65534);
+  symlinkSync(other, link);
+  const swapper = Bun.spawn([process.execPath, "-e", swapping, data, link], {
+    cwd: folder.dir,
+    stdout: "pipe",
+  });
+  await swapper.stdout.getReader().read();
+  for (let call = 0; call < 20_000; call += 1) {
+    try {
+      giveToFolderOwner(join(data, "sluice.db"));
+    } catch {
+      // There is no folder at this moment.
+    }
+  }
+  swapper.kill();
+  await swapper.exited;
+  expect(statSync(join(other, "sluice.db")).uid).toBe(0);
+});
