@@ -36,7 +36,7 @@ const refused: [line: string, said: string][] = [
   ["config import litellm folder", "folder cannot be read: it is a folder"],
   ["models import missing.json", "missing.json cannot be read: it does not exist"],
   ["restore missing.db --yes", "There is no file"],
-  ["restore folder --yes", "the database cannot be used"],
+  ["restore folder --yes", "is not a copy of a Sluice database"],
   ["health --port 1", "nothing answers at http://127.0.0.1:1"],
 ];
 

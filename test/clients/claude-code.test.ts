@@ -4,7 +4,7 @@ import type { Errand, Trouble } from "./agents/errand.ts";
 import { type AgentProvider, startAgentProvider } from "./agents/provider.ts";
 import { runAgent, Workshop } from "./agents/run.ts";
 import { png } from "./conversation/scenarios.ts";
-import { type SpeakerName, speakerNames, speakers } from "./conversation/speakers.ts";
+import { dialectSpeakers, type SpeakerName, speakerNames, speakers } from "./conversation/speakers.ts";
 import type { Access } from "./drivers/client.ts";
 import { largeClients, runsLargeClients } from "./installed.ts";
 import { startWorld, type World } from "./world.ts";
@@ -173,7 +173,7 @@ suite("the real Claude Code", () => {
     timeoutMs,
   );
 
-  test.each([...speakerNames])(
+  test.each([...dialectSpeakers])(
     "understands by how much a prompt is too long, on a provider of %s",
     async (dialect) => {
       const { told } = await run(dialect, "", "too long");

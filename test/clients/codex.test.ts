@@ -6,7 +6,7 @@ import type { AgentCall, Errand } from "./agents/errand.ts";
 import { type AgentProvider, startAgentProvider } from "./agents/provider.ts";
 import { runAgent, Workshop } from "./agents/run.ts";
 import { png } from "./conversation/scenarios.ts";
-import { type SpeakerName, speakerNames } from "./conversation/speakers.ts";
+import { dialectSpeakers, type SpeakerName, speakerNames } from "./conversation/speakers.ts";
 import type { Access } from "./drivers/client.ts";
 import { largeClients, runsLargeClients } from "./installed.ts";
 import { startWorld, type World } from "./world.ts";
@@ -150,7 +150,7 @@ suite("the real Codex", () => {
   const timeoutMs = 120_000;
   /** The third runs its errand below, with an answer that breaks off. */
   const cases = ["unknown", "gpt-5.6-sol"].flatMap((family) =>
-    speakerNames.map((dialect): [string, SpeakerName] => [family, dialect]),
+    dialectSpeakers.map((dialect): [string, SpeakerName] => [family, dialect]),
   );
 
   test.each(cases)(
@@ -199,7 +199,7 @@ suite("the real Codex", () => {
     timeoutMs,
   );
 
-  test.each([...speakerNames])(
+  test.each([...dialectSpeakers])(
     "runs an errand as for the model gpt-5.5, and asks again after an answer that breaks off, on a provider of %s",
     async (dialect) => {
       const secret = crypto.randomUUID();
@@ -210,7 +210,7 @@ suite("the real Codex", () => {
     timeoutMs,
   );
 
-  test.each([...speakerNames])(
+  test.each([...dialectSpeakers])(
     "is told at once that a prompt is too long, on a provider of %s",
     async (dialect) => {
       const errand: Errand = { ...errandFor("gpt-5.5", ""), troubles: ["too long"] };

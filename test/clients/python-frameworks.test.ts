@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { type ClientDialectName, clientDialectNames } from "../../src/dialects/registry.ts";
 import { frameworkErrand } from "./agents/framework-errand.ts";
 import { type AgentProvider, startAgentProvider } from "./agents/provider.ts";
-import { type SpeakerName, speakerNames } from "./conversation/speakers.ts";
+import { dialectSpeakers, type SpeakerName } from "./conversation/speakers.ts";
 import { expectedCalls } from "./frameworks/framework.ts";
 import { largeClients, runsLargeClients } from "./installed.ts";
 import { runPython } from "./python/run.ts";
@@ -71,7 +71,7 @@ interface Outcome {
 function runsOf({ frameworks }: Group): Run[] {
   return Object.entries(frameworks).flatMap(([framework, dialects]) =>
     dialects.flatMap((dialect) =>
-      speakerNames.flatMap((provider) =>
+      dialectSpeakers.flatMap((provider) =>
         [false, true].map((stream) => ({ framework, dialect, provider, stream })),
       ),
     ),

@@ -139,6 +139,9 @@ export const speakers: Readonly<Record<SpeakerName, Speaker>> = all;
 // The cast holds because the type is computed from the same object.
 export const speakerNames = Object.keys(all) as readonly SpeakerName[];
 
+/** One for each dialect, for what takes long and is the same on a cloud. */
+export const dialectSpeakers = speakerNames.filter((name) => name === all[name].dialect);
+
 /** What the gateway's process has to know of the clouds. */
 export function cloudSecrets(url: string): Readonly<Record<string, string>> {
   return {
