@@ -8,8 +8,13 @@ export function plural(value: number, one: string, many = `${one}s`, shown = cou
   return `${shown(value)} ${value === 1 ? one : many}`;
 }
 
+/** `image`, `search unit`: one of what is called `images` and `search_units`. */
+export function oneUnit(name: string): string {
+  return name.replace(/s$/, "").replaceAll("_", " ");
+}
+
 /** `1 image`, `20,000 search units`, for what clients call `images` and `search_units`. */
 export function unitsText(units: { readonly kind: string; readonly amount: number }, shown = count): string {
   const { kind, amount } = units;
-  return plural(amount, kind.replace(/s$/, "").replaceAll("_", " "), undefined, shown);
+  return plural(amount, oneUnit(kind), undefined, shown);
 }

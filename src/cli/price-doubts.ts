@@ -1,4 +1,5 @@
 import { meteredUnits, unitOf } from "../base/metered-units.ts";
+import { oneUnit } from "../base/plural.ts";
 import { isToken } from "../base/rates.ts";
 import type { ModelConfig, PriceConfig } from "../config/schema.ts";
 import { shippedPrice } from "./import/shipped-prices.ts";
@@ -114,7 +115,7 @@ function unitFor(field: string): PriceUnit {
   if (unit === undefined) return { name: "USD per 1,000 calls", per: 1000, one: "call" };
   const { description, per } = meteredUnits[unit];
   const name = description.replace(/(?:, or .+)?\.$/, "");
-  return { name, per, one: unit.replace("_", " ").replace(/s$/, "") };
+  return { name, per, one: oneUnit(unit) };
 }
 
 /** What one price is off by, in terms of the mistake that it most likely is. */

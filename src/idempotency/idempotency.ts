@@ -2,8 +2,7 @@ import { ChurnMap } from "../base/churn-map.ts";
 import type { GatewayError } from "../base/errors.ts";
 import type { ReserveMemory, ResponseScope } from "../store/store.ts";
 import type { Claim, ClaimRequest, ClaimResult, Claims } from "./claims.ts";
-import { wasTooLong } from "./recorder.ts";
-import { conflict, inFlight, tooLong } from "./refusals.ts";
+import { conflict, inFlight } from "./refusals.ts";
 import { StoredResponses } from "./stored-responses.ts";
 
 interface MemorizedClaim extends Claim {
@@ -34,8 +33,7 @@ export class Idempotency extends StoredResponses implements Claims {
       claim.isRunning = response === null;
       if (response === null) return { kind: "run", claim };
       if (response.bodyHash !== request.bodyHash) throw conflict();
-      if (wasTooLong(response)) throw tooLong();
-      return { kind: "replay", response };
+      return this.replay(response);
     } finally {
       if (!claim.isRunning) this.#claims.delete(name);
       found.resolve();

@@ -4,8 +4,7 @@ import { GatewayError } from "../base/errors.ts";
 import { type ClaimVerdict, NodeUnavailable, type StoreNode } from "../store/node.ts";
 import type { ReserveMemory, Store } from "../store/store.ts";
 import type { Claim, ClaimRequest, ClaimResult, Claims } from "./claims.ts";
-import { wasTooLong } from "./recorder.ts";
-import { conflict, inFlight, tooLong } from "./refusals.ts";
+import { conflict, inFlight } from "./refusals.ts";
 import { StoredResponses } from "./stored-responses.ts";
 
 export interface SharedClaimsOptions {
@@ -33,8 +32,7 @@ export class SharedClaims extends StoredResponses implements Claims {
     const verdict = await this.#ask(request, notBeforeMs);
     if (verdict === "replay") {
       const response = await this.store.findStoredResponse(request, notBeforeMs, reserve);
-      if (response !== null && wasTooLong(response)) throw tooLong();
-      if (response !== null) return { kind: "replay", response };
+      if (response !== null) return this.replay(response);
       // A part of it is missing, so that it cannot be replayed: the request runs again, as if none had been stored.
       return this.#run(request, await this.#ask(request, Number.MAX_SAFE_INTEGER));
     }

@@ -1,8 +1,9 @@
 import { type Clock, msPerDay } from "../base/clock.ts";
 import { nextTurn } from "../base/next-turn.ts";
-import type { Store } from "../store/store.ts";
-import type { Claim } from "./claims.ts";
-import { ResponseRecorder } from "./recorder.ts";
+import type { Store, StoredResponse } from "../store/store.ts";
+import type { Claim, ClaimResult } from "./claims.ts";
+import { ResponseRecorder, wasTooLong } from "./recorder.ts";
+import { tooLong } from "./refusals.ts";
 
 const keptForMs = msPerDay;
 const prunedAtOnce = 200;
@@ -28,6 +29,12 @@ export abstract class StoredResponses {
 
   record(claim: Claim): ResponseRecorder {
     return new ResponseRecorder(this.store, claim, () => this.#storingMs());
+  }
+
+  /** Throws if there is only the mark of one. */
+  protected replay(response: StoredResponse): ClaimResult {
+    if (wasTooLong(response)) throw tooLong();
+    return { kind: "replay", response };
   }
 
   /** Deletes responses older than a day, a few per transaction. Returns how many. */

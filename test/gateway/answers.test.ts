@@ -185,12 +185,13 @@ describe.each(pairsToTry)("$client at $model, which speaks $provider", ({ client
 
 describe("bytes behind the end of a stream", () => {
   const behind = ": a comment of the provider's\n\n";
-
-  test.each([
+  const passedThrough = [
     { client: "chat", model: "gpt-test", provider: "chat" },
     { client: "responses", model: "gpt-test", provider: "responses" },
     { client: "messages", model: "claude-test", provider: "messages" },
-  ] as const)(
+  ] as const;
+
+  test.each(passedThrough)(
     "pass through to a client of $client, and into its replay",
     async ({ client, model, provider }) => {
       for (const [index, isSameChunk] of [true, false].entries()) {
@@ -216,11 +217,7 @@ describe("bytes behind the end of a stream", () => {
     },
   );
 
-  test.each([
-    { client: "chat", model: "gpt-test", provider: "chat" },
-    { client: "responses", model: "gpt-test", provider: "responses" },
-    { client: "messages", model: "claude-test", provider: "messages" },
-  ] as const)(
+  test.each(passedThrough)(
     "do not reach a client of $client if they say anything",
     async ({ client, model, provider }) => {
       const whole = streamEvents(provider, { text, usage: usageOf(provider, 100, 20) }).join("");

@@ -150,9 +150,12 @@ export class PassthroughRelayer extends MeteredRelayer<StreamScanner> implements
 
   #takeTerminal(held: Uint8Array, behind: Uint8Array): void {
     const end = eventEnd(held, 0);
-    const isLast = end === held.length && behind.length === 0;
+    if (end === held.length && behind.length === 0) {
+      this.#terminal = held;
+      return;
+    }
     const rest = [held.subarray(end), behind].map(withoutContent);
-    this.#terminal = isLast ? held : Buffer.concat([held.subarray(0, end), ...rest]);
+    this.#terminal = Buffer.concat([held.subarray(0, end), ...rest]);
   }
 
   get ended(): boolean {
