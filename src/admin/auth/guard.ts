@@ -1,9 +1,7 @@
-import type { Clock } from "../../base/clock.ts";
 import { asCompared } from "../../config/admin.ts";
 import type { AdminSettings } from "../../config/settings.ts";
 import { hashSecret } from "../../keys/hash.ts";
 import type { KeyRing } from "../../keys/keyring.ts";
-import { effectiveStatus } from "../../keys/status.ts";
 import type { RateLimiter } from "../../limits/rate-limiter.ts";
 import type { AdminRecords, AdminTokenRecord, KeyRecord } from "../../store/store.ts";
 import { actorName } from "./actor.ts";
@@ -134,26 +132,17 @@ function holderOf(owner: string): Pick<Caller, "owner" | "owns"> {
   return { owner, owns: (key) => key.owner !== null && asCompared(key.owner) === name };
 }
 
-/**
- * For the key holder's page, where a key is shown instead of a sign-in: its bearer sees this key and no other. A secret that was
- * replaced changes nothing, although it still works for a while: it may have been replaced because somebody else has it. A key that
- * was stopped, or has expired, changes nothing either.
- */
+/** For the self-service page, where a pasted key takes the place of a sign-in: it shows this key, no other, and changes nothing. */
 export function admitKey(
-  { guard, keys, clock }: { readonly guard: Guard; readonly keys: KeyRing; readonly clock: Clock },
+  { guard, keys }: { readonly guard: Guard; readonly keys: KeyRing },
   request: Request,
   { address }: Origin,
-  changes: boolean,
 ): Verdict {
   const bearer = bearerOf(request);
   if (bearer === null) return refused(401, "invalid_credentials", "Send your key as a bearer.");
   const waitSeconds = guard.lockout.waitSeconds(address);
   const shown = keys.find(bearer);
   if (shown !== null) {
-    if (changes && shown.hash !== hashSecret(bearer)) return replaced;
-    if (changes && effectiveStatus(shown, clock.wallMs()) !== "active") return stopped;
-    const tooMany = changes ? tooManyChanges(guard, shown.id) : null;
-    if (tooMany !== null) return tooMany;
     const owns = ({ id }: KeyRecord) => id === shown.id;
     return { kind: "admitted", caller: { role: "holder", name: `key ${shown.prefix}`, owner: null, owns } };
   }
@@ -214,8 +203,6 @@ function bearerOf(request: Request): string | null {
 }
 
 const notSignedIn = refused(401, "invalid_credentials", "Sign in, or send the admin token as a bearer.");
-const replaced = refused(403, "role_needed", "This secret has been replaced; use the new one.");
-const stopped = refused(403, "role_needed", "This key is not active; ask an operator about it.");
 const foreign = refused(403, "foreign_origin", foreignOrigin);
 
 function roleNeeded(name: string, needed: Role): RefusedAccess {

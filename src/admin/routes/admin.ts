@@ -25,13 +25,17 @@ export const holderBase = "/usage/api/v1";
 /** Called by the edge, which knows where a request comes from. */
 export type AdminMount = (originOf: AdminDeps["originOf"]) => Elysia;
 
-/** The holders' routes, authenticated by a key instead of a sign-in. */
+/** What holders read, authenticated by a key instead of a sign-in. */
 export function holderRoutes(withoutOrigin: Omit<AdminDeps, "originOf">): AdminMount {
   return (originOf) => {
     const app = new Elysia();
     const deps = { ...withoutOrigin, originOf };
-    for (const route of forHolders(routesOf(deps))) mountRoute(app, holderBase, deps, route, "key");
-    app.all(`${holderBase}/*`, () => refusalResponse(noSuchPlace), { parse: "none" });
+    for (const route of readWithKey(routesOf(deps))) mountRoute(app, holderBase, deps, route, "key");
+    app.all(
+      `${holderBase}/*`,
+      ({ request }) => refusalResponse(request.method === "GET" ? noSuchPlace : keysOnlyRead),
+      { parse: "none" },
+    );
     return app;
   };
 }
@@ -47,7 +51,7 @@ export function adminRoutes(withoutOrigin: Omit<AdminDeps, "originOf">): AdminMo
     mountMetrics(app, deps);
     const served = [
       { base: adminBase, routes },
-      { base: holderBase, routes: forHolders(routes) },
+      { base: holderBase, routes: readWithKey(routes) },
     ];
     const type = "application/json";
     const document = once(() => new Blob([JSON.stringify(adminOpenApi(served, deps.version))], { type }));
@@ -60,6 +64,12 @@ export function adminRoutes(withoutOrigin: Omit<AdminDeps, "originOf">): AdminMo
 }
 
 const noSuchPlace = new AdminError(404, "not_found", "There is no such place in the admin API.");
+
+const keysOnlyRead = new AdminError(
+  403,
+  "role_needed",
+  "A key only reads here. Sign in as the key's owner to change something, or ask the operator.",
+);
 
 function routesOf(deps: AdminDeps): readonly AdminRoute[] {
   return [
@@ -74,8 +84,9 @@ function routesOf(deps: AdminDeps): readonly AdminRoute[] {
   ];
 }
 
-function forHolders(routes: readonly AdminRoute[]): AdminRoute[] {
-  return routes.filter((route) => roleFor(route) === "holder");
+/** Only what reads: with a change, whoever has seen a key could take it over. */
+function readWithKey(routes: readonly AdminRoute[]): AdminRoute[] {
+  return routes.filter((route) => roleFor(route) === "holder" && route.method === "GET");
 }
 
 function mountMetrics(app: Elysia, deps: AdminDeps): void {

@@ -42,7 +42,7 @@ async function answer(
   const changes = route.method !== "GET";
   const verdict =
     proof === "key"
-      ? admitKey(deps, request, origin, changes)
+      ? admitKey(deps, request, origin)
       : await admit(deps.guard, request, origin, roleFor(route), changes);
   if (verdict.kind === "refused") throw await accessError(deps.guard.lockout, verdict);
   const { caller } = verdict;

@@ -43,7 +43,7 @@ export function OwnKey({ id, onChange }: { id: string; onChange: () => void }) {
               </>
             }
           >
-            <Rotate of={value} onChange={onChange} />
+            {shownKey.value === null && <Rotate of={value} onChange={onChange} />}
           </PageHead>
           <KeyFacts of={value} />
           <KeyCapCards of={value} />

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { AccountList, AccountView, IssuedKeyView, KeyView } from "../../../admin/views.ts";
-import { api, shownKey, useAnswer } from "../api.ts";
+import { api, useAnswer } from "../api.ts";
 import { Ask } from "../parts/ask.tsx";
 import { keyStanding } from "../parts/balance.tsx";
 import type { DialogProps } from "../parts/dialogs.tsx";
@@ -77,7 +77,6 @@ export function RotateKey({ of: key, onDone, onClose }: KeyDialogProps) {
     const grace = Math.round(hoursOf(hours[0]) * 3600);
     const made = await api.post<IssuedKeyView>(`/keys/${key.id}/rotate`, { grace_seconds: grace });
     remember(made);
-    if (shownKey.value !== null) shownKey.value = made.key;
     setIssued(made);
   };
   if (issued) {
