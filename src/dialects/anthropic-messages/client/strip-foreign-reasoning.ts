@@ -1,6 +1,7 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import { currentTurnStart, type TurnPart } from "../../ir/current-turn.ts";
-import { listOf, objectOf, stringOf } from "../../json/json-fields.ts";
+import { listOf, objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
+import { type ClaudeStep, mustNotThink } from "../../reasoning/claude-steps.ts";
 import { hasProof, isForeignReasoning } from "../../reasoning/foreign-reasoning.ts";
 import { stripForeignCitations } from "../citations.ts";
 
@@ -32,7 +33,18 @@ function strip(body: JsonObject, isStripped: (block: Json) => boolean): JsonObje
 }
 
 function unthinking(body: JsonObject): JsonObject {
-  return mustNotThink(body) ? { ...body, thinking: { type: "disabled" } } : body;
+  if (!continuesUnthought(body)) return body;
+  const { context_management: management, ...rest } = body;
+  const kept = withoutThinkingEdits(objectOf(management));
+  return { ...rest, ...(kept === null ? {} : { context_management: kept }), thinking: { type: "disabled" } };
+}
+
+/** Anthropic: "`clear_thinking_20251015` strategy requires `thinking` to be enabled". Null if nothing else is managed. */
+function withoutThinkingEdits(management: JsonObject | null): JsonObject | null {
+  const edits = listOf(management?.["edits"]);
+  const kept = edits.filter((edit) => !/^clear_thinking_/.test(stringOf(objectOf(edit)?.["type"]) ?? ""));
+  if (kept.length === edits.length) return management;
+  return kept.length === 0 ? null : { ...management, edits: kept };
 }
 
 /** Null if nothing is left, because a message must not be empty. */
@@ -44,23 +56,27 @@ function cleanMessage(message: Json, isStripped: (block: Json) => boolean): Json
   return kept.length === 0 ? null : { ...message, content: kept };
 }
 
-/** With a budget, Claude requires thinking where the turn that it continues began. */
-function mustNotThink(body: JsonObject): boolean {
+/** Only a budget requires thinking in the turn that is continued. */
+function continuesUnthought(body: JsonObject): boolean {
   if (objectOf(body["thinking"])?.["type"] !== "enabled") return false;
   const messages = listOf(body["messages"]);
   const turn = messages.slice(currentTurnStart(messages, turnPartOf));
-  const first = turn.find((message) => turnPartOf(message) === "answer");
-  return first !== undefined && !holds(first, /thinking$/);
+  return mustNotThink(turn.filter((message) => turnPartOf(message) === "answer").map(stepOf));
+}
+
+function stepOf(message: Json): ClaudeStep {
+  const blocks = objectsOf(objectOf(message)?.["content"]);
+  const calls = blocks.filter((block) => block["type"] === "tool_use");
+  return {
+    startsThinking: /thinking$/.test(stringOf(blocks[0]?.["type"]) ?? ""),
+    callIds: calls.map((block) => stringOf(block["id"]) ?? ""),
+  };
 }
 
 function turnPartOf(message: Json): TurnPart {
   const role = objectOf(message)?.["role"];
   if (role === "assistant") return "answer";
   if (role === "system") return "instruction";
-  return holds(message, /^tool_result$/) ? "results" : "words";
-}
-
-function holds(message: Json, type: RegExp): boolean {
-  const blocks = listOf(objectOf(message)?.["content"]);
-  return blocks.some((block) => type.test(stringOf(objectOf(block)?.["type"]) ?? ""));
+  const blocks = objectsOf(objectOf(message)?.["content"]);
+  return blocks.some((block) => block["type"] === "tool_result") ? "results" : "words";
 }

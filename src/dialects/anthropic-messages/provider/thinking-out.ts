@@ -2,6 +2,7 @@ import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import { currentTurnStart, turnPartOf } from "../../ir/current-turn.ts";
 import type { Effort, IrMessage, IrReasoningSettings, IrRequest } from "../../ir/ir.ts";
 import type { Target } from "../../provider-dialect.ts";
+import { type ClaudeStep, mustNotThink } from "../../reasoning/claude-steps.ts";
 import type { DroppedFields } from "../../translation/field-decisions.ts";
 import {
   claudeThinking,
@@ -76,15 +77,24 @@ function extended(request: IrRequest, reasoning: IrReasoningSettings, maxTokens:
   return { thinking: { type: "enabled", budget_tokens: budget } };
 }
 
-/** A turn that began without Claude's thinking (its client could not keep it, or another model began it) continues without. */
+/** A turn with a step that lacks Claude's thinking (its client could not keep it, or another model took the step). */
 function continuesUnthought({ messages }: IrRequest): boolean {
   const turn = messages.slice(currentTurnStart(messages, turnPartOf));
-  const first = turn.find(({ role }) => role === "assistant");
-  return first !== undefined && !first.blocks.some(isClaudes);
+  return mustNotThink(turn.filter(({ role }) => role === "assistant").map(stepOf));
 }
 
-function isClaudes(block: IrMessage["blocks"][number]): boolean {
-  return block.type === "reasoning" && /^anthropic/.test(block.proof?.maker ?? "");
+function stepOf({ blocks }: IrMessage): ClaudeStep {
+  const first = blocks.find(isWritten);
+  return {
+    startsThinking: first?.type === "reasoning",
+    callIds: blocks.flatMap((block) => (block.type === "tool_call" ? [block.id] : [])),
+  };
+}
+
+/** Reasoning of others is dropped, and text that is only white space. */
+function isWritten(block: IrMessage["blocks"][number]): boolean {
+  if (block.type === "reasoning") return /^anthropic/.test(block.proof?.maker ?? "");
+  return block.type !== "text" || block.text.trim() !== "";
 }
 
 /** Claude's effort and the schema of its answer, if the request has one of them. */
