@@ -1,3 +1,5 @@
+import { type ContentLevel, contentLevels } from "./content-level.ts";
+
 export const keyModes = ["credit", "token_budget"] as const;
 export type KeyMode = (typeof keyModes)[number];
 
@@ -20,6 +22,8 @@ export interface KeyAttributes {
   readonly scope: string;
   readonly models: readonly string[] | null;
   readonly expiresAtMs: number | null;
+  /** What may be recorded of its requests at most; null leaves that to the configuration. */
+  readonly content: ContentLevel | null;
 }
 
 /** Only some of them; what is absent or undefined stays as it is. */
@@ -34,7 +38,8 @@ export type AttributeKind =
   | "positive"
   | "count"
   | "period"
-  | "moment";
+  | "moment"
+  | "content";
 
 export interface KeyAttribute {
   readonly field: keyof KeyAttributes;
@@ -159,6 +164,20 @@ export const keyAttributes = {
       update: "a new expiry, which revives an expired key",
     },
     rule: "the expiry lies in the past; revoke the key if it should end now",
+  },
+  content: {
+    field: "content",
+    kind: "content",
+    table: "keys",
+    unset: null,
+    option: "content",
+    takes: contentLevels.join("|"),
+    none: "default",
+    help: {
+      create: "record at most this of request content (default: as the configuration says)",
+      update: "record at most this of request content",
+    },
+    rule: `content is one of ${contentLevels.join(", ")}`,
   },
 } as const satisfies Record<string, KeyAttribute>;
 

@@ -1,4 +1,5 @@
 import { Option } from "commander";
+import { contentLevels } from "../base/content-level.ts";
 import {
   type AttributeKind,
   budgetPeriods,
@@ -29,6 +30,7 @@ function keyOption({ option, takes, none, kind, help }: KeyAttribute, verb: "cre
   const word = verb === "update" && none ? none : null;
   const made = new Option(`--${option} <${word === null ? takes : `${takes}|${word}`}>`, help[verb]);
   if (kind === "period") return made.choices(budgetPeriods);
+  if (kind === "content") return made.choices(word === null ? contentLevels : [...contentLevels, word]);
   const parse = parsers[kind];
   if (parse === undefined) return made;
   return made.argParser(word === null ? parse : orWord(word, parse));

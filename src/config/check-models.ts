@@ -32,6 +32,13 @@ export function checkModels(config: ConfigFile, providers: Providers, context: L
     checkAllowed(model, path);
     warnOfMisspelledCapabilities(model, path);
     checkDeployments(model, path);
+    checkContent(model, path);
+  }
+
+  function checkContent({ content }: ModelConfig, path: string): void {
+    const at = `${path}.content`;
+    if (content === undefined || !isValid(at) || config.content !== undefined) return;
+    add(at, "nothing is recorded without [content]; add that section, or remove this line");
   }
 
   /** What may be allowed has a name, so that a misspelled one is found. Tools and Google's options have any name. */

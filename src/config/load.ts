@@ -1,6 +1,7 @@
 import { adminSettings } from "./admin.ts";
 import { checkModels } from "./check-models.ts";
 import { checkShape } from "./check-shape.ts";
+import { contentSettings } from "./content.ts";
 import { warnOfConversations, warnOfDoubts, warnOfLimits, warnOfPrices } from "./doubts.ts";
 import { resolveHeaders } from "./headers.ts";
 import { checkListeners } from "./listeners.ts";
@@ -84,6 +85,7 @@ function settingsFrom(
     microUsdPerCredit: microUsdPerCredit(config, context),
     retention: retentionSettings(config, context),
     responses: responsesSettings(config, context),
+    content: contentSettings(config, context),
     webSocket: webSocketSettings(config, context),
     routes: routeSettings(config, context),
     admin: adminSettings(config, context),

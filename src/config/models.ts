@@ -114,6 +114,7 @@ function buildModel(
       capabilities: model.capabilities ?? {},
       cache: model.cache ?? defaults.cache,
       affinity: model.affinity ?? defaults.affinity,
+      content: model.content ?? null,
       maxExchangeMs: ownLimit === undefined ? usualExchangeMs : milliseconds(ownLimit),
       deployments,
       fallbacks: model.fallbacks ?? [],

@@ -13,6 +13,7 @@ const needsRestart = {
 /** Whether a change at this path of the file, such as `server` and `port`, is applied only by a restart. */
 export function takesRestart([section, name = ""]: readonly string[]): boolean {
   if (section === "server") return Object.values<string>(needsRestart).includes(name);
+  if (section === "content") return name === "key";
   return section === "store" || (section === "admin" && name === "listen");
 }
 
@@ -38,6 +39,8 @@ export function reloadable(current: Settings, next: Settings): Reloaded {
     if (current.store?.[name] === next.store?.[name]) continue;
     notInForce.push(`store.${name} has changed; that takes a restart`);
   }
+  const keepsContent = !Bun.deepEquals(current.content?.key, next.content?.key);
+  if (keepsContent) notInForce.push(`${contentChange(current, next)}; that takes a restart`);
   // Without a token in the file, the generated one would apply, and that is only read at start.
   const losesToken = next.admin.token === null && current.admin.token !== null;
   if (losesToken) notInForce.push("admin.token was taken out; that takes a restart");
@@ -45,6 +48,7 @@ export function reloadable(current: Settings, next: Settings): Reloaded {
     ...next,
     server: { ...next.server, host, port, dataDir, node, reusePort },
     store: current.store,
+    content: keepsContent ? current.content : next.content,
     admin: {
       ...next.admin,
       listen: current.admin.listen,
@@ -53,6 +57,12 @@ export function reloadable(current: Settings, next: Settings): Reloaded {
     written: writtenInForce(current.written, next.written),
   };
   return withWarnings(settings, notInForce);
+}
+
+function contentChange(current: Settings, next: Settings): string {
+  if (current.content === null || next.content === null)
+    return `[content] was ${next.content === null ? "removed" : "added"}`;
+  return "content.key has changed";
 }
 
 /** The new text, with the old one where that takes a restart. */

@@ -2,6 +2,7 @@ import { type Static, type TObject, Type } from "@sinclair/typebox";
 import { mapSwitches } from "../base/route-switches.ts";
 import { defaults, logLevels } from "./defaults.ts";
 import { adminSchema } from "./schema/admin.ts";
+import { contentSchema } from "./schema/content.ts";
 import { type deploymentSchema, modelSchema } from "./schema/model.ts";
 import {
   choice,
@@ -176,6 +177,7 @@ export const configSchema = table({
     max_lanes: socketLimit(webSocket.maxLanes, "Names for `stream_id` on one of them.", 0),
     max_queued: socketLimit(webSocket.maxQueued, "Requests that wait on one of them for others to end.", 0),
   }),
+  content: contentSchema,
   admin: adminSchema,
   tracing: section({
     otlp_endpoint: Type.String({

@@ -7,10 +7,10 @@ import type { Environment } from "../base/environment.ts";
 import { mapSwitches } from "../base/route-switches.ts";
 import { defaults, logLevels } from "./defaults.ts";
 import { type Duration, parseDuration } from "./duration.ts";
+import { encryptionKeyAt } from "./encryption-key.ts";
 import { type LoadContext, validFields } from "./problems.ts";
 import { resolvePath } from "./resolve-path.ts";
 import type { ConfigFile } from "./schema.ts";
-import { readSecret } from "./secrets.ts";
 import type { ServerSettings, Settings } from "./settings.ts";
 import { didYouMean } from "./suggest.ts";
 
@@ -189,22 +189,11 @@ export function responsesSettings(config: ConfigFile, context: LoadContext): Set
   return {
     state: responses.state ?? defaults.responseState,
     encryptionKey:
-      responses.encryption_key === undefined ? null : encryptionKey(responses.encryption_key, context),
+      responses.encryption_key === undefined
+        ? null
+        : encryptionKeyAt("responses.encryption_key", responses.encryption_key, context),
     compactionMaxTokens: responses.compaction_max_tokens ?? defaults.compactionMaxTokens,
   };
-}
-
-const encryptionKeyBytes = 32;
-
-/** A problem also if it is not set: without it, what should be encrypted would not be. */
-function encryptionKey(reference: string, context: LoadContext): Uint8Array | null {
-  const found = readSecret(reference, context);
-  const key = found.kind === "value" ? Buffer.from(found.value, "base64") : null;
-  if (key?.length === encryptionKeyBytes) return new Uint8Array(key);
-  const wanted = "must be 32 bytes in base64, such as `openssl rand -base64 32` prints";
-  const reason = found.kind === "problem" ? found.message : found.kind === "unset" ? found.reason : wanted;
-  context.problems.add("responses.encryption_key", reason);
-  return null;
 }
 
 export function webSocketSettings(config: ConfigFile, { problems }: LoadContext): Settings["webSocket"] {

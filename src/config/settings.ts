@@ -1,3 +1,4 @@
+import type { ContentLevel, recordedLevels } from "../base/content-level.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { ModelUse } from "../base/model-uses.ts";
 import type { SwitchedRoutes } from "../base/route-switches.ts";
@@ -32,6 +33,8 @@ export interface Settings {
     readonly encryptionKey: Uint8Array | null;
     readonly compactionMaxTokens: number;
   };
+  /** What is recorded of requests and responses; null if nothing is. */
+  readonly content: ContentSettings | null;
   readonly webSocket: WebSocketSettings;
   readonly routes: SwitchedRoutes;
   readonly admin: AdminSettings;
@@ -56,6 +59,20 @@ export interface Settings {
   readonly isDemo: boolean;
   /** For the operator, but not errors, e.g. a provider that is left out. */
   readonly warnings: readonly string[];
+}
+
+export interface ContentSettings {
+  readonly record: (typeof recordedLevels)[number];
+  /** From 0 to 1. */
+  readonly sample: number;
+  readonly keptMs: number;
+  readonly maxBytes: number;
+  readonly maxRequestBytes: number;
+  readonly maxResponseBytes: number;
+  /** 32 bytes; null if content is not encrypted. */
+  readonly key: Uint8Array | null;
+  readonly recordsUpstream: boolean;
+  readonly membersSeeOwn: boolean;
 }
 
 export interface WebSocketSettings {
@@ -191,6 +208,8 @@ export interface ModelSettings {
   readonly cache: CacheSetting;
   /** Whether a conversation stays with one deployment and one credential. */
   readonly affinity: Affinity;
+  /** What may be recorded of its requests at most; null leaves that to `[content]`. */
+  readonly content: ContentLevel | null;
   /** The longest that an exchange with it may take: its own limit, or the server's. */
   readonly maxExchangeMs: number;
   /** At least one. The first one's provider is shown as the model's `provider`. */

@@ -36,6 +36,7 @@ export async function issueKey(store: Store, clock: Clock, spec: KeySpec): Promi
     accountId: spec.accountId ?? ownAccountId(id),
     isOpen: spec.isOpen ?? false,
     isClosed: false,
+    accountContent: null,
     caps: (spec.caps ?? []).map((cap) => ({ ...cap, no: 0, extra: 0, extraPeriodMs: 0 })),
     hash: hashSecret(secret),
     prefix: secret.slice(0, prefixLength),

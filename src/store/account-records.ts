@@ -1,3 +1,4 @@
+import type { ContentLevel } from "../base/content-level.ts";
 import type { BudgetPeriod, KeyMode } from "../base/key-attributes.ts";
 
 /** What an operator allows at most in a calendar period: credits in nano, or tokens. */
@@ -39,11 +40,13 @@ export interface AccountRecord {
   readonly caps: readonly CapRecord[];
   /** What new keys get. */
   readonly keyCaps: readonly CapLimit[];
+  /** What may be recorded of its keys' requests at most; null leaves that to the configuration. */
+  readonly content: ContentLevel | null;
 }
 
 /** What an operator may change about an account. Its caps are set by an operation of their own. */
 export type AccountChanges = Partial<
-  Pick<AccountRecord, "label" | "isOpen" | "closedAtMs" | "budgetTokens" | "period" | "keyCaps">
+  Pick<AccountRecord, "label" | "isOpen" | "closedAtMs" | "budgetTokens" | "period" | "keyCaps" | "content">
 >;
 
 /** Sums kept beside an account's entries, so that a summary takes the same time however long the history is. */

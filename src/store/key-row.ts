@@ -8,7 +8,7 @@ type KeyColumnType = "text" | "json" | "int" | "int8";
 
 /** Where a field of a key's record is kept, in every database. */
 export interface KeyColumn {
-  readonly field: Exclude<keyof KeyRecord, "caps" | "isOpen" | "isClosed">;
+  readonly field: Exclude<keyof KeyRecord, "caps" | "isOpen" | "isClosed" | "accountContent">;
   readonly column: string;
   readonly type: KeyColumnType;
 }
@@ -22,6 +22,7 @@ const attributeTypes: Readonly<Record<AttributeKind, KeyColumnType>> = {
   count: "int8",
   period: "text",
   moment: "int8",
+  content: "text",
 };
 
 /** The columns of `keys` that may change. */
@@ -68,7 +69,8 @@ const termColumns = [...keyColumns, ...accountTerms].map(
 
 export const selectKeys = `
 SELECT keys.no, keys.account_no AS "accountNo", keys.id, accounts.id AS "accountId", mode,
-  is_open AS "isOpen", closed_at_ms IS NOT NULL AS "isClosed", ${selectCaps("keys")} AS "caps",
+  is_open AS "isOpen", closed_at_ms IS NOT NULL AS "isClosed", account_content AS "accountContent",
+  ${selectCaps("keys")} AS "caps",
   keys.created_at_ms::float8 AS "createdAtMs", ${termColumns.join(", ")}
 FROM keys JOIN accounts ON accounts.no = keys.account_no`;
 

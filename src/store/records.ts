@@ -1,4 +1,5 @@
 import type { AttemptRecord } from "../base/attempt.ts";
+import type { ContentLevel } from "../base/content-level.ts";
 import type { KeyAttributes, KeyMode } from "../base/key-attributes.ts";
 import type { KeptRates, Quantities } from "../base/rates.ts";
 import type { Usage, UsageBasis } from "../base/usage.ts";
@@ -21,6 +22,8 @@ export interface KeyRecord extends KeyAttributes {
   readonly accountId: string;
   readonly isOpen: boolean;
   readonly isClosed: boolean;
+  /** The account's own `content`. */
+  readonly accountContent: ContentLevel | null;
   readonly caps: readonly CapRecord[];
   /** SHA-256 of the whole key, hex. */
   readonly hash: string;
@@ -36,7 +39,10 @@ export interface KeyRecord extends KeyAttributes {
 
 /** All that ever changes about a key, but for its account and its caps. */
 export type KeyChanges = Partial<
-  Omit<KeyRecord, "id" | "accountId" | "mode" | "createdAtMs" | "isOpen" | "isClosed" | "caps">
+  Omit<
+    KeyRecord,
+    "id" | "accountId" | "mode" | "createdAtMs" | "isOpen" | "isClosed" | "accountContent" | "caps"
+  >
 >;
 
 /**

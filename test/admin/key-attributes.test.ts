@@ -27,6 +27,7 @@ const samples: Readonly<Record<AttributeKind, { wire: unknown; typed: string; ke
   count: { wire: 0, typed: "0", kept: 0 },
   period: { wire: "week", typed: "week", kept: "week" },
   moment: { wire: "2099-01-31T00:00:00.000Z", typed: "2099-01-31", kept: 4_073_500_800_000 },
+  content: { wire: "failed", typed: "failed", kept: "failed" },
 };
 
 /** What a command line with only this option asks for. */

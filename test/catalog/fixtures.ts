@@ -57,6 +57,7 @@ export function model(id: string, changes: Partial<ModelSettings> = {}): ModelSe
     deployments: [deployment("openai")],
     cache: "auto",
     affinity: "conversation",
+    content: null,
     maxExchangeMs: 300_000,
     fallbacks: [],
     ...changes,

@@ -23,6 +23,9 @@ const alerts = '[alerts]\nurl = "env:HOOK"\nsecret = "env:ADMIN"\n';
 /** Without a database, its other settings mean nothing. */
 const store = '[store]\nurl = "postgres://a@b/c"\n';
 
+/** Turning it on takes a restart. */
+const content = "[content]\n";
+
 /** For each setting a file in which it differs from its default. */
 const changed: Readonly<Record<Setting, string>> = {
   "server.host": '[server]\nhost = "127.0.0.2"',
@@ -57,6 +60,15 @@ const changed: Readonly<Record<Setting, string>> = {
   "responses.state": '[responses]\nstate = "provider"',
   "responses.encryption_key": '[responses]\nencryption_key = "env:SEAL"',
   "responses.compaction_max_tokens": "[responses]\ncompaction_max_tokens = 1000",
+  "content.record": `${content}record = "failed"`,
+  "content.sample": `${content}sample = 0.5`,
+  "content.days": `${content}days = 1`,
+  "content.max_size": `${content}max_size = "1GB"`,
+  "content.max_request": `${content}max_request = "2KB"`,
+  "content.max_response": `${content}max_response = "2KB"`,
+  "content.key": `${content}key = "env:SEAL"`,
+  "content.record_upstream": `${content}record_upstream = true`,
+  "content.members_see_own": `${content}members_see_own = true`,
   "routes.stored_responses": "[routes]\nstored_responses = false",
   "routes.conversations": "[routes]\nconversations = true",
   "routes.compact": "[routes]\ncompact = false",
@@ -98,6 +110,11 @@ function load(text: string): Settings {
   return loadFile(text, { env }).settings;
 }
 
+function fileBefore(name: string): string {
+  if (name.startsWith("content.")) return content;
+  return name.startsWith("store.") ? store : "";
+}
+
 describe("a reload", () => {
   test("has an entry for every setting", () => {
     expect(Object.keys(onReload).toSorted()).toEqual(allSettings().toSorted());
@@ -116,9 +133,9 @@ describe("a reload", () => {
   for (const [name, text] of Object.entries(changed) as [Setting, string][]) {
     const follows = onReload[name] === "follows";
     test(`${follows ? "takes over" : "names, and leaves as it was,"} ${name}`, () => {
-      const [before, next] = [load(name.startsWith("store.") ? store : ""), load(text)];
+      const [first, next] = [load(fileBefore(name)), load(text)];
       // The two files are in two folders, and the data folder is relative to the file or the working folder.
-      const from = { ...before, server: { ...before.server, dataDir: "/data" } };
+      const from = { ...first, server: { ...first.server, dataDir: "/data" } };
       const dataDir = name === "server.data" ? "/other" : "/data";
       const to = { ...next, server: { ...next.server, dataDir } };
       expect(to).not.toEqual(from);

@@ -91,6 +91,7 @@ export async function addAccount(
     createdAtMs: 0,
     caps: [],
     keyCaps: [],
+    content: null,
     ...overrides,
   };
   await store.insertAccount(account, creditNano);

@@ -27,6 +27,7 @@ export function keyRecord(overrides: Partial<KeyRecord> = {}): KeyRecord {
     accountId: ownAccountId(id),
     isOpen: false,
     isClosed: false,
+    accountContent: null,
     caps: [],
     hash: lastKey.toString(16).padStart(64, "0"),
     prefix: `slu_${String(lastKey).padStart(8, "0")}`,

@@ -175,6 +175,7 @@ function modelsAt(places: readonly Place[], fallbacks: readonly string[]): Model
     capabilities: {},
     cache: "auto",
     affinity: "conversation",
+    content: null,
     maxExchangeMs: 300_000,
     deployments: places.flatMap((place, index) =>
       (place.model ?? "m") === id ? [deploymentAt(place, nameOf(place, index))] : [],

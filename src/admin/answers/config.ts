@@ -1,5 +1,5 @@
-import { msPerMinute } from "../../base/clock.ts";
-import type { OidcSettings, Settings } from "../../config/settings.ts";
+import { msPerDay, msPerMinute } from "../../base/clock.ts";
+import type { ContentSettings, OidcSettings, Settings } from "../../config/settings.ts";
 import { withoutCredentials } from "../../config/written.ts";
 import type { ProviderSettings } from "../../vendors/provider.ts";
 import { retentionDocument } from "../operations/storage.ts";
@@ -46,6 +46,7 @@ export function configInForce(settings: Settings): object {
       encryption_key: settings.responses.encryptionKey === null ? null : masked,
       compaction_max_tokens: settings.responses.compactionMaxTokens,
     },
+    content: contentInForce(settings.content),
     websocket: {
       max_per_key: settings.webSocket.maxPerKey,
       max_minutes: settings.webSocket.maxMs / msPerMinute,
@@ -79,6 +80,21 @@ export function configInForce(settings: Settings): object {
     ),
     models: settings.models.map((model) => model.id),
     warnings: settings.warnings,
+  };
+}
+
+/** What is not recorded has no options; they are named nevertheless, so that all of them are seen. */
+function contentInForce(content: ContentSettings | null): object {
+  return {
+    record: content?.record ?? null,
+    sample: content?.sample ?? null,
+    days: content && content.keptMs / msPerDay,
+    max_size: content?.maxBytes ?? null,
+    max_request: content?.maxRequestBytes ?? null,
+    max_response: content?.maxResponseBytes ?? null,
+    key: content?.key ? masked : null,
+    record_upstream: content?.recordsUpstream ?? null,
+    members_see_own: content?.membersSeeOwn ?? null,
   };
 }
 

@@ -56,6 +56,7 @@ function accountView(account: AccountRecord, standing: AccountStanding, clock: C
       period: rest.period,
       models: rest.models,
     })),
+    content: account.content,
     keys: keys.map((key) => ({
       id: key.id,
       prefix: key.prefix,

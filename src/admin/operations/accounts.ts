@@ -1,3 +1,4 @@
+import type { ContentLevel } from "../../base/content-level.ts";
 import { newId } from "../../base/id.ts";
 import type { BudgetPeriod } from "../../base/key-attributes.ts";
 import type { AccountRecord, KeyMode } from "../../store/store.ts";
@@ -15,6 +16,7 @@ export interface AccountSpec {
   readonly isOpen?: boolean | undefined;
   readonly caps?: readonly WrittenCap[] | undefined;
   readonly keyCaps?: readonly WrittenCap[] | undefined;
+  readonly content?: ContentLevel | null | undefined;
 }
 
 export type AccountUpdate = Omit<AccountSpec, "mode" | "creditNano">;
@@ -39,6 +41,7 @@ export async function createAccount(context: OperationContext, spec: AccountSpec
     createdAtMs: clock.wallMs(),
     caps: capLimits(spec.caps ?? [], mode).map((cap) => ({ ...cap, no: 0, extra: 0, extraPeriodMs: 0 })),
     keyCaps: capLimits(spec.keyCaps ?? [], mode),
+    content: spec.content ?? null,
   };
   checkTerms(context, account);
   await refuseTakenLabel(context, account);
@@ -50,7 +53,7 @@ export async function createAccount(context: OperationContext, spec: AccountSpec
 }
 
 function checkTerms({ clock }: OperationContext, account: AccountRecord): void {
-  const { mode, isOpen, budgetTokens, period, label } = account;
+  const { mode, isOpen, budgetTokens, period, label, content } = account;
   if (mode === "credit" && (budgetTokens !== null || period !== "none")) {
     const why = "a credit account has no token budget; give it credit instead";
     throw invalidInput(why);
@@ -59,7 +62,7 @@ function checkTerms({ clock }: OperationContext, account: AccountRecord): void {
     const why = "an open account is billed in credits; a token budget without a limit needs no more";
     throw invalidInput(why);
   }
-  checkKeyFields({ label, budgetTokens, period }, clock.wallMs());
+  checkKeyFields({ label, budgetTokens, period, content }, clock.wallMs());
 }
 
 /** By its id, or by its label where that fits one alone. */

@@ -56,12 +56,13 @@ function valueText({ field, kind, none }: KeyAttribute, key: KeyRecord): string 
 
 /** What the audit log says of a new account: what it may spend, and every cap that it has or gives. */
 export function accountCreationDetail(account: AccountRecord, creditNano: number): string {
-  const { mode, isOpen, caps, keyCaps } = account;
+  const { mode, isOpen, caps, keyCaps, content } = account;
   const named = [
     mode,
     isOpen ? "open" : spendable(account, creditNano),
     ...namedCaps("caps", caps, account),
     ...namedCaps("caps of new keys", keyCaps, account),
+    ...(content === null ? [] : [`content ${content}`]),
   ];
   return named.join(", ");
 }
@@ -82,12 +83,14 @@ export function accountUpdateDetail(before: AccountRecord, after: AccountRecord)
   return changes.join(", ") || "nothing changed";
 }
 
-function terms({ mode, isOpen, budgetTokens, period, caps, keyCaps }: AccountRecord): Map<string, string> {
+function terms(account: AccountRecord): Map<string, string> {
+  const { mode, isOpen, budgetTokens, period, caps, keyCaps, content } = account;
   return new Map([
     ["open", isOpen ? "yes" : "no"],
     ["budget", String(budgetTokens ?? "none")],
     ["period", period],
     ["caps", capsText(caps, mode)],
     ["caps of new keys", capsText(keyCaps, mode)],
+    ["content", content ?? "default"],
   ]);
 }

@@ -1,3 +1,4 @@
+import { contentLevels } from "../../base/content-level.ts";
 import {
   type AttributeKind,
   budgetPeriods,
@@ -19,6 +20,7 @@ const isValid: Readonly<Record<AttributeKind, (value: unknown, nowMs: number) =>
   count: (value) => isWhole(value, 0),
   period: (value) => budgetPeriods.some((period) => period === value),
   moment: (value, nowMs) => isWhole(value, nowMs + 1),
+  content: (value) => contentLevels.some((level) => level === value),
 };
 
 function isLine(value: unknown, most: number): boolean {

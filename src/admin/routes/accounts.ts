@@ -85,6 +85,7 @@ function updateFrom(body: AccountChangesBody): AccountUpdate {
     isOpen: body.open,
     caps: capsFromBody(body.caps),
     keyCaps: capsFromBody(body.key_caps),
+    content: body.content,
   };
 }
 

@@ -7,6 +7,7 @@ import {
   budgetStanding,
   capsBody,
   capView,
+  contentLevel,
   creditStanding,
   keyStatuses,
   openingCredit,
@@ -35,6 +36,7 @@ export const accountView = Type.Object({
   key_caps: Type.Array(Type.Pick(capView, ["limit", "period", "models"]), {
     description: "What new keys get.",
   }),
+  content: contentLevel,
   keys: Type.Array(accountKeyView),
 });
 export type AccountView = Static<typeof accountView>;
@@ -46,7 +48,14 @@ const closed = { additionalProperties: false } as const;
 const label = Type.String({ minLength: 1, description: "A name for people." });
 
 export const accountChangesBody = Type.Partial(
-  Type.Object({ label, ...accountTerms, open: billedAfterwards, caps: capsBody, key_caps: capsBody }),
+  Type.Object({
+    label,
+    ...accountTerms,
+    open: billedAfterwards,
+    caps: capsBody,
+    key_caps: capsBody,
+    content: contentLevel,
+  }),
   closed,
 );
 export type AccountChangesBody = Static<typeof accountChangesBody>;

@@ -1,4 +1,5 @@
 import { type Static, type TObject, type TProperties, Type } from "@sinclair/typebox";
+import { contentLevels } from "../../base/content-level.ts";
 import {
   budgetPeriods,
   type KeyAttributeName,
@@ -12,6 +13,8 @@ export const keyStatuses = ["active", "disabled", "suspended", "revoked", "expir
 export const accountStatuses = ["active", "closed"] as const;
 export const capPeriods = ["day", "week", "month"] as const;
 
+export const contentLevel = nullable(oneOf(contentLevels));
+
 /** How each kind of attribute is written. */
 const attributeKinds = {
   text: nullable(Type.String()),
@@ -22,6 +25,7 @@ const attributeKinds = {
   count: nullable(count),
   period: oneOf(budgetPeriods),
   moment: nullable(moment),
+  content: contentLevel,
 };
 
 /** The schema of every attribute of a key, under its name. */

@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import type { ChangedAccount } from "../../admin/operations/accounts.ts";
 import type { WrittenCap } from "../../admin/operations/cap-text.ts";
 import type { AccountView } from "../../admin/views.ts";
+import { type ContentLevel, contentLevels } from "../../base/content-level.ts";
 import { type BudgetPeriod, budgetPeriods, keyModes } from "../../base/key-attributes.ts";
 import { creditsFromNano } from "../../base/money.ts";
 import type { KeyMode } from "../../store/store.ts";
@@ -72,11 +73,20 @@ interface TermOptions extends DataOptions {
   readonly open?: boolean;
   readonly cap?: readonly WrittenCap[];
   readonly keyCap?: readonly WrittenCap[];
+  readonly content?: ContentLevel | "default";
 }
 
-function termsOf({ label, budget, period, open, cap, keyCap }: TermOptions) {
+function termsOf({ label, budget, period, open, cap, keyCap, content }: TermOptions) {
   const budgetTokens = budget === "none" ? null : budget;
-  return { label, budgetTokens, period, isOpen: open, caps: cap, keyCaps: keyCap };
+  return {
+    label,
+    budgetTokens,
+    period,
+    isOpen: open,
+    caps: cap,
+    keyCaps: keyCap,
+    content: content === "default" ? null : content,
+  };
 }
 
 function createCommand(terminal: Terminal): Command {
@@ -95,6 +105,7 @@ function createCommand(terminal: Terminal): Command {
     .option("--open", "billed afterwards: no balance is needed, and caps are the only bound")
     .addOption(capOption("cap", "the most that all keys together may take; repeatable"))
     .addOption(capOption("key-cap", "the cap that each new key gets; repeatable"))
+    .addOption(choiceOption("content", contentLevels, "record at most this of request content"))
     .examples(
       "sluice accounts create --mode credit --label atlas --credit 100 --key-cap 5/day",
       "sluice accounts create --mode credit --label acme --open --cap 500/month",
@@ -217,6 +228,9 @@ function updateCommand(terminal: Terminal): Command {
     .option("--no-open", "needs a balance from now on; what is owed has to be topped up before")
     .addOption(capOption("cap", "takes the place of all its caps; repeatable"))
     .addOption(capOption("key-cap", "the cap that each new key gets; repeatable"))
+    .addOption(
+      choiceOption("content", [...contentLevels, "default"], "record at most this of request content"),
+    )
     .examples("sluice accounts update atlas --cap 20/day --cap 300/month")
     .action(async (name: string, options: TermOptions) => {
       const { updateAccount } = await operations();

@@ -1,4 +1,5 @@
 import { type TUnsafe, Type } from "@sinclair/typebox";
+import { contentLevels } from "../../base/content-level.ts";
 import { type ModelUse, modelUses, usualUses } from "../../base/model-uses.ts";
 import { affinities, cacheSettings, defaults } from "../defaults.ts";
 import {
@@ -104,6 +105,12 @@ export const modelSchema = table({
     affinities,
     "Whether a conversation stays with one deployment and one API key, where the provider has cached its prompt.",
     defaults.affinity,
+  ),
+  content: Type.Optional(
+    Type.Union(
+      contentLevels.map((level) => Type.Literal(level)),
+      { description: "Records at most this of request content; needs [content]." },
+    ),
   ),
   timeouts: modelTimeouts,
 });

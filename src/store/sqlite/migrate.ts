@@ -26,6 +26,7 @@ import sixteenth from "./migrations/016.sql" with { type: "text" };
 import seventeenth from "./migrations/017.sql" with { type: "text" };
 import eighteenth from "./migrations/018.sql" with { type: "text" };
 import nineteenth from "./migrations/019.sql" with { type: "text" };
+import twentieth from "./migrations/020.sql" with { type: "text" };
 
 /** The schema's version is the number of migrations that have run; it is kept in `user_version`. */
 export const migrations: readonly string[] = [
@@ -48,6 +49,7 @@ export const migrations: readonly string[] = [
   seventeenth,
   eighteenth,
   nineteenth,
+  twentieth,
 ];
 
 export interface MigrationOptions {

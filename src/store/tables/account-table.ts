@@ -22,7 +22,7 @@ export interface AccountRow extends Omit<AccountRecord, "isOpen" | "caps" | "key
 export const selectAccounts = `
 SELECT accounts.no, accounts.id, accounts.mode, account_label AS "label", is_open AS "isOpen",
   closed_at_ms::float8 AS "closedAtMs", budget_tokens::float8 AS "budgetTokens", accounts.period,
-  accounts.created_at_ms::float8 AS "createdAtMs", key_caps AS "keyCaps", ${selectCaps("accounts")} AS "caps"
+  accounts.created_at_ms::float8 AS "createdAtMs", key_caps AS "keyCaps", account_content AS "content", ${selectCaps("accounts")} AS "caps"
 FROM accounts`;
 
 export function accountFromRow({ no, isOpen, caps, keyCaps, ...fields }: AccountRow): NumberedAccount {
@@ -39,7 +39,7 @@ export function accountFromRow({ no, isOpen, caps, keyCaps, ...fields }: Account
 
 /** The columns that an operator may change. */
 function termsOf(own: OwnStatements, account: AccountRecord): WrittenRow {
-  const { label, isOpen, closedAtMs, budgetTokens, period, keyCaps } = account;
+  const { label, isOpen, closedAtMs, budgetTokens, period, keyCaps, content } = account;
   return {
     account_label: ["text", label],
     is_open: ["int", isOpen ? 1 : 0],
@@ -47,6 +47,7 @@ function termsOf(own: OwnStatements, account: AccountRecord): WrittenRow {
     budget_tokens: ["int8", budgetTokens],
     period: ["text", period],
     key_caps: ["text", keyCaps.length === 0 ? null : JSON.stringify(keyCaps)],
+    account_content: ["text", content],
     ...own.accountColumns(account),
   };
 }
@@ -113,7 +114,7 @@ export function* updateAccount(own: OwnStatements, id: string, changes: AccountC
 export function ownAccountOf(key: KeyRecord): AccountRecord {
   const { accountId: id, mode, isOpen, budgetTokens, period, createdAtMs } = key;
   const terms = { mode, isOpen, budgetTokens, period, createdAtMs };
-  return { id, label: null, closedAtMs: null, ...terms, caps: [], keyCaps: [] };
+  return { id, label: null, closedAtMs: null, ...terms, caps: [], keyCaps: [], content: null };
 }
 
 /** Throws a refusal unless a key of this mode may draw on the account. */

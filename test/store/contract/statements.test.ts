@@ -22,6 +22,7 @@ const account = (id: string, changes: object = {}) => ({
   createdAtMs: 0,
   caps: [],
   keyCaps: [],
+  content: null,
   ...changes,
 });
 

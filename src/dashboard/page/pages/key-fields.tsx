@@ -3,6 +3,7 @@ import { useAnswer } from "../api.ts";
 import { fieldOf, type LabelProps, SelectField, type SelectProps, TextField } from "../parts/field.tsx";
 import {
   budgetPeriods,
+  contentChoices,
   fieldRows,
   fieldTexts,
   hasField,
@@ -26,6 +27,7 @@ export function KeyFields({ form, mode, isShared, onForm }: KeyFieldsProps) {
   const scopeChoices = scopes.map((name) => ({ value: name, text: name === "all" ? "all providers" : name }));
   const choicesOf = (field: KeyField) => {
     if (field === "models") return (models.value?.data ?? []).map(({ id }) => ({ value: id, text: id }));
+    if (field === "content") return contentChoices;
     return field === "period" ? budgetPeriods : scopeChoices;
   };
   const inputs = (row: readonly KeyField[]) =>
@@ -54,6 +56,7 @@ function KeyInput({ field, of, choices }: SelectProps & { field: KeyField }) {
   switch (kindOf(field)) {
     case "provider":
     case "period":
+    case "content":
       return <SelectField {...texts} of={of} choices={choices} />;
     case "models":
       return <ModelPicker {...texts} of={of} choices={choices} />;

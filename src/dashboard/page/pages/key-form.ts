@@ -32,6 +32,7 @@ export const fieldTexts: Readonly<Record<KeyField, FieldText>> = {
   rpm: { label: "Requests a minute", placeholder: "no limit" },
   models: { label: "Models", hint: "None ticked means all." },
   expires: { label: "Expires", hint: "At the end of that day, UTC; empty means never." },
+  content: { label: "Request content", hint: "At most this is recorded, if the gateway records content." },
 };
 
 /** How often a budget is renewed, in words. */
@@ -42,6 +43,14 @@ export const budgetPeriods = [
   { value: "none", text: "in all" },
 ];
 
+/** What may be recorded of a key's requests. */
+export const contentChoices = [
+  { value: "", text: "as the configuration says" },
+  { value: "none", text: "never" },
+  { value: "failed", text: "only requests that fail" },
+  { value: "all", text: "all" },
+];
+
 export const fieldRows: readonly (readonly KeyField[])[] = [
   ["label"],
   ["owner"],
@@ -49,6 +58,7 @@ export const fieldRows: readonly (readonly KeyField[])[] = [
   ["scope", "rpm"],
   ["models"],
   ["expires"],
+  ["content"],
 ];
 
 export function kindOf(field: KeyField): AttributeKind | undefined {

@@ -33,6 +33,8 @@ CREATE TABLE accounts (
   period text NOT NULL,
   -- A JSON array of the caps that new keys get; NULL where there are none.
   key_caps text,
+  -- What may be recorded of the content of requests at most: none, failed or all; NULL leaves that to the configuration.
+  account_content text,
   created_at_ms int8 NOT NULL,
   -- The store's revision that its last change raised.
   account_revision int8 NOT NULL DEFAULT 0,
@@ -64,6 +66,8 @@ CREATE TABLE keys (
   -- A JSON array of model ids; NULL means all.
   models text,
   rpm_limit int,
+  -- As `account_content`.
+  content text,
   created_at_ms int8 NOT NULL,
   expires_at_ms int8,
   previous_hash text,

@@ -1,0 +1,15 @@
+import type { LoadContext } from "./problems.ts";
+import { readSecret } from "./secrets.ts";
+
+const keyBytes = 32;
+
+/** A problem also if it is not set: without it, what should be encrypted would not be. */
+export function encryptionKeyAt(path: string, reference: string, context: LoadContext): Uint8Array | null {
+  const found = readSecret(reference, context);
+  const key = found.kind === "value" ? Buffer.from(found.value, "base64") : null;
+  if (key?.length === keyBytes) return new Uint8Array(key);
+  const wanted = "must be 32 bytes in base64, such as `openssl rand -base64 32` prints";
+  const reason = found.kind === "problem" ? found.message : found.kind === "unset" ? found.reason : wanted;
+  context.problems.add(path, reason);
+  return null;
+}

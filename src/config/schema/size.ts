@@ -1,0 +1,28 @@
+import { Kind, type TUnsafe, Type, TypeRegistry } from "@sinclair/typebox";
+import { inWords } from "../../base/schema-words.ts";
+import { type ByteSize, byteSizePattern, bytesOfSize } from "../byte-size.ts";
+
+const kind = "ByteSize";
+
+TypeRegistry.Set<{ readonly anyOf: readonly [{ readonly minimum: number }] }>(
+  kind,
+  ({ anyOf: [{ minimum }] }, value) => {
+    if (typeof value !== "number" && typeof value !== "string") return false;
+    const bytes = bytesOfSize(value);
+    return bytes !== null && bytes >= minimum;
+  },
+);
+
+/** A number of bytes, or a string with a unit. The minimum applies to strings too, which JSON Schema cannot express. */
+export function byteSize(description: string, fallback: ByteSize, minimum: number): TUnsafe<ByteSize> {
+  return Type.Unsafe<ByteSize>({
+    [Kind]: kind,
+    description,
+    anyOf: [
+      { type: "integer", minimum },
+      { type: "string", pattern: byteSizePattern },
+    ],
+    [inWords]: `a number of bytes, or a size such as "500KB", "1MB" or "2GB", at least ${minimum} bytes`,
+    default: fallback,
+  });
+}
