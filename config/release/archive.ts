@@ -9,7 +9,8 @@ import { zip } from "./zip.ts";
 /** The archive that people download: one folder with the program and what belongs to it. */
 export async function archive(build: Build): Promise<Output> {
   const { target, executable, time, effort } = build;
-  const { readme, license, changelog, thirdParty, manual, examples, deploy, completions } = build.documents;
+  const { readme, license, changelog, thirdParty, manual, examples, deploy, guides, completions } =
+    build.documents;
   const stem = `sluice-${version}-${target.name}`;
   const files: ReleaseFile[] = [
     { path: executableName(target), bytes: executable, isExecutable: true },
@@ -19,6 +20,7 @@ export async function archive(build: Build): Promise<Output> {
     thirdParty,
     ...examples,
     ...deploy,
+    ...guides,
     { ...manual, path: "man/sluice.1" },
     textFile("completions/sluice.bash", completions.bash),
     textFile("completions/_sluice", completions.zsh),

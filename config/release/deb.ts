@@ -15,7 +15,10 @@ export async function deb(build: Build, architecture: string): Promise<Output> {
     textFile("md5sums", files.map(({ path, bytes }) => `${md5(bytes)}  ${path}\n`).join("")),
     script("postinst", `if [ "$1" = configure ]; then\n${afterInstall}fi\n`),
     script("prerm", `if [ "$1" = remove ]; then\n${beforeRemove}fi\n`),
-    script("postrm", afterRemove),
+    script(
+      "postrm",
+      `${afterRemove}if [ "$1" = purge ]; then\n  rm -f "\${DPKG_ROOT:-}/etc/sluice/secrets.env"\nfi\n`,
+    ),
   ];
   const members = [
     ["debian-binary", new TextEncoder().encode("2.0\n")],

@@ -19,8 +19,10 @@ export interface Documents {
   readonly manual: ReleaseFile;
   /** Configurations to begin from. */
   readonly examples: readonly ReleaseFile[];
-  /** Units, proxies and containers. */
+  /** Units, proxies, containers, the Grafana dashboard and Prometheus rules. */
   readonly deploy: readonly ReleaseFile[];
+  /** The documentation with its pictures. */
+  readonly guides: readonly ReleaseFile[];
   readonly completions: { readonly bash: string; readonly zsh: string; readonly fish: string };
 }
 
@@ -33,8 +35,9 @@ export async function readDocuments(commit: Commit, dependencies: readonly Depen
     changelog: await copiedFile("CHANGELOG.md", "CHANGELOG.md"),
     thirdParty: textFile("THIRD-PARTY-LICENSES.txt", thirdPartyLicenses(dependencies)),
     manual: textFile("sluice.1", manPage(program, version, commit.time)),
-    examples: await copies("config", (name) => name.endsWith(".toml")),
-    deploy: await copies("config/deploy", (name) => !name.startsWith("Dockerfile")),
+    examples: await copies("config", /^[^/]+\.toml$/),
+    deploy: await copies("config", /^(deploy|grafana|prometheus)\//),
+    guides: await copies("docs", /./),
     completions: {
       bash: `${completionScript("bash", completions)}\n`,
       zsh: `${completionScript("zsh", completions)}\n`,
@@ -43,11 +46,10 @@ export async function readDocuments(commit: Commit, dependencies: readonly Depen
   };
 }
 
-function copies(folder: string, isWanted: (name: string) => boolean): Promise<ReleaseFile[]> {
-  const names = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isFile());
-  return Promise.all(
-    names.flatMap(({ name }) =>
-      isWanted(name) ? [copiedFile(`${folder}/${name}`, `${folder}/${name}`)] : [],
-    ),
-  );
+/** The files below a folder whose path from there matches. */
+function copies(folder: string, wanted: RegExp): Promise<ReleaseFile[]> {
+  const entries = readdirSync(folder, { recursive: true, withFileTypes: true });
+  const paths = entries.flatMap((entry) => (entry.isFile() ? [`${entry.parentPath}/${entry.name}`] : []));
+  const chosen = paths.filter((path) => wanted.test(path.slice(folder.length + 1))).toSorted();
+  return Promise.all(chosen.map((path) => copiedFile(path, path)));
 }

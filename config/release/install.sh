@@ -1,13 +1,17 @@
 #!/bin/sh
-# Installs Sluice: finds the archive for this system, downloads it, compares its checksum, and puts the program in place.
-#
-#   curl -fsSL URL/install.sh | sh                     into /usr/local if that can be written, else ~/.local
-#   curl -fsSL URL/install.sh | sh -s -- --systemd     and writes a unit and a configuration (as root)
-#
-#   --prefix DIR   another place; the program goes to DIR/bin
-#   --from URL     where the release's files are (SLUICE_RELEASE_URL)
-#   --target NAME  another archive than the one for this system, e.g. linux-x64-musl
+# Installs Sluice: finds the archive for this system, downloads it, compares its checksum, and installs the program.
 set -eu
+
+usage="usage: install.sh [--prefix DIR] [--from URL] [--target NAME] [--systemd]
+
+  curl -fsSL URL/install.sh | sh                     installs to /usr/local if it is writable, else to ~/.local
+  curl -fsSL URL/install.sh | sh -s -- --systemd     also writes a unit and a configuration (as root)
+
+  --prefix DIR   install the program to DIR/bin
+  --from URL     the folder with the release's files (SLUICE_RELEASE_URL)
+  --target NAME  install another archive than this system's, e.g. linux-x64-musl
+  --systemd      write /etc/systemd/system/sluice.service and /etc/sluice/sluice.toml
+  --help         print this"
 
 version='@VERSION@'
 url="${SLUICE_RELEASE_URL:-@ADDRESS@}"
@@ -29,7 +33,8 @@ while [ $# -gt 0 ]; do
     --from) url="$2"; shift ;;
     --target) target="$2"; shift ;;
     --systemd) systemd=yes ;;
-    *) fail "$1 is no option; there are --prefix, --from, --target and --systemd" ;;
+    --help | -h) echo "$usage"; exit 0 ;;
+    *) fail "unknown option $1; install.sh --help lists the options" ;;
   esac
   shift
 done

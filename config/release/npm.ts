@@ -11,12 +11,16 @@ import type { Effort } from "./xz.ts";
  * npm installs of the optional dependencies the one that fits the machine, so that nothing has to be downloaded by a script
  * after the installation, which many do not allow.
  */
-export async function npmPackage(documents: Documents, time: Date): Promise<Output> {
+export async function npmPackage(
+  documents: Documents,
+  time: Date,
+  repository: string | null,
+): Promise<Output> {
   const platforms = targets.flatMap((target) =>
     target.npm === null ? [] : [[packageName(target), version] as const],
   );
   const manifest = {
-    ...common,
+    ...common(repository),
     name: "sluice",
     description,
     bin: { sluice: "bin/sluice.js" },
@@ -28,12 +32,12 @@ export async function npmPackage(documents: Documents, time: Date): Promise<Outp
 }
 
 /** The executable for one system; null for one that npm cannot tell from another. */
-export function npmPlatformPackage(build: Build): Output | null {
+export function npmPlatformPackage(build: Build, repository: string | null): Output | null {
   const { target, executable, documents, time, effort } = build;
   if (target.npm === null) return null;
   const { os, cpu, libc } = target.npm;
   const manifest = {
-    ...common,
+    ...common(repository),
     name: packageName(target),
     description: `The ${target.name} executable of Sluice.`,
     os: [os],
@@ -47,7 +51,11 @@ export function npmPlatformPackage(build: Build): Output | null {
   return { name: `npm/sluice-${target.name}-${version}.tgz`, bytes: pack(files, time, effort) };
 }
 
-const common = { version, license, engines: { node: ">=18" } };
+/** npm publishes with provenance only if the manifest names the repository that the workflow runs in. */
+function common(repository: string | null) {
+  const origin = repository === null ? {} : { repository: { type: "git", url: `git+${repository}.git` } };
+  return { version, license, ...origin, engines: { node: ">=18" } };
+}
 
 /** `@sluice/win32-x64`: as Node names platforms. */
 function packageName({ npm, name }: Target): string {

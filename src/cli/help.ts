@@ -78,7 +78,8 @@ export function withCsv(command: SluiceCommand): SluiceCommand {
 }
 
 export function newConfigCommand(name: string, summary: string): SluiceCommand {
-  const config = "the configuration (SLUICE_CONFIG; default: ./sluice.toml, else the built-in one)";
+  const config =
+    "the configuration (SLUICE_CONFIG; default: ./sluice.toml, /etc/sluice/sluice.toml or the built-in one)";
   return newCommand(name, summary).addOption(sharedOption("--config <file>", config));
 }
 

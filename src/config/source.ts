@@ -27,15 +27,20 @@ export interface SourceOptions {
   readonly file?: string | undefined;
   readonly env: Environment;
   readonly cwd?: string | undefined;
+  /** Another path for a test. */
+  readonly systemFile?: string | undefined;
 }
 
-/** `--config`, else SLUICE_CONFIG, else `./sluice.toml` if it exists, else the built-in configuration. */
+/** Where the packages and `install.sh --systemd` put the service's configuration. */
+const systemConfigFile = "/etc/sluice/sluice.toml";
+
+/** `--config`, else SLUICE_CONFIG, else `./sluice.toml` or `/etc/sluice/sluice.toml` if one exists, else the built-in configuration. */
 export function findConfig(options: SourceOptions): ConfigSource {
   const cwd = options.cwd ?? process.cwd();
   const asked = options.file ?? (options.env["SLUICE_CONFIG"] || undefined);
   if (asked !== undefined) return readConfig(resolvePath(cwd, asked, options.env));
-  const usual = resolve(cwd, configFileName);
-  if (existsSync(usual)) return readConfig(usual);
+  for (const usual of [resolve(cwd, configFileName), options.systemFile ?? systemConfigFile])
+    if (existsSync(usual)) return readConfig(usual);
   return { file: null, origin: "the built-in configuration", text: builtInConfig, folder: cwd };
 }
 

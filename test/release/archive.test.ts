@@ -36,6 +36,10 @@ test("an archive unpacks to the program, its documents, completions, manual and 
     ["LICENSE", "LICENSE"],
     ["config/sluice.toml", "config/sluice.toml"],
     ["config/deploy/sluice.service", "config/deploy/sluice.service"],
+    ["config/deploy/Dockerfile", "config/deploy/Dockerfile"],
+    ["config/grafana/sluice.json", "config/grafana/sluice.json"],
+    ["config/prometheus/alerts.yml", "config/prometheus/alerts.yml"],
+    ["docs/README.md", "docs/README.md"],
   ] as const)
     expect(readFileSync(join(unpacked, copy), "utf8")).toBe(readFileSync(original, "utf8"));
   expect(readFileSync(join(unpacked, "completions/sluice.bash"), "utf8")).toContain("complete -o default");

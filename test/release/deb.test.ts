@@ -1,9 +1,20 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { appendFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { deb } from "../../config/release/deb.ts";
+import { beforeRemove } from "../../config/release/system-package.ts";
 import { version } from "../../package.json";
+import { locateData } from "../../src/config/locate-data.ts";
 import { command, quickBuild, root, smallProgram } from "./made.ts";
 
 /** dpkg installs into another folder here, as whoever builds images does; only root may create a user there. */
@@ -57,6 +68,39 @@ describe.if(canInstall)("the deb", () => {
     expect(unit).not.toContain("DynamicUser");
   });
 
+  test("its configuration names the data folder, so that plain commands find what the service uses", () => {
+    const file = inSystem("etc/sluice/sluice.toml");
+    expect(locateData({ env: {}, cwd: folder, systemFile: file })).toBe("/var/lib/sluice");
+  });
+
+  test("only root can read the file for secrets, and an upgrade keeps what is in it", async () => {
+    const secrets = inSystem("etc/sluice/secrets.env");
+    expect(statSync(secrets).mode & 0o777).toBe(0o600);
+    appendFileSync(secrets, "OPENAI_API_KEY=canary\n");
+    await dpkg("--install", file);
+    expect(readFileSync(secrets, "utf8")).toBe("OPENAI_API_KEY=canary\n");
+    expect(statSync(secrets).mode & 0o777).toBe(0o600);
+  });
+
+  test("documents, the Grafana dashboard and Prometheus rules are where their links point", () => {
+    for (const path of ["docs/README.md", "config/grafana/sluice.json", "config/prometheus/alerts.yml"])
+      expect(readFileSync(inSystem(`usr/share/doc/sluice/${path}`), "utf8")).toBe(readFileSync(path, "utf8"));
+  });
+
+  test("removal stops and disables every instance of the template, not only the plain unit", async () => {
+    const bin = join(folder, "bin");
+    mkdirSync(bin, { recursive: true });
+    const calls = join(folder, "systemctl-calls");
+    writeFileSync(join(bin, "systemctl"), `#!/bin/sh\necho "$@" >>${calls}\n`, { mode: 0o755 });
+    const script = beforeRemove.replace("[ -d /run/systemd/system ]", "true");
+    await command(["sh", "-ec", script], { cwd: folder, env: { PATH: `${bin}:${process.env["PATH"]}` } });
+    expect(readFileSync(calls, "utf8").trim().split("\n")).toEqual([
+      "stop sluice.service sluice@*.service",
+      // systemd disables all instances of a template by the template's own name, and takes no pattern here.
+      "disable sluice.service sluice@.service",
+    ]);
+  });
+
   test("an upgrade keeps the data, its user and the changed configuration", async () => {
     const users = readFileSync(inSystem("etc/passwd"), "utf8");
     await Bun.write(inSystem("var/lib/sluice/sluice.db"), "a ledger");
@@ -73,6 +117,7 @@ describe.if(canInstall)("the deb", () => {
     expect(existsSync(inSystem("etc/sluice/sluice.toml"))).toBe(true);
     await dpkg("--purge", "sluice");
     expect(existsSync(inSystem("etc/sluice/sluice.toml"))).toBe(false);
+    expect(existsSync(inSystem("etc/sluice/secrets.env"))).toBe(false);
     expect(readFileSync(inSystem("var/lib/sluice/sluice.db"), "utf8")).toBe("a ledger");
   });
 });

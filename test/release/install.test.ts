@@ -71,11 +71,18 @@ test.each([
   [["--target", "linux-sparc"], "the release has no sluice-"],
   [["--from", `${server.url.href}nowhere`], "could not be downloaded"],
   [["--prefix"], "--prefix needs a value"],
-  [["--frobnicate"], "--frobnicate is no option"],
+  [["--frobnicate"], "unknown option --frobnicate"],
 ])("%j is refused in words", async (args, words) => {
   const { code, output } = await install(args);
   expect(code).toBe(1);
   expect(output).toContain(words);
+});
+
+test("--help lists every option, and installs nothing", async () => {
+  const { code, output } = await install(["--help"]);
+  expect(code).toBe(0);
+  for (const option of ["--prefix", "--from", "--target", "--systemd"]) expect(output).toContain(option);
+  expect(existsSync(join(home, ".local"))).toBe(false);
 });
 
 test("a script that was released without an address asks for one", async () => {

@@ -29,7 +29,9 @@ const registry = Bun.serve({
 beforeAll(async () => {
   process.chdir(root);
   const build = await quickBuild(await builtExecutable());
-  for (const output of [await npmPackage(build.documents, build.time), npmPlatformPackage(build)]) {
+  const repository = "https://example.com/sluice/sluice";
+  const main = await npmPackage(build.documents, build.time, repository);
+  for (const output of [main, npmPlatformPackage(build, repository)]) {
     if (output === null) throw new Error("this machine has no npm package");
     const file = join(folder, output.name.replace("npm/", ""));
     writeFileSync(file, output.bytes);
@@ -44,6 +46,14 @@ beforeAll(async () => {
 afterAll(async () => {
   await registry.stop(true);
   rmSync(folder, { recursive: true, force: true });
+});
+
+test("each manifest names the repository, without which npm refuses provenance", () => {
+  expect(packed.size).toBe(2);
+  for (const { manifest } of packed.values())
+    expect(manifest).toMatchObject({
+      repository: { type: "git", url: "git+https://example.com/sluice/sluice.git" },
+    });
 });
 
 const installers = [

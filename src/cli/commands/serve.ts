@@ -14,7 +14,7 @@ export function serveCommand(terminal: Terminal): Command {
   return newCommand("serve", "Start the gateway")
     .option(
       "--config <file>",
-      "the configuration (SLUICE_CONFIG; default: ./sluice.toml, else the built-in one)",
+      "the configuration (SLUICE_CONFIG; default: ./sluice.toml, /etc/sluice/sluice.toml or the built-in one)",
     )
     .option("--data <dir>", "where keys, ledger and usage are kept (SLUICE_DATA; default: ./sluice-data)")
     .option("--store <url>", "a PostgreSQL database that keeps them instead (SLUICE_STORE)")

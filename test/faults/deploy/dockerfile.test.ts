@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Glob } from "bun";
 import { archive } from "../../../config/release/archive.ts";
+import { version } from "../../../package.json";
 import { builtExecutable, command, quickBuild, root, smallProgram } from "../../release/made.ts";
 import { run, serve } from "../../support/process.ts";
 import { startSluice } from "../../support/sluice.ts";
@@ -53,12 +54,63 @@ test.if(canRun)(
   120_000,
 );
 
-test("the builder is sent what is unpacked from the release, and nothing else", () => {
+test("the builder is sent the release's archives, and nothing else", () => {
   const sent = readFileSync(join(root, "config/deploy/Dockerfile.dockerignore"), "utf8").split("\n");
-  expect(all("ADD").map((line) => line.split(" ")[0])).toEqual(
-    sent.flatMap((line) => (line.startsWith("!") ? [line.slice(1)] : [])),
-  );
+  const [pattern = ""] = sent.flatMap((line) => (line.startsWith("!") ? [line.slice(1)] : []));
+  for (const archive of ["linux-x64", "linux-arm64"])
+    expect(new Glob(pattern).match(addedArchive(archive))).toBe(true);
+  expect(sent).toContain("*");
 });
+
+const hasBuildah = canRun && Bun.which("buildah") !== null;
+
+test.skipIf(!hasBuildah)(
+  hasBuildah ? "buildah builds it from the folder of one archive" : "SKIPPED: buildah is not installed",
+  async () => {
+    process.chdir(root);
+    const folder = mkdtempSync(join(tmpdir(), "sluice-buildah-"));
+    const buildah = (...words: string[]) =>
+      command(
+        [
+          "buildah",
+          "--storage-driver",
+          "vfs",
+          "--root",
+          join(folder, "images"),
+          "--runroot",
+          join(folder, "run"),
+          ...words,
+        ],
+        {
+          cwd: folder,
+          env: { BUILDAH_ISOLATION: "chroot" },
+        },
+      );
+    try {
+      const { name, bytes } = await archive(await quickBuild(smallProgram));
+      await Bun.write(join(folder, "release", name), bytes);
+      await Bun.write(join(folder, "Systemfile"), "FROM scratch\nCOPY nothing /home/nonroot/\n");
+      await Bun.write(join(folder, "system/nothing/.keep"), "");
+      await buildah("build", "-q", "-f", "Systemfile", "-t", "localhost/system", "system");
+      const file = join(root, "config/deploy/Dockerfile");
+      const built = ["-q", "--format", "docker", "--build-arg", "SYSTEM=localhost/system", "-t", "sluice"];
+      const processor = ["--build-arg", `ARCHIVE=linux-${process.arch}`];
+      await buildah("build", ...built, ...processor, "-f", file, "release");
+      const { Docker } = JSON.parse(await buildah("inspect", "--type", "image", "sluice"));
+      expect(Docker.config).toMatchObject({ User: "65532:65532", Entrypoint: ["/usr/local/bin/sluice"] });
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  },
+  120_000,
+);
+
+/** What ADD unpacks for one system. */
+function addedArchive(system: string): string {
+  const [pattern = ""] = (all("ADD")[0] ?? "").split(" ");
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: this is how the Dockerfile names its argument.
+  return pattern.replace("${ARCHIVE}", system).replace("*", version);
+}
 
 test("the image is nobody's, has no shell to need, runs no step, and stops by SIGTERM", () => {
   expect(all("ARG")[0]).toMatch(/^SYSTEM=.*distroless.*:nonroot$/);
@@ -90,11 +142,11 @@ async function assembledImage() {
   const { name, bytes } = await archive(await quickBuild(smallProgram));
   await Bun.write(join(folder, name), bytes);
   const shell = (script: string) => command(["sh", "-ec", script], { cwd: folder });
-  const [unpacked = ""] = all("ADD").filter((line) => new Glob(line.split(" ")[0] ?? "").match(name));
+  expect(addedArchive(`linux-${process.arch}`)).toBe(name);
   const executable = await builtExecutable();
   const libraries = await command(["ldd", join(root, "dist/sluice")], { cwd: folder });
   await shell(`mkdir -p archive system/home/nonroot system/proc
-    tar -xJf ${unpacked.replace(/ \/$/, " -C archive/")}
+    tar -xJf ${name} -C archive/
     cp -L --parents ${libraries.match(/\/\S+/g)?.join(" ")} system
     cp -R system image`);
   for (const line of all("COPY")) {
