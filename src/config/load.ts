@@ -78,15 +78,16 @@ function settingsFrom(
   const { problems } = context;
   const providers = loadProviders(config, context);
   checkModels(config, providers, context);
+  const server = serverSettings(config, options.flags ?? {}, options.cwd ?? process.cwd(), context);
   const settings = {
-    server: serverSettings(config, options.flags ?? {}, options.cwd ?? process.cwd(), context),
+    server,
     store: storeSettings(config, options.flags?.store, context),
     log: logSettings(config, context),
     microUsdPerCredit: microUsdPerCredit(config, context),
     retention: retentionSettings(config, context),
     responses: responsesSettings(config, context),
     content: contentSettings(config, context),
-    webSocket: webSocketSettings(config, context),
+    webSocket: webSocketSettings(config, server, context),
     routes: routeSettings(config, context),
     admin: adminSettings(config, context),
     tracing: tracingSettings(config, context),

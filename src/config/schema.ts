@@ -167,7 +167,10 @@ export const configSchema = table({
     }),
   }),
   websocket: section({
-    max_per_key: socketLimit(webSocket.maxPerKey, "WebSockets that a key may have open at once."),
+    max_per_key: socketLimit(
+      webSocket.maxPerKey,
+      "WebSockets that a key can have open at once; each can take 8 MiB. Default: fewer if `max_body_memory` is below 512 MiB.",
+    ),
     max_minutes: whole("How long one may be open.", {
       minimum: 1,
       maximum: 10_080,

@@ -78,6 +78,8 @@ export interface ContentSettings {
 export interface WebSocketSettings {
   /** Open at once. */
   readonly maxPerKey: number;
+  /** The longest message, which is the most that the runtime collects for a socket. */
+  readonly maxMessageBytes: number;
   readonly maxMs: number;
   /** Responses at once on one of them; more of them wait. */
   readonly maxActive: number;

@@ -1,7 +1,7 @@
 import { ChurnMap } from "../base/churn-map.ts";
 import type { Clock } from "../base/clock.ts";
 
-/** What a key's compressed frames may become at once. The largest frame fits twice. */
+/** What a key's compressed frames may become at once. The largest frame fits eight times. */
 const mostBytes = 64 * 1024 * 1024;
 /** What of it comes back: more than many clients of one key send, and a few hundredths of the event loop's time. */
 const bytesPerMs = (16 * 1024 * 1024) / 1000;
@@ -14,8 +14,8 @@ interface Inflated {
 }
 
 /**
- * Limits what the runtime inflates for a key. It does so on the event loop, before anybody can look: 30 KB become 30 MiB there, in
- * some 50 ms, and a single read of a connection may bring a dozen such frames.
+ * Limits what the runtime inflates for a key. It does so on the event loop, before anybody can look: 8 KB become 8 MiB there, in
+ * some 20 ms, and a single read of a connection may bring dozens of such frames.
  */
 export class InflateLimiter {
   readonly #clock: Clock;

@@ -59,6 +59,12 @@ export class RawSocket implements Disposable {
     this.#sendFrame(0xc1, flushed.subarray(0, -4));
   }
 
+  /** The beginning of a text that never ends, in frames of this many bytes. */
+  sendUnfinished(frames: number, bytesEach: number): void {
+    const payload = Buffer.alloc(bytesEach, "x");
+    for (let sent = 0; sent < frames; sent += 1) this.#sendFrame(sent === 0 ? 0x01 : 0x00, payload);
+  }
+
   #sendFrame(start: number, payload: Buffer): void {
     const length = Buffer.from([payload.length >> 8, payload.length & 255]);
     this.#socket.write(Buffer.concat([Buffer.from([start, 0x80 | 126]), length, Buffer.alloc(4), payload]));

@@ -1,5 +1,5 @@
 import type { Server } from "bun";
-import type { ServerSettings } from "../../config/settings.ts";
+import type { WebSocketSettings } from "../../config/settings.ts";
 import type { Route } from "../../gateway/client-call.ts";
 import type { Gateway } from "../../gateway/gateway.ts";
 import type { TrustedProxies } from "../../limits/address.ts";
@@ -12,10 +12,10 @@ const idleTimeoutSeconds = 120;
 /** Far above what is ever buffered: the longest event of the largest answer, behind `pauseBytes` (client-socket.ts). */
 const backpressureLimit = 80 * 1024 * 1024;
 
-/** For all sockets of a server. The size of a frame is that of a body, and is counted after decompression. */
-export function webSocketOptions({ maxBodyBytes }: ServerSettings) {
+/** For all sockets of a server. The size of a message is counted after decompression. */
+export function webSocketOptions({ maxMessageBytes }: WebSocketSettings) {
   return {
-    maxPayloadLength: maxBodyBytes,
+    maxPayloadLength: maxMessageBytes,
     idleTimeout: idleTimeoutSeconds,
     backpressureLimit,
     closeOnBackpressureLimit: true,

@@ -262,7 +262,7 @@ test("frames may come compressed, count as long as they are without, and are ans
   socket.sendDeflated({ type: "response.create", model: "gpt-test", input: "x".repeat(1_000_000) });
   await waitFor(() => socket.latest.includes('"response.completed"'), "the response to end");
   expect(world.provider.requests[0]?.text).toContain("x".repeat(1_000_000));
-  socket.sendDeflated({ type: "response.create", model: "gpt-test", input: "x".repeat(33 * 1024 * 1024) });
+  socket.sendDeflated({ type: "response.create", model: "gpt-test", input: "x".repeat(9 * 1024 * 1024) });
   await socket.closed;
   expect(world.provider.requests).toHaveLength(1);
 });
@@ -280,9 +280,9 @@ test("a key whose compressed frames become too much loses its sockets that compr
     type: "response.create",
     model: "gpt-test",
     background: true,
-    input: "x".repeat(30_000_000),
+    input: "x".repeat(8_000_000),
   };
-  for (let sent = 0; sent < 5; sent += 1) sender.sendDeflated(frame);
+  for (let sent = 0; sent < 20; sent += 1) sender.sendDeflated(frame);
   await Promise.all([sender.closed, beside.closed]);
   // 1013, in the frame that closes.
   for (const { latest } of [sender, beside]) {

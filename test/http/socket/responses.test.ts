@@ -8,6 +8,7 @@ import { lacksOfEvent } from "../../dialects/openai-responses/published-schema.t
 import { answer, models, say } from "../../gateway/turn-world.ts";
 import type { World } from "../../gateway/world.ts";
 import { openAiError, sse } from "../../support/answers.ts";
+import { RawSocket } from "../../support/raw-socket.ts";
 import { refusal, SocketClient } from "../../support/socket.ts";
 import { waitFor } from "../../support/wait.ts";
 import { bearer, eventsOf, SocketWorld, typesOf } from "./socket-world.ts";
@@ -201,6 +202,18 @@ describe("the handshake", () => {
     await world.reload((config) => config);
   });
 
+  test("is refused with 429 where the memory for bodies has no room for another unfinished message", async () => {
+    const mebibyte = 1024 * 1024;
+    const limits = `max_body_bytes = ${4 * mebibyte}\nmax_body_memory = ${16 * mebibyte}`;
+    await world.reload((config) => `[server]\n${limits}\n${config}`);
+    const caller = await world.creditCaller();
+    using _first = await open(caller);
+    using _second = await open(caller);
+    const refused = await refusal(url, "/v1/responses", bearer(caller));
+    expect(refused).toEqual({ status: 429, code: "rate_limit_exceeded", param: null });
+    await world.reload((config) => config);
+  });
+
   test("that the runtime cannot complete takes none of the sockets that a key may have", async () => {
     const caller = await world.creditCaller();
     const headers = { ...bearer(caller), connection: "Upgrade", upgrade: "websocket" };
@@ -296,10 +309,27 @@ describe("a frame", () => {
     expect((await socket.ask({ input: "Hi" })).type).toBe("response.completed");
   });
 
-  test("that is larger than a body may be closes the socket with 1009", async () => {
-    using socket = await open();
-    socket.create({ input: "x".repeat(33 * 1024 * 1024) });
-    expect((await socket.closed).code).toBe(1009);
+  test("of more than 8 MiB closes the socket with 1009", async () => {
+    const limit = 8 * 1024 * 1024;
+    using large = await open();
+    large.create({ input: "x".repeat(limit) });
+    expect((await large.closed).code).toBe(1009);
+    using fitting = await open();
+    const { error } = await fitting.ask({ input: [say("x".repeat(limit - 1000))] });
+    expect(error).toMatchObject({ code: "context_length_exceeded" });
+  });
+
+  test("that never ends is collected up to 8 MiB, and then closes the socket", async () => {
+    const frameBytes = 32 * 1024;
+    const caller = await world.creditCaller();
+    using raw = await RawSocket.open(url, caller.secret);
+    raw.sendUnfinished(8 * 32, frameBytes);
+    using other = await open(caller);
+    expect((await other.ask({ input: "Hi" })).type).toBe("response.completed");
+    expect(world.gateway.sockets.countOf(caller.key.id)).toBe(2);
+    using larger = await RawSocket.open(url, caller.secret);
+    larger.sendUnfinished(8 * 32 + 1, frameBytes);
+    await larger.closed;
   });
 
   test("that is nearly as large as a body may be is read, although it is there twice", async () => {
@@ -316,7 +346,7 @@ describe("a frame", () => {
   test("that there is no memory for is answered with an error, and the socket goes on", async () => {
     const mebibyte = 1024 * 1024;
     const limits = `max_body_bytes = ${4 * mebibyte}\nmax_body_memory = ${4 * mebibyte}`;
-    await world.reload((config) => `[server]\n${limits}\n${config}`);
+    await world.reload((config) => `[server]\n${limits}\n[websocket]\nmax_per_key = 2\n${config}`);
     const { largeBodies } = world.gateway;
     const runRequest = largeBodies.runRequest.bind(largeBodies);
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
