@@ -8,6 +8,12 @@ export function plural(value: number, one: string, many = `${one}s`, shown = cou
   return `${shown(value)} ${value === 1 ? one : many}`;
 }
 
+/** `1 credit`, `5 credits`, `1 token`: an amount that a key or an account of this mode is counted in. */
+export function billedUnit(mode: "credit" | "token_budget", value: number): string {
+  const one = mode === "credit" ? "credit" : "token";
+  return value === 1 ? one : `${one}s`;
+}
+
 /** `image`, `search unit`: one of what is called `images` and `search_units`. */
 export function oneUnit(name: string): string {
   return name.replace(/s$/, "").replaceAll("_", " ");

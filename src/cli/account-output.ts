@@ -1,5 +1,5 @@
 import type { AccountView, CapView } from "../admin/views.ts";
-import { count } from "../base/plural.ts";
+import { billedUnit, count } from "../base/plural.ts";
 import type { StorePlace } from "./open-store.ts";
 import { facts } from "./terminal/list.ts";
 import { creditsShown, moment, printJson, type Terminal } from "./terminal/terminal.ts";
@@ -71,7 +71,7 @@ function capTerms(
   { limit, period, models }: Pick<CapView, "limit" | "period" | "models">,
   mode: AccountView["mode"],
 ): string {
-  const unit = mode === "credit" ? "credits" : "tokens";
+  const unit = billedUnit(mode, limit);
   return `${amountIn(mode)(limit)} ${unit} a ${period}${models === null ? "" : ` for ${models}`}`;
 }
 

@@ -11,11 +11,12 @@ export function checkConfig(options: LoadOptions): CheckedConfig {
     const { settings, source } = examined;
     const problems = [...examined.problems, ...nothingToServe(examined)];
     const warnings = [...settings.warnings, ...priceWarnings(examined)];
-    return { file: source.file, origin: source.origin, settings, problems, warnings };
+    const { missingSecrets } = examined;
+    return { file: source.file, origin: source.origin, settings, problems, warnings, missingSecrets };
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     const { origin, problems } = error;
-    return { file: origin, origin, settings: null, problems, warnings: [] };
+    return { file: origin, origin, settings: null, problems, warnings: [], missingSecrets: [] };
   }
 }
 

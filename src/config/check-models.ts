@@ -31,6 +31,7 @@ export function checkModels(config: ConfigFile, providers: Providers, context: L
     checkFallbacks(model, path);
     checkAllowed(model, path);
     warnOfMisspelledCapabilities(model, path);
+    warnOfOutputAboveWindow(model, path);
     checkDeployments(model, path);
     checkContent(model, path);
   }
@@ -63,8 +64,17 @@ export function checkModels(config: ConfigFile, providers: Providers, context: L
     }
   }
 
+  /** A provider rejects such a request, and the hold for it is larger than any response can cost. */
+  function warnOfOutputAboveWindow(model: ModelConfig, path: string): void {
+    const { max_output_tokens: output, context_window: window } = model;
+    if (output === undefined || window === undefined || !(output > window)) return;
+    const at = context.places.describe(`${path}.max_output_tokens`);
+    context.warnings.push(`${at} is ${output}, more than its context_window of ${window}; lower it`);
+  }
+
   function checkId({ id }: ModelConfig, path: string): void {
     if (!isValid(`${path}.id`)) return;
+    if (/\s/.test(id)) add(`${path}.id`, "must not contain spaces: several clients cannot send such a model");
     const first = firstAt.get(id);
     if (first === undefined) firstAt.set(id, path);
     else {

@@ -35,9 +35,23 @@ function unknownName(error: ValueError): string {
   if (parent.patternProperties !== undefined) {
     return "a provider's name has lower case letters, digits, - and _ only, and starts with a letter or digit";
   }
-  const suggestion = didYouMean(name, Object.keys(parent.properties ?? {}));
+  const known = Object.keys(parent.properties ?? {});
+  const meant = namesElsewhere.get(name);
+  if (meant !== undefined && known.includes(meant)) return `unknown name, did you mean "${meant}"?`;
+  const suggestion = didYouMean(name, known);
   return `unknown name${suggestion === "" ? sectionOf(name) : suggestion}`;
 }
+
+/** What vendors and other gateways call our prices, where no spelling is near enough. */
+const namesElsewhere: ReadonlyMap<string, string> = new Map([
+  ["cache_read", "cached_input"],
+  ["cache_read_input", "cached_input"],
+  ["input_cached", "cached_input"],
+  ["cache_creation", "cache_write"],
+  ["cache_write_input", "cache_write"],
+  ["prompt", "input"],
+  ["completion", "output"],
+]);
 
 /** The section that a misplaced name belongs to, e.g. `[money]` for `usd_per_credit`. */
 function sectionOf(name: string): string {

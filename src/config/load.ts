@@ -41,6 +41,8 @@ export interface ExaminedSettings extends LoadedSettings {
   /** Those without a problem, as they are written. */
   readonly models: readonly ModelConfig[];
   readonly places: Places;
+  /** Why each secret that the file refers to, and that is not set here, is missing. */
+  readonly missingSecrets: readonly string[];
 }
 
 /** Finds, reads and checks the configuration. Throws a ConfigError that lists every problem at once. */
@@ -60,14 +62,17 @@ export function examineSettings(options: LoadOptions): ExaminedSettings {
   const places = new Places(source.text, document);
   const problems = new ProblemList(places);
   checkShape(document, problems);
-  const context: LoadContext = { env: options.env, folder: source.folder, problems, places, warnings: [] };
+  const unset = new Set<string>();
+  const { folder } = source;
+  const context: LoadContext = { env: options.env, folder, unset, problems, places, warnings: [] };
   const config = document as ConfigFile;
   const settings = {
     ...settingsFrom(config, options, context),
     source: sourceDigest(source),
     written: writtenWithoutSecrets(document),
   };
-  return { settings, source, problems: problems.all, models: soundModels(config, problems), places };
+  const models = soundModels(config, problems);
+  return { settings, source, problems: problems.all, models, places, missingSecrets: [...unset] };
 }
 
 function settingsFrom(

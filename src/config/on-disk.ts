@@ -9,6 +9,8 @@ export interface CheckedConfig {
   readonly settings: Settings | null;
   readonly problems: readonly ConfigProblem[];
   readonly warnings: readonly string[];
+  /** Why each secret that the file refers to is missing here. The gateway starts without them; a warning says what is skipped. */
+  readonly missingSecrets: readonly string[];
 }
 
 /** The file that a running gateway has its configuration from. */

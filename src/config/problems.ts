@@ -62,7 +62,8 @@ export class ConfigError extends Error {
   /** For display: a path, or `the built-in configuration`. */
   readonly origin: string;
 
-  constructor(origin: string, problems: readonly ConfigProblem[]) {
+  constructor(file: string, problems: readonly ConfigProblem[]) {
+    const origin = blamed(file, problems);
     const lines = problems.map(({ path, where = path, message }) =>
       where === "" ? `  ${message}` : `  ${where}: ${message}`,
     );
@@ -70,6 +71,13 @@ export class ConfigError extends Error {
     this.origin = origin;
     this.problems = problems;
   }
+}
+
+/** The file is not to blame for an option or a variable alone. */
+function blamed(file: string, problems: readonly ConfigProblem[]): string {
+  const areAll = (pattern: RegExp) => problems.length > 0 && problems.every(({ path }) => pattern.test(path));
+  if (areAll(/^--/)) return "the command line";
+  return areAll(/^SLUICE_/) ? "the environment" : file;
 }
 
 const bareName = /^[A-Za-z0-9_-]+$/;

@@ -20,6 +20,8 @@ export interface SecretSources {
   readonly env: Environment;
   /** Relative `file:` paths start here. */
   readonly folder: string;
+  /** Collects why each secret that is not set is missing, for a check that must not pass without them. */
+  readonly unset?: Set<string>;
 }
 
 export function isReference(text: string): boolean {
@@ -28,12 +30,17 @@ export function isReference(text: string): boolean {
 
 /** A secret of one line, such as an API key. */
 export function readSecret(reference: string, sources: SecretSources): Secret {
-  return resolveReference(reference, sources, checkedLine);
+  return noted(resolveReference(reference, sources, checkedLine), sources);
 }
 
 /** A secret of several lines: the JSON document that a cloud gives out as a key file. */
 export function readSecretDocument(reference: string, sources: SecretSources): Secret {
-  return resolveReference(reference, sources, rememberedDocument);
+  return noted(resolveReference(reference, sources, rememberedDocument), sources);
+}
+
+function noted(secret: Secret, { unset }: SecretSources): Secret {
+  if (secret.kind === "unset") unset?.add(secret.reason);
+  return secret;
 }
 
 type Accept = (value: string, where: string) => Secret;

@@ -1,6 +1,7 @@
 import { type ErrorDetails, GatewayError, type VendorError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import { creditsFromNano, maxCredits, unaffordableNano } from "../base/money.ts";
+import { billedUnit } from "../base/plural.ts";
 import type { KeyMode } from "../store/store.ts";
 import type { BoundState, DeniedBy } from "./bound.ts";
 
@@ -102,9 +103,9 @@ function isCap({ bound }: BoundState): boolean {
 /** Such as: The cap of this key, 5 credits a day for claude-opus-*, */
 function nameOf({ bound, limit, period, models }: BoundState, mode: KeyMode): string {
   const whose = bound === "key_cap" ? "this key" : "this account";
-  const unit = mode === "credit" ? "credits" : "tokens";
+  const amount = shown(limit ?? 0, mode);
   const scope = models === null ? "" : ` for ${models}`;
-  return `The cap of ${whose}, ${shown(limit ?? 0, mode)} ${unit} a ${period}${scope},`;
+  return `The cap of ${whose}, ${amount} ${billedUnit(mode, amount)} a ${period}${scope},`;
 }
 
 function inSentence(text: string): string {

@@ -80,15 +80,68 @@ describe("config check", () => {
     }
   });
 
-  test("repeats warnings", async () => {
+  test("fails without a provider's key, unless missing secrets are allowed, and repeats what is skipped", async () => {
     const place = newPlace();
     writeFileSync(
       join(place.folder, "sluice.toml"),
       '[providers.openai]\nkind = "openai"\napi_key = "env:NO_KEY"\n[[models]]\nid = "m"\nprovider = "openai"\n',
     );
-    const { code, stdout } = await sluice(place, "config", "check");
+    const refused = await sluice(place, "config", "check");
+    expect({ code: refused.code, stdout: refused.stdout }).toEqual({ code: 1, stdout: "" });
+    expect(refused.stderr).toContain('! provider "openai" is left out: NO_KEY is not set');
+    expect(refused.stderr).toContain("✗ NO_KEY is not set; set it, or pass --allow-missing-secrets");
+    const asJson = await sluice(place, "config", "check", "--json");
+    expect(asJson.code).toBe(1);
+    expect(JSON.parse(asJson.stdout)).toMatchObject({ ok: false, missing_secrets: ["NO_KEY is not set"] });
+    const { code, stdout } = await sluice(place, "config", "check", "--allow-missing-secrets");
     expect(code).toBe(0);
     expect(stdout).toContain('! provider "openai" is left out: NO_KEY is not set');
+  });
+
+  test("rejects a space in a model's id, and names the price that another gateway's word means", async () => {
+    const place = newPlace();
+    const price = "price = { input = 1.0, output = 2.0, cache_read = 0.1 }\n";
+    writeFileSync(join(place.folder, "sluice.toml"), `${demo.replace("gpt-5.6", "gpt 5.6")}${price}`);
+    const { code, stderr } = await sluice(place, "config", "check");
+    expect(code).toBe(1);
+    expect(stderr).toContain("id (line 4): must not contain spaces");
+    expect(stderr).toContain('unknown name, did you mean "cached_input"?');
+  });
+
+  test("warns of more output than the context window holds", async () => {
+    const place = newPlace();
+    const limits = "context_window = 1000\nmax_output_tokens = 1001\n";
+    writeFileSync(join(place.folder, "sluice.toml"), `${demo}${limits}`);
+    const { warnings } = await sluiceJson<{ warnings: string[] }>(place, "config", "check");
+    expect(warnings).toContain(
+      'model "gpt-5.6", max_output_tokens (line 7) is 1001, more than its context_window of 1000; lower it',
+    );
+  });
+
+  test("warns of an account for members' keys that does not exist, once there is data", async () => {
+    const place = newPlace();
+    const admin = '[admin]\nholders_may_create = { account = "team", cap = "5/day" }\n';
+    writeFileSync(join(place.folder, "sluice.toml"), `${admin}${demo}`);
+    const warnings = async () =>
+      (await sluiceJson<{ warnings: string[] }>(place, "config", "check")).warnings.filter((warning) =>
+        warning.includes("holders_may_create"),
+      );
+    expect(await warnings()).toEqual([]);
+    await sluice(place, "accounts", "create", "--mode", "credit", "--label", "other");
+    expect(await warnings()).toEqual([expect.stringContaining('"team"')]);
+    await sluice(place, "accounts", "create", "--mode", "credit", "--label", "team");
+    expect(await warnings()).toEqual([]);
+  });
+
+  test("a bad --store or SLUICE_STORE is not blamed on the file", async () => {
+    const place = newPlace({ env: {} });
+    writeFileSync(join(place.folder, "sluice.toml"), demo);
+    const option = await sluice(place, "keys", "list", "--store", "mysql://x");
+    expect(option.code).toBe(1);
+    expect(option.stderr).toContain("in the command line");
+    expect(option.stderr).not.toContain("sluice.toml");
+    const variable = await sluice({ ...place, env: { SLUICE_STORE: "mysql://x" } }, "keys", "list");
+    expect(variable.stderr).toContain("in the environment");
   });
 
   /** Per thousand tokens, where the file takes prices per million. */
@@ -146,6 +199,7 @@ test("config schema describes every name, with its default", async () => {
     "routes",
     "responses",
     "websocket",
+    "content",
     "admin",
     "tracing",
     "alerts",

@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { OperationRefusal } from "../../../admin/operations/context.ts";
 import { plural } from "../../../base/plural.ts";
 import type { CheckedConfig } from "../../../config/on-disk.ts";
 import type { ConfigProblem } from "../../../config/problems.ts";
@@ -8,29 +9,68 @@ import { showWarnings } from "../../warnings.ts";
 
 interface Options extends ConfigOptions {
   readonly strict?: true;
+  readonly allowMissingSecrets?: true;
 }
 
 export function configCheckCommand(terminal: Terminal): Command {
   return newConfigCommand("check", "Check the configuration and list everything that is wrong with it")
     .argument("[file]", "the file to check; the same as --config")
     .option("--strict", "fail if there is a warning, too")
+    .option("--allow-missing-secrets", "pass without secrets that are set only where the gateway runs")
     .examples(
       "sluice config check",
       ["sluice config check --strict staging.toml", "before it is shipped"],
+      ["sluice config check --allow-missing-secrets", "in CI, which does not have the providers' keys"],
       ["sluice config check staging.toml && kill -HUP $(pidof sluice)", "reload only what is sound"],
     )
     .action(async (file: string | undefined, options: Options) => {
       const { checkConfig } = await import("../../check-config.ts");
       const { env, cwd } = terminal;
-      const checked = checkConfig({ file: file ?? options.config, env, cwd });
-      const isFine = checked.problems.length === 0 && !(options.strict && checked.warnings.length > 0);
+      const checked = await withStoreWarnings(
+        checkConfig({ file: file ?? options.config, env, cwd }),
+        options,
+        terminal,
+      );
+      const isLacking = !options.allowMissingSecrets && checked.missingSecrets.length > 0;
+      const hasWarning = options.strict && checked.warnings.length > 0;
+      const isFine = checked.problems.length === 0 && !isLacking && !hasWarning;
       if (options.json) printJson(documentOf(checked, isFine), terminal);
-      else tell(checked, isFine, terminal);
+      else show(checked, isFine, terminal);
+      if (isLacking) terminal.note(missingSecretsText(checked.missingSecrets));
       if (!isFine) throw new CommandFailed();
     });
 }
 
-function documentOf({ file, settings, problems, warnings }: CheckedConfig, isFine: boolean): object {
+/** What only the store knows: the account that members' keys are billed to may not exist. Without data there is nothing to compare with. */
+async function withStoreWarnings(
+  checked: CheckedConfig,
+  options: ConfigOptions,
+  terminal: Terminal,
+): Promise<CheckedConfig> {
+  const account = checked.settings?.admin.holdersMayCreate?.account;
+  if (account === undefined || checked.file === null) return checked;
+  const { withStore } = await import("../../open-store.ts");
+  const { findAccount } = await import("../../../admin/operations/accounts.ts");
+  try {
+    await withStore(terminal, { ...options, config: checked.file }, {}, (store) =>
+      findAccount(store, account),
+    );
+    return checked;
+  } catch (error) {
+    if (!(error instanceof OperationRefusal)) return checked;
+    const warning = `admin.holders_may_create.account: ${error.message}; create it, or members cannot create keys`;
+    return { ...checked, warnings: [...checked.warnings, warning] };
+  }
+}
+
+function missingSecretsText(reasons: readonly string[]): string {
+  return (
+    `✗ ${reasons.join(", ")}; set ${reasons.length === 1 ? "it" : "them"}, ` +
+    "or pass --allow-missing-secrets to check the file without"
+  );
+}
+
+function documentOf({ file, settings, problems, warnings, missingSecrets }: CheckedConfig, isFine: boolean) {
   const served = {
     providers: [...(settings?.providers.keys() ?? [])],
     models: settings?.models.map(({ id }) => id),
@@ -40,10 +80,11 @@ function documentOf({ file, settings, problems, warnings }: CheckedConfig, isFin
     file,
     ...(problems.length === 0 ? served : { problems }),
     warnings,
+    missing_secrets: missingSecrets,
   };
 }
 
-function tell(
+function show(
   { origin, settings, problems, warnings }: CheckedConfig,
   isFine: boolean,
   terminal: Terminal,
@@ -51,7 +92,7 @@ function tell(
   if (problems.length > 0) terminal.note(invalidText(origin, problems, terminal));
   if (!isFine) {
     showWarnings(warnings, terminal);
-    if (problems.length === 0)
+    if (problems.length === 0 && warnings.length > 0)
       terminal.note(`${terminal.noteStyle.bad("✗")} ${plural(warnings.length, "warning")} in ${origin}`);
     return;
   }

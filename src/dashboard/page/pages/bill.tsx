@@ -7,6 +7,7 @@ import { Badge } from "../parts/badge.tsx";
 import { Button } from "../parts/button.tsx";
 import { Card } from "../parts/card.tsx";
 import { Chart, type Line } from "../parts/chart.tsx";
+import { everyDay, totalsByDay } from "../parts/chart-values.ts";
 import { choicesOf, plainChoices } from "../parts/choose.tsx";
 import { Field, SelectField, TextField } from "../parts/field.tsx";
 import { PageHead } from "../parts/page-head.tsx";
@@ -73,13 +74,19 @@ function columnsOf(told: readonly Figure[]): readonly Column<ReconciledRowView>[
 function BillChart({ of: { data, total } }: { of: ReconciliationView }) {
   const figure = total.cost.billed === null ? "input" : "cost";
   const format = figure === "cost" ? usd : shortCount;
-  const told = data.filter((row) => row[figure].billed !== null);
-  const days = [...new Set(told.map(({ date }) => date))];
-  const sum = (date: string, side: "billed" | "ledger") =>
-    told.filter((row) => row.date === date).reduce((all, row) => all + (row[figure][side] ?? 0), 0);
+  const reported = data.filter((row) => row[figure].billed !== null);
+  const days = everyDay(reported.map(({ date }) => date));
   const line = (label: string, side: "billed" | "ledger", colour: Line["colour"]): Line => {
-    const values = days.map((date) => sum(date, side));
-    return { label, values, colour, overall: format(values.reduce((all, value) => all + value, 0)) };
+    const values = totalsByDay(
+      days,
+      reported.map((row) => ({ date: row.date, value: row[figure][side] ?? 0 })),
+    );
+    return {
+      label,
+      values,
+      colour,
+      overall: format(values.reduce<number>((all, value) => all + (value ?? 0), 0)),
+    };
   };
   const lines = [line("billed", "billed", 1), line("charged", "ledger", 3)];
   const at = days.map((date) => Date.parse(date) / 1000);

@@ -1,4 +1,5 @@
 import type { CapView, KeyView } from "../../../admin/views.ts";
+import { billedUnit } from "../../../base/plural.ts";
 import { credits, shortCount, zonedMinute } from "../format.ts";
 
 type Unit = KeyView["mode"];
@@ -12,7 +13,7 @@ export function capWords(
   { limit, period, models }: Pick<CapView, "limit" | "period" | "models">,
   mode: Unit,
 ) {
-  const unit = mode === "credit" ? "credits" : "tokens";
+  const unit = billedUnit(mode, limit);
   const which = models === null ? "" : ` for ${models}`;
   return `${amountOf(limit, mode)} ${unit} a ${period}${which}`;
 }

@@ -19,3 +19,24 @@ export function splitRunning(values: Values, shape: Shape | undefined) {
     running: values.map((value, index) => (index >= begin ? value : null)),
   };
 }
+
+const dayMs = 86_400_000;
+
+/** Every day from the first to the last, with those between them that have no data. Days are `2026-11-18`. */
+export function everyDay(dates: readonly string[]): readonly string[] {
+  const times = dates.map((date) => Date.parse(date));
+  if (times.length === 0) return [];
+  const first = Math.min(...times);
+  const length = Math.round((Math.max(...times) - first) / dayMs) + 1;
+  return Array.from({ length }, (_, index) => new Date(first + index * dayMs).toISOString().slice(0, 10));
+}
+
+/** The sum of each day; null for a day without data, which a chart draws as a gap and not as zero. */
+export function totalsByDay(
+  days: readonly string[],
+  rows: readonly { readonly date: string; readonly value: number }[],
+): Values {
+  const totals = new Map<string, number>();
+  for (const { date, value } of rows) totals.set(date, (totals.get(date) ?? 0) + value);
+  return days.map((day) => totals.get(day) ?? null);
+}
