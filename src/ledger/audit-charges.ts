@@ -1,7 +1,7 @@
 import { msPerDay } from "../base/clock.ts";
 import { nextPeriodStart, periodStart } from "../base/period.ts";
 import { costNano, type Rates, readRates, tokensOf } from "../base/rates.ts";
-import type { AccountRecord, AuditedEntry, LedgerFault, Store } from "../store/store.ts";
+import type { AccountRecord, AuditedEntry, BudgetPeriod, LedgerFault, Store } from "../store/store.ts";
 
 const entriesPerChunk = 2_000;
 const periodToleranceMs = 7 * msPerDay;
@@ -19,7 +19,12 @@ export interface ChargeAudit {
  */
 export async function auditCharges(store: Store, isDeep: boolean): Promise<ChargeAudit> {
   const { accounts } = await store.load();
-  const checker = new ChargeChecker(new Map(accounts.map((account) => [account.id, account])), isDeep);
+  const past = Map.groupBy(await store.listPastPeriods(), ({ accountId }) => accountId);
+  const audited = accounts.map((account): [string, AuditedAccount] => {
+    const before = past.get(account.id)?.map(({ period }) => period) ?? [];
+    return [account.id, { ...account, periods: [account.period, ...before] }];
+  });
+  const checker = new ChargeChecker(new Map(audited), isDeep);
   let entries = 0;
   for (let afterId = 0; ; ) {
     const chunk = await store.listEntries({ afterId, limit: entriesPerChunk });
@@ -31,6 +36,11 @@ export async function auditCharges(store: Store, isDeep: boolean): Promise<Charg
   }
 }
 
+interface AuditedAccount extends AccountRecord {
+  /** That its budget has now, and those that it had before. */
+  readonly periods: readonly BudgetPeriod[];
+}
+
 /** What an exchange was charged so far. A charge that was made late comes after that of the takeover. */
 interface Booked {
   readonly entry: AuditedEntry;
@@ -40,7 +50,7 @@ interface Booked {
 }
 
 class ChargeChecker {
-  readonly #accounts: ReadonlyMap<string, AccountRecord>;
+  readonly #accounts: ReadonlyMap<string, AuditedAccount>;
   readonly #isDeep: boolean;
   readonly #faults: LedgerFault[] = [];
   readonly #rates = new Map<string, Rates>();
@@ -49,7 +59,7 @@ class ChargeChecker {
   /** What takeovers have charged: a late charge adds to it. */
   readonly #interrupted = new Map<string, Booked>();
 
-  constructor(accounts: ReadonlyMap<string, AccountRecord>, isDeep: boolean) {
+  constructor(accounts: ReadonlyMap<string, AuditedAccount>, isDeep: boolean) {
     this.#accounts = accounts;
     this.#isDeep = isDeep;
   }
@@ -138,19 +148,20 @@ class ChargeChecker {
   }
 
   /**
-   * The start of a day, a week or a month, not far from the time of the charge; 0 for what counts in none. A clock that is set back
-   * leaves a budget in the period that it had reached.
+   * The start of a day, a week or a month, not long after the charge; 0 for what counts in none. A clock that is set back leaves a
+   * budget in the period that it had reached. Whichever period the budget has, or had, decides how long that lasts: one that
+   * is changed from a day to a month goes on with what began that day.
    */
-  #checkPeriod(entry: AuditedEntry, account: AccountRecord): void {
+  #checkPeriod(entry: AuditedEntry, account: AuditedAccount): void {
     const { periodStartMs: startMs, atMs } = entry;
     if (startMs === 0) return;
-    const isStart = (["day", "week", "month"] as const).some(
-      (period) =>
-        periodStart(period, startMs) === startMs &&
-        startMs <= atMs + periodToleranceMs &&
-        (entry.outcome === "interrupted" || atMs < endOf(period, startMs) + periodToleranceMs),
-    );
-    if (account.mode === "token_budget" && isStart) return;
+    const isStart =
+      startMs <= atMs + periodToleranceMs &&
+      (["day", "week", "month"] as const).some((period) => periodStart(period, startMs) === startMs);
+    const hasTime =
+      entry.outcome === "interrupted" ||
+      account.periods.some((period) => atMs < endOf(period, startMs) + periodToleranceMs);
+    if (account.mode === "token_budget" && isStart && hasTime) return;
     const expected = account.mode === "credit" ? 0 : periodStart(account.period, atMs);
     this.#fault(entry, "period_start_ms", startMs, expected);
   }
@@ -172,6 +183,7 @@ class ChargeChecker {
   }
 }
 
-function endOf(period: "day" | "week" | "month", startMs: number): number {
+/** Infinite for a period that never ends. */
+function endOf(period: BudgetPeriod, startMs: number): number {
   return nextPeriodStart(period, startMs) ?? Number.POSITIVE_INFINITY;
 }

@@ -30,13 +30,18 @@ export interface SharedAccountsOptions {
   readonly progressTickMs?: number;
 }
 
-/** A hold, and what its account had left when it was given. */
+/** A hold, the account that it is on by its number, and what that had left when it was given. */
 class SharedHold extends Hold {
+  readonly accountNo: number;
   readonly remainingThen: number;
 
-  constructor(parts: ConstructorParameters<typeof Hold>[0], remainingThen: number) {
+  constructor(
+    parts: ConstructorParameters<typeof Hold>[0],
+    { accountNo, remaining }: Pick<HoldVerdict, "accountNo" | "remaining">,
+  ) {
     super(parts);
-    this.remainingThen = remainingThen;
+    this.accountNo = accountNo;
+    this.remainingThen = remaining;
   }
 }
 
@@ -86,11 +91,11 @@ export class SharedAccounts implements Accounts {
       const models = this.#capModels.get(verdict.bound.capNo) ?? null;
       throw refused(verdict, models, key, amount, openedAtMs);
     }
-    const { periodStartMs, countedAtMs, remaining } = verdict;
+    const { periodStartMs, countedAtMs } = verdict;
     this.#openHolds += 1;
     this.#held[unitOf(key)] += amount;
     const { accountId } = key;
-    return new SharedHold({ ...request, accountId, openedAtMs, periodStartMs, countedAtMs }, remaining);
+    return new SharedHold({ ...request, accountId, openedAtMs, periodStartMs, countedAtMs }, verdict);
   }
 
   progress(hold: Hold, soFar: PricedCharge): void {
@@ -100,6 +105,7 @@ export class SharedAccounts implements Accounts {
   async settle(hold: Hold, settlement: Settlement): Promise<Settled | null> {
     // Checked before the hold ends, so that it can still be released if the cost is invalid.
     assertAmount(settlement.cost, "cost");
+    assert(hold instanceof SharedHold, "a hold of these accounts");
     if (!this.#end(hold, "settled")) return null;
     const { record, ending } = settlement;
     const atMs = this.#clock.wallMs();
@@ -111,6 +117,7 @@ export class SharedAccounts implements Accounts {
         ...settlement,
         ...hold.terms,
         holdId: hold.id,
+        accountNo: hold.accountNo,
         openedAtMs: hold.openedAtMs,
         atMs,
         ending: ending && { ...ending, atMs },

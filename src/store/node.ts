@@ -146,6 +146,8 @@ export interface HoldVerdict {
   readonly remaining: number;
   readonly periodStartMs: number;
   readonly countedAtMs: number;
+  /** The account that pays, by its number in the database: this process may not know yet that the key has moved. */
+  readonly accountNo: number;
   /** The bound that refuses; the account's own if none does. */
   readonly bound: VerdictBound;
 }
@@ -162,6 +164,8 @@ export interface VerdictBound {
 
 export interface ChargeOrder extends ChargedEnding, Omit<HeldFor, "accountId"> {
   readonly holdId: string;
+  /** Where it was held. */
+  readonly accountNo: number;
   readonly openedAtMs: number;
   readonly atMs: number;
 }

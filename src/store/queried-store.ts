@@ -5,7 +5,7 @@ import type { AccountStanding } from "./records.ts";
 import type { EntryFinder } from "./reporting/exchange-search.ts";
 import { storedReports } from "./reporting/stored-reports.ts";
 import type { Pruning, StorageFigures, StoreSizes } from "./storage.ts";
-import type { Store } from "./store.ts";
+import type { PastPeriod, Store } from "./store.ts";
 import * as accounts from "./tables/account-table.ts";
 import { allCapTotals, capTotalsOf, extendCap, setCaps } from "./tables/cap-table.ts";
 import * as entries from "./tables/entry-table.ts";
@@ -95,8 +95,10 @@ export function queriedStore(
         yield* recordOperatorEntry(own, "topup", entry);
       }),
 
+    listPastPeriods: () => read<PastPeriod>(accounts.selectPastPeriods),
+
     updateKey: (keyId, changes) => changeTogether(() => keys.updateKey(own, keyId, changes)),
-    moveKey: (keyId, accountId) => changeTogether(() => keys.moveKey(keyId, accountId)),
+    moveKey: (keyId, accountId, nowMs) => changeTogether(() => keys.moveKey(keyId, accountId, nowMs)),
 
     setCaps: (owner, caps, nowMs) =>
       changeTogether(() =>

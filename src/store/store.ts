@@ -10,6 +10,7 @@ import type {
   AccountStanding,
   AccountTotals,
   AttemptSums,
+  BudgetPeriod,
   CallerId,
   CapLimit,
   CapOwner,
@@ -62,6 +63,8 @@ export interface Store {
   updateAccount(accountId: string, changes: AccountChanges): Promise<AccountRecord>;
   /** By its id. */
   findAccount(accountId: string): Promise<AccountRecord | null>;
+  /** The periods that budgets had before they were changed. */
+  listPastPeriods(): Promise<readonly PastPeriod[]>;
   /** Those that more than one key may draw on, or all. */
   listAccounts(query: AccountQuery): Promise<readonly AccountRecord[]>;
   /** The sums of these accounts, and what caps have counted: of these accounts and, unless it is left out, of their keys. */
@@ -73,7 +76,7 @@ export interface Store {
    */
   insertKey(key: KeyRecord, openingTopUpNano: number, sinceRevision?: number): Promise<void>;
   /** From now on it draws on the other account. Its entries, and what is in flight, stay where they are. */
-  moveKey(keyId: string, accountId: string): Promise<KeyRecord>;
+  moveKey(keyId: string, accountId: string, nowMs: number): Promise<KeyRecord>;
   /**
    * Takes the place of all caps that the key or the account has. One of the same period and models keeps what it has
    * counted; a new one counts what was taken in its running period before.
@@ -267,6 +270,11 @@ export interface AuditedEntry extends Entry {
 }
 
 /** Something that is kept, and is not what it follows from. */
+export interface PastPeriod {
+  readonly accountId: string;
+  readonly period: BudgetPeriod;
+}
+
 export interface LedgerFault {
   readonly keyId: string | null;
   /** `entry 12`, `hour 2026-11-15T12:00 gpt-5.6 at openai`, `hold req_…`. */

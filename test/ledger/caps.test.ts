@@ -206,7 +206,7 @@ for (const [where, open] of payerKinds) {
       const [charged, held] = [await tryHold(gateway, key, 20), await tryHold(gateway, key, 60)];
       await spend(gateway, charged, 20);
       // The account that the key draws on from now on has counted nothing yet.
-      await bench.store.moveKey(key.id, other.id);
+      await bench.store.moveKey(key.id, other.id, bench.clock.wallMs());
       await bench.store.setCaps({ keyId: key.id }, [cap(100, "day")], bench.clock.wallMs() - 1_000);
       await bench.refresh();
       expect(detailsOf(await tryHold(gateway, key, 30)).code).toBe("balance_temporarily_reserved");
@@ -226,7 +226,7 @@ for (const [where, open] of payerKinds) {
       const [key = keyRecord()] = await addKeys(bench, from, 1, { caps: [cap(100, "month")] });
       await bench.refresh();
       const flying = await tryHold(gateway, key, 60);
-      await bench.store.moveKey(key.id, to.id);
+      await bench.store.moveKey(key.id, to.id, bench.clock.wallMs());
       await bench.refresh();
       const after = await tryHold(gateway, key, 30);
       await spend(gateway, flying, 50);

@@ -16,6 +16,7 @@ const held: HoldVerdict = {
   remaining: 900,
   periodStartMs: 0,
   countedAtMs: 0,
+  accountNo: 1,
   bound: { kind: "balance", capNo: 0, period: "none", limit: null, used: 0, periodStartMs: 0 },
 };
 const usedUp: HoldVerdict = {

@@ -55,7 +55,7 @@ export async function operate(
 ): Promise<Entry | null> {
   const choice = random.between(1, 10);
   if (choice <= 4) return changeTerms(random, store, model, nowMs);
-  if (choice <= 5) await moveKey(random, store, model);
+  if (choice <= 5) await moveKey(random, store, model, nowMs);
   else if (choice <= 7) await extendCap(random, store, pickOwner(random, model), nowMs);
   else {
     await store.setCaps(pickOwner(random, model), someCaps(random), nowMs);
@@ -93,11 +93,11 @@ async function changeTerms(
   }
 }
 
-async function moveKey(random: SeededRandom, store: Store, model: PayersModel): Promise<void> {
+async function moveKey(random: SeededRandom, store: Store, model: PayersModel, nowMs: number): Promise<void> {
   const key = random.pick([...model.keys.values()].filter(({ mode }) => mode === "credit"));
   const account = random.pick([...model.accounts.values()].filter(({ isCredit }) => isCredit));
   assert(key !== undefined && account !== undefined);
-  await store.moveKey(key.id, account.record.id);
+  await store.moveKey(key.id, account.record.id, nowMs);
 }
 
 async function extendCap(random: SeededRandom, store: Store, owner: CapOwner, nowMs: number): Promise<void> {

@@ -87,7 +87,7 @@ export async function moveKey(context: OperationContext, name: string, account: 
   const { id, accountId } = await findKey(context, name);
   const to = await findAccount(context, account);
   return {
-    key: await context.store.moveKey(id, to.id),
+    key: await context.store.moveKey(id, to.id, context.clock.wallMs()),
     detail: `${accountId} → ${to.id}`,
   };
 }

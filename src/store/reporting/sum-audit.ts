@@ -1,5 +1,6 @@
 import { msPerDay, msPerHour, msPerMinute } from "../../base/clock.ts";
 import type { LedgerFault } from "../store.ts";
+import { attemptFigureColumns } from "./attempt-columns.ts";
 import { figureColumnNames } from "./figure-columns.ts";
 
 /** Figures that the ledger's entries alone add up to; the others count exchanges that were not charged too. */
@@ -55,6 +56,13 @@ export function sumChecks(nowMs: number): readonly SumCheck[] {
       columns: figureColumnNames,
       kept: "SELECT key_no, day AS unit, '' AS model, '' AS provider, COLUMNS FROM usage_key_days",
       counted: "SELECT key_no, hour / 24 AS unit, '' AS model, '' AS provider, COLUMNS FROM usage_key_hours",
+    }),
+    check({
+      unitMs: msPerDay,
+      columns: attemptFigureColumns,
+      kept: "SELECT 0 AS key_no, day AS unit, 'attempts' AS model, '' AS provider, COLUMNS FROM attempt_sums AS kept",
+      counted:
+        "SELECT 0 AS key_no, day AS unit, 'attempts' AS model, '' AS provider, COLUMNS FROM attempt_days",
     }),
   ];
 }

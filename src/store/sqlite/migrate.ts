@@ -27,6 +27,7 @@ import seventeenth from "./migrations/017.sql" with { type: "text" };
 import eighteenth from "./migrations/018.sql" with { type: "text" };
 import nineteenth from "./migrations/019.sql" with { type: "text" };
 import twentieth from "./migrations/020.sql" with { type: "text" };
+import twentyFirst from "./migrations/021.sql" with { type: "text" };
 
 /** The schema's version is the number of migrations that have run; it is kept in `user_version`. */
 export const migrations: readonly string[] = [
@@ -50,6 +51,7 @@ export const migrations: readonly string[] = [
   eighteenth,
   nineteenth,
   twentieth,
+  twentyFirst,
 ];
 
 export interface MigrationOptions {

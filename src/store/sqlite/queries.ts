@@ -38,10 +38,11 @@ const differences: readonly (readonly [RegExp, string])[] = [
   [/\bjson_agg\(/g, "json_group_array("],
   [/\bjson_build_object\(/g, "json_object("],
   [/ ILIKE /g, " LIKE "],
+  [/\bleast\(/g, "min("],
   [/ FOR (?:NO KEY )?UPDATE(?: SKIP LOCKED)?/g, ""],
   [/ OVERRIDING SYSTEM VALUE/g, ""],
   [/\bsluice_uncounted_usage\(\)/g, "uncounted_usage"],
-  [/\bFROM attempt_sums\b/g, "FROM attempt_totals"],
+  [/\bFROM attempt_sums\b(?! AS kept)/g, "FROM attempt_totals"],
   [/\bkey_sums AS sums\b/g, "key_totals AS sums"],
   [
     /\bto_char\(to_timestamp\(([^()]*)\) AT TIME ZONE 'UTC', 'YYYY-MM'\)/g,

@@ -103,12 +103,24 @@ export function* updateAccount(own: OwnStatements, id: string, changes: AccountC
   if (account.isOpen && !changed.isOpen && owing.length > 0) {
     throw new StoreRefusal("invalid_amount", `The account ${id} owes something. Top it up first.`);
   }
+  if (changed.period !== account.period) yield* keepPastPeriod(no, account.period);
   const revision = yield* raiseRevision();
   yield* updateRow("accounts", no, { account_revision: ["int8", revision], ...termsOf(own, changed) });
   // What they show of their account has changed.
   yield* query("UPDATE keys SET revision = $1::int8 WHERE account_no = $2::int", [revision, no]);
   return changed;
 }
+
+/** Charges may count in a period that began while the budget had another: the audit has to know of it. */
+function* keepPastPeriod(no: number, period: AccountRecord["period"]): Work<void> {
+  yield* query(
+    "INSERT INTO past_periods (account_no, period) VALUES ($1::int, $2::text) ON CONFLICT DO NOTHING",
+    [no, period],
+  );
+}
+
+export const selectPastPeriods = `
+SELECT accounts.id AS "accountId", past_periods.period FROM past_periods JOIN accounts ON accounts.no = past_periods.account_no`;
 
 /** The account that is made with a key, for that key alone. */
 export function ownAccountOf(key: KeyRecord): AccountRecord {

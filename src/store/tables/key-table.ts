@@ -80,13 +80,18 @@ export function* updateKey(own: OwnStatements, id: string, changes: KeyChanges):
   return changed;
 }
 
-export function* moveKey(id: string, accountId: string): Work<KeyRecord> {
+export function* moveKey(id: string, accountId: string, nowMs: number): Work<KeyRecord> {
   yield* lockRevision();
   const { no, accountNo: before, key } = yield* requireKey(id);
   const { no: accountNo, account } = yield* requireAccount(accountId);
   checkJoin(account, key.mode);
   yield* lockAccount(before);
   const revision = yield* raiseRevision();
+  yield* insertRow("key_moves", {
+    key_no: ["int", no],
+    account_no: ["int", before],
+    until_ms: ["int8", nowMs],
+  });
   yield* updateRow("keys", no, { account_no: ["int", accountNo], revision: ["int8", revision] });
   return (yield* requireKey(id)).key;
 }

@@ -87,10 +87,10 @@ SELECT * FROM (
     })} AS recomputed
   FROM accounts a LEFT JOIN credits ON credits.account_no = a.no LEFT JOIN of_account s ON s.account_no = a.no
   UNION ALL
-  SELECT 2, sums.key_no, keys.id, 'key',
-    ${sums(columnsOf("sums", keyNames))},
-    ${sums({ ...columnsOf("s", keyNames), lastCostNano: "(SELECT cost_nano FROM entries WHERE id = s.last_id)" })}
-  FROM key_sums AS sums JOIN keys ON keys.no = sums.key_no LEFT JOIN of_key s ON s.key_no = sums.key_no
+  SELECT 2, keys.no, keys.id, 'key',
+    ${sums({ ...columnsOf("sums", keyNames), rows: "CASE WHEN sums.key_no IS NULL THEN 0 ELSE 1 END" })},
+    ${sums({ ...columnsOf("s", keyNames), lastCostNano: "(SELECT cost_nano FROM entries WHERE id = s.last_id)", rows: "1" })}
+  FROM keys LEFT JOIN key_sums AS sums ON sums.key_no = keys.no LEFT JOIN of_key s ON s.key_no = keys.no WHERE keys.id <> ''
   UNION ALL
   SELECT 3, caps.no, keys.id, 'cap ' || caps.no, ${sums({ used: "caps.used" })}, ${sums({ used: "s.used" })}
   FROM caps LEFT JOIN keys ON keys.no = caps.key_no LEFT JOIN of_cap s ON s.no = caps.no

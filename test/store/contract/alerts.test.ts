@@ -65,7 +65,7 @@ testEachStore("an account that several keys draw on is listed as itself", async 
   const store = await database.openGateway(clock);
   const [one, other] = [keyRecord(longAgo), keyRecord(longAgo)];
   for (const key of [one, other]) await store.insertKey(key, 10);
-  await store.moveKey(other.id, one.accountId);
+  await store.moveKey(other.id, one.accountId, Date.now());
   const charge = { atMs: nowMs, countedAtMs: nowMs, accountId: one.accountId };
   await store.charge([settleItem(one.id, 4, charge), settleItem(other.id, 5, charge)]);
   expect(await store.alerts.drawnBounds(nowMs)).toMatchObject([

@@ -1,11 +1,12 @@
 import { Database } from "bun:sqlite";
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { systemClock } from "../../../src/base/clock.ts";
+import { systemClock, utcDay } from "../../../src/base/clock.ts";
 import { audit } from "../../../src/ledger/audit.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { hasPostgres } from "../../support/postgres.ts";
-import { keyRecord, type SettleItem, settleItem } from "../fixtures.ts";
+import { attempt } from "../attempts.ts";
+import { exchangeEnding, keyRecord, type SettleItem, settleItem } from "../fixtures.ts";
 import type { GatewayStore } from "../kind.ts";
 import { clientOf, rollUpAll } from "../postgres/fixtures.ts";
 import { postgres } from "../postgres/kind.ts";
@@ -79,6 +80,8 @@ async function fill(store: GatewayStore): Promise<void> {
     { ...settleItem(one.id, 7, { atMs: nowMs, outcome: "cancelled" }), record: null },
     withoutCost(at(settleItem(budget.id, 55, { atMs: nowMs, periodStartMs: monthMs, listCostNano: 55 }))),
   ]);
+  const lost = attempt({ ending: "uncharged", costNano: 0 });
+  await store.recordEndings([exchangeEnding(one.id)], [{ ...lost, day: utcDay(nowMs) }]);
   const caps = [{ limit: 500, period: "month", models: null }] as const;
   await store.setCaps({ keyId: one.id }, caps, nowMs);
   await store.setCaps({ accountId: one.accountId }, caps, nowMs);
@@ -205,6 +208,38 @@ const forgeries: readonly Forgery[] = [
     name: "a sum by the minute",
     statement: "UPDATE usage_minutes SET output_tokens = output_tokens + 1 WHERE spend_nano = 100",
     fields: ["output_tokens"],
+  },
+  {
+    name: "a key's sums that are gone",
+    statement: "DELETE FROM key_sums WHERE key_no = 2",
+    fields: ["rows"],
+  },
+  {
+    name: "what a key has spent",
+    statement: "UPDATE key_sums SET spent = spent - 1 WHERE key_no = 1",
+    fields: ["spent"],
+  },
+  {
+    name: "what a provider was asked for",
+    statement: "UPDATE attempt_sums SET output_tokens = output_tokens + 1",
+    fields: ["output_tokens"],
+  },
+  {
+    name: "what a provider was asked for, and is gone",
+    statement: "DELETE FROM attempt_sums",
+    fields: ["attempts"],
+  },
+  {
+    name: "entries whose key is gone",
+    statement: "DELETE FROM keys WHERE no = 1",
+    fields: ["key"],
+    inEntry: true,
+  },
+  {
+    name: "entries of a key that there never was",
+    statement: "UPDATE entries SET key_no = 77, account_no = 1 WHERE amount = -40",
+    fields: ["key"],
+    inEntry: true,
   },
   {
     name: "a sum that is gone",

@@ -103,7 +103,7 @@ testEachStore(
     const [key, other] = [keyRecord(), keyRecord()];
     for (const made of [key, other]) await store.insertKey(made, 1e6);
     await spend(store, key, { atMs: noonMs - dayMs, nano: 3 });
-    const moved = await store.moveKey(key.id, other.accountId);
+    const moved = await store.moveKey(key.id, other.accountId, Date.now());
     await spend(store, moved, { atMs: noonMs, nano: 5 });
     await spend(store, other, { atMs: noonMs, nano: 7 });
     await store.updateAccount(key.accountId, { closedAtMs: noonMs });

@@ -334,7 +334,7 @@ describe("a search", () => {
       const [key, other] = [keyRecord(), keyRecord()];
       for (const made of [key, other]) await store.insertKey(made, 1_000);
       await store.charge([spent(key.id, { atMs: noonMs - hourMs, costNano: 7 })]);
-      await store.moveKey(key.id, other.accountId);
+      await store.moveKey(key.id, other.accountId, Date.now());
       const accountId = other.accountId;
       await store.charge([
         settleItem(key.id, 5, { atMs: noonMs, accountId }),

@@ -99,7 +99,7 @@ testEachStore(
       await target.charge(items);
     };
     for (const key of keys) await charge(store, key, 30);
-    const moved = await store.moveKey(own.id, "acc_team");
+    const moved = await store.moveKey(own.id, "acc_team", Date.now());
     await charge(store, moved, 20);
     await store.updateAccount(own.accountId, { closedAtMs: Date.UTC(2026, 10, 1) });
     await store.updateKey(keys[1]?.id ?? "", { status: "revoked" });

@@ -32,7 +32,7 @@ type TurnColumns = Readonly<Record<string, Field | readonly string[]>>;
 /** The usage record is the last part of a row. */
 const noRecord: readonly Field[] = new Array<Field>(15).fill(null);
 /** All that a release has is its id. */
-const noCharge: readonly Field[] = [...new Array<Field>(15).fill(null), ...noRecord];
+const noCharge: readonly Field[] = [...new Array<Field>(16).fill(null), ...noRecord];
 
 /** A row of `sluice_hold_end`. */
 export function endRow({ id, charge }: HoldEnd): string {
@@ -79,7 +79,8 @@ export function endOf(order: ChargeOrder): HoldEnd {
       at: order.atMs,
       rates: { id: rates.id, text: rates.text },
       columns: [
-        ...[id, key, order.openedAtMs, order.periodStartMs, order.countedAtMs, order.cost, order.atMs],
+        ...[id, key, order.accountNo, order.openedAtMs, order.periodStartMs, order.countedAtMs],
+        ...[order.cost, order.atMs],
         ...[order.basis, order.outcome, order.listCostNano],
         ...[record?.model ?? order.model, record?.provider ?? order.provider],
         ...[rates.id, quantitiesColumn(quantities, record?.usage ?? null), order.askedModel, order.labels],

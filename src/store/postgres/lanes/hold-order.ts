@@ -24,7 +24,7 @@ const decisions: readonly HoldDecision[] = [
 
 const periods: readonly BudgetPeriod[] = ["none", "day", "week", "month"];
 
-const figuresPerVerdict = 12;
+const figuresPerVerdict = 13;
 /** A budget without a limit has so much, in SQL. */
 const withoutLimit = 2 ** 62;
 
@@ -34,6 +34,7 @@ const unknownKey: HoldVerdict = {
   remaining: 0,
   periodStartMs: 0,
   countedAtMs: 0,
+  accountNo: 0,
   bound: { kind: "balance", capNo: 0, period: "none", limit: null, used: 0, periodStartMs: 0 },
 };
 
@@ -56,7 +57,8 @@ function verdictAt(figures: ArrayLike<number>, at: number): HoldVerdict {
     remaining: Math.max(0, limited(figureAt(figures, at + 3))),
     periodStartMs: figureAt(figures, at + 4),
     countedAtMs: figureAt(figures, at + 5),
-    bound: boundAt(figures, at + 6),
+    accountNo: figureAt(figures, at + 6),
+    bound: boundAt(figures, at + 7),
   };
 }
 

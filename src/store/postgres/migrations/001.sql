@@ -80,6 +80,21 @@ CREATE INDEX keys_by_prefix ON keys (prefix);
 CREATE INDEX keys_by_revision ON keys (revision);
 CREATE INDEX keys_by_previous_hash ON keys (previous_hash) WHERE previous_hash IS NOT NULL;
 
+-- What the audit has to know of the past: which account a key drew on until when, and the periods that an account's budget had before.
+CREATE TABLE key_moves (
+  no int PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
+  key_no int NOT NULL,
+  account_no int NOT NULL,
+  until_ms int8 NOT NULL
+);
+CREATE INDEX key_moves_by_key ON key_moves (key_no, no);
+
+CREATE TABLE past_periods (
+  account_no int NOT NULL,
+  period text NOT NULL,
+  PRIMARY KEY (account_no, period)
+);
+
 -- What a key has used itself, whichever account paid for it. Its row is locked by whoever counts against the key's caps, after the accounts:
 -- a key that has moved may have holds on two of them.
 CREATE TABLE key_sums (
@@ -460,6 +475,22 @@ CREATE TABLE attempt_sums (
   PRIMARY KEY (provider, day, credential, upstream_model, ending, node_no)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
 
+-- The same once more, by day and node alone: a row of `attempt_sums` that is missing or was changed shows.
+CREATE TABLE attempt_days (
+  day int NOT NULL,
+  node_no int NOT NULL,
+  attempts int8 NOT NULL,
+  estimated int8 NOT NULL,
+  input_tokens int8 NOT NULL,
+  cached_input_tokens int8 NOT NULL,
+  cache_write_tokens int8 NOT NULL,
+  output_tokens int8 NOT NULL,
+  counted_input_tokens int8 NOT NULL,
+  counted_output_tokens int8 NOT NULL,
+  cost_nano int8 NOT NULL,
+  PRIMARY KEY (day, node_no)
+) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
+
 -- Rate tokens, for which nothing is lost in a crash of the database but a minute's worth of limits.
 CREATE UNLOGGED TABLE buckets (
   key_no int PRIMARY KEY,
@@ -802,7 +833,8 @@ END $$;
 CREATE TYPE sluice_hold_order AS (id text, key text, amount int8, now int8, model text, asked text, labels text);
 CREATE TYPE sluice_progress AS (id text, so_far int8, rates int8, quantities text, served text);
 CREATE TYPE sluice_hold_end AS (
-  id text, key text, opened int8, period int8, counted int8,
+  -- The account that the hold was opened on: the key may have moved since.
+  id text, key text, account int, opened int8, period int8, counted int8,
   -- NULL for a release.
   cost int8, at int8, basis text, outcome text, list_cost int8, model text, provider text, rates int8, quantities text, asked text, labels text,
   -- The usage record; NULL where there is none.
@@ -820,8 +852,8 @@ CREATE TYPE sluice_ended AS (account_no int, key_no int, period int8, counted in
 CREATE TYPE sluice_account_sums AS (no int, spent int8, held int8, period_used int8);
 CREATE TYPE sluice_account_holds AS (no int, held int8, period int8, used int8, counted int8);
 
--- Twelve figures for each order whose key there is: its place from 1 on, the verdict, balance, what is free of all bounds, period, the moment
--- that it counts at; and of the bound that refuses: 0 the account's own, 1 a key's cap, 2 an account's; its limit (-1: none), what is used
+-- Thirteen figures for each order whose key there is: its place from 1 on, the verdict, balance, what is free of all bounds, period, the moment
+-- that it counts at, the number of its account; and of the bound that refuses: 0 the account's own, 1 a key's cap, 2 an account's; its limit (-1: none), what is used
 -- of it, its period (0 none, 1 day, 2 week, 3 month), when that began, and the cap's number.
 -- Verdicts: 1 held, 2 too little, 3 reserved by other holds, 4 used up in this period; the key is 5 disabled,
 -- 6 suspended, 7 revoked, 8 expired, 9 its account is closed. Of a batch that was committed before, the holds are found as they were given.
@@ -877,8 +909,8 @@ BEGIN
       v_next := sluice_next_period((c[j]).period, (c[j]).period_start_ms);
       IF v_verdict < v_deny OR (v_verdict = v_deny AND v_next > v_last) THEN v_deny := v_verdict; v_cap := j; v_last := v_next; v_balance := v_left; END IF;
     END LOOP;
-    SELECT NULL::int8 AS period, NULL::int8 AS counted INTO v_given;
-    IF NOT p_is_new THEN SELECT period_start_ms AS period, counted_at_ms AS counted INTO v_given FROM holds WHERE id = r.id; END IF;
+    SELECT NULL::int8 AS period, NULL::int8 AS counted, NULL::int AS account INTO v_given;
+    IF NOT p_is_new THEN SELECT period_start_ms AS period, counted_at_ms AS counted, account_no AS account INTO v_given FROM holds WHERE id = r.id; END IF;
     v_verdict := CASE
       WHEN v_given.period IS NOT NULL THEN 1
       WHEN r.status = 'disabled' THEN 5 WHEN r.status = 'suspended' THEN 6 WHEN r.status = 'revoked' THEN 7 WHEN r.is_expired THEN 8 WHEN r.is_closed THEN 9
@@ -890,7 +922,8 @@ BEGIN
       FOREACH j IN ARRAY v_mine LOOP c[j].held := (c[j]).held + r.amount; END LOOP;
       held[r.n] := ROW(r.no, r.key_no, v_period, v_at)::sluice_held;
     END IF;
-    answers := answers || ARRAY[r.n, v_verdict, v_balance, v_free, coalesce(v_given.period, v_period), coalesce(v_given.counted, v_at)]::float8[];
+    answers := answers || ARRAY[r.n, v_verdict, v_balance, v_free, coalesce(v_given.period, v_period), coalesce(v_given.counted, v_at),
+      coalesce(v_given.account, r.no)]::float8[];
     IF v_cap = 0 THEN
       answers := answers || ARRAY[0, CASE WHEN r.mode = 'credit' THEN -1 ELSE coalesce(r.budget_tokens, -1) END, CASE WHEN r.mode = 'credit' THEN r.used ELSE v_used END,
         CASE WHEN r.mode = 'credit' THEN 0 ELSE position(left(r.period, 1) IN 'dwm') END, v_period, 0]::float8[];
@@ -950,7 +983,7 @@ BEGIN
   FOR r IN
     SELECT i.n::int AS n, i.cost, h.key_no, h.amount, h.model, h.period_start_ms AS period, h.counted_at_ms AS counted, sluice_month(h.opened_at_ms) AS month,
       a.no, a.mode, a.is_open, a.budget_tokens, a.posted, a.held, a.period_start_ms, a.period_used
-    FROM unnest(p_ends) WITH ORDINALITY AS i(id, key, opened, period, counted, cost, at, basis, outcome, list_cost, model, provider, rates, quantities, asked, labels, recorded, route, upstream_model,
+    FROM unnest(p_ends) WITH ORDINALITY AS i(id, key, account, opened, period, counted, cost, at, basis, outcome, list_cost, model, provider, rates, quantities, asked, labels, recorded, route, upstream_model,
         stream, status, uncached, cached, cache_write, input, output, reasoning, first_byte, total, attempts, saved, n),
       LATERAL (SELECT account_no, key_no, amount, model, period_start_ms, counted_at_ms, opened_at_ms FROM holds WHERE id = i.id LIMIT 1) AS h,
       LATERAL (SELECT * FROM accounts WHERE no = h.account_no LIMIT 1) AS a
@@ -1004,14 +1037,14 @@ BEGIN
       CASE WHEN i.recorded IS NOT NULL THEN i.output END, i.reasoning,
       CASE WHEN i.recorded IS NOT NULL THEN CASE WHEN i.is_credit THEN i.charge ELSE 0 END END, i.first_byte, i.total, i.attempts,
       i.rates, i.quantities, i.asked, i.labels, i.saved
-    FROM unnest(p_ends, ended) AS i(id, key, opened, period, counted, cost, at, basis, outcome, list_cost, model, provider, rates, quantities, asked, labels, recorded, route, upstream_model,
+    FROM unnest(p_ends, ended) AS i(id, key, account, opened, period, counted, cost, at, basis, outcome, list_cost, model, provider, rates, quantities, asked, labels, recorded, route, upstream_model,
         stream, status, uncached, cached, cache_write, input, output, reasoning, first_byte, total, attempts, saved,
         account_no, key_no, held_period, held_counted, month, charge, overrun, is_credit)
     WHERE i.account_no IS NOT NULL AND i.cost IS NOT NULL;
   IF is_overrun THEN
     INSERT INTO entries (month, account_no, key_no, node_no, kind, amount, at_ms, period_start_ms, counted_at_ms, exchange_id, basis, outcome, model, provider)
       SELECT i.month, i.account_no, i.key_no, p_node, 'overrun', i.overrun, i.at, i.held_period, i.held_counted, i.id, i.basis, i.outcome, i.model, i.provider
-      FROM unnest(p_ends, ended) AS i(id, key, opened, period, counted, cost, at, basis, outcome, list_cost, model, provider, rates, quantities, asked, labels, recorded, route, upstream_model,
+      FROM unnest(p_ends, ended) AS i(id, key, account, opened, period, counted, cost, at, basis, outcome, list_cost, model, provider, rates, quantities, asked, labels, recorded, route, upstream_model,
           stream, status, uncached, cached, cache_write, input, output, reasoning, first_byte, total, attempts, saved,
           account_no, key_no, held_period, held_counted, month, charge, overrun, is_credit)
       WHERE i.overrun > 0;
@@ -1115,7 +1148,7 @@ DECLARE
   v_month int; v_paid int8; v_unpaid int8; v_rest int8; v_now int8; v_on int; v_first int8; v_account int; v_counted int8 := coalesce(i.counted, i.opened);
   is_final bool;
 BEGIN
-  SELECT no, account_no INTO STRICT k FROM keys WHERE id = i.key;
+  SELECT no INTO STRICT k FROM keys WHERE id = i.key;
   v_month := sluice_month(i.opened);
   -- Each by an index of its own: a reply that was lost must not read the whole month.
   SELECT coalesce(sum(-amount), 0), coalesce(bool_or(outcome <> 'interrupted'), false), min(id), min(account_no) INTO v_paid, is_final, v_first, v_account
@@ -1126,8 +1159,8 @@ BEGIN
   IF is_final THEN RETURN; END IF;
   IF p_is_superseded THEN charged := -1; overrun := 0; RETURN; END IF;
   IF v_rest <= 0 THEN RETURN; END IF;
-  -- Where the takeover has charged it: the key may have moved since.
-  SELECT * INTO STRICT a FROM accounts WHERE no = coalesce(v_account, k.account_no) FOR NO KEY UPDATE;
+  -- Where it began, and the takeover has charged it: the key may have moved since.
+  SELECT * INTO STRICT a FROM accounts WHERE no = coalesce(v_account, i.account) FOR NO KEY UPDATE;
   PERFORM 1 FROM key_sums WHERE key_no = k.no FOR NO KEY UPDATE;
   -- As for a hold of nothing; but a past period's is taken as it is.
   v_now := least(v_rest, sluice_affordable(a.mode, sluice_balance(a.mode, a.is_open, a.posted, a.budget_tokens, a.period_used), a.held,
@@ -1197,6 +1230,16 @@ CREATE FUNCTION sluice_count_attempts(p_node int, p_attempts sluice_attempt[]) R
     estimated = s.estimated + excluded.estimated, input_tokens = s.input_tokens + excluded.input_tokens,
     cached_input_tokens = s.cached_input_tokens + excluded.cached_input_tokens, cache_write_tokens = s.cache_write_tokens + excluded.cache_write_tokens,
     output_tokens = s.output_tokens + excluded.output_tokens, counted_input_tokens = s.counted_input_tokens + excluded.counted_input_tokens,
+    counted_output_tokens = s.counted_output_tokens + excluded.counted_output_tokens, cost_nano = s.cost_nano + excluded.cost_nano;
+  INSERT INTO attempt_days AS s (day, node_no, attempts, estimated, input_tokens, cached_input_tokens, cache_write_tokens, output_tokens,
+      counted_input_tokens, counted_output_tokens, cost_nano)
+    SELECT day, p_node, sum(attempts), sum(estimated), sum(input_tokens), sum(cached_input_tokens),
+      sum(cache_write_tokens), sum(output_tokens), sum(counted_input_tokens), sum(counted_output_tokens), sum(cost_nano)
+    FROM unnest(p_attempts) GROUP BY 1 ORDER BY 1
+  ON CONFLICT (day, node_no) DO UPDATE SET attempts = s.attempts + excluded.attempts,
+    estimated = s.estimated + excluded.estimated, input_tokens = s.input_tokens + excluded.input_tokens,
+    cached_input_tokens = s.cached_input_tokens + excluded.cached_input_tokens, cache_write_tokens = s.cache_write_tokens + excluded.cache_write_tokens,
+    output_tokens = s.output_tokens + excluded.output_tokens, counted_input_tokens = s.counted_input_tokens + excluded.counted_input_tokens,
     counted_output_tokens = s.counted_output_tokens + excluded.counted_output_tokens, cost_nano = s.cost_nano + excluded.cost_nano
 $$;
 
@@ -1213,7 +1256,7 @@ END $$;
 
 -- One batch of a node: ends holds, notes the progress of others, and opens new ones. The accounts of all of them are locked first,
 -- in the order of their numbers, then the sums of the keys. `charges` has three figures for each end that charged something, now or before;
--- `verdicts` twelve for each order. A batch of one item, as of one request at a time, has one account, which is found and locked without the rest. An account that
+-- `verdicts` thirteen for each order. A batch of one item, as of one request at a time, has one account, which is found and locked without the rest. An account that
 -- somebody else keeps locked for longer than `p_lock_ms` fails the batch with 55P03.
 CREATE FUNCTION sluice_do_batch(p_node int, p_lane int, p_seq int8, p_lock_ms int, p_ends sluice_hold_end[], p_orders sluice_hold_order[], p_endings json, p_responses json,
   p_progress sluice_progress[], p_attempts sluice_attempt[], p_turns json, OUT charges float8[], OUT verdicts float8[]) LANGUAGE plpgsql AS $$

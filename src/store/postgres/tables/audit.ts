@@ -1,11 +1,13 @@
 import { query, type Work } from "../../query.ts";
 import type { LedgerFault } from "../../store.ts";
+import { misplacedEntries } from "../../tables/entry-audit.ts";
 import { sumsThatDiffer } from "../../tables/entry-table.ts";
 
 /** Sums that are not those of the entries or the holds, entries in a wrong month, and holds that nobody will ever end. */
 export function* auditSums(nowMs: number): Work<readonly LedgerFault[]> {
   return [
     ...(yield* sumsThatDiffer(nowMs)),
+    ...(yield* misplacedEntries()),
     ...(yield* query<LedgerFault>(wrongHolds)),
     ...(yield* query<LedgerFault>(wrongMonths)),
     ...(yield* query<LedgerFault>(lostHolds)),

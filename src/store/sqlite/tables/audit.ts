@@ -1,10 +1,15 @@
 import { query, type Work } from "../../query.ts";
 import type { LedgerFault } from "../../store.ts";
+import { misplacedEntries } from "../../tables/entry-audit.ts";
 import { sumsThatDiffer } from "../../tables/entry-table.ts";
 
-/** Sums that are not those of the entries, and exchanges that were charged more than once. */
+/** Sums that are not those of the entries, misplaced entries, and exchanges that were charged more than once. */
 export function* auditSums(nowMs: number): Work<readonly LedgerFault[]> {
-  return [...(yield* sumsThatDiffer(nowMs)), ...(yield* findRepeatedCharges())];
+  return [
+    ...(yield* sumsThatDiffer(nowMs)),
+    ...(yield* misplacedEntries()),
+    ...(yield* findRepeatedCharges()),
+  ];
 }
 
 export function findRepeatedCharges(): Work<readonly LedgerFault[]> {

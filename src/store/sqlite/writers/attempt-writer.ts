@@ -10,9 +10,11 @@ const node = 0;
 export class AttemptWriter {
   readonly #tally = new AttemptTally();
   readonly #upsert: Statement;
+  readonly #upsertDay: Statement;
 
   constructor(database: Database) {
     this.#upsert = database.query(upsertFigures("attempt_sums", attemptKeyColumns, attemptFigureColumns));
+    this.#upsertDay = database.query(upsertFigures("attempt_days", ["day", "node_no"], attemptFigureColumns));
   }
 
   add(day: number, attempt: AttemptCount): void {
@@ -25,6 +27,7 @@ export class AttemptWriter {
       const { day, provider, credential, upstreamModel, ending } = sums;
       const figures = attemptFigureNames.map((name) => sums[name]);
       this.#upsert.run(provider, day, credential, upstreamModel, ending, node, ...figures);
+      this.#upsertDay.run(day, node, ...figures);
     }
   }
 

@@ -35,6 +35,7 @@ const patterns = [null, "house-*", "*-model", "other-model"] as const;
 let lastCapNo = 0;
 
 interface OpenHold {
+  readonly accountNo: number;
   readonly id: string;
   readonly payer: Payer;
   readonly model: string;
@@ -52,6 +53,8 @@ class History {
   readonly random: SeededRandom;
   readonly account: Account;
   readonly payers: readonly Payer[];
+  /** As the database's verdicts have it. */
+  accountNo = 0;
   readonly open: OpenHold[] = [];
   nowMs = Date.UTC(2026, 2, 10, 20);
   lastHoldMs = this.nowMs;
@@ -148,7 +151,8 @@ class History {
     const payer = this.payerOf(keyId);
     try {
       const hold = this.account.hold(amount, this.nowMs, payer.capsFor(model));
-      this.open.push({ id: holdId, payer, model, produced: 0, openedAtMs: this.nowMs, ...hold });
+      const { accountNo, nowMs: openedAtMs } = this;
+      this.open.push({ id: holdId, accountNo, payer, model, produced: 0, openedAtMs, ...hold });
       return { decision: "held" as const, error: null, hold };
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
@@ -231,10 +235,11 @@ class History {
   }
 }
 
-function orderOf({ id, payer, model, openedAtMs, periodStartMs, countedAtMs }: OpenHold) {
+function orderOf({ id, accountNo, payer, model, openedAtMs, periodStartMs, countedAtMs }: OpenHold) {
   return {
     holdId: id,
     keyId: payer.key.id,
+    accountNo,
     openedAtMs,
     periodStartMs,
     countedAtMs,
@@ -382,6 +387,7 @@ async function compareBatch(
 
 function compareVerdict(history: History, order: HoldOrder, answer: MoneyAnswer | undefined): void {
   if (answer === undefined || !("decision" in answer)) throw new Error("a hold has a verdict");
+  history.accountNo = answer.accountNo;
   const { decision, error, hold } = history.decide(order);
   const seen = { seed: history.seed, decision: answer.decision, remaining: answer.remaining };
   expect(seen).toEqual({ seed: history.seed, decision, remaining: history.remaining(order) });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { systemClock } from "../../../../src/base/clock.ts";
 import { newId } from "../../../../src/base/id.ts";
+import { audit } from "../../../../src/ledger/audit.ts";
 import { NodeUnavailable } from "../../../../src/store/node.ts";
 import { openStore } from "../../../../src/store/open.ts";
 import { rollUp } from "../../../../src/store/postgres/rollup.ts";
@@ -74,6 +75,51 @@ else
       expect(await chargesOf(world)).toEqual([
         { id: order.holdId, amount: -70, outcome: "completed", labels },
       ]);
+    }, 120_000);
+
+    test("is charged to the account where it began, whichever its key draws on by then", async () => {
+      await using world = await NodeWorld.create();
+      const { keyId, proxy, settling } = await takenOver(world);
+      const location = { url: world.database.url, password: null, prepare: true };
+      const store = await openStore({ location, clock: systemClock, role: "operator" });
+      const began = (await store.findKey(keyId))?.accountId ?? "";
+      const other = await world.addKey(1_000);
+      const { accountId: now = "" } = (await store.findKey(other)) ?? {};
+      await store.moveKey(keyId, now, Date.now());
+      proxy.mode = "pass";
+      expect(await settling).toEqual({ charged: 70, overrun: 0 });
+      const posted = (await store.readAccounts([began, now])).map(({ totals }) => totals.posted);
+      expect(posted).toEqual([930, 1_000]);
+      expect((await audit(store)).differences).toEqual([]);
+      await store.close();
+    }, 120_000);
+
+    test("is found by the audit if it was charged to an account that its key joined later", async () => {
+      await using world = await NodeWorld.create();
+      const { keyId, proxy, order, settling } = await takenOver(world);
+      const location = { url: world.database.url, password: null, prepare: true };
+      const store = await openStore({ location, clock: systemClock, role: "operator" });
+      const other = await world.addKey(1_000);
+      const { accountId = "" } = (await store.findKey(other)) ?? {};
+      await store.moveKey(keyId, accountId, Date.now() + 10 * 60_000);
+      proxy.mode = "pass";
+      await settling;
+      await world.client.query("ALTER TABLE entries DISABLE TRIGGER entries_are_only_added");
+      await world.client.query(
+        "UPDATE entries SET account_no = (SELECT account_no FROM keys WHERE id = $1) WHERE exchange_id = $2",
+        [keyId, order.holdId],
+      );
+      const faults = (await audit(store)).differences.filter(({ field }) => field === "account");
+      expect(faults).toEqual([
+        {
+          keyId,
+          where: expect.stringMatching(/^entry \d+$/),
+          field: "account",
+          kept: accountId,
+          recomputed: keyId,
+        },
+      ]);
+      await store.close();
     }, 120_000);
 
     test("counts once in reports, as what it was in the end", async () => {

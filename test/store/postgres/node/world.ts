@@ -140,6 +140,8 @@ export function chargeOrder(
   return {
     holdId,
     keyId,
+    // That of the first key.
+    accountNo: 1,
     openedAtMs: nowMs,
     periodStartMs: 0,
     countedAtMs: nowMs,
