@@ -4,6 +4,7 @@ const entrypoints = [
   "src/store/sqlite/writers/writer-thread.ts",
   "src/catalog/tokens/worker.ts",
   "src/gateway/large/thread.ts",
+  "src/admin/reconcile/thread.ts",
 ];
 
 export interface Compilation {

@@ -40,6 +40,8 @@ export interface Reports {
   entries(query: EntrySearch): Promise<Cut<Entry, number>>;
   /** What a provider was asked for on these days (UTC, since 1970), the last included; in their order. */
   attemptSums(provider: string, fromDay: number, throughDay: number): Promise<readonly AttemptSums[]>;
+  /** The same, so many at a time. */
+  attemptPages(provider: string, fromDay: number, throughDay: number): AsyncGenerator<readonly AttemptSums[]>;
 }
 
 /** In whole minutes; what is between is part of the minute that it is in. */

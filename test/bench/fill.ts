@@ -1,5 +1,6 @@
 import { systemClock } from "../../src/base/clock.ts";
 import { newId } from "../../src/base/id.ts";
+import type { LabelColumn } from "../../src/base/labels.ts";
 import { nanoPerCredit } from "../../src/base/money.ts";
 import { makeRates } from "../../src/base/rates.ts";
 import { type IssuedKey, issueKey } from "../../src/keys/issue.ts";
@@ -56,17 +57,24 @@ function issueKeys(store: Store, count: number): Promise<readonly IssuedKey[]> {
   return Promise.all(specs.map((spec) => issueKey(store, systemClock, spec)));
 }
 
-async function writeHistory(
+/** What tells a record from the others. */
+interface Marks {
+  readonly model: string;
+  readonly labels: LabelColumn;
+}
+
+export async function writeHistory(
   store: JournaledStore,
   keys: readonly KeyRecord[],
   records: number,
+  marksOf?: (index: number) => Marks,
 ): Promise<void> {
   const startMs = systemClock.wallMs() - historyMs;
   for (let from = 0; from < records; from += itemsPerCommit) {
     const length = Math.min(itemsPerCommit, records - from);
     const items = Array.from({ length }, (_, index) => {
       const atMs = startMs + Math.floor((historyMs * (from + index)) / records);
-      return settleOf(busyKey(keys), atMs);
+      return settleOf(busyKey(keys), atMs, marksOf?.(from + index));
     });
     await store.commit(items);
   }
@@ -86,7 +94,7 @@ const rates = makeRates({
   inputAbove: null,
 });
 
-function settleOf(key: KeyRecord, atMs: number): JournalItem {
+function settleOf(key: KeyRecord, atMs: number, marks?: Marks): JournalItem {
   const exchangeId = newId("req_");
   const inputTokens = 50 + Math.floor(Math.random() * 2_000);
   const outputTokens = 10 + Math.floor(Math.random() * 500);
@@ -94,14 +102,14 @@ function settleOf(key: KeyRecord, atMs: number): JournalItem {
   const charged = isCredit ? inputTokens * 1_250 + outputTokens * 10_000 : inputTokens + outputTokens;
   const payer = { accountId: key.accountId, countedAtMs: atMs };
   const common = { keyId: key.id, exchangeId, atMs, basis: "measured", outcome: "completed" } as const;
-  const where = { model: favourite(models, key), provider: favourite(providers, key) };
+  const where = { model: marks?.model ?? favourite(models, key), provider: favourite(providers, key) };
   const listCostNano = isCredit ? null : inputTokens * 1_250 + outputTokens * 10_000;
   const periodStartMs = isCredit ? 0 : monthOf(atMs);
   const priced = {
     rates,
     quantities: { input: inputTokens, output: outputTokens },
     askedModel: null,
-    labels: null,
+    labels: marks === undefined ? null : JSON.stringify(marks.labels),
   };
   return {
     kind: "settle",

@@ -40,9 +40,13 @@ interface Side {
   readonly attempts: AttemptSums[];
 }
 
-/** Days in their order, and the models of a day by name. */
-export function compare({ bill, attempts, microUsdPerCredit, tolerance }: ComparedSides): Comparison {
+/** Days in their order, and the models of a day by name. `onRows` is called with their number first, and may throw. */
+export function compare(
+  { bill, attempts, microUsdPerCredit, tolerance }: ComparedSides,
+  onRows: (count: number) => void = () => {},
+): Comparison {
   const sides = bothSides(bill, attempts);
+  onRows(sides.length);
   const rows = sides.map(({ day, model, billed, attempts: asked }) => {
     const ledger = ledgerFigures(asked, microUsdPerCredit);
     const differing = billFigures.filter((name) => isBeyond(billed[name], ledger[name], tolerance));

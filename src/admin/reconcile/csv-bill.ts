@@ -3,8 +3,10 @@ import { wholeFromDigits } from "../../base/typed-number.ts";
 import { type BillFigure, type BillLine, billFigures, nanoUsd, UnreadableBill } from "../../vendors/bill.ts";
 import { isoMs } from "../operations/moments.ts";
 
+type Column = BillFigure | "date" | "model";
+
 /** By the names that a column may have; a figure also has its own. */
-const columns: Readonly<Record<string, BillFigure | "date" | "model">> = {
+const columns: Readonly<Record<string, Column>> = {
   ...Object.fromEntries(billFigures.map((figure) => [figure, figure])),
   date: "date",
   day: "date",
@@ -20,24 +22,15 @@ const columns: Readonly<Record<string, BillFigure | "date" | "model">> = {
 /** A table with a line for each day and model. Cached input is part of the input; an empty field is not told. */
 export function readCsvBill(text: string): readonly BillLine[] {
   const [header = [], ...rows] = csvRows(text);
-  const names = header.map(
-    (title) =>
-      columns[
-        title
-          .trim()
-          .toLowerCase()
-          .replaceAll(/[\s-]+/g, "_")
-      ],
-  );
-  if (!names.includes("date") || !names.some((name) => name !== undefined && name in figureSet)) {
+  const places = placesOf(header);
+  if (!places.has("date") || !billFigures.some((name) => places.has(name))) {
     throw new UnreadableBill(
       "it is neither a report of OpenAI or Anthropic nor a CSV file whose first line names its columns: date, model, input, cached, cache_writes, output, requests, cost.",
     );
   }
   return rows.map((row, index) => {
-    const fields = Object.fromEntries(names.map((name, place) => [name ?? "", (row[place] ?? "").trim()]));
     try {
-      return lineOf(fields);
+      return lineOf((name) => (row[places.get(name) ?? -1] ?? "").trim());
     } catch (error) {
       if (!(error instanceof UnreadableBill)) throw error;
       throw new UnreadableBill(`line ${index + 2}: ${error.message}`);
@@ -45,33 +38,54 @@ export function readCsvBill(text: string): readonly BillLine[] {
   });
 }
 
-const figureSet: Readonly<Record<string, true>> = Object.fromEntries(billFigures.map((name) => [name, true]));
+/** Where each known column is. Of several with the same name the last one counts, so a line costs no more than eight of them. */
+function placesOf(header: readonly string[]): ReadonlyMap<Column, number> {
+  const places = new Map<Column, number>();
+  for (const [place, title] of header.entries()) {
+    const name =
+      columns[
+        title
+          .trim()
+          .toLowerCase()
+          .replaceAll(/[\s-]+/g, "_")
+      ];
+    if (name !== undefined) places.set(name, place);
+  }
+  return places;
+}
 
-function lineOf(fields: Readonly<Record<string, string>>): BillLine {
-  const atMs = isoMs(fields["date"] ?? "");
+function lineOf(field: (name: Column) => string): BillLine {
+  const date = field("date");
+  const atMs = isoMs(date);
   if (atMs === null)
-    throw new UnreadableBill(`the date is "${fields["date"]}", and should be one such as 2026-10-31.`);
-  const told = billFigures.filter((name) => (fields[name] ?? "") !== "");
-  const figures = Object.fromEntries(told.map((name) => [name, figureOf(name, fields[name] ?? "")]));
-  return { day: Math.floor(atMs / msPerDay), model: fields["model"] || null, figures };
+    throw new UnreadableBill(`the date is "${shortened(date)}", and should be one such as 2026-10-31.`);
+  const told = billFigures.filter((name) => field(name) !== "");
+  const figures = Object.fromEntries(told.map((name) => [name, figureOf(name, field(name))]));
+  return { day: Math.floor(atMs / msPerDay), model: field("model") || null, figures };
 }
 
 function figureOf(name: BillFigure, text: string): number {
   if (name === "cost") return nanoUsd(text.replace(/^\$/, ""));
   const figure = wholeFromDigits(text);
   if (figure !== null) return figure;
-  throw new UnreadableBill(`${name} is "${text}", and should be a whole number.`);
+  throw new UnreadableBill(`${name} is "${shortened(text)}", and should be a whole number.`);
 }
 
-const field = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n|\n|\r|$)/y;
+const maxShown = 40;
+
+function shortened(text: string): string {
+  return text.length > maxShown ? `${text.slice(0, maxShown)}…` : text;
+}
+
+const csvField = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n|\n|\r|$)/y;
 
 /** Without empty lines. */
 function csvRows(text: string): readonly (readonly string[])[] {
   const rows: string[][] = [];
   let row: string[] = [];
-  field.lastIndex = text.startsWith("\uFEFF") ? 1 : 0;
-  while (field.lastIndex < text.length) {
-    const [, quoted, plain, end] = field.exec(text) ?? [];
+  csvField.lastIndex = text.startsWith("\uFEFF") ? 1 : 0;
+  while (csvField.lastIndex < text.length) {
+    const [, quoted, plain, end] = csvField.exec(text) ?? [];
     if (end === undefined) throw new UnreadableBill(`line ${rows.length + 1}: a quote is not closed.`);
     row.push(quoted?.replaceAll('""', '"') ?? plain ?? "");
     if (end === ",") continue;

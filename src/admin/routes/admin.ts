@@ -76,7 +76,7 @@ function routesOf(deps: AdminDeps): readonly AdminRoute[] {
     ...keyRoutes,
     ...accountRoutes,
     ...modelRoutes,
-    ...reconcileRoutes,
+    ...reconcileRoutes(),
     ...reportRoutes(deps),
     ...systemRoutes,
     ...configRoutes,

@@ -65,19 +65,26 @@ function asWanted(schema: TSchema, text: string): string | number {
   return KindGuard.IsInteger(schema) ? (wholeFromDigits(text) ?? text) : text;
 }
 
-export async function checkedBody(
-  schema: TSchema | undefined,
-  request: Request,
-  maxBytes = defaultMaxBytes,
-): Promise<unknown> {
-  if (schema === undefined) return null;
-  const bytes = await readBody(request, {
+/** Refuses a body of more than so many bytes. */
+export async function bodyBytes(request: Request, maxBytes = defaultMaxBytes): Promise<Uint8Array> {
+  return readBody(request, {
     maxBytes,
     tooLarge: () =>
       new AdminError(413, "too_large", `The body is too large; at most ${maxBytes} bytes are read.`),
     take: () => {},
   });
+}
+
+export function checkedBytes(schema: TSchema, bytes: Uint8Array): unknown {
   return checked(schema, Value.Default(schema, parsed(bytes)));
+}
+
+export async function checkedBody(
+  schema: TSchema | undefined,
+  request: Request,
+  maxBytes?: number,
+): Promise<unknown> {
+  return schema === undefined ? null : checkedBytes(schema, await bodyBytes(request, maxBytes));
 }
 
 function parsed(bytes: Uint8Array): unknown {

@@ -3,7 +3,7 @@ import { admit, admitKey } from "../auth/guard.ts";
 import type { Caller } from "../auth/identity.ts";
 import type { AdminDeps } from "../deps.ts";
 import { unknownKey } from "../operations/find-key.ts";
-import { checkedBody, checkedQuery } from "./check.ts";
+import { bodyBytes, checkedBody, checkedQuery } from "./check.ts";
 import { AdminError, accessError, expectedError, json, refusalResponse } from "./refusal.ts";
 import { type AdminCall, type AdminRoute, type Change, roleFor } from "./route.ts";
 
@@ -56,7 +56,10 @@ async function answer(
     const result = await route.handle({ ...shared, body: null });
     return result instanceof Response ? result : json(result);
   }
-  const call = { ...shared, body: await checkedBody(route.body, request, route.maxBytes) };
+  const body = route.isBodyUnread
+    ? await bodyBytes(request, route.maxBytes)
+    : await checkedBody(route.body, request, route.maxBytes);
+  const call = { ...shared, body };
   const changed = await route.handle(call);
   await writeAudit(call, changed.change);
   return json(changed.answer);

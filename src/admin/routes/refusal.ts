@@ -83,9 +83,12 @@ export const answerHeaders = {
 } as const;
 
 export function json(body: unknown, status = 200, headers: Readonly<Record<string, string>> = {}): Response {
-  return Response.json(body, {
+  const all = { ...answerHeaders, "x-request-id": newId("req_"), ...headers };
+  if (!(body instanceof Uint8Array)) return Response.json(body, { status, headers: all });
+  // It was written as JSON off the event loop.
+  return new Response(body as Uint8Array<ArrayBuffer>, {
     status,
-    headers: { ...answerHeaders, "x-request-id": newId("req_"), ...headers },
+    headers: { "content-type": "application/json", ...all },
   });
 }
 

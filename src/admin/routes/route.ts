@@ -23,6 +23,7 @@ export interface Change {
 
 /** The result of a route that changes something. It cannot be returned without the change. */
 export interface Changed {
+  /** Bytes are JSON already. */
   readonly answer: unknown;
   readonly change: Change;
 }
@@ -48,6 +49,8 @@ interface ChangeRoute extends Described {
   readonly body?: TSchema;
   /** The longest body; by default 64 KiB. */
   readonly maxBytes?: number;
+  /** The handler gets the bytes and has them checked off the event loop. */
+  readonly isBodyUnread?: true;
   handle(call: AdminCall): Promise<Changed>;
 }
 
@@ -64,6 +67,24 @@ export function get<Query extends TObject>(
 ): ReadRoute {
   const method = "GET";
   return { ...schemas, method, path, summary, handle: (call) => handle(call as AdminCall<Static<Query>>) };
+}
+
+/** A change whose handler gets the body's bytes; the schema is for the description. */
+export function postBytes(
+  path: string,
+  summary: string,
+  schemas: Schemas<ChangeRoute, { readonly body: TSchema }>,
+  handle: (call: AdminCall<unknown, Uint8Array>) => Promise<Changed>,
+): ChangeRoute {
+  const method = "POST";
+  return {
+    ...schemas,
+    isBodyUnread: true,
+    method,
+    path,
+    summary,
+    handle: (call) => handle(call as AdminCall<unknown, Uint8Array>),
+  };
 }
 
 /** Without a schema the body has no fields. */

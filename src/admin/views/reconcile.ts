@@ -31,6 +31,7 @@ export const reconcileBody = body({
   ),
   figures: Type.Optional(Type.Array(billedFigures, { description: "What was billed, in place of files." })),
 });
+export type ReconcileBody = Static<typeof reconcileBody>;
 
 const comparedFigure = Type.Object({
   billed: nullable(figure("Null if the bill does not tell it.")),

@@ -19,9 +19,21 @@ export const namedAttempts = [
   ...attemptFigureNames.map((name) => `${columnOf(name)} AS "${name}"`),
 ].join(", ");
 
-/** The sums of a provider between two days, over all nodes. */
+/** Where a page of sums ends: the day, credential, upstream model and ending of its last one. */
+export type AttemptPlace = readonly [day: number, credential: string, upstreamModel: string, ending: string];
+
+const place = "(day, credential, upstream_model, ending)";
+const after = `provider = $1 AND ${place} > ($2::int8, $3::text, $4::text, $5::text)`;
+
+/** The last place of the next page; no row if fewer are left, so that all of them are one page. */
+export const selectPageEnd = `
+SELECT day::float8 AS day, credential, upstream_model AS "upstreamModel", ending
+FROM attempt_sums WHERE ${after} AND day <= $6::int8
+ORDER BY day, credential, upstream_model, ending LIMIT 1 OFFSET $7::int8`;
+
+/** The sums of a provider between two places, the second one included, over all nodes. */
 export const selectAttemptSums = `
 SELECT provider, day::float8 AS day, credential, upstream_model AS "upstreamModel", ending,
   ${attemptFigureNames.map((name) => `sum(${columnOf(name)})::float8 AS "${name}"`).join(", ")}
-FROM attempt_sums WHERE provider = $1 AND day BETWEEN $2::int8 AND $3::int8
-GROUP BY provider, day, credential, upstream_model, ending ORDER BY day, upstream_model, credential, ending`;
+FROM attempt_sums WHERE ${after} AND ${place} <= ($6::int8, $7::text, $8::text, $9::text)
+GROUP BY provider, day, credential, upstream_model, ending ORDER BY day, credential, upstream_model, ending`;

@@ -1,10 +1,9 @@
 import { assert } from "../../base/assert.ts";
 import { msPerDay } from "../../base/clock.ts";
 import type { Queries } from "../query.ts";
-import type { AttemptSums } from "../records.ts";
 import type { EndingsKept, KeyDay, Reports } from "../reports.ts";
 import { findCalled } from "../tables/id-tables.ts";
-import { selectAttemptSums } from "./attempt-columns.ts";
+import { attemptPages } from "./attempt-pages.ts";
 import { dimensionOf } from "./dimensions.ts";
 import { ExactUsage } from "./exact-usage.ts";
 import { type EntryFinder, findExchange, listExchanges } from "./exchange-search.ts";
@@ -80,7 +79,7 @@ export function storedReports(queries: Queries, entriesOf: EntryFinder): Reports
     statements: (query) => readStatements(queries, query),
     entries: (query) => searchEntries(queries, query),
 
-    attemptSums: (provider, fromDay, throughDay) =>
-      read<AttemptSums>(selectAttemptSums, [provider, fromDay, throughDay]),
+    attemptPages: (provider, fromDay, throughDay) => attemptPages(read, provider, fromDay, throughDay),
+    attemptSums: async (...asked) => (await Array.fromAsync(attemptPages(read, ...asked))).flat(),
   };
 }

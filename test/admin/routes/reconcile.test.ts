@@ -68,4 +68,4 @@ test("what cannot be read, or is not asked for well, is refused with a sentence"
     expect(error.message).toMatch(message);
     expect([400, 413]).toContain(response.status);
   }
-});
+}, 30_000);

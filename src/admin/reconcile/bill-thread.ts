@@ -1,0 +1,112 @@
+import { IdleThread } from "../../base/idle-thread.ts";
+import { startThread, threadSource } from "../../base/start-thread.ts";
+import { Gate } from "../../limits/concurrency.ts";
+import type { AttemptSums } from "../../store/store.ts";
+import { invalidInput, OperationRefusal } from "../operations/context.ts";
+import { AdminError } from "../routes/refusal.ts";
+import type { LedgerSide } from "./reconciliation.ts";
+import type { Asked, Compared, ReconcileMessage, ReconcileReply } from "./thread-messages.ts";
+
+const source = threadSource("admin/reconcile/thread.ts");
+/** About 200 bytes each on the thread. */
+const maxSums = 500_000;
+const gateOptions = { limit: 1, queueLimit: 8, waitMs: 60_000 };
+
+export interface BilledSide extends Omit<LedgerSide, "attempts"> {
+  readonly body: Uint8Array;
+  /** Fires when the client disconnects. */
+  readonly signal: AbortSignal;
+  /** What the ledger has, page by page. */
+  attempts(asked: Asked): AsyncIterable<readonly AttemptSums[]>;
+}
+
+export interface Reconciled extends Compared {
+  readonly asked: Asked;
+}
+
+/**
+ * Reads bills and compares them on a thread of its own, one at a time: 4 MB take a second. If the client disconnects, the thread ends,
+ * because it cannot be asked to stop while it is at work.
+ */
+export class BillThread {
+  readonly #gate = new Gate(gateOptions);
+  readonly #thread: IdleThread;
+  #reply: PromiseWithResolvers<ReconcileReply> | null = null;
+
+  constructor(start = () => startThread(source, { smol: true })) {
+    this.#thread = new IdleThread({
+      start,
+      onMessage: ({ data }: MessageEvent<ReconcileReply>) => this.#reply?.resolve(data),
+      onStop: () => this.#reply?.reject(new Error("the thread that compares bills has ended")),
+      isBusy: () => this.#gate.inside > 0,
+    });
+  }
+
+  async reconcile(bill: BilledSide): Promise<Reconciled> {
+    const { signal } = bill;
+    const stop = () => this.#thread.stop();
+    if (!(await this.#gate.enter(signal))) throw signal.aborted ? disconnected() : busy();
+    signal.addEventListener("abort", stop, { once: true });
+    try {
+      signal.throwIfAborted();
+      return await this.#steps(bill);
+    } catch (error) {
+      throw signal.aborted ? disconnected() : error;
+    } finally {
+      signal.removeEventListener("abort", stop);
+      this.#gate.leave();
+    }
+  }
+
+  async #steps({
+    body,
+    signal,
+    attempts: read,
+    microUsdPerCredit,
+    providers,
+  }: BilledSide): Promise<Reconciled> {
+    const { asked } = await this.#ask({ type: "read", body }, "asked");
+    let sums = 0;
+    for await (const attempts of read(asked)) {
+      signal.throwIfAborted();
+      sums += attempts.length;
+      if (sums > maxSums) {
+        throw invalidInput(`the ledger has more than ${maxSums} sums of these days; choose fewer days`);
+      }
+      this.#post({ type: "attempts", attempts });
+    }
+    const { compared } = await this.#ask({ type: "compare", microUsdPerCredit, providers }, "compared");
+    return { asked, ...compared };
+  }
+
+  async #ask<Type extends "asked" | "compared">(
+    message: ReconcileMessage,
+    type: Type,
+  ): Promise<Extract<ReconcileReply, { type: Type }>> {
+    const waiting = Promise.withResolvers<ReconcileReply>();
+    this.#reply = waiting;
+    this.#post(message);
+    const reply = await waiting.promise;
+    // The thread replies to each message with the type of that message, or with an error.
+    if (reply.type === type) return reply as Extract<ReconcileReply, { type: Type }>;
+    if (reply.type !== "refused")
+      throw new Error("failure" in reply ? reply.failure : `unexpected ${reply.type}`);
+    const { status, code, message: text, param } = reply.refused;
+    throw new AdminError(status, code, text, param === undefined ? {} : { param });
+  }
+
+  #post(message: ReconcileMessage): void {
+    const thread = this.#thread.get();
+    if (thread === null) throw busy();
+    thread.postMessage(message);
+  }
+}
+
+function busy(): OperationRefusal {
+  return new OperationRefusal("gateway_busy", "other bills are being compared; try again in a minute");
+}
+
+/** No client reads it. */
+function disconnected(): AdminError {
+  return new AdminError(499, "cancelled", "The client disconnected.");
+}

@@ -1,0 +1,84 @@
+import { dateOfDay } from "../../base/clock.ts";
+import { count, plural } from "../../base/plural.ts";
+import type { AttemptSums } from "../../store/store.ts";
+import { type BillFigure, type BillFigures, billFigures } from "../../vendors/bill.ts";
+import { invalidInput, type OperationRefusal } from "../operations/context.ts";
+import type { ComparedFigureView, ReconciliationView } from "../views.ts";
+import { compare, type LedgerFigures } from "./compare.ts";
+import type { FetchedDays } from "./fetch-bill.ts";
+import type { ProviderBill } from "./read-bill.ts";
+
+export interface AskedReconciliation extends FetchedDays {
+  readonly provider: string;
+  readonly bill: ProviderBill;
+  /** Percent. */
+  readonly tolerance: number;
+}
+
+export interface LedgerSide {
+  readonly attempts: readonly AttemptSums[];
+  readonly microUsdPerCredit: number;
+  /** Those of the configuration. */
+  readonly providers: readonly string[];
+}
+
+/** What a provider has billed, held against the ledger. Takes time in proportion to the lines of both. */
+export function reconciliation(
+  { provider, bill, fromDay, throughDay, tolerance }: AskedReconciliation,
+  { attempts, microUsdPerCredit, providers }: LedgerSide,
+  maxRows = Number.POSITIVE_INFINITY,
+): ReconciliationView {
+  if (attempts.length === 0 && !providers.includes(provider)) {
+    const known = providers.join(", ");
+    throw invalidInput(`There is no provider "${provider}"; the configuration has ${known || "none"}.`);
+  }
+  const lines = bill.lines.filter(({ day }) => day >= fromDay && day <= throughDay);
+  if (bill.tells.size === 0) throw invalidInput("The bill has no lines, so there is nothing to compare.");
+  if (lines.length === 0) {
+    const range = `${dateOfDay(fromDay)} to ${dateOfDay(throughDay)}`;
+    throw invalidInput(
+      `None of the bill's ${bill.lines.length} lines is of ${range}; name its days with from and to.`,
+    );
+  }
+  const sides = { bill: { ...bill, lines }, attempts, microUsdPerCredit, tolerance: tolerance / 100 };
+  const { rows, total, differingRows } = compare(sides, (found) => {
+    if (found > maxRows) throw tooManyRows(found, maxRows);
+  });
+  return {
+    provider,
+    from: dateOfDay(fromDay),
+    to: dateOfDay(throughDay),
+    tolerance,
+    differing: differingRows,
+    data: rows.map(({ day, model, billed, ledger, differing, reasons }) => ({
+      date: dateOfDay(day),
+      model,
+      ...figureViews(billed, ledger),
+      differing: [...differing],
+      reasons: reasons.map(({ kind, calls, text }) => ({ reason: kind, calls, text })),
+    })),
+    total: figureViews(total.billed, total.ledger),
+  };
+}
+
+function tooManyRows(rows: number, maxRows: number): OperationRefusal {
+  return invalidInput(
+    `the bill and the ledger have ${plural(rows, "line")} by day and model, and at most ${count(maxRows)} are compared at once; choose fewer days`,
+  );
+}
+
+function figureViews(billed: BillFigures, ledger: LedgerFigures): Record<BillFigure, ComparedFigureView> {
+  const views = billFigures.map((name) => {
+    const unit = name === "cost" ? nanoPerUsd : 1;
+    const told = billed[name];
+    const difference = told === undefined ? null : (told - ledger[name]) / unit;
+    return [
+      name,
+      { billed: told === undefined ? null : told / unit, ledger: ledger[name] / unit, difference },
+    ];
+  });
+  // One for each figure.
+  return Object.fromEntries(views) as Record<BillFigure, ComparedFigureView>;
+}
+
+const nanoPerUsd = 1_000_000_000;

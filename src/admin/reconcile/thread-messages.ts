@@ -1,0 +1,37 @@
+import type { AttemptSums } from "../../store/store.ts";
+import type { FetchedDays } from "./fetch-bill.ts";
+import type { LedgerSide } from "./reconciliation.ts";
+
+/** In this order: the request's body, what the ledger has page by page, and then the question. */
+export type ReconcileMessage =
+  | { readonly type: "read"; readonly body: Uint8Array }
+  | { readonly type: "attempts"; readonly attempts: readonly AttemptSums[] }
+  | ({ readonly type: "compare" } & Omit<LedgerSide, "attempts">);
+
+/** What the body asks for. */
+export interface Asked extends FetchedDays {
+  readonly provider: string;
+  readonly from: string;
+  readonly to: string;
+}
+
+export interface Compared {
+  /** A `ReconciliationView` as JSON. */
+  readonly json: Uint8Array<ArrayBuffer>;
+  readonly rows: number;
+  readonly differing: number;
+}
+
+/** An expected error, which crosses threads as plain data. */
+export interface RefusedReconciliation {
+  readonly status: number;
+  readonly code: string;
+  readonly message: string;
+  readonly param: string | undefined;
+}
+
+export type ReconcileReply =
+  | { readonly type: "asked"; readonly asked: Asked }
+  | { readonly type: "compared"; readonly compared: Compared }
+  | { readonly type: "refused"; readonly refused: RefusedReconciliation }
+  | { readonly type: "failed"; readonly failure: string };

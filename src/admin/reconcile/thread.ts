@@ -1,0 +1,69 @@
+import type { AttemptSums } from "../../store/store.ts";
+import { billIn, comparedDays, defaultTolerance } from "../operations/reconcile.ts";
+import { checkedBytes } from "../routes/check.ts";
+import { expectedError } from "../routes/refusal.ts";
+import { type ReconcileBody, reconcileBody } from "../views/reconcile.ts";
+import { type AskedReconciliation, reconciliation } from "./reconciliation.ts";
+import type { Asked, Compared, ReconcileMessage, ReconcileReply } from "./thread-messages.ts";
+
+declare const self: Worker;
+
+/** A year of a hundred models is 37,000. Each is about 700 bytes of the response. */
+const maxRows = 50_000;
+
+let asked: AskedReconciliation | null = null;
+let attempts: AttemptSums[] = [];
+
+/** One reconciliation at a time; each begins with its body. */
+self.onmessage = ({ data }: MessageEvent<ReconcileMessage>) => {
+  const reply = replyTo(data);
+  if (reply === null) return;
+  self.postMessage(reply);
+  // The bill is garbage now, and an idle thread does not collect by itself.
+  if (reply.type === "compared") Bun.gc(false);
+};
+
+function replyTo(message: ReconcileMessage): ReconcileReply | null {
+  try {
+    switch (message.type) {
+      case "read":
+        return { type: "asked", asked: read(message.body) };
+      case "attempts":
+        attempts.push(...message.attempts);
+        return null;
+      case "compare":
+        return { type: "compared", compared: compared(message) };
+    }
+  } catch (error) {
+    const expected = expectedError(error);
+    if (expected === null) return { type: "failed", failure: String((error as Error)?.stack ?? error) };
+    const { status, code, message: text, param } = expected;
+    return { type: "refused", refused: { status, code, message: text, param } };
+  }
+}
+
+function read(bytes: Uint8Array): Asked {
+  asked = null;
+  attempts = [];
+  const body = checkedBytes(reconcileBody, bytes) as ReconcileBody;
+  const { provider, from, to, files = [], figures, tolerance = defaultTolerance } = body;
+  const days = comparedDays(from, to);
+  const bill = billIn(
+    files.map((text, index) => ({ name: `files[${index}]`, text })),
+    figures,
+  );
+  asked = { provider, tolerance, bill, ...days };
+  return { provider, from, to, ...days };
+}
+
+function compared({
+  microUsdPerCredit,
+  providers,
+}: Extract<ReconcileMessage, { type: "compare" }>): Compared {
+  if (asked === null) throw new Error("a bill is read before it is compared");
+  const view = reconciliation(asked, { attempts, microUsdPerCredit, providers }, maxRows);
+  asked = null;
+  attempts = [];
+  const json = new TextEncoder().encode(JSON.stringify(view));
+  return { json, rows: view.data.length, differing: view.differing };
+}
