@@ -54,6 +54,13 @@ export interface VendorError {
   readonly details?: JsonObject | undefined;
 }
 
+export interface DeniedHold {
+  /** As in `error.details.bound`. */
+  readonly bound: string;
+  /** Nano-credits or tokens. */
+  readonly needed: number;
+}
+
 export interface ErrorDetails {
   /** The failing field as a path, such as `messages[0].role`. */
   readonly param?: string | undefined;
@@ -61,6 +68,8 @@ export interface ErrorDetails {
   readonly retryAfterSeconds?: number | undefined;
   /** Sent to the client with the error. */
   readonly vendor?: VendorError | undefined;
+  /** Kept for the operator: the limit that denied a hold, and what the hold asked for. */
+  readonly denied?: DeniedHold | undefined;
   /** What an operator needs to know and a client must not: goes to the log, never into a response. */
   readonly cause?: unknown;
 }
@@ -71,6 +80,7 @@ export class GatewayError extends Error {
   readonly param: string | undefined;
   readonly retryAfterSeconds: number | undefined;
   readonly vendor: VendorError | undefined;
+  readonly denied: DeniedHold | undefined;
 
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
     super(shortened(message), details.cause === undefined ? undefined : { cause: details.cause });
@@ -78,6 +88,7 @@ export class GatewayError extends Error {
     this.code = code;
     this.param = details.param && shortened(details.param);
     this.vendor = details.vendor;
+    this.denied = details.denied;
     const mustSayWhen = kinds[code].status === 429 || kinds[code].status === 503;
     this.retryAfterSeconds = details.retryAfterSeconds ?? (mustSayWhen ? 1 : undefined);
   }

@@ -1,7 +1,7 @@
 import { assert } from "../base/assert.ts";
 import { type AttemptRecord, noAttempts } from "../base/attempt.ts";
 import type { Clock } from "../base/clock.ts";
-import type { GatewayError } from "../base/errors.ts";
+import { GatewayError } from "../base/errors.ts";
 import type { ExtraUsage } from "../base/extra-usage.ts";
 import { newId } from "../base/id.ts";
 import type { LabelColumn } from "../base/labels.ts";
@@ -265,6 +265,7 @@ export class Exchange {
   /** Why it ended as it did, for operators. A client that has left was sent no error. */
   ending(outcome: Ending, status: number, thrown: unknown): ExchangeEnding {
     const error = outcome === "cancelled" ? null : thrown;
+    const denied = error instanceof GatewayError ? error.denied : undefined;
     return {
       ...this.#recorded(status),
       atMs: this.#clock.wallMs(),
@@ -277,6 +278,8 @@ export class Exchange {
       ),
       alike: 0,
       labels: this.labels,
+      bound: denied?.bound ?? null,
+      needed: denied?.needed ?? null,
     };
   }
 

@@ -92,6 +92,8 @@ function interrupt(hold: HoldProgress, settled: Settled, atMs: number): JournalI
       attemptDetails: [],
       alike: 0,
       labels,
+      bound: null,
+      needed: null,
     },
     attempts: served === null ? [] : [interrupted(served, hold)],
   };

@@ -1,4 +1,4 @@
-import { type ErrorDetails, GatewayError, type VendorError } from "../base/errors.ts";
+import { type ErrorDetails, GatewayError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import { creditsFromNano, maxCredits, unaffordableNano } from "../base/money.ts";
 import { billedUnit } from "../base/plural.ts";
@@ -29,14 +29,19 @@ export function refusalOf(
   nowMs: number,
 ): GatewayError {
   const vendor = { details: detailsOf(state, mode) };
+  const denied = { bound: state.bound, needed };
   switch (denial) {
     case "used_up":
-      return usedUp(state, mode, nowMs, vendor);
+      return usedUp(state, mode, nowMs, { vendor, denied });
     case "too_little":
-      return new TooLittle("insufficient_credit", tooLittle(state, mode, needed), state, { vendor });
+      return new TooLittle("insufficient_credit", tooLittle(state, mode, needed), state, {
+        vendor,
+        denied,
+      });
     case "reserved":
       return new TooLittle("balance_temporarily_reserved", reserved(state, mode), state, {
         vendor,
+        denied,
         retryAfterSeconds: 1,
       });
   }
@@ -54,20 +59,20 @@ function detailsOf({ bound, period, limit, used, resetsAtMs }: BoundState, mode:
 }
 
 /** A bound that never begins anew is like spent credit: waiting would not help the client. */
-function usedUp(state: BoundState, mode: KeyMode, nowMs: number, vendor: VendorError): GatewayError {
+function usedUp(state: BoundState, mode: KeyMode, nowMs: number, details: ErrorDetails): GatewayError {
   const { resetsAtMs } = state;
   if (resetsAtMs === null) {
     return new GatewayError(
       "insufficient_credit",
       "The token budget of this key is used up, and it does not refresh.",
-      { vendor },
+      details,
     );
   }
   const subject = state.bound === "budget" ? "The token budget of this period" : nameOf(state, mode);
   return new GatewayError(
     "limit_reached",
     `${subject} is used up (${amountText(state.used, mode)} used). It begins anew at ${moment(resetsAtMs)}.`,
-    { vendor, retryAfterSeconds: Math.max(1, Math.ceil((resetsAtMs - nowMs) / 1000)) },
+    { ...details, retryAfterSeconds: Math.max(1, Math.ceil((resetsAtMs - nowMs) / 1000)) },
   );
 }
 
@@ -84,7 +89,7 @@ function tooLittle(state: BoundState, mode: KeyMode, needed: number): string {
   }
   const [rest, more] =
     mode === "credit"
-      ? [`${left} left`, "top up the key"]
+      ? [`${left} left`, "ask the operator for more credit"]
       : [`${left} of this period's budget left`, "have the budget raised"];
   return `${begin}; there are ${rest}. Ask for less, such as a lower output limit, or ${more}.`;
 }

@@ -214,6 +214,9 @@ export interface ExchangeEnding {
   readonly alike: number;
   /** What the caller said about the request, as `base/labels.ts` writes it. */
   readonly labels: string | null;
+  /** The limit that denied its hold, and what the hold asked for, in nano-credits or tokens; both null where none did. */
+  readonly bound: string | null;
+  readonly needed: number | null;
 }
 
 /** The id that a client gave its call (`x-request-id`), by which an operator may look for it. */

@@ -25,6 +25,8 @@ const ofEnding: Readonly<Record<string, (ending: ExchangeEnding) => Value>> = {
     attemptDetails.length === 0 ? null : JSON.stringify(attemptDetails),
   alike: ({ alike }) => alike,
   labels: ({ labels }) => labels,
+  bound: ({ bound }) => bound,
+  needed: ({ needed }) => needed,
 };
 
 export const endingColumns: readonly string[] = Object.keys(ofEnding);

@@ -252,6 +252,8 @@ function failure(key: KeyRecord, { exchangeId, atMs, model, provider, route }: W
     ],
     alike: 0,
     labels: null,
+    bound: null,
+    needed: null,
   };
 }
 
@@ -277,6 +279,8 @@ function refusals(key: KeyRecord, atMs: number, alike: number): JournalItem {
     attemptDetails: [],
     alike,
     labels: null,
+    bound: null,
+    needed: null,
   };
   return { kind: "endings", endings: [ending] };
 }

@@ -196,7 +196,7 @@ describe("an exchange is explained", () => {
     const shown = await show((await traffic.call(scoped)).id);
     expect(shown).toMatchObject({ code: "key_disabled", model: "gpt-test" });
     expect(shown.explanation).toContain('This key may not use the model "gpt-test"');
-    expect(shown.explanation).toContain("`sluice keys update K --scope P --models a,b`");
+    expect(shown.explanation).toContain(`\`sluice keys update ${scoped.prefix} --scope all\``);
   });
 
   test("that was refused for a key that is disabled, with how to enable it", async () => {
@@ -204,13 +204,13 @@ describe("an exchange is explained", () => {
     await sluice.cli("keys", "disable", disabled.id);
     await waitFor(async () => (await traffic.call(disabled)).status === 403, "the key to be disabled");
     const shown = await show((await traffic.call(disabled)).id);
-    expect(shown.explanation).toContain("`sluice keys enable K`");
+    expect(shown.explanation).toContain(`\`sluice keys enable ${disabled.prefix}\``);
   });
 
   test("that a budget was too small for, without talk of topping it up", async () => {
     const small = await sluice.createKey({ mode: "token_budget", budget: 1 });
     const { explanation } = await show((await traffic.call(small)).id);
-    expect(explanation).toContain("`sluice keys update K --budget N`");
+    expect(explanation).toContain(`\`sluice keys update ${small.prefix} --budget 4121\``);
     expect(explanation).not.toMatch(/top ?up/);
   });
 

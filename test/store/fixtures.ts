@@ -86,6 +86,8 @@ export function settleItem(
     model: record.model,
     askedModel: null,
     labels: null,
+    bound: null,
+    needed: null,
     provider: record.provider,
     rates: nanoRates,
     quantities: { output: charged + (overrides.overrun ?? 0) },
@@ -126,6 +128,8 @@ export function exchangeEnding(keyId: string, overrides: Partial<ExchangeEnding>
     attemptDetails: [],
     alike: 0,
     labels: null,
+    bound: null,
+    needed: null,
     ...overrides,
   };
 }

@@ -1,24 +1,61 @@
 import type { AttemptRecord } from "../../base/attempt.ts";
 import { shuttingDown, tookTooLong } from "../../base/gateway-endings.ts";
-import type { KeyMode, ListedExchange } from "../../store/store.ts";
+import type { ListedExchange } from "../../store/store.ts";
+import type { KeySummary } from "./key-summary.ts";
+import { limitAdvice } from "./limit-advice.ts";
 
-/** What the operator can do, by the code that the client got. */
+/** What the operator can do, by the code that the client got, where the key does not matter. */
 const byCode: Readonly<Record<string, string>> = {
-  rate_limit_exceeded:
-    "The client should wait as Retry-After says; `sluice keys update K --rpm N` raises the key's limit.",
-  limit_reached: "The budget starts anew with its next period; `sluice keys update K --budget N` raises it.",
-  balance_temporarily_reserved:
-    "Other open requests of the key hold its balance; the same request may be sent again.",
   model_not_found:
     "`sluice models list` shows the models that there are, and which are left out for want of a provider's key.",
-  key_disabled:
-    "`sluice keys enable K` enables a disabled key; `sluice keys update K --scope P --models a,b` says what a key may use.",
-  key_expired: "`sluice keys update K --expires 30d` revives the key.",
-  invalid_credentials: "`sluice keys show K` tells how the key stands and at which address it works.",
   service_unavailable:
     "The provider has more to do than it can; another deployment of the model would take over from it.",
   internal_error: "The log has the cause, under the request's id.",
 };
+
+/** The same for the codes that depend on the key. */
+const byKey: Readonly<Record<string, (exchange: ListedExchange, key: KeySummary) => string | null>> = {
+  rate_limit_exceeded: (_, { prefix, rpm_limit: limit }) =>
+    limit === null
+      ? "The client can send it again after the time in Retry-After."
+      : `The client can send it again after the time in Retry-After. \`sluice keys update ${prefix} --rpm ${2 * limit}\` doubles the key's rate limit.`,
+  limit_reached: limitAdvice,
+  insufficient_credit: limitAdvice,
+  balance_temporarily_reserved: (exchange, key) =>
+    `Other requests in flight had reserved the rest, and have ended or will soon. ${limitAdvice(exchange, key)}`,
+  key_disabled: (exchange, key) => statusAdvice(key) ?? modelAdvice(exchange, key),
+  key_expired: (_, key) => statusAdvice(key),
+  invalid_credentials: (_, key) => statusAdvice(key),
+};
+
+/** Null for an active key of an account that is not closed. */
+function statusAdvice({ status, prefix, account, account_status: accountStatus }: KeySummary): string | null {
+  switch (status) {
+    case "disabled":
+    case "suspended":
+      return `\`sluice keys enable ${prefix}\` makes the key active again.`;
+    case "expired":
+      return `\`sluice keys update ${prefix} --expires 30d\` makes the key valid for another 30 days.`;
+    case "revoked":
+      return "A revoked key stays revoked: create a new one.";
+    case "active":
+      return accountStatus === "closed"
+        ? `The account ${account} is closed, and stays closed: create another one, and move the key there with \`sluice keys move ${prefix} --account\`.`
+        : null;
+  }
+}
+
+/** What lets the key use the model. */
+function modelAdvice({ model }: ListedExchange, { prefix, models, scope }: KeySummary): string | null {
+  if (model === "") return null;
+  const changes = [
+    ...(models === null || models.includes(model) ? [] : [`--models ${[...models, model].join(",")}`]),
+    ...(scope === "all" ? [] : ["--scope all"]),
+  ];
+  return changes.length === 0
+    ? `Give ${model} a \`price\`, or \`free = true\`, in the configuration.`
+    : `\`sluice keys update ${prefix} ${changes.join(" ")}\` lets the key use ${model}.`;
+}
 
 /** What the gateway has ended by itself, whatever the provider was doing. */
 const byMessage: Readonly<Record<string, string>> = {
@@ -48,19 +85,16 @@ const byProviderStatus: Readonly<Record<number, string>> = {
 
 const unreached =
   "Check the provider's `base_url` and the network between; `sluice models check` tries each provider.";
-const moreCredit =
-  "`sluice keys topup K N` adds credit; a smaller `max_tokens` makes the request need less of it.";
-const moreBudget =
-  "`sluice keys update K --budget N` raises the budget; a smaller `max_tokens` makes the request need less of it.";
 const nobodyAsked =
   "Nothing was wrong with the request. The failures just before it tell what the provider said, if one stood in the way.";
 
 /** Null if there is nothing to do, or nothing known that would help. */
 export function adviceFor(
-  { outcome, code, message }: ListedExchange,
+  exchange: ListedExchange,
   attempts: readonly AttemptRecord[],
-  mode: KeyMode,
+  key: KeySummary | null,
 ): string | null {
+  const { outcome, code, message } = exchange;
   if (outcome !== "refused" && outcome !== "failed") return null;
   const own = byMessage[message ?? ""];
   if (own !== undefined) return own;
@@ -70,7 +104,7 @@ export function adviceFor(
     const advice = byFailure[last.failure ?? ""] ?? byStatus;
     if (advice !== undefined) return advice;
   }
-  if (code === "insufficient_credit") return mode === "credit" ? moreCredit : moreBudget;
   if (code === "service_unavailable" && last === undefined) return nobodyAsked;
-  return (code !== null && byCode[code]) || null;
+  if (code === null) return null;
+  return (key !== null && byKey[code]?.(exchange, key)) || (byCode[code] ?? null);
 }

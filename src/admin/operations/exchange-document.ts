@@ -12,6 +12,7 @@ import {
 } from "../views.ts";
 import { explainCharge } from "./explain-charge.ts";
 import { explainExchange } from "./explain-exchange.ts";
+import type { KeySummary } from "./key-summary.ts";
 
 /** Null if the key is unknown. */
 type KeyOf = (id: string) => Pick<KeyRecord, "prefix" | "label" | "mode"> | null;
@@ -59,11 +60,16 @@ export function exchangeDocument(exchange: ListedExchange, keyOf: KeyOf): Exchan
   };
 }
 
-export function exchangeDetailDocument(filed: FiledExchange, keyOf: KeyOf): ExchangeDetailView {
+/** `key` is the state of its key now; null if that is unknown. */
+export function exchangeDetailDocument(
+  filed: FiledExchange,
+  keyOf: KeyOf,
+  key: KeySummary | null,
+): ExchangeDetailView {
   const { exchange } = filed;
   return {
     exchange: exchange && exchangeDocument(exchange, keyOf),
-    explanation: explainExchange(filed, keyOf(exchange?.keyId ?? "")?.mode ?? "credit"),
+    explanation: explainExchange(filed, key),
     attempts: filed.attempts.map(attemptDocument),
     entries: filed.entries.map((entry) => entryDocument(entry, keyOf)),
   };

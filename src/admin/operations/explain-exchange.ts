@@ -1,9 +1,13 @@
 import type { AttemptRecord } from "../../base/attempt.ts";
-import type { FiledExchange, KeyMode, ListedExchange } from "../../store/store.ts";
+import type { FiledExchange, ListedExchange } from "../../store/store.ts";
 import { adviceFor } from "./exchange-advice.ts";
+import type { KeySummary } from "./key-summary.ts";
 
-/** Explains in sentences why an exchange ended as it did. `mode` is the key's. */
-export function explainExchange({ exchange, attempts, entries }: FiledExchange, mode: KeyMode): string {
+/** Explains in sentences why an exchange ended as it did, and what to do about it by the state of its key now. */
+export function explainExchange(
+  { exchange, attempts, entries }: FiledExchange,
+  key: KeySummary | null,
+): string {
   if (exchange === null) return explainEntry(entries[0]?.outcome ?? null);
   const sentences = [ending(exchange, attempts), ...attempts.map(attemptSentence)];
   if (exchange.alike > 0) {
@@ -11,7 +15,7 @@ export function explainExchange({ exchange, attempts, entries }: FiledExchange, 
       `${exchange.alike} more like it ended within the same second; they are counted, but not kept one by one.`,
     );
   }
-  const advice = adviceFor(exchange, attempts, mode);
+  const advice = adviceFor(exchange, attempts, key);
   if (advice !== null) sentences.push(advice);
   return sentences.filter((sentence) => sentence !== "").join(" ");
 }

@@ -1,5 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { dimensionNames, type FiledExchange } from "../../store/store.ts";
+import { keyView } from "../answers/keys.ts";
 import { modelViews } from "../answers/models.ts";
 import { overviews } from "../answers/overview.ts";
 import type { AdminDeps } from "../deps.ts";
@@ -135,7 +136,8 @@ export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
         };
         const found = await findExchange(deps.store, params["id"] ?? "", query.entry ?? null, isShown);
         if (found === null) throw notFound("such exchange: it is unknown, or was pruned");
-        return exchangeDetailDocument(found.filed, keyOf);
+        const key = keyOf(found.filed.exchange?.keyId ?? "");
+        return exchangeDetailDocument(found.filed, keyOf, key && (await keyView(deps, key)));
       },
     ),
     get(

@@ -47,10 +47,10 @@ const both = (table: string) => `
 /** Usage records. */
 export const selectRecord = `
 SELECT entries.id::float8 AS "rowId", recorded_at_ms::float8 AS "startedAtMs", NULL::text AS code,
-  NULL::text AS message, 0 AS alike, ${both("entries")}, ${ofEntry}
+  NULL::text AS message, 0 AS alike, NULL::text AS bound, NULL::float8 AS needed, ${both("entries")}, ${ofEntry}
 FROM entries JOIN keys ON keys.no = entries.key_no`;
 
-const endingColumns = `exchange_endings.id::float8 AS "rowId", started_at_ms::float8 AS "startedAtMs", code, message, alike,
+const endingColumns = `exchange_endings.id::float8 AS "rowId", started_at_ms::float8 AS "startedAtMs", code, message, alike, bound, needed::float8 AS needed,
   ${both("exchange_endings")}, ${ofEntry}`;
 const endingTables = `exchange_endings JOIN keys ON keys.no = exchange_endings.key_no
 LEFT JOIN entries ON entries.id = entry_id AND entries.month = entry_month`;

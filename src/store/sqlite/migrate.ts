@@ -28,6 +28,7 @@ import eighteenth from "./migrations/018.sql" with { type: "text" };
 import nineteenth from "./migrations/019.sql" with { type: "text" };
 import twentieth from "./migrations/020.sql" with { type: "text" };
 import twentyFirst from "./migrations/021.sql" with { type: "text" };
+import twentySecond from "./migrations/022.sql" with { type: "text" };
 
 /** The schema's version is the number of migrations that have run; it is kept in `user_version`. */
 export const migrations: readonly string[] = [
@@ -52,6 +53,7 @@ export const migrations: readonly string[] = [
   nineteenth,
   twentieth,
   twentyFirst,
+  twentySecond,
 ];
 
 export interface MigrationOptions {

@@ -35,6 +35,8 @@ function exchange(id: string): ListedExchange {
     attempts: 1,
     alike: 0,
     labels: readLabels(null),
+    bound: null,
+    needed: null,
   };
 }
 

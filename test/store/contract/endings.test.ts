@@ -46,6 +46,21 @@ const attempt: AttemptRecord = {
 };
 
 describe("endings", () => {
+  testEachStore("keep the limit that denied a hold, and what the hold asked for", async (database) => {
+    await withStore(database, async (store) => {
+      const key = keyRecord({});
+      await store.insertKey(key, 1_000);
+      const denied = { bound: "key_cap", needed: 8_000_000_000 };
+      await store.recordEndings([
+        exchangeEnding(key.id, { exchangeId: "req_denied", ...denied }),
+        exchangeEnding(key.id, { exchangeId: "req_other" }),
+      ]);
+      const kept = async (id: string) => (await store.reports.exchange(id, null))?.exchange;
+      expect(await kept("req_denied")).toMatchObject(denied);
+      expect(await kept("req_other")).toMatchObject({ bound: null, needed: null });
+    });
+  });
+
   testEachStore("are kept whatever characters a client or a provider has sent", async (database) => {
     await withStore(database, async (store) => {
       const key = keyRecord({ label: "a\0b" });

@@ -15,13 +15,15 @@ export function exchangesShowCommand(terminal: Terminal): Command {
     .action(async (id: string, options: DataOptions) => {
       const { exchangeDetailDocument } = await import("../../../admin/operations/exchange-document.ts");
       const { findExchange } = await import("../../../admin/operations/find-exchanges.ts");
-      await withStore(terminal, options, {}, async ({ store }) => {
+      const { readKeySummary } = await import("../../../admin/operations/key-summary.ts");
+      await withStore(terminal, options, {}, async (context) => {
+        const { store } = context;
         const found = await findExchange(store, id, null);
         if (found === null) throw new Refused(unknown(id));
         const { filed, others } = found;
         const keyId = filed.exchange?.keyId ?? filed.entries[0]?.keyId ?? "";
         const key: KeyRecord | null = await store.findKey(keyId);
-        const detail = exchangeDetailDocument(filed, () => key);
+        const detail = exchangeDetailDocument(filed, () => key, key && (await readKeySummary(context, key)));
         const { exchange, ...told } = detail;
         // The attempts themselves are in place of their number.
         if (options.json) printJson({ id: found.id, ...exchange, ...told }, terminal);

@@ -441,7 +441,10 @@ CREATE TABLE exchange_endings (
   -- How many more of the same kind ended within the same second and are counted here, but not kept one by one.
   alike int NOT NULL DEFAULT 0,
   -- As in entries.
-  labels text
+  labels text,
+  -- The limit that denied its hold, and what the hold asked for, in nano-credits or tokens.
+  bound text,
+  needed int8
 );
 CREATE INDEX exchange_endings_by_exchange ON exchange_endings (exchange_id);
 CREATE INDEX exchange_endings_by_key ON exchange_endings (key_no, id);
