@@ -124,7 +124,7 @@ export function errorWithin(body: JsonObject, spoken: ProviderDialectName): Fail
   const { message: said, refusesProofs = false } = refusal;
   if (reported.code === "context_length_exceeded")
     return { ...final, error: reported, kind: "overflow", said };
-  const error = new GatewayError("upstream_error", reported.message, { cause: reported.cause });
+  const error = asUpstreams(reported);
   const evidence = reported.code === "invalid_request" ? null : "provider";
   const failure = { ...tryOthers, error, kind: "error_in_200", said, evidence } as const;
   if (isBilled(reported)) {
@@ -136,6 +136,12 @@ export function errorWithin(body: JsonObject, spoken: ProviderDialectName): Fail
   }
   if (isUnpaid(refusal)) return { ...failure, kind: "unpaid", keyProblem: "rejected", alarm: true };
   return { ...failure, refusesProofs, alarm: isUnknownModel(refusal) };
+}
+
+/** An overload is one, whatever the status. The client is to blame for nothing that comes with a 200. */
+function asUpstreams({ code, message, cause }: GatewayError): GatewayError {
+  if (code !== "service_unavailable") return new GatewayError("upstream_error", message, { cause });
+  return new GatewayError(code, message, { cause, retryAfterSeconds: 1 });
 }
 
 /**

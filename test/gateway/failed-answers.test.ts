@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import type { Json } from "../../src/base/json.ts";
 import { clientDialectNames, type ProviderDialectName } from "../../src/dialects/registry.ts";
+import { openingMs } from "../../src/upstream/call/stream-start.ts";
 import { type Answer, json, sse } from "../support/answers.ts";
 import { hello, paths } from "./wire-answers.ts";
 import { type Caller, World } from "./world.ts";
@@ -369,16 +370,21 @@ describe("a refusal with figures is charged like a failed answer, and one withou
   });
 });
 
-describe("a message that has begun shows what its failure is charged, also before its first text:", () => {
+describe("a message that the client has seen begin shows what its failure is charged, also before its first text:", () => {
   const [start = ""] = (begun.messages ?? "").split(/(?<=\n\n)/);
   const ping = event({ type: "ping" });
   for (const [what, beginning, shown] of [
-    ["after its start", start, true],
-    ["after its start and a ping", start + ping, true],
-    ["not after a ping alone, because it has not begun", ping, false],
+    [
+      "after its start has waited for content",
+      [{ write: start + ping }, { sleepMs: openingMs + 1000 }],
+      true,
+    ],
+    ["not at once after its start, which is not shown then", [{ write: start }], false],
+    ["not after a ping alone, because it has not begun", [{ write: ping }], false],
   ] as const) {
     test(what, async () => {
-      world.provider.script(sse(beginning + failedEvent("messages", usageIn("messages", 100, 20))));
+      const failure = { write: failedEvent("messages", usageIn("messages", 100, 20)) };
+      world.provider.script({ ...sse(""), steps: [...beginning, failure] });
       const { text } = await ask({ client: "messages", provider: "messages", stream: true });
       expect(text).toContain("It broke.");
       expect(/"input_tokens":100,.*"output_tokens":20/.test(text)).toBe(shown);

@@ -140,8 +140,8 @@ const rows: readonly Row[] = [
     what: "200 with Anthropic's error body",
     answer: anthropicError(200, "overloaded_error", "Overloaded"),
     dialect: "messages",
-    status: 502,
-    code: "upstream_error",
+    status: 503,
+    code: "service_unavailable",
   },
   {
     what: "200 with an overflow as its body",

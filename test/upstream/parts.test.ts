@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { DeadlineTimer } from "../../src/upstream/call/deadline-timer.ts";
-import { inspectStart, inspectWhole } from "../../src/upstream/call/inspect.ts";
+import { inspectWhole } from "../../src/upstream/call/inspect.ts";
+import { inspectStart } from "../../src/upstream/call/stream-start.ts";
 import { SlidingWindow } from "../../src/upstream/health/sliding-window.ts";
 import { FakeClock } from "../support/clock.ts";
 import { type FixtureName, fixture } from "../support/fixtures.ts";

@@ -1,5 +1,6 @@
 import type { ClientDialect } from "../client-dialect.ts";
 import type { ProviderDialect } from "../provider-dialect.ts";
+import { openingTest } from "../sse/opening-events.ts";
 import { legalCallId, wordCallIds } from "../tools/call-id.ts";
 import { takesOutputFormat } from "../translation/model-traits.ts";
 import { requestFields } from "./client/fields.ts";
@@ -97,6 +98,7 @@ const provider: ProviderDialect = {
     givenIds,
   },
   createStreamReader: (emit) => new MessagesStreamReader(emit),
+  isOpening: openingTest("message_start", "ping"),
 };
 
 export const anthropicMessages = { client, provider };

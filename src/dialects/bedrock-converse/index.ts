@@ -1,4 +1,5 @@
 import type { ProviderDialect } from "../provider-dialect.ts";
+import { openingTest } from "../sse/opening-events.ts";
 import { legalCallId, mistralId, wordCallIds } from "../tools/call-id.ts";
 import { modelName, takesOutputFormat } from "../translation/model-traits.ts";
 import { canBeForced, familyOf } from "./provider/model-family.ts";
@@ -40,6 +41,7 @@ const provider: ProviderDialect = {
   readResponse,
   passthrough: null,
   createStreamReader: (emit) => new ConverseStreamReader(emit),
+  isOpening: openingTest("messageStart"),
 };
 
 export const bedrockConverse = { provider };

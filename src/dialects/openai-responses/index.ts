@@ -6,6 +6,7 @@ import { forwardHeaders, requestHeaders } from "../openai/headers.ts";
 import { readUser } from "../openai/identity.ts";
 import { asIs, choicesOf, refuseOverLimit } from "../output-limit.ts";
 import type { ProviderDialect } from "../provider-dialect.ts";
+import { openingTest } from "../sse/opening-events.ts";
 import { legalCallId, wordCallIds } from "../tools/call-id.ts";
 import { requestFields } from "./client/fields.ts";
 import { readRequest } from "./client/request-in.ts";
@@ -108,6 +109,7 @@ const provider: ProviderDialect = {
     givenIds,
   },
   createStreamReader: (emit) => new ResponsesStreamReader(emit),
+  isOpening: openingTest("response.created", "response.queued", "response.in_progress", "keepalive"),
 };
 
 export const openAiResponses = { client, provider };

@@ -52,8 +52,9 @@ export class CallDeadlines implements Deadline {
     this.#phaseDueMs = this.dueMs = Math.min(this.#totalDueMs, nowMs + orNever(limitMs));
   }
 
-  /** Leaves only the limit of the whole call: nothing is expected of the provider at the moment. */
+  /** Leaves only the limit of the whole call, and no reminder: nothing is expected of the provider at the moment. */
   expectOnlyEnd(): void {
+    this.#hasReminder = false;
     this.#phaseDueMs = this.dueMs = this.#totalDueMs;
   }
 
@@ -78,9 +79,11 @@ export class CallDeadlines implements Deadline {
     this.dueMs = momentMs;
   }
 
-  cancelReminder(): void {
-    this.#hasReminder = false;
-    this.dueMs = this.#phaseDueMs;
+  /** Leaves the limit of the whole call, and reminds after this time, or at the moment that was set before if that is earlier. */
+  expectContent(nowMs: number, limitMs: number): void {
+    const reminderMs = this.#hasReminder ? this.dueMs : Number.POSITIVE_INFINITY;
+    this.expectOnlyEnd();
+    this.remindAt(Math.min(reminderMs, nowMs + limitMs));
   }
 
   tick(nowMs: number): void {

@@ -11,13 +11,14 @@ import {
   failedAtOnce,
   hungUp,
   malformed,
+  refused,
   timeoutError,
   tooSlow,
   unreachable,
   unusable,
   withoutCredential,
 } from "../failure.ts";
-import type { Plan } from "../upstream.ts";
+import type { Deployment, Plan } from "../upstream.ts";
 import type { CallDeadlines } from "./call-deadlines.ts";
 import type { CallState } from "./call-state.ts";
 
@@ -37,6 +38,16 @@ export function failureBeforeAnswer(
   if (state !== "awaits_head") return brokenOff(cause);
   // Without a connection it is certain that nothing was sent.
   return transfer?.isConnected === true ? hungUp(cause) : unreachable(cause);
+}
+
+/** The failure for any other status than 200. */
+export function failureOfStatus(
+  answer: Parameters<Deployment["provider"]["readRefusal"]>[0],
+  { provider }: Deployment,
+  { clientDialect }: Plan,
+  spoken: ProviderDialectName,
+): Failure {
+  return refused(answer.head.status, provider.readRefusal(answer), clientDialect, spoken, answer.text);
 }
 
 /** The failure for an answer of status 200 that was rejected on inspection. */

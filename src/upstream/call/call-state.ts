@@ -6,6 +6,7 @@
  *                 ─→ unnamed ─→ whole
  *                            ─→ first_frame
  *                 ─→ first_frame ─→ early_stream ─→ streaming
+ *                                ─→ opening ─→ streaming
  *                                ─→ streaming ─→ draining ─→ complete
  *
  * `failed` can follow every state but `complete`. The caller gets the answer at the transition to `early_stream`,
@@ -22,6 +23,8 @@ export type CallState =
   | "unnamed"
   /** A stream is collected up to its first frame: an error in it can still get a status of its own. */
   | "first_frame"
+  /** The events that announce the answer have come, and wait for content: a failure can still get a status of its own. */
+  | "opening"
   /** Handed over before its first frame, so that the client can be sent heartbeats. */
   | "early_stream"
   /** Handed over. */

@@ -1,12 +1,8 @@
 import { asBuffer } from "../../base/as-buffer.ts";
-import type { GatewayError } from "../../base/errors.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
-import { errorIn as bareError } from "../../dialects/errors/bare-error.ts";
 import { isDisguised } from "../../dialects/errors/refusal.ts";
 import { closeBrace, isSpace, openBrace, skipSpace } from "../../dialects/json/json-bytes.ts";
 import { isZero, parseObject } from "../../dialects/json/json-fields.ts";
-import type { FailedStart } from "../../dialects/provider-dialect.ts";
-import { dataOf } from "../../dialects/sse/data-field.ts";
 import type { Head } from "../../wire/transfer.ts";
 import { type AnswerQueue, joined } from "./answer-queue.ts";
 
@@ -51,71 +47,21 @@ export function sniffBody(chunks: readonly Uint8Array[]): "more" | "stream" | "o
 const suspicious =
   /"error"\s*:\s*["{]|"(?:type|object)"\s*:\s*"(?:error|response\.failed)"|"base_resp"\s*:|"msg"\s*:/;
 
-const mostInspected = 64 * 1024;
-const lf = 10;
-const cr = 13;
-const blankLine = Buffer.from("\n\n");
-const dataField = Buffer.from("data:");
+export const mostInspected = 64 * 1024;
 const quotedError = Buffer.from('"error"');
-const failedType = Buffer.from('response.failed"');
 /** Marks of errors that do not call themselves one. */
 const disguises = [Buffer.from('"base_resp"'), Buffer.from('"msg"')];
 
-/**
- * "more": no frame with data is complete yet. "fine": the first one is no error. "empty": there is none. Else: the error, or the
- * failure of the answer that begins and ends with it.
- */
-export type StreamStart = "more" | "fine" | "empty" | JsonObject | GatewayError;
-
-/** Inspects the beginning of a stream, wherever its chunks are cut. `isEnd`: nothing more will come. */
-export function inspectStart(
-  chunks: readonly Uint8Array[],
-  isEnd: boolean,
-  failedStart?: FailedStart,
-): StreamStart {
-  const bytes = joined(chunks);
-  if (beginsWell(bytes, failedStart?.marks)) return "fine";
-  const text = bytes.toString("utf8", 0, Math.min(bytes.length, mostInspected)).replace(/\r\n?/g, "\n");
-  for (let from = 0; from < text.length; ) {
-    const end = text.indexOf("\n\n", from);
-    if (end === -1 && !isEnd) break;
-    const data = dataOf(text.slice(from, end === -1 ? text.length : end));
-    if (data !== "") return errorIn(data) ?? failureIn(data, failedStart) ?? "fine";
-    if (end === -1) break;
-    from = end + 2;
-  }
-  if (isEnd) return bareError(text) ?? "empty";
-  return bytes.length >= mostInspected ? "fine" : "more";
-}
-
-/** True for nearly all streams: a first frame with data, and without the marks of an error. Decodes nothing. */
-function beginsWell(bytes: Buffer, failureMarks: readonly string[] = []): boolean {
-  const end = bytes.indexOf(blankLine);
-  if (end === -1) return false;
-  const frame = bytes.subarray(0, end);
-  const data = frame.indexOf(dataField);
-  if (data === -1 || (data > 0 && frame[data - 1] !== lf) || frame.indexOf(openBrace, data) === -1)
-    return false;
-  for (const mark of failureMarks) if (frame.indexOf(mark) !== -1) return false;
-  return !hasErrorMark(frame) && frame.indexOf(failedType) === -1 && frame.indexOf(cr) === -1;
-}
-
-function hasErrorMark(bytes: Buffer): boolean {
+export function hasErrorMark(bytes: Buffer): boolean {
   if (bytes.indexOf(quotedError) !== -1) return true;
   for (const mark of disguises) if (bytes.indexOf(mark) !== -1) return true;
   return false;
 }
 
 /** The error, if the JSON text is one. */
-function errorIn(text: string): JsonObject | null {
+export function errorIn(text: string): JsonObject | null {
   const value = suspicious.test(text) ? parseObject(text) : null;
   return value === null ? null : errorOf(value);
-}
-
-function failureIn(data: string, failedStart: FailedStart | undefined): GatewayError | null {
-  if (failedStart?.marks.some((mark) => data.includes(mark)) !== true) return null;
-  const frame = parseObject(data);
-  return frame === null ? null : failedStart.failureIn(frame);
 }
 
 function errorOf(body: JsonObject): JsonObject | null {

@@ -3,7 +3,7 @@ import { type ProviderDialectName, providerDialect } from "../../dialects/regist
 import type { CredentialUse } from "../../vendors/credentials/credential.ts";
 import type { Prepared } from "../../vendors/provider.ts";
 import { connectionLost, type Head, type Receiver, type Transfer } from "../../wire/transfer.ts";
-import { type Failure, refused, unusable } from "../failure.ts";
+import { type Failure, unusable } from "../failure.ts";
 import type { Candidate } from "../health/deployment-state.ts";
 import { releaseSlot } from "../health/slots.ts";
 import { type Deployment, maxWholeBytes, type Opened, type Plan, type ReceivedBytes } from "../upstream.ts";
@@ -11,10 +11,11 @@ import { AnswerQueue, type PieceTaker } from "./answer-queue.ts";
 import { awaitMemory, hasBecomeLarge } from "./await-memory.ts";
 import type { CallContext } from "./call-context.ts";
 import { CallDeadlines, type DeadlineOwner, drainMs, orNever } from "./call-deadlines.ts";
-import { errorWithinStream, failureBeforeAnswer, failureWithin } from "./call-failure.ts";
+import { errorWithinStream, failureBeforeAnswer, failureOfStatus, failureWithin } from "./call-failure.ts";
 import type { CallState } from "./call-state.ts";
-import { inspectBody, inspectHead, inspectStart, sniffBody, unknownType } from "./inspect.ts";
+import { inspectBody, inspectHead, sniffBody, unknownType } from "./inspect.ts";
 import { shownHeaders } from "./shown-headers.ts";
+import { inspectStart, openingMs } from "./stream-start.ts";
 
 /** Limit for reading an error's body; the message is near the beginning. */
 const maxErrorBytes = 64 * 1024;
@@ -71,9 +72,8 @@ export class UpstreamCall implements Opened, Receiver, DeadlineOwner {
     deadlines.expectWithin(nowMs, stream ? timeouts.streamFirstByteMs : timeouts.firstByteMs);
     this.#context.timer.add(deadlines);
     try {
-      const transfer = this.deployment.provider.send(prepared, credential, this, keyId);
-      this.#transfer = transfer;
-      if (!transfer.isConnected) deadlines.expectConnection(nowMs, timeouts.connectMs);
+      this.#transfer = this.deployment.provider.send(prepared, credential, this, keyId);
+      if (!this.#transfer.isConnected) deadlines.expectConnection(nowMs, timeouts.connectMs);
     } catch (cause) {
       this.#breakOff(cause);
     }
@@ -134,8 +134,9 @@ export class UpstreamCall implements Opened, Receiver, DeadlineOwner {
         if (this.#queue.bytes >= maxErrorBytes) this.#failRefused();
         return;
       case "first_frame":
+      case "opening":
         this.#queue.add(bytes);
-        this.#inspectFirstFrame(false);
+        this.#inspectStart(false);
         return;
       case "unnamed":
         this.#queue.add(bytes);
@@ -164,21 +165,21 @@ export class UpstreamCall implements Opened, Receiver, DeadlineOwner {
     else this.#breakOff(cause);
   }
 
-  /** Catches exceptions of error readers, which would otherwise leave the call waiting for its deadline. */
+  /** Catches exceptions of error readers, which would leave the call waiting for its deadline. */
   #judgeEnd(): void {
     try {
       if (this.#state === "refusal") this.#failRefused();
       else if (this.#state === "whole" || this.#state === "unnamed") this.#inspectWhole();
-      else if (this.#state === "first_frame") this.#inspectFirstFrame(true);
+      else if (this.#state === "first_frame" || this.#state === "opening") this.#inspectStart(true);
     } catch (cause) {
       this.#fail(unusable("it cannot be read", cause));
     }
   }
 
-  /** The first frame took longer than a heartbeat: hands the stream over without it. Its deadline stays. */
+  /** The first frame, whose deadline stays, or the content took too long: hands the stream over without it. */
   reminded(): void {
-    if (this.#state !== "first_frame") return;
-    this.#state = "early_stream";
+    if (this.#state !== "first_frame" && this.#state !== "opening") return;
+    this.#state = this.#state === "opening" ? "streaming" : "early_stream";
     this.#handOverStream();
   }
 
@@ -240,7 +241,11 @@ export class UpstreamCall implements Opened, Receiver, DeadlineOwner {
     this.#isReported = true;
     if (outcome === "failed") this.#candidate.state.breaker.brokeOff(this.#nowMs(), this.#plan.keyId);
     if (outcome !== "completed") this.abort();
-    else if (!this.#isOver) this.#drain();
+    else if (!this.#isOver) {
+      this.#state = "draining";
+      this.#deadlines.expectWithin(this.#nowMs(), drainMs);
+      if (this.#isPaused) this.#transfer?.resume();
+    }
   }
 
   #pauseIfBehind(): void {
@@ -249,23 +254,16 @@ export class UpstreamCall implements Opened, Receiver, DeadlineOwner {
     this.#transfer?.pause();
   }
 
-  #drain(): void {
-    this.#state = "draining";
-    this.#deadlines.expectWithin(this.#nowMs(), drainMs);
-    if (this.#isPaused) this.#transfer?.resume();
-  }
-
-  #inspectFirstFrame(isEnd: boolean): void {
-    const found = inspectStart(this.#queue.pieces, isEnd, providerDialect(this.#spoken).failedStart);
-    if (found === "more") return;
-    if (found !== "fine") {
-      this.#fail(failureWithin(found, this.#spoken));
-      return;
-    }
-    this.#deadlines.cancelReminder();
-    this.#deadlines.expectOnlyEnd();
-    this.#state = "streaming";
-    this.#handOverStream();
+  #inspectStart(isEnd: boolean): void {
+    const found = inspectStart(this.#queue.pieces, isEnd, providerDialect(this.#spoken));
+    if (found === "opening") {
+      if (this.#state === "first_frame") this.#deadlines.expectContent(this.#nowMs(), openingMs);
+      this.#state = "opening";
+    } else if (found === "fine") {
+      this.#deadlines.expectOnlyEnd();
+      this.#state = "streaming";
+      this.#handOverStream();
+    } else if (found !== "more") this.#fail(failureWithin(found, this.#spoken));
   }
 
   #handOverStream(): void {
@@ -278,7 +276,7 @@ export class UpstreamCall implements Opened, Receiver, DeadlineOwner {
     const found = sniffBody(this.#queue.pieces);
     if (found === "stream") {
       this.#beginStream();
-      this.#inspectFirstFrame(false);
+      this.#inspectStart(false);
     } else if (found === "other") {
       this.#state = "whole";
       if (!this.#isNamedJson && this.#plan.takesAnyType !== true) this.#fail(unusable(unknownType));
@@ -292,16 +290,17 @@ export class UpstreamCall implements Opened, Receiver, DeadlineOwner {
   }
 
   #failRefused(): void {
-    const head = this.head;
+    const { head } = this;
     assert(head !== null, "a refusal has a head");
     const text = this.#queue.joined().toString("utf8", 0, maxErrorBytes);
-    const received = { head, text, receivedAtMs: this.#context.clock.wallMs() };
-    const refusal = this.deployment.provider.readRefusal(received);
-    this.#fail(refused(head.status, refusal, this.#plan.clientDialect, this.#spoken, text));
+    const refusal = { head, text, receivedAtMs: this.#context.clock.wallMs() };
+    this.#fail(failureOfStatus(refusal, this.deployment, this.#plan, this.#spoken));
   }
 
   /** Ends the call early. Who caused it determines the error. */
   #breakOff(cause: unknown): void {
+    // The opening events may report usage: they are read although the client has left.
+    if (this.#state === "opening" && this.#plan.isOver) this.reminded();
     switch (this.#state) {
       case "complete":
       case "failed":
@@ -311,6 +310,7 @@ export class UpstreamCall implements Opened, Receiver, DeadlineOwner {
       case "whole":
       case "unnamed":
       case "first_frame":
+      case "opening":
         this.#fail(failureBeforeAnswer(cause, this.#plan, this.#state, this.#deadlines, this.#transfer));
         return;
       case "early_stream":

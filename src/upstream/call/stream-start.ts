@@ -1,0 +1,101 @@
+import type { GatewayError } from "../../base/errors.ts";
+import type { JsonObject } from "../../base/json.ts";
+import { errorIn as bareError } from "../../dialects/errors/bare-error.ts";
+import { openBrace } from "../../dialects/json/json-bytes.ts";
+import { parseObject } from "../../dialects/json/json-fields.ts";
+import type { ProviderDialect } from "../../dialects/provider-dialect.ts";
+import { dataOf } from "../../dialects/sse/data-field.ts";
+import { joined } from "./answer-queue.ts";
+import { errorIn, hasErrorMark, mostInspected } from "./inspect.ts";
+
+/** How long the opening events of a stream wait for content. Until then another deployment can be tried. */
+export const openingMs = 2000;
+
+/** OpenAI's opening events repeat the instructions and the tools of the request, twice. */
+const maxOpeningBytes = 256 * 1024;
+
+/** What decides whether an event is an opening one is at its beginning. */
+const maxHeadChars = 200;
+
+const lf = 10;
+const cr = 13;
+const blankLine = Buffer.from("\n\n");
+const dataField = Buffer.from("data:");
+const failedType = Buffer.from('response.failed"');
+
+/** How a dialect's streams begin. */
+export type StartRules = Pick<ProviderDialect, "failedStart" | "isOpening">;
+
+/**
+ * "more": no frame with data is complete yet. "opening": all that came announces an answer, and has none of it. "fine": there is
+ * content, or more than is inspected. "empty": the stream has ended without any. Else: the error, or the failure of the answer.
+ */
+export type StreamStart = "more" | "opening" | "fine" | "empty" | JsonObject | GatewayError;
+
+/** Inspects the beginning of a stream, wherever its chunks are cut. `isEnd`: nothing more will come. */
+export function inspectStart(
+  chunks: readonly Uint8Array[],
+  isEnd: boolean,
+  rules: StartRules = {},
+): StreamStart {
+  const all = joined(chunks);
+  const opened = skipOpening(all, rules);
+  const bytes = opened === 0 ? all : all.subarray(opened);
+  if (beginsWell(bytes, rules)) return "fine";
+  const text = bytes.toString("utf8", 0, Math.min(bytes.length, mostInspected)).replace(/\r\n?/g, "\n");
+  let isOpening = opened > 0;
+  for (let from = 0; from < text.length; ) {
+    const end = text.indexOf("\n\n", from);
+    if (end === -1 && !isEnd) break;
+    const frame = text.slice(from, end === -1 ? text.length : end);
+    const data = dataOf(frame);
+    if (data !== "") {
+      const failure = errorIn(data) ?? failureIn(data, rules);
+      if (failure !== null) return failure;
+      if (!isOpeningFrame(frame, rules)) return "fine";
+      isOpening = true;
+    }
+    if (end === -1) break;
+    from = end + 2;
+  }
+  if (isEnd) return (isOpening ? null : bareError(text)) ?? "empty";
+  if (bytes.length >= mostInspected || all.length >= maxOpeningBytes) return "fine";
+  return isOpening ? "opening" : "more";
+}
+
+/** The length of the opening events. Decodes only their beginnings, because they may be large. */
+function skipOpening(bytes: Buffer, rules: StartRules): number {
+  if (rules.isOpening === undefined) return 0;
+  for (let at = 0; ; ) {
+    const end = bytes.indexOf(blankLine, at);
+    if (end === -1 || !isOpeningFrame(headOf(bytes, at, end), rules)) return at;
+    at = end + blankLine.length;
+  }
+}
+
+function headOf(bytes: Buffer, start: number, end: number): string {
+  return bytes.toString("latin1", start, Math.min(end, start + maxHeadChars));
+}
+
+function isOpeningFrame(frame: string, { isOpening }: StartRules): boolean {
+  return isOpening?.(frame.slice(0, maxHeadChars)) === true;
+}
+
+/** True for nearly all streams: a first frame with data, and without the marks of an error. Decodes nothing. */
+function beginsWell(bytes: Buffer, { failedStart, isOpening }: StartRules): boolean {
+  const end = bytes.indexOf(blankLine);
+  if (end === -1) return false;
+  const frame = bytes.subarray(0, end);
+  const data = frame.indexOf(dataField);
+  if (data === -1 || (data > 0 && frame[data - 1] !== lf) || frame.indexOf(openBrace, data) === -1)
+    return false;
+  for (const mark of failedStart?.marks ?? []) if (frame.indexOf(mark) !== -1) return false;
+  if (isOpening?.(headOf(frame, 0, end)) === true) return false;
+  return !hasErrorMark(frame) && frame.indexOf(failedType) === -1 && frame.indexOf(cr) === -1;
+}
+
+function failureIn(data: string, { failedStart }: StartRules): GatewayError | null {
+  if (failedStart?.marks.some((mark) => data.includes(mark)) !== true) return null;
+  const frame = parseObject(data);
+  return frame === null ? null : failedStart.failureIn(frame);
+}
