@@ -88,8 +88,21 @@ export function warnOfPrices({ models = [] }: ConfigFile, places: Places): strin
       ...unused(price, uses).map(
         (name) => `${places.describe(`${path}.${name}`)} is for nothing that it serves (${uses.join(", ")})`,
       ),
+      ...belowOthers(price).map((words) => `${places.describe(`${path}.images`)} ${words}`),
     ]);
   });
+}
+
+/** `*` is charged for variants without a row, which may be more expensive than those with one. */
+function belowOthers({ images }: PriceConfig): string[] {
+  if (typeof images !== "object") return [];
+  const { "*": other, ...rows } = images;
+  const [highest] = Object.entries(rows).sort(([, one], [, another]) => another - one);
+  if (other === undefined || highest === undefined || highest[1] <= other) return [];
+  const [name, usd] = highest;
+  return [
+    `has "*" = ${other}, below "${name}" = ${usd}: variants without a row may cost the provider more; raise "*" to ${usd}, or add their rows`,
+  ];
 }
 
 function pricesOf({ price, deployments = [] }: ModelConfig, path: string): [PriceConfig, string][] {

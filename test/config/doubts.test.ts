@@ -183,6 +183,11 @@ describe("a price that nothing is charged by is warned about, and so is what has
       "{ input = 1 }",
       "price has none of characters, audio_output, requests, so requests for speech are refused",
     ],
+    [
+      '["images"]',
+      '{ images = { "*" = 0.02, "high/1024x1024" = 0.167, "low/1024x1024" = 0.01 } }',
+      'price.images has "*" = 0.02, below "high/1024x1024" = 0.167: variants without a row may cost the provider more; raise "*" to 0.167, or add their rows',
+    ],
     ['["moderations"]', "{ input = 1 }", "price.input is for nothing that it serves (moderations)"],
   ])("%s, %s", (serves, price, ...words) => {
     expect(priced(serves, price)).toEqual(words.map((each) => `model "m", ${each}`));
@@ -193,6 +198,9 @@ describe("a price that nothing is charged by is warned about, and so is what has
     ['["embeddings"]', "{ input = 1, output = 0 }"],
     ['["transcriptions"]', "{ audio_input = 1, input = 1, output = 1 }"],
     ['["images"]', '{ images = { "high/1024x1024" = 1 }, input = 1, image_input = 1, image_output = 1 }'],
+    ['["images"]', '{ images = { "high/1024x1024" = 1, "low/1024x1024" = 0.5, "*" = 1 } }'],
+    ['["images"]', '{ images = { "*" = 1 } }'],
+    ['["images"]', "{ images = 1 }"],
     ['["generation", "speech"]', "{ input = 1, output = 1, characters = 1 }"],
     ['["moderations"]', "{ input = 0, output = 0 }"],
   ])("but not %s, %s", (serves, price) => {

@@ -111,7 +111,7 @@ export interface RouteBody {
   readonly body: JsonObject;
 }
 
-/** The names that a model's price has; those of images also by quality and size, and `images.*` for all others. */
+/** The names that a model's price has; those of images also by quality and size, and `images.*` for all others, highest price first. */
 export type PricedNames = ReadonlySet<string>;
 
 export interface ForeignTokens {

@@ -76,10 +76,26 @@ export function partialsOf({ partial_images: partials }: JsonObject): number {
   return typeof partials === "number" ? partials : 0;
 }
 
-/** The unit that an image of this quality and size is charged as: its own, or that of all others. */
-export function imageUnit({ quality, size }: JsonObject, priced: PricedNames): string {
-  const variant = `images.${wordOf(quality)}/${wordOf(size)}`;
-  return priced.has(variant) ? variant : "images";
+/**
+ * The unit that an image of this quality and size is charged as. Without a row of its own it costs the highest of those it may turn out
+ * to be: the rows of its quality, of whatever size, and `*`. The provider chooses an `auto` quality, so every row fits that.
+ */
+export function imageUnit(body: JsonObject, priced: PricedNames): string {
+  const own = ownUnit(body);
+  if (priced.has(own)) return own;
+  const quality = wordOf(body["quality"]);
+  const fitting = quality === "auto" ? "images." : `images.${quality}/`;
+  for (const name of priced) {
+    if (name === everyOther) break;
+    if (name.startsWith(fitting)) return name;
+  }
+  return "images";
+}
+
+const everyOther = "images.*";
+
+function ownUnit({ quality, size }: JsonObject): string {
+  return `images.${wordOf(quality)}/${wordOf(size)}`;
 }
 
 /** As servers read it that are not strict. */
@@ -101,17 +117,17 @@ export function checkImages(body: JsonObject, priced: PricedNames): void {
       "svg.model",
     );
   }
-  const hasVariants = [...priced].some((name) => name.startsWith("images.") && name !== "images.*");
+  const hasVariants = [...priced].some((name) => name.startsWith("images.") && name !== everyOther);
   const otherSize = hasVariants ? imageSizeNames.find((name) => body[name] != null) : undefined;
   if (otherSize !== undefined) {
     const message = `\`${otherSize}\` may change what an image costs, and the prices here are by \`quality\` and \`size\`; leave it out.`;
     throw invalidRequest(message, otherSize);
   }
-  if (!priced.has("images") || imageUnit(body, priced) !== "images") return;
+  if (!priced.has("images") || priced.has(ownUnit(body))) return;
   const [quality, size] = [wordOf(body["quality"]), wordOf(body["size"])];
   const isKnown = isQuality.test(quality) && isSize.test(size);
   // A word that is not known may be a provider's own for the most expensive.
-  if (priced.has("images.*") && (isKnown || !hasVariants)) return;
+  if (priced.has(everyOther) && (isKnown || !hasVariants)) return;
   throw invalidRequest(
     `An image of this quality and size has no price here (\`price.images."${quality}/${size}"\`); ask for another, or ask the operator for one.`,
     isQuality.test(quality) ? "size" : "quality",
