@@ -410,6 +410,24 @@ test("what is stored for an account goes by many names, and belongs to nobody un
   expect(await outcome(alice, { ...claude, container }, "/v1/messages")).toBe("answered");
 });
 
+test("an approval is of a call that is in the request, or that the key was given", async () => {
+  const approval = { type: "mcp_approval_response", approval_request_id: "mcpr_1", approve: true };
+  const call = {
+    type: "mcp_approval_request",
+    id: "mcpr_1",
+    name: "drop",
+    arguments: "{}",
+    server_label: "db",
+  };
+  world.provider.script(json({ ...response, id: fresh("resp_") }));
+  const ask = (...input: readonly JsonObject[]) =>
+    outcome(alice, { ...base, model: "gpt-test", input: [...input] });
+  expect(await ask(approval)).toBe("404 not_found input[0].approval_request_id");
+  expect(await ask({ ...call, id: "mcpr_2" }, approval)).toBe("404 not_found input[1].approval_request_id");
+  expect(world.provider.requests).toHaveLength(0);
+  expect(await ask(call, approval)).toBe("answered");
+});
+
 test("a request names a thousand stored things at most", async () => {
   const id = fresh("resp_");
   world.provider.script(json({ ...response, id }));

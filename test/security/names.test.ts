@@ -37,6 +37,8 @@ const tricks = [
   ["extra_body.model", '"extra_body":{"google":{"a":1},"model":"local-upstream"}'],
   ["extra_body.Model", '"extra_body":{"Model":"local-upstream"}'],
   ["extra_body.n", '"extra_body":{"n":50}'],
+  ["extra_body", '"extra_body":"{\\"model\\":\\"local-upstream\\"}"'],
+  ["extra_body", '"extra_body":"model=local-upstream"'],
   ["extra_body.extra_body", '"extra_body":{"extra_body":{"model":"local-upstream"}}'],
   ["stream_options.Include_Usage", '"stream_options":{"Include_Usage":false}'],
   ["stream_options.include_usage", '"stream_options":{"include_usage":true,"include_usage":false}'],

@@ -67,9 +67,10 @@ export interface MeteredRoute {
   writeEnd?(usage: Usage): string;
 }
 
-/** Fields of a form that are no texts. */
+/** What the fields of a form are. Others may be objects or lists, written as JSON. */
 export interface FormFields {
   readonly numbers: readonly string[];
+  readonly texts: readonly string[];
 }
 
 /** A file of a form, as far as it is looked at. */

@@ -7,7 +7,7 @@ import { type BilledField, billedField, billedFields, googleField, googleOptions
  */
 
 /** LiteLLM, as a provider, puts the members of this one in the place of the body's own. */
-const mergedMember = "extra_body";
+export const mergedMember = "extra_body";
 
 /** What servers of OpenAI's shape have for the size of an image, beside `size`. */
 export const imageSizeNames: readonly string[] = [
@@ -25,7 +25,8 @@ const topLevelNames: readonly string[] = [
   ...["stream", "stream_options", "max_tokens", "max_completion_tokens", "max_output_tokens", "n_predict"],
   ...["n", "n_cmpl", "best_of"],
   ...["quality", "size", "partial_images", "svg"],
-  ...["query", "documents", "max_tokens_per_doc", "input_audio"],
+  ...["query", "documents", "max_tokens_per_doc", "input_audio", "voice"],
+  ...["url", "file_url", "audio_url", "previous_image_id"],
   ...imageSizeNames,
   ...imageCountNames,
   ...["sequential_image_generation", "sequential_image_generation_options"],
@@ -46,7 +47,8 @@ const nestedNames: readonly string[] = [
   ...["tools", "max_uses", "max_images", "execution", "environment", "memory_limit"],
   ...["previous_message_id", "comparison_response_id", "skill_id", "encrypted_content", "definition"],
   ...["file", "file_id", "file_ids", "source", "container", "container_id", "vector_store_ids"],
-  ...["input_audio", "audio_url", "audio", "data", "result"],
+  ...["input_audio", "audio_url", "audio", "voice", "data", "result"],
+  ...["previous_image_id", "approval_request_id"],
 ];
 
 /**
@@ -98,16 +100,16 @@ export function isGovernedAnywhere(name: string): boolean {
 
 /**
  * What a name may point to: a conversation or other stored things by their ids, an object that may have such an id, a
- * thread, an answer to compare with, a skill, an address, tools, what a `type` says, or speech.
+ * thread, an answer to compare with, a skill, a voice, an address, tools, what a `type` says, or speech.
  */
 export type Mention =
-  | ("conversation" | "id" | "holder" | "thread" | "diagnostics" | "comparison" | "skill")
+  | ("conversation" | "id" | "holder" | "thread" | "diagnostics" | "comparison" | "skill" | "voice")
   | ("address" | "tools" | "type" | "speech");
 
 /** Fields with ids of what is kept for an account: of OpenAI and Anthropic, xAI, Mistral, Zhipu. A tunnel leads to the operator's own servers. */
 const storedThings = [
   ...["file_id", "file_ids", "container_id", "vector_store_id", "vector_store_ids", "tunnel_id"],
-  ...["collection_ids", "library_ids", "knowledge_id", "knowledge_ids"],
+  ...["collection_ids", "library_ids", "knowledge_id", "knowledge_ids", "previous_image_id"],
 ].map((name) => [name, "id"] as const);
 
 /** Images and files are sent by their addresses under many names, which all end like this. */
@@ -121,6 +123,7 @@ const mentions = {
     ["diagnostics", "diagnostics"],
     ["container", "id"],
     ...storedThings,
+    ["voice", "voice"],
     ["tools", "tools"],
   ]),
   dialect: new Map<string, Mention>([
@@ -130,6 +133,7 @@ const mentions = {
     ["audio", "holder"],
     ["comparison_response_id", "comparison"],
     ["skill_id", "skill"],
+    ["voice", "voice"],
     ["tools", "tools"],
     ["type", "type"],
     // Some providers tell a part's type by its other fields.

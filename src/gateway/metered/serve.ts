@@ -151,7 +151,7 @@ function withoutOwnFields(
   return { truncated: { ...truncated, ...own }, tools, speaks, mentions };
 }
 
-const noFields: FormFields = { numbers: [] };
+const noFields: FormFields = { numbers: [], texts: [] };
 
 /** A form takes a place before it takes any disk, and that only from a key that could pay for it. Null if the request is none. */
 async function takeForm(

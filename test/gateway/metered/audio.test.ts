@@ -456,16 +456,6 @@ describe("transcriptions", () => {
     expect(world.provider.requests).toHaveLength(0);
   });
 
-  test.each(["url", "file_url"])(
-    "have their sound with them: another by %s would be heard, and not be paid",
-    async (name) => {
-      const response = await hear({ fields: { [name]: "https://example.org/long.mp3" } });
-      const { error } = (await response.json()) as { error: { code: string; param: string } };
-      expect([response.status, error.code, error.param]).toEqual([400, "invalid_request", name]);
-      expect(world.provider.requests).toHaveLength(0);
-    },
-  );
-
   test.each(["TRUE", "on", "yes"])("are streamed or not, which %s does not tell", async (stream) => {
     const response = await hear({ fields: { stream } });
     const { error } = (await response.json()) as { error: { param: string } };

@@ -177,6 +177,6 @@ export const imageEdits: MeteredRoute = {
     schemas: { ImageEditRequest: imageEditRequest, ImageResponse: imageResponse },
   },
   requestSchema: imageEditRequest,
-  takesForms: { numbers: ["n", "partial_images"] },
+  takesForms: { numbers: ["n", "partial_images"], texts: ["model", "prompt", "size", "quality"] },
   formats: { openai: openAiFormat("images/edits", passImages) },
 };

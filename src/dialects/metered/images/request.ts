@@ -111,7 +111,8 @@ const isSize = /^(?:auto|[1-9]\d*x[1-9]\d*)$/;
 
 /** Throws for a drawing by a second model, for a quality and size without a price, and for a size under another name beside those with one. */
 export function checkImages(body: JsonObject, priced: PricedNames): void {
-  if (objectOf(body["svg"])?.["model"] != null) {
+  const { svg } = body;
+  if (objectOf(svg)?.["model"] != null || (typeof svg === "string" && svg.trim() !== "")) {
     throw invalidRequest(
       "`svg.model` runs another model, which has no price here; leave it out.",
       "svg.model",

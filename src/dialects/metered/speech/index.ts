@@ -60,8 +60,9 @@ export const speech: MeteredRoute = {
   outlivesClient: true,
   answersAnyType: true,
   relaysBytes: true,
-  check({ stream_format: format }, priced) {
-    if (!isInTokens(priced) || format === "sse") return;
+  check(body, priced) {
+    checkInput(body);
+    if (!isInTokens(priced) || body["stream_format"] === "sse") return;
     throw invalidRequest(
       'Sound reports no usage, and this model has no `price.characters`; send `stream_format: "sse"`, whose last event does.',
       "stream_format",
@@ -94,6 +95,21 @@ export const speech: MeteredRoute = {
     };
   },
 };
+
+/** Names by which some servers take the text, in place of an empty `input` or of any. */
+const otherTexts = /^(?:texts?|inputs|ssml|messages|prompt)$/i;
+
+/** Only the characters of `input` are charged. */
+function checkInput(body: JsonObject): void {
+  const other = Object.keys(body).find((name) => otherTexts.test(name) && body[name] != null);
+  if (other !== undefined) {
+    throw invalidRequest(
+      `\`${other}\` is not supported for speech; send the whole text as \`input\`.`,
+      other,
+    );
+  }
+  if (String(body["input"]).trim() === "") throw invalidRequest("`input` is empty; send the text.", "input");
+}
 
 /** The tokens of so much of a stream, as far as they were held for. Its sound is base64. */
 function heldFor(bytes: number, { held, body }: AskedForm): AskedForm["held"] {

@@ -20,6 +20,7 @@ import {
   type ReadMetered,
   type RouteBody,
 } from "../route.ts";
+import { soundElsewhere } from "./elsewhere.ts";
 import { soundInJson, soundMember } from "./json-sound.ts";
 import { isWav, secondsOf } from "./sound.ts";
 
@@ -53,14 +54,12 @@ function isInTokens(priced: PricedNames): boolean {
   return !isByMinute(priced) && !priced.has("requests");
 }
 
-/** Names of sound that is elsewhere, and of which nobody knows here how long it is: Groq's, Mistral's, Fireworks's. */
-const elsewhere = ["url", "file_url", "file"];
 /** Files under other names are not what is heard. */
 const soundFields = ["file", soundMember];
 
 function check(body: JsonObject, priced: PricedNames, files: readonly FormFile[]): void {
-  const named = elsewhere.find((name) => body[name] != null);
-  if (named !== undefined) {
+  const named = soundElsewhere(body);
+  if (named !== null) {
     throw invalidRequest(`\`${named}\` is not supported; send the sound as a file of a form.`, named);
   }
   if (!files.some(({ field }) => soundFields.includes(field))) {
@@ -138,7 +137,7 @@ const ofBoth = {
   requestSchema: transcriptionRequest,
   prices: ["audio_minutes", "audio_input", "input", "requests"],
   sidePrices: ["output"],
-  takesForms: { numbers: [] },
+  takesForms: { numbers: [], texts: ["model", "response_format", "language", "prompt"] },
   answersAnyType: true,
   outlivesClient: true,
   filesIn: soundInJson,

@@ -45,11 +45,27 @@ function noRoom(): GatewayError {
   );
 }
 
-/** The fields as JSON has them. */
-export function bodyOfForm({ fields }: SpooledForm, { numbers }: FormFields): JsonObject {
+/** The fields as JSON has them. Objects and lists come as text, which is read unless the route knows the field as a text. */
+export function bodyOfForm({ fields }: SpooledForm, { numbers, texts }: FormFields): JsonObject {
   return Object.fromEntries(
-    Object.entries(fields).map(([name, value]) => [name, typed(name, value, numbers)]),
+    Object.entries(fields).map(([name, value]) => [
+      name,
+      texts.includes(name) ? value : parsed(typed(name, value, numbers)),
+    ]),
   );
+}
+
+/** A form has few objects, and small ones. */
+const mostParsedChars = 64 * 1024;
+
+function parsed(value: Json): Json {
+  if (Array.isArray(value)) return value.map(parsed);
+  if (typeof value !== "string" || value.length > mostParsedChars || !/^\s*[[{]/.test(value)) return value;
+  try {
+    return JSON.parse(value);
+  } catch {
+    return value;
+  }
 }
 
 const flags: ReadonlyMap<Json, boolean> = new Map([
@@ -60,5 +76,6 @@ const flags: ReadonlyMap<Json, boolean> = new Map([
 /** What is no flag stays as it is, and is refused: the provider may take it for one. */
 function typed(name: string, value: Json, numbers: readonly string[]): Json {
   if (name === "stream") return flags.get(value) ?? value;
-  return numbers.includes(name) && typeof value === "string" && /^\d+$/.test(value) ? Number(value) : value;
+  if (typeof value !== "string") return value;
+  return numbers.includes(name) && /^\d+$/.test(value) ? Number(value) : value;
 }
