@@ -7,7 +7,8 @@ import { join } from "node:path";
  * that is shared by all checkouts. Where that cannot be done the tests that need them are skipped, aloud.
  */
 const cache = join(process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache"), "sluice-test-clients");
-const timeoutMs = 240_000;
+/** For each command of an installation. A machine that is slower, or has no network, skips the client's tests. */
+const timeoutMs = 300_000;
 
 /** They take their time, so they are run once, against what is shipped. */
 export const runsLargeClients = process.env["SLUICE_TEST_TARGET"] === "executable";
@@ -69,6 +70,8 @@ async function pythonWith(requirements: string): Promise<string | null> {
         "--no-deps",
         "--only-binary",
         ":all:",
+        // Here and not when a test first imports them: it takes longer than the tests do.
+        "--compile-bytecode",
         "-r",
         file,
       ],

@@ -8,7 +8,7 @@ import { type ScriptedProvider, type SeenRequest, startProvider } from "../suppo
 import type { Access } from "./drivers/client.ts";
 import { largeClients, runsLargeClients } from "./installed.ts";
 import { type Case, casesOf } from "./parameters/parameters.ts";
-import { runPython } from "./python/run.ts";
+import { pythonTimeoutMs, runPython } from "./python/run.ts";
 import { startWorld, type World } from "./world.ts";
 
 /**
@@ -137,30 +137,34 @@ const python = runsLargeClients ? await largeClients.python() : null;
 const suite = runsLargeClients ? describe.skipIf(python === null) : () => {};
 
 suite("the official Python packages, which validate what they read", () => {
-  test("can send every parameter on every provider dialect", async () => {
-    const requests = clientDialectNames.flatMap((client) =>
-      clientDialectNames.flatMap((provider) => {
-        const access = world.access(provider);
-        return casesOf(client).map((each) => ({ client, provider, access, ...each }));
-      }),
-    );
-    world.provider.script(inItsDialect);
-    const { url, key } = world.access("chat");
-    const outcomes = await runPython<PythonOutcome>(python ?? "", "converse.py", {
-      url,
-      key,
-      conversations: [],
-      requests: requests.map(({ client, access, with: body }) => ({
-        client,
-        body: { ...body, model: access.model },
-      })),
-    });
-    const unexpected = requests.flatMap(({ client, provider, name }, index) => {
-      const { answered, error } = outcomes[index] ?? {};
-      const isRefused = error !== undefined && /BadRequestError|NotFoundError/.test(error.type);
-      return answered === true || isRefused ? [] : [`${client} on ${provider}: ${name}: ${error?.message}`];
-    });
-    expect(unexpected).toEqual([]);
-    expect(outcomes.filter(({ answered }) => answered === true).length).toBeGreaterThan(100);
-  }, 300_000);
+  test(
+    "can send every parameter on every provider dialect",
+    async () => {
+      const requests = clientDialectNames.flatMap((client) =>
+        clientDialectNames.flatMap((provider) => {
+          const access = world.access(provider);
+          return casesOf(client).map((each) => ({ client, provider, access, ...each }));
+        }),
+      );
+      world.provider.script(inItsDialect);
+      const { url, key } = world.access("chat");
+      const outcomes = await runPython<PythonOutcome>(python ?? "", "converse.py", {
+        url,
+        key,
+        conversations: [],
+        requests: requests.map(({ client, access, with: body }) => ({
+          client,
+          body: { ...body, model: access.model },
+        })),
+      });
+      const unexpected = requests.flatMap(({ client, provider, name }, index) => {
+        const { answered, error } = outcomes[index] ?? {};
+        const isRefused = error !== undefined && /BadRequestError|NotFoundError/.test(error.type);
+        return answered === true || isRefused ? [] : [`${client} on ${provider}: ${name}: ${error?.message}`];
+      });
+      expect(unexpected).toEqual([]);
+      expect(outcomes.filter(({ answered }) => answered === true).length).toBeGreaterThan(100);
+    },
+    pythonTimeoutMs,
+  );
 });

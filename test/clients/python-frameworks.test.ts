@@ -5,7 +5,7 @@ import { type AgentProvider, startAgentProvider } from "./agents/provider.ts";
 import { dialectSpeakers, type SpeakerName } from "./conversation/speakers.ts";
 import { expectedCalls } from "./frameworks/framework.ts";
 import { largeClients, runsLargeClients } from "./installed.ts";
-import { runPython } from "./python/run.ts";
+import { pythonTimeoutMs, runPython } from "./python/run.ts";
 import { startWorld, type World } from "./world.ts";
 
 /**
@@ -106,7 +106,7 @@ for (const { group, python } of environments) {
         key,
         runs: runs.map((run) => ({ ...run, model: modelFor(run) })),
       });
-    }, 300_000);
+    }, pythonTimeoutMs);
 
     afterAll(() => world.dispose());
 

@@ -14,7 +14,7 @@ import { frameworkErrand } from "./agents/framework-errand.ts";
 import { type AgentProvider, startAgentProvider } from "./agents/provider.ts";
 import { speakerNames } from "./conversation/speakers.ts";
 import { largeClients, runsLargeClients } from "./installed.ts";
-import { runPython } from "./python/run.ts";
+import { pythonTimeoutMs, runPython } from "./python/run.ts";
 import { startWorld, type World } from "./world.ts";
 
 /** The routes beside generation, as the official Python package and what stands on it call them: two processes, all calls. */
@@ -291,7 +291,7 @@ for (const { calls, python } of environments) {
       const { url, key } = world.access("chat");
       const asked = calls.map(([name, { gives: _, ...call }]) => ({ name, ...call }));
       outcomes = await runPython(python ?? "", "routes.py", { url, key, calls: asked });
-    }, 300_000);
+    }, pythonTimeoutMs);
 
     test.each(calls.map(([name, call], place) => [name, call, place] as const))(
       "%s",

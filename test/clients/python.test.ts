@@ -7,7 +7,7 @@ import { type SpeakerName, speakerNames } from "./conversation/speakers.ts";
 import type { Understood } from "./drivers/client.ts";
 import { failureOf, understoodAs } from "./expectations.ts";
 import { largeClients, runsLargeClients } from "./installed.ts";
-import { runPython } from "./python/run.ts";
+import { pythonTimeoutMs, runPython } from "./python/run.ts";
 import { startWorld, type World } from "./world.ts";
 
 /**
@@ -70,7 +70,7 @@ suite("the official Python packages", () => {
   beforeAll(async () => {
     world = await startWorld(startConversationProvider([...essentialScenarios, ...badScenarios]));
     outcomes = await runAll(python ?? "python3", world);
-  }, 300_000);
+  }, pythonTimeoutMs);
 
   afterAll(() => world.dispose());
 

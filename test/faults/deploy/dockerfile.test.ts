@@ -29,7 +29,7 @@ test.if(canRun)(
   async () => {
     process.chdir(root);
     using image = await assembledImage();
-    const where = { cwd: image.folder, env: { PATH: "/usr/bin:/bin:/usr/sbin:/sbin" } };
+    const where = { cwd: image.folder, env: { PATH: process.env["PATH"] ?? "" } };
     const targetBefore = process.env["SLUICE_TEST_TARGET"] ?? "source";
     process.env["SLUICE_TEST_TARGET"] = image.program;
     try {
