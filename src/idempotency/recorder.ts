@@ -6,7 +6,9 @@ type RecordedFor = Pick<StoredResponse, "keyId" | "route" | "idempotencyKey" | "
 /** Memory for one response. Longer ones are written ahead in parts of about this size. */
 const partBytes = 256 * 1024;
 /** A whole answer comes in one piece; writing more of it at once would hold up others. */
-const mostPartBytes = 1024 * 1024;
+const mostPartBytes = 256 * 1024;
+/** No more of it is written in the transaction of the charge, which others wait for. */
+const maxEndBytes = 64 * 1024;
 /** Longer than any real answer. Of longer ones it is only kept that they were answered, so that no retry pays again unawares. */
 const mostBytes = 64 * 1024 * 1024;
 
@@ -30,6 +32,8 @@ export class ResponseRecorder {
   #bytes = 0;
   #writtenBytes = 0;
   #parts = 0;
+  /** Whether the parts so far are written. */
+  #written: Promise<boolean> = Promise.resolve(true);
   #isOpen = true;
   #isTooLong = false;
 
@@ -55,14 +59,21 @@ export class ResponseRecorder {
     } else if (this.#bytes >= partBytes) this.#writeAhead();
   }
 
-  /** What the settle stores; null for what was discarded. */
-  finish({ status, headers }: Pick<StoredResponse, "status" | "headers">): StoredResponse | null {
+  /** What the settle stores, once all before it is written; null for what was discarded. */
+  async finish({
+    status,
+    headers,
+  }: Pick<StoredResponse, "status" | "headers">): Promise<StoredResponse | null> {
     if (this.#isTooLong) return this.#response({ status: tooLongStatus, headers: {} });
     if (!this.#isOpen) return null;
     this.#isOpen = false;
+    if (this.#bytes > maxEndBytes) this.#writeAhead();
     const response = this.#response({ status, headers });
     if (this.#parts === 0) return response;
-    return { ...response, recording: { id: this.#recordingId, parts: this.#parts } };
+    const isWhole = await this.#written;
+    if (isWhole) return { ...response, recording: { id: this.#recordingId, parts: this.#parts } };
+    this.#store.discardResponse(this.#recordingId).catch(() => {});
+    return this.#response({ status: tooLongStatus, headers: {} });
   }
 
   #response({ status, headers }: Pick<StoredResponse, "status" | "headers">): StoredResponse {
@@ -90,8 +101,13 @@ export class ResponseRecorder {
   #writeAhead(): void {
     const part = { recordingId: this.#recordingId, sequence: this.#parts, body: this.#takeChunks() };
     this.#parts += 1;
-    // Not awaited: a response with a missing part is not replayed.
-    this.#store.recordResponsePart(part).catch(() => {});
+    const writing = this.#store.recordResponsePart(part).then(
+      () => true,
+      () => false,
+    );
+    this.#written = Promise.all([this.#written, writing]).then((parts) =>
+      parts.every((isWritten) => isWritten),
+    );
   }
 
   #takeChunks(): Uint8Array {

@@ -104,7 +104,7 @@ export interface Store {
   ): Promise<StoredResponse | null>;
   /** Deletes at most `limit` responses stored before `beforeMs`; fewer if they are long. Returns how many. */
   pruneStoredResponses(beforeMs: number, limit: number): Promise<number>;
-  /** Durable, like given ids, no later than a charge that the same process makes afterwards. */
+  /** Await it before the charge, or the turn, that the part belongs to: it has a queue of its own. */
   recordResponsePart(part: ResponsePart): Promise<void>;
   /** A turn that nothing is charged for; those of charged answers are written with their charges. */
   recordTurn(turn: TurnRecord): Promise<void>;
@@ -119,7 +119,7 @@ export interface Store {
   pruneGivenIds(pruning: OldestPruning): Promise<number>;
 
   /**
-   * Resolves once the response parts and given ids handed over so far are durable, or cannot be made so; null if a charge
+   * Resolves once the given ids handed over so far are durable, or cannot be made so; null if a charge
    * that is made now is not durable before them anyway.
    */
   written(): Promise<void> | null;

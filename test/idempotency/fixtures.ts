@@ -32,7 +32,7 @@ export async function serve(
   const recorder = idempotency.record(result.claim);
   const hold = holdFor(ledger, key, 10);
   for (const chunk of chunks) recorder.append(chunk);
-  const response = recorder.finish({ status: 200, headers: { "content-type": "text/event-stream" } });
+  const response = await recorder.finish({ status: 200, headers: { "content-type": "text/event-stream" } });
   await ledger.settle(hold, settlement(hold, 10, { response }));
   idempotency.end(result.claim);
   return { body: Buffer.concat(chunks), ran: true };

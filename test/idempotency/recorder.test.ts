@@ -1,5 +1,6 @@
 import { expect } from "bun:test";
 import { SharedClaims } from "../../src/idempotency/shared-claims.ts";
+import type { ResponsePart } from "../../src/store/store.ts";
 import { openBench } from "../ledger/fixtures.ts";
 import { testEachJournal } from "../store/each-journal.ts";
 import { newIdempotency, requestOf, serve } from "./fixtures.ts";
@@ -41,6 +42,33 @@ testEachJournal(
   },
 );
 
+testEachJournal("a response is whole before the charge that it is stored with", async (database) => {
+  await using bench = await openBench(database);
+  const key = await bench.addKey({}, 100);
+  const idempotency = newIdempotency(bench);
+  const claimed = await idempotency.claim(requestOf(key));
+  if (claimed.kind !== "run") throw new Error("must run");
+  const { promise: gate, resolve: open } = Promise.withResolvers<void>();
+  const recordResponsePart = bench.store.recordResponsePart.bind(bench.store);
+  let written = 0;
+  Object.assign(bench.store, {
+    recordResponsePart: async (part: ResponsePart) => {
+      await gate;
+      await recordResponsePart(part);
+      written += 1;
+    },
+  });
+  const recorder = idempotency.record(claimed.claim);
+  recorder.append(chunkOf(300_000, 1));
+  const finishing = recorder.finish({ status: 200, headers: {} }).then((response) => ({ response, written }));
+  expect(written).toBe(0);
+  open();
+  const { response, written: before } = await finishing;
+  expect(response?.recording?.parts).toBe(before);
+  expect(before).toBe(1);
+  expect(response?.body.length).toBe(300_000 - 256 * 1024);
+});
+
 testEachJournal(
   "a response too long to keep is not run again unawares, and its parts are dropped",
   async (database) => {
@@ -79,25 +107,31 @@ testEachJournal(
     discarded.append(new Uint8Array(10));
     discarded.discard();
     discarded.discard();
-    expect(discarded.finish({ status: 200, headers: {} })).toBeNull();
+    expect(await discarded.finish({ status: 200, headers: {} })).toBeNull();
     const finished = idempotency.record(claimed.claim);
     finished.append(new Uint8Array([1, 2]));
-    const response = finished.finish({ status: 200, headers: {} });
+    const finishing = finished.finish({ status: 200, headers: {} });
     finished.append(new Uint8Array([3]));
+    const response = await finishing;
     expect(response?.body).toEqual(Buffer.from([1, 2]));
     await bench.store.commit([]);
     expect(bench.store.stats.items).toBe(0);
   },
 );
 
-testEachJournal("parts that a dead store refuses disturb nobody", async (database) => {
-  await using bench = await openBench(database);
-  const key = await bench.addKey({}, 100);
-  const idempotency = newIdempotency(bench);
-  const claimed = await idempotency.claim(requestOf(key));
-  if (claimed.kind !== "run") throw new Error("must run");
-  const recorder = idempotency.record(claimed.claim);
-  await bench.store.close();
-  recorder.append(new Uint8Array(mebibyte));
-  expect(recorder.finish({ status: 200, headers: {} })?.recording?.parts).toBe(1);
-});
+testEachJournal(
+  "a response whose parts cannot be written is kept as one that was answered",
+  async (database) => {
+    await using bench = await openBench(database);
+    const key = await bench.addKey({}, 100);
+    const idempotency = newIdempotency(bench);
+    const claimed = await idempotency.claim(requestOf(key));
+    if (claimed.kind !== "run") throw new Error("must run");
+    const recorder = idempotency.record(claimed.claim);
+    await bench.store.close();
+    recorder.append(new Uint8Array(mebibyte));
+    const finished = await recorder.finish({ status: 200, headers: {} });
+    expect(finished).toMatchObject({ status: 409, body: Buffer.of() });
+    expect(finished?.recording).toBeUndefined();
+  },
+);

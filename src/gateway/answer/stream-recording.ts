@@ -30,7 +30,7 @@ export class StreamRecording {
     if (this.#recorder === null) return end;
     await readTrailing((piece) => void end.push(piece));
     for (const piece of end) this.add(piece);
-    this.stored = this.#recorder.finish({ status: 200, headers: streamHeaders });
+    this.stored = await this.#recorder.finish({ status: 200, headers: streamHeaders });
     return end;
   }
 }

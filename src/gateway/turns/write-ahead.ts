@@ -6,6 +6,8 @@ import { largeTurns } from "../large/large-turns.ts";
 /** Longer bodies are written ahead in parts of this size, so that charges of others need not wait for them. */
 const partBytes = 256 * 1024;
 const partsPerTurn = 8;
+/** No more than this is written with the row, which may be in the transaction of a charge. */
+const maxEndBytes = 64 * 1024;
 
 export type WritePart = (part: ResponsePart) => Promise<void>;
 
@@ -28,7 +30,12 @@ export async function writtenAhead(pieces: Iterable<Uint8Array>, write: WritePar
     writing.push(write({ recordingId: id, sequence, body: next.value }));
     sequence += 1;
   }
-  const body = next.value;
+  const isLong = next.value.length > maxEndBytes;
+  if (isLong) {
+    writing.push(write({ recordingId: id, sequence, body: next.value }));
+    sequence += 1;
+  }
+  const body = isLong ? new Uint8Array() : next.value;
   if (sequence === 0) return { body };
   await Promise.all(writing);
   return { body, recording: { id, parts: sequence } };

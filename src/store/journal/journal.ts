@@ -29,8 +29,8 @@ interface Commit {
 
 /** Takes about 5 ms to write; a larger batch would delay streams. */
 const mostItemsPerBatch = 512;
-/** Parts of large responses take about as long; the next ones wait for the next turn. */
-const mostBytesPerBatch = 1024 * 1024;
+/** Of content. The charges that come meanwhile wait for one such batch at most. */
+const mostContentBytes = 512 * 1024;
 /** After a batch of this size, more commits are expected within a turn. After smaller ones, waiting gained nothing. */
 const crowdItems = 8;
 /** With 32 concurrent requests, 4 turns take 5 % off a request's CPU time compared to 2, and 8 take off no more. */
@@ -47,7 +47,8 @@ const longestPauseMs = 250;
 /**
  * Collects commits and writes them in batches: one transaction and one fsync for all that are waiting. A batch is
  * written on the next turn of the event loop; under load a few turns later, as long as each of them brings more commits;
- * at once if nobody else is about to commit. A batch that cannot be written for now is retried, in order, until it succeeds: nothing is
+ * at once if nobody else is about to commit. Content, which clients keep and do not pay for, has a queue and transactions of its own,
+ * and takes turns with what is charged. A batch that cannot be written for now is retried, in order, until it succeeds: nothing is
  * dropped. The journal knows no database; a `BatchWriter` does the writing.
  */
 export class Journal {
@@ -58,6 +59,8 @@ export class Journal {
   readonly #closeTimeoutMs: number;
   readonly #now: () => number;
   #waiting: Commit[] = [];
+  #content: Commit[] = [];
+  #isContentNext = false;
   /** The batch being written. */
   #writing: readonly Commit[] = [];
   /** Charges of commits that were rejected. */
@@ -97,6 +100,7 @@ export class Journal {
 
   /** Charges that are not durable: those waiting, and those that were rejected. */
   get unwritten(): readonly ChargeEntry[] {
+    // Content charges nothing.
     const pending = [...this.#writing, ...this.#waiting].filter(({ isEnded }) => !isEnded);
     return [...this.#lost, ...pending.flatMap(chargesOf)];
   }
@@ -107,7 +111,8 @@ export class Journal {
       return Promise.reject(new Error("The store is closed."));
     }
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    this.#waiting.push({ items, resolve, reject, isEnded: false });
+    const queue = items.length > 0 && items.every(isContent) ? this.#content : this.#waiting;
+    queue.push({ items, resolve, reject, isEnded: false });
     this.#stats.pendingItems += items.length;
     this.#isLast = !othersFollow;
     this.#start();
@@ -131,14 +136,14 @@ export class Journal {
   }
 
   async #drain(): Promise<void> {
-    while (this.#waiting.length > 0 || this.#rollUpDue) {
+    while (this.#waiting.length > 0 || this.#content.length > 0 || this.#rollUpDue) {
       await this.#gather();
       const rollUp = this.#rollUpDue;
       this.#rollUpDue = false;
       this.#writing = this.#takeBatch();
       await this.#write(this.#writing, rollUp);
       this.#writing = [];
-      if (this.#isLast && this.#waiting.length > 0) await nextTurn();
+      if (this.#isLast && this.#waiting.length + this.#content.length > 0) await nextTurn();
     }
     this.#draining = null;
   }
@@ -158,21 +163,22 @@ export class Journal {
   }
 
   #takeBatch(): readonly Commit[] {
+    const isContentBatch = this.#content.length > 0 && (this.#isContentNext || this.#waiting.length === 0);
+    this.#isContentNext = !isContentBatch;
+    const queue = isContentBatch ? this.#content : this.#waiting;
     let items = 0;
     let bytes = 0;
     let commits = 0;
-    for (const commit of this.#waiting) {
+    for (const commit of queue) {
       items += commit.items.length;
-      bytes += partBytesOf(commit);
-      if (commits > 0 && (items > mostItemsPerBatch || bytes > mostBytesPerBatch)) break;
+      bytes += contentBytesOf(commit);
+      if (commits > 0 && (items > mostItemsPerBatch || bytes > mostContentBytes)) break;
       commits += 1;
     }
-    if (commits === this.#waiting.length) {
-      const all = this.#waiting;
-      this.#waiting = [];
-      return all;
-    }
-    return this.#waiting.splice(0, commits);
+    if (commits < queue.length) return queue.splice(0, commits);
+    if (isContentBatch) this.#content = [];
+    else this.#waiting = [];
+    return queue;
   }
 
   async #write(batch: readonly Commit[], rollUp: boolean): Promise<void> {
@@ -255,8 +261,16 @@ function chargesOf({ items }: Pick<Commit, "items">): readonly ChargeEntry[] {
   return items.flatMap((item) => (item.kind === "settle" ? [item.charge] : []));
 }
 
-function partBytesOf({ items }: Pick<Commit, "items">): number {
+/** What clients keep: neither charges nor anything that a charge needs. */
+function isContent({ kind }: JournalItem): boolean {
+  return kind === "part" || kind === "turn" || kind === "discard";
+}
+
+function contentBytesOf({ items }: Pick<Commit, "items">): number {
   let bytes = 0;
-  for (const item of items) if (item.kind === "part") bytes += item.part.body.length;
+  for (const item of items) {
+    if (item.kind === "part") bytes += item.part.body.length;
+    else if (item.kind === "turn") bytes += item.turn.body.length;
+  }
   return bytes;
 }

@@ -75,11 +75,8 @@ export function postgresStore({ client, clock, maintenance }: PostgresStoreParts
     },
 
     pruneStoredResponses: (beforeMs, limit) => responses.pruneStoredResponses(change, beforeMs, limit),
-    recordResponsePart: (part) => track(responses.insertResponsePart(changeSurely, part, clock.wallMs())),
-    async recordTurn(turn) {
-      await written();
-      await responses.insertTurn(changeSurely, turn);
-    },
+    recordResponsePart: (part) => responses.insertResponsePart(changeSurely, part, clock.wallMs()),
+    recordTurn: (turn) => responses.insertTurn(changeSurely, turn),
     discardResponse: (recordingId) => responses.discardResponse(change, recordingId),
     recordGivenIds: (given) => track(givenIds.add(given).then(() => {})),
     written,

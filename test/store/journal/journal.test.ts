@@ -68,8 +68,33 @@ describe("a batch", () => {
       ),
     );
     isOver.now = true;
-    expect(sizes).toEqual(Array.from({ length: 10 }, () => 1024 * 1024));
-    expect(turns).toBeGreaterThanOrEqual(9);
+    expect(sizes).toEqual(Array.from({ length: 20 }, () => 512 * 1024));
+    expect(turns).toBeGreaterThanOrEqual(19);
+    await journal.close();
+  });
+
+  test("never has content and charges: they take turns, whatever waits", async () => {
+    const batches: string[][] = [];
+    const gate = Promise.withResolvers<void>();
+    const writer: BatchWriter = {
+      async write(items) {
+        await gate.promise;
+        if (items.length > 0) batches.push(items.map(({ kind }) => kind));
+      },
+      close() {},
+    };
+    const journal = newJournal(writer);
+    const body = new Uint8Array(256 * 1024);
+    const content = Array.from({ length: 8 }, (_, sequence) =>
+      journal.commit([{ kind: "part", part: { recordingId: "one", sequence, body } }]),
+    );
+    await nextTurn();
+    const charges = [journal.commit(releases("first")), journal.commit(releases("second"))];
+    const discarded = journal.commit([{ kind: "discard", recordingId: "one" }]);
+    gate.resolve();
+    await Promise.all([...content, ...charges, discarded]);
+    const parts = ["part", "part"];
+    expect(batches).toEqual([parts, ["release", "release"], parts, parts, [...parts, "discard"]]);
     await journal.close();
   });
 
