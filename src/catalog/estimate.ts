@@ -2,9 +2,15 @@ import { isObject, type Json, type JsonObject } from "../base/json.ts";
 import { type Attachment, attachmentOf, isMeasured, secondsOfAudio } from "./attachments.ts";
 
 /**
- * Estimates a request's input tokens for its hold, without a tokenizer. The estimate should be at or above the real count
- * for ordinary text, and is never charged. Measured with real tokenizers: English prose has 4 to 5 bytes per token, code
- * 3 to 3.5, Chinese and Japanese about 3, and dense JSON 2.5, which is therefore the bound.
+ * Estimates a request's input tokens without a tokenizer, in two ways that are never charged.
+ *
+ * `atMost` is for holds. Tokenizers work on bytes, so a text has at most one token per byte. Nothing lower holds for every
+ * text: digits with blanks between them, private-use characters, Yi, cuneiform, rare ideographs, punctuation and runs such as
+ * "qzjq" all reach one token per byte, and lowercase letters without j, q, x, z, k and g still reach two tokens for three. So
+ * the bound is the request's own length, which costs nothing to find. Where that is too much to hold, the input is counted.
+ *
+ * `tokens` is what ordinary text has at most. Measured with real tokenizers: English prose has 4 to 5 bytes per token, code 3
+ * to 3.5, Chinese and Japanese about 3, and dense JSON 2.5.
  */
 const bytesPerToken = 2.5;
 /** Role markers and separators that vendors add around a message, an item or a content block. */
@@ -22,6 +28,8 @@ const pageTokens = 3000;
 const base64CharsPerPage = 100_000;
 /** The most that vendors take, which is Google's limit of a thousand pages. The model's window is nearly always less. */
 const mostDocumentTokens = 1000 * pageTokens;
+/** Sign, 21 digits in groups of three, point and exponent. */
+const mostTokensOfNumber = 12;
 /** Google's; OpenAI's are 10. */
 const audioTokensPerSecond = 32;
 
@@ -33,39 +41,48 @@ type Within = Attachment | "text" | null;
 
 /** An estimate of a request's input. */
 export interface InputEstimate {
-  /** At or above the real count, but for attachments whose tokens nothing bounds. */
+  /** At or above the real count for ordinary text. */
   readonly tokens: number;
+  /** At or above the real count for any text, but for attachments whose tokens nothing bounds. */
+  readonly atMost: number;
   /** How many of those there are. */
   readonly unmeasured: number;
 }
 
-/** The most that the input may be. A provider refuses what is above the model's window. */
-export function mostInput({ tokens, unmeasured }: InputEstimate, contextWindow: number | null): number {
-  const most = tokens + unmeasured * mostDocumentTokens;
+/** The most that the input can be. A provider rejects what is above the model's window. */
+export function mostInput(
+  { tokens, atMost, unmeasured }: InputEstimate,
+  contextWindow: number | null,
+): number {
+  const most = atMost + unmeasured * mostDocumentTokens;
   return contextWindow === null ? most : Math.max(tokens, Math.min(most, contextWindow));
 }
 
-/** Estimates the input tokens of a body in any dialect. */
-export function estimateInput(body: JsonObject): InputEstimate {
-  return walk(body).result(0);
+/** Estimates the input tokens of a body in any dialect, which was sent in so many bytes. */
+export function estimateInput(body: JsonObject, sentBytes: number): InputEstimate {
+  return walk(body).result(sentBytes, 0);
 }
 
 /**
  * The same for a body whose long texts were truncated by `cutBytes` in all. Null if it has attachments: their cost depends
  * on their whole text, so the whole body is needed.
  */
-export function estimateTruncatedInput(body: JsonObject, cutBytes: number): InputEstimate | null {
+export function estimateTruncatedInput(
+  body: JsonObject,
+  sentBytes: number,
+  cutBytes: number,
+): InputEstimate | null {
   const walked = walk(body);
-  return walked.hasAttachments && cutBytes > 0 ? null : walked.result(cutBytes);
+  return walked.hasAttachments && cutBytes > 0 ? null : walked.result(sentBytes, cutBytes);
 }
 
 /** What an attachment alone costs at most, without the names and addresses around it. */
 export function estimateAttachment(block: JsonObject): number {
-  const { attachedTokens, unmeasured } = walk(block);
-  return Math.ceil(attachedTokens + unmeasured * mostDocumentTokens);
+  const { attachedTokens, attachedTextBytes, decodedBytes, unmeasured } = walk(block);
+  return Math.ceil(attachedTokens + attachedTextBytes + decodedBytes + unmeasured * mostDocumentTokens);
 }
 
-/** Estimates the tokens of a text in the same way, where no better count is available. */
+/** Estimates the tokens of an ordinary text, where no better count is available. */
 export function estimateText(text: string): number {
   return Math.ceil(Buffer.byteLength(text) / bytesPerToken);
 }
@@ -83,15 +100,29 @@ function walk(body: JsonObject): Walk {
 /** Adds up one walk through a body, without allocating. */
 class Walk {
   textBytes = 0;
+  /** The same in attachments. */
+  attachedTextBytes = 0;
+  /** Text in attachments that was sent encoded. */
+  decodedBytes = 0;
+  /** What encodes attachments, of which the model reads none as text. */
+  encodedChars = 0;
   /** Everything that is not measured by the length of its text, but for attachments. */
   tokens = 0;
+  /** What long numbers have beyond their share of that and of the bytes they were sent in. */
+  moreOfNumbers = 0;
   attachedTokens = 0;
   hasAttachments = false;
   unmeasured = 0;
 
-  result(cutBytes: number): InputEstimate {
-    const tokens = this.tokens + this.attachedTokens + (this.textBytes + cutBytes) / bytesPerToken;
-    return { tokens: Math.ceil(tokens), unmeasured: this.unmeasured };
+  result(sentBytes: number, cutBytes: number): InputEstimate {
+    const without = this.tokens + this.attachedTokens;
+    const textBytes = this.textBytes + this.attachedTextBytes + this.decodedBytes + cutBytes;
+    const sentText = Math.max(0, sentBytes - this.encodedChars) + this.decodedBytes;
+    return {
+      tokens: Math.ceil(without + textBytes / bytesPerToken),
+      atMost: Math.ceil(without + this.moreOfNumbers + sentText),
+      unmeasured: this.unmeasured,
+    };
   }
 
   addObject(object: JsonObject, within: Within): void {
@@ -118,23 +149,33 @@ class Walk {
 
   #add(value: Json | undefined, within: Within): void {
     if (typeof value === "string") this.#addText(value, within);
-    else if (typeof value === "number") this.tokens += 3;
+    else if (typeof value === "number") this.#addNumber(value);
     else if (typeof value !== "object" || value === null) this.tokens += 1;
     else if (!Array.isArray(value)) this.addObject(value, within);
     else for (const item of value) this.#add(item, within);
   }
 
+  /** The model may read a number in another form than it was sent in: `1e20` is 21 digits. */
+  #addNumber(value: number): void {
+    this.tokens += 3;
+    if (value > 9999 || value < -9999) this.moreOfNumbers += mostTokensOfNumber;
+  }
+
   #addText(text: string, within: Within): void {
     if (within === null || text.length < minBinaryLength) this.textBytes += Buffer.byteLength(text);
-    else this.attachedTokens += attachedTokens(text, within);
+    else this.#addAttachedText(text, within);
   }
-}
 
-function attachedTokens(text: string, within: NonNullable<Within>): number {
-  if (within === "text" || !looksEncoded(text)) return Buffer.byteLength(text) / bytesPerToken;
-  if (within !== "document") return 0;
-  if (encodedText.test(text)) return (text.length * bytesPerBase64Char) / bytesPerToken;
-  return (text.length / base64CharsPerPage) * pageTokens;
+  #addAttachedText(text: string, within: NonNullable<Within>): void {
+    if (within === "text" || !looksEncoded(text)) {
+      this.attachedTextBytes += Buffer.byteLength(text);
+      return;
+    }
+    this.encodedChars += text.length;
+    if (within !== "document") return;
+    if (encodedText.test(text)) this.decodedBytes += Math.ceil(text.length * bytesPerBase64Char);
+    else this.attachedTokens += (text.length / base64CharsPerPage) * pageTokens;
+  }
 }
 
 function imageDetail({ detail, image_url: image }: JsonObject): Json | undefined {

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
 import type { Json, JsonObject } from "../../src/base/json.ts";
-import { estimateInput as estimate, mostInput } from "../../src/catalog/estimate.ts";
+import { mostInput } from "../../src/catalog/estimate.ts";
+import { estimated as estimate } from "../support/estimated.ts";
 
 const prose = "It was the best of times, it was the worst of times; we had everything before us. ".repeat(30);
 const code = "export function add(a: number, b: number): number {\n  return a + b; // 42\n}\n".repeat(30);

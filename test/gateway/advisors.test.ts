@@ -3,8 +3,8 @@ import { createKey } from "../../src/admin/operations/create-key.ts";
 import { systemClock } from "../../src/base/clock.ts";
 import type { JsonObject } from "../../src/base/json.ts";
 import { costNano, readRates } from "../../src/base/rates.ts";
-import { estimateInput } from "../../src/catalog/estimate.ts";
 import { json } from "../support/answers.ts";
+import { heldInput } from "../support/estimated.ts";
 import { readStream } from "../support/sse.ts";
 import { streamAnswer, wholeAnswer } from "./wire-answers.ts";
 import { World } from "./world.ts";
@@ -192,15 +192,15 @@ describe("an advisor", () => {
       [{ max_uses: 1001, max_tokens: 50 }, 1000, 50],
     ] as const) {
       const body = bodyOf(tool("sage", more));
-      const input = estimateInput(body).tokens;
+      const input = heldInput(body);
       expect(await heldMicros(body)).toBeCloseTo(input + 2000 + times * (input * 10 + output * 50), 3);
     }
     // At one of the providers that may answer it costs more.
     const twice = { ...bodyOf(tool("sold-twice", { max_uses: 1 })), model: "anywhere" };
-    expect(await heldMicros(twice)).toBeCloseTo(estimateInput(twice).tokens * 21 + 2000 + 400 * 60, 3);
+    expect(await heldMicros(twice)).toBeCloseTo(heldInput(twice) * 21 + 2000 + 400 * 60, 3);
     // The most that this one writes is not known.
     const body = bodyOf(tool("elsewhere", { max_uses: 1 }));
-    expect(await heldMicros(body)).toBeCloseTo(estimateInput(body).tokens * 101 + 2000 + 1000 * 100, 3);
+    expect(await heldMicros(body)).toBeCloseTo(heldInput(body) * 101 + 2000 + 1000 * 100, 3);
   });
 
   test("that would cost more than there can be is refused in words", async () => {

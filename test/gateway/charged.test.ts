@@ -97,7 +97,8 @@ describe("what is charged", () => {
     const asked = await ask();
     const answer = await asked.run(async (bill) => {
       expect(held()).toBe(1);
-      expect(remaining(asked.exchange)).toBe(80);
+      // Its input is counted, because the hold is much of what there is.
+      expect(remaining(asked.exchange)).toBe(95);
       await settle(bill);
       return "vectors";
     });

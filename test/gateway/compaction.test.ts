@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { JsonObject } from "../../src/base/json.ts";
-import { estimateInput } from "../../src/catalog/estimate.ts";
 import { type Answer, json, sse } from "../support/answers.ts";
+import { heldInput } from "../support/estimated.ts";
 import { readStream } from "../support/sse.ts";
 import { encodeChunk } from "../vendors/bedrock/encode-message.ts";
 import { eventStream } from "../vendors/bedrock/fake-bedrock.ts";
@@ -228,8 +228,7 @@ describe("a conversation that is summarized on demand", () => {
 test("a conversation that may be compacted first is held for twice", async () => {
   const heldFor = (more: JsonObject) =>
     world.heldFor({ path: "/v1/messages", body: { model: "claude", ...hello, ...more } });
-  const once = (more: JsonObject) =>
-    (estimateInput({ model: "claude", ...hello, ...more }).tokens * 2 + 1000 * 2) / 1e6;
+  const once = (more: JsonObject) => (heldInput({ model: "claude", ...hello, ...more }) * 2 + 1000 * 2) / 1e6;
   const cleared = { context_management: { edits: [{ type: "clear_tool_uses_20250919" }] } };
   expect(await heldFor(cleared)).toBeCloseTo(once(cleared), 9);
   expect(await heldFor(byThreshold)).toBeCloseTo(2 * once(byThreshold), 9);

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import type { JsonObject } from "../../src/base/json.ts";
-import { estimateInput } from "../../src/catalog/estimate.ts";
 import type { ClientDialectName } from "../../src/dialects/registry.ts";
+import { heldInput } from "../support/estimated.ts";
 import { readStream } from "../support/sse.ts";
 import { hello, paths, streamAnswer, usageOf, wholeAnswer } from "./wire-answers.ts";
 import { World } from "./world.ts";
@@ -88,7 +88,7 @@ describe.each(rounds)("with %s on %s", (_, client, asked) => {
 
   test("but not what nothing in the world can have used", async () => {
     const [charge] = await charged(client, asked, 1_000_000_001, 10);
-    const held = estimateInput(bodyOf(client, asked)).tokens;
+    const held = heldInput(bodyOf(client, asked));
     expect(charge).toEqual({ amount: -nano(held, 10), basis: "estimated", outcome: "completed" });
   });
 });
@@ -105,7 +105,7 @@ const single: readonly (readonly [ClientDialectName, JsonObject])[] = [
 ];
 
 test.each(single)("one round of %s with %j is not believed above the window", async (client, more) => {
-  const held = estimateInput(bodyOf(client, more)).tokens;
+  const held = heldInput(bodyOf(client, more));
   const [charge] = await charged(client, more, 450_000, 10);
   expect(charge).toEqual({ amount: -nano(held, 10), basis: "estimated", outcome: "completed" });
   expect(await charged(client, more, 200_000, 10)).toEqual(measured(nano(200_000, 10)));
@@ -127,7 +127,7 @@ test.each(leftOut)(
 );
 
 test("what is not believed is charged as what costs most of it, up to what was held for", async () => {
-  const input = estimateInput(bodyOf("messages", {})).tokens;
+  const input = heldInput(bodyOf("messages", {}));
   const cases: readonly (readonly [JsonObject, number])[] = [
     [{ cache_creation_input_tokens: 300_000 }, input * 1_250],
     [{ input_tokens: 300_000, cache_creation_input_tokens: 4 }, 4 * 1_250 + (input - 4) * 1_000],

@@ -97,8 +97,11 @@ describe.each(hasPostgres ? (["SQLite", "PostgreSQL"] as const) : (["SQLite"] as
 
   test("a client that leaves has paid, and no crowd is served beyond a balance", async () => {
     await using sluice = await start(store, meteredModels());
-    for (const [name, { path, body, answer, hold, cost, isCancelled }] of Object.entries(meteredCases)) {
+    for (const [name, { path, body, answer, hold: most, countedHold, cost, isCancelled }] of Object.entries(
+      meteredCases,
+    )) {
       // A file may be longer than what is held for it; and what is free has nothing to be held.
+      const hold = countedHold ?? most;
       if (hold === 0 || hold < cost) continue;
       const paid = isCancelled ? 0 : cost;
       const rich = await sluice.createKey({ mode: "credit", credit: rounded(hold * fewServed + paid) });

@@ -48,14 +48,17 @@ export class TokenCounter {
     });
   }
 
-  /** Counts the tokens of texts. Never rejects: at worst the count is rough. */
-  readonly text = (texts: readonly string[]): Promise<number> =>
-    texts.every((text) => text === "") ? Promise.resolve(0) : this.#count(texts);
+  /** Counts the tokens of texts. Never rejects: at worst the count is rough, and with `isAtMost` an upper bound. */
+  readonly text = (texts: readonly string[], isAtMost = false): Promise<number> =>
+    texts.every((text) => text === "") ? Promise.resolve(0) : this.#count(texts, isAtMost);
 
   /** Counts the input tokens of a request's body in any dialect, with tools and attachments. Never rejects. */
   readonly request = (body: Uint8Array): Promise<number> => this.#count(body);
 
-  /** The same with the most that large attachments, and members of the body that are not known here, may add. */
+  /**
+   * The same with the most that large attachments, and members of the body that are not known here, may add. Infinite if it
+   * could not be counted: the estimate for the hold is then the best bound there is.
+   */
   readonly requestAtMost = (body: Uint8Array): Promise<number> => this.#count(body, true);
 
   /** The texts of tokens of OpenAI's older encoding; null if one is unknown. Rejects if nobody could look. */
@@ -114,16 +117,24 @@ function notDecoded(): GatewayError {
 /** Larger bodies are not parsed here, because that would block the event loop. */
 const maxParsedBytes = 1024 * 1024;
 
-/** About four bytes per token for English, and three for most other writing. Never throws: a charge may wait for it. */
+/**
+ * About four bytes per token for English, and three for most other writing; one where the most is wanted, as for a hold. Never
+ * throws: a charge may wait for it.
+ */
 export function roughCount(what: Countable, isAtMost = false): number {
-  if (!(what instanceof Uint8Array)) return roughlyIn(what);
+  if (!(what instanceof Uint8Array)) return isAtMost ? bytesIn(what) : roughlyIn(what);
+  if (isAtMost) return Number.POSITIVE_INFINITY;
   if (what.length >= maxParsedBytes) return bytesAsTokens(what);
   try {
-    const { texts, fixedTokens, possibleTokens } = parseModelInput(what);
-    return fixedTokens + (isAtMost ? possibleTokens : 0) + roughlyIn(texts);
+    const { texts, fixedTokens } = parseModelInput(what);
+    return fixedTokens + roughlyIn(texts);
   } catch {
     return bytesAsTokens(what);
   }
+}
+
+function bytesIn(texts: readonly string[]): number {
+  return texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
 }
 
 function bytesAsTokens(bytes: Uint8Array): number {

@@ -1,6 +1,6 @@
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { type Attachment, attachmentOf } from "../attachments.ts";
-import { estimateAttachment, estimateText, imageTokens } from "../estimate.ts";
+import { estimateAttachment, imageTokens } from "../estimate.ts";
 
 /** What vendors add around a message and a tool. Anthropic also adds a preamble before the tools. */
 const tokensPerMessage = 4;
@@ -79,7 +79,7 @@ function collectOthers(body: JsonObject, found: ModelInput): void {
     if (typeof value !== "object" && typeof value !== "string") continue;
     const text = typeof value === "string" ? value : JSON.stringify(value);
     if (readAsJson.has(name)) found.texts.push(text);
-    else found.possibleTokens += estimateText(text);
+    else found.possibleTokens += Buffer.byteLength(text);
   }
 }
 

@@ -51,9 +51,9 @@ async function textsOf({ ids }: DecodeJob): Promise<readonly string[] | null> {
 
 function tokensOf({ what, isAtMost, budgetMs }: CountJob): number | null {
   try {
-    if (!(what instanceof Uint8Array)) return countTexts(what, budgetMs);
+    if (!(what instanceof Uint8Array)) return countTexts(what, budgetMs, isAtMost);
     const { texts, fixedTokens, possibleTokens } = parseModelInput(what);
-    return fixedTokens + (isAtMost ? possibleTokens : 0) + countTexts(texts, budgetMs);
+    return fixedTokens + (isAtMost ? possibleTokens : 0) + countTexts(texts, budgetMs, isAtMost);
   } catch {
     return null;
   }

@@ -95,6 +95,8 @@ export interface MeteredModel {
   readonly priced: PricedNames;
   /** A cheap estimate of all texts of the request, in tokens. */
   readonly estimatedInput: number;
+  /** The same for a part of them. */
+  estimateText(text: string): number;
   readonly limits: PublishedLimits;
   /** The most tokens of one image; null if that is not known. */
   readonly imageTokensMax: number | null;

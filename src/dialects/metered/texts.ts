@@ -19,13 +19,6 @@ export function countCharacters({ bytes }: RouteBody, textsOf: () => readonly st
   return count;
 }
 
-/** High for most texts, as in other estimates. */
-const bytesPerToken = 2.5;
-
-export function estimatedTokens(text: string): number {
-  return Math.ceil(Buffer.byteLength(text) / bytesPerToken);
-}
-
 const tokenIds = Type.Array(Type.Integer({ minimum: 0 }), { minItems: 1 });
 
 export const textsOrTokenIds = Type.Union(

@@ -13,11 +13,11 @@ import { Bill, type LocalCounts } from "./bill.ts";
 export interface WantedHold {
   readonly key: KeyRecord;
   readonly model: ModelSettings;
-  /** The input is a cheap estimate, an upper bound. */
+  /** The input is an upper bound. */
   readonly atMost: HoldTokens;
   /** The part of the input that is not in the request: a conversation that the provider has stored. */
   readonly storedInput: number;
-  /** For an exact count of the request, where the estimate does not fit. */
+  /** For an exact count of the request, where the upper bound does not fit. */
   readonly requestBytes: Uint8Array;
   /** False if it has attachments whose tokens only the provider can count. */
   readonly canBeCounted: boolean;
@@ -25,9 +25,13 @@ export interface WantedHold {
   countInput?(): Promise<number>;
 }
 
+/** A hold is much of what is left if fewer than this many others like it would fit beside it. */
+const manyInFlight = 16;
+
 /**
- * Sets aside what a call may cost. The estimate of the input is an upper bound, so it can admit a call but not refuse
- * it: where it does not fit, the input is counted, and the count decides.
+ * Sets aside what a call may cost. The input's upper bound is cheap and several times what prose has, so it can admit a call
+ * but not reject it: where it does not fit, the input is counted, and the count decides. The same where it fits and is much of what is left,
+ * so that requests in flight do not keep each other out.
  */
 export async function holdFor(gateway: Gateway, exchange: Exchange, wanted: WantedHold): Promise<Bill> {
   const { accounts, tokens } = gateway;
@@ -36,12 +40,23 @@ export async function holdFor(gateway: Gateway, exchange: Exchange, wanted: Want
   try {
     hold = await accounts.hold(requestFor(exchange, wanted, held));
   } catch (error) {
-    held = await counted(tokens, exchange, wanted, error);
+    held = await countedOrThrow(tokens, exchange, wanted, error);
+    hold = await accounts.hold(requestFor(exchange, wanted, held));
+  }
+  if (held === wanted.atMost && isMuch(exchange, wanted, hold, accounts.remaining(hold))) {
+    held = await counted(tokens, wanted);
+    accounts.release(hold);
     hold = await accounts.hold(requestFor(exchange, wanted, held));
   }
   exchange.hold = hold;
   const { microUsdPerCredit } = exchange.configured.settings;
   return new Bill({ terms: gateway, microUsdPerCredit, exchange, key: wanted.key, hold, held });
+}
+
+/** Only if the input is a good part of the hold, because a count lowers nothing else. */
+function isMuch(exchange: Exchange, wanted: WantedHold, { amount }: Hold, left: number): boolean {
+  if (left >= amount * manyInFlight || !wanted.canBeCounted) return false;
+  return amountOf(exchange, wanted, withoutRequest(wanted)) < amount * 0.75;
 }
 
 function requestFor(exchange: Exchange, wanted: WantedHold, held: HoldTokens): HoldRequest {
@@ -71,18 +86,25 @@ function amountOf(exchange: Exchange, { key, model }: WantedHold, held: HoldToke
   return key.mode === "credit" ? Math.min(sum, unaffordableNano) : sum;
 }
 
-/** What to hold if the estimate does not fit. Throws the error if a count would not fit either. */
-async function counted(
+/** What to hold if the upper bound does not fit. Throws the error if a count would not fit either. */
+async function countedOrThrow(
   tokens: LocalCounts,
   exchange: Exchange,
   wanted: WantedHold,
   error: unknown,
 ): Promise<HoldTokens> {
-  const { atMost, storedInput, requestBytes, canBeCounted } = wanted;
-  const withoutRequest = { ...atMost, input: storedInput };
   const fitsWithoutRequest =
-    error instanceof TooLittle && amountOf(exchange, wanted, withoutRequest) < error.balance;
-  if (!fitsWithoutRequest || !canBeCounted) throw error;
+    error instanceof TooLittle && amountOf(exchange, wanted, withoutRequest(wanted)) < error.balance;
+  if (!fitsWithoutRequest || !wanted.canBeCounted) throw error;
+  return counted(tokens, wanted);
+}
+
+async function counted(tokens: LocalCounts, wanted: WantedHold): Promise<HoldTokens> {
+  const { atMost, storedInput, requestBytes } = wanted;
   const count = await (wanted.countInput?.() ?? tokens.requestAtMost(requestBytes));
   return { ...atMost, input: Math.min(storedInput + count, atMost.input) };
+}
+
+function withoutRequest({ atMost, storedInput }: WantedHold): HoldTokens {
+  return { ...atMost, input: storedInput };
 }

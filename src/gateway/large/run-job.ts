@@ -84,7 +84,8 @@ function read({ bytes: sent, expected, wantsHash, without }: ReadJob): ReadResul
     // The lists of tools may be long, and have been read.
     mentions: { ...mentions, toolLists: [] },
     tools,
-    estimatedInput: estimateTruncatedInput(truncated, cutBytes) ?? estimateInput(whole),
+    estimatedInput:
+      estimateTruncatedInput(truncated, bytes.length, cutBytes) ?? estimateInput(whole, bytes.length),
     bodyHash: wantsHash ? Bun.SHA256.hash(bytes, "hex") : null,
     openingHash: openingHash(whole),
     items: field === null ? null : inputSpans(bytes, field),

@@ -17,6 +17,8 @@ export interface MeteredAsking extends MeteredCallParts {
   readonly mostInputs: number;
   /** Whichever deployment answers. */
   readonly demand: MeteredDemand;
+  /** Input tokens of an ordinary text of this size; the demand has the most that there can be. */
+  readonly usualInput: number;
   /** The same of a part of the request. */
   demandOf(part: RouteBody): MeteredDemand;
   readonly estimatedInput: InputEstimate;

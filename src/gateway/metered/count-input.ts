@@ -2,20 +2,34 @@ import type { JsonObject } from "../../base/json.ts";
 import type { MeteredAsking } from "./asking.ts";
 import { mostWrittenBytes } from "./destination.ts";
 
-/** Four bytes are a token where nobody counts them; estimates for a hold take 2.5. */
-const countedPart = 2.5 / 4;
+type CountedAsking = Pick<MeteredAsking, "gateway" | "route" | "request" | "demand" | "usualInput">;
+
+/** Where nobody counts them. */
+const usualBytesPerToken = 4;
 
 /**
- * Counts the input of bodies: of a request, or of parts of it. Ids of tokens, and what is no text, are as many as were held for. A request that
- * takes long to parse is counted roughly.
+ * Counts the input of bodies: of a request, or of parts of it. Ids of tokens, and what is no text, are as many as are estimated.
+ * A request that takes long to parse is counted by the tokenizer's thread, which knows the texts of some routes only.
  */
 export async function countInput(
-  { gateway, route, request, demand }: Pick<MeteredAsking, "gateway" | "route" | "request" | "demand">,
+  { gateway, route, request, demand, usualInput }: CountedAsking,
   bodies: () => readonly JsonObject[],
 ): Promise<number> {
   const { texts } = route;
   if (texts === undefined) return 0;
-  if (!demand.canBeCounted) return demand.input;
-  if (request.bytes.length > mostWrittenBytes) return Math.ceil(demand.input * countedPart);
-  return gateway.tokens.text(bodies().flatMap((body) => texts(body)));
+  const { tokens } = gateway;
+  if (!demand.canBeCounted) {
+    const hasMessages = Array.isArray(request.truncated["messages"]);
+    return hasMessages ? Math.max(usualInput, await tokens.request(request.bytes)) : usualInput;
+  }
+  if (request.bytes.length <= mostWrittenBytes) return tokens.text(bodies().flatMap((body) => texts(body)));
+  return Math.max(await tokens.request(request.bytes), Math.ceil(request.bytes.length / usualBytesPerToken));
+}
+
+/** The most that a count of the whole request may find, for its hold. */
+export async function countAtMost({ gateway, route, request, demand }: CountedAsking): Promise<number> {
+  const { texts } = route;
+  const isLong = request.bytes.length > mostWrittenBytes;
+  if (texts === undefined || !demand.canBeCounted || isLong) return demand.input;
+  return gateway.tokens.text([...texts(request.body)], true);
 }

@@ -2,6 +2,7 @@ import { GatewayError, invalidRequest } from "../../base/errors.ts";
 import { noCalls } from "../../base/extra-usage.ts";
 import type { ModelUse } from "../../base/model-uses.ts";
 import { traceContextOf } from "../../base/trace-context.ts";
+import { estimateText } from "../../catalog/estimate.ts";
 import type { ModelSettings } from "../../config/settings.ts";
 import { type MeteredRouteName, meteredRoute } from "../../dialects/metered/registry.ts";
 import type {
@@ -33,7 +34,7 @@ import {
   refuseUnpriced,
 } from "../request/request.ts";
 import { answerMetered } from "./answer.ts";
-import { countInput } from "./count-input.ts";
+import { countAtMost } from "./count-input.ts";
 import {
   countedNames,
   formatsToward,
@@ -92,11 +93,17 @@ export async function serveMetered(
   const request = await withoutForeignTokens(gateway, exchange, name, sent, formats);
   const estimatedInput = request.estimateInput();
   const { imageTokensMax } = model;
-  const estimated = { estimatedInput: estimatedInput.tokens, limits: model, imageTokensMax };
-  const demandAt = (body: RouteBody, priced: ReadonlySet<string>) =>
-    route.demand(body, { priced, files, formats, ...estimated });
+  const known = { limits: model, imageTokensMax, files, formats };
+  const most = {
+    estimatedInput: estimatedInput.atMost,
+    estimateText: (text: string) => Buffer.byteLength(text),
+  };
+  const demandAt = (body: RouteBody, priced: ReadonlySet<string>, estimates = most) =>
+    route.demand(body, { priced, ...known, ...estimates });
   const demandOf = (body: RouteBody) => largestDemand(prices.map((priced) => demandAt(body, priced)));
   const demand = demandOf(request);
+  const usual = { estimatedInput: estimatedInput.tokens, estimateText };
+  const usualInput = Math.max(...prices.map((priced) => demandAt(request, priced, usual).input));
   refuseUncounted(key, model, route, demand);
   const extras = askedExtras(withoutOwnFields(request, route), { ...continuing, scope });
   exchange.askedExtras = askedFor(demand, extras);
@@ -106,23 +113,24 @@ export async function serveMetered(
   exchange.claim = claimed.claim;
   if (form === null) await gateway.ongoing.enter(exchange, key.id);
 
-  const held = { input: demand.input, output: demand.output };
+  // What is charged by its hold, where the provider reports nothing, is charged as ordinary text.
+  const held = { input: usualInput, output: demand.output };
   const askedAt = ({ price }: Deployment) => {
     const priced = [...countedNames(route, price)];
     return { model: model.id, body: request.truncated, files, held, priced };
   };
   const isInTokensAt = ({ price }: Deployment) => demandAt(request, countedNames(route, price)).isInTokens;
   const parts = { route, exchange, model, keyId: key.id, scope, credential, request, form };
-  const demands = { demand, demandOf, askedAt, isInTokensAt };
+  const demands = { demand, usualInput, demandOf, askedAt, isInTokensAt };
   const asking = { gateway, key, name, mostInputs, estimatedInput, ...demands, ...parts };
   const wanted = {
     key,
     model,
-    atMost: held,
+    atMost: { input: demand.input, output: demand.output },
     storedInput: 0,
     requestBytes: request.bytes,
     canBeCounted: demand.canBeCounted,
-    countInput: () => countInput(asking, () => [request.body]),
+    countInput: () => countAtMost(asking),
   };
   // Awaited, because the form is needed until the provider has it.
   return await charged(gateway, exchange, wanted, (bill) =>

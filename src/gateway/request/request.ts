@@ -125,7 +125,8 @@ export class ClientRequest {
   /** The estimate of an attachment depends on its text, which truncated JSON lacks. */
   estimateInput(): InputEstimate {
     if (this.large !== null) return this.large.estimatedInput;
-    return estimateTruncatedInput(this.truncated, this.#cutBytes) ?? estimateInput(this.body);
+    const { length } = this.bytes;
+    return estimateTruncatedInput(this.truncated, length, this.#cutBytes) ?? estimateInput(this.body, length);
   }
 
   get openingHash(): number {

@@ -122,8 +122,9 @@ function expectSame(bytes: Uint8Array): number {
   for (const kind of ["chat", "responses", "messages", "count_tokens"] as const) {
     expect(verdict(kind, parsed.truncated)).toEqual(verdict(kind, plain.truncated));
   }
-  const estimate = estimateInput(plain.truncated);
-  const ofTruncated = estimateTruncatedInput(parsed.truncated, parsed.cutBytes) ?? estimate;
+  const estimate = estimateInput(plain.truncated, bytes.length);
+  const ofTruncated = estimateTruncatedInput(parsed.truncated, bytes.length, parsed.cutBytes) ?? estimate;
+  expect(ofTruncated.atMost).toBe(estimate.atMost);
   expect(ofTruncated.unmeasured).toBe(estimate.unmeasured);
   return ofTruncated.tokens - estimate.tokens;
 }

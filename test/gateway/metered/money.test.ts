@@ -216,7 +216,7 @@ describe.each(Object.entries(meteredCases))("%s", (name, route: MeteredCase) => 
     expect((await first).status).toBe(200);
     expect(world.provider.requests).toHaveLength(1);
     if (route.hold === 0) return;
-    const poor = await world.creditCaller(route.hold);
+    const poor = await world.creditCaller(route.countedHold ?? route.hold);
     const other = held(route.answer);
     world.provider.script(other.answer);
     const winner = ask(poor);

@@ -67,7 +67,7 @@ test("a long document counts as several in the hold, and as the provider says in
   world.provider.script(json({ results, meta: { billed_units: { search_units: 2 } } }));
   const documents = Array.from({ length: 100 }, () => "long ".repeat(600));
   const asking = { path: "/v1/rerank", body: { model: "by-search", query: "best?", documents } };
-  expect(await world.heldFor(asking)).toBeCloseTo(0.006, 9);
+  expect(await world.heldFor(asking)).toBeCloseTo(0.014, 9);
   const response = await rank({ model: "by-search", documents });
   expect(response.headers.get("x-sluice-cost")).toBe("0.004");
 });
@@ -86,7 +86,7 @@ test.each(["by-search", "by-search-bedrock"])(
     const documents = Array.from({ length: 100 }, () => "long ".repeat(600));
     expect(
       await world.heldFor({ path: "/v1/rerank", body: { model, query: "best?", documents } }),
-    ).toBeCloseTo(0.006, 9);
+    ).toBeCloseTo(0.014, 9);
     const response = await rank({ model, documents });
     expect(response.headers.get("x-sluice-units")).toBe("search_units=2");
     expect((await world.chargesOf(caller)).at(-1)?.basis).toBe("estimated");

@@ -9,6 +9,8 @@ export interface MeteredCase {
   /** In credits. */
   readonly cost: number;
   readonly hold: number;
+  /** What is held where that is much of what there is, because the input is counted; missing if it is the same. */
+  readonly countedHold?: number;
   /** What a key with a token budget pays; null if it cannot be used with one. */
   readonly tokens: number | null;
   /** What `x-sluice-units` says; null for nothing. */
@@ -36,7 +38,8 @@ export const meteredCases: Readonly<Record<string, MeteredCase>> = {
       usage: { prompt_tokens: 3, total_tokens: 3 },
     }),
     cost: 0.000003,
-    hold: 0.00002,
+    hold: 0.00006,
+    countedHold: 0.000003,
     tokens: 3,
     units: null,
     price: "{ input = 1.0 }",

@@ -39,7 +39,7 @@ const sentImageTokens = 4800;
 
 function demand(
   { truncated }: RouteBody,
-  { priced, estimatedInput, imageTokensMax, files }: MeteredModel,
+  { priced, imageTokensMax, files, ...estimates }: MeteredModel,
 ): MeteredDemand {
   const count = mostImages(truncated);
   const perImage = (imageTokensMax ?? usualImageTokens) + partialsOf(truncated) * partialImageTokens;
@@ -47,7 +47,7 @@ function demand(
   const certain = { requests: 1 };
   return {
     input: isInTokens
-      ? promptTokens(truncated, estimatedInput) + sentImages(truncated, files) * sentImageTokens
+      ? promptTokens(truncated, estimates) + sentImages(truncated, files) * sentImageTokens
       : 0,
     output: isInTokens ? count * perImage : 0,
     isInTokens,

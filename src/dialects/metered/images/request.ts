@@ -6,8 +6,7 @@ import { objectOf } from "../../json/json-fields.ts";
 import { cutText } from "../../json/truncated-json.ts";
 import { imageCountNames, imageSizeNames } from "../../names/governed-names.ts";
 import { anyObject, modelName, optional, streamFlag } from "../../schema/fields.ts";
-import type { FormFile, PricedNames } from "../route.ts";
-import { estimatedTokens } from "../texts.ts";
+import type { FormFile, MeteredModel, PricedNames } from "../route.ts";
 
 const fields = {
   model: modelName,
@@ -55,10 +54,13 @@ function wholeOf(value: Json, name: string): number {
   throw invalidRequest(`\`${name}\` must have a whole number of images, at most ${mostAtOnce}.`, name);
 }
 
-/** Of the prompt alone: images in the JSON are no text. `estimated` is for the whole of it. */
-export function promptTokens({ prompt }: JsonObject, estimated: number): number {
-  if (typeof prompt !== "string" || prompt === cutText) return estimated;
-  return Math.min(estimated, estimatedTokens(prompt));
+/** Of the prompt alone: images in the JSON are no text. The estimate is for the whole of it. */
+export function promptTokens(
+  { prompt }: JsonObject,
+  { estimatedInput, estimateText }: Pick<MeteredModel, "estimatedInput" | "estimateText">,
+): number {
+  if (typeof prompt !== "string" || prompt === cutText) return estimatedInput;
+  return Math.min(estimatedInput, estimateText(prompt));
 }
 
 /** What JSON has in place of a form's files: an address, an object with one, or a list of either. */

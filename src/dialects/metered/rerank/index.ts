@@ -11,7 +11,7 @@ import {
   openAiFormat,
   type ReadMetered,
 } from "../route.ts";
-import { documentsOf, queryOf, queryTokens, rerankRequest, rerankResponse } from "./request.ts";
+import { documentsOf, queryOf, rerankRequest, rerankResponse, wholeQuery } from "./request.ts";
 import { longestDocument, searchUnits, searchUnitsOfLarge } from "./search-units.ts";
 
 /** More takes long to parse beside other requests. */
@@ -53,20 +53,21 @@ export const rerank: MeteredRoute = {
       read: ([answer], asked) => writeRanking(answer, asked),
     },
   },
-  demand(request, { priced, estimatedInput, formats }) {
+  demand(request, { priced, estimatedInput, estimateText, formats }) {
     const { truncated } = request;
     const count = Array.isArray(truncated["documents"]) ? truncated["documents"].length : 0;
     const isBySearch = priced.has("search_units");
-    const ofQuery = queryTokens(request);
+    const query = wholeQuery(request);
+    const queryBytes = Buffer.byteLength(query);
     const longest = longestDocument(truncated, formats);
     const units = () =>
       request.bytes.length > mostParsedBytes
-        ? searchUnitsOfLarge(longest, ofQuery, count, estimatedInput)
-        : searchUnits(request.body, longest, ofQuery);
+        ? searchUnitsOfLarge(longest, queryBytes, count, request.bytes.length)
+        : searchUnits(request.body, longest, queryBytes);
     const { charged, most } = isBySearch ? units() : { charged: 0, most: 0 };
     // A model that reads the query again with every document may be billed for that.
     return {
-      input: estimatedInput + ofQuery * Math.max(0, count - 1),
+      input: estimatedInput + estimateText(query) * Math.max(0, count - 1),
       output: 0,
       isInTokens: priced.has("input") || !(isBySearch || priced.has("requests")),
       canBeCounted: true,

@@ -4,7 +4,6 @@ import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
 import { cutText } from "../../json/truncated-json.ts";
 import { anyObject, modelName, optional } from "../../schema/fields.ts";
 import type { RouteBody } from "../route.ts";
-import { estimatedTokens } from "../texts.ts";
 
 /** The shape that Cohere, Jina, Voyage and vLLM share. */
 export const rerankRequest = Type.Object({
@@ -44,9 +43,9 @@ export function queryOf({ query }: JsonObject): string {
 /** Smaller requests have their whole query. */
 const smallBytes = 64 * 1024;
 
-/** Of the query, which is read again with every document. Throws if it is so long that a large request comes without it. */
-export function queryTokens({ truncated, bytes }: RouteBody): number {
-  if (bytes.length < smallBytes || !hasCut(truncated["query"])) return estimatedTokens(queryOf(truncated));
+/** The query, which is read again with every document. Throws if it is so long that a large request comes without it. */
+export function wholeQuery({ truncated, bytes }: RouteBody): string {
+  if (bytes.length < smallBytes || !hasCut(truncated["query"])) return queryOf(truncated);
   throw invalidRequest(
     "`query` is too long for so many documents; send a shorter one, or fewer of them.",
     "query",

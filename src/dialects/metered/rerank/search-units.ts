@@ -1,6 +1,5 @@
 import type { JsonObject } from "../../../base/json.ts";
 import type { MeteredFormat } from "../route.ts";
-import { estimatedTokens } from "../texts.ts";
 import { documentsOf } from "./request.ts";
 
 /** A search unit is one query over so many documents. */
@@ -10,8 +9,8 @@ const documentsPerUnit = 100;
 const tokensPerChunk = 500;
 const usualTokensPerDocument = 4096;
 
-/** Estimates of tokens are high, so that they can be held for. Four bytes are a token where that is charged. */
-const chargedShare = 2.5 / 4;
+/** A byte is at most one token, which is held for. Four are one where that is charged. */
+const chargedShare = 1 / 4;
 
 /** What is charged where the provider does not report it, and the most that it may be. */
 interface Bounds {
@@ -39,28 +38,28 @@ function unitsOf(chunks: number): number {
 }
 
 /** What a request is billed, with long documents in chunks. */
-export function searchUnits(body: JsonObject, longest: Bounds, queryTokens: number): Bounds {
-  const chunksIn = (tokens: number, cutAt: number, share: number) =>
-    Math.max(1, Math.ceil((Math.min(tokens * share, cutAt) + queryTokens * share) / tokensPerChunk));
+export function searchUnits(body: JsonObject, longest: Bounds, queryBytes: number): Bounds {
+  const chunksIn = (bytes: number, cutAt: number, share: number) =>
+    Math.max(1, Math.ceil((Math.min(bytes * share, cutAt) + queryBytes * share) / tokensPerChunk));
   let charged = 0;
   let most = 0;
   for (const document of documentsOf(body)) {
-    const tokens = estimatedTokens(document);
-    charged += chunksIn(tokens, longest.charged, chargedShare);
-    most += chunksIn(tokens, longest.most, 1);
+    const bytes = Buffer.byteLength(document);
+    charged += chunksIn(bytes, longest.charged, chargedShare);
+    most += chunksIn(bytes, longest.most, 1);
   }
   return { charged: unitsOf(charged), most: unitsOf(most) };
 }
 
-/** The same for documents that take long to be looked at one by one; `tokens` is an estimate of all of them. */
+/** The same for documents that take long to be looked at one by one; `bytes` are of all of them. */
 export function searchUnitsOfLarge(
   longest: Bounds,
-  queryTokens: number,
+  queryBytes: number,
   documents: number,
-  tokens: number,
+  bytes: number,
 ): Bounds {
   const chunksIn = (cutAt: number, share: number) =>
-    (Math.min(tokens * share, documents * cutAt) + documents * queryTokens * share) / tokensPerChunk;
+    (Math.min(bytes * share, documents * cutAt) + documents * queryBytes * share) / tokensPerChunk;
   return {
     charged: unitsOf(Math.max(documents, chunksIn(longest.charged, chargedShare))),
     most: unitsOf(documents + chunksIn(longest.most, 1)),
