@@ -10,6 +10,9 @@ export const nanoPerCredit = 1_000_000_000;
 /** The most that one account may hold: amounts of nano-credits are exact in a double up to 9 million credits. */
 export const maxCredits = 4_000_000;
 
+/** The most that a postpaid account may owe, for the same reason: what would exceed it is rejected before it is charged. */
+export const maxDebtNano = maxCredits * nanoPerCredit;
+
 /** The most that one account may be given in its lifetime. Sums of that size still fit the database's integers. */
 export const maxLifetimeCredits = 1_000_000_000;
 
@@ -60,7 +63,15 @@ export function nanoFromCredits(credits: number): number | null {
 
 /** For display and wire formats; the ledger never computes with the result. The nearest number that a double has. */
 export function creditsFromNano(nano: number | bigint): number {
-  if (typeof nano === "number") return nano / nanoPerCredit;
-  const perCredit = BigInt(nanoPerCredit);
-  return Number(nano / perCredit) + Number(nano % perCredit) / nanoPerCredit;
+  return typeof nano === "number" ? nano / nanoPerCredit : nearest(nano, 9);
+}
+
+/** The nearest number that a double has, like `creditsFromNano`. */
+export function usdFromNano(nano: number, microUsdPerCredit: number): number {
+  return nearest(BigInt(nano) * BigInt(microUsdPerCredit), 15);
+}
+
+/** A whole number of units of so many decimals. Read as text it is rounded once; a sum of its parts would be rounded twice. */
+function nearest(value: bigint, decimals: number): number {
+  return Number(`${value}e-${decimals}`);
 }

@@ -1,5 +1,5 @@
 import { assert } from "../base/assert.ts";
-import { creditsFromNano } from "../base/money.ts";
+import { creditsFromNano, usdFromNano } from "../base/money.ts";
 import { ownAccountId } from "../base/own-account.ts";
 import { effectiveStatus } from "../keys/status.ts";
 import type { AccountSummary, BoundState } from "../ledger/accounts.ts";
@@ -102,7 +102,7 @@ function creditUsage(summary: AccountSummary, standing: CreditStanding, microUsd
     reserved: creditsFromNano(standing.held),
     used: creditsFromNano(standing.used),
     remaining: creditsFromNano(standing.remaining),
-    remaining_usd: (creditsFromNano(standing.remaining) * microUsdPerCredit) / 1_000_000,
+    remaining_usd: usdFromNano(standing.remaining, microUsdPerCredit),
     last_request_cost: creditsFromNano(summary.lastCostNano),
     today_spend: creditsFromNano(summary.exact.todaySpend),
     lifetime_spend: creditsFromNano(summary.exact.lifetimeSpend),

@@ -1,4 +1,5 @@
 import { assertAmount } from "../base/assert.ts";
+import { maxDebtNano } from "../base/money.ts";
 import { nextPeriodStart, periodStart } from "../base/period.ts";
 import type { AccountRecord, AccountTotals } from "../store/store.ts";
 import { type BoundState, type Denial, type DeniedBy, firstDenial, type HeldAmount } from "./bound.ts";
@@ -124,9 +125,9 @@ export class Account {
     return countedAtMs;
   }
 
-  /** What may still be held; infinite without a limit. */
+  /** What may still be held; infinite without a limit. What a postpaid account may owe is no limit that a client plans with. */
   remaining(): number {
-    return Math.max(0, this.#balance() - this.#held);
+    return this.terms.isOpen ? Number.POSITIVE_INFINITY : Math.max(0, this.#balance() - this.#held);
   }
 
   periodEnd(nowMs: number): number | null {
@@ -140,7 +141,7 @@ export class Account {
   }
 
   #balance(): number {
-    if (this.terms.isOpen) return Number.POSITIVE_INFINITY;
+    if (this.terms.isOpen) return this.#posted + maxDebtNano;
     if (this.terms.mode === "credit") return this.#posted;
     const { budgetTokens } = this.terms;
     return budgetTokens === null ? Number.POSITIVE_INFINITY : Math.max(0, budgetTokens - this.#periodUsed);
@@ -167,6 +168,7 @@ export class Account {
     const isCredit = mode === "credit";
     return {
       bound: isCredit ? "balance" : "budget",
+      isPostpaid: this.terms.isOpen,
       period: isCredit || period === "none" ? null : period,
       models: null,
       limit: isCredit ? null : budgetTokens,

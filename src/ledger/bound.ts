@@ -10,6 +10,8 @@ const denialOrder: readonly Denial[] = ["used_up", "too_little", "reserved"];
 /** A bound as it is now. Amounts are nano-credits or tokens. */
 export interface BoundState {
   readonly bound: BoundKind;
+  /** A balance that may be below 0: what is left is how much more may be owed. */
+  readonly isPostpaid?: boolean;
   /** Null for a balance, and for a budget that never begins anew. */
   readonly period: Exclude<BudgetPeriod, "none"> | null;
   /** The models that a cap is for; null for all. */

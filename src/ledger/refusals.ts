@@ -1,6 +1,6 @@
 import { type ErrorDetails, GatewayError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
-import { creditsFromNano, maxCredits, unaffordableNano } from "../base/money.ts";
+import { creditsFromNano, maxCredits, maxDebtNano, unaffordableNano } from "../base/money.ts";
 import { billedUnit } from "../base/plural.ts";
 import type { KeyMode } from "../store/store.ts";
 import type { BoundState, DeniedBy } from "./bound.ts";
@@ -81,6 +81,7 @@ function tooLittle(state: BoundState, mode: KeyMode, needed: number): string {
   const [what, amount] =
     mode === "credit" ? ["cost", `${atMost(needed)} credits`] : ["use", `up to ${needed} tokens`];
   const begin = `This request may ${what} ${amount}`;
+  if (state.isPostpaid) return tooMuchOwed(begin, state);
   if (isCap(state)) {
     return (
       `${begin}; of ${inSentence(nameOf(state, mode))} ${left} are left (${amountText(state.used, mode)} used)` +
@@ -92,6 +93,11 @@ function tooLittle(state: BoundState, mode: KeyMode, needed: number): string {
       ? [`${left} left`, "ask the operator for more credit"]
       : [`${left} of this period's budget left`, "have the budget raised"];
   return `${begin}; there are ${rest}. Ask for less, such as a lower output limit, or ${more}.`;
+}
+
+function tooMuchOwed(begin: string, { left }: BoundState): string {
+  const owed = creditsFromNano(Math.max(0, maxDebtNano - left));
+  return `${begin}, but this account owes ${owed} of at most ${maxCredits} credits. Ask the operator to record a payment.`;
 }
 
 function reserved(state: BoundState, mode: KeyMode): string {

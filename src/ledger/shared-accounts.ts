@@ -206,7 +206,7 @@ export function payerOf(key: KeyRecord, state: AccountState): Payer {
 function refused(
   verdict: HoldVerdict,
   models: string | null,
-  { mode }: KeyRecord,
+  { mode, isOpen }: KeyRecord,
   amount: number,
   nowMs: number,
 ): GatewayError {
@@ -216,16 +216,17 @@ function refused(
     case "too_little":
     case "reserved":
     case "used_up":
-      return refusalOf({ denial: decision, state: stateOf(verdict, models) }, mode, amount, nowMs);
+      return refusalOf({ denial: decision, state: stateOf(verdict, models, isOpen) }, mode, amount, nowMs);
     default:
       return unusableKey(decision);
   }
 }
 
-function stateOf({ bound, balance }: HoldVerdict, models: string | null): BoundState {
+function stateOf({ bound, balance }: HoldVerdict, models: string | null, isOpen: boolean): BoundState {
   const { kind, period, limit, used, periodStartMs } = bound;
   return {
     bound: kind,
+    isPostpaid: kind === "balance" && isOpen,
     period: period === "none" ? null : period,
     models,
     limit,

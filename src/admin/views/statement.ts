@@ -4,7 +4,12 @@ import { count, figure, flag, moment, nullable, oneOf } from "./shapes.ts";
 
 const amount = figure("Credits or tokens, as `unit` says; what was charged is below 0.");
 const name = nullable(Type.String());
-const nano = nullable(Type.Integer({ description: "The same in whole nano-credits; null for tokens." }));
+const nano = nullable(
+  Type.Integer({
+    description:
+      "The same in whole nano-credits; null for tokens. Above 9 million credits the nearest number that a double has.",
+  }),
+);
 
 const statementLine = Type.Object({
   kind: oneOf(["charge", "topup", "adjustment"]),

@@ -1,7 +1,7 @@
 import { query, type Work } from "../query.ts";
 import type { LedgerFault } from "../store.ts";
 
-/** Entries whose key is gone, and charges of accounts that their key did not draw on at that time. */
+/** Entries whose key is gone, and late charges of accounts that their key did not draw on at that time. */
 export function* misplacedEntries(): Work<readonly LedgerFault[]> {
   return [...(yield* query<LedgerFault>(keysGone)), ...(yield* query<LedgerFault>(wrongAccounts))];
 }
@@ -12,7 +12,10 @@ SELECT NULL AS "keyId", 'entry ' || entries.id AS "where", 'key' AS field, key_n
 FROM entries WHERE key_no <> 0 AND NOT EXISTS (SELECT 1 FROM keys WHERE keys.no = key_no)
 ORDER BY entries.id LIMIT 100`;
 
-/** What is in flight when a key moves is charged where it began. The clocks of whoever moves it and who charges may differ a little. */
+/**
+ * What is in flight when a key moves is charged where it began. Its hold says where that was; only a late charge has none any more.
+ * The clocks of whoever moves the key and who charges may differ a little.
+ */
 const toleranceMs = 60_000;
 
 const start = "least(coalesce(e.recorded_at_ms, e.at_ms), coalesce(e.counted_at_ms, e.at_ms), e.at_ms)";
@@ -28,7 +31,7 @@ SELECT keys.id AS "keyId", 'entry ' || e.id AS "where", 'account' AS field, acco
   (SELECT a.id FROM drawn JOIN accounts a ON a.no = drawn.account_no WHERE drawn.key_no = e.key_no AND from_ms <= ${start}
     ORDER BY from_ms DESC LIMIT 1) AS recomputed
 FROM entries e JOIN keys ON keys.no = e.key_no JOIN accounts ON accounts.no = coalesce(e.account_no, e.key_no)
-WHERE e.kind IN ('charge', 'overrun') AND e.exchange_id IS NOT NULL AND e.key_no IN (SELECT key_no FROM key_moves) AND NOT EXISTS (
+WHERE e.kind = 'charge' AND e.note IS NOT NULL AND e.key_no IN (SELECT key_no FROM key_moves) AND NOT EXISTS (
   SELECT 1 FROM drawn WHERE drawn.key_no = e.key_no AND drawn.account_no = accounts.no
     AND from_ms <= e.at_ms + ${toleranceMs} AND until_ms >= ${start} - ${toleranceMs})
 ORDER BY e.id LIMIT 100`;

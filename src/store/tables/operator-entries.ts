@@ -1,4 +1,10 @@
-import { creditsFromNano, maxCredits, maxLifetimeCredits, nanoPerCredit } from "../../base/money.ts";
+import {
+  creditsFromNano,
+  maxCredits,
+  maxDebtNano,
+  maxLifetimeCredits,
+  nanoPerCredit,
+} from "../../base/money.ts";
 import type { OwnStatements } from "../own-statements.ts";
 import type { Work } from "../query.ts";
 import type { AccountRecord, AccountTotals, Entry } from "../records.ts";
@@ -54,6 +60,9 @@ function checkOperatorEntry(
       "invalid_amount",
       `${name} has ${creditsFromNano(totals.posted)} credits${held}; ${creditsFromNano(-amountNano)} cannot be taken away.`,
     );
+  }
+  if (amountNano < 0 && posted < -maxDebtNano) {
+    throw new StoreRefusal("invalid_amount", `An account may owe at most ${maxCredits} credits.`);
   }
   if (posted > maxCredits * nanoPerCredit) {
     throw new StoreRefusal("invalid_amount", `A balance may be at most ${maxCredits} credits.`);

@@ -801,9 +801,10 @@ BEGIN
   RETURN c;
 END $$;
 
--- What may be spent, including what is held. A budget without a limit has more than can ever be asked for, and so has an open account.
+-- What may be spent, including what is held. A budget without a limit has more than can ever be asked for. An open account may owe up to
+-- four million credits.
 CREATE FUNCTION sluice_balance(mode text, is_open int, posted int8, budget int8, period_used int8) RETURNS int8 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-  SELECT CASE WHEN is_open = 1 THEN 4611686018427387904 WHEN mode = 'credit' THEN posted WHEN budget IS NULL THEN 4611686018427387904 ELSE greatest(0, budget - period_used) END
+  SELECT CASE WHEN is_open = 1 THEN posted + 4000000000000000 WHEN mode = 'credit' THEN posted WHEN budget IS NULL THEN 4611686018427387904 ELSE greatest(0, budget - period_used) END
 $$;
 
 -- The most that ending a hold may charge: its own amount plus what no other hold has reserved. If an operator has
@@ -903,6 +904,7 @@ BEGIN
     v_free := v_balance - v_held;
     -- 1 used up, 2 too little, 3 reserved; 9 if nothing refuses.
     v_deny := CASE WHEN v_balance < r.amount THEN CASE WHEN r.mode = 'credit' OR v_balance > 0 THEN 2 ELSE 1 END WHEN v_free < r.amount THEN 3 ELSE 9 END;
+    IF r.is_open = 1 THEN v_free := 4611686018427387904; END IF;
     v_cap := 0; v_last := CASE WHEN r.mode = 'credit' THEN 4611686018427387904 ELSE sluice_next_period(r.period, v_period) END;
     FOREACH j IN ARRAY v_mine LOOP
       v_left := sluice_cap_left(c[j]);

@@ -84,11 +84,12 @@ export class AccountDeltas {
  * the adjustment like of any other, by the store's revision.
  */
 function* makeUp({ no, accountNo }: WrittenKey, charged: number, atMs: number): Work<void> {
-  const [found] = yield* query<{ missing: number }>(
-    "SELECT floor - (posted - $1) AS missing FROM accounts WHERE no = $2",
+  const [found] = yield* query<{ missing: number; floor: number }>(
+    "SELECT floor - (posted - $1) AS missing, floor FROM accounts WHERE no = $2",
     [charged, accountNo],
   );
   assert(found !== undefined, `there is no account ${accountNo}`);
+  assert(found.floor === 0, `account ${accountNo} owes more than can be counted`);
   const note = "the balance was lowered while a charge was on its way";
   const entry = { keyId: null, amountNano: found.missing, reference: null, note, atMs };
   const numbers = { accountNo, keyNo: no };
