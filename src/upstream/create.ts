@@ -47,7 +47,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
 /** Every deployment's health, for operators. */
 function healthOf(states: Iterable<DeploymentState>, nowMs: number): DeploymentHealth[] {
   return Array.from(states, (state) => {
-    const { name, providerState, breaker, inFlight, alarm, failing, gate, waitingForCoolDown } = state;
+    const { name, providerState, breaker, inFlight, alarm, failing, gates, waitingForCoolDown } = state;
     const { calls, failures } = breaker.recent(nowMs);
     return {
       name,
@@ -60,7 +60,7 @@ function healthOf(states: Iterable<DeploymentState>, nowMs: number): DeploymentH
       inFlight,
       alarm,
       failing,
-      waiting: (gate?.waiting ?? 0) + waitingForCoolDown,
+      waiting: gates.reduce((sum, { waiting }) => sum + waiting, waitingForCoolDown),
       keys: providerState.keys.size,
       keysReady: providerState.keys.ready(nowMs),
     };
@@ -89,7 +89,7 @@ async function countTokens(
   const { state } = candidate;
   // Before the slot is taken, because it may throw. Once the call has begun, it releases the slot by itself.
   const prepared = await plan.prepare(candidate.deployment);
-  if (plan.isOver || !tryTakeSlot(state)) return null;
+  if (plan.isOver || !tryTakeSlot(candidate)) return null;
   state.inFlight += 1;
   const call = new UpstreamCall(context, candidate, plan, prepared.dialect);
   const key = state.providerState.keys.pick(nowMs, plan);

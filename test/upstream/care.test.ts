@@ -114,6 +114,36 @@ describe("a limit on concurrent calls", () => {
     });
   }
 
+  test("holds for each deployment, whatever an earlier model says of the same one", async () => {
+    const hold = Promise.withResolvers<void>();
+    provider.script({ ...good, before: [{ until: hold.promise }] });
+    const { upstream, plan } = setUp([
+      { url: provider.url, provider: "p", upstreamModel: "real", model: "m" },
+      { url: provider.url, provider: "p", upstreamModel: "real", model: "limited", maxConcurrent: 1 },
+    ]);
+    const ask = (modelId: string) => outcomeOf(upstream.open(plan({ modelId })));
+    const calls = [ask("m"), ask("m"), ask("limited"), ask("limited"), ask("limited")];
+    await waitFor(() => upstream.health()[0]?.waiting === 2, "two calls to wait");
+    expect(upstream.health()[0]).toMatchObject({ inFlight: 3 });
+    hold.resolve();
+    expect(await Promise.all(calls)).toEqual(Array(5).fill("answered"));
+    expect(upstream.health()[0]).toMatchObject({ inFlight: 0, waiting: 0 });
+  });
+
+  test("gets back the slot of another key that was not tried, because there have been enough attempts", async () => {
+    provider.script(openAiError(429, "not you"));
+    const apiKeys = ["a", "b", "c", "d", "e", "f", "g"];
+    const { upstream, plan } = setUp([{ url: provider.url, apiKeys, maxConcurrent: 1 }]);
+    expect(await outcomeOf(upstream.open(plan()))).toBe("503 service_unavailable");
+    const attempts = provider.requests.length;
+    expect(attempts).toBeGreaterThan(1);
+    expect(attempts).toBeLessThan(apiKeys.length);
+    provider.script(good);
+    // With the slot lost, this would wait for it, and be told that the model is busy.
+    expect(await outcomeOf(upstream.open(plan()))).toBe("answered");
+    expect(upstream.health()[0]).toMatchObject({ inFlight: 0, waiting: 0 });
+  });
+
   test("sends calls to another deployment first", async () => {
     const other = startProvider(good);
     provider.script(silence());

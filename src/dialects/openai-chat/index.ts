@@ -9,7 +9,7 @@ import { legalCallId, mistralId, shortCallIds } from "../tools/call-id.ts";
 import { requestFields } from "./client/fields.ts";
 import { readRequest } from "./client/request-in.ts";
 import { writeResponse } from "./client/response-out.ts";
-import { chatChunk, chatMessage, chatRequest, chatResponse } from "./client/schema.ts";
+import { acceptedChatRequest, chatChunk, chatMessage, chatRequest, chatResponse } from "./client/schema.ts";
 import { asksForUsage, ChatStreamWriter, inBandError } from "./client/stream-out.ts";
 import { stripForeignReasoning } from "./client/strip-foreign-reasoning.ts";
 import { givenIds } from "./provider/given-ids.ts";
@@ -52,7 +52,7 @@ const client: ClientDialect = {
     user: "user",
     singleCall: "parallel_tool_calls",
   },
-  requestSchema: () => chatRequest,
+  requestSchema: () => acceptedChatRequest,
   timeoutCode: "upstream_error",
   forwardHeaders,
   readUser,

@@ -339,9 +339,8 @@ export class UpstreamCall implements Opened, Receiver, DeadlineOwner {
   /** Once, at the transition to `complete` or `failed`. */
   #release(): void {
     this.#context.timer.remove(this.#deadlines);
-    const { state } = this.#candidate;
-    state.inFlight -= 1;
-    releaseSlot(state);
+    this.#candidate.state.inFlight -= 1;
+    releaseSlot(this.#candidate);
   }
 
   #nowMs(): number {

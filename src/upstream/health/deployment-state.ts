@@ -21,8 +21,8 @@ export interface DeploymentState {
   readonly name: string;
   readonly providerState: ProviderState;
   readonly breaker: Breaker;
-  /** Null if the deployment's concurrency is not limited. */
-  readonly gate: Gate | null;
+  /** Of the deployments that share this state and are limited. */
+  readonly gates: Gate[];
   inFlight: number;
   /** The last alarm for the operator. Cleared by the next answer. */
   alarm: string | null;
@@ -35,4 +35,6 @@ export interface DeploymentState {
 export interface Candidate {
   readonly deployment: Deployment;
   readonly state: DeploymentState;
+  /** The deployment's own, although its state may be shared. Null if its concurrency is not limited. */
+  readonly gate: Gate | null;
 }

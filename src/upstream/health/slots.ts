@@ -1,7 +1,7 @@
-import type { DeploymentState } from "./deployment-state.ts";
+import type { Candidate } from "./deployment-state.ts";
 
 /** A concurrency slot at a deployment is one at its own gate and one at its provider's. Takes both or none. */
-export function tryTakeSlot({ gate, providerState }: DeploymentState): boolean {
+export function tryTakeSlot({ gate, state: { providerState } }: Candidate): boolean {
   if (gate !== null && !gate.tryEnter()) return false;
   if (providerState.gate === null || providerState.gate.tryEnter()) return true;
   gate?.leave();
@@ -10,7 +10,7 @@ export function tryTakeSlot({ gate, providerState }: DeploymentState): boolean {
 
 /** The same, queueing at each gate if necessary. False if no slot came free in time, or the signal fired. */
 export async function takeSlot(
-  { gate, providerState }: DeploymentState,
+  { gate, state: { providerState } }: Candidate,
   signal: AbortSignal,
 ): Promise<boolean> {
   if (gate !== null && !(await gate.enter(signal))) return false;
@@ -19,7 +19,7 @@ export async function takeSlot(
   return false;
 }
 
-export function releaseSlot({ gate, providerState }: DeploymentState): void {
+export function releaseSlot({ gate, state: { providerState } }: Candidate): void {
   gate?.leave();
   providerState.gate?.leave();
 }

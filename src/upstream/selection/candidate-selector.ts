@@ -43,9 +43,9 @@ export class CandidateSelector {
 
   /** Makes the next attempt go to the same deployment with another key, if it has a slot and the budget allows. */
   tryOtherKey(candidate: Candidate, state: AttemptState): boolean {
-    if (!tryTakeSlot(candidate.state)) return false;
+    if (!tryTakeSlot(candidate)) return false;
     if (!this.#mayAttempt(state)) {
-      releaseSlot(candidate.state);
+      releaseSlot(candidate);
       return false;
     }
     state.nextCandidate = candidate;
@@ -55,7 +55,7 @@ export class CandidateSelector {
 
   /** Makes the next attempt go to the same deployment, if it has a slot. It has cost the provider nothing. */
   tryAgain(candidate: Candidate, state: AttemptState): boolean {
-    if (!tryTakeSlot(candidate.state)) return false;
+    if (!tryTakeSlot(candidate)) return false;
     state.nextCandidate = candidate;
     return true;
   }
@@ -83,7 +83,7 @@ export class CandidateSelector {
     if (pass === "cooling") state.skippedCooling(candidate, nowMs, plan.keyId);
     if (pass === "cooling" || (pass === "open" && !state.ignoresBreakers)) return false;
     state.isProbe = pass === "probe";
-    if (tryTakeSlot(candidate.state)) return true;
+    if (tryTakeSlot(candidate)) return true;
     if (state.isProbe) breaker.abandonProbe();
     state.busyCandidate ??= candidate;
     return false;
@@ -120,7 +120,7 @@ export class CandidateSelector {
     const candidate = state.busyCandidate ?? state.coolingCandidate;
     if (candidate === null || state.attempts > 0 || state.finalFailure !== null) return null;
     const isReady =
-      (await this.#waitForCoolDown(candidate, plan)) && (await takeSlot(candidate.state, plan.signal));
+      (await this.#waitForCoolDown(candidate, plan)) && (await takeSlot(candidate, plan.signal));
     if (plan.isOver) state.finalFailure = cancelled(plan.signal);
     if (!isReady) return null;
     // A short cool-down that has begun in the meantime is ignored: this request has waited once.
@@ -175,9 +175,9 @@ function takeNextCandidate(state: AttemptState): Candidate | null {
 }
 
 /** Releases slot and probe of a candidate that no call was made to. Once made, a call releases its slot by itself. */
-export function giveUpCandidate({ state: deploymentState }: Candidate, state: AttemptState): void {
-  if (state.isProbe) deploymentState.breaker.abandonProbe();
-  releaseSlot(deploymentState);
+export function giveUpCandidate(candidate: Candidate, state: AttemptState): void {
+  if (state.isProbe) candidate.state.breaker.abandonProbe();
+  releaseSlot(candidate);
 }
 
 /** Resolves to true after the delay, or to false as soon as the signal fires. */

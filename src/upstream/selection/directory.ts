@@ -95,11 +95,14 @@ export class Directory {
     return model.deployments.map((settings) => {
       const state = this.#stateOf(settings);
       const { provider } = state.providerState;
-      return { deployment: { ...settings, name: state.name, provider, model }, state };
+      const deployment = { ...settings, name: state.name, provider, model };
+      const gate = gateFor(settings.maxConcurrent);
+      if (gate !== null) state.gates.push(gate);
+      return { deployment, state, gate };
     });
   }
 
-  #stateOf({ provider, upstreamModel, maxConcurrent }: DeploymentSettings): DeploymentState {
+  #stateOf({ provider, upstreamModel }: DeploymentSettings): DeploymentState {
     const providerState = this.#providers.get(provider);
     assert(providerState !== undefined, "the provider is not configured", provider);
     return this.#states.getOrInsertComputed(`${provider}/${upstreamModel}`, (id) => ({
@@ -107,7 +110,7 @@ export class Directory {
       name: `${provider}/${shownModel(upstreamModel)}`,
       providerState,
       breaker: new Breaker(),
-      gate: gateFor(maxConcurrent),
+      gates: [],
       inFlight: 0,
       alarm: null,
       failing: null,

@@ -51,7 +51,7 @@ export const messageFields = {
   audio: { refused: "the model's provider takes no audio" },
   cache_control: "carried",
   content: "carried",
-  function_call: "dropped",
+  function_call: "carried",
   name: "carried",
   // What compatible servers show of their reasoning.
   reasoning: "carried",

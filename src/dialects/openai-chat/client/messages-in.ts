@@ -9,9 +9,10 @@ import type {
   IrUserBlock,
   ToolKind,
 } from "../../ir/ir.ts";
-import { listOf, objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
+import { isZero, listOf, objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
 import { type DroppedFields, decideFields, decideParts, refuse } from "../../translation/field-decisions.ts";
 import { readCallProof } from "../call-signature.ts";
+import { customPart } from "../custom-part.ts";
 import { cacheOf, readContent, readTexts } from "./content-in.ts";
 import { messageFields, partFields } from "./fields.ts";
 
@@ -41,6 +42,8 @@ export function readMessages(
 class Turns {
   readonly #messages: IrMessage[] = [];
   readonly #kinds = new Map<string, ToolKind>();
+  /** The id of the last call of each function, for calls that have none. */
+  readonly #legacyIds = new Map<string, string>();
   #answers: IrUserBlock[] | null = null;
 
   get empty(): boolean {
@@ -53,7 +56,8 @@ class Turns {
   }
 
   take(message: JsonObject, path: string): void {
-    if (message["role"] === "tool") this.#answer(message, path);
+    if (message["role"] === "tool") this.#answer(message, path, callIdOf(message, path));
+    else if (message["role"] === "function") this.#answer(message, path, this.#legacyIdOf(message, path));
     else if (message["role"] === "assistant") this.#assistant(message, path);
     else this.#user(message, path);
   }
@@ -63,10 +67,13 @@ class Turns {
     return this.#messages;
   }
 
-  #answer(message: JsonObject, path: string): void {
-    const id =
-      stringOf(message["tool_call_id"]) ??
-      refuse(`${path}.tool_call_id`, "a tool message must name the call that it answers");
+  /** The results of `functions` name the function, and answer its last call. */
+  #legacyIdOf({ name }: JsonObject, path: string): string {
+    const id = this.#legacyIds.get(stringOf(name) ?? "");
+    return id ?? refuse(`${path}.name`, "a function message must name the function_call that it answers");
+  }
+
+  #answer(message: JsonObject, path: string, id: string): void {
     this.#answers ??= [];
     this.#answers.push({
       type: "tool_result",
@@ -90,7 +97,9 @@ class Turns {
   }
 
   #assistant(message: JsonObject, path: string): void {
-    const calls = readCalls(message, path);
+    const legacy = readLegacyCall(message, path);
+    if (legacy !== null) this.#legacyIds.set(legacy.name, legacy.id);
+    const calls = [...readCalls(message, path), ...(legacy === null ? [] : [legacy])];
     for (const call of calls) if (call.type === "tool_call") this.#kinds.set(call.id, call.kind);
     const blocks = marked([...readReasoning(message), ...readSaid(message, path), ...calls], message);
     const name = stringOf(message["name"]);
@@ -103,6 +112,13 @@ class Turns {
     if (this.#answers !== null) this.#messages.push({ role: "user", blocks: this.#answers });
     this.#answers = null;
   }
+}
+
+function callIdOf(message: JsonObject, path: string): string {
+  return (
+    stringOf(message["tool_call_id"]) ??
+    refuse(`${path}.tool_call_id`, "a tool message must name the call that it answers")
+  );
 }
 
 /** A mark on a whole message, as opencode sets it, is one on its last block. */
@@ -140,7 +156,7 @@ function readSaid(message: JsonObject, path: string): IrAssistantBlock[] {
 /** Each call, preceded by its signed reasoning if there is any. */
 function readCalls(message: JsonObject, path: string): (IrToolCall | IrReasoning)[] {
   return objectsOf(message["tool_calls"]).flatMap((call, index) => {
-    const custom = objectOf(call["custom"]);
+    const custom = customPart(call);
     const called = custom ?? objectOf(call["function"]) ?? {};
     const id = stringOf(call["id"]);
     const name = stringOf(called["name"]);
@@ -157,4 +173,14 @@ function readCalls(message: JsonObject, path: string): (IrToolCall | IrReasoning
     };
     return [...readCallProof(call), read];
   });
+}
+
+/** The call of a client that uses `functions`. It has no id, so its place in the conversation makes one. */
+function readLegacyCall(message: JsonObject, path: string): IrToolCall | null {
+  const call = isZero(message["function_call"]) ? null : objectOf(message["function_call"]);
+  if (call === null) return null;
+  const name = stringOf(call["name"]) ?? refuse(`${path}.function_call.name`, "must be a name");
+  const id = `call_function_${path.replace(/\D/g, "")}`;
+  const input = stringOf(call["arguments"]) ?? "";
+  return { type: "tool_call", id, kind: "function", namespace: null, name, input };
 }

@@ -29,10 +29,10 @@ const otherCall = Type.Object({
 
 const chatToolCall = Type.Union([functionCall, otherCall]);
 
+const roles = ["developer", "system", "user", "assistant", "tool"] as const;
+
 export const chatMessage = Type.Object({
-  role: Type.Union(
-    (["developer", "system", "user", "assistant", "tool"] as const).map((role) => Type.Literal(role)),
-  ),
+  role: Type.Union(roles.map((role) => Type.Literal(role))),
   content: optional(Type.Union([Type.String(), arrayOfObjects])),
   name: optional(Type.String()),
   tool_call_id: optional(Type.String()),
@@ -57,6 +57,18 @@ export const chatRequest = Type.Object({
   tools: optional(arrayOfObjects),
   tool_choice: optional(stringOrObject),
   user: optional(Type.String()),
+});
+
+/** What is accepted: clients that still use `functions` return results with a role that the contract does not list. */
+export const acceptedChatRequest = Type.Object({
+  ...chatRequest.properties,
+  messages: Type.Array(
+    Type.Object({
+      ...chatMessage.properties,
+      role: Type.Union([...roles, "function" as const].map((role) => Type.Literal(role))),
+    }),
+    { minItems: 1 },
+  ),
 });
 
 export const chatResponse = Type.Object({

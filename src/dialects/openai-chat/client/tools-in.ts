@@ -1,8 +1,9 @@
 import type { Json, JsonObject } from "../../../base/json.ts";
 import type { IrFunctionTool, IrTool, IrToolChoice, ToolRef } from "../../ir/ir.ts";
-import { booleanOf, objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
+import { booleanOf, nonEmpty, objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
 import { functionTool } from "../../tools/schema.ts";
 import { type DroppedFields, decideFields, refuse } from "../../translation/field-decisions.ts";
+import { customPart } from "../custom-part.ts";
 import { cacheOf } from "./content-in.ts";
 import { functionFields } from "./fields.ts";
 
@@ -15,14 +16,22 @@ export function readTools(body: JsonObject, dropped: DroppedFields): IrTool[] {
 }
 
 function readTool(tool: JsonObject, path: string, dropped: DroppedFields): IrTool {
-  const type = stringOf(tool["type"]);
+  const type = nonEmpty(tool["type"]) ?? impliedType(tool, path);
   if (type === "function") {
     const named = objectOf(tool["function"]) ?? {};
     const read = readFunction(named, `${path}.function`, dropped);
     return { ...read, ...cacheOf(named), ...cacheOf(tool) };
   }
   if (type === "custom") return readCustom(objectOf(tool["custom"]) ?? {}, `${path}.custom`);
-  return { type: "hosted", dialect: "chat", name: type ?? "", path };
+  return { type: "hosted", dialect: "chat", name: type, path };
+}
+
+/** Some clients leave the type out, and chat providers take that. */
+function impliedType(tool: JsonObject, path: string): string {
+  if (customPart(tool) !== null) return "custom";
+  return objectOf(tool["function"]) === null
+    ? refuse(`${path}.type`, "a tool must have a type, such as function")
+    : "function";
 }
 
 function readFunction(tool: JsonObject, path: string, dropped: DroppedFields): IrFunctionTool {
@@ -73,7 +82,7 @@ function allowedOf(allowed: JsonObject): IrToolChoice {
 }
 
 function refOf(named: JsonObject): ToolRef | null {
-  const tool = objectOf(named["function"]) ?? objectOf(named["custom"]);
+  const tool = customPart(named) ?? objectOf(named["function"]);
   const name = stringOf(tool?.["name"]);
   return name === null ? null : { namespace: null, name };
 }

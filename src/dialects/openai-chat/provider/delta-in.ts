@@ -4,6 +4,7 @@ import type { IrCitation, ReasoningProof } from "../../ir/ir.ts";
 import { isZero, nonEmpty, objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
 import { readCitations } from "../../openai/citations.ts";
 import { signatureIn } from "../call-signature.ts";
+import { customPart } from "../custom-part.ts";
 
 /** Reads fields that chat providers name differently, in messages and deltas alike. */
 
@@ -102,7 +103,7 @@ function saysSomething({ id, function: called, custom, extra_content: extra }: J
 }
 
 function readCall(call: JsonObject): CallFragment {
-  const custom = objectOf(call["custom"]);
+  const custom = customPart(call);
   const called = custom ?? objectOf(call["function"]) ?? {};
   const input = custom === null ? called["arguments"] : called["input"];
   return {

@@ -6,7 +6,7 @@ import { openAiIdentity } from "../../openai/identity.ts";
 import { openAiSampling } from "../../openai/sampling.ts";
 import type { Target } from "../../provider-dialect.ts";
 import { openAiEffort } from "../../reasoning/effort.ts";
-import { type DroppedFields, refuse } from "../../translation/field-decisions.ts";
+import type { DroppedFields } from "../../translation/field-decisions.ts";
 import { reasons, takesCacheBreakpoints } from "../../translation/model-traits.ts";
 import { developerItem, writeInput } from "./input-out.ts";
 import { writeToolChoice, writeTools } from "./tools-out.ts";
@@ -15,8 +15,7 @@ import { writeToolChoice, writeTools } from "./tools-out.ts";
 const leastOutputTokens = 16;
 
 export function writeRequest(request: IrRequest, target: Target, dropped: DroppedFields): JsonObject {
-  // Without stop sequences the model would produce more than the client expects.
-  if (request.stop.length > 0) refuse(dropped.names.stop, "this model's provider knows none");
+  if (request.stop.length > 0) dropped.add(dropped.names.stop);
   const conversation = writeConversation(request, target, dropped);
   if (takesCacheBreakpoints(target)) limitBreakpoints(conversation.input, request, dropped);
   else dropCacheMarks(request, dropped);
