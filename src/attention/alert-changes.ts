@@ -1,3 +1,4 @@
+import { printable } from "../base/printable.ts";
 import type { AlertChanges, BegunAlert } from "../store/store.ts";
 import { type Finding, idOf, kindOf } from "./finding.ts";
 
@@ -44,5 +45,17 @@ export function alertChanges(
 export function alertBody(finding: Finding, state: "begin" | "end", nowMs: number): string {
   const { kind, subject, details } = finding;
   const text = state === "begin" ? finding.text : kindOf(finding).over(finding, nowMs);
-  return JSON.stringify({ text, kind, state, subject, at: new Date(nowMs).toISOString(), details });
+  return JSON.stringify({
+    text: chatText(text),
+    kind,
+    state,
+    subject,
+    at: new Date(nowMs).toISOString(),
+    details,
+  });
+}
+
+/** Slack and its kin take `<!channel>` for a command; labels are written by people who may not send those. */
+export function chatText(text: string): string {
+  return printable(text).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }

@@ -3,6 +3,7 @@ import { abortAfter } from "../base/deadline.ts";
 import { systemCode } from "../base/system-code.ts";
 import type { Settings } from "../config/settings.ts";
 import { isBehindProxy } from "../wire/proxy.ts";
+import { chatText } from "./alert-changes.ts";
 
 export type Hook = NonNullable<Settings["alerts"]>;
 
@@ -55,7 +56,7 @@ export function signature(secret: string, body: string, nowMs: number): string {
 /** An alert about nothing, in the form of all others. */
 export function testAlert(node: string, nowMs: number): string {
   return JSON.stringify({
-    text: `This is a test of the alerts of the gateway ${node}.`,
+    text: chatText(`This is a test of the alerts of the gateway ${node}.`),
     kind: "test",
     state: "begin",
     subject: { type: "node", id: node, label: node },

@@ -1,14 +1,19 @@
+import { printable } from "./printable.ts";
+
 /** The fields of a line. An object is written as JSON. */
 export function csvLine(fields: readonly unknown[]): string {
   return fields.map(csvField).join(",");
 }
 
-/** Quotes where CSV requires it, and escapes text that a spreadsheet would run as a formula. */
+/** What makes a spreadsheet take a cell for a formula, also behind blanks, and behind the semicolon that some separate cells by. */
+const formula = /(^|;)(?=[\s\u00a0]*[=+\-@＝＋－＠])/g;
+
+/** Quotes where CSV requires it, and marks with an apostrophe what a spreadsheet would run as a formula. */
 function csvField(value: unknown): string {
   if (value === null || value === undefined) return "";
   if (typeof value === "number") return decimal(value);
   const told = typeof value === "string" ? value : JSON.stringify(value);
-  const text = /^[=+\-@\t\r]/.test(told) ? `'${told}` : told;
+  const text = printable(told.replace(/^(?=[\t\r])/, "'")).replaceAll(formula, "$1'");
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 

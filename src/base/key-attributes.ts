@@ -72,7 +72,7 @@ export const keyAttributes = {
     takes: "text",
     none: "",
     help: { create: "a name for people", update: 'a name for people; "" takes it away' },
-    rule: "a label is one line of at most 200 characters",
+    rule: "a label is one line of at most 200 characters, without control characters",
   },
   owner: {
     field: "owner",
@@ -86,7 +86,7 @@ export const keyAttributes = {
       create: "who it belongs to: an e-mail address, or any name",
       update: 'who it belongs to; "" takes it away',
     },
-    rule: "an owner is one line of at most 128 characters",
+    rule: "an owner is one line of at most 128 characters, without control characters",
   },
   budget_tokens: {
     field: "budgetTokens",

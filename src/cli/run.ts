@@ -6,10 +6,12 @@ import { ConfigError } from "../config/problems.ts";
 import { didYouMean } from "../config/suggest.ts";
 import { StoreRefusal } from "../store/store.ts";
 import { buildProgram } from "./program.ts";
+import { guarded, withoutControls } from "./terminal/guarded.ts";
 import { CommandFailed, Misuse, Refused, type Terminal } from "./terminal/terminal.ts";
 
 /** Runs one command line and returns its exit status: 0 done, 1 rejected, 2 misused. */
-export async function run(argv: readonly string[], terminal: Terminal): Promise<number> {
+export async function run(argv: readonly string[], unguarded: Terminal): Promise<number> {
+  const terminal = guarded(unguarded);
   const json = argv.includes("--json");
   try {
     const program = buildProgram(terminal, json);
@@ -26,7 +28,7 @@ function tell(error: unknown, terminal: Terminal, json: boolean): number {
   const message = messageOf(error);
   const problems = error instanceof ConfigError ? { problems: error.problems } : {};
   if (json) terminal.note(JSON.stringify({ error: { message, ...problems } }));
-  else terminal.note(`${terminal.noteStyle.bad("error:")} ${message}`);
+  else terminal.note(`${terminal.noteStyle.bad("error:")} ${withoutControls(message)}`);
   return error instanceof Misuse ? 2 : 1;
 }
 

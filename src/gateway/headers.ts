@@ -7,10 +7,14 @@ import type { KeyRecord } from "../store/store.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Gateway } from "./gateway.ts";
 
+/** What is read with a key is this key's, and of this moment: no cache between may answer another caller with it. */
+const notShared = { "cache-control": "no-store", vary: "authorization, x-api-key" } as const;
+
 /** On every response: its id, and the key's rate limit. */
 export function commonHeaders(exchange: Exchange): Record<string, string> {
   const headers: Record<string, string> = {};
-  const { errors } = exchange.call.route;
+  const { errors, method } = exchange.call.route;
+  if (method === "GET") addHeaders(headers, notShared);
   for (const name of requestIdHeaders[errors]) headers[name] = exchange.id;
   const { rate } = exchange;
   if (rate !== null && rate.limit !== null) {

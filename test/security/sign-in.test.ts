@@ -51,7 +51,8 @@ function statusFrom(localAddress: string, headers: readonly string[], path = "/a
     });
     socket.on("close", () => resolve(Number(answer.split(" ")[1])));
     socket.on("error", reject);
-    socket.write(`${lines.join("\r\n")}\r\n\r\n`);
+    // Byte by byte, as header fields are read.
+    socket.write(Buffer.from(`${lines.join("\r\n")}\r\n\r\n`, "latin1"));
   });
 }
 
@@ -82,6 +83,10 @@ describe("the header of a proxy that signs people in", () => {
       ["X-Forwarded-Email: ada@example.com", "X-Forwarded-Email:"],
       ["X-Forwarded-Email: ada@example.com\teve@example.com"],
       ["X_Forwarded_Email: ada@example.com"],
+      ["X-Forwarded-Email: ada@example.com\xa0"],
+      ["X-Forwarded-Email: \xa0ada@example.com"],
+      ["X-Forwarded-Email: ada@example.com\x85"],
+      ["X-Forwarded-Email: ada@example.com\xad"],
     ];
     for (const headers of pairs) {
       expect(`${headers.join(" | ")} ${await statusFrom(proxy, headers)}`).toBe(`${headers.join(" | ")} 401`);

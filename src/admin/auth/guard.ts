@@ -224,14 +224,20 @@ function refused(
   return { kind: "refused", status, code, message, waitSeconds };
 }
 
+/** Trimmed away or not seen, these would make one name another. */
+const unseen = /^\s|\s$|\p{C}/u;
+
 /**
  * The person whom a trusted proxy has signed in; null if it names nobody. The caller has made sure that the request comes
  * from such a proxy. A header that came twice reaches us as a list, and who sent the first half of that is unknown: a list is nobody.
  */
 function proxyUser(request: Request, { userHeader, groupsHeader }: AdminSettings): Person | null {
   if (userHeader === null) return null;
-  const user = request.headers.get(userHeader)?.trim() ?? "";
-  if (user === "" || /[,;\s]/.test(user)) return null;
+  const user = request.headers.get(userHeader) ?? "";
+  if (user === "" || /[,;\s\p{C}]/u.test(user)) return null;
   const groups = groupsHeader === null ? "" : (request.headers.get(groupsHeader) ?? "");
-  return { user, groups: groups.split(",").flatMap((group) => (group.trim() === "" ? [] : [group.trim()])) };
+  return {
+    user,
+    groups: groups.split(/[ \t]*,[ \t]*/).filter((group) => group !== "" && !unseen.test(group)),
+  };
 }

@@ -8,8 +8,8 @@ export const foreignOrigin =
 
 /**
  * Whether a request that changes something comes from our own page. Browsers send the page's origin in `Origin`,
- * which another page cannot forge. Only the host is compared, because behind a proxy that terminates TLS the scheme
- * differs; that of the public address is known. Programs send no `Origin` and no cookie.
+ * which another page cannot forge. It must be the public address where one is configured. Otherwise only the host is compared,
+ * because behind a proxy that terminates TLS the scheme differs. Programs send no `Origin` and no cookie.
  */
 export function isOwnOrigin(request: Request, { publicUrl }: Address, needed: boolean): boolean {
   const site = request.headers.get("sec-fetch-site");
@@ -18,9 +18,7 @@ export function isOwnOrigin(request: Request, { publicUrl }: Address, needed: bo
   if (text === null) return !needed;
   const origin = URL.parse(text);
   if (origin === null) return false;
-  const known = publicUrl === null ? null : new URL(publicUrl);
-  // A page of our name without TLS may be anybody's between the browser and us.
-  if (known?.host === origin.host) return known.origin === origin.origin;
+  if (publicUrl !== null) return origin.origin === new URL(publicUrl).origin;
   return origin.host === (request.headers.get("host") ?? URL.parse(request.url)?.host);
 }
 

@@ -5,6 +5,7 @@ import { newToken } from "../auth/admin-token.ts";
 import type { AdminTokenView, IssuedAdminTokenView } from "../views/system.ts";
 import { iso } from "../views.ts";
 import { invalidInput, type OperationContext, OperationRefusal } from "./context.ts";
+import { checkKeyFields } from "./key-fields.ts";
 
 /** The token of the configuration, or of the first start, which has no record. */
 const first: AdminTokenView = {
@@ -27,6 +28,7 @@ export async function createAdminToken(
     (token) => token.label === label && token.revoked_at === null,
   );
   if (taken) throw invalidInput(`there is a token "${label}"; choose another label`);
+  checkKeyFields({ label }, clock.wallMs());
   const token = newToken();
   const id = newId("adm_");
   const record = {

@@ -1,4 +1,5 @@
 import { csvLine } from "../../base/csv.ts";
+import { printableJson } from "../../base/printable.ts";
 import type { Entry, KeyRecord } from "../../store/store.ts";
 import type { EntryView } from "../views.ts";
 import type { OperationContext } from "./context.ts";
@@ -76,5 +77,5 @@ function lineOf(entry: Entry, key: KeyRecord | null, format: ExportFormat): stri
   const named = Object.fromEntries(columns.map((name) => [name, exported[name]]));
   // Names kept for compatibility, from before those of the admin API.
   const { keyId, atMs, exchangeId, periodStartMs, accountId } = entry;
-  return JSON.stringify({ ...named, keyId, atMs, exchangeId, periodStartMs, accountId });
+  return printableJson({ ...named, keyId, atMs, exchangeId, periodStartMs, accountId });
 }

@@ -5,6 +5,7 @@ import {
   type KeyUpdate,
   keyAttributeList,
 } from "../../base/key-attributes.ts";
+import { directionControls } from "../../base/printable.ts";
 import { invalidInput } from "./context.ts";
 
 const maxTextLength = 200;
@@ -24,8 +25,8 @@ const isValid: Readonly<Record<AttributeKind, (value: unknown, nowMs: number) =>
 };
 
 function isLine(value: unknown, most: number): boolean {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for.
-  return String(value).length <= most && !/[\u0000-\u001f\u007f]/.test(String(value));
+  const text = String(value);
+  return text.length <= most && !/[\p{Cc}\u2028\u2029]/u.test(text) && !directionControls.test(text);
 }
 
 function isWhole(value: unknown, least: number): boolean {

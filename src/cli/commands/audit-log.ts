@@ -1,11 +1,12 @@
 import type { Command } from "commander";
 import type { AuditView } from "../../admin/views.ts";
+import { printable } from "../../base/printable.ts";
 import { atLeastOne, since } from "../arguments.ts";
 import type { TimeOptions } from "../chosen-time.ts";
 import { type CsvOption, type DataOptions, newDataCommand, withCsv } from "../help.ts";
 import { withStore } from "../open-store.ts";
 import { type ListColumn, printList } from "../terminal/list.ts";
-import { printable, second, type Terminal } from "../terminal/terminal.ts";
+import { second, type Terminal } from "../terminal/terminal.ts";
 
 interface Options extends DataOptions, CsvOption, TimeOptions {
   readonly search?: string;

@@ -3,6 +3,7 @@ import type { ChosenRange } from "../../admin/operations/moments.ts";
 import { dimensionWords, readDimensions } from "../../admin/operations/usage-report.ts";
 import type { FiguresView, UsageRowView, UsageView } from "../../admin/views.ts";
 import { count, plural } from "../../base/plural.ts";
+import { printable } from "../../base/printable.ts";
 import { dimensionNames } from "../../store/store.ts";
 import { since } from "../arguments.ts";
 import { chosenTime, sinceHelp, type TimeOptions, timeInWords, untilHelp } from "../chosen-time.ts";
@@ -97,7 +98,7 @@ function columnsOf(
       title: by.join(", ").toUpperCase(),
       elastic: true,
       cell: ({ name, groups }) =>
-        groups === undefined ? name : Object.values(groups).map(nameOf).join(", "),
+        printable(groups === undefined ? name : Object.values(groups).map(nameOf).join(", ")),
     },
     figure("requests", "REQUESTS"),
     figure("completed"),

@@ -1,4 +1,5 @@
 import { csvLine } from "../../base/csv.ts";
+import { printable } from "../../base/printable.ts";
 import type { CsvOption, JsonOption } from "../help.ts";
 import { printJson, type Terminal } from "./terminal.ts";
 
@@ -64,7 +65,7 @@ export function listTable<Row extends object>(
 }
 
 function cellOf<Row extends object>(column: ListColumn<Row>, row: Row): string {
-  return column.cell === undefined ? String(fieldOf(column, row) ?? "–") : column.cell(row);
+  return column.cell === undefined ? printable(String(fieldOf(column, row) ?? "–")) : column.cell(row);
 }
 
 function fieldOf<Row extends object>({ name, value }: ListColumn<Row>, row: Row): unknown {

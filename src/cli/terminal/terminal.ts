@@ -2,6 +2,7 @@ import { createInterface } from "node:readline/promises";
 import type { Environment } from "../../base/environment.ts";
 import { nanoPerCredit } from "../../base/money.ts";
 import { count, plural } from "../../base/plural.ts";
+import { printableJson } from "../../base/printable.ts";
 import { type Style, styleFor } from "./style.ts";
 
 /** The environment of a command; tests supply their own. */
@@ -26,7 +27,7 @@ export interface Terminal {
 
 /** A JSON result: one line, or indented on a terminal. */
 export function printJson(value: unknown, terminal: Terminal): void {
-  terminal.print(JSON.stringify(value, null, terminal.columns === null ? 0 : 2));
+  terminal.print(printableJson(value, terminal.columns === null ? 0 : 2));
 }
 
 /** A result as JSON, or as a sentence that says what was done. */
@@ -124,11 +125,6 @@ export function fromNow(ms: number, nowMs: number): string {
 /** A duration: `312 ms`, `4.2 s`. */
 export function span(ms: number): string {
   return ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
-}
-
-/** Foreign text on one line, without control characters that a terminal would obey. */
-export function printable(text: string): string {
-  return text.replaceAll(/[\p{Cc}\p{Cf}]+/gu, " ");
 }
 
 /** The command has already reported the error: status 1. */

@@ -72,7 +72,7 @@ export function readText(bytes: Buffer): SocketFrame {
     if (typeof lane === "string") streamId = shortened(lane);
     const type = read("type");
     if (type === "response.steer") {
-      const answer = steerFailed(textOf("previous_response_id"), textOf("input"));
+      const answer = steerFailed(read("previous_response_id"), returnable(textOf("input")));
       return { kind: "other", answer, streamId };
     }
     if (type !== "response.create") throw unknownType(type);
@@ -107,12 +107,21 @@ function invalidStreamId(): GatewayError {
   return new GatewayError("invalid_stream_id", message, { param: "stream_id" });
 }
 
-/** Returns the input to the client, which may send it as a request of its own. It is not parsed: it may be long. */
-function steerFailed(parentId = "null", input = "null"): string {
+/** A longer input is not returned: to see whether it is JSON takes too long for the event loop. */
+const maxReturnedLength = 65_536;
+
+function returnable(input = "null"): string {
+  if (input.length > maxReturnedLength) return "null";
+  JSON.parse(input);
+  return input;
+}
+
+/** Returns the input to the client, which may send it as a request of its own. */
+function steerFailed(parentId: Json = null, input: string): string {
   const error = {
     code: "steering_not_supported",
     message:
       "Responses cannot be steered here. Send the input with `response.create` once this one has ended.",
   };
-  return `{"type":"response.steer.failed","sequence_number":0,"error":${JSON.stringify(error)},"steer":{"previous_response_id":${parentId},"input":${input}}}`;
+  return `{"type":"response.steer.failed","sequence_number":0,"error":${JSON.stringify(error)},"steer":{"previous_response_id":${JSON.stringify(parentId)},"input":${input}}}`;
 }

@@ -84,7 +84,7 @@ describe("the session", () => {
     };
     expect(await enter({ origin: "https://sluice.example.com" })).toEqual([204, true]);
     expect(await enter({})).toEqual([204, true]);
-    expect(await enter({ origin: admin.url })).toEqual([204, false]);
+    expect(await enter({ origin: admin.url })).toEqual([403, false]);
     const plain = { origin: "http://sluice.example.com", host: "sluice.example.com" };
     expect(await enter(plain)).toEqual([403, false]);
   });

@@ -152,8 +152,11 @@ describe("who a proxy signed in", () => {
 
   test("may have their role by a group", async () => {
     expect(await statusOf("/health", as("greta@example.com"))).toBe(403);
-    const grouped = as("greta@example.com", { "x-forwarded-groups": "staff, platform" });
-    expect(await statusOf("/health", grouped)).toBe(200);
+    const grouped = (groups: string) => as("greta@example.com", { "x-forwarded-groups": groups });
+    for (const groups of ["staff, platform", "platform", "staff\t,\tplatform , "])
+      expect(await statusOf("/health", grouped(groups))).toBe(200);
+    for (const other of ["staff,\xa0platform", "platform\xa0", "platform\x85", "plat\xadform"])
+      expect(await statusOf("/health", grouped(other))).toBe(403);
   });
 
   test("is no group by what they are called", async () => {

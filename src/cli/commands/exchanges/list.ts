@@ -3,6 +3,7 @@ import type { OperationContext } from "../../../admin/operations/context.ts";
 import { type AskedLabels, askedLabels, searchExchanges } from "../../../admin/operations/find-exchanges.ts";
 import type { ExchangeView } from "../../../admin/views.ts";
 import { count } from "../../../base/plural.ts";
+import { printable } from "../../../base/printable.ts";
 import type { Ending, ExchangeQuery, ListedExchange } from "../../../store/store.ts";
 import { atLeastOne, since } from "../../arguments.ts";
 import { chosenTime, sinceHelp, type TimeOptions, timeInWords, untilHelp } from "../../chosen-time.ts";
@@ -10,7 +11,7 @@ import { type CsvOption, choiceOption, type DataOptions, newDataCommand, withCsv
 import { withStore } from "../../open-store.ts";
 import { csvOnly, type ListColumn, printList } from "../../terminal/list.ts";
 import type { Style } from "../../terminal/style.ts";
-import { creditsShown, printable, second, span, type Terminal } from "../../terminal/terminal.ts";
+import { creditsShown, second, span, type Terminal } from "../../terminal/terminal.ts";
 
 type Filters = Pick<ExchangeQuery, "search" | "outcome" | "code" | "model" | "provider" | "route">;
 

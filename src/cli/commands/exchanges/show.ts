@@ -1,11 +1,12 @@
 import type { Command } from "commander";
 import type { AttemptView, EntryView, ExchangeDetailView, ExchangeView } from "../../../admin/views.ts";
 import { count, unitsText } from "../../../base/plural.ts";
+import { printable } from "../../../base/printable.ts";
 import type { KeyRecord } from "../../../store/store.ts";
 import { type DataOptions, newDataCommand } from "../../help.ts";
 import { withStore } from "../../open-store.ts";
 import { facts, type ListColumn, listTable } from "../../terminal/list.ts";
-import { printable, printJson, Refused, second, span, type Terminal } from "../../terminal/terminal.ts";
+import { printJson, Refused, second, span, type Terminal } from "../../terminal/terminal.ts";
 import { paintOutcome } from "./list.ts";
 
 export function exchangesShowCommand(terminal: Terminal): Command {
