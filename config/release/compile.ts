@@ -5,6 +5,7 @@ const entrypoints = [
   "src/catalog/tokens/worker.ts",
   "src/gateway/large/thread.ts",
   "src/admin/reconcile/thread.ts",
+  "src/content/thread.ts",
 ];
 
 export interface Compilation {

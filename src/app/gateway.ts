@@ -48,6 +48,7 @@ export function createGateway(settings: Settings, services: Services): Gateway {
     forms: new BodyBudget({ totalBytes: () => mostFormsBytes, largestBytes: () => mostFormBytes }),
     largeBodies: services.largeBodies,
     tokens: services.tokenCounter,
+    content: services.content,
     watchdog: new Watchdog(clock.monotonicMs),
     ongoing: new Ongoing({
       maxConcurrent: () => serverSettings().maxConcurrent,

@@ -19,6 +19,7 @@ export async function reloadGateway(
   const reloaded = await settingsInForce(current, admin, next);
   if (!Bun.deepEquals(current.tracing, next.tracing)) await tracing.replace(next.tracing);
   logs.configure(next.log);
+  if (reloaded.settings.content !== null) services.content?.configure(reloaded.settings.content);
   gateway.addressLimiter.rpm = next.server.anonymousRpm;
   gateway.configured = configure(reloaded.settings, services);
   await recordPriceChanges(services, current, reloaded.settings);

@@ -3,6 +3,7 @@ import type { Backend } from "../backend/backend.ts";
 import type { Clock } from "../base/clock.ts";
 import { TokenCounter } from "../catalog/tokens/counter.ts";
 import type { Settings } from "../config/settings.ts";
+import type { ContentRecorder } from "../content/recorder.ts";
 import { LargeBodies } from "../gateway/large/large-bodies.ts";
 import { ProviderIdOwners } from "../gateway/request/provider-id-owners.ts";
 import { Turns } from "../gateway/turns/turns.ts";
@@ -57,7 +58,10 @@ export async function openServices(
       logs.log.warn({ provider }, `the provider's token could not be refreshed: ${message}`),
   });
   opened.defer(() => tokenSources.stop());
+  const content = await openContent(settings, logs.log);
+  if (content !== null) opened.defer(() => content.close());
   return {
+    content,
     clock,
     logs,
     backend,
@@ -73,6 +77,18 @@ export async function openServices(
     callerIds,
     tokenSources,
   };
+}
+
+/** What records content is loaded only where it is on. */
+async function openContent({ content, store, server }: Settings, log: Log): Promise<ContentRecorder | null> {
+  if (content === null) return null;
+  const { ContentRecorder } = await import("../content/recorder.ts");
+  return ContentRecorder.open({
+    location: store ?? { dir: server.dataDir },
+    settings: content,
+    onProgress: (done, all) => log.info({ done, all }, "recorded content is being encrypted"),
+    onFailure: (reason) => log.error({ reason }, "content could not be recorded; requests go on without it"),
+  });
 }
 
 function watcherOf({ store, accounts, revision, changesEveryMs }: Backend, keys: KeyRing, log: Log) {

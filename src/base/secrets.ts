@@ -20,13 +20,24 @@ interface AccountName {
 /** Shorter secrets protect nothing, and would match parts of ordinary words. */
 const shortest = 6;
 
+/** Changes with the list. */
+let revision = 0;
+
 export function rememberSecret(secret: string): void {
-  if (secret.length >= shortest) known.add(secret);
+  if (secret.length < shortest || known.has(secret)) return;
+  known.add(secret);
+  revision += 1;
+}
+
+/** All that are known, for a thread that redacts by itself; its list is out of date once the revision is another. */
+export function knownSecrets(): { readonly revision: number; readonly all: () => string[] } {
+  return { revision, all: () => [...known, ...issued] };
 }
 
 export function rememberIssuedSecret(secret: string): void {
   if (secret.length < shortest) return;
   issued.add(secret);
+  revision += 1;
   const [oldest] = issued;
   if (issued.size > maxIssued && oldest !== undefined) issued.delete(oldest);
 }

@@ -1,6 +1,7 @@
 import { assert } from "../base/assert.ts";
 import { noAttemptCounts } from "../store/attempt-sums.ts";
 import type { Opened } from "../upstream/upstream.ts";
+import { endContent } from "./content.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Gateway } from "./gateway.ts";
 
@@ -22,6 +23,7 @@ export function endExchange(gateway: Gateway, exchange: Exchange, end: ExchangeE
     giveBack(gateway, exchange, end.outcome);
   } finally {
     report(gateway, exchange, end);
+    if (exchange.content !== null) endContent(gateway, exchange, end);
   }
 }
 

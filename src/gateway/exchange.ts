@@ -11,6 +11,7 @@ import type { TraceContext } from "../base/trace-context.ts";
 import { unknownModelIn } from "../base/unknown-model.ts";
 import type { Usage, UsageBasis } from "../base/usage.ts";
 import type { ModelSettings } from "../config/settings.ts";
+import type { ContentRecording } from "../content/recording.ts";
 import type { Claim, ClaimResult } from "../idempotency/claims.ts";
 import type { ResponseRecorder } from "../idempotency/recorder.ts";
 import type { Hold } from "../ledger/accounts.ts";
@@ -82,6 +83,8 @@ export class Exchange {
   withheld: readonly string[] = none;
   /** Set if the answer is charged and kept although the client has left: then only the gateway ends it. */
   outlivesClient = false;
+  /** What is recorded of what it says; null if nothing is. */
+  content: ContentRecording | null = null;
   /** Of a generation; null if it belongs to no trace. */
   trace: TraceContext | null = null;
 

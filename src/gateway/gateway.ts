@@ -1,4 +1,5 @@
 import type { Clock } from "../base/clock.ts";
+import type { ContentRecorder } from "../content/recorder.ts";
 import type { Claims } from "../idempotency/claims.ts";
 import type { KeyRing } from "../keys/keyring.ts";
 import type { Accounts } from "../ledger/accounts.ts";
@@ -44,6 +45,8 @@ export interface Gateway {
   readonly labelValues: LabelValues;
   readonly turns: Turns;
   readonly tokens: LocalCounts;
+  /** Records what requests and responses say; null if that is off. */
+  readonly content: ContentRecorder | null;
   readonly watchdog: Watchdog;
   readonly ongoing: Ongoing;
   readonly sockets: OpenSockets;

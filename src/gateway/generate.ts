@@ -22,6 +22,7 @@ import { nothingWithheld } from "./charge/asked-tools.ts";
 import type { Bill } from "./charge/bill.ts";
 import { charged } from "./charge/charged.ts";
 import { usedExtras } from "./charge/extras.ts";
+import { narrowContent } from "./content.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Gateway } from "./gateway.ts";
 import { largeBodyBytes } from "./large/is-large.ts";
@@ -72,6 +73,7 @@ export async function generate(
 
   const model = findModel(configured, key, request.modelId);
   exchange.model = model;
+  narrowContent(exchange);
   if (request.modelId !== model.id) exchange.askedModel = request.modelId;
   refuseForbidden(configured, key, model);
   refuseUnpriced(key, model);

@@ -4,6 +4,7 @@ import { nanoPerCredit } from "../base/money.ts";
 import { requestIdHeaders } from "../dialects/errors/envelope.ts";
 import { addOwnRateLimit } from "../dialects/rate-limit-headers.ts";
 import type { KeyRecord } from "../store/store.ts";
+import { contentHeader } from "./content.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Gateway } from "./gateway.ts";
 
@@ -23,6 +24,8 @@ export function commonHeaders(exchange: Exchange): Record<string, string> {
   if (exchange.dropped.length + exchange.withheld.length > 0) {
     headers["x-sluice-dropped"] = droppedText([...exchange.withheld, ...exchange.dropped]);
   }
+  const content = contentHeader(exchange);
+  if (content !== undefined) headers["x-sluice-content"] = content;
   return headers;
 }
 

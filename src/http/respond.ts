@@ -1,6 +1,7 @@
 import { GatewayError } from "../base/errors.ts";
 import { renderError } from "../dialects/errors/envelope.ts";
 import type { ClientCall } from "../gateway/client-call.ts";
+import { recordContentError } from "../gateway/content.ts";
 import { withoutStore } from "../gateway/describe-error.ts";
 import { endExchange } from "../gateway/end-exchange.ts";
 import { Exchange } from "../gateway/exchange.ts";
@@ -31,8 +32,8 @@ export async function respond(
     return lastIfDraining(gateway, response);
   } catch (thrown) {
     const error = withoutStore(thrown);
-    const response = errorResponse(exchange, error);
     const hasLeft = call.request.signal.aborted;
+    const response = errorResponse(exchange, error, hasLeft);
     await giveBackClaims(gateway, exchange);
     const status = hasLeft ? clientLeft : response.status;
     // A 4xx is the request's fault, whoever detected it; anything else is the provider's or our own.
@@ -49,12 +50,13 @@ export function lastIfDraining({ ongoing }: Gateway, response: Response): Respon
 }
 
 /** An unexpected error reveals nothing to the client. Its cause is in the log, under the request id. */
-function errorResponse(exchange: Exchange, thrown: unknown): Response {
+function errorResponse(exchange: Exchange, thrown: unknown, hasLeft: boolean): Response {
   const error =
     thrown instanceof GatewayError
       ? thrown
       : new GatewayError("internal_error", "The gateway failed unexpectedly; its log has the cause.");
   const named = namedAsSent(error, exchange.sentPaths);
   const { status, headers, body } = renderError(exchange.call.route.errors, named, exchange.id);
+  if (exchange.content !== null && !hasLeft) recordContentError(exchange, body);
   return new Response(body, { status, headers: { ...commonHeaders(exchange), ...headers } });
 }

@@ -1,5 +1,6 @@
 import type { Clock } from "../../src/base/clock.ts";
 import type { BatchWriter } from "../../src/store/journal/batch-writer.ts";
+import type { StoreLocation } from "../../src/store/settings.ts";
 import type { JournaledStore, Store } from "../../src/store/store.ts";
 import type { SettleItem } from "./fixtures.ts";
 
@@ -15,6 +16,7 @@ export interface TestDatabase extends AsyncDisposable {
   openGateway(clock: Clock): Promise<GatewayStore>;
   /** An operator's store, which may be open beside a gateway's. */
   openOperator(clock: Clock): Promise<Store>;
+  readonly location: StoreLocation;
 }
 
 /** A kind of store that the contract is tested on. */

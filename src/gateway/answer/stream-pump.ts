@@ -143,10 +143,7 @@ export class StreamPump implements Guarded, StreamSource {
     await this.#conclude();
   }
 
-  /**
-   * What comes while the loop waits goes on at once, without waking it: for a slow stream that is nearly everything, and
-   * a promise each would cost as much as the rest. True unless the loop has to decide something.
-   */
+  /** What comes while the loop waits goes on at once: to wake it would cost as much as the rest. False if the loop has to decide. */
   readonly #relay = (chunk: Uint8Array): boolean => {
     if (this.#state === "over") return false;
     if (this.#left === null && !this.#relayer.isCollecting) return this.#relayNow(chunk);
@@ -156,6 +153,7 @@ export class StreamPump implements Guarded, StreamSource {
 
   #relayNow(chunk: Uint8Array): boolean {
     const relayer = this.#relayer;
+    this.#exchange.content?.upstreamResponse(chunk);
     this.#blocked = this.#write(relayer.push(chunk));
     this.#bill.takeProducedIfMuch();
     if (relayer.largeEvent !== null) return false;
@@ -218,6 +216,7 @@ export class StreamPump implements Guarded, StreamSource {
     if (this.#state === "streaming" || this.#state === "left") this.#recording.add(piece);
     if (!this.#client.isOpen || this.#left !== null) return undefined;
     this.#exchange.sawFirstByte();
+    this.#exchange.content?.response(piece);
     return this.#client.send(piece);
   }
 

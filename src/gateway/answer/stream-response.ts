@@ -1,5 +1,7 @@
+import type { BodyForm } from "../../content/document.ts";
 import { StreamedItems } from "../../dialects/openai-responses/client/streamed-items.ts";
 import { isSpoken } from "../../dialects/registry.ts";
+import { eventsOf } from "../content.ts";
 import { commonHeaders } from "../headers.ts";
 import { CompactionRelayer } from "../turns/compacted-answer.ts";
 import { type Answering, type Delivery, streamHeaders } from "./answering.ts";
@@ -28,6 +30,9 @@ export function relayStream(
   // The gateway is shutting down, and can still say so with a status.
   if (exchange.endedBy !== null) throw exchange.endedBy;
   if (exchange.claim !== null) exchange.recorder = gateway.claims.record(exchange.claim);
+  const type = ownHeaders["content-type"] ?? "";
+  const form: BodyForm = relayer.isRaw === true ? { kind: "bytes", type } : eventsOf(exchange);
+  exchange.content?.open(form, true, opened.streaming);
   const pump = new StreamPump(answering, relayer);
   const response = sourceResponse(pump, exchange.call, () => ({
     headers: { ...opened.headers, ...commonHeaders(exchange), ...ownHeaders },

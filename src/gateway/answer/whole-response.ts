@@ -2,6 +2,7 @@ import { GatewayError } from "../../base/errors.ts";
 import { releaseBytes } from "../../base/release.ts";
 import type { Evidence } from "../charge/bill.ts";
 import { Produced } from "../charge/produced.ts";
+import { recordContent, wholeBodyOf } from "../content.ts";
 import { addCostHeaders, addHeaders, addMissingHeaders, commonHeaders } from "../headers.ts";
 import { compactedWhole } from "../turns/compacted-answer.ts";
 import { type Answering, inConversation, jsonHeaders, recordFacts, streamHeaders } from "./answering.ts";
@@ -25,6 +26,7 @@ export function refuseUnreadable({ exchange }: Answering): void {
 export async function readOrChargeFailure(answering: Answering): Promise<WholeAnswer> {
   let whole: WholeAnswer;
   try {
+    keepUpstreamContent(answering);
     const read = await readWhole(answering);
     const { compaction } = answering.exchange;
     whole = compaction === null ? read : compactedWhole(compaction, read, answering.generation.stream);
@@ -36,6 +38,12 @@ export async function readOrChargeFailure(answering: Answering): Promise<WholeAn
   if (whole.showing === undefined) return { ...whole, body: await inConversation(answering, whole.body) };
   const estimated = await answering.bill.estimated(evidenceOf(answering, whole));
   return estimated === null ? whole : whole.showing(estimated);
+}
+
+/** What a provider returns to a translated request, before it is read and released. */
+function keepUpstreamContent({ exchange: { content }, opened }: Answering): void {
+  if (content?.hasUpstream === true && !opened.streaming)
+    content.upstreamResponse(Buffer.concat(opened.whole.pieces));
 }
 
 /** Resolves when the charge is durable. */
@@ -66,6 +74,11 @@ export function wholeResponse(answering: Answering, whole: WholeAnswer): Respons
   addMissingHeaders(headers, opened.headers);
   addHeaders(headers, contentHeaders(answering));
   addCostHeaders(headers, gateway, exchange, key);
+  recordContent(
+    exchange,
+    [whole.body],
+    wholeBodyOf(exchange, contentHeaders(answering)["content-type"] ?? ""),
+  );
   releaseBytes(generation.request.bytes);
   return bodyResponse(exchange, [whole.body], { headers });
 }

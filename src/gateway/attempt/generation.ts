@@ -102,6 +102,7 @@ export class Generation extends ExchangePlan implements GenerationPlan {
 
   #begin({ attempt, body }: PreparedAttempt): Prepared {
     this.attempt = attempt;
+    this.exchange.content?.prepareUpstream(attempt.translation === null ? null : body, attempt.dialect);
     return attempt.requestWith(body);
   }
 }

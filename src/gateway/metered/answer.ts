@@ -12,6 +12,7 @@ import { streamTurns } from "../answer/stream-turns.ts";
 import type { Evidence } from "../charge/bill.ts";
 import { usedExtras } from "../charge/extras.ts";
 import { Produced } from "../charge/produced.ts";
+import { recordContent, wholeBodyOf } from "../content.ts";
 import { addCostHeaders, addHeaders, addMissingHeaders, commonHeaders } from "../headers.ts";
 import { largeBodyBytes } from "../large/is-large.ts";
 import { lengthOf } from "../large/join-shared.ts";
@@ -174,6 +175,7 @@ function respond(asking: MeteredAsking, answered: Answered, body: readonly Piece
   addMissingHeaders(headers, answered.opened.headers);
   addHeaders(headers, contentHeaders(asking, answered));
   addCostHeaders(headers, gateway, exchange, key);
+  recordContent(exchange, body, wholeBodyOf(exchange, headers["content-type"] ?? ""));
   releaseBytes(request.bytes);
   return bodyResponse(exchange, body, { headers });
 }

@@ -20,6 +20,7 @@ import { askedExtras } from "../charge/asked-extras.ts";
 import { nothingWithheld } from "../charge/asked-tools.ts";
 import { charged } from "../charge/charged.ts";
 import type { AskedExtras } from "../charge/extras.ts";
+import { beginContent, narrowContent } from "../content.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import { claimIdempotency, replay } from "../request/idempotent.ts";
@@ -173,7 +174,9 @@ async function takeForm(
   if (boundary === null) return null;
   await refuseSpent(gateway, exchange, key, use);
   await gateway.ongoing.enter(exchange, key.id);
-  return readForm(exchange, boundary, gateway.forms.reserve(key.id));
+  const form = await readForm(exchange, boundary, gateway.forms.reserve(key.id));
+  if (gateway.content !== null) beginContent(gateway, exchange, key, JSON.stringify(form.described()));
+  return form;
 }
 
 /** Which model is asked for comes with the form, perhaps at its end. A retry may be answered for free. */
@@ -203,6 +206,7 @@ function modelFor(
     : configured.catalog.modelsFor(key).find(({ serves }) => serves.includes(use));
   if (model === undefined) throw noneServes(use);
   exchange.model = model;
+  narrowContent(exchange);
   if (modelId != null && modelId !== model.id) exchange.askedModel = modelId;
   return model;
 }

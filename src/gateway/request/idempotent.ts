@@ -51,6 +51,8 @@ export async function wasAnswered(
 /** The stored bytes again; nothing is charged. */
 export function replay(exchange: Exchange, claimed: Replay): Response {
   exchange.replay = claimed;
+  // It was recorded when it was first sent.
+  exchange.content = null;
   const { body, status, headers: stored } = claimed.response;
   const headers = { ...commonHeaders(exchange), ...stored, "idempotent-replayed": "true" };
   return bodyResponse(exchange, [body], { status, headers });

@@ -4,6 +4,7 @@ import { removeValues, type ValuePath } from "../../dialects/json/remove-values.
 import { itemsFieldOf, type RequestKind, truncateBody } from "../../dialects/schema/validate.ts";
 import type { BodyReservation } from "../../limits/body-budget.ts";
 import type { KeyRecord } from "../../store/store.ts";
+import { beginContent } from "../content.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import { hasManyValues, largeBodyBytes } from "../large/is-large.ts";
@@ -29,6 +30,7 @@ export async function readRequest(
     const bytes =
       call.body ??
       (await gateway.ongoing.untilInterrupted(exchange, readBody(call.request, limit, exchange)));
+    beginContent(gateway, exchange, key, bytes);
     const expected = expectedOf(call, kind, structure);
     const parsing = parseRequest(gateway, exchange, bytes, expected);
     const request = parsing instanceof Promise ? await parsing : parsing;

@@ -17,6 +17,7 @@ export const postgres = {
     const booking = clientOf(url, { max: 1 });
     return {
       url,
+      location,
       openGateway: async (clock) => {
         const store = await openStore({ location, clock, role: "gateway" });
         const charge = (items: readonly SettleItem[]) => bookCharges(booking, items);

@@ -20,6 +20,7 @@ export const sqlite = {
     putEmptyLedger(folder.dir);
     return {
       dir: folder.dir,
+      location: { dir: folder.dir },
       openGateway: async (clock, wrapWriter) => {
         const store = await openGatewayStore(folder.dir, clock, wrapWriter);
         return Object.assign(store, { charge: (items: readonly SettleItem[]) => store.commit(items) });

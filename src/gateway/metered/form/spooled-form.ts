@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { invalidRequest } from "../../../base/errors.ts";
 import { newId } from "../../../base/id.ts";
-import type { Json } from "../../../base/json.ts";
+import type { Json, JsonObject } from "../../../base/json.ts";
 import type { FormFile } from "../../../dialects/metered/route.ts";
 import { isReadAsGoverned } from "../../../dialects/names/governed-names.ts";
 import type { BodyReservation } from "../../../limits/body-budget.ts";
@@ -119,6 +119,25 @@ export class SpooledForm implements PartTaker, AsyncDisposable {
     else this.fields[name] = Array.isArray(before) ? [...before, value] : [before, value];
     this.#digests.push(["field", name, value]);
     if (this.#digests.length > mostFields) throw invalidRequest(`A form has ${mostFields} parts at most.`);
+  }
+
+  /** Its fields, and the digests of its files. */
+  described(): JsonObject {
+    const files = this.#digests.filter(([kind]) => kind === "file");
+    const described = files.map(([, field, , type, sha256], place) => [
+      field ?? "",
+      {
+        type: type ?? "application/octet-stream",
+        bytes: this.files[place]?.bytes ?? 0,
+        sha256: sha256 ?? "",
+      },
+    ]);
+    const together = Object.groupBy(described, ([field]) => String(field));
+    const listed = Object.entries(together).map(([field, all = []]) => {
+      const values = all.map(([, file]) => file as JsonObject);
+      return [field, values.length === 1 ? values[0] : values] as const;
+    });
+    return { ...this.fields, ...Object.fromEntries(listed) };
   }
 
   /** Of all parts, for a repeated request. */

@@ -1500,3 +1500,20 @@ BEGIN
     EXECUTE format('ALTER FUNCTION %s SET lock_timeout = %L', f, '500ms');
   END LOOP;
 END $$;
+
+-- Content of requests, for those who record it. `body` is packed JSON, encrypted if the configuration has a key. A partition for each UTC
+-- day, `content_YYYYMMDD`, is created by whoever writes first on that day, and dropped as a whole.
+CREATE TABLE content (
+  id text NOT NULL,
+  at_ms int8 NOT NULL,
+  key_id text NOT NULL,
+  owner text,
+  model text NOT NULL,
+  outcome text NOT NULL,
+  body bytea NOT NULL,
+  PRIMARY KEY (id, at_ms)
+) PARTITION BY RANGE (at_ms);
+CREATE INDEX content_by_time ON content (at_ms, id);
+
+-- One row at most: what tells the right key from others.
+CREATE TABLE content_mark (value bytea NOT NULL);

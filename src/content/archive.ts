@@ -1,0 +1,126 @@
+import type {
+  ContentFilter,
+  ContentPage,
+  ContentPlace,
+  ContentRow,
+  ContentStore,
+  ListedContent,
+} from "../store/content-store.ts";
+import { openContentStore } from "../store/open-content.ts";
+import { StoreRefusal } from "../store/refusal.ts";
+import type { StoreLocation } from "../store/settings.ts";
+import type { ContentDocument } from "./document.ts";
+import { pack, repack, unpack } from "./pack.ts";
+
+export interface ArchiveOptions {
+  readonly location: StoreLocation;
+  readonly key: Uint8Array | null;
+  /** Told while content that was not encrypted is. */
+  readonly onProgress?: ((done: number, all: number) => void) | undefined;
+}
+
+/** A page of documents, and where it ended; null at the end of all. */
+export interface ExportedPage {
+  readonly documents: readonly ContentDocument[];
+  readonly next: ContentPlace | null;
+}
+
+/** Encrypted with a store's key, so that another key is recognised. */
+const mark = { text: "sluice content", id: "mark" };
+
+/** Recorded content: documents in a store, encrypted or not. */
+export class ContentArchive {
+  readonly store: ContentStore;
+  #key: Uint8Array | null;
+
+  private constructor(store: ContentStore, key: Uint8Array | null) {
+    this.store = store;
+    this.#key = key;
+  }
+
+  /** Throws a refusal if the key is missing or another one. Content that is not encrypted yet is encrypted first. */
+  static async open({ location, key, onProgress = () => {} }: ArchiveOptions): Promise<ContentArchive> {
+    const store = await openContentStore(location);
+    try {
+      await unlock(store, key, onProgress);
+      return new ContentArchive(store, key);
+    } catch (error) {
+      await store.close();
+      throw error;
+    }
+  }
+
+  async read(id: string): Promise<ContentDocument | null> {
+    const row = await this.store.read(id);
+    return row === null ? null : this.#document(row);
+  }
+
+  list(page: ContentPage): Promise<ListedContent[]> {
+    return this.store.list(page);
+  }
+
+  async export(page: ContentPage): Promise<ExportedPage> {
+    const rows = await this.store.page(page);
+    const last = rows.length < page.limit ? undefined : rows.at(-1);
+    return {
+      documents: rows.map((row) => this.#document(row)),
+      next: last === undefined ? null : { atMs: last.atMs, id: last.id },
+    };
+  }
+
+  delete(filter: ContentFilter): Promise<number> {
+    return this.store.delete(filter);
+  }
+
+  /** Encrypts all of it with another key, which every gateway needs from then on. */
+  async rekey(key: Uint8Array, onProgress: (done: number, all: number) => void): Promise<void> {
+    await encryptAll(this.store, this.#key, key, onProgress);
+    this.#key = key;
+  }
+
+  close(): Promise<void> {
+    return this.store.close();
+  }
+
+  #document({ id, body }: ContentRow): ContentDocument {
+    const json = unpack(body, id, this.#key);
+    if (json === null)
+      throw new StoreRefusal(
+        "corrupt",
+        `The content of ${id} cannot be read: it is damaged, or has another key.`,
+      );
+    return JSON.parse(Buffer.from(json).toString()) as ContentDocument;
+  }
+}
+
+async function unlock(
+  store: ContentStore,
+  key: Uint8Array | null,
+  onProgress: (done: number, all: number) => void,
+): Promise<void> {
+  const found = await store.readMark();
+  if (found === null) {
+    if (key !== null) await encryptAll(store, null, key, onProgress);
+    return;
+  }
+  if (key === null)
+    throw new StoreRefusal(
+      "locked",
+      "The recorded content is encrypted, and content.key is not set. Set it to the key that it was recorded with.",
+    );
+  if (unpack(found, mark.id, key) === null)
+    throw new StoreRefusal(
+      "locked",
+      "The recorded content is encrypted with another key than content.key. Set the right one, or change it with `sluice content rekey`.",
+    );
+}
+
+function encryptAll(
+  store: ContentStore,
+  from: Uint8Array | null,
+  to: Uint8Array,
+  onProgress: (done: number, all: number) => void,
+): Promise<void> {
+  const marked = pack(Buffer.from(mark.text), mark.id, to);
+  return store.rewrite(({ id, body }) => repack(body, id, from, to), marked, onProgress);
+}

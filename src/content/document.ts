@@ -1,0 +1,72 @@
+import type { Json } from "../base/json.ts";
+import type { Tags } from "../base/labels.ts";
+
+/** What was recorded of a request, as the admin API and the command line show it. */
+export interface ContentDocument {
+  readonly id: string;
+  readonly time: string;
+  readonly model: string | null;
+  /** The key's prefix. */
+  readonly key: string;
+  readonly labels: ContentLabels;
+  readonly route: string;
+  readonly status: number;
+  readonly outcome: string;
+  /** As the client sent it; a text if it was no JSON, and null if none came. */
+  readonly request: Json;
+  /** As the client got it, a stream joined; null if it got none. */
+  readonly response: Json;
+  /** What the provider was sent and what it returned, where that is recorded and the request was translated. */
+  readonly upstream: { readonly request: Json; readonly response: Json } | null;
+  /** Fields of the request that the provider was not sent. */
+  readonly dropped: readonly string[];
+  /** How many bytes were cut. */
+  readonly request_cut: number;
+  readonly response_cut: number;
+}
+
+export interface ContentLabels {
+  readonly session: string | null;
+  readonly user: string | null;
+  readonly tags: Tags;
+}
+
+/** What is in place of data that is no text. */
+export interface DataDigest {
+  readonly type: string;
+  readonly bytes: number;
+  readonly sha256: string;
+}
+
+/** How a body came: as one JSON text, as server-sent events of a format, or as bytes of a type. */
+export type BodyForm =
+  | { readonly kind: "json"; readonly isValid: boolean }
+  | { readonly kind: "events"; readonly format: string }
+  | { readonly kind: "bytes"; readonly type: string };
+
+/** What is known when recording begins. */
+export interface RecordingStart {
+  readonly request: BodyForm;
+  readonly response: BodyForm;
+  /** Null if what the provider was sent is not recorded. */
+  readonly upstream: { readonly response: BodyForm } | null;
+  readonly maxRequestBytes: number;
+  readonly maxResponseBytes: number;
+}
+
+/** What is known when the request has ended. */
+export interface RecordingEnd {
+  readonly id: string;
+  readonly atMs: number;
+  readonly keyId: string;
+  readonly keyPrefix: string;
+  readonly owner: string | null;
+  readonly model: string | null;
+  readonly labels: ContentLabels;
+  readonly route: string;
+  readonly status: number;
+  readonly outcome: string;
+  readonly dropped: readonly string[];
+  /** In the client's own form, for a joined stream that was sent without it; null if it is there, or not known. */
+  readonly usage: Json;
+}

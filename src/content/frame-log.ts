@@ -1,0 +1,109 @@
+import { asBuffer } from "../base/as-buffer.ts";
+
+/** What happens to recordings is sent to the thread as one run of bytes: a message for each would cost more than all else. */
+export const frameKinds = {
+  start: 1,
+  request: 2,
+  response: 3,
+  upstreamRequest: 4,
+  upstreamResponse: 5,
+  end: 6,
+  drop: 7,
+} as const;
+export type FrameKind = (typeof frameKinds)[keyof typeof frameKinds];
+
+/** Kind, whether the bytes are in shared memory, the recording's number, and the length, or the place among the shared ones. */
+const headBytes = 10;
+const firstBytes = 64 * 1024;
+/** What has as many is sent at once. */
+export const fullLogBytes = 1024 * 1024;
+/** From here on bytes that are in shared memory already are not copied. */
+const sharedFrom = 64 * 1024;
+
+export interface SentLog {
+  readonly bytes: Uint8Array;
+  readonly shared: readonly Uint8Array[];
+}
+
+export interface Frame {
+  readonly kind: FrameKind;
+  readonly recording: number;
+  readonly bytes: Uint8Array;
+}
+
+export class FrameLog {
+  #buffer = Buffer.allocUnsafeSlow(firstBytes);
+  #length = 0;
+  #shared: Uint8Array[] = [];
+  /** Of the shared ones. */
+  #sharedBytes = 0;
+
+  get bytes(): number {
+    return this.#length + this.#sharedBytes;
+  }
+
+  add(kind: FrameKind, recording: number, piece: Uint8Array | string): void {
+    if (typeof piece === "string") this.#addText(kind, recording, piece);
+    else if (piece.length >= sharedFrom && piece.buffer instanceof SharedArrayBuffer) {
+      this.#reserve(headBytes);
+      this.#writeHead(kind, recording, this.#shared.push(piece) - 1, true);
+      this.#sharedBytes += piece.length;
+    } else {
+      this.#reserve(headBytes + piece.length);
+      this.#writeHead(kind, recording, piece.length, false);
+      this.#buffer.set(piece, this.#length);
+      this.#length += piece.length;
+    }
+  }
+
+  #addText(kind: FrameKind, recording: number, text: string): void {
+    this.#reserve(headBytes + text.length * 3);
+    const head = this.#length;
+    this.#writeHead(kind, recording, 0, false);
+    const written = this.#buffer.write(text, this.#length);
+    this.#buffer.writeUInt32LE(written, head + 6);
+    this.#length += written;
+  }
+
+  /** All of it, and an empty log from then on. */
+  take(): SentLog {
+    const bytes = this.#buffer.subarray(0, this.#length);
+    const shared = this.#shared;
+    this.#buffer = Buffer.allocUnsafeSlow(firstBytes);
+    this.#length = 0;
+    this.#shared = [];
+    this.#sharedBytes = 0;
+    return { bytes, shared };
+  }
+
+  #writeHead(kind: FrameKind, recording: number, length: number, isShared: boolean): void {
+    const at = this.#length;
+    this.#buffer[at] = kind;
+    this.#buffer[at + 1] = isShared ? 1 : 0;
+    this.#buffer.writeUInt32LE(recording, at + 2);
+    this.#buffer.writeUInt32LE(length, at + 6);
+    this.#length = at + headBytes;
+  }
+
+  #reserve(more: number): void {
+    const needed = this.#length + more;
+    if (needed <= this.#buffer.length) return;
+    const larger = Buffer.allocUnsafeSlow(Math.max(needed, this.#buffer.length * 2));
+    larger.set(this.#buffer.subarray(0, this.#length));
+    this.#buffer = larger;
+  }
+}
+
+export function* framesOf({ bytes, shared }: SentLog): Generator<Frame> {
+  const log = asBuffer(bytes);
+  for (let at = 0; at < log.length; ) {
+    const kind = log[at] as FrameKind;
+    const isShared = log[at + 1] === 1;
+    const recording = log.readUInt32LE(at + 2);
+    const length = log.readUInt32LE(at + 6);
+    at += headBytes;
+    const end = isShared ? at : at + length;
+    yield { kind, recording, bytes: isShared ? (shared[length] ?? new Uint8Array()) : log.subarray(at, end) };
+    at = end;
+  }
+}

@@ -1,0 +1,203 @@
+import type { ContentLevel } from "../base/content-level.ts";
+import { knownSecrets } from "../base/secrets.ts";
+import { startThread, threadSource } from "../base/start-thread.ts";
+import type { ContentSettings } from "../config/settings.ts";
+import type { RefusalReason } from "../store/refusal.ts";
+import { StoreRefusal } from "../store/refusal.ts";
+import type { StoreLocation } from "../store/settings.ts";
+import { type FrameKind, FrameLog, frameKinds, fullLogBytes } from "./frame-log.ts";
+import { ContentRecording, type FrameSink } from "./recording.ts";
+import { RejectionLimit } from "./rejection-limit.ts";
+import { Sampler } from "./sampler.ts";
+import type { ArchiveCalls, FromContentThread, Retention, ToContentThread } from "./thread-messages.ts";
+
+const source = threadSource("content/thread.ts");
+
+/** For all that waits to be written, and for what open recordings take. */
+const maxQueuedBytes = 64_000_000;
+/** Short enough that a crash loses less than a second. */
+const sendEveryMs = 200;
+const closeTimeoutMs = 10_000;
+
+export interface RecorderOptions {
+  readonly location: StoreLocation;
+  readonly settings: ContentSettings;
+  /** Told while content that was not encrypted is. */
+  onProgress(done: number, all: number): void;
+  /** Told about the first of several failures to write. */
+  onFailure(message: string): void;
+  readonly start?: () => Worker;
+}
+
+type Reply = { resolve(result: unknown): void; reject(error: Error): void };
+
+/**
+ * Records content without being in the way of a response: on the event loop bytes are copied into a log, and a thread does the rest.
+ * What does not fit into the queue is dropped and counted.
+ */
+export class ContentRecorder implements FrameSink, ArchiveCalls {
+  readonly #worker: Worker;
+  readonly #options: RecorderOptions;
+  readonly #sampler = new Sampler();
+  readonly rejections = new RejectionLimit();
+  readonly #log = new FrameLog();
+  readonly #replies = new Map<number, Reply>();
+  readonly #opened = Promise.withResolvers<void>();
+  readonly #closed = Promise.withResolvers<void>();
+  /** Sizes of the logs that the thread has not worked off. */
+  readonly #sent: number[] = [];
+  #sentBytes = 0;
+  #heldBytes = 0;
+  #lastRecording = 0;
+  #lastCall = 0;
+  #dropped = 0;
+  #secretsRevision = -1;
+  #timer: ReturnType<typeof setTimeout> | null = null;
+  #isFailing = false;
+
+  private constructor(options: RecorderOptions) {
+    this.#options = options;
+    this.#worker = (options.start ?? (() => startThread(source, { smol: true })))();
+    this.#worker.onmessage = ({ data }: MessageEvent<FromContentThread>) => this.#take(data);
+    this.#worker.onerror = (event) => this.#lose(event.message);
+    const { location, settings } = options;
+    this.#post({ type: "open", location, key: settings.key, retention: retentionOf(settings) });
+  }
+
+  /** Rejects with a refusal if the key is wrong. */
+  static async open(options: RecorderOptions): Promise<ContentRecorder> {
+    const recorder = new ContentRecorder(options);
+    try {
+      await recorder.#opened.promise;
+      return recorder;
+    } catch (error) {
+      recorder.#worker.terminate();
+      throw error;
+    }
+  }
+
+  /** Dropped since the start. */
+  get dropped(): number {
+    return this.#dropped;
+  }
+
+  /** Null if it is not sampled. */
+  begin(
+    level: Exclude<ContentLevel, "none">,
+    request: Uint8Array | string | null,
+    settings: ContentSettings,
+  ): ContentRecording | null {
+    if (!this.#sampler.takes(settings.sample)) return null;
+    this.#lastRecording = (this.#lastRecording + 1) >>> 0;
+    const { maxRequestBytes, maxResponseBytes, recordsUpstream } = settings;
+    return new ContentRecording({
+      no: this.#lastRecording,
+      level,
+      request,
+      sink: this,
+      limits: { maxRequestBytes, maxResponseBytes },
+      recordsUpstream,
+    });
+  }
+
+  add(kind: FrameKind, recording: number, piece: Uint8Array | string): boolean {
+    const isFull = this.#log.bytes + this.#sentBytes + this.#heldBytes + piece.length > maxQueuedBytes;
+    if (isFull && kind !== frameKinds.drop && kind !== frameKinds.end) {
+      this.#dropped += 1;
+      return false;
+    }
+    this.#log.add(kind, recording, piece);
+    if (this.#log.bytes >= fullLogBytes) this.#send();
+    else this.#timer ??= setTimeout(this.#send, sendEveryMs);
+    return true;
+  }
+
+  /** A reload may have changed them. */
+  configure(settings: ContentSettings): void {
+    this.#post({ type: "retention", retention: retentionOf(settings) });
+  }
+
+  /** What was recorded until now is in what is read next. */
+  read: ArchiveCalls["read"] = (id) => this.#call("read", id);
+  list: ArchiveCalls["list"] = (page) => this.#call("list", page);
+  export: ArchiveCalls["export"] = (page) => this.#call("export", page);
+  delete: ArchiveCalls["delete"] = (filter) => this.#call("delete", filter);
+  sizes: ArchiveCalls["sizes"] = () => this.#call("sizes", undefined);
+
+  /** Writes what waits. */
+  async close(): Promise<void> {
+    this.#send();
+    this.#post({ type: "close" });
+    await Promise.race([this.#closed.promise, Bun.sleep(closeTimeoutMs)]);
+    this.#worker.terminate();
+  }
+
+  #call<Name extends keyof ArchiveCalls>(name: Name, argument: unknown): ReturnType<ArchiveCalls[Name]> {
+    this.#send();
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    this.#lastCall += 1;
+    this.#replies.set(this.#lastCall, { resolve, reject });
+    this.#post({ type: "call", no: this.#lastCall, name, argument });
+    // The thread answers each call with the result of its kind.
+    return promise as ReturnType<ArchiveCalls[Name]>;
+  }
+
+  readonly #send = (): void => {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    const { bytes } = this.#log;
+    if (bytes === 0) return;
+    const log = this.#log.take();
+    const { revision, all } = knownSecrets();
+    const secrets = revision === this.#secretsRevision ? null : all();
+    this.#secretsRevision = revision;
+    this.#sent.push(bytes);
+    this.#sentBytes += bytes;
+    this.#post({ type: "log", log, secrets }, [log.bytes.buffer as ArrayBuffer]);
+  };
+
+  #post(message: ToContentThread, moved: ArrayBuffer[] = []): void {
+    this.#worker.postMessage(message, moved);
+  }
+
+  #take(message: FromContentThread): void {
+    if (message.type === "written") this.#noteWritten(message);
+    else if (message.type === "opened") this.#opened.resolve();
+    else if (message.type === "progress") this.#options.onProgress(message.done, message.all);
+    else if (message.type === "refused") this.#opened.reject(refusal(message.reason, message.message));
+    else if (message.type === "closed") this.#closed.resolve();
+    else {
+      const reply = this.#replies.get(message.no);
+      this.#replies.delete(message.no);
+      if (message.type === "reply") reply?.resolve(message.result);
+      else reply?.reject(new Error(message.message));
+    }
+  }
+
+  #noteWritten({ held, dropped, failure }: Extract<FromContentThread, { type: "written" }>): void {
+    this.#sentBytes -= this.#sent.shift() ?? 0;
+    this.#heldBytes = held;
+    this.#dropped += dropped;
+    if (failure !== null && !this.#isFailing) this.#options.onFailure(failure);
+    this.#isFailing = failure !== null;
+  }
+
+  /** The thread is gone: nothing more is recorded, and every recording counts as dropped, because the queue stays full. */
+  #lose(message: string): void {
+    this.#options.onFailure(message);
+    this.#heldBytes = maxQueuedBytes;
+    const error = new Error("The thread that records content has ended.");
+    this.#opened.reject(error);
+    this.#closed.resolve();
+    for (const { reject } of this.#replies.values()) reject(error);
+    this.#replies.clear();
+  }
+}
+
+function retentionOf({ keptMs, maxBytes }: ContentSettings): Retention {
+  return { keptMs, maxBytes };
+}
+
+function refusal(reason: RefusalReason | null, message: string): Error {
+  return reason === null ? new Error(message) : new StoreRefusal(reason, message);
+}

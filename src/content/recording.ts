@@ -1,0 +1,106 @@
+import type { BodyForm, RecordingEnd, RecordingStart } from "./document.ts";
+import { type FrameKind, frameKinds } from "./frame-log.ts";
+
+/** Where the frames of recordings go. False if there is no room: the recording is dropped then. */
+export interface FrameSink {
+  add(kind: FrameKind, recording: number, piece: Uint8Array | string): boolean;
+}
+
+/** Bytes that pass through, or text that was written here. */
+type Piece = Uint8Array | string;
+
+interface UpstreamContent {
+  readonly request: Piece;
+  readonly dialect: string;
+  readonly response?: Piece;
+}
+
+function upstreamForm({ dialect }: UpstreamContent, isStreamed: boolean): BodyForm {
+  return isStreamed ? { kind: "events", format: dialect } : { kind: "json", isValid: false };
+}
+
+/** What is recorded of one request. Nothing is copied before its response begins. */
+export class ContentRecording {
+  /** `failed`: only if it does not complete. */
+  level: "failed" | "all";
+  readonly #no: number;
+  readonly #sink: FrameSink;
+  readonly #limits: Pick<RecordingStart, "maxRequestBytes" | "maxResponseBytes">;
+  readonly #recordsUpstream: boolean;
+  #request: Piece | null;
+  #upstream: UpstreamContent | null = null;
+  /** Whether what the provider returns is recorded. */
+  hasUpstream = false;
+  #state: "waiting" | "open" | "over" = "waiting";
+
+  constructor(options: {
+    readonly no: number;
+    readonly level: "failed" | "all";
+    readonly request: Piece | null;
+    readonly sink: FrameSink;
+    readonly limits: Pick<RecordingStart, "maxRequestBytes" | "maxResponseBytes">;
+    readonly recordsUpstream: boolean;
+  }) {
+    this.level = options.level;
+    this.#recordsUpstream = options.recordsUpstream;
+    this.#no = options.no;
+    this.#request = options.request;
+    this.#sink = options.sink;
+    this.#limits = options.limits;
+  }
+
+  /** What the provider is sent by a translated attempt; null if the attempt passes through, of which nothing else is recorded. */
+  prepareUpstream(request: Piece | null, dialect: string): void {
+    this.hasUpstream = this.#recordsUpstream && request !== null;
+    this.#upstream = this.hasUpstream && request !== null ? { request, dialect } : null;
+  }
+
+  /**
+   * The response begins. Its request is handed over with it, because its bytes are soon released. `isStreamedUpstream` says how the
+   * provider responds.
+   */
+  open(response: BodyForm, isRequestValid: boolean, isStreamedUpstream = false): void {
+    if (this.#state !== "waiting") return;
+    const request = { kind: "json", isValid: isRequestValid } as const;
+    const upstream = this.#upstream && { response: upstreamForm(this.#upstream, isStreamedUpstream) };
+    const start: RecordingStart = { request, response, upstream, ...this.#limits };
+    this.#state = "open";
+    this.#add(frameKinds.start, JSON.stringify(start));
+    if (this.#request !== null) this.#add(frameKinds.request, this.#request);
+    if (this.#upstream !== null) this.#add(frameKinds.upstreamRequest, this.#upstream.request);
+    if (this.#upstream?.response !== undefined)
+      this.#add(frameKinds.upstreamResponse, this.#upstream.response);
+    this.#request = null;
+    this.#upstream = null;
+  }
+
+  get isOpen(): boolean {
+    return this.#state === "open";
+  }
+
+  response(piece: Piece): void {
+    this.#add(frameKinds.response, piece);
+  }
+
+  /** Of a stream piece by piece, or the whole of it before the recording is opened. */
+  upstreamResponse(piece: Piece): void {
+    if (this.#upstream !== null) this.#upstream = { ...this.#upstream, response: piece };
+    else if (this.hasUpstream) this.#add(frameKinds.upstreamResponse, piece);
+  }
+
+  end(end: RecordingEnd): void {
+    this.#add(frameKinds.end, JSON.stringify(end));
+    this.#state = "over";
+  }
+
+  /** Nothing of it is kept. */
+  drop(): void {
+    if (this.#state === "open") this.#sink.add(frameKinds.drop, this.#no, "");
+    this.#state = "over";
+  }
+
+  #add(kind: FrameKind, piece: Piece): void {
+    if (this.#state !== "open" || this.#sink.add(kind, this.#no, piece)) return;
+    this.drop();
+  }
+}

@@ -1,0 +1,23 @@
+const windowMs = 1_000;
+const maxPerKey = 50;
+const maxInAll = 1_000;
+
+/** A client in a loop may be rejected ten thousand times a second; so many of each key's are recorded, as in the request log. */
+export class RejectionLimit {
+  readonly #seen = new Map<string, number>();
+  #inAll = 0;
+  #windowEndsMs = 0;
+
+  takes(keyId: string, nowMs = performance.now()): boolean {
+    if (nowMs >= this.#windowEndsMs) {
+      this.#windowEndsMs = nowMs + windowMs;
+      this.#seen.clear();
+      this.#inAll = 0;
+    }
+    const seen = this.#seen.get(keyId) ?? 0;
+    if (seen >= maxPerKey || this.#inAll >= maxInAll) return false;
+    this.#seen.set(keyId, seen + 1);
+    this.#inAll += 1;
+    return true;
+  }
+}

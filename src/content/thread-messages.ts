@@ -1,0 +1,53 @@
+import type { ContentFilter, ContentPage, ContentSizes, ListedContent } from "../store/content-store.ts";
+import type { RefusalReason } from "../store/refusal.ts";
+import type { StoreLocation } from "../store/settings.ts";
+import type { ExportedPage } from "./archive.ts";
+import type { ContentDocument } from "./document.ts";
+import type { SentLog } from "./frame-log.ts";
+
+/** How long content is kept, and how much of it. */
+export interface Retention {
+  readonly keptMs: number;
+  readonly maxBytes: number;
+}
+
+/** What the thread is asked for besides writing. */
+export interface ArchiveCalls {
+  read(id: string): Promise<ContentDocument | null>;
+  list(page: ContentPage): Promise<ListedContent[]>;
+  export(page: ContentPage): Promise<ExportedPage>;
+  delete(filter: ContentFilter): Promise<number>;
+  sizes(): Promise<ContentSizes>;
+}
+
+export type ToContentThread =
+  | {
+      readonly type: "open";
+      readonly location: StoreLocation;
+      readonly key: Uint8Array | null;
+      readonly retention: Retention;
+    }
+  | { readonly type: "retention"; readonly retention: Retention }
+  | { readonly type: "log"; readonly log: SentLog; readonly secrets: readonly string[] | null }
+  | {
+      readonly type: "call";
+      readonly no: number;
+      readonly name: keyof ArchiveCalls;
+      readonly argument: unknown;
+    }
+  | { readonly type: "close" };
+
+export type FromContentThread =
+  | { readonly type: "opened" }
+  | { readonly type: "progress"; readonly done: number; readonly all: number }
+  | { readonly type: "refused"; readonly reason: RefusalReason | null; readonly message: string }
+  /** A log is worked off: how much memory open recordings take, and what could not be written. */
+  | {
+      readonly type: "written";
+      readonly held: number;
+      readonly dropped: number;
+      readonly failure: string | null;
+    }
+  | { readonly type: "reply"; readonly no: number; readonly result: unknown }
+  | { readonly type: "failed"; readonly no: number; readonly message: string }
+  | { readonly type: "closed" };

@@ -1,0 +1,129 @@
+import { type ContentLevel, strictestContent } from "../base/content-level.ts";
+import { readLabels } from "../base/labels.ts";
+import type { BodyForm, RecordingEnd } from "../content/document.ts";
+import { writeUsage } from "../dialects/openai-chat/client/response-out.ts";
+import type { KeyRecord } from "../store/store.ts";
+import type { Piece } from "./answer/stream-relayer.ts";
+import type { Exchange } from "./exchange.ts";
+import type { Gateway } from "./gateway.ts";
+
+/** Begins to record a request whose body has come, unless somebody does not want that. The model's word comes later. */
+export function beginContent(
+  { content: recorder }: Gateway,
+  exchange: Exchange,
+  key: KeyRecord,
+  body: Uint8Array | string,
+): void {
+  const { call, configured } = exchange;
+  const { content: settings } = configured.settings;
+  if (recorder === null || settings === null || !call.route.isCharged) return;
+  const level = strictestContent(
+    settings.record,
+    key.accountContent,
+    key.content,
+    wantedBy(call.request.headers),
+  );
+  if (level !== "none") exchange.content = recorder.begin(level, body, settings);
+}
+
+/** A client may want nothing to be recorded; it cannot ask for more. */
+function wantedBy(headers: Headers): ContentLevel | null {
+  return headers.get("x-sluice-content") === "none" ? "none" : null;
+}
+
+/** The model is known. */
+export function narrowContent(exchange: Exchange): void {
+  const { content, model } = exchange;
+  if (content === null || model === null || model.content === null) return;
+  const level = strictestContent(content.level, model.content);
+  if (level === "none") exchange.content = null;
+  else content.level = level;
+}
+
+/** What the client is told; undefined if nothing is recorded. */
+export function contentHeader({ content }: Exchange): string | undefined {
+  if (content === null) return undefined;
+  return content.level === "all" ? "recorded" : "may-be-recorded";
+}
+
+/** Events of the client's format. */
+export function eventsOf({ call: { route } }: Exchange): BodyForm {
+  const { dialect, tracedAs, use } = route;
+  const beyond = tracedAs === "chat" ? "responses" : use === "completions" ? "chat" : "metered";
+  return { kind: "events", format: dialect ?? beyond };
+}
+
+/** A whole body of this type. Only what generates is known to be JSON by now. */
+export function wholeBodyOf({ call: { route } }: Exchange, type: string): BodyForm {
+  if (type.startsWith("text/event-stream")) return { kind: "events", format: route.dialect ?? "metered" };
+  if (/^(?:text\/|application\/(?:json|[\w.+-]*\+json))/.test(type))
+    return { kind: "json", isValid: route.dialect !== null && type.startsWith("application/json") };
+  return { kind: "bytes", type };
+}
+
+/** Records a whole response before its bytes are released. What completes is recorded only where all is. */
+export function recordContent(exchange: Exchange, body: readonly Piece[], form: BodyForm): void {
+  const { content } = exchange;
+  if (content === null || content.level === "failed") return;
+  content.open(form, exchange.model !== null);
+  for (const piece of body) content.response(piece);
+}
+
+/** The body of an error that the client gets in place of a response. */
+export function recordContentError(exchange: Exchange, body: string): void {
+  const { content } = exchange;
+  if (content === null || content.isOpen) return;
+  content.open({ kind: "json", isValid: true }, false);
+  content.response(body);
+}
+
+/** The request has ended, and was charged. */
+export function endContent(
+  gateway: Gateway,
+  exchange: Exchange,
+  end: { readonly status: number; readonly outcome: string },
+): void {
+  const { content, key } = exchange;
+  exchange.content = null;
+  if (content === null || key === null || gateway.content === null) return;
+  const { status, outcome } = end;
+  const isCompleted = outcome === "completed";
+  const isUnwanted = outcome === "replayed" || status === 401 || (isCompleted && content.level === "failed");
+  if (isUnwanted || (outcome === "refused" && !gateway.content.rejections.takes(key.id))) {
+    content.drop();
+    return;
+  }
+  content.open({ kind: "json", isValid: false }, false);
+  content.end(endOf(exchange, key, status, outcome));
+}
+
+const noLabels = { session: null, user: null, tags: {} };
+
+function endOf(exchange: Exchange, key: KeyRecord, status: number, outcome: string): RecordingEnd {
+  const { id, atMs, model, askedModel, labels, call, withheld, dropped } = exchange;
+  return {
+    id,
+    atMs,
+    keyId: key.id,
+    keyPrefix: key.prefix,
+    owner: key.owner,
+    model: model?.id ?? askedModel,
+    labels: labels === null ? noLabels : labelsOf(labels),
+    route: call.route.path,
+    status,
+    outcome,
+    dropped: withheld.length === 0 ? dropped : [...withheld, ...dropped],
+    usage: hiddenUsage(exchange),
+  };
+}
+
+function labelsOf(kept: string): RecordingEnd["labels"] {
+  const { session, user, tags } = readLabels(kept);
+  return { session, user, tags };
+}
+
+/** A chat client that did not ask for the usage of its stream is not sent it, but a whole response would have had it. */
+function hiddenUsage({ call, stream, usage, basis }: Exchange): RecordingEnd["usage"] {
+  const isHidden = call.route.dialect === "chat" && stream && usage !== null && basis === "measured";
+  return isHidden ? writeUsage(usage) : null;
+}

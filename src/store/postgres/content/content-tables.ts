@@ -1,0 +1,101 @@
+import type { ContentRow, ContentStore } from "../../content-store.ts";
+import { Parameters } from "../../query.ts";
+import type { PostgresLocation } from "../../settings.ts";
+import { contentReads, contentWhere } from "../../tables/content-table.ts";
+import { parseAddress } from "../address.ts";
+import { type Parameter, PostgresClient, type Query } from "../client.ts";
+import { Database } from "../database.ts";
+import { DayPartitions } from "./day-partitions.ts";
+
+/** One writes, one reads. */
+const connections = 2;
+const deadlineMs = 30_000;
+const outageMs = 5_000;
+const rowsPerInsert = 100;
+const rowsPerRewrite = 100;
+/** A whole rewrite is one transaction. */
+const rewriteMs = 3_600_000;
+
+export function openPostgresContent({ url, password, prepare }: PostgresLocation): ContentStore {
+  const address = parseAddress(url, password);
+  const client = new PostgresClient({ address, max: connections, prepare, deadlineMs });
+  const database = new Database(client, outageMs);
+  const days = new DayPartitions(client);
+  return {
+    ...contentReads(database.read),
+
+    async write(rows) {
+      await days.create(rows.map(({ atMs }) => atMs));
+      await client.transaction(async (query) => {
+        for (let at = 0; at < rows.length; at += rowsPerInsert)
+          await insert(query, rows.slice(at, at + rowsPerInsert));
+      });
+    },
+
+    /** Their bytes are gone after a vacuum. */
+    async delete(filter) {
+      const parameters = new Parameters();
+      const where = contentWhere(filter, parameters);
+      const text = `DELETE FROM content WHERE ${where} RETURNING tableoid::regclass::text AS partition`;
+      const deleted = await database.change<{ partition: string }>(text, parameters.all);
+      const partitions = new Set(deleted.map(({ partition }) => partition));
+      for (const partition of partitions) await client.query(`VACUUM ${partition}`);
+      return deleted.length;
+    },
+
+    prune: (limits) => days.drop(limits),
+
+    async sizes() {
+      const [found] = await database.read<{ rows: number }>("SELECT count(*)::float8 AS rows FROM content");
+      return { rows: found?.rows ?? 0, bytes: await days.bytes() };
+    },
+
+    async rewrite(repack, mark, onProgress) {
+      await client.transaction((query) => rewriteAll(query, repack, mark, onProgress), {
+        deadlineMs: rewriteMs,
+        idleMs: rewriteMs,
+      });
+    },
+
+    close: () => client.close(),
+  };
+}
+
+async function insert(query: Query, rows: readonly ContentRow[]): Promise<void> {
+  const parameters: Parameter[] = [];
+  const values = rows.map(({ id, atMs, keyId, owner, model, outcome, body }) => {
+    const first = parameters.push(id, atMs, keyId, owner, model, outcome, body) - 6;
+    const types = ["text", "int8", "text", "text", "text", "text", "bytea"];
+    return `(${types.map((type, place) => `$${first + place}::${type}`).join(", ")})`;
+  });
+  await query(
+    `INSERT INTO content (id, at_ms, key_id, owner, model, outcome, body) VALUES ${values.join(", ")}
+    ON CONFLICT (id, at_ms) DO UPDATE SET body = excluded.body, outcome = excluded.outcome`,
+    parameters,
+  );
+}
+
+async function rewriteAll(
+  query: Query,
+  repack: (row: ContentRow) => Uint8Array,
+  mark: Uint8Array | null,
+  onProgress: (done: number, all: number) => void,
+): Promise<void> {
+  // No gateway writes meanwhile with the old key.
+  await query("LOCK TABLE content IN SHARE ROW EXCLUSIVE MODE");
+  const { page } = contentReads(query);
+  const [found] = await query<{ rows: number }>("SELECT count(*)::float8 AS rows FROM content");
+  const all = found?.rows ?? 0;
+  let done = 0;
+  for (let rows = await page({ limit: rowsPerRewrite }); rows.length > 0; ) {
+    for (const row of rows) {
+      const changed = [repack(row), row.id, row.atMs];
+      await query("UPDATE content SET body = $1::bytea WHERE id = $2::text AND at_ms = $3::int8", changed);
+    }
+    done += rows.length;
+    onProgress(done, all);
+    rows = await page({ limit: rowsPerRewrite, after: rows.at(-1) });
+  }
+  await query("DELETE FROM content_mark");
+  if (mark !== null) await query("INSERT INTO content_mark (value) VALUES ($1::bytea)", [mark]);
+}

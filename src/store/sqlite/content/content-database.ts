@@ -1,0 +1,149 @@
+import { Database } from "bun:sqlite";
+import { closeSync, mkdirSync, openSync, statSync } from "node:fs";
+import { giveToFolderOwner } from "../../../base/file-mode.ts";
+import type { ContentLimits, ContentRow, ContentStore } from "../../content-store.ts";
+import { Parameters, query } from "../../query.ts";
+import { StoreRefusal } from "../../store.ts";
+import { contentReads, contentWhere } from "../../tables/content-table.ts";
+import { codeOf, isCorrupt, readPragma } from "../connection.ts";
+import { perform, sqliteQueries } from "../queries.ts";
+import { contentFile } from "./content-file.ts";
+import schema from "./schema.sql" with { type: "text" };
+
+/** The letters SLUT, for the turns of a conversation; the ledger has SLUC. */
+const applicationId = 0x534c5554;
+/** Another process may be deleting; nobody waits for this one, which has a thread or a process of its own. */
+const busyTimeoutMs = 5_000;
+/** Both so that what was deleted does not stay in the log for long. */
+const checkpointPages = 256;
+const maxLogBytes = 1_000_000;
+const rowsPerDelete = 500;
+/** Freed beyond what is too much, so that not every write deletes. */
+const keptShare = 0.95;
+
+/** Opened without exclusive locking, so that commands can read and delete while a gateway writes. */
+export function openSqliteContent(dir: string): ContentStore {
+  const file = contentFile(dir);
+  const database = open(file, dir);
+  const queries = sqliteQueries(database, busyTimeoutMs);
+  const insert = database.prepare<
+    unknown,
+    [string, number, string, string | null, string, string, Uint8Array]
+  >(
+    "INSERT OR REPLACE INTO content (id, at_ms, key_id, owner, model, outcome, body) VALUES (?, ?, ?, ?, ?, ?, ?)",
+  );
+  const update = database.prepare<unknown, [Uint8Array, number]>("UPDATE content SET body = ? WHERE no = ?");
+  const writeAll = database.transaction((rows: readonly ContentRow[]) => {
+    for (const { id, atMs, keyId, owner, model, outcome, body } of rows)
+      insert.run(id, atMs, keyId, owner, model, outcome, body);
+  });
+  const usedBytes = () => {
+    const pages = Number(readPragma(database, "page_count")) - Number(readPragma(database, "freelist_count"));
+    return pages * Number(readPragma(database, "page_size"));
+  };
+  return {
+    ...contentReads(queries.read),
+
+    async write(rows) {
+      writeAll.immediate(rows);
+    },
+
+    async delete(filter) {
+      const parameters = new Parameters();
+      const where = contentWhere(filter, parameters);
+      const deleted = await queries.changeTogether(function* () {
+        return yield* query(`DELETE FROM content WHERE ${where} RETURNING no`, parameters.all);
+      });
+      if (deleted.length > 0) wipeFreed(database);
+      return deleted.length;
+    },
+
+    async prune({ beforeMs, maxBytes }: ContentLimits) {
+      const old = "DELETE FROM content WHERE no IN (SELECT no FROM content WHERE at_ms < ? LIMIT ?)";
+      const oldest = "DELETE FROM content WHERE no IN (SELECT no FROM content ORDER BY no LIMIT ?)";
+      let deleted = 0;
+      for (let count = rowsPerDelete; count === rowsPerDelete; deleted += count)
+        count = database.run(old, [beforeMs, rowsPerDelete]).changes;
+      if (usedBytes() > maxBytes) {
+        const rowsAtOnce = () => Math.max(1, Math.min(rowsPerDelete, Math.ceil(countRows(database) / 20)));
+        for (let count = 1; count > 0 && usedBytes() > maxBytes * keptShare; deleted += count)
+          count = database.run(oldest, [rowsAtOnce()]).changes;
+      }
+      if (deleted > 0) wipeFreed(database);
+    },
+
+    async sizes() {
+      const log = statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+      return { rows: countRows(database), bytes: statSync(file).size + log };
+    },
+
+    async rewrite(repack, mark, onProgress) {
+      const all = countRows(database);
+      const whole =
+        'SELECT no, id, at_ms AS "atMs", key_id AS "keyId", owner, model, outcome, body FROM content WHERE no > ? ORDER BY no LIMIT 100';
+      const next = database.prepare<ContentRow & { no: number }, [number]>(whole);
+      // One transaction: either all rows have the new key, or none.
+      database
+        .transaction(() => {
+          let done = 0;
+          for (let last = -1, rows = next.all(last); rows.length > 0; rows = next.all(last)) {
+            for (const row of rows) update.run(repack(row), row.no);
+            last = rows.at(-1)?.no ?? last;
+            done += rows.length;
+            onProgress(done, all);
+          }
+          perform(database, query("DELETE FROM content_mark"));
+          if (mark !== null) database.run("INSERT INTO content_mark (value) VALUES (?)", [mark]);
+        })
+        .immediate();
+      wipeFreed(database);
+    },
+
+    async close() {
+      database.close();
+    },
+  };
+}
+
+function countRows(database: Database): number {
+  return database.query<{ rows: number }, []>("SELECT count(*) AS rows FROM content").get()?.rows ?? 0;
+}
+
+/** Freed pages are overwritten as they are freed; this gives them back, and empties the log, which still has their old text. */
+function wipeFreed(database: Database): void {
+  database.run("PRAGMA incremental_vacuum");
+  database.run("PRAGMA wal_checkpoint(TRUNCATE)");
+}
+
+function open(file: string, dir: string): Database {
+  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  closeSync(openSync(file, "a", 0o600));
+  giveToFolderOwner(file);
+  const database = new Database(file, { create: true, readwrite: true, strict: true });
+  try {
+    database.run(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
+    // Before the first table; ignored later.
+    database.run("PRAGMA auto_vacuum = INCREMENTAL");
+    database.run("PRAGMA journal_mode = WAL");
+    database.run("PRAGMA synchronous = NORMAL");
+    database.run("PRAGMA secure_delete = ON");
+    database.run("PRAGMA trusted_schema = OFF");
+    database.run(`PRAGMA wal_autocheckpoint = ${checkpointPages}`);
+    database.run(`PRAGMA journal_size_limit = ${maxLogBytes}`);
+    database.transaction(() => createTables(database, file)).immediate();
+    return database;
+  } catch (error) {
+    database.close();
+    if (!isCorrupt(codeOf(error))) throw error;
+    const why = `The file ${file} is damaged (${codeOf(error)}). It holds recorded content and no money: delete it, and start again.`;
+    throw new StoreRefusal("corrupt", why);
+  }
+}
+
+function createTables(database: Database, file: string): void {
+  const found = Number(readPragma(database, "application_id"));
+  if (found === applicationId) return;
+  if (found !== 0) throw new StoreRefusal("not_a_database", `The file ${file} is no recorded content.`);
+  database.run(schema);
+  database.run(`PRAGMA application_id = ${applicationId}`);
+}

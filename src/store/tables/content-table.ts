@@ -1,0 +1,60 @@
+import type {
+  ContentFilter,
+  ContentPage,
+  ContentRow,
+  ContentStore,
+  ListedContent,
+} from "../content-store.ts";
+import { Parameters, type Query } from "../query.ts";
+
+const shared = 'id, at_ms::float8 AS "atMs", key_id AS "keyId", owner, model, outcome';
+const listed = `${shared}, length(body) AS "bytes"`;
+const whole = `${shared}, body`;
+
+/** What reads recorded content, the same in both databases. */
+export function contentReads(read: Query): Pick<ContentStore, "read" | "list" | "page" | "readMark"> {
+  return {
+    async read(id) {
+      const [row] = await read<ContentRow>(`SELECT ${whole} FROM content WHERE id = $1::text`, [id]);
+      return row ?? null;
+    },
+    list: (page) => readPage<ListedContent>(read, page, listed),
+    page: (page) => readPage<ContentRow>(read, page, whole),
+    async readMark() {
+      const [row] = await read<{ value: Uint8Array }>("SELECT value FROM content_mark");
+      return row?.value ?? null;
+    },
+  };
+}
+
+/** The newest first. */
+function readPage<Row>(read: Query, page: ContentPage, columns: string): Promise<Row[]> {
+  const { after, limit } = page;
+  const parameters = new Parameters();
+  const where = contentWhere(page, parameters);
+  const isAfter =
+    after === undefined
+      ? ""
+      : ` AND (at_ms, id) < (${parameters.add(after.atMs)}, ${parameters.add(after.id)})`;
+  const text = `SELECT ${columns} FROM content WHERE ${where}${isAfter} ORDER BY at_ms DESC, id DESC LIMIT ${parameters.add(limit)}`;
+  return read<Row>(text, parameters.all);
+}
+
+/** The condition of a filter. */
+export function contentWhere(filter: ContentFilter, parameters: Parameters): string {
+  const { ids, keyIds, owner, model, outcome, sinceMs, beforeMs } = filter;
+  const conditions = [
+    condition("id = ANY (", ids, ")"),
+    condition("key_id = ANY (", keyIds, ")"),
+    condition("owner = ", owner),
+    condition("model = ", model),
+    condition("outcome = ", outcome),
+    condition("at_ms >= ", sinceMs),
+    condition("at_ms < ", beforeMs),
+  ].filter((text) => text !== null);
+  return conditions.length === 0 ? "true" : conditions.join(" AND ");
+
+  function condition(start: string, value: string | number | readonly string[] | undefined, end = "") {
+    return value === undefined ? null : `${start}${parameters.add(value)}${end}`;
+  }
+}

@@ -1,0 +1,108 @@
+import { expect } from "bun:test";
+import type { ContentRow } from "../../../src/store/content-store.ts";
+import { openContentStore } from "../../../src/store/open-content.ts";
+import { testEachStore } from "../each-store.ts";
+
+const day = 86_400_000;
+const startMs = Date.UTC(2026, 10, 18);
+
+function row(no: number, overrides: Partial<ContentRow> = {}): ContentRow {
+  return {
+    id: `req_${String(no).padStart(4, "0")}`,
+    atMs: startMs + no,
+    keyId: "key_a",
+    owner: null,
+    model: "m",
+    outcome: "completed",
+    body: Buffer.from(`body ${no}`),
+    ...overrides,
+  };
+}
+
+testEachStore("content is read, listed and deleted by what names it", async (database) => {
+  const store = await openContentStore(database.location);
+  try {
+    await store.write([
+      row(1),
+      row(2, { keyId: "key_b", owner: "ada" }),
+      row(3, { outcome: "failed", model: "n" }),
+    ]);
+    await store.write([row(1, { body: Buffer.from("again") })]);
+    expect(Buffer.from((await store.read("req_0001"))?.body ?? "").toString()).toBe("again");
+    expect(await store.read("req_9999")).toBeNull();
+    const ids = async (filter: object) => (await store.list({ limit: 10, ...filter })).map(({ id }) => id);
+    expect(await ids({})).toEqual(["req_0003", "req_0002", "req_0001"]);
+    expect(await ids({ after: { atMs: startMs + 3, id: "req_0003" } })).toEqual(["req_0002", "req_0001"]);
+    expect(await ids({ keyIds: ["key_b"] })).toEqual(["req_0002"]);
+    expect(await ids({ owner: "ada" })).toEqual(["req_0002"]);
+    expect(await ids({ model: "n", outcome: "failed" })).toEqual(["req_0003"]);
+    expect(await ids({ sinceMs: startMs + 2, beforeMs: startMs + 3 })).toEqual(["req_0002"]);
+    expect((await store.list({ limit: 1 }))[0]).toEqual({
+      id: "req_0003",
+      atMs: startMs + 3,
+      keyId: "key_a",
+      owner: null,
+      model: "n",
+      outcome: "failed",
+      bytes: 6,
+    });
+    expect(await store.delete({ ids: ["req_0001", "req_9999"] })).toBe(1);
+    expect(await store.delete({ owner: "ada" })).toBe(1);
+    expect(await store.delete({ beforeMs: startMs })).toBe(0);
+    expect(await ids({})).toEqual(["req_0003"]);
+  } finally {
+    await store.close();
+  }
+});
+
+testEachStore("what is too old is deleted, and then the oldest until the rest fits", async (database) => {
+  const store = await openContentStore(database.location);
+  try {
+    const body = () => crypto.getRandomValues(new Uint8Array(60_000));
+    for (const [age, from] of [
+      [9, 0],
+      [2, 100],
+      [0, 200],
+    ] as const) {
+      const rows = Array.from({ length: 20 }, (_, no) =>
+        row(from + no, { atMs: startMs - age * day + no, body: body() }),
+      );
+      await store.write(rows);
+    }
+    await store.prune({ beforeMs: startMs - 7 * day, maxBytes: 1e9 });
+    expect((await store.sizes()).rows).toBe(40);
+    await store.prune({ beforeMs: startMs - 7 * day, maxBytes: 2e6 });
+    const left = await store.list({ limit: 100 });
+    expect(left.length).toBeGreaterThanOrEqual(20);
+    expect(left.length).toBeLessThan(40);
+    expect(left[0]?.id).toBe("req_0219");
+    expect((await store.sizes()).bytes).toBeLessThan(3.2e6);
+  } finally {
+    await store.close();
+  }
+});
+
+testEachStore("a rewrite replaces every body, and the mark", async (database) => {
+  const store = await openContentStore(database.location);
+  try {
+    expect(await store.readMark()).toBeNull();
+    await store.write(Array.from({ length: 250 }, (_, no) => row(no)));
+    const seen: number[] = [];
+    await store.rewrite(
+      ({ id, body }) => Buffer.from(`${id} ${Buffer.from(body)}`),
+      Buffer.from("mark"),
+      (done) => seen.push(done),
+    );
+    expect(seen).toEqual([100, 200, 250]);
+    expect(Buffer.from((await store.read("req_0117"))?.body ?? "").toString()).toBe("req_0117 body 117");
+    expect(Buffer.from((await store.readMark()) ?? "").toString()).toBe("mark");
+    await store.rewrite(
+      ({ body }) => body,
+      null,
+      () => {},
+    );
+    expect(await store.readMark()).toBeNull();
+  } finally {
+    await store.close();
+  }
+});
