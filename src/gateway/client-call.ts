@@ -71,3 +71,11 @@ export interface ClientCall {
 export function urlOf({ request }: { readonly request: Pick<Request, "url"> }): URL {
   return new URL(`http://localhost${request.url.replace(/^https?:\/\/[^/?#]*/, "")}`);
 }
+
+const saneRequestId = /^[\w.:-]{1,128}$/;
+
+/** The id that the client gave it; null if it gave none, or one that could not be shown. */
+export function callerIdOf({ request }: Pick<ClientCall, "request">): string | null {
+  const id = request.headers.get("x-request-id");
+  return id !== null && saneRequestId.test(id) ? id : null;
+}

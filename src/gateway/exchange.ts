@@ -23,7 +23,7 @@ import type { Deployment, Opened } from "../upstream/upstream.ts";
 import type { Guarded } from "./answer/watchdog.ts";
 import { BillableAttempts } from "./attempt/billable-attempts.ts";
 import type { AskedExtras } from "./charge/extras.ts";
-import type { ClientCall } from "./client-call.ts";
+import { type ClientCall, callerIdOf } from "./client-call.ts";
 import type { Configured } from "./configured.ts";
 import { describeCause, errorCode, publicMessage } from "./describe-error.ts";
 import { largeBodyBytes } from "./large/is-large.ts";
@@ -36,7 +36,6 @@ const noBody = new Uint8Array();
 const none: readonly string[] = [];
 /** For memory: much less than a provider's answer may take. */
 const longestWaitMs = 10_000;
-const saneRequestId = /^[\w.:-]{1,128}$/;
 
 /** One client request with all that is known of it so far; filled in step by step. */
 export class Exchange {
@@ -83,8 +82,6 @@ export class Exchange {
   withheld: readonly string[] = none;
   /** Set if the answer is charged and kept although the client has left: then only the gateway ends it. */
   outlivesClient = false;
-  /** What is recorded of what it says; null if nothing is. */
-  content: ContentRecording | null = null;
   /** Of a generation; null if it belongs to no trace. */
   trace: TraceContext | null = null;
 
@@ -107,6 +104,7 @@ export class Exchange {
   /** What a large answer takes; null if there is none, or its response gives it back. */
   memory: BodyReservation | null = null;
   recorder: ResponseRecorder | null = null;
+  content: ContentRecording | null = null;
   /** Set once a stream's response has begun: the pump ends the exchange then, not the response. */
   pump: Guarded | null = null;
   isEnded = false;
@@ -135,8 +133,7 @@ export class Exchange {
 
   /** The id that the client gave it; null if it gave none, or one that could not be shown. */
   get callerId(): string | null {
-    const id = this.call.request.headers.get("x-request-id");
-    return id !== null && saneRequestId.test(id) ? id : null;
+    return callerIdOf(this.call);
   }
 
   /** Whose it is; empty before the key is known. */
