@@ -9,8 +9,6 @@ import { configCheckCommand } from "./commands/config/check.ts";
 import { configImportCommands } from "./commands/config/import.ts";
 import { configInitCommand, configSchemaCommand } from "./commands/config/init.ts";
 import { configDiffCommand, configReloadCommand, configShowCommand } from "./commands/config/show.ts";
-import { exchangesListCommand } from "./commands/exchanges/list.ts";
-import { exchangesShowCommand } from "./commands/exchanges/show.ts";
 import { healthCommand } from "./commands/health.ts";
 import { keysCommands } from "./commands/keys/index.ts";
 import { ledgerAuditCommand, ledgerExportCommand } from "./commands/ledger/audit.ts";
@@ -19,6 +17,8 @@ import { modelsImportCommand } from "./commands/models/import.ts";
 import { modelsListCommand } from "./commands/models/list.ts";
 import { nodesCommand } from "./commands/nodes.ts";
 import { reconcileCommand } from "./commands/reconcile.ts";
+import { requestsListCommand } from "./commands/requests/list.ts";
+import { requestsShowCommand } from "./commands/requests/show.ts";
 import { responsesDeleteCommand, responsesListCommand } from "./commands/responses.ts";
 import { serveCommand } from "./commands/serve.ts";
 import { statementCommand } from "./commands/statement.ts";
@@ -42,10 +42,7 @@ const commands: readonly CommandMaker[] = [
   usageCommand,
   statementCommand,
   reconcileCommand,
-  groupOf("exchanges", "Find out why a request ended as it did", [
-    exchangesListCommand,
-    exchangesShowCommand,
-  ]),
+  groupOf("requests", "Find out why a request ended as it did", [requestsListCommand, requestsShowCommand]),
   groupOf("responses", "See and delete the responses that clients continue", [
     responsesListCommand,
     responsesDeleteCommand,

@@ -168,7 +168,7 @@ export class Attempts {
     // Without the provider's message, which may quote the prompt.
     this.#log.error(
       fields,
-      `the provider refuses this gateway (the key, the account or the model's name): \`sluice exchanges show ${requestId}\` tells what it said, and \`sluice models check\` asks it again`,
+      `the provider refuses this gateway (the key, the account or the model's name): \`sluice requests show ${requestId}\` tells what it said, and \`sluice models check\` asks it again`,
     );
   }
 

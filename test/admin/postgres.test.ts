@@ -102,7 +102,7 @@ else
       const refused = { ...chat, headers, body: JSON.stringify({ model: "nobody", messages: [] }) };
       expect((await at(1, "/v1/chat/completions", refused)).ok).toBe(false);
       await eventually(async () => {
-        const { data } = (await (await api(0, "/exchanges")).json()) as { data: readonly unknown[] };
+        const { data } = (await (await api(0, "/requests")).json()) as { data: readonly unknown[] };
         return new Response(null, { status: data.length === 3 ? 200 : 404 });
       });
       const id = answers[1]?.headers.get("x-request-id") ?? "";
@@ -112,8 +112,8 @@ else
         "/usage?by=model",
         "/usage?by=key",
         "/usage?by=day",
-        "/exchanges",
-        `/exchanges/${id}`,
+        "/requests",
+        `/requests/${id}`,
         "/entries",
         "/models",
         "/audit",

@@ -122,7 +122,7 @@ describe("usage", () => {
     expect((await sluice(place, "usage", ...month)).stdout).toBe(
       "Nothing was used from 2020-10-01 00:00 to 2020-11-01 00:00 UTC.\n",
     );
-    expect((await sluice(place, "exchanges", "list", ...month)).stdout).toContain("to 2020-11-01 00:00 UTC");
+    expect((await sluice(place, "requests", "list", ...month)).stdout).toContain("to 2020-11-01 00:00 UTC");
     const backwards = await sluice(place, "usage", "--since", "1h", "--until", "2h");
     expect(backwards).toMatchObject({
       code: 2,
@@ -189,7 +189,7 @@ test("every list is CSV too, and no label is run as a formula", async () => {
   const keys = (await sluice(place, "keys", "list", "--csv")).stdout;
   expect(keys).toStartWith("id,prefix,label,owner,account,mode,status,left,");
   expect(keys).toContain(`"'=alice, once"`);
-  const exchanges = (await sluice(place, "exchanges", "list", "--csv")).stdout.trimEnd().split("\n");
+  const exchanges = (await sluice(place, "requests", "list", "--csv")).stdout.trimEnd().split("\n");
   expect(exchanges).toHaveLength(4);
   expect(exchanges[0]).toStartWith("ended_at,at,id,key_id,key_prefix,key_label,route,model,");
   expect((await sluice(place, "accounts", "list", "--csv")).stdout).toBe(

@@ -117,7 +117,7 @@ else {
         ["usage", "--by", "model", "--since", "3650d"],
         ["usage", "--by", "day", "--since", "3650d"],
         ["usage", "--by", "key", "--since", "3650d"],
-        ["exchanges", "list", "--since", "3650d"],
+        ["requests", "list", "--since", "3650d"],
         ["keys", "list"],
       ];
       for (const words of commands) {
@@ -134,9 +134,9 @@ else {
         expect(answers[2]).toEqual(answers[0] as (typeof answers)[0]);
         expect(answers[0]?.code).toBe(0);
       }
-      const listing = ["exchanges", "list", "--since", "3650d", "--data", dir];
+      const listing = ["requests", "list", "--since", "3650d", "--data", dir];
       const [exchange] = await sluiceJson<{ id: string }[]>(folder, ...listing);
-      const shown = await sluice(folder, "exchanges", "show", exchange?.id ?? "", "--store", other.url);
+      const shown = await sluice(folder, "requests", "show", exchange?.id ?? "", "--store", other.url);
       expect(shown.code).toBe(0);
     });
 

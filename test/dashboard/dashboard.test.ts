@@ -153,7 +153,7 @@ describe.if(browserPath !== null)("the dashboard in a browser", () => {
     const response = await sluice.request("/v1/chat/completions", { key, headers, body });
     const id = response.headers.get("x-request-id") ?? "";
     await waitFor(
-      async () => (await sluice.cli("exchanges", "show", "ticket:4711")).code === 0,
+      async () => (await sluice.cli("requests", "show", "ticket:4711")).code === 0,
       "it to be kept",
     );
     await openPage("Exchanges");

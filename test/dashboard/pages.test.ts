@@ -83,7 +83,7 @@ describe.if(browserPath !== null)("a month of a company's traffic in the dashboa
     expect([...labels]).toEqual(["Mobile app"]);
     for (const line of lines) expect(line).toContain(",failed,");
     const printed = await sluice.cliJson<readonly { id: string }[]>(
-      ...["exchanges", "list", "--search", "ada@example", "--since", month, "--outcome", "failed"],
+      ...["requests", "list", "--search", "ada@example", "--since", month, "--outcome", "failed"],
     );
     expect(lines.map((line) => line.split(",")[0])).toEqual(printed.map(({ id }) => id));
     await page.goto(address.href);

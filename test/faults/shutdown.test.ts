@@ -183,7 +183,7 @@ test("what a stop has ended is explained by the stop, and the provider is not bl
   await waitFor(() => provider.requests.length === 2, "the provider to be asked");
   expect(await sluice.stop()).toBe(0);
   for (const { headers } of [begun, await waiting]) {
-    const { stdout } = await sluice.run("exchanges", "show", headers.get("x-request-id") ?? "");
+    const { stdout } = await sluice.run("requests", "show", headers.get("x-request-id") ?? "");
     expect(stdout).toContain("The gateway is shutting down");
     expect(stdout).toContain("`server.shutdown_grace`");
     expect(stdout).not.toMatch(/has more to do|base_url|answer failed/);

@@ -60,7 +60,7 @@ describe("an operator whose gateway can write nothing", () => {
     const signedIn = await sluice.request(`${admin}/session`, { body, headers: { origin: sluice.url } });
     expect(signedIn.status).toBe(204);
     const cookie = signedIn.headers.get("set-cookie")?.split(";")[0] ?? "";
-    for (const path of ["/overview", "/keys", "/exchanges", "/models", "/audit"]) {
+    for (const path of ["/overview", "/keys", "/requests", "/models", "/audit"]) {
       expect(`${path} ${(await sluice.request(admin + path, { headers: { cookie } })).status}`).toBe(
         `${path} 200`,
       );

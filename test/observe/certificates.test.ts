@@ -76,7 +76,7 @@ describe.each([...cases])("a provider's certificate that $what", ({ server, trus
     expect(alarms()).toEqual([
       expect.objectContaining({ failure, deployment: "secure/m", msg: expect.stringContaining(said) }),
     ]);
-    const { stdout } = await sluice.run("exchanges", "show", id);
+    const { stdout } = await sluice.run("requests", "show", id);
     expect(stdout).toContain(failure);
     const check = await sluice.run("models", "check");
     expect({ code: check.code, out: check.stdout }).toEqual({ code: 1, out: expect.stringContaining(said) });

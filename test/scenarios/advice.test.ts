@@ -40,8 +40,8 @@ async function call(key: TestKey, asked: object = body) {
 
 /** The commands that an explanation recommends, as arguments. */
 async function adviceOn(id: string): Promise<string[][]> {
-  await waitFor(async () => (await sluice.cli("exchanges", "show", id)).code === 0, `${id} to be kept`);
-  const { explanation } = await sluice.cliJson<{ explanation: string }>("exchanges", "show", id);
+  await waitFor(async () => (await sluice.cli("requests", "show", id)).code === 0, `${id} to be kept`);
+  const { explanation } = await sluice.cliJson<{ explanation: string }>("requests", "show", id);
   const commands = [...explanation.matchAll(/`sluice ([^`]+)`/g)].map(([, command]) => command ?? "");
   return commands.map((command) => command.split(" ").map((part) => part.replaceAll("'", "")));
 }
@@ -55,7 +55,7 @@ async function follow(key: TestKey, id: string, asked: object = body) {
   return advice.map((command) => command.slice(0, 2).join(" "));
 }
 
-describe("what `exchanges show` advises lets the same call through", () => {
+describe("what `requests show` advises lets the same call through", () => {
   test.each([
     ["balance", "insufficient_credit", () => make("--mode credit --credit 0.001"), ["keys topup"]],
     [

@@ -38,10 +38,10 @@ interface Shown extends Omit<ExchangeView, "attempts"> {
 
 /** What the command and the admin API tell of an exchange; both must say the same. */
 async function show(id: string): Promise<Shown> {
-  await waitFor(async () => (await sluice.cli("exchanges", "show", id)).code === 0, `${id} to be kept`);
-  const shown = await sluice.cliJson<Shown>("exchanges", "show", id);
+  await waitFor(async () => (await sluice.cli("requests", "show", id)).code === 0, `${id} to be kept`);
+  const shown = await sluice.cliJson<Shown>("requests", "show", id);
   const headers = { authorization: `Bearer ${token}` };
-  const response = await sluice.request(`/admin/api/v1/exchanges/${id}`, { headers });
+  const response = await sluice.request(`/admin/api/v1/requests/${id}`, { headers });
   const detail = (await response.json()) as ExchangeDetailView;
   const { attempts: _, explanation, entries, ...fields } = shown;
   expect(detail.exchange).toMatchObject(fields);
@@ -64,7 +64,7 @@ describe("an exchange is explained", () => {
     expect(shown.explanation).toContain("openai/gpt-upstream answered 500");
     expect(shown.explanation).toContain("“the model is on fire”");
     expect(shown.explanation).toContain("Nothing was charged.");
-    const { stdout } = await sluice.cli("exchanges", "show", shown.id);
+    const { stdout } = await sluice.cli("requests", "show", shown.id);
     expect(stdout).toContain(shown.explanation);
     expect(stdout).toContain("laptop");
   });
@@ -113,8 +113,8 @@ describe("an exchange is explained", () => {
     const lost = await unreachable.createKey();
     const response = await unreachable.request("/v1/chat/completions", { key: lost, body: ask });
     const id = response.headers.get("x-request-id") ?? "";
-    await waitFor(async () => (await unreachable.cli("exchanges", "show", id)).code === 0, "it to be kept");
-    const shown = await unreachable.cliJson<Shown>("exchanges", "show", id);
+    await waitFor(async () => (await unreachable.cli("requests", "show", id)).code === 0, "it to be kept");
+    const shown = await unreachable.cliJson<Shown>("requests", "show", id);
     expect(shown).toMatchObject({ outcome: "failed", status: 502, code: "provider_unavailable" });
     expect(shown.explanation).toContain("gave no answer");
     expect(shown.explanation).toContain("`sluice models check`");
@@ -126,9 +126,9 @@ describe("an exchange is explained", () => {
     await using hasty = await startSluice({ config });
     const response = await hasty.request("/v1/chat/completions", { key: await hasty.createKey(), body: ask });
     const id = response.headers.get("x-request-id") ?? "";
-    await waitFor(async () => (await hasty.cli("exchanges", "show", id)).code === 0, "it to be kept");
+    await waitFor(async () => (await hasty.cli("requests", "show", id)).code === 0, "it to be kept");
     provider.script(null);
-    const { explanation } = await hasty.cliJson<Shown>("exchanges", "show", id);
+    const { explanation } = await hasty.cliJson<Shown>("requests", "show", id);
     expect(explanation).toContain("gave no answer (timeout)");
     expect(explanation).toContain("`server.max_exchange`");
     expect(explanation).not.toContain("base_url");
@@ -228,8 +228,8 @@ describe("an exchange is explained", () => {
       /^Every provider of this model has asked for a pause, which ends in \d+ s\./,
     );
     const id = response.headers.get("x-request-id") ?? "";
-    await waitFor(async () => (await resting.cli("exchanges", "show", id)).code === 0, "it to be kept");
-    const { explanation } = await resting.cliJson<Shown>("exchanges", "show", id);
+    await waitFor(async () => (await resting.cli("requests", "show", id)).code === 0, "it to be kept");
+    const { explanation } = await resting.cliJson<Shown>("requests", "show", id);
     expect(explanation).toContain("has asked for a pause");
     expect(explanation).toContain("The failures just before it tell what the provider said");
     expect(paused.requests.length).toBe(asked);
@@ -239,10 +239,10 @@ describe("an exchange is explained", () => {
   test("to the second, and without figures where there is no usage record", async () => {
     const id = await traffic.cancelledAfterContent(key);
     const { at, ended_at } = await show(id);
-    const { stdout } = await sluice.cli("exchanges", "show", id);
+    const { stdout } = await sluice.cli("requests", "show", id);
     for (const time of [at, ended_at]) expect(stdout).toContain(time.slice(0, 19).replace("T", " "));
     expect(stdout).toMatch(/tokens +– +no usage record/);
-    const list = await sluice.cli("exchanges", "list", "--key", key.id);
+    const list = await sluice.cli("requests", "list", "--key", key.id);
     expect(list.stdout).toContain(ended_at.slice(0, 19).replace("T", " "));
   });
 
@@ -261,7 +261,7 @@ describe("what is kept", () => {
     await traffic.completed(own);
     await show(refused);
     const list = async (...flags: string[]) =>
-      (await sluice.cliJson<ExchangeView[]>("exchanges", "list", "--key", own.prefix, ...flags)).map(
+      (await sluice.cliJson<ExchangeView[]>("requests", "list", "--key", own.prefix, ...flags)).map(
         ({ id }) => id,
       );
     expect(await list("--outcome", "failed")).toEqual([failed]);
@@ -269,15 +269,15 @@ describe("what is kept", () => {
     expect((await list("--since", "1h")).slice(1)).toEqual([refused, failed]);
     expect(await list("--since", "2999-01-01")).toEqual([]);
     expect((await list("--limit", "1")).length).toBe(1);
-    const { stdout } = await sluice.cli("exchanges", "list", "--key", own.id, "--outcome", "failed");
+    const { stdout } = await sluice.cli("requests", "list", "--key", own.id, "--outcome", "failed");
     expect(stdout).toContain(failed);
     expect(stdout).toContain("upstream_error");
-    const completed = await sluice.cli("exchanges", "list", "--key", own.id, "--outcome", "completed");
+    const completed = await sluice.cli("requests", "list", "--key", own.id, "--outcome", "completed");
     expect(completed.stdout).toMatch(/completed +200 +– +0\.\d+ cr +\d/);
   });
 
   test("says so when there is nothing of the id", async () => {
-    const { code, stderr } = await sluice.cli("exchanges", "show", "req_nobody");
+    const { code, stderr } = await sluice.cli("requests", "show", "req_nobody");
     expect(code).toBe(1);
     expect(stderr).toContain("there is no exchange req_nobody");
   });
@@ -321,14 +321,7 @@ test("a client in a loop is counted to the last refusal and fills neither the li
     return total.refused + total.completed;
   };
   await waitFor(async () => (await counted()) === calls, "the last window to be written");
-  const rows = await sluice.cliJson<ExchangeView[]>(
-    "exchanges",
-    "list",
-    "--key",
-    hasty.id,
-    "--limit",
-    "5000",
-  );
+  const rows = await sluice.cliJson<ExchangeView[]>("requests", "list", "--key", hasty.id, "--limit", "5000");
   expect(rows.reduce((sum, { alike }) => sum + 1 + alike, 0)).toBe(calls);
   expect(rows.length).toBeLessThan(calls);
 }, 120_000);

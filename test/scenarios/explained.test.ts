@@ -67,7 +67,7 @@ for (const place of [sqlite, ...(hasPostgres ? [await postgres()] : [])]) {
     let first: string;
 
     const config = (tail: string) => configFor({ url: provider.url, tail });
-    const show = async (id: string) => (await sluice.cli("exchanges", "show", id)).stdout;
+    const show = async (id: string) => (await sluice.cli("requests", "show", id)).stdout;
     const api = async <Shape>(path: string) =>
       (await (await sluice.request(`/admin/api/v1${path}`, { headers })).json()) as Shape;
     const audit = () => sluice.cli("ledger", "audit", "--deep");
@@ -96,7 +96,7 @@ for (const place of [sqlite, ...(hasPostgres ? [await postgres()] : [])]) {
       expect(shown).toContain("21 × 5.00/M + 9 × 30.00/M = 0.000375");
       expect(shown).toMatch(/model\s+house\n/);
       expect(shown).toMatch(/asked for\s+house-latest/);
-      const { entries } = await api<ExchangeDetailView>(`/exchanges/${first}`);
+      const { entries } = await api<ExchangeDetailView>(`/requests/${first}`);
       expect(entries).toMatchObject([
         {
           ...{ amount: -0.000375, credits: -0.000375, model: "house", asked_model: "house-latest" },

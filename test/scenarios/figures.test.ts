@@ -158,12 +158,12 @@ async function compareEverywhere(): Promise<void> {
       expect(summed(data), by).toEqual(expected);
     }
   }
-  const listed = await sluice.cliJson<ExchangeView[]>("exchanges", "list", "--limit", "1000");
+  const listed = await sluice.cliJson<ExchangeView[]>("requests", "list", "--limit", "1000");
   for (const outcome of ["completed", "failed", "refused", "cancelled", "interrupted"] as const) {
     const rows = listed.filter((exchange) => exchange.outcome === outcome);
     const counted = rows.reduce((sum, { alike }) => sum + 1 + alike, 0);
     expect([outcome, counted]).toEqual([outcome, expected[outcome] ?? 0]);
-    const page = await api<{ data: ExchangeView[] }>(`/exchanges?outcome=${outcome}&limit=500`);
+    const page = await api<{ data: ExchangeView[] }>(`/requests?outcome=${outcome}&limit=500`);
     expect(page.data.map(({ id }) => id)).toEqual(rows.map(({ id }) => id));
   }
   const charges = await chargesOf();
@@ -295,7 +295,7 @@ describe("the same traffic, told in many places", () => {
     expect(figures.interrupted_spend).toBeGreaterThan(0);
     await compareEverywhere();
     await compareKey(spender);
-    const { stdout } = await sluice.cli("exchanges", "show", id);
+    const { stdout } = await sluice.cli("requests", "show", id);
     expect(stdout).toContain("The gateway's process ended while it ran.");
   }, 120_000);
 });

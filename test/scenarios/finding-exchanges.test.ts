@@ -40,8 +40,8 @@ interface Shown {
 
 /** What a command shows of an exchange, once it is written. */
 async function shown(id: string): Promise<Shown> {
-  await waitFor(async () => (await sluice.cli("exchanges", "show", id)).code === 0, `${id} to be kept`);
-  return sluice.cliJson<Shown>("exchanges", "show", id);
+  await waitFor(async () => (await sluice.cli("requests", "show", id)).code === 0, `${id} to be kept`);
+  return sluice.cliJson<Shown>("requests", "show", id);
 }
 
 describe("the name of a model that there is not", () => {
@@ -60,12 +60,12 @@ describe("the name of a model that there is not", () => {
   test("is found beside a long prompt too, in the list and on the page", async () => {
     const id = await ask("claude-typo", {}, "word ".repeat(10_000));
     expect((await shown(id)).message).toBe('There is no model "claude-typo"; GET /v1/models lists them.');
-    const { stdout } = await sluice.cli("exchanges", "list", "--code", "model_not_found");
+    const { stdout } = await sluice.cli("requests", "list", "--code", "model_not_found");
     expect(stdout).toContain('"claude-typo"');
-    const ofModel = await sluice.cli("exchanges", "list", "--model", "claude-typo");
+    const ofModel = await sluice.cli("requests", "list", "--model", "claude-typo");
     expect(ofModel.stdout).toContain(id);
     const headers = { authorization: `Bearer ${token}` };
-    const page = await sluice.request(`/admin/api/v1/exchanges/${id}`, { headers });
+    const page = await sluice.request(`/admin/api/v1/requests/${id}`, { headers });
     expect(await page.json()).toMatchObject({ exchange: { unknown_model: "claude-typo" } });
   });
 
@@ -84,7 +84,7 @@ describe("the id that a client gave its call", () => {
       const id = await ask(model, { "x-request-id": callerId });
       expect(await shown(callerId)).toMatchObject({ id });
       const headers = { authorization: `Bearer ${token}` };
-      const page = await sluice.request(`/admin/api/v1/exchanges/${callerId}`, { headers });
+      const page = await sluice.request(`/admin/api/v1/requests/${callerId}`, { headers });
       expect(await page.json()).toMatchObject({ exchange: { id } });
     }
   });
@@ -93,14 +93,14 @@ describe("the id that a client gave its call", () => {
     const first = await ask("gpt-test", { "x-request-id": "retried" });
     const second = await ask("gpt-test", { "x-request-id": "retried" });
     await waitFor(async () => (await shown("retried")).id === second, "the second to be kept");
-    const { stderr } = await sluice.cli("exchanges", "show", "retried");
+    const { stderr } = await sluice.cli("requests", "show", "retried");
     expect(stderr).toContain(`the client sent retried with others too: ${first}`);
   });
 
   test("that could not be shown is not kept, and an unknown one is refused", async () => {
     await ask("gpt-test", { "x-request-id": "with spaces" });
     for (const id of ["with spaces", "nobody-sent-this", "%"]) {
-      expect((await sluice.cli("exchanges", "show", id)).code, id).toBe(1);
+      expect((await sluice.cli("requests", "show", id)).code, id).toBe(1);
     }
   });
 

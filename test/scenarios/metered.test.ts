@@ -73,7 +73,7 @@ describe.each(hasPostgres ? (["SQLite", "PostgreSQL"] as const) : (["SQLite"] as
     const report = await sluice.cliJson<{ data: { group: string }[] }>("usage", "--by", "route");
     const routes = report.data.map(({ group }) => group);
     for (const [, { path }] of cases) expect(routes).toContain(path);
-    const listed = await sluice.cliJson<ExchangeView[]>("exchanges", "list");
+    const listed = await sluice.cliJson<ExchangeView[]>("requests", "list");
     expect(new Set(listed.map(({ units }) => units?.kind))).toContain("images");
   }, 120_000);
 

@@ -139,14 +139,14 @@ describe("a holder learns nothing of what is not theirs", () => {
     const others = await ask(annes);
     for (const [, show] of ways) {
       for (const id of [own, "the-same-name"]) {
-        const detail = await show(`/exchanges/${id}`);
+        const detail = await show(`/requests/${id}`);
         expect([id, detail.status]).toEqual([id, 200]);
         expect(((await detail.json()) as { exchange: ExchangeView }).exchange.id).toBe(own);
       }
-      expect((await show(`/exchanges/${others}`)).status).toBe(404);
-      expect((await show(`/exchanges/${others}?entry=1`)).status).toBe(404);
+      expect((await show(`/requests/${others}`)).status).toBe(404);
+      expect((await show(`/requests/${others}?entry=1`)).status).toBe(404);
       for (const search of [others, "the-same-name", annes.id, annes.prefix, "anne", "%", "example.com"]) {
-        const found = await show(`/exchanges?key=${bobs.id}&search=${encodeURIComponent(search)}`);
+        const found = await show(`/requests?key=${bobs.id}&search=${encodeURIComponent(search)}`);
         const { data } = (await found.json()) as Page<ExchangeView>;
         expect(data.filter(({ key_id }) => key_id !== bobs.id)).toEqual([]);
       }
@@ -159,7 +159,7 @@ describe("a holder learns nothing of what is not theirs", () => {
         const { data } = (await (await show(`/keys?${query}`)).json()) as KeyList;
         expect(data.filter(({ id }) => id !== bobs.id)).toEqual([]);
       }
-      expect((await show(`/exchanges?key=${bobs.id}&key=${annes.id}`)).status).toBe(404);
+      expect((await show(`/requests?key=${bobs.id}&key=${annes.id}`)).status).toBe(404);
     }
   });
 

@@ -105,7 +105,7 @@ export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
       },
     ),
     get(
-      "/exchanges",
+      "/requests",
       "Exchanges, newest first",
       { role: "holder", query: exchangeQuery, answers: pageOf(exchangeView) },
       async ({ query: { key, since, until, user, session, tag, ...filters } }) => {
@@ -119,7 +119,7 @@ export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
       },
     ),
     get(
-      "/exchanges/:id",
+      "/requests/:id",
       "An exchange: why it ended as it did, its attempts and its ledger entries",
       {
         role: "holder",

@@ -140,8 +140,8 @@ describe("times", () => {
     expect(await spent("since=yesterday&until=today")).toBe(3);
     expect(await spent("since=2026-11")).toBe(3);
     expect(await spent("since=today")).toBe(0);
-    expect((await admin.json<Page<ExchangeView>>("/exchanges?since=yesterday")).data).toHaveLength(1);
-    expect((await admin.json<Page<ExchangeView>>("/exchanges?since=2h")).data).toHaveLength(0);
+    expect((await admin.json<Page<ExchangeView>>("/requests?since=yesterday")).data).toHaveLength(1);
+    expect((await admin.json<Page<ExchangeView>>("/requests?since=2h")).data).toHaveLength(0);
     const wrong = await admin.call("/usage?since=last+week");
     expect(wrong.status).toBe(400);
     expect(await wrong.text()).toContain("a duration such as 7d or 24h");
@@ -155,20 +155,20 @@ describe("exchanges", () => {
     const { id, prefix } = await withSpender(admin);
     const older = await spend(admin, id, 1_000_000, hourMs);
     const newer = await spend(admin, id, 2_000_000, 0);
-    const page = await admin.json<Page<ExchangeView>>(`/exchanges?key=${prefix}&limit=1`);
+    const page = await admin.json<Page<ExchangeView>>(`/requests?key=${prefix}&limit=1`);
     expect(page.data.map((one) => [one.id, one.cost])).toEqual([[newer.holdId, 0.002]]);
-    const rest = await admin.json<Page<ExchangeView>>(`/exchanges?cursor=${page.next_cursor}`);
+    const rest = await admin.json<Page<ExchangeView>>(`/requests?cursor=${page.next_cursor}`);
     expect(rest.data.map((one) => one.id)).toEqual([older.holdId]);
-    expect((await admin.json<Page<ExchangeView>>("/exchanges?model=other")).data).toEqual([]);
-    const detail = await admin.json<ExchangeDetailView>(`/exchanges/${older.holdId}`);
+    expect((await admin.json<Page<ExchangeView>>("/requests?model=other")).data).toEqual([]);
+    const detail = await admin.json<ExchangeDetailView>(`/requests/${older.holdId}`);
     expect(detail.exchange).toMatchObject({ key_label: "Spender", model: "house-model", basis: "measured" });
     expect(detail.entries).toMatchObject([{ kind: "charge", amount: -0.001, unit: "credits" }]);
-    expect((await admin.call("/exchanges/req_unknown")).status).toBe(404);
+    expect((await admin.call("/requests/req_unknown")).status).toBe(404);
   });
 
   test.each(["project", "=atlas"])("are not looked for by half a tag: %s", async (tag) => {
     await using admin = await startAdmin();
-    const response = await admin.call(`/exchanges?tag=${encodeURIComponent(tag)}`);
+    const response = await admin.call(`/requests?tag=${encodeURIComponent(tag)}`);
     expect(response.status).toBe(400);
     expect(await response.text()).toContain("A tag is a name and a value, such as project=atlas");
   });

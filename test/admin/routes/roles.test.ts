@@ -118,7 +118,7 @@ describe("a holder", () => {
     const unknown = await admin.call("/keys/nobody", { headers: bob() });
     texts.push((await unknown.text()).replaceAll("nobody", "NAME"));
     expect(new Set(texts).size).toBe(1);
-    for (const path of ["/usage", "/exchanges", "/entries"]) {
+    for (const path of ["/usage", "/requests", "/entries"]) {
       expect(await statusOf(`${path}?key=${annes.id}`, bob())).toBe(404);
       expect(await statusOf(path, bob())).toBe(403);
       expect(await statusOf(`${path}?key=${bobs.id}`, bob())).toBe(200);
@@ -255,7 +255,7 @@ describe("a key in place of a sign-in", () => {
     const { data } = (await (await own("/keys", annes.key)).json()) as KeyList;
     expect(data.map(({ id }) => id)).toEqual([annes.id]);
     expect((await own(`/keys/${bobs.id}`, annes.key)).status).toBe(404);
-    expect((await own(`/exchanges?key=${annes.id}`, annes.key)).status).toBe(200);
+    expect((await own(`/requests?key=${annes.id}`, annes.key)).status).toBe(200);
     const stopped = await admin.post<IssuedKeyView>("/keys", { mode: "credit" });
     await admin.post(`/keys/${stopped.id}/disable`, {});
     expect((await own("/keys", stopped.key)).status).toBe(200);

@@ -105,7 +105,7 @@ const otherPlaces: readonly [string, string][] = [
   ["GET", "/admin"],
   ["GET", "/admin/keys"],
   ["GET", "/admin/api/v1/keys?limit=5"],
-  ["GET", "/admin/api/v1/exchanges"],
+  ["GET", "/admin/api/v1/requests"],
   ["GET", "/admin/api/v1/usage"],
   ["POST", "/admin/api/v1/keys"],
   ["POST", "/admin/api/v1/session"],

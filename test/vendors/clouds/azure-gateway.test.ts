@@ -253,7 +253,7 @@ describe("Sluice before the same Azure", () => {
     const everything = [
       sluice.output,
       await (await sluice.request("/metrics")).text(),
-      JSON.stringify(await sluice.cliJson("exchanges", "list")),
+      JSON.stringify(await sluice.cliJson("requests", "list")),
       (await sluice.run("models", "check")).stdout,
     ].join("\n");
     for (const secret of Object.values(azureAccount)) expect(everything).not.toContain(secret);

@@ -410,7 +410,7 @@ describe("failures", () => {
     const refused = await (await chat("unknown")).text();
     expect((await chat("nova")).status).toBe(200);
     await sluice.told('"deployment":"temporary/application-inference-profile/nova1"');
-    const kept = (await sluice.cli("exchanges", "list", "--json")).stdout;
+    const kept = (await sluice.cli("requests", "list", "--json")).stdout;
     const everything = sluice.output + refused + checked.stdout + checked.stderr + kept;
     const { apiKey, secretAccessKey, sessionToken } = awsAccount;
     const account = "123456789012";

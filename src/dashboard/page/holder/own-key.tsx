@@ -29,7 +29,7 @@ function Rotate({ of: key, onChange }: { of: KeyView; onChange: () => void }) {
 
 export function OwnKey({ id, onChange }: { id: string; onChange: () => void }) {
   const key = useAnswer<KeyView>(`/keys/${id}`, 10_000);
-  const newest = useAnswer<Page<ExchangeView>>("/exchanges", 10_000, { key: id, limit: 20 });
+  const newest = useAnswer<Page<ExchangeView>>("/requests", 10_000, { key: id, limit: 20 });
   return (
     <Shown loaded={key}>
       {(value) => (

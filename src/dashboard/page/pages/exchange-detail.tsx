@@ -89,7 +89,7 @@ export function OpenExchange() {
 }
 
 function ExchangeDetail({ id }: { id: string }) {
-  const detail = useAnswer<ExchangeDetailView>(`/exchanges/${encodeURIComponent(id)}`, 0, {
+  const detail = useAnswer<ExchangeDetailView>(`/requests/${encodeURIComponent(id)}`, 0, {
     entry: query.value.get("entry"),
   });
   return (

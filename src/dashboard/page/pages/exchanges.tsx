@@ -69,7 +69,7 @@ function Filters({ codes }: { codes: readonly string[] }) {
 export function Exchanges() {
   const asked = parameters(filterNames);
   const cursor = query.value.get("cursor");
-  const page = useAnswer<Page<ExchangeView>>("/exchanges", cursor === null ? 5000 : 0, {
+  const page = useAnswer<Page<ExchangeView>>("/requests", cursor === null ? 5000 : 0, {
     ...asked,
     cursor,
     limit: 50,
@@ -78,7 +78,7 @@ export function Exchanges() {
   return (
     <>
       <PageHead title="Exchanges" about="Every call of a key and how it ended, newest first.">
-        <Download name="exchanges" rows={() => everyPage<ExchangeView>("/exchanges", asked)} />
+        <Download name="exchanges" rows={() => everyPage<ExchangeView>("/requests", asked)} />
       </PageHead>
       <Filters codes={[...codes].sort()} />
       <div class="card flush">

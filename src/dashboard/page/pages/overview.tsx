@@ -94,7 +94,7 @@ const latestCount = 5;
 
 function OverviewBody({ overview }: { overview: OverviewView }) {
   const { totals, since } = overview;
-  const failures = useAnswer<Page<ExchangeView>>("/exchanges", 5000, {
+  const failures = useAnswer<Page<ExchangeView>>("/requests", 5000, {
     outcome: "failed",
     since,
     limit: latestCount,

@@ -136,7 +136,7 @@ export async function run(call: Call, signal: AbortSignal, show: (run: Run) => v
 
   async function showCharge(): Promise<void> {
     if (now.requestId === null) return;
-    const path = `/exchanges/${encodeURIComponent(now.requestId)}`;
+    const path = `/requests/${encodeURIComponent(now.requestId)}`;
     // A call that was left is settled when its end is noticed. Of some refusals nothing is kept.
     const attempts = now.state === "refused" || now.state === "failed" ? 1 : mostAttempts;
     for (let attempt = 0; attempt < attempts; attempt += 1) {

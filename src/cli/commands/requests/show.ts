@@ -9,10 +9,10 @@ import { facts, type ListColumn, listTable } from "../../terminal/list.ts";
 import { printJson, Refused, second, span, type Terminal } from "../../terminal/terminal.ts";
 import { paintOutcome } from "./list.ts";
 
-export function exchangesShowCommand(terminal: Terminal): Command {
+export function requestsShowCommand(terminal: Terminal): Command {
   return newDataCommand("show", "Tell why an exchange ended as it did")
     .argument("<id>", "the x-request-id of its response, or the one that its client sent")
-    .examples("sluice exchanges show req_0f3K9xTz")
+    .examples("sluice requests show req_0f3K9xTz")
     .action(async (id: string, options: DataOptions) => {
       const { exchangeDetailDocument } = await import("../../../admin/operations/exchange-document.ts");
       const { findExchange } = await import("../../../admin/operations/find-exchanges.ts");

@@ -24,7 +24,7 @@ const defaultLimit = 50;
 const rowsPerPage = 500;
 const outcomes = ["completed", "failed", "refused", "cancelled", "interrupted"] as const;
 
-export function exchangesListCommand(terminal: Terminal): Command {
+export function requestsListCommand(terminal: Terminal): Command {
   return withCsv(newDataCommand("list", "List exchanges, newest first, with how they ended"))
     .option(
       "--search <text>",
@@ -43,10 +43,10 @@ export function exchangesListCommand(terminal: Terminal): Command {
     .option("--tag <name=value>", "only what has this tag, such as project=atlas")
     .option("--limit <n>", `at most so many (default: ${defaultLimit})`, atLeastOne)
     .examples(
-      ["sluice exchanges list --outcome failed --since 1h", "what is going wrong right now"],
-      ["sluice exchanges list --since 2026-11-15T03:00 --until 2026-11-15T03:15", "what happened at night"],
-      ["sluice exchanges list --key slu_8fK2mQ0x --code rate_limit_exceeded", "who is too fast"],
-      ["sluice exchanges show req_0f3K9xTz", "why one of them ended as it did"],
+      ["sluice requests list --outcome failed --since 1h", "what is going wrong right now"],
+      ["sluice requests list --since 2026-11-15T03:00 --until 2026-11-15T03:15", "what happened at night"],
+      ["sluice requests list --key slu_8fK2mQ0x --code rate_limit_exceeded", "who is too fast"],
+      ["sluice requests show req_0f3K9xTz", "why one of them ended as it did"],
     )
     .action(async (options: Options) => {
       const { findKey } = await import("../../../admin/operations/find-key.ts");
