@@ -28,7 +28,7 @@ async function lines(
 
 const heading =
   "id,at,key_id,key_prefix,key_label,account_id,kind,amount,unit,credits,exchange_id,model,asked_model,provider,basis," +
-  "outcome,period_start,list_cost,rates,quantities,sum,reference,note\n";
+  "outcome,period_start,list_cost,rates,quantities,units,sum,reference,note\n";
 
 testEachJournal("CSV has a heading, quotes what needs it, and defuses formulas", async (database) => {
   await using bench = await openBench(database);
@@ -38,10 +38,10 @@ testEachJournal("CSV has a heading, quotes what needs it, and defuses formulas",
   const text = (await exported(bench, { format: "csv" })).join("");
   const who = `${key.id},${key.prefix},"'=Ada, Ltd.",${key.accountId},topup`;
   expect(text).toStartWith(
-    `${heading}1,1970-01-01T00:00:00.000Z,${who},5000000000,nano_credits,5,,,,,,,,,,,,,opening credit\n`,
+    `${heading}1,1970-01-01T00:00:00.000Z,${who},5000000000,nano_credits,5,,,,,,,,,,,,,,opening credit\n`,
   );
   expect(text).toEndWith(
-    `2,1970-01-01T00:00:00.007Z,${who},5,nano_credits,0.000000005,,,,,,,,,,,,'=1+1,"paid, ""late""\nby mail"\n`,
+    `2,1970-01-01T00:00:00.007Z,${who},5,nano_credits,0.000000005,,,,,,,,,,,,,'=1+1,"paid, ""late"" by mail"\n`,
   );
 });
 
@@ -117,4 +117,19 @@ testEachJournal(
 testEachJournal("an empty ledger exports an empty file", async (database) => {
   await using bench = await openBench(database);
   expect(await exported(bench, { format: "jsonl" })).toEqual([]);
+});
+
+testEachJournal("a charge for something else than tokens has its units", async (database) => {
+  await using bench = await openBench(database);
+  const rates = makeRates({
+    microUsdPerCredit: 1_000_000,
+    picoUsd: { images: 40_000_000_000 },
+    tiers: [],
+    inputAbove: null,
+  });
+  const key = await bench.addKey({ label: "Ada" }, 1e9);
+  await bench.store.commit([settleItem(key.id, 80_000_000, { rates, quantities: { images: 2 } })]);
+  const [topUp, charge] = await lines(bench);
+  expect(topUp).toMatchObject({ units: null });
+  expect(charge).toMatchObject({ units: { kind: "images", amount: 2 }, quantities: { images: 2 } });
 });

@@ -49,7 +49,9 @@ test("a revoked token is nobody at once, and neither is who signed in with it", 
   const cookie = await signIn(token);
   const bySession = () => sluice.request("/admin/api/v1/health", { headers: { cookie } });
   expect((await bySession()).status).toBe(200);
-  await sluice.cliJson("admin-tokens", "revoke", "temp");
+  expect(await sluice.cli("admin-tokens", "revoke", "temp")).toMatchObject({ code: 1 });
+  expect((await call("/health", token)).status).toBe(200);
+  await sluice.cliJson("admin-tokens", "revoke", "temp", "--yes");
   expect((await call("/health", token)).status).toBe(401);
   expect((await bySession()).status).toBe(401);
   const listed = await sluice.cliJson<AdminTokenView[]>("admin-tokens", "list");
@@ -60,8 +62,8 @@ test("a label is taken once, an unknown token and the first one cannot be revoke
   await create("twice", "viewer");
   for (const args of [
     ["create", "--label", "twice"],
-    ["revoke", "nobody"],
-    ["revoke", "admin"],
+    ["revoke", "nobody", "--yes"],
+    ["revoke", "admin", "--yes"],
   ]) {
     const { code, stderr } = await sluice.cli("admin-tokens", ...args);
     expect(code).toBe(1);

@@ -40,6 +40,7 @@ const columns = [
   "list_cost",
   "rates",
   "quantities",
+  "units",
   "sum",
   "reference",
   "note",

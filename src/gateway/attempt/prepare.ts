@@ -36,7 +36,8 @@ export function prepareAttempt(generation: PreparableRequest, deployment: Deploy
   const target = targetFor(generation, deployment, toward);
   const vendor = bodyVendor(generation, deployment, toward);
   const { body, dropped, translation } = translateBody(sourceOf(generation, request.body), target, vendor);
-  return { attempt: new Attempt(generation, deployment, toward, dropped, translation), body };
+  const named = withBetas(dropped, generation);
+  return { attempt: new Attempt(generation, deployment, toward, named, translation), body };
 }
 
 /** The same on another thread. */
@@ -63,7 +64,13 @@ export async function prepareLargeAttempt(
   request.forgetBody();
   const whole = sourceOf(generation, truncated);
   const made = translationOfAnswer(whole, targetOf(deployment, toward), toolMapping, dropped);
-  return { attempt: new Attempt(generation, deployment, toward, dropped, made), body };
+  const named = withBetas(dropped, generation);
+  return { attempt: new Attempt(generation, deployment, toward, named, made), body };
+}
+
+/** Anthropic's betas mean nothing in other dialects. */
+function withBetas(dropped: readonly string[], { headers }: PreparableRequest): readonly string[] {
+  return (headers["anthropic-beta"] ?? "") !== "" ? [...dropped, "anthropic-beta"] : dropped;
 }
 
 function dialectFor(

@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import type { AdminTokenView } from "../../../admin/views/system.ts";
 import type { AdminTokenRecord } from "../../../store/store.ts";
+import { confirm, type YesOption } from "../../confirm.ts";
 import {
   type CsvOption,
   choiceOption,
@@ -71,9 +72,15 @@ const columns: readonly ListColumn<AdminTokenView>[] = [
 function revokeCommand(terminal: Terminal): Command {
   return newDataCommand("revoke", "Revoke a token for good; who signed in with it is signed out")
     .argument("<token>", "its id or label")
-    .action(async (name: string, options: DataOptions) => {
+    .option("--yes", "do not ask")
+    .examples(
+      ["sluice admin-tokens revoke grafana", "asks first"],
+      ["sluice admin-tokens revoke grafana --yes", "in scripts"],
+    )
+    .action(async (name: string, options: DataOptions & YesOption) => {
       const { revokeAdminToken } = await import("../../../admin/operations/admin-tokens.ts");
       await withStore(terminal, options, { writes: true }, async (context) => {
+        await confirm(`${name} can never be used again. Revoke it?`, options, terminal);
         const token = await revokeAdminToken(context, name);
         await auditChange(context, "admin-token.revoke", { prefix: token.label });
         if (options.json) printJson(token, terminal);
