@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../base/json.ts";
 import { errorIn } from "../errors/bare-error.ts";
 import type { Shortcut } from "../translation/shortcut.ts";
-import { addDataLine, fieldValue } from "./data-field.ts";
+import { addDataLine, dataOf, fieldValue, maxCutChars, withLineFeeds } from "./data-field.ts";
 import { FrameJoiner } from "./frame-joiner.ts";
 
 /** One server-sent event. `event` is "" if the frame has no such line; `data` has its lines joined. */
@@ -71,6 +71,8 @@ export class SseDecoder {
   next(): SseFrame | null {
     let event = "";
     let data: string | null = null;
+    const large = this.#text.length > maxCutChars ? this.#nextLarge() : null;
+    if (large !== null) return large;
     while (this.#at < this.#text.length) {
       const line = this.#nextLine();
       if (line !== "") {
@@ -86,6 +88,18 @@ export class SseDecoder {
       if (this.#bare === "") this.#skipToField();
     }
     return data === null || data === "" ? null : { event, data };
+  }
+
+  /** A large event is not cut into its lines, which `#load` has made end in LF. Null if the next event is none. */
+  #nextLarge(): SseFrame | null {
+    const text = this.#text;
+    const end = text.indexOf("\n\n", this.#at);
+    if (end - this.#at < maxCutChars) return null;
+    const lines = text.slice(this.#at, end);
+    const data = dataOf(lines);
+    if (data === "" && (this.#bare !== "" || bareLine.test(lines))) return null;
+    this.#at = end + 2;
+    return data === "" ? null : { event: eventNameIn(lines), data };
   }
 
   /**
@@ -114,7 +128,7 @@ export class SseDecoder {
 
   #load(events: Uint8Array | null): void {
     if (events === null) return;
-    this.#text = decoder.decode(events);
+    this.#text = decoder.decode(events.length > maxCutChars ? withLineFeeds(events) : events);
     this.#at = 0;
     this.#feed = -1;
     this.#return = -1;
@@ -140,6 +154,7 @@ export class SseDecoder {
 const fieldStart = /[de[{]/g;
 
 const bareStart = /^\s*[[{]/;
+const bareLine = /^\s*[[{]/m;
 const maxBareChars = 64 * 1024;
 
 /** Null if the lines are not an error. */
@@ -159,4 +174,11 @@ export function namedFrame(event: string, data: string): string {
 
 export function dataFrame(data: string): string {
   return `data: ${data}\n\n`;
+}
+
+/** Of several names the last counts. */
+function eventNameIn(lines: string): string {
+  const at = lines.lastIndexOf("\nevent:") + 1;
+  if (at === 0 && !lines.startsWith("event:")) return "";
+  return fieldValue(lines.slice(at, orEnd(lines, lines.indexOf("\n", at))), 6);
 }

@@ -1,0 +1,43 @@
+import { describe, expect, test } from "bun:test";
+import { dataOf } from "../../../src/dialects/sse/data-field.ts";
+import { SseDecoder } from "../../../src/dialects/sse/sse.ts";
+
+const lines = {
+  "with a space": "data: x\n",
+  "without one": "data:x\n",
+  "without a value": "data\n",
+  "with two spaces": "data:  x\n",
+  "in CRLF": "data: x\r\n",
+  "in CR": "data: x\r",
+  "between others": "id: 1\ndata: né 😀\ndatax: y\n: data: z\n",
+  "of other fields only": "id: 1\n",
+} as const;
+
+function decoded(text: string, piece: number) {
+  const decoder = new SseDecoder();
+  const bytes = Buffer.from(text);
+  const frames = [];
+  for (let at = 0; at < bytes.length; at += piece)
+    frames.push(...decoder.push(bytes.subarray(at, at + piece)));
+  return [...frames, ...decoder.end()];
+}
+
+/** Small events are cut into their lines, large ones are not: both have to say the same. */
+describe.each(Object.entries(lines))("an event of many lines %s", (_, line) => {
+  const small = dataOf(line);
+  const event = line.repeat(5000);
+
+  test("has the data of all of them", () => {
+    const expected =
+      line.includes("data: ") || line.startsWith("data") ? Array(5000).fill(small).join("\n") : "";
+    expect(dataOf(`${event}\n`)).toBe(expected);
+  });
+
+  test.each([700, 32_768, 1_000_000])("is decoded the same in pieces of %d", (piece) => {
+    const [feed = "\n"] = /\r\n|\r|\n/.exec(line) ?? [];
+    const text = `event: a${feed}${event}event: b${feed}${feed}data: next${feed}${feed}`;
+    const data = dataOf(`${event}\n`);
+    const expected = data === "" ? [] : [{ event: "b", data }];
+    expect(decoded(text, piece)).toEqual([...expected, { event: "", data: "next" }]);
+  });
+});
