@@ -86,8 +86,18 @@ export function createMonitor(gateway: Gateway, { backend, clock, logs }: Servic
 }
 
 /** What a reload replaces. */
-export function configure(settings: Settings, { clock, logs, tokenSources }: Services): Configured {
-  const upstream = createUpstream({ settings, clock, log: logs.log, tokens: tokenSources });
+export function configure(
+  settings: Settings,
+  { clock, logs, tokenSources }: Services,
+  before?: Configured,
+): Configured {
+  const upstream = createUpstream({
+    settings,
+    clock,
+    log: logs.log,
+    tokens: tokenSources,
+    before: before?.upstream,
+  });
   tokenSources.stopUnused();
   return { settings, catalog: Catalog.from(settings), upstream };
 }

@@ -21,7 +21,7 @@ export async function reloadGateway(
   logs.configure(next.log);
   if (reloaded.settings.content !== null) services.content?.configure(reloaded.settings.content);
   gateway.addressLimiter.rpm = next.server.anonymousRpm;
-  gateway.configured = configure(reloaded.settings, services);
+  gateway.configured = configure(reloaded.settings, services, gateway.configured);
   await recordPriceChanges(services, current, reloaded.settings);
   const lost = newlyLeftOut(current, next);
   if (lost.length > 0) {

@@ -1,13 +1,15 @@
 import { printable } from "../base/printable.ts";
 import type { AlertChanges, BegunAlert } from "../store/store.ts";
-import { type Finding, idOf, kindOf } from "./finding.ts";
+import { type Finding, idOf, isAboutProvider, kindOf } from "./finding.ts";
 
 /**
  * What has begun, and what is over. A higher threshold begins anew, a lower one does not end anything: the end comes when
  * nothing is found any more. What a stopped gateway had found begins nothing either: it only keeps what has begun from ending.
+ * A provider that fails in another way than before has not answered: that is one new begin, which names the former kind.
  */
 export function alertChanges(
   found: readonly Finding[],
+  answered: readonly Finding[],
   before: readonly BegunAlert[],
   nowMs: number,
 ): AlertChanges {
@@ -18,7 +20,11 @@ export function alertChanges(
   const begun = [...sent].filter(
     ([id, { level, isStopped }]) => isStopped !== true && (level ?? 0) > (levels.get(id) ?? -1),
   );
-  const over = before.filter(({ id }) => !sent.has(id));
+  // It was written here when it began.
+  const over = before
+    .filter(({ id }) => !sent.has(id))
+    .map(({ id, finding }) => ({ id, finding: JSON.parse(finding) as Finding }));
+  const changed = over.filter(({ finding }) => begun.some(([, other]) => isSameProvider(finding, other)));
   return {
     begun: begun.map(([id, finding]) => ({
       id,
@@ -27,32 +33,66 @@ export function alertChanges(
     })),
     ended: over.map(({ id }) => id),
     posts: [
-      ...begun.map(([alertId, finding]) => ({
-        alertId,
-        body: alertBody(finding, "begin", nowMs),
-        madeAtMs: nowMs,
-      })),
-      // It was written here when it began.
-      ...over.map(({ id, finding }) => ({
-        alertId: id,
-        body: alertBody(JSON.parse(finding) as Finding, "end", nowMs),
-        madeAtMs: nowMs,
-      })),
+      ...begun.map(([alertId, finding]) => {
+        const former = changed.find((each) => isSameProvider(each.finding, finding));
+        return {
+          alertId,
+          body: alertBody(following(finding, former?.finding), "begin", nowMs),
+          madeAtMs: nowMs,
+        };
+      }),
+      ...over
+        .filter((each) => !changed.includes(each))
+        .map(({ id, finding }) => ({
+          alertId: id,
+          body: bodyOf(finding, "end", endText(finding, found, answered, nowMs), nowMs),
+          madeAtMs: nowMs,
+        })),
     ],
   };
 }
 
+function isSameProvider(one: Finding, other: Finding): boolean {
+  return isAboutProvider(one) && isAboutProvider(other) && one.subject.id === other.subject.id;
+}
+
+function following(finding: Finding, former: Finding | undefined): Finding {
+  if (former === undefined) return finding;
+  return { ...finding, details: { ...finding.details, previous_kind: former.kind } };
+}
+
+/** That a provider answers again is said only where each of the deployments has answered. */
+function endText(
+  finding: Finding,
+  found: readonly Finding[],
+  answered: readonly Finding[],
+  nowMs: number,
+): string {
+  if (!isAboutProvider(finding)) return kindOf(finding).over(finding, nowMs);
+  const { label } = finding.subject;
+  const other = found.find((each) => isSameProvider(each, finding));
+  if (other !== undefined) return `The provider ${label} no longer fails in this way. ${other.text}`;
+  const names = answered
+    .filter((each) => isSameProvider(each, finding))
+    .map(({ details }) => details["deployments"]);
+  const failed = String(finding.details["deployments"]).split(", ");
+  if (failed.every((name) => names.includes(name))) return kindOf(finding).over(finding, nowMs);
+  return `Whether the provider ${label} answers is no longer known: no call has told since a restart, a change of its configuration or a long pause.`;
+}
+
 export function alertBody(finding: Finding, state: "begin" | "end", nowMs: number): string {
-  const { kind, subject, details } = finding;
-  const text = state === "begin" ? finding.text : kindOf(finding).over(finding, nowMs);
-  return JSON.stringify({
-    text: chatText(text),
-    kind,
+  return bodyOf(
+    finding,
     state,
-    subject,
-    at: new Date(nowMs).toISOString(),
-    details,
-  });
+    state === "begin" ? finding.text : kindOf(finding).over(finding, nowMs),
+    nowMs,
+  );
+}
+
+function bodyOf(finding: Finding, state: "begin" | "end", text: string, nowMs: number): string {
+  const { kind, subject, details } = finding;
+  const at = new Date(nowMs).toISOString();
+  return JSON.stringify({ text: chatText(text), kind, state, subject, at, details });
 }
 
 /** Slack and its kin take `<!channel>` for a command; labels are written by people who may not send those. */

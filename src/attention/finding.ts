@@ -16,6 +16,8 @@ export interface Finding {
   readonly lastWords: string | null;
   /** Its gateway was stopped. It is no longer shown, but a restart must not end its alert. */
   readonly isStopped?: boolean;
+  /** No finding, but how one ended: its deployments have answered. It is not shown. */
+  readonly hasAnswered?: boolean;
 }
 
 /** What most findings have none of. */
@@ -33,6 +35,7 @@ export type FindingKind =
   | "provider_unpaid"
   | "provider_refuses_key"
   | "provider_failing"
+  | "provider_slow"
   | "node_late"
   | "balance"
   | "budget"
@@ -42,7 +45,13 @@ export type FindingKind =
   | "model_left_out"
   | "config_newer";
 
+/** `critical`: requests fail, or the ledger is in doubt. `warning`: they will soon, or some do. `info`: nothing is wrong yet. */
+export type Severity = "critical" | "warning" | "info";
+
 interface KindOfFinding {
+  readonly severity: Severity;
+  /** The command that says more, or mends it. */
+  next(finding: Finding): string;
   /** It is shown and counted, but not sent when it begins and when it is over. */
   readonly isOnlyShown?: true;
   /** What it is, for the metrics and the documentation. */
@@ -54,34 +63,61 @@ interface KindOfFinding {
 const below80 = ({ subject: { type, label }, kind }: Finding) =>
   `The ${kind} of the ${type} ${label} is below 80 % again.`;
 const answersAgain = ({ subject }: Finding) => `The provider ${subject.label} answers again.`;
+const checkProviders = () => "sluice models check";
+const showSubject = ({ subject: { type, id } }: Finding) =>
+  type === "key" ? `sluice keys show ${id}` : `sluice accounts show ${id}`;
+const limited = { severity: "warning", next: showSubject } as const;
 
 /** All kinds, the most urgent first: the order in which they are listed. */
 export const findingKinds: Readonly<Record<FindingKind, KindOfFinding>> = {
   store_away: {
+    severity: "critical",
+    next: () => "sluice store check",
     about: "The store cannot be written, so that no new work is taken.",
     over: ({ subject }) => `The store of ${subject.label} can be written again.`,
   },
   audit_failed: {
+    severity: "critical",
+    next: () => "sluice ledger audit",
     about: "The last audit of the ledger found differences.",
     over: () => "The audit of the ledger finds no difference any more.",
   },
-  provider_unpaid: { about: "A provider's account is not paid.", over: answersAgain },
+  provider_unpaid: {
+    severity: "critical",
+    next: checkProviders,
+    about: "A provider's account is not paid.",
+    over: answersAgain,
+  },
   provider_refuses_key: {
+    severity: "critical",
+    next: checkProviders,
     about: "A provider refuses the gateway's key, or there is none to send.",
     over: answersAgain,
   },
   provider_failing: {
+    severity: "critical",
+    next: checkProviders,
     about: "A provider fails again and again, and has not answered since.",
     over: answersAgain,
   },
+  provider_slow: {
+    severity: "warning",
+    next: checkProviders,
+    about: "A provider sends no first byte, and most clients give up.",
+    over: ({ subject }) => `The provider ${subject.label} answers in time again.`,
+  },
   node_late: {
+    severity: "critical",
+    next: () => "sluice nodes",
     about: "A gateway of a shared database gives no sign of life.",
     over: ({ subject }) => `The gateway ${subject.label} is back, or no longer expected.`,
   },
-  balance: { about: "80, 95 or 100 % of a balance are used.", over: below80 },
-  budget: { about: "80, 95 or 100 % of a token budget are used.", over: below80 },
-  cap: { about: "80, 95 or 100 % of a cap are used.", over: below80 },
+  balance: { ...limited, about: "80, 95 or 100 % of a balance are used.", over: below80 },
+  budget: { ...limited, about: "80, 95 or 100 % of a token budget are used.", over: below80 },
+  cap: { ...limited, about: "80, 95 or 100 % of a cap are used.", over: below80 },
   key_expires: {
+    severity: "warning",
+    next: ({ subject }) => `sluice keys update ${subject.id} --expires 30d`,
     about: "A key expires within 7 days.",
     over: ({ subject: { label }, details }, nowMs) =>
       Date.parse(String(details["expires_at"])) <= nowMs
@@ -89,16 +125,21 @@ export const findingKinds: Readonly<Record<FindingKind, KindOfFinding>> = {
         : `The key ${label} no longer expires within 7 days.`,
   },
   used_up_soon: {
+    ...limited,
     isOnlyShown: true,
     about: "A balance or budget is used up within 7 days at this rate.",
     over: ({ subject: { label } }) => `What ${label} has left lasts longer again.`,
   },
   model_left_out: {
+    severity: "warning",
+    next: () => "sluice config check",
     isOnlyShown: true,
     about: "A model of the configuration is not served.",
     over: ({ subject }) => `The model ${subject.label} is served.`,
   },
   config_newer: {
+    severity: "info",
+    next: () => "sluice config reload",
     isOnlyShown: true,
     about: "The configuration on disk is not the one in force.",
     over: () => "The configuration on disk is in force.",
@@ -115,4 +156,14 @@ export function kindOf({ kind }: Finding): KindOfFinding {
 /** What is the same finding from one look to the next, and in every gateway. */
 export function idOf({ kind, subject: { type, id }, part = "" }: Finding): string {
   return [kind, type, id, part].join(" ");
+}
+
+/** Nothing is wrong with what is only about to run out. */
+export function severityOf(finding: Finding): Severity {
+  if (finding.level === 100) return "critical";
+  return finding.kind === "used_up_soon" ? "info" : kindOf(finding).severity;
+}
+
+export function isAboutProvider({ kind }: Pick<Finding, "kind">): boolean {
+  return kind.startsWith("provider_");
 }

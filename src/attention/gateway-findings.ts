@@ -1,7 +1,8 @@
+import { plural } from "../base/plural.ts";
 import type { Settings } from "../config/settings.ts";
 import { hasChangedOnDisk } from "../config/source.ts";
 import type { Trouble } from "../store/store.ts";
-import type { DeploymentHealth } from "../upstream/upstream.ts";
+import type { DeploymentHealth, SlowCalls } from "../upstream/upstream.ts";
 import { type Finding, plain } from "./finding.ts";
 
 /** What only a running gateway knows. */
@@ -13,10 +14,12 @@ export interface GatewayState {
 }
 
 /** What a gateway finds in its own memory and on its own disk. */
-export function gatewayFindings({ settings, deploymentHealth }: GatewayState): Finding[] {
+export function gatewayFindings({ settings, deploymentHealth }: GatewayState, nowMs: number): Finding[] {
   const { leftOut, source } = settings();
+  const health = deploymentHealth();
   return [
-    ...failingProviders(deploymentHealth()),
+    ...failingProviders(health),
+    ...answeredProviders(health, nowMs),
     ...leftOut.map(({ model, reason }) => ({
       ...plain,
       kind: "model_left_out" as const,
@@ -46,9 +49,31 @@ export function storeAway({ settings, trouble }: GatewayState): Finding | null {
 const failuresInARow = 3;
 
 function failingProviders(health: readonly DeploymentHealth[]): Finding[] {
-  const failing = health.filter(isFailing);
+  const failing = health.filter((each) => isFailing(each) || each.slow !== null);
   const groups = Map.groupBy(failing, (each) => `${kindOfFailure(each)} ${each.provider}`);
   return [...groups.values()].flatMap(findingOf);
+}
+
+/** Longer than a stopped gateway's findings are believed: an answer after a restart ends what was found before it. */
+const toldForMs = 120_000;
+
+/** Other gateways send the alerts, and cannot see which finding is gone because the provider has answered. */
+function answeredProviders(health: readonly DeploymentHealth[], nowMs: number): Finding[] {
+  const answered = health.filter(
+    (each) =>
+      each.answeredAtMs !== null &&
+      nowMs - each.answeredAtMs < toldForMs &&
+      !isFailing(each) &&
+      each.slow === null,
+  );
+  return answered.map(({ name, provider }) => ({
+    ...plain,
+    kind: "provider_failing",
+    subject: { type: "provider", id: provider, label: provider },
+    text: "",
+    details: { deployments: name },
+    hasAnswered: true,
+  }));
 }
 
 function isFailing({ alarm, state, consecutiveFailures }: DeploymentHealth): boolean {
@@ -58,11 +83,13 @@ function isFailing({ alarm, state, consecutiveFailures }: DeploymentHealth): boo
 
 const refusesKey: readonly (string | null)[] = ["status_401", "status_403", "no_credential"];
 
-type ProviderKind = "provider_unpaid" | "provider_refuses_key" | "provider_failing";
+type ProviderKind = "provider_unpaid" | "provider_refuses_key" | "provider_failing" | "provider_slow";
 
-function kindOfFailure({ alarm }: DeploymentHealth): ProviderKind {
+function kindOfFailure(health: DeploymentHealth): ProviderKind {
+  const { alarm } = health;
   if (alarm === "unpaid") return "provider_unpaid";
-  return refusesKey.includes(alarm) ? "provider_refuses_key" : "provider_failing";
+  if (refusesKey.includes(alarm)) return "provider_refuses_key";
+  return isFailing(health) ? "provider_failing" : "provider_slow";
 }
 
 /** One for all deployments of a provider that fail in the same way. */
@@ -72,12 +99,19 @@ function findingOf(deployments: readonly DeploymentHealth[]): Finding[] {
   const { provider, alarm } = first;
   const kind = kindOfFailure(first);
   const calls = deployments.flatMap(({ failing }) => failing ?? []);
-  const failure = (alarm ?? calls[0]?.failure ?? "broken_off").replaceAll("_", " ");
+  const named = alarm ?? calls[0]?.failure ?? "broken_off";
+  const failure = kind === "provider_slow" ? "no first byte" : named.replaceAll("_", " ");
+  const sum = (count: (slow: SlowCalls) => number) =>
+    deployments.reduce((total, { slow }) => total + (slow === null ? 0 : count(slow)), 0);
   const names = deployments.map(({ name }) => name).join(", ");
   const text = {
     provider_unpaid: `The provider ${provider} says that its account is not paid (${names}).`,
     provider_refuses_key: `The provider ${provider} refuses the gateway's key (${names}: ${failure}).`,
     provider_failing: `The provider ${provider} is failing (${names}: ${failure}).`,
+    provider_slow: `The provider ${provider} keeps callers waiting: of ${plural(
+      sum(({ calls }) => calls),
+      "call",
+    )}, clients cancelled ${sum(({ cancelled }) => cancelled)} before the first byte (${names}).`,
   }[kind];
   return [
     {
@@ -87,7 +121,7 @@ function findingOf(deployments: readonly DeploymentHealth[]): Finding[] {
       sinceMs: calls.length === 0 ? null : Math.min(...calls.map(({ sinceMs }) => sinceMs)),
       text,
       details: { deployments: names, failure },
-      lastWords: calls.find(({ said }) => said !== null)?.said ?? null,
+      lastWords: calls.find((call) => call.failure === named && call.said !== null)?.said ?? null,
     },
   ];
 }

@@ -79,7 +79,7 @@ export class AttentionMonitor {
 
   async #endLooks(): Promise<void> {
     await this.#look;
-    await this.#publish(gatewayFindings(this.#options), true);
+    await this.#publish(gatewayFindings(this.#options, this.#options.clock.wallMs()), true);
   }
 
   /** One look at a time, and what follows from it. */
@@ -99,11 +99,14 @@ export class AttentionMonitor {
     try {
       this.#isSender = await this.#lead();
       // A full disk may still have room for it.
-      await this.#publish([...(away === null ? [] : [away]), ...gatewayFindings(this.#options)]);
-      const { found: kept, ofStopped } = await readFindings(store, clock.wallMs());
+      await this.#publish([
+        ...(away === null ? [] : [away]),
+        ...gatewayFindings(this.#options, clock.wallMs()),
+      ]);
+      const { found: kept, ofStopped, answered } = await readFindings(store, clock.wallMs());
       const found = withoutAway(kept);
       this.#list = away === null ? found : [away, ...found];
-      if (this.#isSender && hook !== null) await this.#tell([...ofStopped, ...found], hook);
+      if (this.#isSender && hook !== null) await this.#tell([...ofStopped, ...found], answered, hook);
       this.#isFailing = false;
     } catch (err) {
       if (away !== null) this.#list = [away, ...withoutAway(this.#list)];
@@ -132,9 +135,9 @@ export class AttentionMonitor {
     this.#publishedAtMs = nowMs;
   }
 
-  async #tell(found: readonly Finding[], hook: Hook): Promise<void> {
+  async #tell(found: readonly Finding[], answered: readonly Finding[], hook: Hook): Promise<void> {
     const { clock, store } = this.#options;
-    const changes = alertChanges(found, await store.alerts.begun(), clock.wallMs());
+    const changes = alertChanges(found, answered, await store.alerts.begun(), clock.wallMs());
     if (changes.posts.length > 0) await store.alerts.recordAlerts(changes);
     await this.#sendDue(hook);
   }

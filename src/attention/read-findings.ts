@@ -5,17 +5,25 @@ import { type Finding, findingKindNames, idOf, plain } from "./finding.ts";
 
 const expiresSoonMs = 7 * msPerDay;
 
-/** All that needs attention as far as the store knows: what it says itself, and what gateways and audits have found. `ofStopped` is not shown. */
+export interface KnownFindings {
+  readonly found: Finding[];
+  /** What a stopped gateway had found; not shown. */
+  readonly ofStopped: Finding[];
+  /** Which deployments have answered lately; not shown. */
+  readonly answered: Finding[];
+}
+
+/** All that needs attention as far as the store knows: what it says itself, and what gateways and audits have found. */
 export async function readFindings(
   { alerts, nodes }: Pick<Store, "alerts" | "nodes">,
   nowMs: number,
-): Promise<{ readonly found: Finding[]; readonly ofStopped: Finding[] }> {
+): Promise<KnownFindings> {
   // Each was written by `publish`.
   const published = (await alerts.published(nowMs)).flatMap((text) => JSON.parse(text) as Finding[]);
   const bounds = await alerts.drawnBounds(nowMs);
   const keys = await alerts.expiringKeys(nowMs, nowMs + expiresSoonMs);
   const found = inOrder([
-    ...published.filter(({ isStopped }) => isStopped !== true),
+    ...published.filter(({ isStopped, hasAnswered }) => isStopped !== true && hasAnswered !== true),
     ...bounds.flatMap((bound) => boundFindings(bound, nowMs)),
     ...keys.map(({ id, prefix, label, expiresAtMs }): Finding => {
       const name = label ?? prefix;
@@ -30,7 +38,11 @@ export async function readFindings(
     }),
     ...lateNodes(nodes === null ? [] : await nodes.list()),
   ]);
-  return { found, ofStopped: published.filter(({ isStopped }) => isStopped === true) };
+  return {
+    found,
+    ofStopped: published.filter(({ isStopped, hasAnswered }) => isStopped === true && hasAnswered !== true),
+    answered: published.filter(({ hasAnswered }) => hasAnswered === true),
+  };
 }
 
 /** By kind, as the table has them. Several gateways may have found the same; the first to do so is believed. */

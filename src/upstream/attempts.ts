@@ -9,7 +9,8 @@ import { certificateProblem } from "../wire/certificate-problem.ts";
 import type { CallContext } from "./call/call-context.ts";
 import { UpstreamCall } from "./call/upstream-call.ts";
 import { cancelled, type Failure, unprepared } from "./failure.ts";
-import type { Candidate, DeploymentState } from "./health/deployment-state.ts";
+import type { CallHistory } from "./health/call-history.ts";
+import type { Candidate } from "./health/deployment-state.ts";
 import { AttemptState, causeOf } from "./selection/attempt-state.ts";
 import { CandidateSelector, giveUpCandidate } from "./selection/candidate-selector.ts";
 import type { Directory } from "./selection/directory.ts";
@@ -69,14 +70,15 @@ export class Attempts {
       const call = new UpstreamCall(this.#context, candidate, plan, prepared.dialect);
       state.attemptBegins(candidate, isOtherKey);
       candidate.state.inFlight += 1;
+      const { history } = candidate.state;
+      history.began(startedMs);
       const failure = await call.begin(prepared, use, startedMs);
 
       nowMs = this.#nowMs();
       const durationMs = nowMs - startedMs;
       if (failure === null) {
         candidate.state.breaker.answered(nowMs, plan.keyId);
-        candidate.state.alarm = null;
-        candidate.state.failing = null;
+        history.answered(nowMs, this.#context.clock);
         use?.accepted();
         call.attempts = state.attempts;
         call.answeredAfterMs = durationMs;
@@ -89,7 +91,9 @@ export class Attempts {
       if (plan.isOver) state.finalFailure ??= cancelled(plan.signal);
       plan.attemptFailed(candidate.deployment, record, key?.id ?? null);
       this.#report(plan.requestId, candidate.state.name, failure);
-      this.#noteFailure(candidate.state, failure, record.said, plan);
+      if (failure.kind === "cancelled") history.cancelled(nowMs, durationMs);
+      else history.failed();
+      this.#noteFailure(history, failure, record.said, plan);
       this.#learn(candidate, failure, { key, use }, plan, state);
     }
   }
@@ -98,14 +102,15 @@ export class Attempts {
    * For the operator. What the request or its client caused says nothing about the deployment. Once a second is enough: to
    * compare what was said with the request takes up to a millisecond.
    */
-  #noteFailure(state: DeploymentState, failure: Failure, said: string | null, plan: GenerationPlan): void {
-    if (failure.alarm) state.alarm = failure.kind;
-    if (!failure.alarm && failure.evidence === null) return;
+  #noteFailure(history: CallHistory, failure: Failure, said: string | null, plan: GenerationPlan): void {
+    if (failure.alarm) history.alarm = failure.kind;
+    // What an alarm names is what is quoted.
+    if (!failure.alarm && (failure.evidence === null || history.alarm !== null)) return;
     const atMs = this.#context.clock.wallMs();
-    const { failing } = state;
+    const { failing } = history;
     if (failing?.failure === failure.kind && atMs - failing.atMs < noteEveryMs) return;
     const kept = said === null ? null : plan.keepable(said);
-    state.failing = { sinceMs: failing?.sinceMs ?? atMs, atMs, failure: failure.kind, said: kept };
+    history.failing = { sinceMs: failing?.sinceMs ?? atMs, atMs, failure: failure.kind, said: kept };
   }
 
   /** Updates breaker and key pool after a failure, and selects another key of the pool if that may help. */

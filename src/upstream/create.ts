@@ -3,6 +3,7 @@ import type { Settings } from "../config/settings.ts";
 import { parseObject } from "../dialects/json/json-fields.ts";
 import { type ProviderDialectName, providerDialect } from "../dialects/registry.ts";
 import type { TokenSources } from "../vendors/credentials/token-sources.ts";
+import type { ProviderSettings } from "../vendors/provider.ts";
 import { createProvider } from "../vendors/registry.ts";
 import type { Dial } from "../wire/http-client.ts";
 import { Attempts, type UpstreamLog } from "./attempts.ts";
@@ -24,6 +25,8 @@ export interface UpstreamOptions {
   readonly random?: () => number;
   /** Shared with the upstream of the configuration before, so that its tokens stay in use. */
   readonly tokens?: TokenSources;
+  /** That of the configuration before: what is known of providers that have not changed stays known. */
+  readonly before?: Upstream | undefined;
   /** How connections are made; tests pass one that makes none. */
   readonly dial?: Dial;
 }
@@ -33,21 +36,28 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   const { settings, clock, log, random = Math.random } = options;
   const { dial, tokens } = options;
   const shared = { ...(dial === undefined ? {} : { dial }), ...(tokens === undefined ? {} : { tokens }) };
-  const directory = new Directory(settings, (provider) => createProvider(provider, shared), random);
+  const create = (provider: ProviderSettings) => createProvider(provider, shared);
+  const before = options.before === undefined ? undefined : directories.get(options.before);
+  const directory = new Directory(settings, create, random, before);
   const context = { clock, timer: new DeadlineTimer(clock), heartbeatMs: settings.server.heartbeatMs };
   const attempts = new Attempts(context, directory, log, random);
-  return {
+  const upstream: Upstream = {
     open: (plan) => attempts.open(plan),
     countTokens: (plan) => countTokens(plan, directory, context),
     hasCredential: (provider, id) => directory.hasCredential(provider, id),
     health: () => healthOf(directory.states(), clock.monotonicMs()),
   };
+  directories.set(upstream, directory);
+  return upstream;
 }
+
+/** For the upstream of the next configuration alone. */
+const directories = new WeakMap<Upstream, Directory>();
 
 /** Every deployment's health, for operators. */
 function healthOf(states: Iterable<DeploymentState>, nowMs: number): DeploymentHealth[] {
   return Array.from(states, (state) => {
-    const { name, providerState, breaker, inFlight, alarm, failing, gates, waitingForCoolDown } = state;
+    const { name, providerState, breaker, history, inFlight, gates, waitingForCoolDown } = state;
     const { calls, failures } = breaker.recent(nowMs);
     return {
       name,
@@ -58,8 +68,10 @@ function healthOf(states: Iterable<DeploymentState>, nowMs: number): DeploymentH
       recentCalls: calls,
       recentFailures: failures,
       inFlight,
-      alarm,
-      failing,
+      alarm: history.alarm,
+      failing: history.failing,
+      slow: history.slow(nowMs),
+      answeredAtMs: history.answeredAtMs,
       waiting: gates.reduce((sum, { waiting }) => sum + waiting, waitingForCoolDown),
       keys: providerState.keys.size,
       keysReady: providerState.keys.ready(nowMs),

@@ -152,9 +152,19 @@ export interface DeploymentHealth {
   readonly alarm: string | null;
   /** Its last failure, if it has not answered since. */
   readonly failing: FailingCalls | null;
+  /** Null unless it keeps callers waiting until they give up. */
+  readonly slow: SlowCalls | null;
+  /** When it first answered, or answered again after calls that failed or were cancelled; null if it has not. */
+  readonly answeredAtMs: number | null;
   readonly waiting: number;
   readonly keys: number;
   readonly keysReady: number;
+}
+
+/** Calls within the last minutes, and how many of them clients cancelled before the first byte. */
+export interface SlowCalls {
+  readonly calls: number;
+  readonly cancelled: number;
 }
 
 /** Calls that failed one after the other, with no answer among them. */

@@ -104,7 +104,7 @@ test("a gateway finds failing providers, models left out and a newer configurati
   const { settings } = loadSettings({ file, env, cwd: dir });
   const deployments: DeploymentHealth[] = [];
   const state = { settings: () => settings, deploymentHealth: () => deployments, trouble: () => null };
-  const [leftOut, ...none] = gatewayFindings(state);
+  const [leftOut, ...none] = gatewayFindings(state, 0);
   expect(none).toEqual([]);
   expect(leftOut).toMatchObject({ kind: "model_left_out", subject: { type: "model", id: "claude-test" } });
   expect(leftOut?.text).toContain("TEST_ANTHROPIC_KEY is not set");
@@ -118,7 +118,7 @@ test("a gateway finds failing providers, models left out and a newer configurati
     deploymentHealth({ name: "third/d", provider: "third", alarm: "status_401", failing }),
     deploymentHealth({ name: "fourth/e", provider: "fourth", state: "cooling" }),
   );
-  const found = gatewayFindings(state);
+  const found = gatewayFindings(state, 0);
   expect(found.map(({ kind, subject, sinceMs }) => [kind, subject.id, sinceMs])).toEqual([
     ["provider_failing", "openai", 3],
     ["provider_unpaid", "other", 5],
@@ -130,6 +130,8 @@ test("a gateway finds failing providers, models left out and a newer configurati
     text: "The provider openai is failing (openai/a, openai/b: status 500).",
     lastWords: "out of memory",
   });
+  // What was said with another failure is not quoted.
+  expect(found[1]).toMatchObject({ kind: "provider_unpaid", lastWords: null });
   expect(found[4]?.text).toEndWith("`sluice config reload` applies it.");
   expect(storeAway(state)).toBeNull();
   rmSync(dir, { recursive: true });

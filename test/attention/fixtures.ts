@@ -13,6 +13,8 @@ export function deploymentHealth(overrides: Partial<DeploymentHealth>): Deployme
     inFlight: 0,
     alarm: null,
     failing: null,
+    slow: null,
+    answeredAtMs: null,
     waiting: 0,
     keys: 1,
     keysReady: 1,

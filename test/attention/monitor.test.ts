@@ -203,7 +203,7 @@ testEachStore(
     const clock = new FakeClock();
     using hook = new HookServer();
     const store = await database.openGateway(clock);
-    const failing = { sinceMs: 7, atMs: 9, failure: "status_500", said: "a prompt-canary" };
+    const failing = { sinceMs: 7, atMs: 9, failure: "unpaid", said: "a prompt-canary" };
     let health: DeploymentHealth[] = [deploymentHealth({ alarm: "unpaid", failing })];
     const one = monitorOf(store, clock, hook, { deploymentHealth: () => health }).monitor;
     const two = monitorOf(store, clock, hook).monitor;
@@ -251,9 +251,80 @@ testEachStore(
     clock.advance(60_000);
     await next.look();
     expect(hook.told("provider_unpaid")).toEqual(["begin", "end"]);
+    expect(hook.alerts.at(-1)?.text).toStartWith("Whether the provider openai answers is no longer known");
     await store.close();
   },
 );
+
+testEachStore("a provider answers again only if each deployment in the alert has", async (database) => {
+  const clock = new FakeClock();
+  using hook = new HookServer();
+  const store = await database.openGateway(clock);
+  let health: DeploymentHealth[] = [];
+  const { monitor } = monitorOf(store, clock, hook, { deploymentHealth: () => health });
+  const failing = ["openai/a", "openai/b"].map((name) => deploymentHealth({ name, alarm: "unpaid" }));
+  const answered = (name: string) => deploymentHealth({ name, answeredAtMs: clock.wallMs() });
+  const lookAt = async (...now: readonly DeploymentHealth[]) => {
+    health = [...now];
+    await monitor.look();
+    return [hook.posts.length, hook.alerts.at(-1)?.text ?? ""] as const;
+  };
+  expect(await lookAt(...failing)).toEqual([1, expect.stringContaining("is not paid")]);
+  // Of the other nothing is known any more.
+  expect(await lookAt(answered("openai/a"))).toEqual([2, expect.stringContaining("no longer known")]);
+  await lookAt(...failing);
+  expect(await lookAt(answered("openai/a"), answered("openai/b"))).toEqual([
+    4,
+    "The provider openai answers again.",
+  ]);
+  expect(monitor.list).toEqual([]);
+  // An answer of long ago says nothing about now.
+  await lookAt(...failing);
+  const before = [answered("openai/a"), answered("openai/b")];
+  clock.advance(120_000);
+  expect(await lookAt(...before)).toEqual([6, expect.stringContaining("no longer known")]);
+  await store.close();
+});
+
+testEachStore("a provider that fails in another way than before is one update", async (database) => {
+  const clock = new FakeClock();
+  using hook = new HookServer();
+  const store = await database.openGateway(clock);
+  let health = [deploymentHealth({ alarm: "unpaid" })];
+  const { monitor } = monitorOf(store, clock, hook, { deploymentHealth: () => health });
+  await monitor.look();
+  health = [deploymentHealth({ consecutiveFailures: 3 })];
+  await monitor.look();
+  await monitor.look();
+  const told = hook.alerts.map(({ kind, state, details }) => [kind, state, details["previous_kind"]]);
+  expect(told).toEqual([
+    ["provider_unpaid", "begin", undefined],
+    ["provider_failing", "begin", "provider_unpaid"],
+  ]);
+  health = [
+    deploymentHealth({ consecutiveFailures: 3 }),
+    deploymentHealth({ name: "openai/b", alarm: "status_401" }),
+    deploymentHealth({ name: "other/c", provider: "other", slow: { calls: 8, cancelled: 8 } }),
+  ];
+  await monitor.look();
+  health = [deploymentHealth({ consecutiveFailures: 3 })];
+  await monitor.look();
+  expect(hook.alerts.slice(2).map(({ kind, state, text }) => [kind, state, text])).toEqual([
+    ["provider_refuses_key", "begin", expect.any(String)],
+    [
+      "provider_slow",
+      "begin",
+      "The provider other keeps callers waiting: of 8 calls, clients cancelled 8 before the first byte (other/c).",
+    ],
+    [
+      "provider_refuses_key",
+      "end",
+      "The provider openai no longer fails in this way. The provider openai is failing (openai/gpt: broken off).",
+    ],
+    ["provider_slow", "end", expect.stringContaining("no longer known")],
+  ]);
+  await store.close();
+});
 
 testEachStore("what a gateway finds only as it stops begins no alert", async (database) => {
   const clock = new FakeClock();

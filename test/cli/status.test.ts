@@ -12,11 +12,23 @@ test("status lists what needs attention, without a gateway too", async () => {
   const create = ["keys", "create", "--mode", "credit", "--label", "trial", "--expires", "2d"];
   const { id } = await sluiceJson<KeyView>(place, ...create);
   expect(await sluiceJson<FindingView[]>(place, "status")).toMatchObject([
-    { kind: "key_expires", subject: { type: "key", id, label: "trial" }, level: null },
+    {
+      kind: "key_expires",
+      severity: "warning",
+      subject: { type: "key", id, label: "trial" },
+      level: null,
+      next: `sluice keys update ${id} --expires 30d`,
+    },
   ]);
   expect((await sluice(place, "status", "--check")).code).toBe(1);
   const { code, stdout } = await sluice(place, "status");
-  expect([code, stdout]).toEqual([0, expect.stringMatching(/key_expires +The key trial expires at /)]);
+  expect([code, stdout]).toEqual([
+    0,
+    expect.stringMatching(/warning +key_expires +The key trial expires at /),
+  ]);
+  expect(stdout).toContain(`sluice keys update ${id} --expires 30d`);
+  expect((await sluice(place, "keys", "update", id, "--expires", "30d")).code).toBe(0);
+  expect((await sluice(place, "status", "--check")).code).toBe(0);
 });
 
 test("a test of alerts is refused while they are off, and while the hook cannot be reached", async () => {

@@ -44,8 +44,11 @@ withPostgres(() => {
     );
     await nodes.at(first).restart();
     await waitFor(() => lastOf(first) === "end", "the node to be there again");
-    const late = await nodes.at(second).cliJson<{ kind: string }[]>("status");
-    expect(late.map(({ kind }) => kind)).toEqual(["key_expires"]);
+    // On a busy machine a beat may come late: that passes.
+    await waitFor(async () => {
+      const listed = await nodes.at(second).cliJson<{ kind: string }[]>("status");
+      return listed.map(({ kind }) => kind).join() === "key_expires";
+    }, "nothing but the key to need attention");
     expect(hook.told("key_expires")).toEqual(["begin"]);
     provider.stop();
   }, 300_000);

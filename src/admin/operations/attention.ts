@@ -1,4 +1,4 @@
-import type { Finding } from "../../attention/finding.ts";
+import { type Finding, kindOf, severityOf } from "../../attention/finding.ts";
 import { readFindings } from "../../attention/read-findings.ts";
 import { type FindingView, isoOrNull } from "../views.ts";
 import type { OperationContext } from "./context.ts";
@@ -10,5 +10,15 @@ export async function readAttention({ store, clock }: OperationContext): Promise
 
 export function findingDocument(finding: Finding): FindingView {
   const { kind, subject, level, sinceMs, text, details, lastWords } = finding;
-  return { kind, subject, level, since: isoOrNull(sinceMs), text, details, last_words: lastWords };
+  return {
+    kind,
+    severity: severityOf(finding),
+    subject,
+    level,
+    since: isoOrNull(sinceMs),
+    text,
+    details,
+    last_words: lastWords,
+    next: kindOf(finding).next(finding),
+  };
 }

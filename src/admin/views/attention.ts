@@ -4,6 +4,7 @@ import { moment, nullable, oneOf, text } from "./shapes.ts";
 
 export const findingView = Type.Object({
   kind: oneOf(findingKindNames),
+  severity: oneOf(["critical", "warning", "info"] as const),
   subject: Type.Object({
     type: text("`provider`, `key`, `account`, `model`, `store`, `node`, `ledger` or `configuration`."),
     id: Type.String(),
@@ -13,6 +14,7 @@ export const findingView = Type.Object({
   since: nullable(moment),
   text: text("One sentence."),
   details: Type.Record(Type.String(), Type.Union([Type.String(), Type.Number(), Type.Null()])),
-  last_words: nullable(text("What the provider said last; it is never sent.")),
+  last_words: nullable(text("What the provider said with the failure that is named; it is never sent.")),
+  next: text("The command that says more, or mends it."),
 });
 export type FindingView = Static<typeof findingView>;

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import type { FindingView } from "../../admin/views.ts";
+import { printable } from "../../base/printable.ts";
 import { type CsvOption, type DataOptions, newDataCommand, withCsv } from "../help.ts";
 import { withStore } from "../open-store.ts";
 import { type ListColumn, printList } from "../terminal/list.ts";
@@ -30,14 +31,21 @@ export function statusCommand(terminal: Terminal): Command {
 
 function columnsOf({ style }: Terminal): readonly ListColumn<FindingView>[] {
   return [
-    { name: "kind", title: "KIND", cell: ({ kind }) => style.warn(kind) },
+    {
+      name: "severity",
+      title: "SEVERITY",
+      cell: ({ severity }) =>
+        ({ critical: style.bad, warning: style.warn, info: style.dim })[severity](severity),
+    },
+    { name: "kind", title: "KIND" },
     {
       name: "text",
       title: "WHAT",
       elastic: true,
-      cell: ({ text, last_words: words }) => (words === null ? text : `${text} It said: ${words}`),
+      cell: ({ text, last_words: words }) => printable(words === null ? text : `${text} It said: ${words}`),
     },
     { name: "last_words" },
+    { name: "next", title: "NEXT" },
     {
       name: "since",
       title: "SINCE (UTC)",

@@ -1,8 +1,9 @@
 import type { Gate } from "../../limits/concurrency.ts";
 import type { Credential } from "../../vendors/credentials/credential.ts";
 import type { Provider } from "../../vendors/provider.ts";
-import type { Deployment, FailingCalls } from "../upstream.ts";
+import type { Deployment } from "../upstream.ts";
 import type { Breaker } from "./breaker.ts";
+import type { CallHistory } from "./call-history.ts";
 import type { KeyPool } from "./key-pool.ts";
 
 /** Shared by all deployments at one provider. */
@@ -24,9 +25,7 @@ export interface DeploymentState {
   /** Of the deployments that share this state and are limited. */
   readonly gates: Gate[];
   inFlight: number;
-  /** The last alarm for the operator. Cleared by the next answer. */
-  alarm: string | null;
-  failing: FailingCalls | null;
+  readonly history: CallHistory;
   /** Requests that wait for the end of a cool-down. */
   waitingForCoolDown: number;
 }

@@ -5,6 +5,7 @@ import type { DeploymentSettings, ModelSettings, Settings } from "../../config/s
 import { Gate } from "../../limits/concurrency.ts";
 import type { Provider, ProviderSettings } from "../../vendors/provider.ts";
 import { Breaker } from "../health/breaker.ts";
+import { CallHistory } from "../health/call-history.ts";
 import type { Candidate, DeploymentState, ProviderState } from "../health/deployment-state.ts";
 import { KeyPool } from "../health/key-pool.ts";
 import type { Deployment, Plan } from "../upstream.ts";
@@ -26,13 +27,17 @@ export class Directory {
   /** By model. */
   readonly #candidates = new Map<string, readonly Candidate[]>();
   readonly #random: () => number;
+  /** That of the configuration before, while this one is built. */
+  #before: Directory | null;
 
   constructor(
     settings: Pick<Settings, "models" | "providers">,
     createProvider: (settings: ProviderSettings) => Provider,
     random: () => number,
+    before: Directory | null = null,
   ) {
     this.#random = random;
+    this.#before = before;
     for (const [name, providerSettings] of settings.providers) {
       const provider = createProvider(providerSettings);
       this.#providers.set(name, {
@@ -42,6 +47,13 @@ export class Directory {
       });
     }
     for (const model of settings.models) this.#candidates.set(model.id, this.#candidatesOf(model));
+    this.#before = null;
+  }
+
+  /** What is known of a deployment; undefined if its provider had other settings. */
+  unchangedState(id: string, { settings }: Provider): DeploymentState | undefined {
+    const state = this.#states.get(id);
+    return state && Bun.deepEquals(state.providerState.provider.settings, settings) ? state : undefined;
   }
 
   states(): Iterable<DeploymentState> {
@@ -105,15 +117,15 @@ export class Directory {
   #stateOf({ provider, upstreamModel }: DeploymentSettings): DeploymentState {
     const providerState = this.#providers.get(provider);
     assert(providerState !== undefined, "the provider is not configured", provider);
+    const before = this.#before?.unchangedState(`${provider}/${upstreamModel}`, providerState.provider);
     return this.#states.getOrInsertComputed(`${provider}/${upstreamModel}`, (id) => ({
       id,
       name: `${provider}/${shownModel(upstreamModel)}`,
       providerState,
-      breaker: new Breaker(),
+      breaker: before?.breaker ?? new Breaker(),
+      history: before?.history ?? new CallHistory(),
       gates: [],
       inFlight: 0,
-      alarm: null,
-      failing: null,
       waitingForCoolDown: 0,
     }));
   }
