@@ -136,6 +136,8 @@ export interface MeteredDemand {
   readonly most: ReportedExtras;
   /** The same as far as the request itself says it, whatever the provider reports. */
   readonly certain: Quantities;
+  /** The most that a provider's figure is believed for, where the request bounds it. */
+  readonly bounds?: Quantities;
 }
 
 /** Of a route that costs nothing. */

@@ -12,6 +12,8 @@ export interface AskedExtras {
   readonly most: ExtraUsage;
   /** What a metered request is charged for, unless the provider reports another amount; missing for nothing. */
   readonly units?: Quantities;
+  /** The most that a report of such units is believed for; missing where only the hold bounds them. */
+  readonly unitBounds?: Quantities;
   /** What is used in any case. */
   readonly least: ToolCalls;
   /** By the field that asks for it. */
@@ -81,14 +83,16 @@ function meteredExtras(reported: ReportedExtras, asked: AskedExtras | null): Par
     ...(imageOutputTokens === undefined ? {} : { imageOutputTokens }),
     ...(units === undefined
       ? {}
-      : { units: believedUnits({ ...asked?.units, ...units }, asked?.most.units ?? {}) }),
+      : { units: believedUnits({ ...asked?.units, ...units }, asked?.most.units ?? {}, asked?.unitBounds) }),
   };
 }
 
-/** As with calls, a count that cannot be is at most what the hold allowed for. */
-function believedUnits(reported: Quantities, held: Quantities): Quantities {
+/** As with calls, a count that cannot be is at most what the request bounds it to, or what the hold allowed for. */
+function believedUnits(reported: Quantities, held: Quantities, bounds: Quantities = {}): Quantities {
   return Object.fromEntries(
     Object.entries(reported).map(([name, amount]) => {
+      const { [name]: bound } = bounds;
+      if (bound !== undefined) return [name, Math.min(amount, bound)];
       const most = held[name] ?? 0;
       return [name, amount > Math.max(mostCalls, most) ? most : amount];
     }),

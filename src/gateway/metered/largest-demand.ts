@@ -20,6 +20,7 @@ function largerOf(one: MeteredDemand, other: MeteredDemand): MeteredDemand {
     canBeCounted: one.canBeCounted && other.canBeCounted,
     most: { ...one.most, ...other.most, units: largerAmounts(one.most.units, other.most.units) },
     certain: largerAmounts(one.certain, other.certain),
+    bounds: largerAmounts(one.bounds, other.bounds),
   };
 }
 

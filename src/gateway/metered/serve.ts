@@ -249,10 +249,13 @@ function refuseUncounted(
 }
 
 /** An input of many texts may be above the model's window, as a request of several runs is. */
-function askedFor({ most, certain: units }: MeteredDemand, extras: AskedExtras | null): AskedExtras {
+function askedFor(
+  { most, certain: units, bounds: unitBounds = {} }: MeteredDemand,
+  extras: AskedExtras | null,
+): AskedExtras {
   const asked = extras ?? nothingAsked;
   const { tiers: _, ...metered } = most;
-  return { ...asked, most: { ...asked.most, ...metered }, units, mayRepeat: true };
+  return { ...asked, most: { ...asked.most, ...metered }, units, unitBounds, mayRepeat: true };
 }
 
 const nothingAsked: AskedExtras = {

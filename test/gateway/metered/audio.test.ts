@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
 import { explainCharge } from "../../../src/admin/operations/explain-charge.ts";
 import type { JsonObject } from "../../../src/base/json.ts";
 import { json, openAiError, sse, text } from "../../support/answers.ts";
@@ -16,9 +17,6 @@ deployments = [
 `;
 
 const tail = `
-${model("say", "speech", "{ characters = 15.0 }")}
-${model("say-tokens", "speech", "{ input = 1.0, audio_output = 12.0 }")}
-${model("say-minutes", "speech", "{ speech_minutes = 0.015 }")}
 ${model("hear", "transcriptions", "{ audio_minutes = 0.006 }")}
 ${model("hear-tokens", "transcriptions", "{ input = 1.0, audio_input = 6.0, output = 10.0 }")}
 `;
@@ -33,173 +31,6 @@ afterEach(() => world.provider.reset());
 afterAll(() => world[Symbol.asyncDispose]());
 
 const event = (value: JsonObject) => `data: ${JSON.stringify(value)}\n\n`;
-
-describe("speech", () => {
-  const path = "/v1/audio/speech";
-  const say = (body: JsonObject, by = caller, headers = {}) =>
-    world.ask(by, { path, body: { input: "né 😀", voice: "alloy", ...body }, headers });
-  const sound = () => text("\u0001\u0002mp3", "audio/mpeg");
-
-  test("is charged by the character, and passes as the sound it is", async () => {
-    world.provider.script(sound());
-    const response = await say({ model: "say" });
-    expect(response.headers.get("content-type")).toBe("audio/mpeg");
-    expect(await response.text()).toBe("\u0001\u0002mp3");
-    expect(response.headers.get("x-sluice-cost")).toBe("0.00006");
-    expect(response.headers.get("x-sluice-units")).toBe("characters=4");
-    expect(await world.heldFor({ path, body: { model: "say", input: "né 😀", voice: "a" } })).toBeCloseTo(
-      0.00006,
-      9,
-    );
-  });
-
-  test("leaves as it comes, says what it costs before, and is charged before its last bytes", async () => {
-    const key = await world.creditCaller(1);
-    const { promise: released, resolve: release } = Promise.withResolvers<void>();
-    const steps = [{ write: "first" }, { until: released }, { write: "last" }];
-    world.provider.script({ ...text("", "audio/mpeg"), framing: "chunked", steps });
-    const response = await say({ model: "say" }, key);
-    expect(response.headers.get("x-sluice-cost")).toBe("0.00006");
-    expect(response.headers.get("content-type")).toBe("audio/mpeg");
-    const reader = response.body?.getReader();
-    const first = await reader?.read();
-    expect(Buffer.from(first?.value ?? []).toString()).toBe("firs");
-    expect(world.gateway.accounts.openHolds).toBe(1);
-    release();
-    let rest = "";
-    for (let next = await reader?.read(); next?.done === false; next = await reader?.read()) {
-      rest += Buffer.from(next.value).toString();
-      if (rest.endsWith("last")) {
-        const entries = await world.running.store.listEntries({ afterId: 0, limit: 9, keyId: key.key.id });
-        expect(entries.filter(({ kind }) => kind === "charge")).toHaveLength(1);
-      }
-    }
-    expect(rest).toBe("tlast");
-    expect(await world.chargesOf(key)).toEqual([
-      { amount: -60_000, basis: "measured", outcome: "completed" },
-    ]);
-  });
-
-  test("that breaks off, or is left, costs all characters, and its client is cut off", async () => {
-    const broken = await world.creditCaller(1);
-    const { promise: released, resolve: release } = Promise.withResolvers<void>();
-    const steps = [{ write: "first" }, { until: released }, { reset: true } as const];
-    world.provider.script({ ...text("", "audio/mpeg"), framing: "chunked", steps });
-    const response = await say({ model: "say" }, broken);
-    const reader = response.body?.getReader();
-    await reader?.read();
-    release();
-    const readOn = async () => {
-      while ((await reader?.read())?.done === false);
-    };
-    expect(await readOn().catch(() => "cut off")).toBe("cut off");
-    expect(await world.chargesOf(broken)).toMatchObject([{ amount: -60_000, outcome: "failed" }]);
-
-    const leaver = await world.creditCaller(1);
-    const more = Promise.withResolvers<void>();
-    const slow = [{ write: "first" }, { until: more.promise }, { write: "last" }];
-    world.provider.script({ ...text("", "audio/mpeg"), framing: "chunked", steps: slow });
-    const leaving = new AbortController();
-    const left = await world.ask(leaver, {
-      path,
-      body: { model: "say", input: "né 😀", voice: "alloy" },
-      signal: leaving.signal,
-    });
-    await left.body?.getReader().read();
-    leaving.abort();
-    more.resolve();
-    expect(await world.chargesOf(leaver)).toMatchObject([{ amount: -60_000 }]);
-    expect(world.provider.aborted).toHaveLength(0);
-  });
-
-  test("is the same sound when it is repeated", async () => {
-    world.provider.script(sound());
-    const headers = { "idempotency-key": "say" };
-    await (await say({ model: "say" }, caller, headers)).text();
-    const again = await say({ model: "say" }, caller, headers);
-    expect(again.headers.get("content-type")).toBe("audio/mpeg");
-    expect(again.headers.get("idempotent-replayed")).toBe("true");
-  });
-
-  test("by the token is refused where nothing reports tokens, and charged where events do", async () => {
-    const refused = await say({ model: "say-tokens" });
-    expect(refused.status).toBe(400);
-    expect(((await refused.json()) as { error: { message: string } }).error.message).toContain(
-      "price.characters",
-    );
-    const key = await world.creditCaller(1);
-    const stream =
-      event({ type: "speech.audio.delta", audio: "AAAA" }) +
-      event({ type: "speech.audio.done", usage: { input_tokens: 4, output_tokens: 10, total_tokens: 14 } });
-    world.provider.script(sse(stream));
-    const response = await say({ model: "say-tokens", stream_format: "sse" }, key);
-    expect(await response.text()).toBe(stream);
-    expect(await world.chargesOf(key)).toEqual([
-      { amount: -124_000, basis: "measured", outcome: "completed" },
-    ]);
-  });
-
-  test("by the token costs what it was held for where its figures are missing or none", async () => {
-    const done = (usage: JsonObject) =>
-      sse(
-        event({ type: "speech.audio.delta", audio: "AA" }) + event({ type: "speech.audio.done", ...usage }),
-      );
-    const answers = [
-      done({}),
-      done({ usage: { input_tokens: 4, output_tokens: -1000 } }),
-      done({ usage: { input_tokens: 4, output_tokens: 1e300 } }),
-      sound(),
-    ];
-    for (const answer of answers) {
-      const key = await world.creditCaller(1);
-      world.provider.script(answer);
-      await (await say({ model: "say-tokens", stream_format: "sse" }, key)).text();
-      const [charge] = await world.chargesOf(key);
-      expect(charge?.basis).toBe("estimated");
-      // Four characters of four tokens each.
-      expect(charge?.amount).toBeLessThanOrEqual(-16 * 12_000);
-    }
-  });
-
-  test("that breaks off costs all characters, or the tokens of the sound that came", async () => {
-    // Three seconds in 16,000 bytes each, as base64.
-    const delta = event({ type: "speech.audio.delta", audio: "A".repeat(64_000) });
-    const input = "word ".repeat(100);
-    for (const [model, amount] of [
-      ["say", -500 * 15_000],
-      ["say-tokens", -63 * 12_000],
-    ] as const) {
-      const key = await world.creditCaller(1);
-      world.provider.script(sse(delta));
-      await (await say({ model, input, stream_format: "sse" }, key)).text();
-      const [charge] = await world.chargesOf(key);
-      expect(charge).toMatchObject({ outcome: "failed" });
-      expect(charge?.amount).toBeWithin(amount - 400_000, amount + 1);
-    }
-  });
-
-  test("that was asked for as events, and comes as sound, is charged", async () => {
-    world.provider.script(sound());
-    const response = await say({ model: "say", stream_format: "sse" });
-    expect(response.headers.get("x-sluice-cost")).toBe("0.00006");
-    expect(response.headers.get("content-type")).toBe("audio/mpeg");
-  });
-
-  test("of a text that takes long to count is refused", async () => {
-    const response = await say({ model: "say", input: "a".repeat(9_000_000) });
-    expect(response.status).toBe(400);
-    expect(world.provider.requests).toHaveLength(0);
-  });
-
-  test("by the minute is refused: nobody says how long it is", async () => {
-    const response = await say({ model: "say-minutes" });
-    expect(response.status).toBe(400);
-    expect(((await response.json()) as { error: { message: string } }).error.message).toContain(
-      "price.speech_minutes",
-    );
-    expect(world.provider.requests).toHaveLength(0);
-  });
-});
 
 /** So many seconds of silence, in 8,000 bytes each, with a header that may lie. */
 function wav(seconds: number, { byteRate = 8000, size = seconds * 8000, format = 1 } = {}): Uint8Array {
@@ -228,6 +59,10 @@ function extensible(inside: number): Uint8Array {
   more.writeUInt16LE(22, 0);
   more.writeUInt16LE(inside, 8);
   return Buffer.concat([plain.subarray(0, 36), more, plain.subarray(36)]);
+}
+
+function soundFile(name: string): Uint8Array {
+  return readFileSync(new URL(`../../support/fixtures/sound/${name}`, import.meta.url));
 }
 
 interface Heard {
@@ -271,7 +106,7 @@ describe("transcriptions", () => {
     expect(response.headers.get("x-sluice-cost")).toBe("0.001");
     expect(response.headers.get("x-sluice-units")).toBe("minutes=0.166667");
     world.provider.script(json({ text: "hello", duration: "81.0" }));
-    const verbose = await hear({ fields: { response_format: "verbose_json" } });
+    const verbose = await hear({ fields: { response_format: "verbose_json" }, file: wav(81) });
     expect(verbose.headers.get("x-sluice-cost")).toBe("0.0081");
     expect(verbose.headers.get("x-sluice-units")).toBe("minutes=1.35");
   });
@@ -312,8 +147,7 @@ describe("transcriptions", () => {
   test("without figures are refused by name, unless the file tells its length", async () => {
     const mp3 = new Uint8Array(1000);
     for (const [fields, file, name] of [
-      [{ response_format: "srt" }, mp3, "price.audio_minutes"],
-      [{ response_format: "tsv" }, mp3, "price.audio_minutes"],
+      [{ response_format: "srt", model: "hear-tokens" }, mp3, "price.audio_input"],
       [{ response_format: "vtt", model: "hear-tokens" }, wav(1), "price.audio_input"],
     ] as const) {
       const response = await hear({ fields, file });
@@ -343,24 +177,71 @@ describe("transcriptions", () => {
     world.provider.script(text("1\n00:00 hello"));
     const long = await hear({ fields: srt, file: twice });
     expect(Number(long.headers.get("x-sluice-cost"))).toBeGreaterThanOrEqual(0.001);
-    expect((await hear({ fields: srt, file: wav(10, { format: 2 }) })).status).toBe(400);
-    for (const [inside, status] of [
-      [1, 200],
-      [0x55, 400],
+    for (const [file, seconds] of [
+      [extensible(1), 10],
+      // Compressed, at the lowest rate.
+      [extensible(0x55), 80_068 / 500],
+      [wav(10, { format: 2 }), 80_044 / 500],
     ] as const) {
       world.provider.script(text("1\n00:00 hello"));
-      expect((await hear({ fields: srt, file: extensible(inside) })).status).toBe(status);
+      const cost = (await hear({ fields: srt, file })).headers.get("x-sluice-cost");
+      expect(Number(cost)).toBeCloseTo((seconds / 60) * 0.006, 8);
     }
-    const streamed = await hear({ fields: { ...srt, stream: "true" }, file: new Uint8Array(1000) });
-    expect(streamed.status).toBe(400);
   });
+
+  test.each(["srt", "vtt", "text"])(
+    "as %s are held for and charged by the file, of any kind, as an estimate",
+    async (response_format) => {
+      for (const [file, seconds] of [
+        [soundFile("vbr.mp3"), 5.1],
+        [soundFile("opus.ogg"), 5],
+        [soundFile("tables-last.m4a"), 5],
+        [soundFile("recorded.webm"), 5],
+        [soundFile("plain.flac"), 5],
+        [new Uint8Array(5000), 5],
+      ] as const) {
+        const cost = (seconds / 60) * 0.006;
+        const fields = { response_format };
+        expect((await hear({ fields, file, by: await world.creditCaller(cost * 0.99) })).status).toBe(402);
+        const key = await world.creditCaller(cost * 1.03);
+        world.provider.script(text("1\n00:00 hello", "text/plain"));
+        const response = await hear({ fields, file, by: key });
+        expect(response.status).toBe(200);
+        expect(Number(response.headers.get("x-sluice-cost"))).toBeWithin(cost * 0.999, cost * 1.03);
+        expect(await world.chargesOf(key)).toMatchObject([{ basis: "estimated", outcome: "completed" }]);
+      }
+    },
+  );
+
+  test.each<[Uint8Array, number, number, "measured" | "estimated"]>([
+    // What a WAV plays, rounded up.
+    [wav(10), 10, 10, "measured"],
+    [wav(10), 11, 10, "estimated"],
+    [wav(10), 3600, 10, "estimated"],
+    // At most the length at the lowest rate.
+    [new Uint8Array(120_000), 120, 120, "measured"],
+    [new Uint8Array(120_000), 121, 120, "estimated"],
+    [soundFile("opus.ogg"), 8, 8, "measured"],
+    [soundFile("opus.ogg"), 3600, 8, "estimated"],
+  ])(
+    "report a length that is believed up to what the file can be (%#)",
+    async (file, told, seconds, basis) => {
+      for (const answer of [{ duration: String(told) }, { usage: { type: "duration", seconds: told } }]) {
+        const key = await world.creditCaller(1);
+        world.provider.script(json({ text: "hello", ...structuredClone(answer) }));
+        expect((await hear({ file, by: key })).status).toBe(200);
+        const amount = -Math.round((seconds / 60) * 6_000_000);
+        expect(await world.chargesOf(key)).toEqual([{ amount, basis, outcome: "completed" }]);
+      }
+    },
+  );
 
   test("without figures cost what sound of that size has, in a form and in JSON", async () => {
     const file = new Uint8Array(960_000);
     const body = { input_audio: { data: "A".repeat(1_280_000), format: "mp3" } };
     for (const [model, cost] of [
-      ["hear", 0.006],
-      ["hear-tokens", 0.01152],
+      ["hear", 0.096],
+      ["hear-tokens", 0.18432],
     ] as const) {
       world.provider.script(json({ text: "hello" }));
       const asked = { path: "/v1/audio/transcriptions", body: { model, ...body } };
@@ -373,7 +254,10 @@ describe("transcriptions", () => {
   test("without figures cost the whole of a file that is larger than OpenAI takes", async () => {
     world.provider.script(json({ text: "hello" }));
     const response = await hear({ file: new Uint8Array(48_000_000) });
-    expect(Number(response.headers.get("x-sluice-cost"))).toBeCloseTo(0.3, 9);
+    expect(Number(response.headers.get("x-sluice-cost"))).toBeCloseTo(
+      ((25 * 2 ** 20) / 1000 / 60) * 0.006,
+      6,
+    );
   });
 
   test("by the token are charged sound and text each at its rate", async () => {
@@ -434,7 +318,7 @@ describe("transcriptions", () => {
 
   test("come as JSON from some clients", async () => {
     world.provider.script(json({ text: "hello", usage: { type: "duration", seconds: 10 } }));
-    const body = { model: "hear", input_audio: { data: "AAAA", format: "wav" } };
+    const body = { model: "hear", input_audio: { data: "A".repeat(16_000), format: "wav" } };
     const response = await world.ask(caller, { path: "/v1/audio/transcriptions", body });
     expect(response.headers.get("x-sluice-cost")).toBe("0.001");
     expect(world.provider.requests[0]?.body).toMatchObject({ model: "audio-upstream" });
@@ -474,7 +358,7 @@ describe("transcriptions", () => {
 test("what was charged beside tokens is in the record, and its sum is explained", async () => {
   const key = await world.creditCaller(1);
   world.provider.script(json({ text: "hello", usage: { type: "duration", seconds: 81 } }));
-  await (await hear({ by: key })).text();
+  await (await hear({ by: key, file: wav(81) })).text();
   const entries = await world.running.store.listEntries({ afterId: 0, limit: 10, keyId: key.key.id });
   const charge = entries.find(({ kind }) => kind === "charge");
   expect(charge === undefined ? null : explainCharge(charge, true)).toMatchObject({

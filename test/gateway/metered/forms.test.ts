@@ -314,11 +314,16 @@ test("a field may have any name, and is passed on once", async () => {
 
 test("sound is charged for the length at its end, where its provider does not say it", async () => {
   const { key, secret } = await world.creditCaller(10);
+  const box = (type: string, content: Buffer) => {
+    const size = Buffer.alloc(4);
+    size.writeUInt32BE(content.length + 8);
+    return Buffer.concat([size, Buffer.from(type), content]);
+  };
   const length = Buffer.alloc(100);
-  length.write("mvhd");
-  length.writeUInt32BE(1000, 16);
-  length.writeUInt32BE(90_000, 20);
-  const sound = Buffer.concat([Buffer.from("\0\0\0\x20ftypM4A "), Buffer.alloc(700_000), length]);
+  length.writeUInt32BE(1000, 12);
+  length.writeUInt32BE(90_000, 16);
+  const tables = box("moov", box("mvhd", length));
+  const sound = Buffer.concat([box("ftyp", Buffer.from("M4A ")), box("mdat", Buffer.alloc(700_000)), tables]);
   world.provider.script(json({ text: "hello" }));
   const response = await hear(secret, Buffer.concat([Buffer.from(head), sound, Buffer.from(end)]));
   expect(response.headers.get("x-sluice-units")).toBe("minutes=1.5");
@@ -347,6 +352,6 @@ test("sound in large JSON, in place of a form, is found on the thread that reads
   const body = { model: "hear", input_audio: { data, format: "amr" } };
   const asked = { path: "/v1/audio/transcriptions", body };
   const response = await world.ask(await world.creditCaller(1), asked);
-  expect(response.headers.get("x-sluice-units")).toBe("minutes=10");
+  expect(response.headers.get("x-sluice-units")).toBe("minutes=32");
   expect(found).not.toHaveBeenCalled();
 });

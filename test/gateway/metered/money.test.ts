@@ -318,8 +318,8 @@ describe("a model whose deployments are charged in two ways", () => {
       },
       6_100_000,
     ],
-    // A second and a half, and one word.
-    ["transcriptions", "/v1/audio/transcriptions", sound, { text: "hi" }, 298_000],
+    // 24 seconds at the lowest rate, and one word.
+    ["transcriptions", "/v1/audio/transcriptions", sound, { text: "hi" }, 4_618_000],
     ["rerank", "/v1/rerank", ranking, { results: [], usage: { total_tokens: 50 } }, 50_000],
     ["rerank", "/v1/rerank", ranking, { results: [] }, 6000],
   ] as const)(

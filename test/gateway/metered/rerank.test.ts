@@ -96,8 +96,10 @@ test.each(["by-search", "by-search-bedrock"])(
 test.each([
   ["by-search", {}, -2_000_000, "estimated"],
   ["by-both", {}, -2_017_000, "estimated"],
-  ["by-both", { billed_units: { search_units: 3 } }, -6_017_000, "measured"],
-  ["by-both", { billed_units: { search_units: 1e9 } }, -2_017_000, "estimated"],
+  // A unit for each of the two documents at most.
+  ["by-both", { billed_units: { search_units: 2 } }, -4_017_000, "measured"],
+  ["by-both", { billed_units: { search_units: 3 } }, -4_017_000, "estimated"],
+  ["by-both", { billed_units: { search_units: 1e9 } }, -4_017_000, "estimated"],
   ["by-token", {}, -17_000, "measured"],
 ] as const)(
   "tokens that are reported measure no search units: %s, %j",

@@ -105,10 +105,10 @@ export const meteredCases: Readonly<Record<string, MeteredCase>> = {
   },
   transcriptions: {
     path: "/v1/audio/transcriptions",
-    body: { input_audio: { data: "A".repeat(160), format: "mp3" } },
+    body: { input_audio: { data: "A".repeat(4000), format: "mp3" } },
     answer: json({ text: "hello", usage: { type: "duration", seconds: 3 } }),
     cost: 0.0003,
-    hold: 0.000012,
+    hold: 0.0003,
     tokens: null,
     units: "minutes=0.05",
     price: "{ audio_minutes = 0.006 }",

@@ -73,6 +73,8 @@ export const rerank: MeteredRoute = {
       canBeCounted: true,
       most: { units: { requests: 1, search_units: most } },
       certain: { requests: 1, search_units: charged },
+      // Providers that count otherwise take a unit for each document at most.
+      bounds: { search_units: Math.max(count, most) },
     };
   },
   texts: (body) => documentsOf(body).flatMap((document) => [queryOf(body), document]),

@@ -2,11 +2,15 @@ const headerBytes = 26;
 /** Of a frame's header, up to its number. */
 const fixedBytes = 4;
 
-/** By STREAMINFO, which comes first: the largest block, 20 bits of samples for a second, and 36 of all samples. 0 if it is unknown. */
+/** By STREAMINFO, which comes first: the largest block, 20 bits of samples for a second, and 36 of all samples. 0 if it is unknown. A later frame counts more. */
 export function flacSeconds(start: Buffer, end: Buffer): number {
   if (start.length < headerBytes) return 0;
   const perSecond = start.readUIntBE(18, 3) >>> 4;
-  const samples = start.readUIntBE(21, 5) % 2 ** 36 || lastSample(end, start.readUInt16BE(10));
+  const blockSize = start.readUInt16BE(10);
+  const counted = start.readUIntBE(21, 5) % 2 ** 36;
+  const last = lastSample(end, blockSize);
+  // The last block may be a smaller one.
+  const samples = counted > last - blockSize ? counted : last;
   return perSecond === 0 ? 0 : samples / perSecond;
 }
 

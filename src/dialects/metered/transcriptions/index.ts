@@ -22,7 +22,7 @@ import {
 } from "../route.ts";
 import { soundElsewhere } from "./elsewhere.ts";
 import { soundInJson, soundMember } from "./json-sound.ts";
-import { isWav, secondsOf } from "./sound.ts";
+import { isWav, mostSecondsOf, secondsOf } from "./sound.ts";
 
 /** A form with a `file`; some clients send JSON with `input_audio` instead. */
 const transcriptionRequest = Type.Object({
@@ -66,11 +66,9 @@ function check(body: JsonObject, priced: PricedNames, files: readonly FormFile[]
     throw invalidRequest("`file` is missing; send the sound as a file of a form.", "file");
   }
   const { response_format: format } = body;
-  if (!isSilent(format) || priced.has("requests")) return;
-  if (isByMinute(priced) && isWav(files)) return;
-  const name = isByMinute(priced) ? "audio_minutes" : "audio_input";
+  if (!isSilent(format) || !isInTokens(priced)) return;
   throw invalidRequest(
-    `An answer as ${format} does not say what it has used, and this model is charged for that (\`price.${name}\`). Ask for json or verbose_json.`,
+    `An answer as ${format} does not say what it has used, and this model is charged for that (\`price.audio_input\`). Ask for json or verbose_json.`,
     "response_format",
   );
 }
@@ -90,7 +88,7 @@ function tokensOf(
   details: Json | undefined,
   files: readonly FormFile[],
 ): MeteredFigures {
-  const heard = Math.ceil(secondsOf(files, "usual") * tokensPerSecond);
+  const heard = Math.ceil(secondsOf(files) * tokensPerSecond);
   const usage = withUntold(reported, { input: heard, output: 0 });
   const parts = usage.isInputDoubtful === true ? undefined : details;
   return { usage, extras: { audioInputTokens: partBesideText(usage.inputTokens, "audio_tokens", parts) } };
@@ -98,7 +96,7 @@ function tokensOf(
 
 /** A length that the provider does not tell is the file's own, and an estimate unless it is a WAV. */
 function minutesOf(reported: number | null, files: readonly FormFile[]): MeteredFigures {
-  const seconds = reported ?? secondsOf(files, "usual");
+  const seconds = reported ?? secondsOf(files);
   const isExact = reported !== null || isWav(files);
   return {
     usage: isExact ? noUsage : { ...noUsage, isInputDoubtful: true },
@@ -153,8 +151,10 @@ const ofBoth = {
   },
 } as const satisfies Partial<MeteredRoute>;
 
-function demandOf(_: RouteBody, { priced, files }: MeteredModel): MeteredDemand {
-  const seconds = secondsOf(files, "least");
+function demandOf({ truncated }: RouteBody, { priced, files }: MeteredModel): MeteredDemand {
+  const most = mostSecondsOf(files);
+  // What is not reported is charged by the file.
+  const seconds = isSilent(truncated["response_format"]) ? secondsOf(files) : most;
   const isTokens = isInTokens(priced);
   return {
     input: isTokens ? Math.ceil(seconds * tokensPerSecond) : 0,
@@ -163,6 +163,8 @@ function demandOf(_: RouteBody, { priced, files }: MeteredModel): MeteredDemand 
     canBeCounted: false,
     most: { units: { requests: 1, audio_minutes: seconds / 60 }, audioInputTokens: 1 },
     certain: { requests: 1 },
+    // Providers round up to whole seconds.
+    bounds: { audio_minutes: Math.ceil(most) / 60 },
   };
 }
 

@@ -6,8 +6,8 @@ import type { FormFile, RouteBody } from "../route.ts";
 export const soundMember = "input_audio";
 
 /** In characters, of which four are three bytes. */
-const mostStartChars = 4096 * 4;
-const mostEndChars = 65_536 * 4;
+const mostStartChars = 16_384 * 4;
+const mostEndChars = 262_144 * 4;
 const plainStart = /^[A-Za-z0-9+/]+={0,2}$/;
 
 /** JSON has the sound as base64. Where that is not found as plain text, it may be of any kind, and as long as the body. */

@@ -7,44 +7,62 @@ const sampleRates = [44_100, 48_000, 32_000] as const;
 
 interface Frame {
   readonly bytes: number;
-  readonly bytesPerSecond: number;
   readonly seconds: number;
 }
 
-/** More than three frames have. */
-const searchedBytes = 4096;
-
-/** Bytes for a second: 128 and 320 kbit/s. */
-export const mp3Rates = { usual: 16_000, most: 40_000 };
+/** Bytes that look like a frame and are none. */
+const mostTries = 4096;
 
 export function isMp3(start: Buffer): boolean {
   return start.toString("latin1", 0, 3) === "ID3" || frameAt(start, 0) !== null;
 }
 
 /**
- * By the frames that an encoder has counted, or by the rate of one of them; 0 without any. The first ones may come behind a picture.
- * A count that no rate explains is ignored. Another one does not make the file shorter than usual, unless its frames do as well.
+ * By its frames: all of them if the file is short, else the rate of those at its ends, or the count of the encoder. 0 without any
+ * frame. The sender writes the count, so less than half of what the frames say is not believed.
  */
 export function mp3Seconds(start: Buffer, end: Buffer, bytes: number): number {
-  const first = findFrame(start);
-  const frame = first ?? findFrame(end.subarray(-searchedBytes));
-  if (frame === null) return 0;
-  const counted = first === null ? 0 : countedFrames(start.subarray(first.at, first.at + first.bytes));
-  const seconds = counted * frame.seconds;
-  if (seconds < bytes / mp3Rates.most) return bytes / frame.bytesPerSecond;
-  return Math.max(seconds, bytes / Math.max(frame.bytesPerSecond, mp3Rates.usual));
+  const tag = tagBytes(start);
+  const first = walkFrames(start.subarray(tag));
+  const last = walkFrames(end.subarray(Math.max(0, tag - (bytes - end.length))));
+  const [slowest] = [first, last].filter(({ seconds }) => seconds > 0).sort(byRate);
+  if (slowest === undefined) return 0;
+  const lengthBy = ({ bytes: sample, seconds }: Frame) => (Math.max(0, bytes - tag) * seconds) / sample;
+  const isWhole = end.length >= bytes;
+  const counted = countedSeconds(start.subarray(tag));
+  if (isWhole || counted === 0) return Math.max(counted, lengthBy(isWhole ? last : slowest));
+  return Math.max(counted, lengthBy(last.seconds > 0 ? last : slowest) / 2);
 }
 
-/** A frame that two others follow where they should; null if there is none. It may be a note, so the rate is that of the next. */
-function findFrame(bytes: Buffer): (Frame & { readonly at: number }) | null {
-  for (let at = bytes.indexOf(0xff); at !== -1; at = bytes.indexOf(0xff, at + 1)) {
+function byRate(one: Frame, other: Frame): number {
+  return one.bytes / one.seconds - other.bytes / other.seconds;
+}
+
+/** ID3v2, perhaps with a picture: players skip as many bytes as it says that it has. */
+function tagBytes(start: Buffer): number {
+  if (start.length < 10 || start.toString("latin1", 0, 3) !== "ID3") return 0;
+  const size = start.subarray(6, 10).reduce((sum, byte) => sum * 128 + (byte & 0x7f), 0);
+  return size + 10;
+}
+
+/** All frames of a part of a file, which may begin and end within one. */
+function walkFrames(bytes: Buffer): Frame {
+  let [length, seconds, tries] = [0, 0, 0];
+  for (let at = 0; at !== -1 && tries < mostTries; ) {
     const frame = frameAt(bytes, at);
-    const next = frame && frameAt(bytes, at + frame.bytes);
-    if (frame && next && frameAt(bytes, at + frame.bytes + next.bytes)) {
-      return { ...frame, bytesPerSecond: next.bytesPerSecond, at };
+    // A whole one is followed by another, or ends the part.
+    const next = frame === null ? bytes.length : at + frame.bytes;
+    if (frame !== null && (next >= bytes.length || frameAt(bytes, next) !== null)) {
+      length += frame.bytes;
+      seconds += frame.seconds;
+      at = next;
+      if (at >= bytes.length) break;
+    } else {
+      tries += 1;
+      at = bytes.indexOf(0xff, at + 1);
     }
   }
-  return null;
+  return { bytes: length, seconds };
 }
 
 /** Of layer 3. */
@@ -56,14 +74,18 @@ function frameAt(bytes: Buffer, at: number): Frame | null {
   const kilobits = bitRates[isFirst ? 0 : 1][rates >>> 4] ?? 0;
   const perSecond = (sampleRates[(rates >>> 2) & 3] ?? 0) / (isFirst ? 1 : version === 2 ? 2 : 4);
   if (((kind >>> 1) & 3) !== 1 || version === 1 || kilobits === 0 || perSecond === 0) return null;
-  const [samples, bytesPerSecond] = [isFirst ? 1152 : 576, kilobits * 125];
-  const seconds = samples / perSecond;
-  return { bytes: Math.floor(bytesPerSecond * seconds) + ((rates >>> 1) & 1), bytesPerSecond, seconds };
+  const samples = isFirst ? 1152 : 576;
+  // In whole numbers, so that no byte is lost in a division.
+  const length = Math.floor((kilobits * 125 * samples) / perSecond) + ((rates >>> 1) & 1);
+  return { bytes: length, seconds: samples / perSecond };
 }
 
-/** The first frame may be a note of the encoder, with flags and a number. */
-function countedFrames(frame: Buffer): number {
+/** The first frame may be a note of the encoder, with flags and the number of frames. */
+function countedSeconds(start: Buffer): number {
+  const first = frameAt(start, 0);
+  if (first === null) return 0;
+  const frame = start.subarray(0, first.bytes);
   const note = Math.max(frame.indexOf("Xing"), frame.indexOf("Info"));
   const hasCount = note !== -1 && note + 12 <= frame.length && (frame.readUInt32BE(note + 4) & 1) === 1;
-  return hasCount ? frame.readUInt32BE(note + 8) : 0;
+  return hasCount ? frame.readUInt32BE(note + 8) * first.seconds : 0;
 }

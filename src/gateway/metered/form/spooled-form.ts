@@ -14,9 +14,9 @@ const mostFields = 128;
 const mostFieldBytes = 1024 * 1024;
 const mostFiles = 32;
 /** As much as a header has that tells how long a sound is. */
-const mostStartBytes = 4096;
-/** Some kinds of sound have that at their end. An Ogg page is shorter, and so are the tables of most MP4 files. */
-const mostEndBytes = 256 * 1024;
+const mostStartBytes = 64 * 1024;
+/** Some kinds of sound have that at their end. The tables of an MP4 file have four bytes for each frame: 90 minutes. */
+const mostEndBytes = 1024 * 1024;
 
 interface OpenFile {
   readonly head: PartHead;
@@ -84,7 +84,8 @@ export class SpooledForm implements PartTaker, AsyncDisposable {
       this.#field?.pieces.push(Buffer.from(bytes));
       return;
     }
-    const missing = mostStartBytes - Math.min(file.bytes, mostStartBytes);
+    // Sound comes alone, and the starts and ends of many files would take much memory.
+    const missing = this.files.length === 0 ? mostStartBytes - Math.min(file.bytes, mostStartBytes) : 0;
     if (missing > 0) file.start.push(Buffer.from(bytes.subarray(0, missing)));
     file.bytes += bytes.length;
     file.hash.update(bytes);
@@ -100,7 +101,6 @@ export class SpooledForm implements PartTaker, AsyncDisposable {
 
   async #endFile({ head, hash, start, bytes }: OpenFile): Promise<void> {
     this.#file = null;
-    // Sound comes alone, and the ends of many files would take much memory.
     const end = await this.#lastBytes(this.files.length === 0 ? Math.min(bytes, mostEndBytes) : 0);
     await this.#write("\r\n");
     this.files.push({ field: head.name, bytes, start: Buffer.concat(start), end });

@@ -1,0 +1,63 @@
+import { opusSeconds } from "./opus-packet.ts";
+
+/** Where the header of each codec has the samples of a second; Opus has always the same. */
+const rates: readonly (readonly [mark: string, perSecond: (start: Buffer) => number])[] = [
+  ["OpusHead", () => 48_000],
+  ["\x01vorbis", (start) => start.readUInt32LE(40)],
+  ["Speex", (start) => start.readUInt32LE(64)],
+  ["\x7fFLAC", (start) => start.readUIntBE(55, 3) >>> 4],
+];
+
+/** As many packets of one byte each are looked at in a few milliseconds. */
+const mostWalkedBytes = 256 * 1024;
+const headerBytes = 27;
+const isContinued = 1;
+const fullSegment = 255;
+
+/**
+ * By the samples that have been played at the end of its last page. The sender writes that, so the packets of Opus are counted, too:
+ * less than half of what they play is not believed.
+ */
+export function oggSeconds(start: Buffer, end: Buffer, bytes: number): number {
+  const codec = rates.find(([mark]) => start.toString("latin1", 28, 28 + mark.length) === mark);
+  if (codec === undefined || start.length < 68) return 0;
+  const walked = walkPages(end.subarray(-mostWalkedBytes));
+  const declared = walked.samples / codec[1](start);
+  if (codec[0] !== "OpusHead" || walked.bytes === 0) return declared;
+  const played = (bytes * walked.seconds) / walked.bytes;
+  return Math.max(declared, bytes <= mostWalkedBytes ? played : played / 2);
+}
+
+interface Pages {
+  bytes: number;
+  /** At the end of the last page in which a packet ends. */
+  samples: number;
+  /** Of the packets, if they are Opus. */
+  seconds: number;
+}
+
+/** All pages of a part of a file, which may begin and end within one. */
+function walkPages(part: Buffer): Pages {
+  const pages = { bytes: 0, samples: 0, seconds: 0 };
+  for (let at = part.indexOf("OggS"); at !== -1; ) {
+    const length = at + headerBytes <= part.length ? addPage(part, at, pages) : 0;
+    at = part.indexOf("OggS", at + Math.max(length, 4));
+  }
+  return pages;
+}
+
+/** Returns the length of the page. */
+function addPage(part: Buffer, at: number, pages: Pages): number {
+  const content = at + headerBytes + part.readUInt8(at + 26);
+  const samples = part.readBigInt64LE(at + 6);
+  if (samples > 0n) pages.samples = Number(samples);
+  let isStart = (part.readUInt8(at + 5) & isContinued) === 0;
+  let packet = content;
+  for (const segment of part.subarray(at + headerBytes, content)) {
+    if (isStart) pages.seconds += opusSeconds(part, packet);
+    isStart = segment < fullSegment;
+    packet += segment;
+  }
+  pages.bytes += packet - at;
+  return packet - at;
+}
