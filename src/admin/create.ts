@@ -83,6 +83,7 @@ export async function createAdmin(parts: AdminParts): Promise<Admin> {
     applyChanges: () => gateway.catchUp(),
   };
   const metrics = await openMetricsListener(admin.metricsListen, deps);
+  live.feed.labelOf = (id) => keys.byId(id)?.label ?? null;
   const otherNodes = new OtherNodes({ store, keys, feed: live.feed });
   otherNodes.start();
   return {

@@ -24,3 +24,13 @@ export function unitsText(units: { readonly kind: string; readonly amount: numbe
   const { kind, amount } = units;
   return plural(amount, oneUnit(kind), undefined, shown);
 }
+
+const smallestShown = 0.0001;
+
+/** Credits with at most four decimals, for lists: `12.50`, `0.0312`, `<0.0001`. What is exact stands elsewhere. */
+export function shortCredits(value: number, minus = "-"): string {
+  const size = Math.abs(value);
+  if (size > 0 && size < smallestShown) return value < 0 ? `>${minus}${smallestShown}` : `<${smallestShown}`;
+  const [whole = "0", fraction = ""] = size.toFixed(size >= 1 ? 2 : 4).split(".");
+  return `${value < 0 ? minus : ""}${count(Number(whole))}.${fraction.replace(/(?<=\d\d)0{1,2}$/, "")}`;
+}

@@ -1,5 +1,5 @@
 import type { AccountView, CapView } from "../admin/views.ts";
-import { billedUnit, count } from "../base/plural.ts";
+import { billedUnit, count, shortCredits } from "../base/plural.ts";
 import type { StorePlace } from "./open-store.ts";
 import { facts } from "./terminal/list.ts";
 import { creditsShown, moment, printJson, type Terminal } from "./terminal/terminal.ts";
@@ -40,19 +40,23 @@ function paidBefore({ mode }: AccountView): string {
 type Holdings = Pick<AccountView, "credit" | "budget" | "open">;
 
 /** What may be spent; of an open account, what is owed, or what was topped up beyond that. */
-export function standing({ credit, budget, open }: Holdings, unit = "credits"): [name: string, text: string] {
+export function standing(
+  { credit, budget, open }: Holdings,
+  unit = "credits",
+  creditsText: (amount: number) => string = creditsShown,
+): [name: string, text: string] {
   if (credit !== null && open) {
     const { balance } = credit;
-    return [balance > 0 ? "paid ahead" : "owed", `${creditsShown(Math.abs(balance))} ${unit}`];
+    return [balance > 0 ? "paid ahead" : "owed", `${creditsText(Math.abs(balance))} ${unit}`];
   }
-  if (credit !== null) return ["left", `${creditsShown(credit.balance)} ${unit}`];
+  if (credit !== null) return ["left", `${creditsText(credit.balance)} ${unit}`];
   if (budget === null || budget.remaining === null) return ["left", "unlimited"];
   return ["left", `${count(budget.remaining)} of ${count(budget.tokens ?? 0)} tokens`];
 }
 
-/** The same in a table's cell: `5.00 credits`, `5.00 credits owed`. */
+/** The same in a table's cell, with at most four decimals: `5.00 credits`, `5.00 credits owed`. */
 export function standingText(view: Holdings, unit?: string): string {
-  const [name, text] = standing(view, unit);
+  const [name, text] = standing(view, unit, shortCredits);
   return name === "left" ? text : `${text} ${name}`;
 }
 

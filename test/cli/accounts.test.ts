@@ -83,7 +83,7 @@ describe("accounts", () => {
     expect(ofKey).toMatch(/account cap +0\.00 of 500\.00 credits a month/);
     expect(ofKey).not.toContain("balance");
     const listed = (await sluice(place, "keys", "list")).stdout;
-    expect(listed).toMatch(/ACCOUNT.+\n.+acme.+1,734\.20 cr owed/);
+    expect(listed).toMatch(/ACCOUNT.+\n.+acme.+7\.00 of 7\.00 cr\/day/);
   });
 
   test("say that an open account topped up beyond what it owes has paid ahead", async () => {

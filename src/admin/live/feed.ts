@@ -6,12 +6,16 @@ import { iso, type TailView } from "../views.ts";
 const remembered = 50;
 
 type Listener = (line: TailView) => void;
+/** The label of a key, by its id. */
+type LabelOf = (keyId: string) => string | null;
 
 /** Publishes every exchange that has ended, and replays the last few to a new listener. */
 export class ExchangeFeed {
   readonly #recent: ExchangeFacts[] = [];
   readonly #listeners = new Map<Listener, () => void>();
   #next = 0;
+  /** Set once the keys are loaded, which is after the first exchanges are observed. */
+  labelOf: LabelOf = () => null;
   /** Called with the id of every exchange that this gateway shows, while there are viewers. */
   onShown: ((exchangeId: string) => void) | null = null;
 
@@ -20,7 +24,7 @@ export class ExchangeFeed {
     this.#next = (this.#next + 1) % remembered;
     if (this.#listeners.size === 0) return;
     this.onShown?.(facts.requestId);
-    this.show(tailView(facts));
+    this.show(tailView(facts, this.labelOf));
   };
 
   get isWatched(): boolean {
@@ -35,7 +39,7 @@ export class ExchangeFeed {
   join(listener: Listener, onClose: () => void): readonly TailView[] {
     this.#listeners.set(listener, onClose);
     const inOrder = [...this.#recent.slice(this.#next), ...this.#recent.slice(0, this.#next)];
-    return inOrder.map(tailView);
+    return inOrder.map((facts) => tailView(facts, this.labelOf));
   }
 
   leave(listener: Listener): void {
@@ -49,12 +53,13 @@ export class ExchangeFeed {
   }
 }
 
-function tailView(facts: ExchangeFacts): TailView {
+function tailView(facts: ExchangeFacts, labelOf: LabelOf): TailView {
   const inTokens = facts.mode === "token_budget";
   return {
     id: facts.requestId,
     at: iso(facts.atMs),
     key_prefix: facts.keyPrefix,
+    key_label: facts.keyId === null ? null : labelOf(facts.keyId),
     route: facts.route,
     model: facts.model,
     provider: facts.provider,

@@ -86,6 +86,7 @@ export class OtherNodes {
     return {
       ...{ id, at, route, stream, outcome, output_tokens, charged, unit, first_byte_ms, attempts },
       key_prefix: view.key_prefix || null,
+      key_label: view.key_label,
       model: view.model || null,
       provider: view.provider || null,
       status: view.status ?? 0,

@@ -1,7 +1,24 @@
 import type { AuditQuery, Store } from "../../store/store.ts";
 import { type AuditView, iso } from "../views.ts";
 
+type AuditStore = Pick<Store, "admin" | "findKey" | "findAccount">;
+
 /** Changes, newest first, under the names that the admin API, the dashboard and `--json` share. */
-export async function listAudit({ admin }: Pick<Store, "admin">, query: AuditQuery): Promise<AuditView[]> {
-  return (await admin.listAudit(query)).map(({ atMs, ...rest }) => ({ ...rest, at: iso(atMs) }));
+export async function listAudit(store: AuditStore, query: AuditQuery): Promise<AuditView[]> {
+  const records = await store.admin.listAudit(query);
+  const targets = [...new Set(records.flatMap(({ target }) => target ?? []))];
+  const labels = new Map(
+    await Promise.all(targets.map(async (target) => [target, await labelOf(store, target)] as const)),
+  );
+  return records.map(({ atMs, ...rest }) => ({
+    ...rest,
+    at: iso(atMs),
+    target_label: rest.target === null ? null : (labels.get(rest.target) ?? null),
+  }));
+}
+
+/** What the key or account that was changed is called today; null for other targets, and for those without a label. */
+async function labelOf(store: AuditStore, target: string): Promise<string | null> {
+  if (/^(slu|key)_/.test(target)) return (await store.findKey(target))?.label ?? null;
+  return target.startsWith("acc_") ? ((await store.findAccount(target))?.label ?? null) : null;
 }

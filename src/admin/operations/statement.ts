@@ -66,6 +66,7 @@ function accountDocument(statement: AccountStatement): AccountStatementView {
       owner: line.owner,
       model: line.model,
       requests: line.requests,
+      cancelled_calls: line.cancelledCalls,
       input_tokens: line.inputTokens,
       cached_input_tokens: line.cachedInputTokens,
       output_tokens: line.outputTokens,

@@ -34,6 +34,10 @@ async function sessionView(deps: AdminDeps, request: Request): Promise<SessionVi
     name: caller?.name ?? null,
     role: caller?.role ?? null,
     may_create_keys: caller?.role === "admin" || (caller?.owner != null && holdersMayCreate !== null),
+    new_key:
+      caller?.owner == null || holdersMayCreate === null
+        ? null
+        : { account: holdersMayCreate.account, cap: holdersMayCreate.cap ?? null },
     oidc: oidc !== null,
   };
 }

@@ -133,6 +133,7 @@ const tailView = Type.Object({
   id: Type.String(),
   at: moment,
   key_prefix: nullable(Type.String()),
+  key_label: nullable(Type.String()),
   route: Type.String(),
   model: nullable(Type.String()),
   provider: nullable(Type.String()),

@@ -20,6 +20,11 @@ const statementLine = Type.Object({
   owner: name,
   model: name,
   requests: count,
+  cancelled_calls: Type.Integer({
+    minimum: 0,
+    description:
+      "Cancelled or interrupted calls that are part of the amount, and not of `requests` and tokens.",
+  }),
   input_tokens: count,
   cached_input_tokens: count,
   output_tokens: count,

@@ -15,6 +15,7 @@ export const auditView = Type.Object({
   address: Type.String(),
   action: Type.String(),
   target: nullable(Type.String()),
+  target_label: nullable(text("What the changed key or account is called today.")),
   detail: nullable(Type.String()),
 });
 export type AuditView = Static<typeof auditView>;
@@ -90,6 +91,12 @@ export const sessionView = Type.Object({
   name: nullable(Type.String()),
   role: nullable(oneOf(roles)),
   may_create_keys: Type.Boolean(),
+  new_key: nullable(
+    Type.Object(
+      { account: text("The account that the key is billed to."), cap: nullable(Type.String()) },
+      { description: "What a key gets that this person creates for themselves; null where they cannot." },
+    ),
+  ),
   oidc: flag("Whether people can sign in at `/admin/oidc/login`."),
 });
 export type SessionView = Static<typeof sessionView>;

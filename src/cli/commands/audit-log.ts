@@ -5,7 +5,7 @@ import { atLeastOne, since } from "../arguments.ts";
 import type { TimeOptions } from "../chosen-time.ts";
 import { type CsvOption, type DataOptions, newDataCommand, withCsv } from "../help.ts";
 import { withStore } from "../open-store.ts";
-import { type ListColumn, printList } from "../terminal/list.ts";
+import { csvOnly, type ListColumn, printList } from "../terminal/list.ts";
 import { second, type Terminal } from "../terminal/terminal.ts";
 
 interface Options extends DataOptions, CsvOption, TimeOptions {
@@ -44,6 +44,12 @@ const columns: readonly ListColumn<AuditView>[] = [
   { name: "actor", title: "BY", elastic: true, cell: ({ actor }) => printable(actor) },
   { name: "address", title: "FROM", elastic: true, cell: ({ address }) => printable(address) },
   { name: "action", title: "WHAT" },
-  { name: "target", title: "TO", elastic: true, cell: ({ target }) => printable(target ?? "–") },
+  {
+    name: "target",
+    title: "TO",
+    elastic: true,
+    cell: ({ target, target_label: label }) => printable(label ?? target ?? "–"),
+  },
+  ...csvOnly("target_label"),
   { name: "detail", title: "DETAIL", elastic: true, cell: ({ detail }) => printable(detail ?? "–") },
 ];

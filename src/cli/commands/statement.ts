@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { AccountStatementView, StatementLineView, StatementView } from "../../admin/views.ts";
 import { ownAccountId } from "../../base/own-account.ts";
-import { count } from "../../base/plural.ts";
+import { count, plural } from "../../base/plural.ts";
 import { type CsvOption, type DataOptions, newDataCommand, withCsv } from "../help.ts";
 import { withStore } from "../open-store.ts";
 import { csvOf, csvOnly, type ListColumn, listTable } from "../terminal/list.ts";
@@ -62,7 +62,8 @@ const columns: readonly ListColumn<Line>[] = [
   { name: "account_label", value: ({ of }) => of.label },
   ...csvOnly("kind", "at", "key_id", "key_prefix", "key_label", "owner"),
   { name: "model", title: "WHAT", elastic: true, cell: whatOf },
-  { name: "requests", title: "REQUESTS", ...right, cell: (line) => figure(line, line.requests) },
+  { name: "requests", title: "REQUESTS", ...right, cell: (line) => figure(line, line.requests) + mark(line) },
+  ...csvOnly("cancelled_calls"),
   { name: "input_tokens", title: "INPUT", ...right, cell: (line) => figure(line, line.input_tokens) },
   {
     name: "cached_input_tokens",
@@ -86,6 +87,18 @@ function figure({ kind }: Line, value: number): string {
   return kind === "charge" ? count(value) : "";
 }
 
+/** Points to the footnote. */
+function mark({ cancelled_calls: cancelled }: Pick<Line, "cancelled_calls">): string {
+  return cancelled > 0 ? "*" : "";
+}
+
+function footnotes({ lines }: AccountStatementView): readonly string[] {
+  const cancelled = lines.reduce((sum, line) => sum + line.cancelled_calls, 0);
+  if (cancelled === 0) return [];
+  const calls = plural(cancelled, "cancelled or interrupted call");
+  return [`* AMOUNT includes ${calls}; REQUESTS and tokens do not.`];
+}
+
 function shown(amount: number, { unit }: AccountStatementView): string {
   return unit === "credits" ? creditsShown(amount) : count(amount);
 }
@@ -100,7 +113,7 @@ function asText(document: StatementView, terminal: Terminal): string {
     const title = style.bold(`${nameOf(account)}  ${month}`) + isRunning;
     const own = lines.filter(({ of }) => of === account);
     const body = own.length === 0 ? ["Nothing was charged or paid."] : [listTable(columns, own, terminal)];
-    return [title, ...body, ...sumsOf(account)].join("\n");
+    return [title, ...body, ...footnotes(account), ...sumsOf(account)].join("\n");
   });
   return parts.join("\n\n");
 }

@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import type { ChosenRange } from "../../admin/operations/moments.ts";
 import { dimensionWords, readDimensions } from "../../admin/operations/usage-report.ts";
 import type { FiguresView, UsageRowView, UsageView } from "../../admin/views.ts";
-import { count, plural } from "../../base/plural.ts";
+import { count, plural, shortCredits } from "../../base/plural.ts";
 import { printable } from "../../base/printable.ts";
 import { dimensionNames } from "../../store/store.ts";
 import { since } from "../arguments.ts";
@@ -110,11 +110,11 @@ function columnsOf(
     figure("cached_input_tokens", "CACHED", cached),
     figure("cached_input_share"),
     figure("output_tokens", "OUTPUT"),
-    figure("spend", "SPEND", creditsShown),
+    figure("spend", "SPEND", (amount) => shortCredits(amount)),
     figure("cancelled_spend"),
     figure("interrupted_spend"),
     figure("spend_tokens"),
-    figure("list_cost", total.list_cost > 0 ? "LIST COST" : undefined, creditsShown),
+    figure("list_cost", total.list_cost > 0 ? "LIST COST" : undefined, (amount) => shortCredits(amount)),
     figure("cache_savings"),
     figure("covered_attempts"),
     figure("average_first_byte_ms", "AVG FIRST BYTE", span),

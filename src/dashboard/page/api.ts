@@ -16,6 +16,7 @@ const nobody: SessionView = {
   name: null,
   role: null,
   may_create_keys: false,
+  new_key: null,
   oidc: false,
 };
 

@@ -1,5 +1,5 @@
 import type { ExchangeView } from "../../admin/views.ts";
-import { plural, unitsText } from "../../base/plural.ts";
+import { plural, shortCredits, unitsText } from "../../base/plural.ts";
 import { type Zone, zone } from "./zone.ts";
 
 /** How figures are written on the page: short, aligned, and the same everywhere. */
@@ -20,15 +20,9 @@ export function shortPlural(value: number, one: string): string {
   return plural(value, one, undefined, shortCount);
 }
 
-/** Credits, with as many decimals as a small amount needs to differ from 0. */
+/** Credits as lists show them: `12.50`, `0.0312`, `<0.0001`. Pointing at it shows `exactCredits`. */
 export function credits(value: number): string {
-  const size = Math.abs(value);
-  const digits = size === 0 || size >= 1 ? 2 : size >= 0.01 ? 4 : size >= 0.000001 ? 6 : 9;
-  const text = new Intl.NumberFormat("en", {
-    minimumFractionDigits: digits,
-    maximumFractionDigits: digits,
-  }).format(size);
-  return `${value < 0 ? "−" : ""}${text}`;
+  return shortCredits(value, "−");
 }
 
 /** To the last digit, as the ledger has it: for what is left, and for single charges. */

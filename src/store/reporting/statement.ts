@@ -25,6 +25,8 @@ export interface StatementLine {
   readonly owner: string | null;
   readonly model: string | null;
   readonly requests: number;
+  /** Charged calls that were cancelled or interrupted: they have no usage record, and are not among the requests. */
+  readonly cancelledCalls: number;
   readonly inputTokens: number;
   readonly cachedInputTokens: number;
   readonly outputTokens: number;
@@ -96,6 +98,7 @@ function added(sum: SummedLine, more: Omit<LineRow, "amount">, amount: bigint): 
   return {
     ...sum,
     requests: sum.requests + more.requests,
+    cancelledCalls: sum.cancelledCalls + more.cancelledCalls,
     inputTokens: sum.inputTokens + more.inputTokens,
     cachedInputTokens: sum.cachedInputTokens + more.cachedInputTokens,
     outputTokens: sum.outputTokens + more.outputTokens,
@@ -124,13 +127,14 @@ function readPiece(
   const [since, until] = [parameters.add(sinceMs), parameters.add(untilMs)];
   return read<LineRow>(
     `SELECT lines."accountNo", lines.kind, at_ms::float8 AS "atMs", nullif(keys.id, '') AS "keyId",
-      nullif(prefix, '') AS "keyPrefix", keys.label AS "keyLabel", owner, nullif(lines.model, '') AS model, requests::float8 AS requests,
+      nullif(prefix, '') AS "keyPrefix", keys.label AS "keyLabel", owner, nullif(lines.model, '') AS model, requests::float8 AS requests, cancelled_calls::float8 AS "cancelledCalls",
       input_tokens::float8 AS "inputTokens", cached_input_tokens::float8 AS "cachedInputTokens",
       output_tokens::float8 AS "outputTokens", CAST(amount AS text) AS amount, reference, note, entry_id::float8 AS "entryId"
     FROM (
       SELECT ${payer} AS "accountNo", key_no, kind, CASE WHEN kind = 'charge' THEN model END AS model,
         CASE WHEN kind <> 'charge' THEN id END AS entry_id, CASE WHEN kind <> 'charge' THEN at_ms END AS at_ms,
-        count(recorded_at_ms) AS requests, ${tokens}, sum(amount) AS amount, max(reference) AS reference, max(note) AS note
+        count(recorded_at_ms) AS requests,
+        CASE WHEN kind = 'charge' THEN count(*) - count(recorded_at_ms) ELSE 0 END AS cancelled_calls, ${tokens}, sum(amount) AS amount, max(reference) AS reference, max(note) AS note
       FROM entries WHERE kind <> 'overrun' AND at_ms >= ${since} AND at_ms < ${until} ${isOf(accountId, parameters)}
       GROUP BY 1, 2, 3, 4, 5, 6
     ) lines LEFT JOIN keys ON keys.no = lines.key_no`,

@@ -123,3 +123,24 @@ testEachStore(
     await store.close();
   },
 );
+
+testEachStore(
+  "a statement counts cancelled calls apart from the requests of their line",
+  async (database) => {
+    const store = await database.openGateway(systemClock);
+    const key = keyRecord();
+    await store.insertKey(key, 10_000);
+    const atMs = Date.UTC(2026, 9, 5);
+    const item = (amount: number) => {
+      const made = settleItem(key.id, amount, { atMs, model: "m" });
+      return { ...made, record: made.record && { ...made.record, model: "m" } };
+    };
+    await store.charge([item(100), { ...item(40), record: null }, { ...item(2), record: null }]);
+    const [statement] = await store.reports.statements(months[1] ?? { sinceMs: 0, untilMs: 0 });
+    const charges = statement?.lines.filter(({ kind }) => kind === "charge");
+    expect(charges).toMatchObject([{ requests: 1, cancelledCalls: 2, amount: -142n }]);
+    const others = statement?.lines.filter(({ kind }) => kind !== "charge") ?? [];
+    expect(others.every(({ cancelledCalls }) => cancelledCalls === 0)).toBe(true);
+    await store.close();
+  },
+);

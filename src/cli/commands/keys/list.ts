@@ -1,8 +1,10 @@
 import type { Command } from "commander";
 import type { KeySummary } from "../../../admin/operations/key-summary.ts";
+import type { CapView } from "../../../admin/views.ts";
 import { utcDay } from "../../../base/clock.ts";
 import { ownAccountId } from "../../../base/own-account.ts";
-import { count } from "../../../base/plural.ts";
+import { count, shortCredits } from "../../../base/plural.ts";
+import { leftOfCap, tightestCap } from "../../../base/tightest-cap.ts";
 import { standingText } from "../../account-output.ts";
 import { type CsvOption, type DataOptions, newDataCommand, withCsv } from "../../help.ts";
 import { colorStatus } from "../../key-output.ts";
@@ -116,7 +118,22 @@ function daysAgo(days: number): string {
   return days <= 0 ? "today" : `${count(days)}d ago`;
 }
 
+/** The limit that the key reaches first: a daily cap may be nearly used up while the account is full of credit. */
 function left(view: KeySummary): string {
+  const cap = tightestCap([...view.caps, ...view.account_caps]);
+  const rest = leftOf(view);
+  if (cap !== null && (rest === null || view.open || leftOfCap(cap) < rest))
+    return capLeftText(cap, view.mode);
+  return leftOfFunds(view);
+}
+
+/** `0.30 of 5.00 cr/day`. */
+function capLeftText(cap: CapView, mode: KeySummary["mode"]): string {
+  const amount = mode === "credit" ? (credits: number) => shortCredits(credits) : count;
+  return `${amount(leftOfCap(cap))} of ${amount(cap.limit)} ${mode === "credit" ? "cr" : "tok"}/${cap.period}`;
+}
+
+function leftOfFunds(view: KeySummary): string {
   if (view.credit !== null) return standingText(view, "cr");
   if (view.budget === null || view.budget.remaining === null) return "unlimited";
   return `${count(view.budget.remaining)} tok`;

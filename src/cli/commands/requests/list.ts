@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import type { OperationContext } from "../../../admin/operations/context.ts";
 import { type AskedLabels, askedLabels, searchExchanges } from "../../../admin/operations/find-exchanges.ts";
 import type { ExchangeView } from "../../../admin/views.ts";
-import { count } from "../../../base/plural.ts";
+import { count, shortCredits } from "../../../base/plural.ts";
 import { printable } from "../../../base/printable.ts";
 import type { Ending, ExchangeQuery, ListedExchange } from "../../../store/store.ts";
 import { atLeastOne, since } from "../../arguments.ts";
@@ -11,7 +11,7 @@ import { type CsvOption, choiceOption, type DataOptions, newDataCommand, withCsv
 import { withStore } from "../../open-store.ts";
 import { csvOnly, type ListColumn, printList } from "../../terminal/list.ts";
 import type { Style } from "../../terminal/style.ts";
-import { creditsShown, second, span, type Terminal } from "../../terminal/terminal.ts";
+import { second, span, type Terminal } from "../../terminal/terminal.ts";
 
 type Filters = Pick<ExchangeQuery, "search" | "outcome" | "code" | "model" | "provider" | "route">;
 
@@ -144,7 +144,7 @@ function unknownModel({ unknown_model: name }: ExchangeView, style: Style): stri
 }
 
 function charged({ charged: amount, unit }: ExchangeView): string {
-  return unit === "credits" ? `${creditsShown(amount)} cr` : `${count(amount)} tok`;
+  return unit === "credits" ? `${shortCredits(amount)} cr` : `${count(amount)} tok`;
 }
 
 export function paintOutcome(outcome: Ending, style: Style): string {

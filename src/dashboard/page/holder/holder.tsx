@@ -92,7 +92,20 @@ function MakeKey({ onDone, onClose }: DialogProps<null>) {
   return (
     <Ask title="New key" verb="Create key" onClose={onClose} send={send}>
       <TextField label="Label" of={label} placeholder="Such as: my laptop" />
+      <NewKeyTerms />
     </Ask>
+  );
+}
+
+/** What the operator has decided for keys that people create themselves. */
+function NewKeyTerms() {
+  const terms = session.value?.new_key;
+  if (terms == null) return null;
+  return (
+    <p class="muted">
+      The key is billed to the account <strong>{terms.account}</strong>
+      {terms.cap === null ? ", without a cap of its own." : ` and capped at ${terms.cap}.`}
+    </p>
   );
 }
 

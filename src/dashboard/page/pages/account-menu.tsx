@@ -1,4 +1,5 @@
 import type { AccountView } from "../../../admin/views.ts";
+import { Button } from "../parts/button.tsx";
 import { useDialogs } from "../parts/dialogs.tsx";
 import { ForAdmins } from "../parts/for-admins.tsx";
 import { Menu, MenuItem } from "../parts/menu.tsx";
@@ -13,12 +14,24 @@ const dialogs = {
   close: CloseAccount,
 } as const;
 
+interface AccountMenuProps {
+  readonly of: AccountView;
+  readonly onChange: () => void;
+  /** A button for what is done most often, where there is room for it. */
+  readonly showsTopUp?: boolean;
+}
+
 /** Everything that can be done to an account. A closed one can still be paid for. */
-export function AccountMenu({ of: account, onChange }: { of: AccountView; onChange: () => void }) {
+export function AccountMenu({ of: account, onChange, showsTopUp = false }: AccountMenuProps) {
   const [ask, dialog] = useDialogs(dialogs, account, onChange);
   const isActive = account.status === "active";
   return (
     <ForAdmins>
+      {showsTopUp && account.mode === "credit" && (
+        <Button kind="primary" icon="plus" onClick={ask("topup")}>
+          Top up
+        </Button>
+      )}
       <Menu label={`Actions for ${account.label ?? account.id}`}>
         {isActive && <MenuItem onClick={ask("key")}>New key…</MenuItem>}
         {account.mode === "credit" && <MenuItem onClick={ask("topup")}>Top up…</MenuItem>}

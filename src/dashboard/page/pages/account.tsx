@@ -24,10 +24,10 @@ type AccountKey = AccountView["keys"][number];
 
 function Facts({ of: account }: { of: AccountView }) {
   const { credit, open, keys, key_caps: given, mode } = account;
-  const { name, main, side } = accountStanding(account);
+  const { name, main, exact = main, side } = accountStanding(account);
   const owners = new Set(keys.map(({ owner }) => owner).filter((owner) => owner !== null));
   const facts: readonly Fact[] = [
-    [name, main, side],
+    [name, exact, side],
     credit
       ? ["Spent", credits(credit.used), "credits in all"]
       : ["Spent", shortCount(account.budget?.used ?? 0), "tokens in this period"],
@@ -96,6 +96,7 @@ export function AccountPage({ id }: { id: string }) {
             >
               <AccountMenu
                 of={value}
+                showsTopUp
                 onChange={() => {
                   account.reload();
                   entries.reload();
@@ -161,6 +162,8 @@ function inWords({ accounts: [statement], unfinished }: StatementView): string {
     ...(closing === null ? [] : [`${shown(closing)} at the end`]),
     ...(owed === null ? [] : [`${shown(owed)} to be paid`]),
   ];
+  const cancelled = statement.lines.reduce((sum, line) => sum + line.cancelled_calls, 0);
+  if (cancelled > 0) parts.push(`with ${plural(cancelled, "cancelled or interrupted call")}`);
   return `${parts.join(" · ")}${unfinished ? " · the month is not over" : ""}`;
 }
 

@@ -1,5 +1,6 @@
 import type { EntryView } from "../../../admin/views.ts";
-import { count, exactCredits, moment } from "../format.ts";
+import { count, moment } from "../format.ts";
+import { Money } from "../parts/money.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { hrefOf } from "../router.ts";
 
@@ -19,7 +20,7 @@ const columns: readonly Column<EntryView>[] = [
   {
     name: "Amount",
     class: "number",
-    cell: ({ unit, amount }) => (unit === "credits" ? exactCredits(amount) : count(amount)),
+    cell: ({ unit, amount }) => (unit === "credits" ? <Money of={amount} /> : count(amount)),
     note: ({ unit }) => unit,
   },
 ];

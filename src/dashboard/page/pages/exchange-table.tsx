@@ -1,8 +1,8 @@
 import type { ComponentChildren } from "preact";
 import type { ExchangeView } from "../../../admin/views.ts";
-import { plural } from "../../../base/plural.ts";
 import { count, credits, duration, metered, moment, routeName } from "../format.ts";
 import { OutcomeBadge } from "../parts/badge.tsx";
+import { Money } from "../parts/money.tsx";
 import { Empty } from "../parts/states.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { hrefOf, path, query } from "../router.ts";
@@ -57,8 +57,7 @@ const columns: readonly Column<ExchangeView>[] = [
   {
     name: "Cost",
     class: "number",
-    cell: ({ entry, unit, charged }) =>
-      entry === null ? none : unit === "credits" ? credits(charged) : plural(charged, "token"),
+    cell: ({ entry, unit, charged }) => (entry === null ? none : <Money of={charged} unit={unit} />),
     note: ({ list_cost: listed }) => listed !== null && listed > 0 && `${credits(listed)} list`,
   },
   { name: "First byte", class: "number", cell: ({ first_byte_ms }) => duration(first_byte_ms) },

@@ -3,9 +3,10 @@ import { plural } from "../../../base/plural.ts";
 import { useAnswer } from "../api.ts";
 import { count, credits, date, rate, shortCount, shortPlural } from "../format.ts";
 import { SpendByDay, spendDays, spendSince } from "../holder/spend-by-day.tsx";
-import { keyStanding, spentWords } from "../parts/balance.tsx";
+import { keyStanding, Spent } from "../parts/balance.tsx";
 import { Card } from "../parts/card.tsx";
 import { type Fact, FactTiles } from "../parts/fact-tiles.tsx";
+import { Money } from "../parts/money.tsx";
 import { Shown } from "../parts/states.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 
@@ -27,10 +28,10 @@ function endedNote(key: KeyView, figures: FiguresView | null): string {
 }
 
 export function KeyFacts({ of: key, figures = null }: { of: KeyView; figures?: FiguresView | null }) {
-  const { name, main, side } = keyStanding(key);
+  const { name, main, exact = main, side } = keyStanding(key);
   const facts: readonly Fact[] = [
-    [name, main, side],
-    ["Spent", spentWords(key), spentNote(key, figures)],
+    [name, exact, side],
+    ["Spent", <Spent of={key} />, spentNote(key, figures)],
     ["Requests", count(key.requests), endedNote(key, figures)],
     ["Limit", key.rpm_limit === null ? "none" : count(key.rpm_limit), "requests a minute"],
     ["May use", key.scope === "all" ? "all providers" : key.scope, key.models?.join(", ") ?? "all models"],
@@ -70,7 +71,8 @@ function ByModel({ rows, mode }: { rows: readonly UsageRowView[]; mode: KeyView[
     {
       name: "Spent",
       class: "number",
-      cell: ({ spend, spend_tokens }) => (mode === "credit" ? credits(spend) : plural(spend_tokens, "token")),
+      cell: ({ spend, spend_tokens }) =>
+        mode === "credit" ? <Money of={spend} /> : plural(spend_tokens, "token"),
     },
   ];
   return <Table rows={rows} columns={columns} keyOf={({ group }) => group ?? ""} />;

@@ -3,7 +3,7 @@ import { useAccountNames } from "../account-names.ts";
 import { useAnswer } from "../api.ts";
 import { count } from "../format.ts";
 import { KeyStatus } from "../parts/badge.tsx";
-import { Balance, keyStanding, spentWords } from "../parts/balance.tsx";
+import { Balance, Spent, tightestStanding } from "../parts/balance.tsx";
 import { Button } from "../parts/button.tsx";
 import { Choose, choicesOf, plainChoices } from "../parts/choose.tsx";
 import { useDialogs } from "../parts/dialogs.tsx";
@@ -44,6 +44,7 @@ function columnsOf(
       class: "lead",
       cell: KeyLink,
     },
+    { name: "Owner", cell: ({ owner }) => owner ?? <span class="muted">–</span> },
     { name: "Status", cell: ({ status, account_status: account }) => <KeyStatus {...{ status, account }} /> },
     {
       name: "Paid by",
@@ -59,11 +60,11 @@ function columnsOf(
       ),
     },
     {
-      name: "Balance",
+      name: "Left",
       class: "number two",
-      cell: (key) => <Balance standing={keyStanding(key)} of={nameOfKey(key)} />,
+      cell: (key) => <Balance standing={tightestStanding(key)} of={nameOfKey(key)} />,
     },
-    { name: "Spent", class: "number", cell: (key) => spentWords(key) },
+    { name: "Spent", class: "number", cell: (key) => <Spent of={key} /> },
     {
       name: "Requests",
       class: "number",

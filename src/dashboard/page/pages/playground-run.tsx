@@ -1,7 +1,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import type { EntryView } from "../../../admin/views.ts";
 import { plural } from "../../../base/plural.ts";
-import { count, credits, duration, percent } from "../format.ts";
+import { count, duration, exactCredits, percent } from "../format.ts";
 import { Badge, StatusCode } from "../parts/badge.tsx";
 import { FactList, type NamedFact } from "../parts/fact-list.tsx";
 import { Icon } from "../parts/icon.tsx";
@@ -24,7 +24,9 @@ const stateTones = {
 function chargeOf(entries: readonly EntryView[]): string {
   const charge = entries.find((entry) => entry.kind === "charge");
   if (!charge) return "nothing charged";
-  return charge.unit === "credits" ? `${credits(-charge.amount)} credits` : plural(-charge.amount, "token");
+  return charge.unit === "credits"
+    ? `${exactCredits(-charge.amount)} credits`
+    : plural(-charge.amount, "token");
 }
 
 function figuresOf(run: Run): readonly NamedFact[] {

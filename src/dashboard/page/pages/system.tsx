@@ -81,7 +81,11 @@ export function System() {
 const columns: readonly Column<AuditView>[] = [
   { name: "Time", cell: ({ at }) => moment(at) },
   { name: "What", cell: ({ action }) => action },
-  { name: "To", cell: ({ target }) => (target ? <code>{target}</code> : "–") },
+  {
+    name: "To",
+    cell: ({ target, target_label: label }) => label ?? (target ? <code>{target}</code> : "–"),
+    note: ({ target, target_label: label }) => label !== null && <code>{target}</code>,
+  },
   { name: "Detail", class: "muted", cell: ({ detail }) => detail ?? "–" },
   { name: "By", cell: ({ actor }) => actor, note: ({ address }) => address },
 ];

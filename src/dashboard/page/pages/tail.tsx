@@ -1,12 +1,12 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { TailView } from "../../../admin/views.ts";
-import { plural } from "../../../base/plural.ts";
 import { adminBase } from "../api.ts";
-import { count, credits, duration, metered, routeName, time } from "../format.ts";
+import { count, duration, metered, routeName, time } from "../format.ts";
 import { Badge, StatusCode } from "../parts/badge.tsx";
 import { Button } from "../parts/button.tsx";
 import { Choose, plainChoices } from "../parts/choose.tsx";
 import { FirstRequest } from "../parts/first-request.tsx";
+import { Money } from "../parts/money.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { SearchBox } from "../parts/search-box.tsx";
 import { Empty } from "../parts/states.tsx";
@@ -55,7 +55,8 @@ const columns: readonly Column<TailView>[] = [
   { name: "Model", cell: ({ model }) => model ?? <span class="muted">–</span> },
   {
     name: "Key",
-    cell: ({ key_prefix: prefix }) => (prefix ? <code>{prefix}…</code> : <span class="muted">none</span>),
+    cell: ({ key_prefix: prefix, key_label: label }) =>
+      label ?? (prefix ? <code>{prefix}…</code> : <span class="muted">none</span>),
   },
   { name: "Ended", cell: ({ error_code: code, outcome }) => (code ? <code>{code}</code> : outcome) },
   {
@@ -66,7 +67,7 @@ const columns: readonly Column<TailView>[] = [
   {
     name: "Cost",
     class: "number",
-    cell: ({ unit, charged }) => (unit === "credits" ? credits(charged) : plural(charged, "token")),
+    cell: ({ unit, charged }) => <Money of={charged} unit={unit} />,
   },
   { name: "Duration", class: "number", cell: ({ total_ms }) => duration(total_ms) },
 ];
@@ -76,9 +77,15 @@ function isAskedFor(line: TailView): boolean {
   const text = (query.value.get("search") ?? "").toLowerCase();
   const outcome = query.value.get("outcome");
   if (outcome !== null && line.outcome !== outcome) return false;
-  return [line.id, line.key_prefix, line.model, line.route, line.error_code, String(line.status)].some(
-    (value) => value?.toLowerCase().includes(text),
-  );
+  return [
+    line.id,
+    line.key_prefix,
+    line.key_label,
+    line.model,
+    line.route,
+    line.error_code,
+    String(line.status),
+  ].some((value) => value?.toLowerCase().includes(text));
 }
 
 function NoLines({ hidden }: { hidden: number }) {

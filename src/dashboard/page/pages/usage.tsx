@@ -7,6 +7,7 @@ import { EmptyList } from "../parts/empty-list.tsx";
 import { type Fact, FactTiles } from "../parts/fact-tiles.tsx";
 import { Select, type State } from "../parts/field.tsx";
 import { FirstRequest } from "../parts/first-request.tsx";
+import { Money } from "../parts/money.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { RangePicker } from "../parts/range-picker.tsx";
 import { SearchBox } from "../parts/search-box.tsx";
@@ -104,7 +105,7 @@ function GroupName({ row, by }: { row: UsageRowView; by: string }) {
 function Spend({ of: row, most }: { of: UsageRowView; most: number }) {
   return (
     <>
-      {credits(row.spend)}
+      <Money of={row.spend} />
       {row.list_cost > 0 && <small class="muted">{credits(row.list_cost)} list</small>}
       <meter
         min={0}
@@ -137,7 +138,7 @@ function columnsOf({ by, data }: UsageView): readonly Column<UsageRowView>[] {
     { name: "Input", class: "number", cell: ({ input_tokens: tokens }) => shortCount(tokens) },
     { name: "Cached", class: "number", cell: ({ cached_input_share: share }) => rate(share) },
     { name: "Output", class: "number", cell: ({ output_tokens: tokens }) => shortCount(tokens) },
-    { name: "Saved", class: "number", cell: ({ cache_savings: saved }) => credits(saved) },
+    { name: "Saved", class: "number", cell: ({ cache_savings: saved }) => <Money of={saved} /> },
   ];
 }
 

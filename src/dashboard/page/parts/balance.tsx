@@ -1,11 +1,15 @@
-import type { AccountView, CapView, KeyView } from "../../../admin/views.ts";
+import type { AccountView, KeyView } from "../../../admin/views.ts";
+import { leftOfCap, tightestCap } from "../../../base/tightest-cap.ts";
 import { credits, exactCredits, shortCount } from "../format.ts";
 import { capWords } from "./cap-bars.tsx";
+import { Money } from "./money.tsx";
 
 /** What a key or an account may still take, or what it owes. */
 export interface Standing {
   readonly name: string;
   readonly main: string;
+  /** To the last digit, where that is more than `main` has. */
+  readonly exact?: string;
   readonly side: string;
   /** How much is left of how much; null where nothing limits it. */
   readonly left: { readonly rest: number; readonly of: number } | null;
@@ -14,11 +18,12 @@ export interface Standing {
 function prepaid({ credit, budget }: Pick<KeyView, "credit" | "budget">, held: number): Standing {
   if (credit) {
     const { balance, purchased } = credit;
-    const holding = held > 0 ? ` · ${exactCredits(held)} held` : "";
+    const holding = held > 0 ? ` · ${credits(held)} held` : "";
     return {
       name: "Balance",
-      main: exactCredits(balance),
-      side: `of ${exactCredits(purchased)} credits${holding}`,
+      main: credits(balance),
+      exact: exactCredits(balance),
+      side: `of ${credits(purchased)} credits${holding}`,
       left: { rest: balance, of: purchased },
     };
   }
@@ -35,21 +40,29 @@ function prepaid({ credit, budget }: Pick<KeyView, "credit" | "budget">, held: n
   };
 }
 
-/** The cap with the least left, of the key's own and its account's. */
-function tightestCap({ caps, account_caps }: KeyView): CapView | null {
-  const leftOf = ({ limit, used }: CapView) => limit - used;
-  return [...caps, ...account_caps].toSorted((one, other) => leftOf(one) - leftOf(other))[0] ?? null;
+/** A key that is billed afterwards has no balance: its caps are all that limits it. */
+export function keyStanding(key: KeyView): Standing {
+  return key.open ? capStanding(key) : prepaid(key, key.held);
 }
 
-/** A key that is billed afterwards has no balance: its caps are all that bounds it. */
-export function keyStanding(key: KeyView): Standing {
-  if (!key.open) return prepaid(key, key.held);
-  const cap = tightestCap(key);
+/** The limit that a key reaches first: a daily cap may be nearly used up while its account is full of credit. */
+export function tightestStanding(key: KeyView): Standing {
+  const standing = keyStanding(key);
+  if (key.open) return standing;
+  const ofCap = capStanding(key);
+  const isCapTighter =
+    ofCap.left !== null && (standing.left === null || ofCap.left.rest < standing.left.rest);
+  return isCapTighter ? ofCap : standing;
+}
+
+function capStanding({ caps, account_caps, mode }: KeyView): Standing {
+  const cap = tightestCap([...caps, ...account_caps]);
   const name = "Left of its cap";
   if (cap === null) return { name, main: "no cap", side: "billed afterwards", left: null };
-  const rest = Math.max(0, cap.limit - cap.used);
-  const side = `of ${capWords(cap, key.mode)}`;
-  return { name, main: credits(rest), side, left: { rest, of: cap.limit } };
+  const rest = leftOfCap(cap);
+  const main = mode === "credit" ? credits(rest) : shortCount(rest);
+  const exact = mode === "credit" ? { exact: exactCredits(rest) } : {};
+  return { name, main, ...exact, side: `of ${capWords(cap, mode)}`, left: { rest, of: cap.limit } };
 }
 
 /** An account that is billed afterwards owes what it has spent. */
@@ -58,19 +71,26 @@ export function accountStanding(account: AccountView): Standing {
   if (credit === null || !open) return prepaid(account, 0);
   const isAhead = credit.balance > 0;
   const side = isAhead ? "credits paid ahead" : "credits owed, billed afterwards";
-  return { name: isAhead ? "Paid ahead" : "Owed", main: credits(Math.abs(credit.balance)), side, left: null };
+  const amount = Math.abs(credit.balance);
+  return {
+    name: isAhead ? "Paid ahead" : "Owed",
+    main: credits(amount),
+    exact: exactCredits(amount),
+    side,
+    left: null,
+  };
 }
 
 /** What a key has spent itself: credits for good, or tokens of the running period. */
-export function spentWords({ credit, budget, lifetime_spend }: KeyView): string {
-  return credit ? exactCredits(lifetime_spend) : shortCount(budget?.used ?? 0);
+export function Spent({ of: { credit, budget, lifetime_spend } }: { of: KeyView }) {
+  return credit ? <Money of={lifetime_spend} /> : shortCount(budget?.used ?? 0);
 }
 
 export function Balance({ standing, of }: { standing: Standing; of: string }) {
-  const { main, side, left } = standing;
+  const { main, exact, side, left } = standing;
   return (
     <span class="left">
-      {main}
+      <span title={exact}>{main}</span>
       <small class="muted">{side}</small>
       {left !== null && left.of > 0 && (
         <meter min={0} max={left.of} value={Math.max(0, left.rest)} aria-label={`Left of ${of}`} />

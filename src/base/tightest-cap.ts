@@ -1,0 +1,15 @@
+/** What a cap allows in its period, and how much of it is used: credits or tokens. */
+export interface CapUse {
+  readonly limit: number;
+  readonly used: number;
+}
+
+/** What a cap still allows. */
+export function leftOfCap({ limit, used }: CapUse): number {
+  return Math.max(0, limit - used);
+}
+
+/** The cap with the least left, of those of a key and of its account; null without any. */
+export function tightestCap<Cap extends CapUse>(caps: readonly Cap[]): Cap | null {
+  return caps.toSorted((one, other) => leftOfCap(one) - leftOfCap(other))[0] ?? null;
+}
