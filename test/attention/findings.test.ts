@@ -75,6 +75,14 @@ test("a bound says what it is, of whom, and how much of it is used", () => {
   );
   expect(budget?.text).toBe("The budget of this month of the account team is at 99 %: 990 of 1000 tokens.");
   expect(budget?.subject).toEqual({ type: "account", id: "acc_1", label: "team" });
+  // The cap of an account is the account's, also where one key alone draws on it.
+  const [accountCap] = boundFindings(
+    drawn({ bound: "account_cap", period: "day", capNo: 8, used: 9 * nanoPerCredit }),
+    nowMs,
+  );
+  expect(accountCap?.subject).toEqual({ type: "account", id: "acc_1", label: "acc_1" });
+  const [nameless] = boundFindings(drawn({ label: null, used: 9 * nanoPerCredit }), nowMs);
+  expect(nameless?.subject).toEqual({ type: "key", id: "key_1", label: "slu_12345678" });
 });
 
 test("what lasts less than 7 days at the rate of the last ones is found, if it does not begin anew before", () => {

@@ -34,6 +34,16 @@ test("a thousand are remembered, the oldest is ended first", async () => {
   expect(await open(sessions, ids.slice(0, 3))).toEqual([false, true, true]);
 });
 
+test("one that was begun with another token is unknown, also where it was not ended", async () => {
+  let token = "token";
+  const sessions = new Sessions(new FakeClock(), null, () => token);
+  const id = await sessions.begin(admin);
+  token = "another";
+  expect(await open(sessions, [id])).toEqual([false]);
+  token = "token";
+  expect(await open(sessions, [id])).toEqual([true]);
+});
+
 test("all end at once when the token is changed", async () => {
   const sessions = new Sessions(new FakeClock(), null, () => "token");
   const ids = [await sessions.begin(admin), await sessions.begin(admin)];

@@ -17,6 +17,7 @@ export async function startIssuer() {
   const stranger = await generateKeyPair("RS256");
   const nonces = new Map<string, string>();
   let script: Script = {};
+  let discoveries = 0;
   let spent = new Set<string>();
   const port = freePort();
   const url = `http://127.0.0.1:${port}`;
@@ -24,8 +25,9 @@ export async function startIssuer() {
     port,
     hostname: "127.0.0.1",
     routes: {
-      "/.well-known/openid-configuration": () =>
-        Response.json({
+      "/.well-known/openid-configuration": () => {
+        discoveries += 1;
+        return Response.json({
           issuer: url,
           authorization_endpoint: `${url}/authorize`,
           token_endpoint: `${url}/token`,
@@ -34,7 +36,8 @@ export async function startIssuer() {
           response_types_supported: ["code"],
           id_token_signing_alg_values_supported: ["RS256"],
           subject_types_supported: ["public"],
-        }),
+        });
+      },
       "/jwks": async () =>
         Response.json({
           keys: [{ ...(await exportJWK(own.publicKey)), kid: "one", alg: "RS256", use: "sig" }],
@@ -77,6 +80,10 @@ export async function startIssuer() {
 
   return {
     url,
+    /** How often its addresses were asked for. */
+    get discoveries() {
+      return discoveries;
+    },
     says: (next: Script) => {
       script = next;
       spent = new Set();

@@ -225,6 +225,13 @@ describe("nobody is signed in by", () => {
       },
     ],
     [
+      "an address of userinfo that only the token, without an address, calls verified",
+      {
+        claims: (usual: object) => ({ ...usual, email: undefined }),
+        userInfo: { email: "ada@example.com" },
+      },
+    ],
+    [
       "an address that differs by what cannot be seen",
       { claims: (usual: object) => ({ ...usual, email: "\u00a0ada@example.com" }) },
     ],
@@ -253,8 +260,9 @@ describe("nobody is signed in by", () => {
     await sluice.reload(config(issuer.url));
   });
 
-  test("an identity that no list has: they are told who they are", async () => {
-    issuer.says({ claims: (usual) => ({ ...usual, email: "eve@example.com" }) });
+  test("an identity that no list has, whatever userinfo says: they are told who they are", async () => {
+    const userInfo = { email: "ada@example.com", email_verified: true };
+    issuer.says({ claims: (usual) => ({ ...usual, email: "eve@example.com" }), userInfo });
     const response = await login();
     expect(response.status).toBe(403);
     expect(await response.text()).toContain("eve@example.com");

@@ -46,6 +46,8 @@ describe("the overview", () => {
     const { id } = await withSpender(admin);
     await spend(admin, id, 2_000_000_000, 2 * hourMs);
     await spend(admin, id, 500_000_000, 30 * hourMs);
+    // Of the day before that nothing counts.
+    await spend(admin, id, 250_000_000, 49 * hourMs);
     const overview = await admin.json<OverviewView>("/overview?range=24h");
     expect(overview).toMatchObject({ since: "2026-11-14T12:01:00.000Z", until: "2026-11-15T12:01:00.000Z" });
     expect(overview.points.length).toBe(25);
