@@ -1,7 +1,9 @@
 import { expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { findingDocument } from "../../src/admin/operations/attention.ts";
 import type { FindingView, KeyView } from "../../src/admin/views.ts";
+import { type Finding, type FindingKind, findingKindNames } from "../../src/attention/finding.ts";
 import { newPlace, sluice, sluiceJson } from "./fixtures.ts";
 
 test("status lists what needs attention, without a gateway too", async () => {
@@ -43,4 +45,38 @@ test("a test of alerts is refused while they are off, and while the hook cannot 
     expect.stringContaining("it cannot be reached (ECONNREFUSED)"),
   ]);
   expect(away.stderr).not.toContain("hook-canary");
+});
+
+test("each kind has a severity, and a next command that there is", async () => {
+  const place = newPlace();
+  const finding = (kind: FindingKind, level: number | null = null): Finding => ({
+    kind,
+    subject: { type: "key", id: "key_1", label: "ci" },
+    level,
+    sinceMs: null,
+    text: "",
+    details: {},
+    lastWords: null,
+  });
+  for (const kind of findingKindNames) {
+    const { severity, next } = findingDocument(finding(kind));
+    expect(["critical", "warning", "info"]).toContain(severity);
+    const [program, ...words] = next.split(" ");
+    const command = words.filter((word) => !word.startsWith("-") && !/\d/.test(word));
+    const help = await sluice(place, ...command, "--help");
+    expect([program, next, help.code]).toEqual(["sluice", next, 0]);
+    expect(help.stdout).toContain(`Usage: sluice ${command.join(" ")}`);
+  }
+  const severityAt = (kind: FindingKind, level: number | null) =>
+    findingDocument(finding(kind, level)).severity;
+  expect([severityAt("cap", 95), severityAt("cap", 100), severityAt("used_up_soon", null)]).toEqual([
+    "warning",
+    "critical",
+    "info",
+  ]);
+  const account = {
+    ...finding("balance", 80),
+    subject: { type: "account", id: "acc_1", label: "team" },
+  } as const;
+  expect(findingDocument(account).next).toBe("sluice accounts show acc_1");
 });
