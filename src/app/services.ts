@@ -34,7 +34,7 @@ export async function openServices(
   const { store } = backend;
   const keys = new KeyRing(clock, backend.keys);
   const idOwners = new ProviderIdOwners({ store, clock });
-  const turns = new Turns({ store, clock });
+  const turns = new Turns({ store, clock, retryBytes: (keyId) => backend.claims.keptBytes(keyId) });
   const live = new Live(clock);
   const tracing = new CurrentTracing((err) => logs.log.warn({ err }, "the last traces could not be sent"));
   opened.defer(() => tracing.close());

@@ -26,6 +26,7 @@ export function commonHeaders(exchange: Exchange): Record<string, string> {
   }
   const content = contentHeader(exchange);
   if (content !== undefined) headers["x-sluice-content"] = content;
+  if (exchange.recorder?.isKept === false) headers["x-sluice-idempotency"] = "not-kept";
   return headers;
 }
 

@@ -26,8 +26,14 @@ export interface Claims {
   /** Rejects with `idempotency_in_flight`, `idempotency_conflict` or `service_unavailable`. */
   claim(request: ClaimRequest, reserve?: ReserveMemory): Promise<ClaimResult>;
 
-  /** Records the response of a claim while it is relayed. What comes of it is stored by the settle that it is given to. */
-  record(claim: Claim): ResponseRecorder;
+  /**
+   * Records the response of a claim while it is relayed. What comes of it is stored by the settle that it is given to. `maxBytes` is what
+   * the key may keep in all; beyond half of that, only the fact is stored that there was a response.
+   */
+  record(claim: Claim, maxBytes: number): ResponseRecorder;
+
+  /** What is known to be kept for retries of this key's requests, in bytes. */
+  keptBytes(keyId: string): number;
 
   /**
    * The request is over: a retry replays its response if it was stored, and runs again otherwise. Ending a claim twice

@@ -30,6 +30,7 @@ export class Idempotency extends StoredResponses implements Claims {
     this.#claims.set(name, claim);
     try {
       const response = await this.store.findStoredResponse(request, this.oldestKeptMs(), reserve);
+      if (response === null) await this.kept.read(request.keyId);
       claim.isRunning = response === null;
       if (response === null) return { kind: "run", claim };
       if (response.bodyHash !== request.bodyHash) throw conflict();

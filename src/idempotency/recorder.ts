@@ -1,5 +1,6 @@
 import { newId } from "../base/id.ts";
 import type { Store, StoredResponse } from "../store/store.ts";
+import type { KeptBytes } from "./kept-bytes.ts";
 
 type RecordedFor = Pick<StoredResponse, "keyId" | "route" | "idempotencyKey" | "bodyHash">;
 
@@ -12,11 +13,19 @@ const maxEndBytes = 64 * 1024;
 /** Longer than any real answer. Of longer ones it is only kept that they were answered, so that no retry pays again unawares. */
 const mostBytes = 64 * 1024 * 1024;
 
-/** Stored in place of an answer that is too long; the answers themselves are all successes. */
-const tooLongStatus = 409;
+/** Stored in place of a response that is not kept; the responses themselves are all successes. */
+const notKeptStatus = 409;
 
-export function wasTooLong({ status }: StoredResponse): boolean {
-  return status === tooLongStatus;
+export function wasNotKept({ status }: StoredResponse): boolean {
+  return status === notKeptStatus;
+}
+
+interface RecordingTerms {
+  readonly store: Store;
+  readonly kept: KeptBytes;
+  /** What the key may keep in all. */
+  readonly maxBytes: number;
+  nowMs(): number;
 }
 
 /**
@@ -24,9 +33,9 @@ export function wasTooLong({ status }: StoredResponse): boolean {
  * `finish` is part of a settle; until then they mean nothing, and a crash leaves nothing to replay.
  */
 export class ResponseRecorder {
+  readonly #options: RecordingTerms;
   readonly #store: Store;
   readonly #claim: RecordedFor;
-  readonly #nowMs: () => number;
   readonly #recordingId = newId("rec_");
   #chunks: Uint8Array[] = [];
   #bytes = 0;
@@ -35,12 +44,17 @@ export class ResponseRecorder {
   /** Whether the parts so far are written. */
   #written: Promise<boolean> = Promise.resolve(true);
   #isOpen = true;
-  #isTooLong = false;
+  #isKept = true;
 
-  constructor(store: Store, claim: RecordedFor, nowMs: () => number) {
-    this.#store = store;
+  constructor(options: RecordingTerms, claim: RecordedFor) {
+    this.#options = options;
+    this.#store = options.store;
     this.#claim = claim;
-    this.#nowMs = nowMs;
+  }
+
+  /** False if the response is too long, or the key has no room for it. */
+  get isKept(): boolean {
+    return this.#isKept;
   }
 
   /** The chunk is not copied, so it must not be changed afterwards. */
@@ -51,12 +65,16 @@ export class ResponseRecorder {
 
   #take(chunk: Uint8Array): void {
     if (!this.#isOpen) return;
+    const { kept, maxBytes } = this.#options;
+    const isShort = this.#takenBytes + chunk.length <= mostBytes;
+    if (!isShort || !kept.take(this.#claim.keyId, chunk.length, maxBytes)) {
+      this.discard();
+      this.#isKept = false;
+      return;
+    }
     this.#chunks.push(chunk);
     this.#bytes += chunk.length;
-    if (this.#writtenBytes + this.#bytes > mostBytes) {
-      this.discard();
-      this.#isTooLong = true;
-    } else if (this.#bytes >= partBytes) this.#writeAhead();
+    if (this.#bytes >= partBytes) this.#writeAhead();
   }
 
   /** What the settle stores, once all before it is written; null for what was discarded. */
@@ -64,16 +82,18 @@ export class ResponseRecorder {
     status,
     headers,
   }: Pick<StoredResponse, "status" | "headers">): Promise<StoredResponse | null> {
-    if (this.#isTooLong) return this.#response({ status: tooLongStatus, headers: {} });
+    if (!this.#isKept) return this.#response({ status: notKeptStatus, headers: {} });
     if (!this.#isOpen) return null;
     this.#isOpen = false;
     if (this.#bytes > maxEndBytes) this.#writeAhead();
+    const bytes = this.#writtenBytes;
     const response = this.#response({ status, headers });
+    this.#isKept = await this.#written;
+    this.#giveBack(this.#isKept);
     if (this.#parts === 0) return response;
-    const isWhole = await this.#written;
-    if (isWhole) return { ...response, recording: { id: this.#recordingId, parts: this.#parts } };
+    if (this.#isKept) return { ...response, recording: { id: this.#recordingId, parts: this.#parts, bytes } };
     this.#store.discardResponse(this.#recordingId).catch(() => {});
-    return this.#response({ status: tooLongStatus, headers: {} });
+    return this.#response({ status: notKeptStatus, headers: {} });
   }
 
   #response({ status, headers }: Pick<StoredResponse, "status" | "headers">): StoredResponse {
@@ -86,7 +106,7 @@ export class ResponseRecorder {
       status,
       headers,
       body: this.#takeChunks(),
-      storedAtMs: this.#nowMs(),
+      storedAtMs: this.#options.nowMs(),
     };
   }
 
@@ -94,8 +114,17 @@ export class ResponseRecorder {
   discard(): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;
+    this.#giveBack(false);
     this.#chunks = [];
     if (this.#parts > 0) this.#store.discardResponse(this.#recordingId).catch(() => {});
+  }
+
+  get #takenBytes(): number {
+    return this.#writtenBytes + this.#bytes;
+  }
+
+  #giveBack(isStored: boolean): void {
+    this.#options.kept.end(this.#claim.keyId, this.#takenBytes, isStored);
   }
 
   #writeAhead(): void {

@@ -7,10 +7,10 @@ export function inFlight(): GatewayError {
   );
 }
 
-export function tooLong(): GatewayError {
+export function notKept(): GatewayError {
   return new GatewayError(
     "idempotency_conflict",
-    "The request with this Idempotency-Key was answered and charged, but its answer was too long to be kept for a retry. Use a new key to run it, and pay for it, again.",
+    "The request with this Idempotency-Key was answered and charged, but there was no room to keep the response for a retry. Use a new key to run it, and pay for it, again.",
   );
 }
 

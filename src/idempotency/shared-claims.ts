@@ -29,7 +29,11 @@ export class SharedClaims extends StoredResponses implements Claims {
 
   async claim(request: ClaimRequest, reserve?: ReserveMemory): Promise<ClaimResult> {
     const notBeforeMs = this.oldestKeptMs();
-    const verdict = await this.#ask(request, notBeforeMs);
+    const [verdict] = await Promise.all([
+      this.#ask(request, notBeforeMs),
+      // Without it, the bytes of this node alone count.
+      this.kept.read(request.keyId).catch(() => {}),
+    ]);
     if (verdict === "replay") {
       const response = await this.store.findStoredResponse(request, notBeforeMs, reserve);
       if (response !== null) return this.replay(response);

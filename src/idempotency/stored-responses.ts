@@ -2,8 +2,9 @@ import { type Clock, msPerDay } from "../base/clock.ts";
 import { nextTurn } from "../base/next-turn.ts";
 import type { Store, StoredResponse } from "../store/store.ts";
 import type { Claim, ClaimResult } from "./claims.ts";
-import { ResponseRecorder, wasTooLong } from "./recorder.ts";
-import { tooLong } from "./refusals.ts";
+import { KeptBytes } from "./kept-bytes.ts";
+import { ResponseRecorder, wasNotKept } from "./recorder.ts";
+import { notKept } from "./refusals.ts";
 
 const keptForMs = msPerDay;
 const prunedAtOnce = 200;
@@ -16,6 +17,7 @@ const prunedAtOnce = 200;
 export abstract class StoredResponses {
   protected readonly store: Store;
   protected readonly clock: Clock;
+  protected readonly kept: KeptBytes;
   /** Both clocks at the start, to tell how far the wall clock should have moved since. */
   readonly #startWallMs: number;
   readonly #startMonotonicMs: number;
@@ -23,17 +25,23 @@ export abstract class StoredResponses {
   constructor({ store, clock }: { readonly store: Store; readonly clock: Clock }) {
     this.store = store;
     this.clock = clock;
+    this.kept = new KeptBytes(store, clock);
     this.#startWallMs = clock.wallMs();
     this.#startMonotonicMs = clock.monotonicMs();
   }
 
-  record(claim: Claim): ResponseRecorder {
-    return new ResponseRecorder(this.store, claim, () => this.#storingMs());
+  record(claim: Claim, maxBytes: number): ResponseRecorder {
+    const { store, kept } = this;
+    return new ResponseRecorder({ store, kept, maxBytes, nowMs: () => this.#storingMs() }, claim);
+  }
+
+  keptBytes(keyId: string): number {
+    return this.kept.of(keyId);
   }
 
   /** Throws if there is only the mark of one. */
   protected replay(response: StoredResponse): ClaimResult {
-    if (wasTooLong(response)) throw tooLong();
+    if (wasNotKept(response)) throw notKept();
     return { kind: "replay", response };
   }
 

@@ -14,7 +14,7 @@ import { keySearch } from "./tables/key-search.ts";
 import * as keys from "./tables/key-table.ts";
 import { openingEntry, recordOperatorEntry } from "./tables/operator-entries.ts";
 import { pruneOldest } from "./tables/prune-oldest.ts";
-import { findStoredResponse } from "./tables/response-table.ts";
+import { findStoredResponse, retryBytes } from "./tables/response-table.ts";
 import { type RevisionRow, readRevision, revisionOf, selectRevision } from "./tables/revision.ts";
 import { StoredTurns } from "./tables/turn-table.ts";
 
@@ -113,6 +113,7 @@ export function queriedStore(
     recordAdjustment: (adjustment) =>
       changeTogether(() => recordOperatorEntry(own, "adjustment", adjustment)),
 
+    retryBytes: (keyId) => retryBytes(read, keyId),
     findStoredResponse: (scope, notBeforeMs, reserve) =>
       findStoredResponse(read, scope, notBeforeMs, reserve),
     findGivenIds: (keyId, digests) => findGivenIds(read, keyId, digests),
@@ -140,9 +141,20 @@ export function queriedStore(
   } satisfies Partial<Store>;
 }
 
-type Counts = Pick<StorageFigures, "accounts" | "keys" | "responses" | "responseBytes" | "auditRecords">;
+type Counts = Pick<
+  StorageFigures,
+  | "accounts"
+  | "keys"
+  | "responses"
+  | "responseBytes"
+  | "retryResponses"
+  | "retryResponseBytes"
+  | "auditRecords"
+>;
 
 const countRecords = `
 SELECT (SELECT count(*) FROM accounts)::float8 AS accounts, (SELECT count(*) FROM keys WHERE id <> '')::float8 AS keys,
   (SELECT count(*) FROM turns)::float8 AS responses, (SELECT coalesce(sum(bytes), 0) FROM turn_sums)::float8 AS "responseBytes",
+  (SELECT count(*) FROM idempotency AS stored WHERE stored_at_ms IS NOT NULL)::float8 AS "retryResponses",
+  (SELECT coalesce(sum(bytes), 0) FROM response_sums)::float8 AS "retryResponseBytes",
   (SELECT count(*) FROM audit_log)::float8 AS "auditRecords"`;

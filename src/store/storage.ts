@@ -16,6 +16,9 @@ export interface StorageFigures extends StoreSizes {
   readonly endings: number;
   readonly responses: number;
   readonly responseBytes: number;
+  /** Those that are kept for retries with an idempotency key. */
+  readonly retryResponses: number;
+  readonly retryResponseBytes: number;
   readonly auditRecords: number;
   /** The last of each kind. */
   readonly prunings: readonly Pruning[];

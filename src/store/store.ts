@@ -102,6 +102,8 @@ export interface Store {
     notBeforeMs: number,
     reserve?: ReserveMemory,
   ): Promise<StoredResponse | null>;
+  /** How many bytes of responses are kept for retries of this key's requests, those that expired and are not yet deleted included. */
+  retryBytes(keyId: string): Promise<number>;
   /** Deletes at most `limit` responses stored before `beforeMs`; fewer if they are long. Returns how many. */
   pruneStoredResponses(beforeMs: number, limit: number): Promise<number>;
   /** Await it before the charge, or the turn, that the part belongs to: it has a queue of its own. */

@@ -29,6 +29,8 @@ export interface TurnRecord {
 export interface Recording {
   readonly id: string;
   readonly parts: number;
+  /** Of all parts, for a response that is kept for retries. */
+  readonly bytes?: number;
 }
 
 export interface StoredTurn extends Pick<TurnRecord, "id" | "parentId"> {

@@ -46,6 +46,7 @@ export function responseRow(response: StoredResponse) {
     stored_at_ms: response.storedAtMs,
     recording_id: response.recording?.id ?? null,
     parts: response.recording?.parts ?? 0,
+    bytes: response.body.length + (response.recording?.bytes ?? 0),
   };
 }
 

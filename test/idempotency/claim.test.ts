@@ -56,6 +56,22 @@ describe("a request that finished well", () => {
     }
   });
 
+  testEachJournal("is another one for another key or route while it runs, too", async (database) => {
+    await using bench = await openBench(database);
+    const key = await bench.addKey({}, 100);
+    const other = await bench.addKey({}, 100);
+    const idempotency = newIdempotency(bench);
+    for (const request of [
+      requestOf(key),
+      requestOf(other, { bodyHash: "another" }),
+      requestOf(key, { route: "/v1/responses" }),
+      requestOf(key, { idempotencyKey: "twice" }),
+    ]) {
+      expect((await idempotency.claim(request)).kind).toBe("run");
+    }
+    expect(idempotency.running).toBe(4);
+  });
+
   testEachJournal("is kept for a day, and then runs again", async (database) => {
     await using bench = await openBench(database);
     const key = await bench.addKey({}, 100);

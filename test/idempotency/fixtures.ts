@@ -15,6 +15,9 @@ export function requestOf(key: KeyRecord, overrides: Partial<ClaimRequest> = {})
   };
 }
 
+/** What a key may keep in all, unless a test says otherwise. */
+export const usualKeyBytes = 256 * 1024 * 1024;
+
 export function newIdempotency({ store, clock }: Pick<Bench, "store" | "clock">): Idempotency {
   return new Idempotency({ store, clock });
 }
@@ -26,10 +29,11 @@ export async function serve(
   key: KeyRecord,
   request: ClaimRequest,
   chunks: readonly Uint8Array[],
+  keyBytes = usualKeyBytes,
 ): Promise<{ readonly body: Uint8Array; readonly ran: boolean }> {
   const result = await idempotency.claim(request);
   if (result.kind === "replay") return { body: result.response.body, ran: false };
-  const recorder = idempotency.record(result.claim);
+  const recorder = idempotency.record(result.claim, keyBytes);
   const hold = holdFor(ledger, key, 10);
   for (const chunk of chunks) recorder.append(chunk);
   const response = await recorder.finish({ status: 200, headers: { "content-type": "text/event-stream" } });

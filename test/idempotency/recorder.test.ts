@@ -3,7 +3,7 @@ import { SharedClaims } from "../../src/idempotency/shared-claims.ts";
 import type { ResponsePart } from "../../src/store/store.ts";
 import { openBench } from "../ledger/fixtures.ts";
 import { testEachJournal } from "../store/each-journal.ts";
-import { newIdempotency, requestOf, serve } from "./fixtures.ts";
+import { newIdempotency, requestOf, serve, usualKeyBytes } from "./fixtures.ts";
 
 const mebibyte = 1024 * 1024;
 
@@ -58,7 +58,7 @@ testEachJournal("a response is whole before the charge that it is stored with", 
       written += 1;
     },
   });
-  const recorder = idempotency.record(claimed.claim);
+  const recorder = idempotency.record(claimed.claim, usualKeyBytes);
   recorder.append(chunkOf(300_000, 1));
   const finishing = recorder.finish({ status: 200, headers: {} }).then((response) => ({ response, written }));
   expect(written).toBe(0);
@@ -103,12 +103,12 @@ testEachJournal(
     const idempotency = newIdempotency(bench);
     const claimed = await idempotency.claim(requestOf(key));
     if (claimed.kind !== "run") throw new Error("must run");
-    const discarded = idempotency.record(claimed.claim);
+    const discarded = idempotency.record(claimed.claim, usualKeyBytes);
     discarded.append(new Uint8Array(10));
     discarded.discard();
     discarded.discard();
     expect(await discarded.finish({ status: 200, headers: {} })).toBeNull();
-    const finished = idempotency.record(claimed.claim);
+    const finished = idempotency.record(claimed.claim, usualKeyBytes);
     finished.append(new Uint8Array([1, 2]));
     const finishing = finished.finish({ status: 200, headers: {} });
     finished.append(new Uint8Array([3]));
@@ -127,11 +127,66 @@ testEachJournal(
     const idempotency = newIdempotency(bench);
     const claimed = await idempotency.claim(requestOf(key));
     if (claimed.kind !== "run") throw new Error("must run");
-    const recorder = idempotency.record(claimed.claim);
+    const recorder = idempotency.record(claimed.claim, usualKeyBytes);
     await bench.store.close();
     recorder.append(new Uint8Array(mebibyte));
     const finished = await recorder.finish({ status: 200, headers: {} });
     expect(finished).toMatchObject({ status: 409, body: Buffer.of() });
     expect(finished?.recording).toBeUndefined();
+  },
+);
+
+testEachJournal(
+  "a key keeps at most half of its bytes for retries; the rest is answered and not kept",
+  async (database) => {
+    await using bench = await openBench(database);
+    const [key, other] = [await bench.addKey({}, 100), await bench.addKey({}, 100)];
+    const idempotency = newIdempotency(bench);
+    const keyBytes = 2 * mebibyte;
+    const ask = (as: typeof key, idempotencyKey: string, bytes: number, claims = idempotency) =>
+      serve(bench, claims, as, requestOf(as, { idempotencyKey }), [chunkOf(bytes, 1)], keyBytes);
+    await ask(key, "first", 700_000);
+    await ask(key, "second", 400_000);
+    expect(idempotency.keptBytes(key.id)).toBe(700_000);
+    await ask(key, "third", 300_000);
+    await ask(other, "second", 400_000);
+    expect(idempotency.keptBytes(key.id)).toBe(1_000_000);
+    for (const id of ["first", "third"]) expect((await ask(key, id, 1)).ran).toBe(false);
+    expect((await ask(other, "second", 1)).ran).toBe(false);
+    const refused = idempotency.claim(requestOf(key, { idempotencyKey: "second" }));
+    await expect(refused).rejects.toMatchObject({ code: "idempotency_conflict" });
+    // A gateway that starts knows it from the store.
+    const later = newIdempotency(bench);
+    await ask(key, "fourth", 100_000, later);
+    await expect(later.claim(requestOf(key, { idempotencyKey: "fourth" }))).rejects.toThrow(
+      "no room to keep",
+    );
+    // What has expired is deleted, and makes room again.
+    bench.clock.advance(25 * 3_600_000);
+    expect(await idempotency.prune()).toBeGreaterThan(0);
+    await ask(key, "fifth", 900_000);
+    expect((await ask(key, "fifth", 1)).ran).toBe(false);
+    expect(idempotency.keptBytes(key.id)).toBe(900_000);
+  },
+);
+
+testEachJournal(
+  "responses that are being recorded count, and what is discarded is given back",
+  async (database) => {
+    await using bench = await openBench(database);
+    const key = await bench.addKey({}, 100);
+    const idempotency = newIdempotency(bench);
+    const recorderOf = async (idempotencyKey: string) => {
+      const claimed = await idempotency.claim(requestOf(key, { idempotencyKey }));
+      if (claimed.kind !== "run") throw new Error("must run");
+      return idempotency.record(claimed.claim, 2000);
+    };
+    const [first, second] = [await recorderOf("first"), await recorderOf("second")];
+    first.append(new Uint8Array(600));
+    second.append(new Uint8Array(600));
+    expect([first.isKept, second.isKept]).toEqual([true, false]);
+    expect(idempotency.keptBytes(key.id)).toBe(600);
+    first.discard();
+    expect(idempotency.keptBytes(key.id)).toBe(0);
   },
 );

@@ -56,12 +56,14 @@ export const storageView = Type.Object({
   journal_bytes: nullable(counted("SQLite's write-ahead log; null for PostgreSQL, as is the disk.")),
   disk_free_bytes: nullable(bytes),
   response_bytes: counted("Of stored responses."),
+  retry_response_bytes: counted("Of responses that are kept for retries."),
   records: Type.Object({
     accounts: count,
     keys: count,
     ledger_entries: count,
     free_exchanges: counted("Exchanges that cost nothing; others are entries."),
     responses: count,
+    retry_responses: counted("Responses to requests with an `Idempotency-Key`, kept for a day."),
     audit_log: count,
   }),
   retention: Type.Object({

@@ -17,7 +17,7 @@ export async function recordWhole(
   answer: readonly Piece[],
   headers: Readonly<Record<string, string>>,
 ): Promise<StoredResponse | null> {
-  const recorder = claims.record(claim);
+  const recorder = claims.record(claim, exchange.configured.settings.retention.responseBytesPerKey);
   exchange.recorder = recorder;
   for (const piece of answer) {
     const bytes = bytesOf(piece);

@@ -29,7 +29,11 @@ export function relayStream(
   const { gateway, exchange, opened } = answering;
   // The gateway is shutting down, and can still say so with a status.
   if (exchange.endedBy !== null) throw exchange.endedBy;
-  if (exchange.claim !== null) exchange.recorder = gateway.claims.record(exchange.claim);
+  if (exchange.claim !== null)
+    exchange.recorder = gateway.claims.record(
+      exchange.claim,
+      exchange.configured.settings.retention.responseBytesPerKey,
+    );
   const type = ownHeaders["content-type"] ?? "";
   const form: BodyForm = relayer.isRaw === true ? { kind: "bytes", type } : eventsOf(exchange);
   exchange.content?.open(form, true, opened.streaming);

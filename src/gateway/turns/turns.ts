@@ -65,15 +65,24 @@ export function conversationBytes({ server, retention }: Settings): number {
   return Math.min(server.maxBodyBytes, mostConversationBytes, retention.responseBytesPerKey);
 }
 
+interface TurnsOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  /** What a key's responses that are kept for retries take of the bytes that it may keep. */
+  retryBytes(keyId: string): number;
+}
+
 /** The responses and conversations that the gateway keeps, each for the key that got it. */
 export class Turns {
   readonly #store: Store;
   readonly #clock: Clock;
+  readonly #retryBytes: (keyId: string) => number;
   #secret: Promise<Uint8Array> | null = null;
 
-  constructor({ store, clock }: { readonly store: Store; readonly clock: Clock }) {
+  constructor({ store, clock, retryBytes }: TurnsOptions) {
     this.#store = store;
     this.#clock = clock;
+    this.#retryBytes = retryBytes;
   }
 
   /** A response and all that it continues, oldest first; null if one of them is not there for this key. */
@@ -190,7 +199,8 @@ export class Turns {
       ));
     // First, and alone if need be, so that the turn does not crowd out the conversation that it belongs to.
     const before = changed === null ? [] : [changed];
-    const hasRoom = bytes + (changed?.bytes ?? 0) <= retention.responseBytesPerKey;
+    const keyBytes = this.#keyBytes(keyId, settings);
+    const hasRoom = bytes + (changed?.bytes ?? 0) <= keyBytes;
     if (!hasRoom || (conversation !== null && changed === null)) return before;
     const createdAtMs = this.#nowMs();
     const pieces = turnPieces(id, { head, input, output }, responses.encryptionKey, group);
@@ -204,7 +214,7 @@ export class Turns {
       expiresAtMs: createdAtMs + retention.responsesMs,
       bytes,
       items: keysOf(group, input, output),
-      keyBytes: retention.responseBytesPerKey,
+      keyBytes,
       ...(await writtenAhead(pieces, this.#writeAhead)),
     };
     return [...before, turn];
@@ -217,13 +227,14 @@ export class Turns {
   async #conversationRecord(
     keyId: string,
     { id, no, head, items }: ChangedConversation,
-    { retention, responses }: Settings,
+    settings: Settings,
     write: WritePart,
   ): Promise<TurnRecord | null> {
+    const keyBytes = this.#keyBytes(keyId, settings);
     const content = { head, input: identified(items), output: [] };
     const bytes = storedBytes(content);
-    if (bytes > retention.responseBytesPerKey) return null;
-    const pieces = turnPieces(id, content, responses.encryptionKey);
+    if (bytes > keyBytes) return null;
+    const pieces = turnPieces(id, content, settings.responses.encryptionKey);
     const createdAtMs = this.#nowMs();
     return {
       keyId,
@@ -235,10 +246,15 @@ export class Turns {
       expiresAtMs: createdAtMs + conversationMs,
       bytes,
       items: [],
-      keyBytes: retention.responseBytesPerKey,
+      keyBytes,
       replaces: no ?? undefined,
       ...(await writtenAhead(pieces, write)),
     };
+  }
+
+  /** Shared with the responses that are kept for retries. */
+  #keyBytes(keyId: string, { retention }: Settings): number {
+    return retention.responseBytesPerKey - this.#retryBytes(keyId);
   }
 
   /** A turn with a missing part is not found. */

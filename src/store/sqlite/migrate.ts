@@ -29,6 +29,7 @@ import nineteenth from "./migrations/019.sql" with { type: "text" };
 import twentieth from "./migrations/020.sql" with { type: "text" };
 import twentyFirst from "./migrations/021.sql" with { type: "text" };
 import twentySecond from "./migrations/022.sql" with { type: "text" };
+import twentyThird from "./migrations/023.sql" with { type: "text" };
 
 /** The schema's version is the number of migrations that have run; it is kept in `user_version`. */
 export const migrations: readonly string[] = [
@@ -54,6 +55,7 @@ export const migrations: readonly string[] = [
   twentieth,
   twentyFirst,
   twentySecond,
+  twentyThird,
 ];
 
 export interface MigrationOptions {

@@ -8,6 +8,15 @@ interface ResponseRow extends Omit<StoredResponse, "headers" | "recording">, Lon
   readonly headers: string;
 }
 
+/** How many bytes of responses are kept for retries of a key's requests. */
+export async function retryBytes(read: Query, keyId: string): Promise<number> {
+  const [row] = await read<{ bytes: number }>(
+    `SELECT bytes::float8 AS bytes FROM response_sums WHERE key_no = (SELECT no FROM keys WHERE id = $1::text)`,
+    [keyId],
+  );
+  return row?.bytes ?? 0;
+}
+
 /** A response that an Idempotency-Key replays. Null too when a part is missing. */
 export async function findStoredResponse(
   read: Query,

@@ -1,4 +1,5 @@
 import { expect } from "bun:test";
+import type { StoredResponse } from "../../../src/store/store.ts";
 import { FakeClock } from "../../support/clock.ts";
 import { testEachStore } from "../each-store.ts";
 import { keyRecord, settleItem } from "../fixtures.ts";
@@ -50,3 +51,27 @@ testEachStore("old responses are not found, and are pruned a few at a time", asy
   ]);
   await store.close();
 });
+
+testEachStore(
+  "the bytes that a key keeps for retries are known, and counted in what is stored",
+  async (database) => {
+    const store = await database.openGateway(new FakeClock());
+    const [key, other] = [keyRecord(), keyRecord()];
+    await store.insertKey(key, 1_000);
+    await store.insertKey(other, 1_000);
+    expect(await store.retryBytes(key.id)).toBe(0);
+    await store.recordResponsePart(responsePart("rec_1", 0, "one "));
+    const recording = { id: "rec_1", parts: 1, bytes: 4 };
+    const keep = (keyId: string, given: Partial<StoredResponse>) =>
+      store.charge([{ ...settleItem(keyId, 1), response: responseOf(keyId, given) }]);
+    await keep(key.id, { idempotencyKey: "long", recording });
+    await keep(key.id, { idempotencyKey: "short", storedAtMs: 3_000 });
+    await keep(other.id, {});
+    expect(await store.retryBytes(key.id)).toBe(12);
+    expect(await store.storage()).toMatchObject({ retryResponses: 3, retryResponseBytes: 16 });
+    await store.pruneStoredResponses(3_000, 9);
+    expect(await store.retryBytes(key.id)).toBe(4);
+    expect(await store.retryBytes(other.id)).toBe(0);
+    await store.close();
+  },
+);

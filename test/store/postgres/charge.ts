@@ -5,6 +5,7 @@ import { turnOf } from "../../../src/store/postgres/lanes/hold-end.ts";
 import { RatesKeeper } from "../../../src/store/postgres/node/rates-keeper.ts";
 import type { ExchangeEnding, StoredResponse } from "../../../src/store/store.ts";
 import { quantitiesColumn, savingsColumn } from "../../../src/store/stored-quantities.ts";
+import { responseRow } from "../../../src/store/written-rows.ts";
 import type { SettleItem } from "../fixtures.ts";
 
 /** Books charges as they are told, in one transaction, as if the accounts had decided so. */
@@ -148,8 +149,8 @@ async function insertEnding(
 async function insertResponse(query: Query, keyNo: number, response: StoredResponse): Promise<void> {
   await query(
     `INSERT INTO idempotency (key_no, route, idempotency_key, body_hash, status, headers, stored_at_ms, recording_id,
-      parts, body)
-    VALUES ($1::int, $2, $3, $4, $5::int, $6, $7::int8, $8, $9::int, $10)`,
+      parts, body, bytes)
+    VALUES ($1::int, $2, $3, $4, $5::int, $6, $7::int8, $8, $9::int, $10, $11::int8)`,
     [
       keyNo,
       response.route,
@@ -161,6 +162,7 @@ async function insertResponse(query: Query, keyNo: number, response: StoredRespo
       response.recording?.id ?? null,
       response.recording?.parts ?? 0,
       response.body,
+      responseRow(response).bytes,
     ],
   );
 }

@@ -56,6 +56,10 @@ function factsOf({ records, retention, pruned, ...sizes }: StorageView): (readon
       "responses",
       `${count(records.responses)}, ${size(sizes.response_bytes)}, kept for ${plural(hours, "hour")}${last("responses")}`,
     ],
+    [
+      "for retries",
+      `${plural(records.retry_responses, "response")} to requests with an Idempotency-Key, ${size(sizes.retry_response_bytes)}, kept for 24 hours`,
+    ],
     ["audit log", plural(records.audit_log, "change")],
   ];
 }

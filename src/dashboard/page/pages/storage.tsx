@@ -26,7 +26,7 @@ const columns: readonly Column<Kept>[] = [
   },
 ];
 
-function kinds({ records, retention, response_bytes, pruned }: StorageView): readonly Kept[] {
+function kinds({ records, retention, pruned, ...sizes }: StorageView): readonly Kept[] {
   const last = (kind: StorageView["pruned"][number]["what"]) => pruned.find(({ what }) => what === kind);
   return [
     { what: "Accounts", records: records.accounts, retention: null },
@@ -39,10 +39,15 @@ function kinds({ records, retention, response_bytes, pruned }: StorageView): rea
       pruned: last("exchanges"),
     },
     {
-      what: `Stored responses, ${size(response_bytes)}`,
+      what: `Stored responses, ${size(sizes.response_bytes)}`,
       records: records.responses,
       retention: `${plural(retention.response_hours, "hour")}, at most ${size(retention.response_bytes_per_key)} of a key`,
       pruned: last("responses"),
+    },
+    {
+      what: `Responses kept for retries, ${size(sizes.retry_response_bytes)}`,
+      records: records.retry_responses,
+      retention: `24 hours, at most ${size(retention.response_bytes_per_key / 2)} of a key`,
     },
     { what: "Changes", records: records.audit_log, retention: null },
   ];

@@ -314,10 +314,16 @@ CREATE TABLE idempotency (
   recording_id text,
   parts int NOT NULL DEFAULT 0,
   body bytea,
+  -- Of the body and its parts.
+  bytes int8 NOT NULL DEFAULT 0,
   PRIMARY KEY (key_no, route, idempotency_key)
 ) WITH (fillfactor = 80);
 CREATE INDEX idempotency_by_time ON idempotency (stored_at_ms) WHERE stored_at_ms IS NOT NULL;
+CREATE INDEX idempotency_by_bytes ON idempotency (key_no) INCLUDE (bytes) WHERE stored_at_ms IS NOT NULL;
 ALTER TABLE idempotency ALTER COLUMN body SET STORAGE EXTERNAL;
+
+-- How many bytes of responses are kept for retries. Added up when it is read: sums that every charge locks would make nodes wait for each other.
+CREATE VIEW response_sums AS SELECT key_no, sum(bytes) AS bytes FROM idempotency WHERE stored_at_ms IS NOT NULL GROUP BY key_no;
 
 -- Beginnings of long responses, written ahead while they are relayed.
 CREATE TABLE response_parts (
@@ -1097,13 +1103,13 @@ $$;
 
 -- The claim becomes the response that it replays. One that is no longer this exchange's stays as it is.
 CREATE FUNCTION sluice_store_responses(p_responses json) RETURNS void LANGUAGE sql AS $$
-  INSERT INTO idempotency AS i (key_no, route, idempotency_key, body_hash, exchange_id, status, headers, stored_at_ms, recording_id, parts, body)
-    SELECT k.no, x.route, x.idempotency_key, x.body_hash, x.id, x.status, x.headers, x.stored_at_ms, x.recording_id, x.parts, decode(x.body, 'base64')
+  INSERT INTO idempotency AS i (key_no, route, idempotency_key, body_hash, exchange_id, status, headers, stored_at_ms, recording_id, parts, body, bytes)
+    SELECT k.no, x.route, x.idempotency_key, x.body_hash, x.id, x.status, x.headers, x.stored_at_ms, x.recording_id, x.parts, decode(x.body, 'base64'), x.bytes
     FROM json_to_recordset(p_responses) AS x(id text, key text, route text, idempotency_key text, body_hash text, status int, headers text, stored_at_ms int8,
-        recording_id text, parts int, body text)
+        recording_id text, parts int, body text, bytes int8)
       JOIN keys k ON k.id = x.key
     ON CONFLICT (key_no, route, idempotency_key) DO UPDATE SET node_no = NULL, status = excluded.status, headers = excluded.headers,
-      stored_at_ms = excluded.stored_at_ms, recording_id = excluded.recording_id, parts = excluded.parts, body = excluded.body
+      stored_at_ms = excluded.stored_at_ms, recording_id = excluded.recording_id, parts = excluded.parts, body = excluded.body, bytes = excluded.bytes
     WHERE i.exchange_id = excluded.exchange_id AND i.stored_at_ms IS NULL
 $$;
 

@@ -2,7 +2,7 @@ import type { Database, Statement } from "bun:sqlite";
 import { assert, unreachable } from "../../../base/assert.ts";
 import { utcDay } from "../../../base/clock.ts";
 import { BatchFailure, reasonOf, type TimedWriter } from "../../journal/batch-writer.ts";
-import type { ChargeEntry, GivenIds, HoldProgress, JournalItem } from "../../records.ts";
+import type { ChargeEntry, GivenIds, HoldProgress, JournalItem, StoredResponse } from "../../records.ts";
 import { responseRow } from "../../written-rows.ts";
 import { codeOf } from "../connection.ts";
 import { otherAccount } from "../tables/account-number.ts";
@@ -42,6 +42,7 @@ export class InlineWriter implements TimedWriter {
   readonly #upsertHold: Statement;
   readonly #deleteHold: Statement;
   readonly #insertResponse: Statement;
+  readonly #deleteExpired: Statement;
   readonly #insertGiven: Statement;
   readonly #insertCaller: Statement;
   readonly #insertPart: Statement;
@@ -67,6 +68,7 @@ export class InlineWriter implements TimedWriter {
     this.#upsertHold = database.query(upsertHold);
     this.#deleteHold = database.query("DELETE FROM holds WHERE id = ?");
     this.#insertResponse = database.query(insertResponse);
+    this.#deleteExpired = database.query(deleteExpired);
     this.#insertGiven = database.query(insertGiven);
     this.#insertCaller = database.query(insertCaller);
     this.#insertPart = database.query("INSERT INTO response_parts VALUES (?, ?, ?)");
@@ -177,10 +179,15 @@ export class InlineWriter implements TimedWriter {
     this.#caps.add(key, charge);
     if (own === undefined) for (const each of attempts) this.#attempts.add(utcDay(charge.atMs), each);
     if (hasProgress) this.#deleteHold.run(holdId);
-    if (response !== null) {
-      this.#insertResponse.run({ key_no: key.no, ...responseRow(response), body: response.body });
-    }
+    if (response !== null) this.#storeResponse(key.no, response);
     for (const turn of turns) this.#turns.insert(key.no, turn);
+  }
+
+  #storeResponse(keyNo: number, response: StoredResponse): void {
+    const row = { key_no: keyNo, ...responseRow(response), body: response.body };
+    if (this.#insertResponse.run(row).changes > 0) return;
+    this.#deleteExpired.run(keyNo, response.route, response.idempotencyKey);
+    this.#insertResponse.run(row);
   }
 
   #applyOther(item: Exclude<JournalItem, { kind: "settle" }>): void {
@@ -283,8 +290,11 @@ const insertGiven = `
 INSERT OR REPLACE INTO given_ids (key_no, digest, provider, credential, tokens, given_at_ms)
 VALUES (?, ?, ?, ?, ?, ?)`;
 
-/** May replace a response that has expired and is not pruned yet; a valid one would have been replayed. */
+/** One that has expired and is not pruned yet; a valid one would have been replayed. */
+const deleteExpired = "DELETE FROM responses WHERE key_no = ? AND route = ? AND idempotency_key = ?";
+
 const insertResponse = `
-INSERT OR REPLACE INTO responses
-  (key_no, route, idempotency_key, body_hash, status, headers, stored_at_ms, recording_id, parts, body)
-VALUES ($key_no, $route, $idempotency_key, $body_hash, $status, $headers, $stored_at_ms, $recording_id, $parts, $body)`;
+INSERT INTO responses
+  (key_no, route, idempotency_key, body_hash, status, headers, stored_at_ms, recording_id, parts, body, bytes)
+VALUES ($key_no, $route, $idempotency_key, $body_hash, $status, $headers, $stored_at_ms, $recording_id, $parts, $body, $bytes)
+ON CONFLICT DO NOTHING`;
