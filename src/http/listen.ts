@@ -4,6 +4,7 @@ import { assert } from "../base/assert.ts";
 import { startDeadline } from "../base/deadline.ts";
 import { type ListenAddress, listenAddress, openPort } from "../base/open-port.ts";
 import type { ServerSettings } from "../config/settings.ts";
+import { limitSendBuffers } from "./send-buffer.ts";
 import { unlisten } from "./unlisten.ts";
 
 export interface Listening {
@@ -35,6 +36,7 @@ async function listenAt(edge: Elysia, address: ListenAddress): Promise<Listening
   const { host } = address;
   const { port } = server;
   assert(port !== undefined, "a server that listens on an address has a port");
+  limitSendBuffers(port);
   const shown = host.includes(":") ? `[${host}]` : host;
   let stopping: Promise<void> | null = null;
   const closeIdle = () => {

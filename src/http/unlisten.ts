@@ -24,7 +24,7 @@ export function unlisten(port: number): boolean {
 }
 
 /** The descriptors of this process. Another process may listen at the same port. */
-function socketsListeningAt(port: number): number[] {
+export function socketsListeningAt(port: number): number[] {
   const found = new Set(["tcp", "tcp6"].flatMap((family) => inodesListeningAt(port, family)));
   return orElse(() => readdirSync("/proc/self/fd"), []).flatMap((name) => {
     const inode = /^socket:\[(\d+)\]$/.exec(orElse(() => readlinkSync(`/proc/self/fd/${name}`), ""))?.[1];

@@ -75,4 +75,5 @@ test.skipIf(!hasPostgres)(
     expect(other.gateway.claims.keptBytes(key.id)).toBeGreaterThan(1000);
     for (const each of [gateway, other]) await each.stop();
   },
+  60_000,
 );
