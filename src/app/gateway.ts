@@ -9,10 +9,10 @@ import type { Gateway } from "../gateway/gateway.ts";
 import { mostFormBytes } from "../gateway/metered/form/read-form.ts";
 import { LabelValues } from "../gateway/request/label-values.ts";
 import { OpenSockets } from "../gateway/socket/open-sockets.ts";
+import { AbandonAllowance } from "../limits/abandon-allowance.ts";
 import { AddressLimiter } from "../limits/address-limiter.ts";
 import { BodyBudget } from "../limits/body-budget.ts";
 import { InflateLimiter } from "../limits/inflate-limiter.ts";
-import { LeaveLimiter } from "../limits/leave-limiter.ts";
 import { createUpstream } from "../upstream/create.ts";
 import { maxWholeBytes } from "../upstream/upstream.ts";
 import type { Services } from "./services.ts";
@@ -35,7 +35,7 @@ export function createGateway(settings: Settings, services: Services): Gateway {
     turns: services.turns,
     rateLimits: backend.rateLimits,
     addressLimiter: new AddressLimiter(clock, settings.server.anonymousRpm),
-    leaveLimiter: new LeaveLimiter(clock),
+    abandonAllowance: abandonAllowance(services),
     inflateLimiter: new InflateLimiter(clock),
     bodies: new BodyBudget({
       totalBytes: () => serverSettings().maxBodyMemoryBytes,
@@ -71,6 +71,26 @@ export function createGateway(settings: Settings, services: Services): Gateway {
     onFenced: () => gateway.ongoing.interruptAll(fenced()),
   });
   return gateway;
+}
+
+const hourMs = 3_600_000;
+
+function abandonAllowance({ clock, backend }: Services): AbandonAllowance {
+  const { store } = backend;
+  return new AbandonAllowance({
+    clock,
+    chargedSince: async (accountId, sinceMs) => {
+      const nowMs = clock.wallMs();
+      const range = { sinceMs, untilMs: nowMs + hourMs, nowMs };
+      const steps = await store.reports.usageInSteps({ accountId, stepMs: hourMs, ...range });
+      // An account has one of the two.
+      return steps.reduce((sum, { spendNano, spendTokens }) => sum + spendNano + spendTokens, 0);
+    },
+    liveNodes: async () => {
+      const nodes = (await store.nodes?.list()) ?? [];
+      return nodes.filter(({ state }) => state === "live").length;
+    },
+  });
 }
 
 /** Looks after what needs the operator's attention. */

@@ -32,8 +32,6 @@ function giveBack(gateway: Gateway, exchange: Exchange, outcome: ExchangeEnd["ou
   const { key, pump, claim, conversationClaim, recorder, hold, answer, memory } = exchange;
   if (pump !== null) gateway.watchdog.forget(pump);
   if (key !== null) gateway.ongoing.leave(exchange, key.id);
-  if (key !== null && outcome === "cancelled" && isWholeUnpaid(exchange))
-    gateway.leaveLimiter.hasLeft(key.id);
   if (claim !== null) gateway.claims.end(claim);
   if (conversationClaim !== null) gateway.claims.end(conversationClaim);
   recorder?.discard();
@@ -42,11 +40,6 @@ function giveBack(gateway: Gateway, exchange: Exchange, outcome: ExchangeEnd["ou
   if (hold !== null) gateway.accounts.release(hold);
   if (answer !== null) endAnswer(answer, exchange, outcome);
   assert(outcome !== "completed" || hold === null || hold.state === "settled", "completed without a charge");
-}
-
-/** A provider was asked for a whole answer, and nobody pays for it. */
-function isWholeUnpaid({ stream, attempts, hold }: Exchange): boolean {
-  return !stream && attempts > 0 && hold !== null && hold.state !== "settled";
 }
 
 /** Frees the provider's place. Its breaker counts a failure only where neither the client nor the gateway left. */

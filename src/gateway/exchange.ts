@@ -19,7 +19,7 @@ import type { BodyBudget, BodyReservation } from "../limits/body-budget.ts";
 import type { RateVerdict } from "../limits/verdict.ts";
 import type { ExchangeFacts } from "../observe/exchange.ts";
 import type { Ending, ExchangeEnding, KeyRecord, Outcome, TurnRecord, UsageRecord } from "../store/store.ts";
-import type { Deployment, Opened } from "../upstream/upstream.ts";
+import type { Deployment, FailedAttempt, Opened } from "../upstream/upstream.ts";
 import type { Guarded } from "./answer/watchdog.ts";
 import { BillableAttempts } from "./attempt/billable-attempts.ts";
 import type { AskedExtras } from "./charge/extras.ts";
@@ -220,8 +220,8 @@ export class Exchange {
     return reservation;
   }
 
-  attemptFailed(deployment: Deployment, record: AttemptRecord, credential: string | null): void {
-    this.billable.failed(deployment, credential, record);
+  attemptFailed(...[deployment, record, credential, wasSent]: FailedAttempt): void {
+    this.billable.failed(deployment, credential, record, wasSent);
     this.deployment = deployment;
     this.failedAttempts = [...this.failedAttempts, record];
     this.attempts = this.failedAttempts.length;

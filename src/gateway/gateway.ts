@@ -3,10 +3,10 @@ import type { ContentRecorder } from "../content/recorder.ts";
 import type { Claims } from "../idempotency/claims.ts";
 import type { KeyRing } from "../keys/keyring.ts";
 import type { Accounts } from "../ledger/accounts.ts";
+import type { AbandonAllowance } from "../limits/abandon-allowance.ts";
 import type { AddressLimiter } from "../limits/address-limiter.ts";
 import type { BodyBudget } from "../limits/body-budget.ts";
 import type { InflateLimiter } from "../limits/inflate-limiter.ts";
-import type { LeaveLimiter } from "../limits/leave-limiter.ts";
 import type { RateLimits } from "../limits/verdict.ts";
 import type { ExchangeObserver } from "../observe/exchange.ts";
 import type { AttemptCount, CallerId, ExchangeEnding } from "../store/store.ts";
@@ -27,8 +27,8 @@ export interface Gateway {
   readonly keys: KeyRing;
   readonly rateLimits: RateLimits;
   readonly addressLimiter: AddressLimiter;
-  /** For keys that ask for whole answers and leave before they come. */
-  readonly leaveLimiter: LeaveLimiter;
+  /** For calls whose client disconnects before any output. */
+  readonly abandonAllowance: AbandonAllowance;
   /** For keys that send compressed frames. */
   readonly inflateLimiter: InflateLimiter;
   /** Memory for bodies that are being read. */

@@ -7,7 +7,7 @@ import { type ClientDialectName, clientDialect } from "../dialects/registry.ts";
 import type { RequestKind } from "../dialects/schema/validate.ts";
 import type { KeyRecord } from "../store/store.ts";
 import type { Opened } from "../upstream/upstream.ts";
-import { admit, refuseLeaving } from "./admission/admit.ts";
+import { admit } from "./admission/admit.ts";
 import { chargeFailure } from "./answer/charge-failure.ts";
 import { streamResponse } from "./answer/stream-response.ts";
 import {
@@ -69,7 +69,6 @@ export async function generate(
   const idempotencyKey = idempotencyKeyOf(call);
   exchange.stream = request.stream;
   labelExchange(gateway, exchange, key, dialect, request.truncated);
-  if (!request.stream) refuseLeaving(gateway, key);
 
   const model = findModel(configured, key, request.modelId);
   exchange.model = model;

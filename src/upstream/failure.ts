@@ -23,6 +23,8 @@ export interface Failure {
   readonly error: GatewayError;
   /** Short name for the log. */
   readonly kind: string;
+  /** The client cancelled it when the provider may have received the request. */
+  readonly wasSent?: boolean;
   /** The provider's own message, secrets removed; null if it gave none. */
   readonly said: string | null;
   /** Another deployment may succeed. */

@@ -69,10 +69,18 @@ export interface GenerationPlan extends Plan {
    * Called after each failed attempt. `left` of the record changes once another attempt is made. `credential` is the id of
    * the one that was used; null if the provider needs none.
    */
-  attemptFailed(deployment: Deployment, record: AttemptRecord, credential: string | null): void;
+  /** `wasSent`: the provider may have received the request. */
+  attemptFailed(
+    deployment: Deployment,
+    record: AttemptRecord,
+    credential: string | null,
+    wasSent: boolean,
+  ): void;
   /** What may be kept of a provider's message: nothing that the client has sent. */
   keepable(message: string): string;
 }
+
+export type FailedAttempt = Parameters<GenerationPlan["attemptFailed"]>;
 
 /**
  * An answer that has begun: status 200, and JSON or an event stream. `streaming` says which; it need not be what was

@@ -210,7 +210,7 @@ describe("an exchange is explained", () => {
   test("that a budget was too small for, without talk of topping it up", async () => {
     const small = await sluice.createKey({ mode: "token_budget", budget: 1 });
     const { explanation } = await show((await traffic.call(small)).id);
-    expect(explanation).toContain(`\`sluice keys update ${small.prefix} --budget 4121\``);
+    expect(explanation).toContain(`\`sluice keys update ${small.prefix} --budget 4171\``);
     expect(explanation).not.toMatch(/top ?up/);
   });
 

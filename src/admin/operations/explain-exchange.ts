@@ -1,5 +1,6 @@
 import type { AttemptRecord } from "../../base/attempt.ts";
-import type { FiledExchange, ListedExchange } from "../../store/store.ts";
+import { outputTokensOf } from "../../base/rates.ts";
+import type { Entry, FiledExchange, ListedExchange } from "../../store/store.ts";
 import { adviceFor } from "./exchange-advice.ts";
 import type { KeySummary } from "./key-summary.ts";
 
@@ -9,7 +10,7 @@ export function explainExchange(
   key: KeySummary | null,
 ): string {
   if (exchange === null) return explainEntry(entries[0]?.outcome ?? null);
-  const sentences = [ending(exchange, attempts), ...attempts.map(attemptSentence)];
+  const sentences = [ending(exchange, attempts, entries), ...attempts.map(attemptSentence)];
   if (exchange.alike > 0) {
     sentences.push(
       `${exchange.alike} more like it ended within the same second; they are counted, but not kept one by one.`,
@@ -27,10 +28,25 @@ function explainEntry(outcome: string | null): string {
   return "Only its ledger entries are left.";
 }
 
+const allowance =
+  "Such calls are free up to 0.10 credits (10,000 tokens) of input, or 1% of the account's charges of the last 24 hours.";
+const allowanceUsedUp =
+  "Its input was charged, because the account had used up its allowance for such calls: 0.10 credits (10,000 tokens), or 1% of its charges of the last 24 hours.";
+
+function isChargeOfInput({ kind, basis, quantities }: Entry): boolean {
+  return (
+    kind === "charge" && basis === "estimated" && quantities !== null && outputTokensOf(quantities) === 0
+  );
+}
+
 const interrupted =
   "The gateway's process ended while it ran. What it had produced by then was charged at the next start.";
 
-function ending(exchange: ListedExchange, attempts: readonly AttemptRecord[]): string {
+function ending(
+  exchange: ListedExchange,
+  attempts: readonly AttemptRecord[],
+  entries: readonly Entry[],
+): string {
   const { outcome, entryId, totalMs } = exchange;
   switch (outcome) {
     case "completed":
@@ -39,9 +55,11 @@ function ending(exchange: ListedExchange, attempts: readonly AttemptRecord[]): s
       return interrupted;
     case "cancelled": {
       const after = totalMs === null ? "" : ` after ${spanText(totalMs)}`;
-      return entryId === null
-        ? `The client left${after}, before anything had been produced, so nothing was charged.`
-        : `The client left${after}; what had been produced by then was charged.`;
+      const isInputAlone = entries.some(isChargeOfInput);
+      if (isInputAlone) return `The client disconnected${after}, before any output. ${allowanceUsedUp}`;
+      if (entryId !== null) return `The client left${after}; what had been produced by then was charged.`;
+      const nothing = `The client left${after}, before anything had been produced, so nothing was charged.`;
+      return attempts.length === 0 ? nothing : `${nothing} ${allowance}`;
     }
     case "refused":
       return `It was refused with ${reason(exchange)}${asked(attempts)} Nothing was charged.`;

@@ -33,17 +33,6 @@ function heedRate(exchange: Exchange, { rpmLimit }: KeyRecord, verdict: RateVerd
   );
 }
 
-/** Refuses whole answers to a key that has left too many before they came. A stream is charged for, so it may be left. */
-export function refuseLeaving(gateway: Gateway, { id }: KeyRecord): void {
-  const retryAfterSeconds = gateway.leaveLimiter.waitSeconds(id);
-  if (retryAfterSeconds === 0) return;
-  throw new GatewayError(
-    "rate_limit_exceeded",
-    `This key has left too many answers within a minute before they came. Try again in ${retryAfterSeconds}s, or ask for a stream.`,
-    { retryAfterSeconds },
-  );
-}
-
 function takeAddressToken(gateway: Gateway, address: string): void {
   const verdict = gateway.addressLimiter.take(address);
   if (verdict.allowed) return;

@@ -1,5 +1,6 @@
 import { hasTokens } from "../../base/usage.ts";
 import type { StoredResponse } from "../../store/store.ts";
+import { isAbandoned, settleAbandoned } from "../charge/abandoned.ts";
 import type { Evidence } from "../charge/bill.ts";
 import { usedExtras } from "../charge/extras.ts";
 import { Produced } from "../charge/produced.ts";
@@ -64,19 +65,24 @@ export class StreamBill {
     bill.progress(this.evidence(), generation.estimatedInput.tokens);
   }
 
-  /** Whether anything is charged: not if nothing had been produced. */
+  /** Whether anything is charged: if nothing had been produced, only a client that disconnects too often pays for the input. */
   async settleBrokenOff(outcome: "failed" | "cancelled", stored: StoredResponse | null): Promise<boolean> {
-    const { bill, exchange } = this.#answering;
+    const { gateway, bill, exchange, generation } = this.#answering;
     void recordFacts(this.#answering, this.#relayer, "");
     // What a provider bills in any case may have no tokens, and nothing before its end.
     const isWhole = exchange.outlivesClient && this.#relayer.usage !== null;
     const isBegun = outcome === "cancelled" ? hasCharge(this.#relayer) : this.#relayer.started;
     const isCharged = isWhole || isBegun;
-    if (isCharged) await bill.settle(outcome, this.evidence(), 200, stored);
-    else {
-      exchange.billable.told = this.#relayer.usage ?? this.#relayer.partialUsage;
-      bill.release();
+    if (isCharged) {
+      await bill.settle(outcome, this.evidence(), 200, stored);
+      return true;
     }
-    return isCharged;
+    exchange.billable.told = this.#relayer.usage ?? this.#relayer.partialUsage;
+    if (outcome === "cancelled" && isAbandoned(exchange)) {
+      const counted = { requestBytes: generation.request.bytes };
+      return settleAbandoned(gateway, exchange, bill, counted, 200);
+    }
+    bill.release();
+    return false;
   }
 }

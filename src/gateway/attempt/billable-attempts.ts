@@ -11,6 +11,9 @@ import {
 } from "../../store/attempt-sums.ts";
 import type { Deployment } from "../../upstream/upstream.ts";
 
+/** A provider that has had a request for so long works on it. */
+const acceptedAfterMs = 2000;
+
 /** Failures of calls that the provider may have worked on. */
 const lateFailures: ReadonlySet<string | null> = new Set(["hung_up", "broken_off", "timeout", "cancelled"]);
 
@@ -21,12 +24,26 @@ export class BillableAttempts {
   #earlier = noAttemptCounts;
   #last: Served | null = null;
   #mayBeBilled = false;
+  #isAccepted = false;
 
-  failed(deployment: Deployment, credential: string | null, { status, failure }: AttemptRecord): void {
+  failed(
+    deployment: Deployment,
+    credential: string | null,
+    { status, failure, durationMs }: AttemptRecord,
+    wasSent = false,
+  ): void {
+    const isTaken = status === 200 || (status === null && wasSent && durationMs >= acceptedAfterMs);
+    this.#isAccepted = failure === "cancelled" && isTaken;
     this.#begin(deployment, credential, status === 200 || (status === null && lateFailures.has(failure)));
   }
 
+  /** The provider has begun to answer the last attempt, or its client cancelled it after the provider had worked on it. */
+  get isAccepted(): boolean {
+    return this.#isAccepted;
+  }
+
   answered(deployment: Deployment, credential: string | null): void {
+    this.#isAccepted = true;
     this.#begin(deployment, credential, true);
   }
 

@@ -30,8 +30,13 @@ export abstract class ExchangePlan {
     return this.exchange.awaitMemory(bytes);
   }
 
-  attemptFailed(deployment: Deployment, record: AttemptRecord, credential: string | null): void {
-    this.exchange.attemptFailed(deployment, record, credential);
+  attemptFailed(
+    deployment: Deployment,
+    record: AttemptRecord,
+    credential: string | null,
+    wasSent: boolean,
+  ): void {
+    this.exchange.attemptFailed(deployment, record, credential, wasSent);
   }
 
   keepable(message: string): string {

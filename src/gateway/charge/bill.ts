@@ -143,6 +143,13 @@ export class Bill {
     return this.#estimated;
   }
 
+  /** What `settle` will charge for such evidence, which has to be counted. */
+  async estimatedCost(evidence: Evidence): Promise<number> {
+    const estimating = this.estimated(evidence);
+    assert(estimating !== null, "only what is not reported is estimated");
+    return this.#chargeFor(await estimating).cost;
+  }
+
   #believed({ usage, partialUsage }: Evidence): ReportedUsage {
     const { exchange, held } = this.#parts;
     const contextWindow = exchange.deployment?.model.contextWindow ?? null;

@@ -1,6 +1,7 @@
 import { assert } from "../../base/assert.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
+import { isAbandoned, settleAbandoned } from "./abandoned.ts";
 import type { Bill } from "./bill.ts";
 import { holdFor, type WantedHold } from "./hold.ts";
 
@@ -9,7 +10,7 @@ import { holdFor, type WantedHold } from "./hold.ts";
  *
  * `run` is given the bill and reads from its answer what was used. It either settles the bill before it returns or, for
  * a stream, leaves it to the pump of the exchange, which settles it when the stream ends. If `run` throws, nothing is
- * charged. What nobody has settled by the end of the exchange is released there (end-exchange.ts).
+ * charged, unless the client has disconnected from a call that the provider may bill (abandoned.ts). What nobody has settled by the end of the exchange is released there (end-exchange.ts).
  */
 export async function charged<Answer>(
   gateway: Gateway,
@@ -24,7 +25,11 @@ export async function charged<Answer>(
     assert(!bill.isOpen || exchange.pump !== null, "an answer leaves unpaid");
     return answer;
   } catch (error) {
-    bill.release();
+    try {
+      if (bill.isOpen && isAbandoned(exchange)) await settleAbandoned(gateway, exchange, bill, wanted);
+    } finally {
+      bill.release();
+    }
     throw error;
   }
 }

@@ -15,7 +15,7 @@ import type {
 import { pathOf } from "../../dialects/names/name-path.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import type { Deployment } from "../../upstream/upstream.ts";
-import { admit, refuseLeaving } from "../admission/admit.ts";
+import { admit } from "../admission/admit.ts";
 import { askedExtras } from "../charge/asked-extras.ts";
 import { nothingWithheld } from "../charge/asked-tools.ts";
 import { charged } from "../charge/charged.ts";
@@ -72,7 +72,6 @@ export async function serveMetered(
   exchange.outlivesClient = route.streams === undefined || route.outlivesClient === true;
   const idempotencyKey = idempotencyKeyOf(call);
   labelExchange(gateway, exchange, key, "chat", sent.truncated);
-  if (!exchange.stream && !exchange.outlivesClient) refuseLeaving(gateway, key);
 
   const model = modelFor(exchange, key, sent, route);
   refuseForbidden(configured, key, model);

@@ -31,7 +31,7 @@ export function failureBeforeAnswer(
   transfer: Transfer | null,
 ): Failure {
   if (missed === "answer") return tooSlow(plan.clientDialect);
-  if (plan.isOver) return cancelled(plan.signal);
+  if (plan.isOver) return { ...cancelled(plan.signal), wasSent: transfer?.isConnected === true };
   if (missed === "connection") return unreachable(cause);
   if (cause instanceof CredentialUnavailable) return withoutCredential(cause);
   if (isMalformed(cause)) return malformed(cause);

@@ -1,0 +1,112 @@
+import type { Clock } from "../base/clock.ts";
+import { nanoPerCredit } from "../base/money.ts";
+
+export type AbandonedUnit = "credit" | "token_budget";
+
+export interface AbandonAllowanceOptions {
+  readonly clock: Clock;
+  /** What an account was charged since then, in its own unit. */
+  chargedSince(accountId: string, sinceMs: number): Promise<number>;
+  /** Gateways that share the accounts, this one included. */
+  liveNodes(): Promise<number>;
+}
+
+const hourMs = 3_600_000;
+const windowHours = 24;
+/** What every account has: 0.10 credits, or 10,000 tokens. */
+const leastAllowance: Readonly<Record<AbandonedUnit, number>> = {
+  credit: nanoPerCredit / 10,
+  token_budget: 10_000,
+};
+/** Of what the account was charged within the window. */
+const shareOfCharges = 0.01;
+const rememberMs = 60_000;
+
+interface Spent {
+  /** What was free in each hour that had any, oldest first. */
+  readonly hours: { hour: number; amount: number }[];
+  charged: { readonly amount: number; readonly atMs: number } | null;
+}
+
+/**
+ * How much each account's abandoned calls may cost before they are charged. A provider bills for input that it has read, even if
+ * its client disconnects before any output. Clients that do so now and then pay nothing for it, and are never rejected for it.
+ * Each node has its share of the allowance, and forgets what it has granted when it stops.
+ */
+export class AbandonAllowance {
+  readonly #options: AbandonAllowanceOptions;
+  /** In the order of their last abandoned call. */
+  readonly #spentBy = new Map<string, Spent>();
+  #nodes: { readonly count: number; readonly atMs: number } | null = null;
+
+  constructor(options: AbandonAllowanceOptions) {
+    this.#options = options;
+  }
+
+  /** Whether such a call is free. The one that crosses the limit still is. Never rejects. */
+  async covers(accountId: string, unit: AbandonedUnit, cost: number): Promise<boolean> {
+    const share = 1 / (await this.#countNodes());
+    const least = leastAllowance[unit];
+    if (this.#spent(accountId) < least * share) return this.#spend(accountId, cost);
+    const charged = await this.#chargedTo(accountId);
+    // Nothing is awaited between this check and the spending.
+    if (this.#spent(accountId) >= Math.max(least, charged * shareOfCharges) * share) return false;
+    return this.#spend(accountId, cost);
+  }
+
+  /** How many accounts are known. */
+  get size(): number {
+    return this.#spentBy.size;
+  }
+
+  #spend(accountId: string, cost: number): true {
+    const spent = this.#spentBy.get(accountId) ?? { hours: [], charged: null };
+    const hour = this.#hour();
+    const last = spent.hours.at(-1);
+    if (last?.hour === hour) last.amount += cost;
+    else spent.hours.push({ hour, amount: cost });
+    this.#spentBy.delete(accountId);
+    this.#spentBy.set(accountId, spent);
+    this.#forgetOld(hour);
+    return true;
+  }
+
+  #spent(accountId: string): number {
+    const firstHour = this.#hour() - windowHours;
+    const hours = this.#spentBy.get(accountId)?.hours ?? [];
+    while ((hours[0]?.hour ?? firstHour + 1) <= firstHour) hours.shift();
+    return hours.reduce((sum, { amount }) => sum + amount, 0);
+  }
+
+  #forgetOld(hour: number): void {
+    for (const [accountId, { hours }] of this.#spentBy) {
+      if ((hours.at(-1)?.hour ?? 0) > hour - windowHours) return;
+      this.#spentBy.delete(accountId);
+    }
+  }
+
+  async #chargedTo(accountId: string): Promise<number> {
+    const { clock, chargedSince } = this.#options;
+    const known = this.#spentBy.get(accountId)?.charged ?? null;
+    const nowMs = clock.monotonicMs();
+    if (known !== null && nowMs - known.atMs < rememberMs) return known.amount;
+    const sinceMs = clock.wallMs() - windowHours * hourMs;
+    const amount = await chargedSince(accountId, sinceMs).catch(() => known?.amount ?? 0);
+    const spent = this.#spentBy.get(accountId);
+    if (spent !== undefined) spent.charged = { amount, atMs: nowMs };
+    return amount;
+  }
+
+  async #countNodes(): Promise<number> {
+    const nowMs = this.#options.clock.monotonicMs();
+    const known = this.#nodes;
+    if (known !== null && nowMs - known.atMs < rememberMs) return known.count;
+    const count = await this.#options.liveNodes().catch(() => known?.count ?? 1);
+    this.#nodes = { count: Math.max(1, count), atMs: nowMs };
+    return this.#nodes.count;
+  }
+
+  #hour(): number {
+    return Math.floor(this.#options.clock.monotonicMs() / hourMs);
+  }
+}
