@@ -50,11 +50,13 @@ export const governedNames = [
   "n",
   "model",
   "store",
+  "tools",
   "stream",
   "include",
   "thinking",
   "max_tokens",
   "stream_options",
+  "max_tool_calls",
   "max_output_tokens",
   "max_completion_tokens",
 ] as const;

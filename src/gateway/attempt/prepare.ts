@@ -15,6 +15,7 @@ import type { JobOwner } from "../large/jobs.ts";
 import type { LargeBodies } from "../large/large-bodies.ts";
 import type { ClientRequest } from "../request/request.ts";
 import { Attempt, type PreparableRequest, type SentBody, sourceOf } from "./attempt.ts";
+import { boundTools } from "./bound-tools.ts";
 import { dialectToward } from "./dialect-toward.ts";
 import { type PassingPlan, passBody } from "./pass-body.ts";
 import { targetOf } from "./target.ts";
@@ -110,8 +111,10 @@ function wantedChanges(
   const known = request.nullRemovals === null ? limited : { ...request.nullRemovals, ...limited };
   const isStateless = generation.keeping !== null && !generation.keeping.isProviders;
   const changes = isStateless ? { ...known, ...stateless(generation, deployment, dialect) } : known;
+  const { hosted } = request.tools;
+  const bounded = hosted.length === 0 ? changes : { ...changes, ...boundTools(request, dialect) };
   const isRenamed = deployment.upstreamModel !== request.modelId;
-  const renamed = isRenamed ? { ...changes, model: deployment.upstreamModel } : changes;
+  const renamed = isRenamed ? { ...bounded, model: deployment.upstreamModel } : bounded;
   const asking =
     askingForUsage(generation, deployment, dialect) ?? withoutUsageOption(generation, deployment);
   return asking === null ? renamed : { ...renamed, ...asking };

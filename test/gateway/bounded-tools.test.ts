@@ -1,0 +1,66 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
+import { type Caller, World } from "./world.ts";
+
+/** Calls of hosted tools are held for, so the provider is sent the same bound. */
+let world: World;
+let caller: Caller;
+
+const price =
+  "price = { input = 1.0, output = 2.0, web_search = 10.0, web_fetch = 1.0, code_interpreter = 30.0 }";
+const tail = ["gpt:openai", "claude:anthropic"]
+  .map((model) => model.split(":"))
+  .map(
+    ([id, provider]) =>
+      `[[models]]\nid = "${id}-searching"\nprovider = "${provider}"\nmax_output_tokens = 100\n${price}\n`,
+  )
+  .join("\n");
+
+beforeAll(async () => {
+  world = await World.start({ head: '[responses]\nstate = "provider"', tail });
+  caller = await world.creditCaller(100);
+});
+beforeEach(() => world.provider.reset());
+afterAll(() => world[Symbol.asyncDispose]());
+
+async function sent(path: string, body: object): Promise<Readonly<Record<string, unknown>>> {
+  const response = await world.ask(caller, { path, body });
+  expect(response.status, await response.text()).toBe(200);
+  return (world.provider.requests[0]?.body ?? {}) as Record<string, unknown>;
+}
+
+const own = { type: "function", name: "own", parameters: {} };
+
+test.each([
+  [{ tools: [{ type: "web_search" }, own] }, 5],
+  [{ tools: [{ type: "web_search" }, { type: "code_interpreter", container: { type: "auto" } }] }, 10],
+  [{ tools: [{ type: "web_search" }], max_tool_calls: 3 }, 3],
+  [{ tools: [{ type: "web_search" }], max_tool_calls: null }, 5],
+  [{ tools: [own] }, undefined],
+])("a response's hosted tools are bounded as they are held: %j", async (more, most) => {
+  const body = await sent("/v1/responses", { model: "gpt-searching", input: "Hello", ...more });
+  expect(body["max_tool_calls"]).toBe(most as number);
+  expect(body["tools"]).toEqual(more.tools);
+});
+
+test("each hosted tool of a message that takes a bound is bounded as it is held", async () => {
+  const search = { type: "web_search_20250305", name: "web_search" };
+  const fetching = { type: "web_fetch_20250910", name: "web_fetch", max_uses: 2 };
+  const client = { name: "own", input_schema: { type: "object" } };
+  const messages = [{ role: "user", content: "Hello" }];
+  const body = await sent("/v1/messages", {
+    model: "claude-searching",
+    max_tokens: 10,
+    messages,
+    tools: [search, fetching, client],
+  });
+  expect(body["tools"]).toEqual([{ ...search, max_uses: 5 }, fetching, client]);
+});
+
+test("a request with two lists of tools is rejected, because the provider could read the other one", async () => {
+  const response = await fetch(`${world.running.url}/v1/responses`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${caller.secret}` },
+    body: '{"model":"gpt-searching","input":"Hello","tools":[],"tools":[{"type":"web_search"}]}',
+  });
+  expect(response.status).toBe(400);
+});
