@@ -131,6 +131,16 @@ describe("the settings", () => {
     expect(await kept.find(caller.key.id, id, inDays(30.1))).toBeNull();
   });
 
+  test("limit the items of a conversation, however short they are", async () => {
+    await world.reload((config) => `[server]\nmax_list_items = 3\n${config}`);
+    const id = await begin(say("one"), say("two"));
+    expect((await call("POST", `/${id}/items`, { items: [say("three")] })).status).toBe(200);
+    const more = await call("POST", `/${id}/items`, { items: [say("four")] });
+    expect([more.status, more.body.error.param]).toEqual([400, "items"]);
+    expect(await textsOf(id)).toHaveLength(3);
+    await world.reload((config) => config);
+  });
+
   test("limit a conversation to what a request may have", async () => {
     await world.reload((config) => `[server]\nmax_body_bytes = 3000\n${config}`);
     const id = await begin(say("x".repeat(2000)));

@@ -89,6 +89,32 @@ test("a client that is behind in reading may say something, but not ask for answ
   socket.close();
 });
 
+test("frames that were read no longer count as waiting", async () => {
+  await using world = await World.start();
+  const { socket, sent, state } = connected(world, await world.creditCaller());
+  const frame = "x".repeat(16 * 1024);
+  for (let read = 1; read <= 1001; read += 1) {
+    socket.message(null, frame);
+    await waitFor(() => sent.length === read || state.isCutOff, "the frame to be read");
+  }
+  expect(state.isCutOff).toBe(false);
+  socket.close();
+}, 60_000);
+
+test("a socket that is to be closed is closed once the frame that has come is read", async () => {
+  await using world = await World.start();
+  const { socket, connection, sent } = connected(world, await world.creditCaller());
+  const closed: number[] = [];
+  Object.assign(connection, { close: (code: number) => closed.push(code) });
+  socket.message(null, "x".repeat(16 * 1024));
+  socket.closeWhenIdle(1001, "The gateway is shutting down.");
+  expect([closed, sent]).toEqual([[], []]);
+  await waitFor(() => closed.length > 0, "the socket to be closed");
+  expect(sent).toHaveLength(1);
+  expect(closed).toEqual([1001]);
+  socket.close();
+});
+
 test("a client that a frame could not be sent to is cut off, because what follows would make no sense", async () => {
   await using world = await World.start();
   const { socket, sent, state } = connected(world, await world.creditCaller());

@@ -197,6 +197,32 @@ testEachStore(
   },
 );
 
+testEachStore(
+  "a turn whose parent has expired cannot be continued, although it is there itself",
+  async (database) => {
+    const store = await database.openGateway(new FakeClock());
+    const [one] = await twoKeys(store);
+    await keep(store, turn(one, "a", null, { expiresAtMs: nowMs }), turn(one, "b", "a"), turn(one, "c", "b"));
+    expect(await chainOf(store, one, "c")).toBe("missing");
+    expect(await chainOf(store, one, "c", { nowMs: nowMs - 1 })).toHaveLength(3);
+    expect(await store.turns.find(one, "c", nowMs)).not.toBeNull();
+    await store.close();
+  },
+);
+
+testEachStore("gateways that want a sealing secret at once get the same", async (database) => {
+  const store = await database.openGateway(new FakeClock());
+  const candidates = [1, 2, 3].map((value) => new Uint8Array(32).fill(value));
+  const secrets = await Promise.all(candidates.map((candidate) => store.turns.sealingSecret(candidate)));
+  const [first] = secrets.map((secret) => Buffer.from(secret).toString("hex"));
+  expect(secrets.map((secret) => Buffer.from(secret).toString("hex"))).toEqual([
+    first,
+    first,
+    first,
+  ] as string[]);
+  await store.close();
+});
+
 testEachStore("a long turn is put together from its parts, and its parts go with it", async (database) => {
   const store = await database.openGateway(new FakeClock());
   const [one] = await twoKeys(store);
