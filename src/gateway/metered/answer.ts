@@ -25,8 +25,7 @@ import { type FoundAnswer, readAnswers } from "./read-answers.ts";
 
 /** Asks a provider, charges for its answer, and passes it on. */
 export async function answerMetered(asking: MeteredAsking): Promise<Response> {
-  const { exchange, route, request, mostInputs } = asking;
-  if (exchange.endedBy !== null) throw exchange.endedBy;
+  const { route, request, mostInputs } = asking;
   const isSplit = isAboveInputs(route, request, mostInputs);
   const bodies = isSplit ? route.split?.(request.body, mostInputs) : undefined;
   const asked = askForParts(asking, bodies ?? [request.truncated]);

@@ -31,7 +31,6 @@ function relayBytes(asking: MeteredAsking, begun: BegunCall): Response | Promise
 /** Asks a provider for a stream, and relays its bytes. Its pump charges for it when it ends. */
 export async function streamMetered(asking: MeteredAsking): Promise<Response> {
   const { gateway, exchange, key, bill, route, model, request, estimatedInput } = asking;
-  if (exchange.endedBy !== null) throw exchange.endedBy;
   const begun = await openCall(asking, null, null).catch((error) => chargeFailure(asking, error));
   const { call, opened } = begun;
   if (!opened.streaming) return answerWhole(asking, begun);

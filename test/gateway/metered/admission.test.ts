@@ -98,4 +98,18 @@ test("a failure that reports its usage is charged once, is not tried elsewhere, 
   expect(await usageRecords(world.running.store, { keyId: caller.key.id })).toMatchObject([
     { outcome: "failed", usage: { inputTokens: 30, outputTokens: 4 } },
   ]);
+  expect(world.observed.at(-1)).toMatchObject({ outcome: "failed", errorCode: "upstream_error" });
+});
+
+test.each([
+  ["images", { background: "transparent" }],
+  ["speech", { speed: 1.5 }],
+] as const)("fields of %s that a generation is charged for are the route's own: %j", async (name, fields) => {
+  const { path, body, answer, cost } = meteredCases[name] as MeteredCase;
+  world.provider.script(answer);
+  const asked = { model: `${name}-model`, ...body, ...fields };
+  const response = await world.ask(await world.creditCaller(1), { path, body: asked });
+  expect(response.status).toBe(200);
+  expect(Number(response.headers.get("x-sluice-cost"))).toBe(cost);
+  expect(world.provider.requests[0]?.body).toMatchObject(fields);
 });
