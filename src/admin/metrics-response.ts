@@ -20,12 +20,15 @@ export async function metricsResponse(deps: MetricsSource): Promise<Response> {
 
 function renderMetrics(deps: MetricsSource, accounts: readonly AccountGauges[]): string {
   const held = deps.accounts.held();
+  const { overrun } = deps.accounts;
   return deps.live.metrics.render({
     ready: !deps.isDraining() && deps.trouble() === null,
     inFlight: deps.inFlight(),
     droppedEndings: deps.droppedEndings(),
     heldCredits: creditsFromNano(held.nano),
     heldTokens: held.tokens,
+    overrunCredits: creditsFromNano(overrun.nano),
+    overrunTokens: overrun.tokens,
     eventLoopLagMs: deps.live.lag.longestMs,
     residentBytes: residentBytes(),
     journal: deps.journalStats(),

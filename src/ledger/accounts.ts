@@ -58,6 +58,9 @@ export interface Accounts {
   /** What the open holds of this process have set aside. */
   held(): HeldSums;
 
+  /** The costs that this process settled and no bound could pay: they are on record as `overrun` entries. */
+  readonly overrun: HeldSums;
+
   /** Applies changes by other processes. Each entry must be passed exactly once. */
   apply(changes: Changes): void;
 }

@@ -38,6 +38,7 @@ export class Ledger implements Accounts {
   readonly #payers: Payers;
   readonly #progress: ProgressNotes;
   readonly #open = new Bag<Hold>();
+  readonly overrun = { nano: 0, tokens: 0 };
 
   private constructor({ store, clock, snapshot, progressTickMs: tickMs }: LedgerOptions) {
     this.#store = store;
@@ -92,6 +93,7 @@ export class Ledger implements Accounts {
     const settled = account.settle(hold, settlement.cost, payer.capsFor(hold.model, account));
     payer.charge(settled.charged, atMs);
     hold.charged = settled.charged;
+    this.overrun[account.terms.mode === "credit" ? "nano" : "tokens"] += settled.overrun;
     const record = recordOf(settlement, account, settled);
     if (record !== null) payer.count(record);
     const item: JournalItem = {

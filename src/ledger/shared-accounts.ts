@@ -58,6 +58,7 @@ export class SharedAccounts implements Accounts {
   readonly #progress: ProgressNotes;
   readonly #written: Store["written"];
   readonly #held = { nano: 0, tokens: 0 };
+  readonly overrun = { nano: 0, tokens: 0 };
   #openHolds = 0;
 
   constructor(options: SharedAccountsOptions) {
@@ -125,6 +126,7 @@ export class SharedAccounts implements Accounts {
       .catch(asRefusal);
     if (written !== null) await written;
     hold.charged = settled.charged;
+    this.overrun[unitOf(this.#key(hold.keyId))] += settled.overrun;
     if (record !== null) record.costNano = this.#key(hold.keyId).mode === "credit" ? settled.charged : 0;
     return settled;
   }

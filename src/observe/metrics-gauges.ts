@@ -8,6 +8,9 @@ export interface Gauges {
   readonly droppedEndings: number;
   readonly heldCredits: number;
   readonly heldTokens: number;
+  /** Settled by this process above what every balance, budget and cap could pay. */
+  readonly overrunCredits: number;
+  readonly overrunTokens: number;
   readonly eventLoopLagMs: number;
   readonly residentBytes: number;
   readonly journal: JournalGauges;
@@ -59,6 +62,11 @@ export function renderGauges(out: Exposition, gauges: Gauges): void {
   gauge("sluice_held", "What open holds have set aside.", [
     [{ unit: "credits" }, gauges.heldCredits],
     [{ unit: "tokens" }, gauges.heldTokens],
+  ]);
+  const overrun = "Costs above the hold that no balance, budget or cap could pay, and that were not charged.";
+  out.family("sluice_overrun_total", "counter", overrun, [
+    [{ unit: "credits" }, gauges.overrunCredits],
+    [{ unit: "tokens" }, gauges.overrunTokens],
   ]);
   gauge("sluice_event_loop_lag_seconds", "The longest recent lag.", gauges.eventLoopLagMs / 1000);
   gauge("process_resident_memory_bytes", "Resident memory.", gauges.residentBytes);

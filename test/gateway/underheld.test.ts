@@ -98,3 +98,18 @@ describe("a table of digits, many times at once,", () => {
     expect(await world.chargesOf(caller)).toMatchObject([{ amount: -table.length * 1_000 }]);
   });
 });
+
+test("what a provider reports above the hold and the balance is counted, and not charged", async () => {
+  world.provider.script(wholeAnswer("chat", { text: "Hi", usage: usageOf("chat", 100_000, 10) }));
+  const before = world.gateway.accounts.overrun.nano;
+  const caller = await world.creditCaller(0.01);
+  const response = await world.ask(caller, {
+    path: paths.chat,
+    body: hello("chat", "gpt-test", { max_tokens: 10 }),
+  });
+  expect(response.status).toBe(200);
+  await response.text();
+  const unpaid = 100_000 * 1_000 + 10 * 2_000 - credits(0.01);
+  expect(await world.chargesOf(caller)).toMatchObject([{ amount: -credits(0.01) }, { amount: unpaid }]);
+  expect(world.gateway.accounts.overrun.nano - before).toBe(unpaid);
+});

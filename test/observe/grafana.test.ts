@@ -17,6 +17,8 @@ function rendered(): string {
     droppedEndings: 0,
     heldCredits: 0,
     heldTokens: 0,
+    overrunCredits: 0,
+    overrunTokens: 0,
     eventLoopLagMs: 0,
     residentBytes: 0,
     journal: { batches: 0, items: 0, failedBatches: 0, lastBatchItems: 0, lastBatchMs: 0, pendingItems: 0 },

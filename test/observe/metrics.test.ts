@@ -10,6 +10,8 @@ const gauges: Gauges = {
   droppedEndings: 0,
   heldCredits: 1.5,
   heldTokens: 200,
+  overrunCredits: 0.25,
+  overrunTokens: 7,
   eventLoopLagMs: 12,
   residentBytes: 1000,
   journal: { batches: 4, items: 9, failedBatches: 0, lastBatchItems: 2, lastBatchMs: 0.5, pendingItems: 1 },
@@ -119,6 +121,8 @@ describe("metrics", () => {
     expect(lines).toContain("sluice_journal_last_batch_seconds 0.0005");
     expect(lines).toContain("sluice_event_loop_lag_seconds 0.012");
     expect(lines).toContain('sluice_held{unit="tokens"} 200');
+    expect(lines).toContain('sluice_overrun_total{unit="credits"} 0.25');
+    expect(lines).toContain('sluice_overrun_total{unit="tokens"} 7');
   });
 
   test("escape what a configuration may name a model", () => {
