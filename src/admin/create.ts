@@ -66,6 +66,7 @@ export async function createAdmin(parts: AdminParts): Promise<Admin> {
     accounts,
     guard,
     live,
+    content: gateway.content,
     version,
     settings: () => gateway.configured.settings,
     configOnDisk: configOnDisk ?? null,

@@ -2,6 +2,7 @@ import type { Finding } from "../attention/finding.ts";
 import type { Clock } from "../base/clock.ts";
 import type { ConfigOnDisk } from "../config/on-disk.ts";
 import type { Settings } from "../config/settings.ts";
+import type { ArchiveCalls } from "../content/thread-messages.ts";
 import type { KeyRing } from "../keys/keyring.ts";
 import type { Accounts } from "../ledger/accounts.ts";
 import type { Store, StoreStats, Trouble } from "../store/store.ts";
@@ -17,6 +18,8 @@ export interface AdminDeps {
   readonly accounts: Accounts;
   readonly guard: Guard;
   readonly live: Live;
+  /** Recorded content; null if none is recorded. */
+  readonly content: (ArchiveCalls & { readonly dropped: number }) | null;
   readonly version: string;
   /** The current settings; a reload replaces them. */
   settings(): Settings;

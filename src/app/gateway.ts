@@ -102,6 +102,7 @@ export function createMonitor(gateway: Gateway, { backend, clock, logs }: Servic
     settings: () => gateway.configured.settings,
     deploymentHealth: () => gateway.configured.upstream.health(),
     trouble: () => backend.trouble,
+    droppedContent: () => gateway.content?.recentlyDropped ?? null,
   });
 }
 

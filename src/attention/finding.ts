@@ -43,7 +43,8 @@ export type FindingKind =
   | "key_expires"
   | "used_up_soon"
   | "model_left_out"
-  | "config_newer";
+  | "config_newer"
+  | "content_dropped";
 
 /** `critical`: requests fail, or the ledger is in doubt. `warning`: they will soon, or some do. `info`: nothing is wrong yet. */
 export type Severity = "critical" | "warning" | "info";
@@ -136,6 +137,10 @@ export const findingKinds: Readonly<Record<FindingKind, KindOfFinding>> = {
     isOnlyShown: true,
     about: "A model of the configuration is not served.",
     over: ({ subject }) => `The model ${subject.label} is served.`,
+  },
+  content_dropped: {
+    about: "Content is not recorded, because the queue or the disk is full.",
+    over: ({ subject }) => `The gateway ${subject.label} records all content again.`,
   },
   config_newer: {
     severity: "info",

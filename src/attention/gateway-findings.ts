@@ -11,12 +11,18 @@ export interface GatewayState {
   deploymentHealth(): readonly DeploymentHealth[];
   /** Why no new work is taken; null while it is. */
   trouble(): Trouble | null;
+  /** How many requests were not recorded since the start, if some were just now; else null. */
+  droppedContent(): number | null;
 }
 
 /** What a gateway finds in its own memory and on its own disk. */
-export function gatewayFindings({ settings, deploymentHealth }: GatewayState, nowMs: number): Finding[] {
-  const { leftOut, source } = settings();
+export function gatewayFindings(
+  { settings, deploymentHealth, droppedContent }: GatewayState,
+  nowMs: number,
+): Finding[] {
+  const { leftOut, source, server } = settings();
   const health = deploymentHealth();
+  const dropped = droppedContent();
   return [
     ...failingProviders(health),
     ...answeredProviders(health, nowMs),
@@ -27,6 +33,7 @@ export function gatewayFindings({ settings, deploymentHealth }: GatewayState, no
       text: `The model ${model} is not served: ${reason}.`,
       details: { reason },
     })),
+    ...(dropped === null ? [] : [unrecorded(server.node, dropped)]),
     ...(source === null || !hasChangedOnDisk(source) ? [] : [newerConfiguration(source.file)]),
   ];
 }
@@ -124,6 +131,16 @@ function findingOf(deployments: readonly DeploymentHealth[]): Finding[] {
       lastWords: calls.find((call) => call.failure === named && call.said !== null)?.said ?? null,
     },
   ];
+}
+
+function unrecorded(node: string, dropped: number): Finding {
+  return {
+    ...plain,
+    kind: "content_dropped",
+    subject: { type: "node", id: node, label: node },
+    text: `The gateway ${node} does not record all content: its queue or its disk is full.`,
+    details: { dropped },
+  };
 }
 
 function newerConfiguration(file: string): Finding {

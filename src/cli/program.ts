@@ -9,6 +9,8 @@ import { configCheckCommand } from "./commands/config/check.ts";
 import { configImportCommands } from "./commands/config/import.ts";
 import { configInitCommand, configSchemaCommand } from "./commands/config/init.ts";
 import { configDiffCommand, configReloadCommand, configShowCommand } from "./commands/config/show.ts";
+import { contentDeleteCommand } from "./commands/content/delete.ts";
+import { contentRekeyCommand } from "./commands/content/rekey.ts";
 import { healthCommand } from "./commands/health.ts";
 import { keysCommands } from "./commands/keys/index.ts";
 import { ledgerAuditCommand, ledgerExportCommand } from "./commands/ledger/audit.ts";
@@ -17,6 +19,7 @@ import { modelsImportCommand } from "./commands/models/import.ts";
 import { modelsListCommand } from "./commands/models/list.ts";
 import { nodesCommand } from "./commands/nodes.ts";
 import { reconcileCommand } from "./commands/reconcile.ts";
+import { requestsExportCommand } from "./commands/requests/export.ts";
 import { requestsListCommand } from "./commands/requests/list.ts";
 import { requestsShowCommand } from "./commands/requests/show.ts";
 import { responsesDeleteCommand, responsesListCommand } from "./commands/responses.ts";
@@ -42,7 +45,15 @@ const commands: readonly CommandMaker[] = [
   usageCommand,
   statementCommand,
   reconcileCommand,
-  groupOf("requests", "Find out why a request ended as it did", [requestsListCommand, requestsShowCommand]),
+  groupOf("requests", "Find out why a request ended as it did", [
+    requestsListCommand,
+    requestsShowCommand,
+    requestsExportCommand,
+  ]),
+  groupOf("content", "Delete recorded content, or encrypt it with another key", [
+    contentDeleteCommand,
+    contentRekeyCommand,
+  ]),
   groupOf("responses", "See and delete the responses that clients continue", [
     responsesListCommand,
     responsesDeleteCommand,

@@ -1,11 +1,15 @@
 import { assert } from "../base/assert.ts";
 import { msPerDay } from "../base/clock.ts";
+import { isObject } from "../base/json.ts";
 import { type ByteSize, bytesOfSize } from "./byte-size.ts";
 import { defaults } from "./defaults.ts";
 import { encryptionKeyAt } from "./encryption-key.ts";
-import { type LoadContext, validFields } from "./problems.ts";
+import { Places } from "./places.ts";
+import { ConfigError, type LoadContext, ProblemList, validFields } from "./problems.ts";
 import type { ConfigFile } from "./schema.ts";
 import type { ContentSettings } from "./settings.ts";
+import { findConfig, type SourceOptions } from "./source.ts";
+import { parseToml } from "./toml.ts";
 
 /** Null without the section: then nothing is recorded. */
 export function contentSettings(config: ConfigFile, context: LoadContext): ContentSettings | null {
@@ -23,6 +27,25 @@ export function contentSettings(config: ConfigFile, context: LoadContext): Conte
     recordsUpstream: given.record_upstream ?? content.recordUpstream,
     membersSeeOwn: given.members_see_own ?? content.membersSeeOwn,
   };
+}
+
+/**
+ * The key of recorded content, for commands that need nothing else of the configuration; null if there is none. Another reference may
+ * be named in its place.
+ */
+export function locateContentKey(options: SourceOptions, reference?: string): Uint8Array | null {
+  const source = findConfig(options);
+  const document = parseToml(source.text, source.origin);
+  const { content } = document;
+  const configured = isObject(content) && typeof content["key"] === "string" ? content["key"] : undefined;
+  const named = reference ?? configured;
+  if (named === undefined) return null;
+  const places = new Places(source.text, document);
+  const problems = new ProblemList(places);
+  const context = { env: options.env, folder: source.folder, problems, places, warnings: [] };
+  const key = encryptionKeyAt(reference === undefined ? "content.key" : "--new-key", named, context);
+  if (problems.all.length > 0) throw new ConfigError(source.origin, problems.all);
+  return key;
 }
 
 /** Of a size that the schema has accepted. */

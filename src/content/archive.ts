@@ -15,8 +15,8 @@ import { pack, repack, unpack } from "./pack.ts";
 export interface ArchiveOptions {
   readonly location: StoreLocation;
   readonly key: Uint8Array | null;
-  /** Told while content that was not encrypted is. */
-  readonly onProgress?: ((done: number, all: number) => void) | undefined;
+  /** Encrypts content that was recorded without a key, and is told meanwhile. Only a gateway does that, at its start. */
+  readonly onEncrypting?: ((done: number, all: number) => void) | undefined;
 }
 
 /** A page of documents, and where it ended; null at the end of all. */
@@ -38,11 +38,11 @@ export class ContentArchive {
     this.#key = key;
   }
 
-  /** Throws a refusal if the key is missing or another one. Content that is not encrypted yet is encrypted first. */
-  static async open({ location, key, onProgress = () => {} }: ArchiveOptions): Promise<ContentArchive> {
+  /** Throws a refusal if the key is missing or another one. */
+  static async open({ location, key, onEncrypting }: ArchiveOptions): Promise<ContentArchive> {
     const store = await openContentStore(location);
     try {
-      await unlock(store, key, onProgress);
+      await unlock(store, key, onEncrypting);
       return new ContentArchive(store, key);
     } catch (error) {
       await store.close();
@@ -96,11 +96,11 @@ export class ContentArchive {
 async function unlock(
   store: ContentStore,
   key: Uint8Array | null,
-  onProgress: (done: number, all: number) => void,
+  onEncrypting: ArchiveOptions["onEncrypting"],
 ): Promise<void> {
   const found = await store.readMark();
   if (found === null) {
-    if (key !== null) await encryptAll(store, null, key, onProgress);
+    if (key !== null && onEncrypting !== undefined) await encryptAll(store, null, key, onEncrypting);
     return;
   }
   if (key === null)

@@ -17,6 +17,7 @@ const source = threadSource("content/thread.ts");
 const maxQueuedBytes = 64_000_000;
 /** Short enough that a crash loses less than a second. */
 const sendEveryMs = 200;
+const recentMs = 60_000;
 const closeTimeoutMs = 10_000;
 
 export interface RecorderOptions {
@@ -51,6 +52,7 @@ export class ContentRecorder implements FrameSink, ArchiveCalls {
   #lastRecording = 0;
   #lastCall = 0;
   #dropped = 0;
+  #droppedAtMs = Number.NEGATIVE_INFINITY;
   #secretsRevision = -1;
   #timer: ReturnType<typeof setTimeout> | null = null;
   #isFailing = false;
@@ -81,6 +83,17 @@ export class ContentRecorder implements FrameSink, ArchiveCalls {
     return this.#dropped;
   }
 
+  /** The same, while some of them were dropped within the last minute; else null. */
+  get recentlyDropped(): number | null {
+    return performance.now() - this.#droppedAtMs < recentMs ? this.#dropped : null;
+  }
+
+  #drop(count: number): void {
+    if (count === 0) return;
+    this.#dropped += count;
+    this.#droppedAtMs = performance.now();
+  }
+
   /** Null if it is not sampled. */
   begin(
     level: Exclude<ContentLevel, "none">,
@@ -103,7 +116,7 @@ export class ContentRecorder implements FrameSink, ArchiveCalls {
   add(kind: FrameKind, recording: number, piece: Uint8Array | string): boolean {
     const isFull = this.#log.bytes + this.#sentBytes + this.#heldBytes + piece.length > maxQueuedBytes;
     if (isFull && kind !== frameKinds.drop && kind !== frameKinds.end) {
-      this.#dropped += 1;
+      this.#drop(1);
       return false;
     }
     this.#log.add(kind, recording, piece);
@@ -177,7 +190,7 @@ export class ContentRecorder implements FrameSink, ArchiveCalls {
   #noteWritten({ held, dropped, failure }: Extract<FromContentThread, { type: "written" }>): void {
     this.#sentBytes -= this.#sent.shift() ?? 0;
     this.#heldBytes = held;
-    this.#dropped += dropped;
+    this.#drop(dropped);
     if (failure !== null && !this.#isFailing) this.#options.onFailure(failure);
     this.#isFailing = failure !== null;
   }

@@ -77,8 +77,8 @@ async function open({
   key,
   retention,
 }: Extract<ToContentThread, { type: "open" }>): Promise<ContentThread> {
-  const onProgress = (done: number, all: number) => say({ type: "progress", done, all });
-  const archive = await ContentArchive.open({ location, key, onProgress });
+  const onEncrypting = (done: number, all: number) => say({ type: "progress", done, all });
+  const archive = await ContentArchive.open({ location, key, onEncrypting });
   const thread = new ContentThread(archive, key, retention);
   await thread.prune();
   return thread;

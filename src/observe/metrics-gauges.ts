@@ -6,6 +6,8 @@ export interface Gauges {
   readonly ready: boolean;
   readonly inFlight: number;
   readonly droppedEndings: number;
+  /** Null if content is not recorded. */
+  readonly droppedContent: number | null;
   readonly heldCredits: number;
   readonly heldTokens: number;
   /** Settled by this process above what every balance, budget and cap could pay. */
@@ -59,6 +61,10 @@ export function renderGauges(out: Exposition, gauges: Gauges): void {
   const dropped =
     "Endings of exchanges that were neither kept nor counted in reports, because there were too many at once.";
   out.family("sluice_dropped_endings_total", "counter", dropped, gauges.droppedEndings);
+  if (gauges.droppedContent !== null) {
+    const lost = "Requests whose content was not recorded, because the queue or the disk was full.";
+    out.family("sluice_content_dropped_total", "counter", lost, gauges.droppedContent);
+  }
   gauge("sluice_held", "What open holds have set aside.", [
     [{ unit: "credits" }, gauges.heldCredits],
     [{ unit: "tokens" }, gauges.heldTokens],

@@ -16,3 +16,21 @@ export async function hasContentFile(dir: string): Promise<boolean> {
   const { contentFile } = await import("./sqlite/content/content-file.ts");
   return Bun.file(contentFile(dir)).exists();
 }
+
+/** Whether a gateway runs on this data folder. */
+export async function isServed(dir: string): Promise<boolean> {
+  const { dataFolder, tryLock } = await import("./sqlite/files/folder.ts");
+  const lock = tryLock(dataFolder(dir));
+  lock?.release();
+  return lock === null;
+}
+
+/** Copies recorded content beside a backup of the ledger; null if there is none. */
+export async function backUpContent(dir: string, file: string): Promise<string | null> {
+  return (await import("./sqlite/content/content-copy.ts")).backUpContent(dir, file);
+}
+
+/** Takes the content that was copied beside a backup; false if there is none. */
+export async function restoreContent(dir: string, file: string): Promise<boolean> {
+  return (await import("./sqlite/content/content-copy.ts")).restoreContent(dir, file);
+}

@@ -111,7 +111,12 @@ test("a gateway finds failing providers, models left out and a newer configurati
   const { TEST_ANTHROPIC_KEY: _, ...env } = upstreamKeys;
   const { settings } = loadSettings({ file, env, cwd: dir });
   const deployments: DeploymentHealth[] = [];
-  const state = { settings: () => settings, deploymentHealth: () => deployments, trouble: () => null };
+  const state = {
+    settings: () => settings,
+    deploymentHealth: () => deployments,
+    trouble: () => null,
+    droppedContent: () => null,
+  };
   const [leftOut, ...none] = gatewayFindings(state, 0);
   expect(none).toEqual([]);
   expect(leftOut).toMatchObject({ kind: "model_left_out", subject: { type: "model", id: "claude-test" } });

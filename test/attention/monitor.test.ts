@@ -38,6 +38,7 @@ function monitorOf(
     settings: () => ({ ...settings, alerts: { url: hook.url, secret } }),
     deploymentHealth: () => [],
     trouble: () => null,
+    droppedContent: () => null,
     ...overrides,
   });
   return { monitor, logged };

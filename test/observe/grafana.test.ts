@@ -15,6 +15,7 @@ function rendered(): string {
     ready: true,
     inFlight: 0,
     droppedEndings: 0,
+    droppedContent: 0,
     heldCredits: 0,
     heldTokens: 0,
     overrunCredits: 0,

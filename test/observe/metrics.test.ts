@@ -8,6 +8,7 @@ const gauges: Gauges = {
   inFlight: 3,
   ready: true,
   droppedEndings: 0,
+  droppedContent: 0,
   heldCredits: 1.5,
   heldTokens: 200,
   overrunCredits: 0.25,

@@ -7,6 +7,7 @@ import { metricsResponse } from "../metrics-response.ts";
 import { accountRoutes } from "./accounts.ts";
 import { adminTokenRoutes } from "./admin-tokens.ts";
 import { configRoutes } from "./config.ts";
+import { contentRoutes } from "./content.ts";
 import { keyRoutes } from "./keys.ts";
 import { modelRoutes } from "./models.ts";
 import { mountRoute } from "./mount.ts";
@@ -78,6 +79,7 @@ function routesOf(deps: AdminDeps): readonly AdminRoute[] {
     ...modelRoutes,
     ...reconcileRoutes(),
     ...reportRoutes(deps),
+    ...contentRoutes,
     ...systemRoutes,
     ...configRoutes,
     ...adminTokenRoutes,

@@ -43,7 +43,7 @@ async function answer(
   const verdict =
     proof === "key"
       ? admitKey(deps, request, origin)
-      : await admit(deps.guard, request, origin, roleFor(route), changes);
+      : await admit(deps.guard, request, origin, route.roleIn?.(deps.settings()) ?? roleFor(route), changes);
   if (verdict.kind === "refused") throw await accessError(deps.guard.lockout, verdict);
   const { caller } = verdict;
   const query = checkedQuery(route.query, request.url);
@@ -94,7 +94,10 @@ function confine(deps: AdminDeps, caller: Caller, name: string | null | undefine
   throw unknownKey(name);
 }
 
-async function writeAudit(call: AdminCall, change: Change): Promise<void> {
+export async function writeAudit(
+  call: Pick<AdminCall, "deps" | "address" | "caller">,
+  change: Change,
+): Promise<void> {
   const { deps, address } = call;
   const actor = call.caller.name;
   await deps.store.admin.appendAudit({ atMs: deps.clock.wallMs(), actor, address, ...change });

@@ -1,4 +1,5 @@
 import type { Static, TObject, TSchema } from "@sinclair/typebox";
+import type { Settings } from "../../config/settings.ts";
 import type { Caller } from "../auth/identity.ts";
 import type { Role } from "../auth/roles.ts";
 import type { AdminDeps } from "../deps.ts";
@@ -34,6 +35,8 @@ interface Described {
   readonly summary: string;
   /** Who may call it; `viewer` for what reads and `admin` for what changes, unless told. */
   readonly role?: Role;
+  /** Lower it where the configuration says so. */
+  roleIn?(settings: Settings): Role | null;
   readonly query?: TObject;
   readonly answers: TSchema;
 }
@@ -45,7 +48,7 @@ interface ReadRoute extends Described {
 }
 
 interface ChangeRoute extends Described {
-  readonly method: "POST" | "PATCH";
+  readonly method: "POST" | "PATCH" | "DELETE";
   readonly body?: TSchema;
   /** The longest body; by default 64 KiB. */
   readonly maxBytes?: number;
@@ -106,6 +109,7 @@ const changing =
 
 export const post = changing("POST");
 export const patch = changing("PATCH");
+export const remove = changing("DELETE");
 
 export function roleFor({ method, role }: AdminRoute): Role {
   return role ?? (method === "GET" ? "viewer" : "admin");

@@ -12,16 +12,30 @@ import { printDone, Refused, type Terminal } from "../terminal/terminal.ts";
 export function backupCommand(terminal: Terminal): Command {
   return newDataCommand("backup", "Copy all data into one file, also while the gateway runs")
     .argument("<file>", "where to; an existing file is never overwritten")
+    .option("--content", "also recorded content, into a second file beside it, encrypted as it is")
     .examples("sluice backup sluice-$(date +%F).db")
-    .action(async (name: string, options: DataOptions) => {
+    .action(async (name: string, options: DataOptions & { readonly content?: true }) => {
       const { backUp } = await import("../../admin/operations/back-up.ts");
+      const { backUpContent } = await import("../../store/open-content.ts");
       const file = resolve(terminal.cwd, name);
       await withStore(terminal, options, {}, async (context) => {
         const { bytes } = await backUp(context, file);
-        const told = `${file} holds everything (${size(bytes)})`;
-        printDone(options.json, { file, bytes }, told, terminal);
+        const content = options.content === true ? await backUpContent(context.dir, file) : undefined;
+        const told = `${file} holds everything (${size(bytes)})${contentText(content)}`;
+        printDone(
+          options.json,
+          { file, bytes, ...(content === undefined ? {} : { content }) },
+          told,
+          terminal,
+        );
       });
     });
+}
+
+/** Undefined if it was not asked for, null if there is none. */
+function contentText(content: string | null | undefined): string {
+  if (content === undefined) return "";
+  return content === null ? "; no content was recorded" : `, and ${content} the recorded content`;
 }
 
 /** A little more than the longest grace period a gateway may be configured with. */
@@ -51,13 +65,15 @@ export function restoreCommand(terminal: Terminal): Command {
       const onWaiting = () =>
         terminal.note("the gateway finishes what it is doing, then takes the copy over");
       const { replaced } = await restore({ dir, file, timeoutMs, onWaiting }, systemClock);
+      const { restoreContent } = await import("../../store/open-content.ts");
+      const content = await restoreContent(dir, file);
       // The log has become the backup's, and would not tell that anything is missing.
       const detail = replaced === null ? null : `what was there is in ${replaced}`;
       await withStore(terminal, options, {}, (context) =>
         auditChange(context, "data.restore", { prefix: file }, detail),
       );
       const kept = replaced === null ? "" : `\n  What was there before is kept as ${replaced}`;
-      const told = `${dir} now holds what ${file} holds${kept}`;
-      printDone(options.json, { data: dir, restored: file, replaced }, told, terminal);
+      const told = `${dir} now holds what ${file} holds${content ? ", with its recorded content" : ""}${kept}`;
+      printDone(options.json, { data: dir, restored: file, replaced, content }, told, terminal);
     });
 }

@@ -102,6 +102,7 @@ async function makeDeps(
     clock,
     keys,
     accounts: ledger,
+    content: null,
     guard: {
       tokenHash: hashSecret(token),
       sessions: new Sessions(clock, null, () => ""),

@@ -22,7 +22,7 @@ interface Options extends DataOptions, CsvOption, TimeOptions, Filters, AskedLab
 
 const defaultLimit = 50;
 const rowsPerPage = 500;
-const outcomes = ["completed", "failed", "refused", "cancelled", "interrupted"] as const;
+export const outcomes = ["completed", "failed", "refused", "cancelled", "interrupted"] as const;
 
 export function requestsListCommand(terminal: Terminal): Command {
   return withCsv(newDataCommand("list", "List exchanges, newest first, with how they ended"))

@@ -4,7 +4,7 @@ import { count, unitsText } from "../../../base/plural.ts";
 import { printable } from "../../../base/printable.ts";
 import type { KeyRecord } from "../../../store/store.ts";
 import { type DataOptions, newDataCommand } from "../../help.ts";
-import { withStore } from "../../open-store.ts";
+import { auditChange, withStore } from "../../open-store.ts";
 import { facts, type ListColumn, listTable } from "../../terminal/list.ts";
 import { printJson, Refused, second, span, type Terminal } from "../../terminal/terminal.ts";
 import { paintOutcome } from "./list.ts";
@@ -12,8 +12,10 @@ import { paintOutcome } from "./list.ts";
 export function requestsShowCommand(terminal: Terminal): Command {
   return newDataCommand("show", "Tell why an exchange ended as it did")
     .argument("<id>", "the x-request-id of its response, or the one that its client sent")
-    .examples("sluice requests show req_0f3K9xTz")
-    .action(async (id: string, options: DataOptions) => {
+    .option("--content", "what it and its response say, as JSON, where that was recorded")
+    .examples("sluice requests show req_0f3K9xTz", "sluice requests show req_0f3K9xTz --content")
+    .action(async (id: string, options: DataOptions & { readonly content?: true }) => {
+      if (options.content === true) return showContent(id, options, terminal);
       const { exchangeDetailDocument } = await import("../../../admin/operations/exchange-document.ts");
       const { findExchange } = await import("../../../admin/operations/find-exchanges.ts");
       const { readKeySummary } = await import("../../../admin/operations/key-summary.ts");
@@ -32,6 +34,20 @@ export function requestsShowCommand(terminal: Terminal): Command {
         if (others.length > 0) terminal.note(`the client sent ${id} with others too: ${others.join(", ")}`);
       });
     });
+}
+
+/** Every reading is a line of the audit log. */
+async function showContent(id: string, options: DataOptions, terminal: Terminal): Promise<void> {
+  const { withContent } = await import("../../open-content.ts");
+  await withStore(terminal, options, {}, async (context) => {
+    const document = await withContent(context, options, terminal, (archive) => archive.read(id));
+    if (document === null)
+      throw new Refused(
+        `nothing is recorded of ${id}: it was not recorded, it was deleted, or its time is over`,
+      );
+    await auditChange(context, "content.read", { prefix: id });
+    printJson(document, terminal);
+  });
 }
 
 function unknown(id: string): string {

@@ -1,0 +1,48 @@
+import type { Command } from "commander";
+import { plural } from "../../../base/plural.ts";
+import { since } from "../../arguments.ts";
+import { confirm, type YesOption } from "../../confirm.ts";
+import { type DataOptions, newDataCommand } from "../../help.ts";
+import { contentLocation } from "../../open-content.ts";
+import { auditChange, withStore } from "../../open-store.ts";
+import { printDone, type Terminal } from "../../terminal/terminal.ts";
+
+interface DeleteOptions extends DataOptions, YesOption {
+  readonly key?: string;
+  readonly owner?: string;
+  readonly before?: number;
+}
+
+export function contentDeleteCommand(terminal: Terminal): Command {
+  return newDataCommand("delete", "Delete recorded content, from the file too")
+    .argument("[ids...]", "the ids of requests")
+    .option("--key <key>", "all requests of this key, by id, prefix or label")
+    .option("--owner <name>", "all requests of this owner's keys")
+    .option("--before <when>", "all requests before this time", (text) => since(text))
+    .option("--yes", "do not ask")
+    .examples(
+      ["sluice content delete req_0f3K9xTz --yes", "one request"],
+      ["sluice content delete --owner ada@example.com", "all that a person's keys have said"],
+    )
+    .action(async (ids: string[], options: DeleteOptions) => {
+      const { deleteContent, filterText } = await import("../../../admin/operations/content.ts");
+      const { openContentStore } = await import("../../../store/open-content.ts");
+      await withStore(terminal, options, {}, async (context) => {
+        const { key, owner, before: beforeMs } = options;
+        const named = { ids, key, owner, beforeMs };
+        const what = filterText(named);
+        const question = `What was recorded of requests (${what}) cannot be brought back. Delete it?`;
+        if (what !== "all") await confirm(question, options, terminal);
+        const store = await openContentStore(await contentLocation(context, options, terminal));
+        try {
+          const deleted = await deleteContent(context, store, named);
+          const target = { prefix: ids.length === 1 ? (ids[0] ?? "") : "" };
+          await auditChange(context, "content.delete", target, `${plural(deleted, "request")}: ${what}`);
+          const told = `The content of ${plural(deleted, "request")} is deleted.`;
+          printDone(options.json, { deleted }, told, terminal);
+        } finally {
+          await store.close();
+        }
+      });
+    });
+}

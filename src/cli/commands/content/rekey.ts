@@ -1,0 +1,52 @@
+import type { Command } from "commander";
+import { count } from "../../../base/plural.ts";
+import { confirm, type YesOption } from "../../confirm.ts";
+import { type DataOptions, newDataCommand } from "../../help.ts";
+import { withContent } from "../../open-content.ts";
+import { auditChange, type StoreContext, withStore } from "../../open-store.ts";
+import { startProgress } from "../../terminal/progress.ts";
+import { printDone, Refused, type Terminal } from "../../terminal/terminal.ts";
+
+interface RekeyOptions extends DataOptions, YesOption {
+  readonly newKey: string;
+}
+
+export function contentRekeyCommand(terminal: Terminal): Command {
+  return newDataCommand("rekey", "Encrypt recorded content with another key, while no gateway runs")
+    .requiredOption("--new-key <reference>", "the new key: `env:NAME` or `file:/path`, 32 bytes in base64")
+    .option("--yes", "do not ask")
+    .examples(["sluice content rekey --new-key env:NEW_CONTENT_KEY", "then set content.key to it"])
+    .action(async (options: RekeyOptions) => {
+      const { locateContentKey } = await import("../../../config/content.ts");
+      const { env, cwd } = terminal;
+      const key = locateContentKey({ file: options.config, env, cwd }, options.newKey);
+      if (key === null) throw new Refused("there is no new key");
+      await withStore(terminal, options, {}, async (context) => {
+        await refuseRunning(context);
+        await confirm(
+          "Gateways need the new key from then on. Encrypt all content with it?",
+          options,
+          terminal,
+        );
+        const progress = startProgress(terminal);
+        try {
+          await withContent(context, options, terminal, (archive) =>
+            archive.rekey(key, (done, all) => progress.show(`${count(done)} of ${count(all)} requests`)),
+          );
+        } finally {
+          progress.end();
+        }
+        await auditChange(context, "content.rekey", { prefix: "" });
+        const told = "All content has the new key. Set content.key to it before the gateway starts.";
+        printDone(options.json, { rekeyed: true }, told, terminal);
+      });
+    });
+}
+
+/** A gateway that runs would go on with the old key. */
+async function refuseRunning({ store, dir }: StoreContext): Promise<void> {
+  const { isServed } = await import("../../../store/open-content.ts");
+  const live = store.nodes === null ? [] : (await store.nodes.list()).filter(({ state }) => state !== "dead");
+  if (live.length > 0 || (store.nodes === null && (await isServed(dir))))
+    throw new Refused("a gateway is running, and would go on with the old key; stop it first");
+}

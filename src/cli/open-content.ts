@@ -1,0 +1,38 @@
+import { locateContentKey } from "../config/content.ts";
+import { locateStore } from "../config/store.ts";
+import { ContentArchive } from "../content/archive.ts";
+import { hasContentFile } from "../store/open-content.ts";
+import type { StoreLocation } from "../store/settings.ts";
+import type { DataOptions } from "./help.ts";
+import type { StoreContext } from "./open-store.ts";
+import { Refused, type Terminal } from "./terminal/terminal.ts";
+
+/** Where the content of a store is. Refused if none was ever recorded in the folder. */
+export async function contentLocation(
+  { dir }: Pick<StoreContext, "dir">,
+  { config: file, store }: DataOptions,
+  { env, cwd }: Terminal,
+): Promise<StoreLocation> {
+  const address = locateStore({ file, store, env, cwd });
+  if (address !== null) return address;
+  if (!(await hasContentFile(dir)))
+    throw new Refused(`no content was recorded in ${dir}; [content] in the configuration turns that on`);
+  return { dir };
+}
+
+/** Opens recorded content, which a gateway may be writing meanwhile, does the work, and closes it again. */
+export async function withContent<Result>(
+  context: Pick<StoreContext, "dir">,
+  options: DataOptions,
+  terminal: Terminal,
+  work: (archive: ContentArchive) => Promise<Result>,
+): Promise<Result> {
+  const location = await contentLocation(context, options, terminal);
+  const key = locateContentKey({ file: options.config, env: terminal.env, cwd: terminal.cwd });
+  const archive = await ContentArchive.open({ location, key });
+  try {
+    return await work(archive);
+  } finally {
+    await archive.close();
+  }
+}
