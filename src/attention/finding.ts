@@ -139,6 +139,8 @@ export const findingKinds: Readonly<Record<FindingKind, KindOfFinding>> = {
     over: ({ subject }) => `The model ${subject.label} is served.`,
   },
   content_dropped: {
+    severity: "warning",
+    next: () => "sluice store size",
     about: "Content is not recorded, because the queue or the disk is full.",
     over: ({ subject }) => `The gateway ${subject.label} records all content again.`,
   },
