@@ -12,7 +12,7 @@ export interface GatewayState {
   /** Why no new work is taken; null while it is. */
   trouble(): Trouble | null;
   /** How many requests were not recorded since the start, if some were just now; else null. */
-  droppedContent(): number | null;
+  droppedContent?(): number | null;
 }
 
 /** What a gateway finds in its own memory and on its own disk. */
@@ -22,7 +22,7 @@ export function gatewayFindings(
 ): Finding[] {
   const { leftOut, source, server } = settings();
   const health = deploymentHealth();
-  const dropped = droppedContent();
+  const dropped = droppedContent?.() ?? null;
   return [
     ...failingProviders(health),
     ...answeredProviders(health, nowMs),

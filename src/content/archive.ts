@@ -121,6 +121,6 @@ function encryptAll(
   to: Uint8Array,
   onProgress: (done: number, all: number) => void,
 ): Promise<void> {
-  const marked = pack(Buffer.from(mark.text), mark.id, to);
+  const marked = pack(Buffer.from(` ${mark.text}`), mark.id, to);
   return store.rewrite(({ id, body }) => repack(body, id, from, to), marked, onProgress);
 }

@@ -1,8 +1,7 @@
-import { asBuffer } from "../base/as-buffer.ts";
 import type { ContentRow } from "../store/content-store.ts";
 import { type BodyCollector, collectorOf } from "./body-collector.ts";
 import type { RecordingEnd, RecordingStart } from "./document.ts";
-import { type Frame, frameKinds, framesOf, type SentLog } from "./frame-log.ts";
+import { type Frame, frameKinds, readFrames, type SentLog, textOf } from "./frame-log.ts";
 import { makeDocument } from "./make-document.ts";
 import { pack } from "./pack.ts";
 import { Redactor } from "./redactor.ts";
@@ -12,8 +11,9 @@ interface OpenRecording {
   readonly start: RecordingStart;
   readonly request: BodyCollector;
   readonly response: BodyCollector;
-  readonly upstreamRequest: BodyCollector;
+  readonly upstreamRequest: BodyCollector | null;
   readonly upstreamResponse: BodyCollector | null;
+  readonly all: readonly BodyCollector[];
 }
 
 const wholeJson = { kind: "json", isValid: false } as const;
@@ -22,6 +22,7 @@ const wholeJson = { kind: "json", isValid: false } as const;
 export class Assembler {
   readonly #key: Uint8Array | null;
   readonly #open = new Map<number, OpenRecording>();
+  #lastStart: { readonly text: string; readonly start: RecordingStart } | null = null;
   redactor = new Redactor([]);
 
   constructor(key: Uint8Array | null) {
@@ -31,12 +32,7 @@ export class Assembler {
   /** What open recordings take, roughly. */
   get heldBytes(): number {
     let held = 0;
-    for (const { request, response, upstreamRequest, upstreamResponse } of this.#open.values())
-      held +=
-        request.heldBytes +
-        response.heldBytes +
-        upstreamRequest.heldBytes +
-        (upstreamResponse?.heldBytes ?? 0);
+    for (const { all } of this.#open.values()) for (const collector of all) held += collector.heldBytes;
     return held;
   }
 
@@ -44,7 +40,7 @@ export class Assembler {
   take(log: SentLog): { readonly rows: ContentRow[]; readonly failed: number } {
     const rows: ContentRow[] = [];
     let failed = 0;
-    for (const frame of framesOf(log)) {
+    readFrames(log, (frame) => {
       try {
         const row = this.#takeFrame(frame);
         if (row !== null) rows.push(row);
@@ -52,50 +48,68 @@ export class Assembler {
         this.#open.delete(frame.recording);
         failed += 1;
       }
-    }
+    });
+    for (const { all } of this.#open.values()) for (const collector of all) collector.retain();
     return { rows, failed };
   }
 
-  #takeFrame({ kind, recording, bytes }: Frame): ContentRow | null {
+  #takeFrame({ kind, recording, part }: Frame): ContentRow | null {
     if (kind === frameKinds.start) {
-      this.#open.set(recording, begun(JSON.parse(asBuffer(bytes).toString()) as RecordingStart));
+      this.#open.set(recording, begun(this.#startOf(textOf(part))));
       return null;
     }
     const open = this.#open.get(recording);
     if (open === undefined) return null;
-    if (kind === frameKinds.request) open.request.add(bytes);
-    else if (kind === frameKinds.response) open.response.add(bytes);
-    else if (kind === frameKinds.upstreamRequest) open.upstreamRequest.add(bytes);
-    else if (kind === frameKinds.upstreamResponse) open.upstreamResponse?.add(bytes);
+    if (kind === frameKinds.request) open.request.add(part);
+    else if (kind === frameKinds.response) open.response.add(part);
+    else if (kind === frameKinds.upstreamRequest) open.upstreamRequest?.add(part);
+    else if (kind === frameKinds.upstreamResponse) open.upstreamResponse?.add(part);
     else this.#open.delete(recording);
-    return kind === frameKinds.end
-      ? this.#row(open, JSON.parse(asBuffer(bytes).toString()) as RecordingEnd)
-      : null;
+    return kind === frameKinds.end ? this.#row(open, textOf(part)) : null;
   }
 
-  #row(open: OpenRecording, end: RecordingEnd): ContentRow {
+  /** Most recordings start like the one before. */
+  #startOf(text: string): RecordingStart {
+    if (this.#lastStart?.text !== text) this.#lastStart = { text, start: JSON.parse(text) as RecordingStart };
+    return this.#lastStart.start;
+  }
+
+  #row(open: OpenRecording, written: string): ContentRow {
+    const end = JSON.parse(written) as RecordingEnd;
     const { start, request, response, upstreamRequest, upstreamResponse } = open;
     const content = {
       end,
+      written,
       request: request.end(),
       response: response.end(),
-      upstream: upstreamResponse && { request: upstreamRequest.end(), response: upstreamResponse.end() },
+      upstream: upstreamResponse && {
+        request: upstreamRequest?.end() ?? null,
+        response: upstreamResponse.end(),
+      },
       maxRequestBytes: start.maxRequestBytes,
       maxResponseBytes: start.maxResponseBytes,
     };
-    const { id, atMs, keyId, owner, model, outcome } = end;
-    const body = pack(Buffer.from(makeDocument(content, this.redactor)), id, this.#key);
+    const { id, model, outcome, row } = end;
+    const { atMs, keyId, owner } = row;
+    const body = pack(makeDocument(content, this.redactor), id, this.#key);
     return { id, atMs, keyId, owner, model: model ?? "", outcome, body };
   }
 }
 
 function begun(start: RecordingStart): OpenRecording {
-  const { request, response, upstream } = start;
-  return {
-    start,
-    request: collectorOf(request),
-    response: collectorOf(response),
-    upstreamRequest: collectorOf(wholeJson),
-    upstreamResponse: upstream && collectorOf(upstream.response),
-  };
+  const request = collectorOf(start.request);
+  const response = collectorOf(start.response);
+  if (start.upstream === null)
+    return {
+      start,
+      request,
+      response,
+      upstreamRequest: null,
+      upstreamResponse: null,
+      all: [request, response],
+    };
+  const upstreamRequest = collectorOf(wholeJson);
+  const upstreamResponse = collectorOf(start.upstream.response);
+  const all = [request, response, upstreamRequest, upstreamResponse];
+  return { start, request, response, upstreamRequest, upstreamResponse, all };
 }

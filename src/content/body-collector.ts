@@ -1,17 +1,23 @@
 import { isObject, type Json, tryParse } from "../base/json.ts";
 import { SseDecoder } from "../dialects/sse/sse.ts";
 import type { BodyForm } from "./document.ts";
+import type { Part } from "./frame-log.ts";
+import { RepeatedEvent } from "./join/repeated-event.ts";
 import { joinerOf, type StreamJoiner } from "./join/stream-joiner.ts";
+
+const lineFeed = 10;
 
 /** What has come of one body so far. */
 export type CollectedBody =
-  | { readonly kind: "json"; readonly bytes: Uint8Array; readonly isValid: boolean }
+  | { readonly kind: "json"; readonly part: Part; readonly isValid: boolean }
   | { readonly kind: "value"; readonly value: Json };
 
 export interface BodyCollector {
-  add(bytes: Uint8Array): void;
+  add(part: Part): void;
   /** Null if nothing has come. */
   end(): CollectedBody | null;
+  /** The log is worked off: what is still needed of it is copied. */
+  retain(): void;
   /** The memory that it takes, roughly. */
   readonly heldBytes: number;
 }
@@ -22,7 +28,9 @@ export function collectorOf(form: BodyForm): BodyCollector {
 }
 
 class JsonCollector implements BodyCollector {
-  readonly #pieces: Uint8Array[] = [];
+  #parts: Part[] = [];
+  /** How many of them are copies, or in shared memory. */
+  #retained = 0;
   readonly #isValid: boolean;
   heldBytes = 0;
 
@@ -30,18 +38,30 @@ class JsonCollector implements BodyCollector {
     this.#isValid = isValid;
   }
 
-  add(bytes: Uint8Array): void {
-    // A view would keep all of its log in memory for as long as a stream lasts.
-    this.#pieces.push(bytes.buffer instanceof SharedArrayBuffer ? bytes : new Uint8Array(bytes));
-    this.heldBytes += bytes.length;
+  add(part: Part): void {
+    this.#parts.push(part);
+    this.heldBytes += part.end - part.start;
   }
 
   end(): CollectedBody | null {
-    const [first, ...others] = this.#pieces;
+    const [first, ...others] = this.#parts;
     if (first === undefined) return null;
-    const bytes = others.length === 0 ? first : Buffer.concat(this.#pieces);
-    return { kind: "json", bytes, isValid: this.#isValid };
+    const part = others.length === 0 ? first : joined(this.#parts);
+    return { kind: "json", part, isValid: this.#isValid };
   }
+
+  retain(): void {
+    if (this.#retained === this.#parts.length) return;
+    this.#parts = this.#parts.map((part, place) =>
+      place < this.#retained || part.source.buffer instanceof SharedArrayBuffer ? part : joined([part]),
+    );
+    this.#retained = this.#parts.length;
+  }
+}
+
+function joined(parts: readonly Part[]): Part {
+  const source = Buffer.concat(parts.map((part) => part.source.subarray(part.start, part.end)));
+  return { source, start: 0, end: source.length };
 }
 
 /** Events are joined as they come, so that a long stream takes the memory of its text alone. */
@@ -49,16 +69,21 @@ class EventCollector implements BodyCollector {
   readonly #decoder = new SseDecoder();
   readonly #joiner: StreamJoiner;
   #isBroken = false;
+  /** Most events of a stream repeat the one before but for their text. */
+  #repeat: RepeatedEvent | null = null;
   heldBytes = 0;
 
   constructor(joiner: StreamJoiner) {
     this.#joiner = joiner;
   }
 
-  add(bytes: Uint8Array): void {
+  add({ source, start, end }: Part): void {
     if (this.#isBroken) return;
     try {
-      for (const { data } of this.#decoder.push(bytes)) this.#take(data);
+      const piece = source.subarray(start, end);
+      // The half of an event that waits for the rest must not keep all of its log in memory.
+      const isWhole = source[end - 1] === lineFeed;
+      for (const { data } of this.#decoder.push(isWhole ? piece : Buffer.from(piece))) this.#take(data);
     } catch {
       // An event that is too large is the last that is recorded.
       this.#isBroken = true;
@@ -71,11 +96,17 @@ class EventCollector implements BodyCollector {
     return value === null ? null : { kind: "value", value };
   }
 
+  retain(): void {}
+
   #take(data: string): void {
+    if (this.#repeat?.takes(data) === true) return;
     const event = tryParse(data);
     // About a third of an event that repeats what was sent before is text.
     this.heldBytes += data.length >> 2;
-    if (isObject(event)) this.#joiner.add(event);
+    if (!isObject(event)) return;
+    this.#joiner.add(event);
+    const { appended } = this.#joiner;
+    this.#repeat = appended === null ? null : RepeatedEvent.of(data, appended);
   }
 }
 
@@ -89,10 +120,12 @@ class DigestCollector implements BodyCollector {
     this.#type = type;
   }
 
-  add(bytes: Uint8Array): void {
-    this.#hasher.update(bytes);
-    this.#bytes += bytes.length;
+  add({ source, start, end }: Part): void {
+    this.#hasher.update(source.subarray(start, end));
+    this.#bytes += end - start;
   }
+
+  retain(): void {}
 
   end(): CollectedBody | null {
     if (this.#bytes === 0) return null;

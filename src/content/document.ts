@@ -54,19 +54,20 @@ export interface RecordingStart {
   readonly maxResponseBytes: number;
 }
 
-/** What is known when the request has ended. */
-export interface RecordingEnd {
-  readonly id: string;
-  readonly atMs: number;
-  readonly keyId: string;
-  readonly keyPrefix: string;
-  readonly owner: string | null;
-  readonly model: string | null;
-  readonly labels: ContentLabels;
-  readonly route: string;
-  readonly status: number;
-  readonly outcome: string;
-  readonly dropped: readonly string[];
-  /** In the client's own form, for a joined stream that was sent without it; null if it is there, or not known. */
-  readonly usage: Json;
+/**
+ * What is known when the request has ended. The document begins with it as it is written, up to `row`, which is for the store and is the
+ * last member.
+ */
+export interface RecordingEnd
+  extends Pick<
+    ContentDocument,
+    "id" | "time" | "model" | "key" | "labels" | "route" | "status" | "outcome" | "dropped"
+  > {
+  readonly row: {
+    readonly atMs: number;
+    readonly keyId: string;
+    readonly owner: string | null;
+    /** In the client's own form, for a joined stream that was sent without it; null if it is there, or not known. */
+    readonly usage: Json;
+  };
 }

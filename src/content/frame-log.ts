@@ -28,7 +28,18 @@ export interface SentLog {
 export interface Frame {
   readonly kind: FrameKind;
   readonly recording: number;
-  readonly bytes: Uint8Array;
+  readonly part: Part;
+}
+
+/** A part of some bytes, without a view of its own, which would cost as much as to read it. */
+export interface Part {
+  readonly source: Buffer;
+  readonly start: number;
+  readonly end: number;
+}
+
+export function textOf({ source, start, end }: Part): string {
+  return source.toString("utf8", start, end);
 }
 
 export class FrameLog {
@@ -94,7 +105,8 @@ export class FrameLog {
   }
 }
 
-export function* framesOf({ bytes, shared }: SentLog): Generator<Frame> {
+/** Visits every frame. Its bytes are a part of the log, or a piece of shared memory, which is not copied. */
+export function readFrames({ bytes, shared }: SentLog, visit: (frame: Frame) => void): void {
   const log = asBuffer(bytes);
   for (let at = 0; at < log.length; ) {
     const kind = log[at] as FrameKind;
@@ -102,8 +114,12 @@ export function* framesOf({ bytes, shared }: SentLog): Generator<Frame> {
     const recording = log.readUInt32LE(at + 2);
     const length = log.readUInt32LE(at + 6);
     at += headBytes;
-    const end = isShared ? at : at + length;
-    yield { kind, recording, bytes: isShared ? (shared[length] ?? new Uint8Array()) : log.subarray(at, end) };
-    at = end;
+    if (isShared) {
+      const piece = asBuffer(shared[length] ?? new Uint8Array());
+      visit({ kind, recording, part: { source: piece, start: 0, end: piece.length } });
+    } else {
+      visit({ kind, recording, part: { source: log, start: at, end: at + length } });
+      at += length;
+    }
   }
 }

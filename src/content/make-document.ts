@@ -1,12 +1,15 @@
 import { isObject, type Json, tryParse } from "../base/json.ts";
 import type { CollectedBody } from "./body-collector.ts";
-import { type CutJson, cutJson } from "./cut-json.ts";
+import { cutJson } from "./cut-json.ts";
 import type { RecordingEnd } from "./document.ts";
+import { type Part, textOf } from "./frame-log.ts";
 import type { Redactor } from "./redactor.ts";
 import { dataMarks, replaceData } from "./replace-data.ts";
 
 export interface CollectedContent {
   readonly end: RecordingEnd;
+  /** The same as it was written. */
+  readonly written: string;
   readonly request: CollectedBody | null;
   readonly response: CollectedBody | null;
   readonly upstream: {
@@ -17,51 +20,70 @@ export interface CollectedContent {
   readonly maxResponseBytes: number;
 }
 
-const nothing: CutJson = { json: "null", cut: 0 };
-
-/** The document as JSON text. Bodies that need no change are in it as they came, without being parsed. */
-export function makeDocument(content: CollectedContent, redactor: Redactor): string {
-  const { end, upstream, maxRequestBytes, maxResponseBytes } = content;
-  const request = bodyOf(content.request, maxRequestBytes, redactor);
-  const response = bodyOf(withUsage(content.response, end.usage), maxResponseBytes, redactor);
-  const provider =
-    upstream === null
-      ? "null"
-      : `{"request":${bodyOf(upstream.request, maxRequestBytes, redactor).json},"response":${bodyOf(upstream.response, maxResponseBytes, redactor).json}}`;
-  const head = {
-    id: end.id,
-    time: new Date(end.atMs).toISOString(),
-    model: end.model,
-    key: end.keyPrefix,
-    labels: end.labels,
-    route: end.route,
-    status: end.status,
-    outcome: end.outcome,
-    dropped: end.dropped,
-    request_cut: request.cut,
-    response_cut: response.cut,
-  };
-  const written = JSON.stringify(head);
-  const clean = redactor.isSuspect(written)
-    ? JSON.stringify(replaceData(head as unknown as Json, redactor.clean))
-    : written;
-  return `${clean.slice(0, -1)},"request":${request.json},"response":${response.json},"upstream":${provider}}`;
+/** JSON text, or the part of the log that has it as it came. */
+interface WrittenBody {
+  readonly json: string | Part;
+  readonly cut: number;
 }
 
-function bodyOf(body: CollectedBody | null, max: number, redactor: Redactor): CutJson {
+const nothing: WrittenBody = { json: "null", cut: 0 };
+
+/**
+ * The document as JSON, behind one byte that is left free for the packing. Bodies that need no change are in it as they came, without
+ * being parsed.
+ */
+export function makeDocument(content: CollectedContent, redactor: Redactor): Uint8Array {
+  const { end, written, upstream, maxRequestBytes, maxResponseBytes } = content;
+  const request = bodyOf(content.request, maxRequestBytes, redactor);
+  const response = bodyOf(withUsage(content.response, end.row.usage), maxResponseBytes, redactor);
+  const cuts = `,"request_cut":${request.cut},"response_cut":${response.cut}`;
+  const head = ` ${headOf(written, redactor)}${cuts},"request":`;
+  const pieces = [head, request.json, ',"response":', response.json];
+  if (upstream === null) return joined([...pieces, ',"upstream":null}']);
+  const sent = bodyOf(upstream.request, maxRequestBytes, redactor).json;
+  const returned = bodyOf(upstream.response, maxResponseBytes, redactor).json;
+  return joined([...pieces, ',"upstream":{"request":', sent, ',"response":', returned, "}}"]);
+}
+
+/** Without its closing brace. */
+function headOf(written: string, redactor: Redactor): string {
+  const head = written.slice(0, written.lastIndexOf(rowStart));
+  if (!redactor.isSuspect(head)) return head;
+  return JSON.stringify(replaceData(JSON.parse(`${head}}`) as Json, redactor.clean)).slice(0, -1);
+}
+
+const rowStart = ',"row":{';
+
+function joined(pieces: readonly (string | Part)[]): Uint8Array {
+  let length = 0;
+  for (const piece of pieces)
+    length += typeof piece === "string" ? Buffer.byteLength(piece) : piece.end - piece.start;
+  const document = Buffer.allocUnsafeSlow(length);
+  let at = 0;
+  for (const piece of pieces) {
+    if (typeof piece === "string") at += document.write(piece, at);
+    else at += piece.source.copy(document, at, piece.start, piece.end);
+  }
+  return document;
+}
+
+function bodyOf(body: CollectedBody | null, max: number, redactor: Redactor): WrittenBody {
   if (body === null) return nothing;
   if (body.kind === "value") return cutJson(replaceData(body.value, redactor.clean), max);
-  const text = Buffer.from(body.bytes.buffer, body.bytes.byteOffset, body.bytes.length).toString();
-  if (body.isValid && body.bytes.length <= max && isPlain(text, redactor)) return { json: text, cut: 0 };
+  const { part, isValid } = body;
+  if (isValid && part.end - part.start <= max && isPlain(part, redactor)) return { json: part, cut: 0 };
+  const text = textOf(part);
   const value = tryParse(text);
   return cutJson(replaceData(value === undefined ? text : value, redactor.clean), max);
 }
 
-/** Whether the text has neither data nor secrets in it, and no escapes that could hide a secret. */
-function isPlain(text: string, redactor: Redactor): boolean {
-  if (text.includes("\\u") || text.includes("\\/")) return false;
-  return !dataMarks.some((mark) => text.includes(mark)) && !redactor.isSuspect(text);
+/** Whether it has neither data nor secrets in it, and no escapes that could hide a secret. */
+function isPlain({ source, start, end }: Part, redactor: Redactor): boolean {
+  const text = source.toString("latin1", start, end);
+  return !dataOrEscapes.test(text) && !redactor.isSuspect(text);
 }
+
+const dataOrEscapes = new RegExp(`${dataMarks.source}|\\\\[u/]`);
 
 /** A client that did not ask for the usage of a stream gets none, but a whole response would have had it. */
 function withUsage(response: CollectedBody | null, usage: Json): CollectedBody | null {

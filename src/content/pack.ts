@@ -9,11 +9,15 @@ const plain = 0;
 const compressed = 1;
 const encrypted = 2;
 
-/** The document of a request as it is kept; encrypted for the place that its id names. */
-export function pack(json: Uint8Array, id: string, key: Uint8Array | null): Uint8Array {
-  const isLong = json.length >= minCompressedBytes;
-  const body = isLong ? Bun.zstdCompressSync(json, { level }) : json;
-  return sealed(Buffer.concat([Buffer.of(isLong ? compressed : plain), body]), id, key);
+/**
+ * The document of a request as it is kept; encrypted for the place that its id names. `document` has its JSON behind one byte, which is
+ * for the packing.
+ */
+export function pack(document: Uint8Array, id: string, key: Uint8Array | null): Uint8Array {
+  document[0] = plain;
+  if (document.length <= minCompressedBytes) return sealed(document, id, key);
+  const body = Bun.zstdCompressSync(document.subarray(1), { level });
+  return sealed(Buffer.concat([Buffer.of(compressed), body]), id, key);
 }
 
 /** Null if it was encrypted with another key, or is damaged. */

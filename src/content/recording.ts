@@ -9,6 +9,25 @@ export interface FrameSink {
 /** Bytes that pass through, or text that was written here. */
 type Piece = Uint8Array | string;
 
+let lastStart: { readonly start: RecordingStart; readonly text: string } | null = null;
+
+/** Most recordings start like the one before, and to compare them takes less than to write them. */
+function writtenStart(start: RecordingStart): string {
+  const last = lastStart?.start;
+  const isSame =
+    last !== undefined &&
+    last.response === start.response &&
+    last.upstream === null &&
+    start.upstream === null &&
+    last.request.kind === "json" &&
+    start.request.kind === "json" &&
+    last.request.isValid === start.request.isValid &&
+    last.maxRequestBytes === start.maxRequestBytes &&
+    last.maxResponseBytes === start.maxResponseBytes;
+  if (!isSame || lastStart === null) lastStart = { start, text: JSON.stringify(start) };
+  return lastStart.text;
+}
+
 interface UpstreamContent {
   readonly request: Piece;
   readonly dialect: string;
@@ -65,7 +84,7 @@ export class ContentRecording {
     const upstream = this.#upstream && { response: upstreamForm(this.#upstream, isStreamedUpstream) };
     const start: RecordingStart = { request, response, upstream, ...this.#limits };
     this.#state = "open";
-    this.#add(frameKinds.start, JSON.stringify(start));
+    this.#add(frameKinds.start, writtenStart(start));
     if (this.#request !== null) this.#add(frameKinds.request, this.#request);
     if (this.#upstream !== null) this.#add(frameKinds.upstreamRequest, this.#upstream.request);
     if (this.#upstream?.response !== undefined)

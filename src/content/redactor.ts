@@ -1,21 +1,22 @@
 /** Sluice's own keys and admin tokens, whose hashes alone are known. */
 const ownSecrets = /slua?_[0-9A-Za-z]{30,}/g;
-const ownStarts = ["slu_", "slua_"];
+const ownStart = /slua?_/;
 
 /** Finds and removes secrets. */
 export class Redactor {
   readonly #secrets: readonly string[];
+  /** Also as they look where bytes are read as text without being decoded. */
+  readonly #forms: readonly string[];
 
   constructor(secrets: readonly string[]) {
     // The longest first, since one may be part of another.
     this.#secrets = secrets.toSorted((one, other) => other.length - one.length);
+    this.#forms = [...new Set([...secrets, ...secrets.map(bytesAsText)])];
   }
 
-  /** Whether a text may hold one. In JSON a secret may also be written by escapes, which this does not see. */
+  /** Whether a text, or bytes read as one, may hold a secret. In JSON it may also be written by escapes, which this does not see. */
   isSuspect(text: string): boolean {
-    return (
-      ownStarts.some((start) => text.includes(start)) || this.#secrets.some((each) => text.includes(each))
-    );
+    return ownStart.test(text) || this.#forms.some((form) => text.includes(form));
   }
 
   readonly clean = (text: string): string => {
@@ -24,4 +25,8 @@ export class Redactor {
     for (const secret of this.#secrets) rest = rest.replaceAll(secret, "[secret]");
     return rest;
   };
+}
+
+function bytesAsText(secret: string): string {
+  return Buffer.from(secret).toString("latin1");
 }

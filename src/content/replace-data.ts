@@ -20,7 +20,7 @@ const dataNames = new Set([
 ]);
 
 /** Without one of these, a text has no data in it. */
-export const dataMarks = ["base64", ...[...dataNames, "embedding", "embeddings"].map((name) => `"${name}"`)];
+export const dataMarks = new RegExp(`base64|"(?:${[...dataNames].join("|")}|embeddings?)"`);
 
 /** Deeper values are no request's. */
 const maxDepth = 128;

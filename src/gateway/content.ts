@@ -46,18 +46,32 @@ export function contentHeader({ content }: Exchange): string | undefined {
   return content.level === "all" ? "recorded" : "may-be-recorded";
 }
 
+/** One object for each, so that most recordings start alike. */
+const forms = new Map<string, BodyForm>();
+const maxForms = 100;
+
+function known(name: string, form: BodyForm): BodyForm {
+  const found = forms.get(name);
+  if (found !== undefined || forms.size >= maxForms) return found ?? form;
+  forms.set(name, form);
+  return form;
+}
+
 /** Events of the client's format. */
 export function eventsOf({ call: { route } }: Exchange): BodyForm {
   const { dialect, tracedAs, use } = route;
   const beyond = tracedAs === "chat" ? "responses" : use === "completions" ? "chat" : "metered";
-  return { kind: "events", format: dialect ?? beyond };
+  const format = dialect ?? beyond;
+  return known(`events ${format}`, { kind: "events", format });
 }
 
 /** A whole body of this type. Only what generates is known to be JSON by now. */
-export function wholeBodyOf({ call: { route } }: Exchange, type: string): BodyForm {
-  if (type.startsWith("text/event-stream")) return { kind: "events", format: route.dialect ?? "metered" };
-  if (/^(?:text\/|application\/(?:json|[\w.+-]*\+json))/.test(type))
-    return { kind: "json", isValid: route.dialect !== null && type.startsWith("application/json") };
+export function wholeBodyOf(exchange: Exchange, type: string): BodyForm {
+  if (type.startsWith("text/event-stream")) return eventsOf(exchange);
+  const isJson = type.startsWith("application/json");
+  const isValid = isJson && exchange.call.route.dialect !== null;
+  if (isJson || /^(?:text\/|application\/[\w.+-]*\+json)/.test(type))
+    return known(isValid ? "json" : "text", { kind: "json", isValid });
   return { kind: "bytes", type };
 }
 
@@ -103,17 +117,15 @@ function endOf(exchange: Exchange, key: KeyRecord, status: number, outcome: stri
   const { id, atMs, model, askedModel, labels, call, withheld, dropped } = exchange;
   return {
     id,
-    atMs,
-    keyId: key.id,
-    keyPrefix: key.prefix,
-    owner: key.owner,
+    time: new Date(atMs).toISOString(),
     model: model?.id ?? askedModel,
+    key: key.prefix,
     labels: labels === null ? noLabels : labelsOf(labels),
     route: call.route.path,
     status,
     outcome,
     dropped: withheld.length === 0 ? dropped : [...withheld, ...dropped],
-    usage: hiddenUsage(exchange),
+    row: { atMs, keyId: key.id, owner: key.owner, usage: hiddenUsage(exchange) },
   };
 }
 
@@ -123,7 +135,7 @@ function labelsOf(kept: string): RecordingEnd["labels"] {
 }
 
 /** A chat client that did not ask for the usage of its stream is not sent it, but a whole response would have had it. */
-function hiddenUsage({ call, stream, usage, basis }: Exchange): RecordingEnd["usage"] {
+function hiddenUsage({ call, stream, usage, basis }: Exchange): RecordingEnd["row"]["usage"] {
   const isHidden = call.route.dialect === "chat" && stream && usage !== null && basis === "measured";
   return isHidden ? writeUsage(usage) : null;
 }

@@ -1,5 +1,6 @@
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
-import { addByIndex, type Growing, grow } from "./growing.ts";
+import { addByIndex, type Growing, grow, onlyTextOf } from "./growing.ts";
+import type { AppendedText } from "./repeated-event.ts";
 
 /** Chunks of a chat completion, or of a text completion, whose choices have a `text` in place of a `delta`. */
 export class ChatJoiner {
@@ -8,11 +9,16 @@ export class ChatJoiner {
   #usage: Json = null;
   #error: Json = null;
 
+  appended: AppendedText | null = null;
+
   add(event: JsonObject): void {
+    this.appended = null;
     const { choices, usage, error, ...head } = event;
     if (error !== undefined) this.#error = error;
     if (usage !== undefined && usage !== null) this.#usage = usage;
     if (Array.isArray(choices)) for (const choice of choices) if (isObject(choice)) this.#addChoice(choice);
+    // Two choices in one event are not told apart by one text.
+    if (!Array.isArray(choices) || choices.length !== 1) this.appended = null;
     if (error === undefined || this.#head === null) this.#head = { ...head, ...this.#head };
   }
 
@@ -21,6 +27,9 @@ export class ChatJoiner {
     const choice = addByIndex(this.#choices, at, { index: at });
     if (isObject(delta)) grow(choice, { message: delta });
     grow(choice, rest);
+    const { message } = choice;
+    const only = isObject(delta) && onlyTextOf(rest) === null && !hasLists(rest) ? onlyTextOf(delta) : null;
+    if (only !== null && isObject(message)) this.appended = { target: message, name: only[0], text: only[1] };
   }
 
   joined(): Json {
@@ -46,6 +55,10 @@ function wholeChoice(choice: JsonObject): JsonObject {
   if (!Array.isArray(calls)) return { ...choice, message: withContent };
   const listed = calls.map((call) => (isObject(call) ? withoutIndex(call) : call));
   return { ...choice, message: { ...withContent, tool_calls: listed } };
+}
+
+function hasLists(value: JsonObject): boolean {
+  return Object.values(value).some((each) => typeof each === "object" && each !== null);
 }
 
 function withoutIndex({ index: _, ...rest }: JsonObject): JsonObject {

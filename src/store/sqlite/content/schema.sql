@@ -9,7 +9,7 @@ CREATE TABLE content (
   outcome TEXT NOT NULL,
   body BLOB NOT NULL
 ) STRICT;
-CREATE INDEX content_by_time ON content (at_ms, id);
+CREATE INDEX content_by_time ON content (at_ms);
 
 -- One row at most: what tells the right key from others.
 CREATE TABLE content_mark (value BLOB NOT NULL) STRICT;
