@@ -12,6 +12,7 @@ import { OpenSockets } from "../gateway/socket/open-sockets.ts";
 import { AbandonAllowance } from "../limits/abandon-allowance.ts";
 import { AddressLimiter } from "../limits/address-limiter.ts";
 import { BodyBudget } from "../limits/body-budget.ts";
+import { ByteLimiter } from "../limits/byte-limiter.ts";
 import { InflateLimiter } from "../limits/inflate-limiter.ts";
 import { createUpstream } from "../upstream/create.ts";
 import { maxWholeBytes } from "../upstream/upstream.ts";
@@ -19,6 +20,9 @@ import type { Services } from "./services.ts";
 
 /** Of all forms at once, on the disk that the system keeps temporary files on. */
 const mostFormsBytes = 4 * mostFormBytes;
+
+/** Of conversations, for each key. They are written as a whole, so that the largest can be changed eight times, and then every eight seconds. */
+const conversationWrites = { maxBytes: 64 * 1024 * 1024, bytesPerMs: (1024 * 1024) / 1000 };
 
 /** What serving a request needs. Limits are read each time, because a reload may change them. */
 export function createGateway(settings: Settings, services: Services): Gateway {
@@ -37,6 +41,7 @@ export function createGateway(settings: Settings, services: Services): Gateway {
     addressLimiter: new AddressLimiter(clock, settings.server.anonymousRpm),
     abandonAllowance: abandonAllowance(services),
     inflateLimiter: new InflateLimiter(clock),
+    conversationWrites: new ByteLimiter(clock, conversationWrites),
     bodies: new BodyBudget({
       totalBytes: () => serverSettings().maxBodyMemoryBytes,
       largestBytes: () => serverSettings().maxBodyBytes,

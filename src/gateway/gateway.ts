@@ -6,6 +6,7 @@ import type { Accounts } from "../ledger/accounts.ts";
 import type { AbandonAllowance } from "../limits/abandon-allowance.ts";
 import type { AddressLimiter } from "../limits/address-limiter.ts";
 import type { BodyBudget } from "../limits/body-budget.ts";
+import type { ByteLimiter } from "../limits/byte-limiter.ts";
 import type { InflateLimiter } from "../limits/inflate-limiter.ts";
 import type { RateLimits } from "../limits/verdict.ts";
 import type { ExchangeObserver } from "../observe/exchange.ts";
@@ -31,6 +32,8 @@ export interface Gateway {
   readonly abandonAllowance: AbandonAllowance;
   /** For keys that send compressed frames. */
   readonly inflateLimiter: InflateLimiter;
+  /** What is written for conversations, which nobody pays for. */
+  readonly conversationWrites: ByteLimiter;
   /** Memory for bodies that are being read. */
   readonly bodies: BodyBudget;
   /** Memory for large answers, from the provider's first megabyte until the client has read all of it. */

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { ByteLimiter } from "../../src/limits/byte-limiter.ts";
+import { FakeClock } from "../support/clock.ts";
 import { ConversationWorld } from "./conversation-world.ts";
 import { say, type TurnWorld } from "./turn-world.ts";
 import type { Caller, World } from "./world.ts";
@@ -129,6 +131,23 @@ describe("the settings", () => {
     expect(await kept.find(caller.key.id, response.id, inDays(2))).toBeNull();
     expect(await kept.find(caller.key.id, id, inDays(29.9))).not.toBeNull();
     expect(await kept.find(caller.key.id, id, inDays(30.1))).toBeNull();
+  });
+
+  test("that is written too often is refused for a while, and its key alone", async () => {
+    const { conversationWrites } = world.gateway;
+    const clock = new FakeClock();
+    const limits = { maxBytes: 5000, bytesPerMs: 1 };
+    Object.assign(world.gateway, { conversationWrites: new ByteLimiter(clock, limits) });
+    const id = await begin(say("x".repeat(2000)));
+    const path = `/${id}`;
+    expect((await call("POST", path, { metadata: { turn: "1" } })).status).toBe(200);
+    const refused = await call("POST", path, { metadata: { turn: "2" } });
+    expect([refused.status, refused.body.error.code]).toEqual([429, "rate_limit_exceeded"]);
+    expect((await call("GET", path)).body).toMatchObject({ metadata: { turn: "1" } });
+    expect((await call("POST", "", { items: [say("x".repeat(2000))] }, turns.other)).status).toBe(200);
+    clock.advance(3000);
+    expect((await call("POST", path, { metadata: { turn: "3" } })).status).toBe(200);
+    Object.assign(world.gateway, { conversationWrites });
   });
 
   test("limit the items of a conversation, however short they are", async () => {

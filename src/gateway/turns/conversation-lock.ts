@@ -15,7 +15,7 @@ export async function lockConversation(
   { claims, turns }: Gateway,
   exchange: Exchange,
   { id: keyId }: KeyRecord,
-  { id, no }: ChangedConversation,
+  { id, no }: Pick<ChangedConversation, "id" | "no">,
 ): Promise<void> {
   const request = { keyId, route, idempotencyKey: id, bodyHash: "", exchangeId: exchange.id };
   try {

@@ -1,5 +1,5 @@
 import { GatewayError, invalidRequest } from "../../base/errors.ts";
-import { newConversationId } from "../../base/id.ts";
+import { isConversationId, newConversationId } from "../../base/id.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { Settings } from "../../config/settings.ts";
 import {
@@ -96,7 +96,7 @@ async function createConversation(gateway: Gateway, exchange: Exchange, client: 
   refuseUnfit([], added);
   refuseLong(added, client.settings);
   const created = { id, no: null, head, items: added };
-  await gateway.turns.changeConversation(client, created);
+  await change(gateway, client, created);
   return shown(exchange, created);
 }
 
@@ -106,9 +106,9 @@ async function showConversation(gateway: Gateway, exchange: Exchange, client: Cl
 
 async function updateConversation(gateway: Gateway, exchange: Exchange, client: Client): Promise<Response> {
   const { metadata } = await readChange(gateway, exchange, client, "conversation_update");
-  const found = await find(gateway, exchange, client);
+  const found = await findToChange(gateway, exchange, client);
   const head = headOf({ ...JSON.parse(Buffer.from(found.head).toString()), metadata });
-  await change(gateway, exchange, client, { ...found, head, items: found.input });
+  await change(gateway, client, { ...found, head, items: found.input });
   return shown(exchange, { head });
 }
 
@@ -122,11 +122,11 @@ async function deleteConversation(gateway: Gateway, exchange: Exchange, client: 
 
 async function createItems(gateway: Gateway, exchange: Exchange, client: Client): Promise<Response> {
   const { items: added } = await readChange(gateway, exchange, client, "conversation_items");
-  const found = await find(gateway, exchange, client);
+  const found = await findToChange(gateway, exchange, client);
   refuseUnfit(found.input, added);
   const all = identified([...found.input, ...added]);
   refuseLong(all, client.settings);
-  await change(gateway, exchange, client, { ...found, items: all });
+  await change(gateway, client, { ...found, items: all });
   return listItems(gateway, exchange, all.slice(found.input.length));
 }
 
@@ -140,9 +140,9 @@ async function showOne(gateway: Gateway, exchange: Exchange, client: Client): Pr
 }
 
 async function deleteItem(gateway: Gateway, exchange: Exchange, client: Client): Promise<Response> {
-  const found = await find(gateway, exchange, client);
+  const found = await findToChange(gateway, exchange, client);
   const item = itemIn(found, exchange);
-  await change(gateway, exchange, client, { ...found, items: found.input.filter((each) => each !== item) });
+  await change(gateway, client, { ...found, items: found.input.filter((each) => each !== item) });
   return shown(exchange, found);
 }
 
@@ -178,14 +178,28 @@ function itemIn({ id, input }: KeptTurn, exchange: Exchange): TurnItem {
   throw new GatewayError("not_found", `Conversation '${id}' has no item '${itemId.slice(0, 200)}'.`);
 }
 
+/** Locked before it is read: what another request is changing is not read in vain, which takes long for a large one. */
+async function findToChange(gateway: Gateway, exchange: Exchange, client: Client): Promise<KeptTurn> {
+  const id = segmentOf(exchange, "conversation_id");
+  if (!isConversationId(id)) throw noSuchConversation(id);
+  await lockConversation(gateway, exchange, client.key, { id, no: null });
+  return find(gateway, exchange, client);
+}
+
 async function change(
-  gateway: Gateway,
-  exchange: Exchange,
+  { turns, conversationWrites }: Gateway,
   client: Client,
   conversation: ChangedConversation,
 ): Promise<void> {
-  await lockConversation(gateway, exchange, client.key, conversation);
-  await gateway.turns.changeConversation(client, conversation);
+  const bytes = conversation.head.length + sizeOf(conversation.items);
+  const seconds = conversationWrites.wait(client.keyId, bytes);
+  if (seconds > 0) throw tooManyWrites(seconds);
+  await turns.changeConversation(client, conversation);
+}
+
+function tooManyWrites(retryAfterSeconds: number): GatewayError {
+  const message = `Too many bytes of conversations were written with this key lately. Retry in ${retryAfterSeconds} s, or use smaller conversations.`;
+  return new GatewayError("rate_limit_exceeded", message, { retryAfterSeconds });
 }
 
 function refuseLong(items: readonly TurnItem[], settings: Settings): void {
