@@ -14,7 +14,7 @@ const pages = [
   "accounts",
   "models",
   "reports?by=key,model&since=30d",
-  "exchanges",
+  "requests",
   "bill",
   "playground",
   "tail",
@@ -23,7 +23,7 @@ const pages = [
   // Lists in which nothing fits.
   "keys?search=nobody",
   "accounts?search=nobody",
-  "exchanges?search=nobody",
+  "requests?search=nobody",
   "reports?since=2020-01&until=2020-02",
 ] as const;
 const sizes = { desk: { width: 1360, height: 850 }, phone: { width: 390, height: 844 } } as const;
@@ -96,9 +96,9 @@ describe.if(browserPath !== null)("axe finds nothing to complain about", () => {
     await page.getByRole("menuitem", { name: "Edit…", exact: true }).click();
     await page.getByRole("dialog").getByText("Caps of each new key").waitFor();
     expect(await violations(page), "an account's form").toEqual([]);
-    await open("exchanges?outcome=failed");
+    await open("requests?outcome=failed");
     await page.locator("tbody a").first().click();
-    await page.getByRole("dialog").getByText("Ledger").waitFor();
+    await page.getByRole("heading", { name: "Ledger" }).waitFor();
     expect(await violations(page), "an exchange").toEqual([]);
     await Bun.write(join(sluice.folder, "sluice.toml"), `${sampleConfig}\n[server]\nnode = "fra-9"\n`);
     await open("system");

@@ -125,25 +125,26 @@ describe.if(browserPath !== null)("the dashboard in a browser", () => {
     await row.getByTitle(String(credit.balance)).waitFor();
     expect(await row.locator("[data-name=Requests]").textContent()).toMatch(/^3last \d{4}-/);
 
-    await openPage("Exchanges");
+    await openPage("Requests");
     await page
       .getByRole("row", { name: /Browser test/ })
       .first()
       .getByRole("link")
       .click();
-    const dialog = page.getByRole("dialog");
-    await dialog.getByText("measured").waitFor();
-    await dialog.getByText("charge", { exact: true }).waitFor();
-    const id = new URL(page.url()).searchParams.get("open") ?? "";
-    await page.keyboard.press("Escape");
-    await dialog.waitFor({ state: "detached" });
+    const content = page.locator("main");
+    await content.getByText("measured").waitFor();
+    await content.getByText("charge", { exact: true }).waitFor();
+    const id = new URL(page.url()).pathname.split("/").at(-1) ?? "";
+    expect(id).toMatch(/^req_/);
+    const phases = content.getByRole("list", { name: "Time line" }).getByRole("listitem");
+    expect(await phases.allTextContents()).toContainEqual(expect.stringMatching(/^demo\/.*first byte/));
 
     // As a client reports it.
-    await page.getByLabel("Search exchanges").fill(` ${id} `);
-    await dialog.getByText(id, { exact: true }).first().waitFor();
-    await dialog.getByText("charge", { exact: true }).waitFor();
-    await page.keyboard.press("Escape");
-    await dialog.waitFor({ state: "detached" });
+    await openPage("Requests");
+    await page.getByLabel("Search requests").fill(` ${id} `);
+    await content.getByText(id, { exact: true }).first().waitFor();
+    await content.getByText("charge", { exact: true }).waitFor();
+    expect(new URL(page.url()).pathname).toBe(`/admin/requests/${id}`);
   });
 
   test("finds an exchange by the id that the client gave it", async () => {
@@ -156,14 +157,12 @@ describe.if(browserPath !== null)("the dashboard in a browser", () => {
       async () => (await sluice.cli("requests", "show", "ticket:4711")).code === 0,
       "it to be kept",
     );
-    await openPage("Exchanges");
-    await page.getByLabel("Search exchanges").fill("ticket:4711");
+    await openPage("Requests");
+    await page.getByLabel("Search requests").fill("ticket:4711");
     await waitFor(async () => (await page.locator("tbody tr").count()) === 1, "the only row");
     await page.getByRole("row", { name: /Named calls/ }).click();
-    const dialog = page.getByRole("dialog");
-    await dialog.getByText(id, { exact: true }).first().waitFor();
-    await page.keyboard.press("Escape");
-    await dialog.waitFor({ state: "detached" });
+    await page.getByRole("heading", { name: "Request", exact: true }).waitFor();
+    await page.locator("main").getByText(id, { exact: true }).first().waitFor();
   });
 
   test("holds a provider's bill against the ledger, and says what differs and why", async () => {
@@ -190,12 +189,12 @@ describe.if(browserPath !== null)("the dashboard in a browser", () => {
   });
 
   test("lists the exchanges before a time", async () => {
-    await openPage("Exchanges");
+    await openPage("Requests");
     const rows = page.getByRole("row", { name: /Browser test/ });
     await rows.first().waitFor();
     await page.getByLabel("Time", { exact: true }).selectOption("A range of your own");
     await page.getByLabel("To (UTC)").fill("2020-01-01T00:00");
-    await page.getByText("No exchanges found").waitFor();
+    await page.getByText("No requests found").waitFor();
     expect(new URL(page.url()).searchParams.get("until")).toEndWith("Z");
     await page.getByLabel("To (UTC)").fill("");
     await rows.first().waitFor();
@@ -306,11 +305,10 @@ describe.if(browserPath !== null)("the dashboard in a browser", () => {
         .evaluateAll((all) => all.map(({ className }) => className));
     expect(await tones(row)).toEqual(["badge bad"]);
     await row.getByRole("link").click();
-    await page.getByRole("dialog").getByText("Ledger").waitFor();
-    const shown = await tones(page.getByRole("dialog"));
+    await page.getByRole("heading", { name: "Ledger" }).waitFor();
+    const shown = await tones(page.locator("main"));
     expect(shown.length).toBeGreaterThan(1);
     expect(new Set(shown)).toEqual(new Set(["badge bad"]));
-    await page.getByRole("button", { name: "Close" }).click();
   });
 
   test("makes an account with caps, a key on it, raises its cap once, moves a key to it and closes it", async () => {

@@ -103,13 +103,13 @@ describe.if(browserPath !== null)("the key holder's page", () => {
 
   test("why an exchange ended as it did opens in place", async () => {
     await shown();
-    await page.locator("section", { hasText: "Newest exchanges" }).locator("td.lead a").first().click();
+    await page.locator("section", { hasText: "Newest requests" }).locator("td.lead a").first().click();
     await page.getByRole("dialog").getByText("It completed.").waitFor();
   });
 
   test("a pasted key only reads, and a reload forgets it", async () => {
     await shown();
-    await page.getByText("Newest exchanges").waitFor();
+    await page.getByText("Newest requests").waitFor();
     expect(await page.getByRole("button", { name: "Rotate" }).count()).toBe(0);
     await page.reload();
     await page.getByLabel("API key").waitFor();

@@ -64,8 +64,8 @@ describe.if(browserPath !== null)("a month of a company's traffic in the dashboa
 
   test("exchanges are searched for, within a month, and downloaded as they are listed", async () => {
     const month = new Date().toISOString().slice(0, 7);
-    await open(page, "exchanges");
-    await page.getByLabel("Search exchanges").fill("ada@example");
+    await open(page, "requests");
+    await page.getByLabel("Search requests").fill("ada@example");
     await page.waitForURL(/search=/);
     await page.getByLabel("Time", { exact: true }).selectOption({ index: 4 });
     await page.getByLabel("Outcome").selectOption("failed");
@@ -88,7 +88,7 @@ describe.if(browserPath !== null)("a month of a company's traffic in the dashboa
     expect(lines.map((line) => line.split(",")[0])).toEqual(printed.map(({ id }) => id));
     await page.goto(address.href);
     await waitFor(async () => (await page.locator("tbody tr").count()) === lines.length, "the same rows");
-    expect(await page.getByLabel("Search exchanges").inputValue()).toBe("ada@example");
+    expect(await page.getByLabel("Search requests").inputValue()).toBe("ada@example");
     expect(await page.getByLabel("Time", { exact: true }).inputValue()).toBe(time);
   }, 120_000);
 
@@ -136,7 +136,7 @@ describe.if(browserPath !== null)("a month of a company's traffic in the dashboa
       /\d %.* of \d+ calls succeeded · \d+ % of their input was cached/,
     );
     await told.getByRole("link").click();
-    await page.getByRole("heading", { level: 1, name: "Exchanges" }).waitFor();
+    await page.getByRole("heading", { level: 1, name: "Requests" }).waitFor();
     expect(await page.getByLabel("Model", { exact: true }).inputValue()).toBe("claude-opus-5");
     expect(await page.getByLabel("Time", { exact: true }).inputValue()).toBe("Last 24 hours");
   }, 120_000);

@@ -19,7 +19,7 @@ const pages = [
   "account",
   "models",
   "reports",
-  "exchanges",
+  "requests",
   "exchange",
   "playground",
   "tail",
@@ -62,12 +62,12 @@ describe.if(browserPath !== null)("every page", () => {
       key: `/keys/${key.id}`,
       account: `/accounts/${account.id}`,
       reports: "/reports?by=key,model&since=30d",
-      exchange: "/exchanges?outcome=failed",
+      exchange: "/requests?outcome=failed",
     } as Record<string, string>;
     await follow(page, `/admin${paths[name] ?? `/${name}`}`);
     if (name === "exchange") {
       await page.locator("tbody a").first().click();
-      await page.getByRole("dialog").getByText("Ledger").waitFor();
+      await page.getByRole("heading", { name: "Ledger" }).waitFor();
     }
     if (name === "playground") {
       await page.getByLabel("Key", { exact: true }).fill(key.key);
@@ -114,7 +114,7 @@ describe.if(browserPath !== null)("every page", () => {
         );
         expect(Number(tallest), "a key takes a few lines, not a screen").toBeLessThan(130);
       }
-      if (name === "exchanges") {
+      if (name === "requests") {
         const apart = await page.evaluate(
           `Math.max(...[...document.querySelectorAll("td[data-name=Tokens] span")].map(
             (arrow) => arrow.parentElement.getBoundingClientRect().right - arrow.getBoundingClientRect().right))`,

@@ -4,6 +4,8 @@ import { countsInReports, type ExchangeFacts } from "../../observe/exchange.ts";
 import { iso, type TailView } from "../views.ts";
 
 const remembered = 50;
+/** Of so many requests the whole duration is known, with the charge; their records are written before it ends. */
+const maxTimed = 1_000;
 
 type Listener = (line: TailView) => void;
 /** The label of a key, by its id. */
@@ -12,6 +14,7 @@ type LabelOf = (keyId: string) => string | null;
 /** Publishes every exchange that has ended, and replays the last few to a new listener. */
 export class ExchangeFeed {
   readonly #recent: ExchangeFacts[] = [];
+  readonly #durationsMs = new Map<string, number>();
   readonly #listeners = new Map<Listener, () => void>();
   #next = 0;
   /** Set once the keys are loaded, which is after the first exchanges are observed. */
@@ -22,10 +25,23 @@ export class ExchangeFeed {
   readonly observe = (facts: ExchangeFacts): void => {
     this.#recent[this.#next] = facts;
     this.#next = (this.#next + 1) % remembered;
+    this.#time(facts);
     if (this.#listeners.size === 0) return;
     this.onShown?.(facts.requestId);
     this.show(tailView(facts, this.labelOf));
   };
+
+  /** How long a request took in all, if it is one of the last. */
+  durationMs(id: string): number | null {
+    return this.#durationsMs.get(id) ?? null;
+  }
+
+  #time({ requestId, totalMs }: ExchangeFacts): void {
+    this.#durationsMs.set(requestId, totalMs);
+    if (this.#durationsMs.size <= maxTimed) return;
+    const [oldest] = this.#durationsMs.keys();
+    if (oldest !== undefined) this.#durationsMs.delete(oldest);
+  }
 
   get isWatched(): boolean {
     return this.#listeners.size > 0;

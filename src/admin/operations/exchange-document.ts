@@ -65,12 +65,16 @@ export function exchangeDetailDocument(
   filed: FiledExchange,
   keyOf: KeyOf,
   key: KeySummary | null,
+  /** With the charge, which the record does not know; null if it is not known any more. */
+  durationMs: number | null,
 ): ExchangeDetailView {
   const { exchange } = filed;
+  const totalMs = exchange?.totalMs ?? null;
   return {
     exchange: exchange && exchangeDocument(exchange, keyOf),
     explanation: explainExchange(filed, key),
     attempts: filed.attempts.map(attemptDocument),
+    settle_ms: durationMs === null || totalMs === null ? null : Math.max(0, durationMs - totalMs),
     entries: filed.entries.map((entry) => entryDocument(entry, keyOf)),
   };
 }

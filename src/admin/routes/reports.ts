@@ -137,7 +137,13 @@ export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
         const found = await findExchange(deps.store, params["id"] ?? "", query.entry ?? null, isShown);
         if (found === null) throw notFound("such exchange: it is unknown, or was pruned");
         const key = keyOf(found.filed.exchange?.keyId ?? "");
-        return exchangeDetailDocument(found.filed, keyOf, key && (await keyView(deps, key)));
+        const view = key && (await keyView(deps, key));
+        return exchangeDetailDocument(
+          found.filed,
+          keyOf,
+          view,
+          deps.live.feed.durationMs(params["id"] ?? ""),
+        );
       },
     ),
     get(

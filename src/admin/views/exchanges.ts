@@ -124,6 +124,11 @@ export const exchangeDetailView = Type.Object({
   }),
   explanation: text("Why it ended as it did, and what may be done."),
   attempts: Type.Array(attemptView),
+  settle_ms: nullable(
+    Type.Number({
+      description: "From the end of the response until the charge was written; null once forgotten.",
+    }),
+  ),
   entries: Type.Array(entryView),
 });
 export type ExchangeDetailView = Static<typeof exchangeDetailView>;

@@ -7,6 +7,7 @@ import { Holder } from "./holder/holder.tsx";
 import { AccountPage } from "./pages/account.tsx";
 import { Accounts } from "./pages/accounts.tsx";
 import { Bill } from "./pages/bill.tsx";
+import { RequestPage } from "./pages/exchange-detail.tsx";
 import { Exchanges } from "./pages/exchanges.tsx";
 import { KeyPage } from "./pages/key.tsx";
 import { Keys } from "./pages/keys.tsx";
@@ -38,7 +39,7 @@ const places: readonly Place[] = [
   { path: "accounts", title: "Accounts", icon: "accounts", page: () => <Accounts /> },
   { path: "models", title: "Models", icon: "models", page: () => <Models /> },
   { path: "reports", title: "Usage", icon: "usage", page: () => <Usage /> },
-  { path: "exchanges", title: "Exchanges", icon: "exchanges", page: () => <Exchanges /> },
+  { path: "requests", title: "Requests", icon: "exchanges", page: () => <Exchanges /> },
   { path: "bill", title: "Bill", icon: "bill", page: () => <Bill /> },
   { path: "playground", title: "Playground", icon: "playground", page: () => <Playground /> },
   { path: "tail", title: "Live tail", icon: "tail", page: () => <Tail /> },
@@ -49,6 +50,7 @@ function pageAt(here: string): ComponentChildren {
   const place = places.find((candidate) => candidate.path === here);
   if (place) return place.page();
   if (here.startsWith("keys/")) return <KeyPage key={here} id={here.slice("keys/".length)} />;
+  if (here.startsWith("requests/")) return <RequestPage key={here} id={here.slice("requests/".length)} />;
   if (here.startsWith("accounts/")) return <AccountPage key={here} id={here.slice("accounts/".length)} />;
   return (
     <>

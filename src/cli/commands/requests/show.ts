@@ -26,7 +26,8 @@ export function requestsShowCommand(terminal: Terminal): Command {
         const { filed, others } = found;
         const keyId = filed.exchange?.keyId ?? filed.entries[0]?.keyId ?? "";
         const key: KeyRecord | null = await store.findKey(keyId);
-        const detail = exchangeDetailDocument(filed, () => key, key && (await readKeySummary(context, key)));
+        const summary = key && (await readKeySummary(context, key));
+        const detail = exchangeDetailDocument(filed, () => key, summary, null);
         const { exchange, ...told } = detail;
         // The attempts themselves are in place of their number.
         if (options.json) printJson({ id: found.id, ...exchange, ...told }, terminal);

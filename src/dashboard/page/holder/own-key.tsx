@@ -48,7 +48,7 @@ export function OwnKey({ id, onChange }: { id: string; onChange: () => void }) {
           <KeyFacts of={value} />
           <KeyCapCards of={value} />
           <KeySpend of={value} />
-          <Card title="Newest exchanges">
+          <Card title="Newest requests">
             <Shown loaded={newest}>
               {(page) => (
                 <ExchangeTable exchanges={page.data} withKey={false}>

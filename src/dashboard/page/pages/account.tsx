@@ -68,7 +68,7 @@ function Spend({ of: { id, mode } }: { of: AccountView }) {
           <TopRows
             title="Models by spend"
             rows={data.filter(({ group }) => group).slice(0, 6)}
-            href={({ group }) => hrefOf(`exchanges?model=${encodeURIComponent(group ?? "")}`)}
+            href={({ group }) => hrefOf(`requests?model=${encodeURIComponent(group ?? "")}`)}
           />
         )}
       </Shown>

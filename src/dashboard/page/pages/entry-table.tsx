@@ -7,7 +7,7 @@ import { hrefOf } from "../router.ts";
 function Why({ of: entry }: { of: EntryView }) {
   if (!entry.exchange_id) return <>{entry.note ?? entry.reference ?? "–"}</>;
   return (
-    <a href={hrefOf(`exchanges?open=${entry.exchange_id}&entry=${entry.id}`)}>
+    <a href={hrefOf(`requests/${entry.exchange_id}?entry=${entry.id}`)}>
       <code>{entry.exchange_id}</code>
     </a>
   );

@@ -5,11 +5,14 @@ import { OutcomeBadge, StatusCode } from "../parts/badge.tsx";
 import { CopyButton } from "../parts/copy.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { FactList, type NamedFact } from "../parts/fact-list.tsx";
+import { PageHead } from "../parts/page-head.tsx";
 import { Shown } from "../parts/states.tsx";
 import { type Column, Table } from "../parts/table.tsx";
+import { TimeLine } from "../parts/time-line.tsx";
 import { hrefOf, query, setQuery } from "../router.ts";
 import { EntryTable } from "./entry-table.tsx";
 import { hasUsageRecord } from "./exchange-table.tsx";
+import { phasesOf } from "./time-line.ts";
 
 function originOf(exchange: ExchangeView): readonly NamedFact[] {
   const { outcome, status, code, provider, key_label: label, key_prefix: prefix } = exchange;
@@ -41,7 +44,7 @@ function saidOf({ user, session, tags, affinity }: ExchangeView): readonly Named
   ] as const;
   const links = said.flatMap(([name, filter, value]) => {
     if (value === null) return [];
-    const href = hrefOf(`exchanges?${new URLSearchParams({ [filter]: value })}`);
+    const href = hrefOf(`requests?${new URLSearchParams({ [filter]: value })}`);
     return [[name, <a href={href}>{value}</a>] as const];
   });
   return [...links, ["Affinity", affinity]];
@@ -82,56 +85,86 @@ const attemptColumns: readonly Column<AttemptView>[] = [
   { name: "Took", class: "number", cell: ({ duration_ms }) => duration(duration_ms) },
 ];
 
-/** The exchange that the page's address names. */
+/** The request that the self-service page's address names. */
 export function OpenExchange() {
   const open = query.value.get("open");
-  return open === null ? null : <ExchangeDetail key={open} id={open} />;
-}
-
-function ExchangeDetail({ id }: { id: string }) {
-  const detail = useAnswer<ExchangeDetailView>(`/requests/${encodeURIComponent(id)}`, 0, {
-    entry: query.value.get("entry"),
-  });
+  if (open === null) return null;
   return (
-    <Dialog title="Exchange" onClose={() => setQuery({ open: null, entry: null })}>
+    <Dialog title="Request" onClose={() => setQuery({ open: null, entry: null })}>
       <div class="body stack wide">
-        <p class="copyable line">
-          <code>{id}</code> <CopyButton text={id} />
-        </p>
-        <Shown loaded={detail}>
-          {({ exchange, explanation, attempts, entries }) => (
-            <>
-              <p class="well">{explanation}</p>
-              {attempts.length > 0 && <h3>Attempts</h3>}
-              {attempts.length > 0 && (
-                <Table rows={attempts} columns={attemptColumns} keyOf={(_, place) => place} />
-              )}
-              {exchange && (
-                <div class="facts">
-                  <FactList facts={originOf(exchange)} />
-                  <FactList facts={figuresOf(exchange)} />
-                </div>
-              )}
-              <h3>Ledger</h3>
-              {entries.length === 0 ? (
-                <p class="muted">Nothing was charged.</p>
-              ) : (
-                <>
-                  <EntryTable entries={entries} />
-                  {entries.map(
-                    ({ id: entry, sum }) =>
-                      sum !== null && (
-                        <p key={entry} class="muted">
-                          {sum}
-                        </p>
-                      ),
-                  )}
-                </>
-              )}
-            </>
-          )}
-        </Shown>
+        <Detail key={open} id={open} />
       </div>
     </Dialog>
+  );
+}
+
+/** A request has an address of its own, to send to a colleague. */
+export function RequestPage({ id }: { id: string }) {
+  return (
+    <>
+      <PageHead title="Request" about={<RequestId id={id} />}>
+        <CopyButton text={location.href} label="Copy link" />
+      </PageHead>
+      <section class="card pad stack wide">
+        <Detail id={id} />
+      </section>
+    </>
+  );
+}
+
+function RequestId({ id }: { id: string }) {
+  return (
+    <span class="copyable line">
+      <code>{id}</code> <CopyButton text={id} />
+    </span>
+  );
+}
+
+function Detail({ id }: { id: string }) {
+  const entry = query.value.get("entry");
+  const detail = useAnswer<ExchangeDetailView>(`/requests/${encodeURIComponent(id)}`, 0, { entry });
+  return (
+    <Shown loaded={detail}>
+      {({ exchange, explanation, attempts, entries, settle_ms: settleMs }) => (
+        <>
+          <p class="well">{explanation}</p>
+          {exchange && (
+            <>
+              <h2>Time line</h2>
+              <TimeLine phases={phasesOf(exchange, attempts, settleMs)} />
+            </>
+          )}
+          {attempts.length > 0 && <h2>Attempts</h2>}
+          {attempts.length > 0 && (
+            <Table rows={attempts} columns={attemptColumns} keyOf={(_, place) => place} />
+          )}
+          {exchange && (
+            <div class="facts">
+              <FactList facts={originOf(exchange)} />
+              <FactList facts={figuresOf(exchange)} />
+            </div>
+          )}
+          <h2>Ledger</h2>
+          <Ledger entries={entries} />
+        </>
+      )}
+    </Shown>
+  );
+}
+
+function Ledger({ entries }: Pick<ExchangeDetailView, "entries">) {
+  if (entries.length === 0) return <p class="muted">Nothing was charged.</p>;
+  return (
+    <>
+      <EntryTable entries={entries} />
+      {entries.map(
+        ({ id, sum }) =>
+          sum !== null && (
+            <p key={id} class="muted">
+              {sum}
+            </p>
+          ),
+      )}
+    </>
   );
 }

@@ -5,7 +5,7 @@ import { OutcomeBadge } from "../parts/badge.tsx";
 import { Money } from "../parts/money.tsx";
 import { Empty } from "../parts/states.tsx";
 import { type Column, Table } from "../parts/table.tsx";
-import { hrefOf, path, query } from "../router.ts";
+import { hrefOf, isHoldersPage, query } from "../router.ts";
 
 interface ExchangeTableProps {
   readonly exchanges: readonly ExchangeView[];
@@ -65,13 +65,20 @@ const columns: readonly Column<ExchangeView>[] = [
 ];
 const withoutKey = columns.filter((column) => column !== keyColumn);
 
-/** Keeps the filters of the list behind it. */
+/** The self-service page shows a request in a dialog; the dashboard has a page for each. */
 function hrefTo({ id, entry }: ExchangeView): string {
-  const search = new URLSearchParams(path.value === "exchanges" ? query.value : "");
+  const where = entry === null ? "" : `entry=${entry}`;
+  if (!isHoldersPage) return requestHref(id, where);
+  const search = new URLSearchParams(query.value);
   search.set("open", id);
   if (entry === null) search.delete("entry");
   else search.set("entry", String(entry));
-  return hrefOf(`exchanges?${search}`);
+  return hrefOf(`?${search}`);
+}
+
+/** The page of a request; `where` says in which ledger entry to look first. */
+export function requestHref(id: string, where = ""): string {
+  return hrefOf(`requests/${id}${where === "" ? "" : `?${where}`}`);
 }
 
 export function ExchangeTable({ exchanges, withKey, children }: ExchangeTableProps) {
@@ -81,7 +88,7 @@ export function ExchangeTable({ exchanges, withKey, children }: ExchangeTablePro
       columns={withKey ? columns : withoutKey}
       keyOf={({ id }) => id}
       empty={
-        <Empty icon="exchanges" title="No exchanges yet">
+        <Empty icon="exchanges" title="No requests yet">
           {children}
         </Empty>
       }

@@ -10,8 +10,7 @@ import { Pager } from "../parts/pager.tsx";
 import { RangePicker } from "../parts/range-picker.tsx";
 import { SearchBox } from "../parts/search-box.tsx";
 import { Shown } from "../parts/states.tsx";
-import { parameters, query, setQuery } from "../router.ts";
-import { OpenExchange } from "./exchange-detail.tsx";
+import { goTo, hrefOf, parameters, query, setQuery } from "../router.ts";
 import { ExchangeTable } from "./exchange-table.tsx";
 
 /** What callers say; chosen by a link of an exchange. */
@@ -31,9 +30,9 @@ const filterNames = [
 
 const outcomes = ["completed", "failed", "refused", "cancelled", "interrupted"];
 
-/** Opens the exchange that a client names by our `x-request-id`, and looks for anything else. */
+/** Opens the request that a client names by our `x-request-id`, and looks for anything else. */
 function search(text: string): void {
-  if (/^req_\w{22}$/.test(text)) setQuery({ open: text, entry: null });
+  if (/^req_\w{22}$/.test(text)) goTo(hrefOf(`requests/${text}`));
   else setQuery({ search: text, key: null, cursor: null });
 }
 
@@ -47,7 +46,7 @@ function Filters({ codes }: { codes: readonly string[] }) {
   return (
     <div class="filters">
       <SearchBox
-        label="Search exchanges"
+        label="Search requests"
         of={[query.value.get("search") ?? query.value.get("key") ?? "", search]}
         placeholder="Id, key, owner, code or tag=value"
       />
@@ -77,15 +76,15 @@ export function Exchanges() {
   const codes = new Set((page.value?.data ?? []).flatMap(({ code }) => code ?? []));
   return (
     <>
-      <PageHead title="Exchanges" about="Every call of a key and how it ended, newest first.">
-        <Download name="exchanges" rows={() => everyPage<ExchangeView>("/requests", asked)} />
+      <PageHead title="Requests" about="Every request of a key and how it ended, newest first.">
+        <Download name="requests" rows={() => everyPage<ExchangeView>("/requests", asked)} />
       </PageHead>
       <Filters codes={[...codes].sort()} />
       <div class="card flush">
         <Shown loaded={page} rows={12}>
           {({ data }) =>
             data.length === 0 ? (
-              <EmptyList icon="exchanges" what="exchanges" filters={filterNames}>
+              <EmptyList icon="exchanges" what="requests" filters={filterNames}>
                 <FirstRequest />
               </EmptyList>
             ) : (
@@ -95,7 +94,6 @@ export function Exchanges() {
         </Shown>
       </div>
       <Pager next={page.value?.next_cursor ?? null} />
-      <OpenExchange />
     </>
   );
 }

@@ -58,7 +58,7 @@ export function KeyPage({ id }: { id: string }) {
             <KeyFacts of={value} figures={usage.value?.total ?? null} />
             <KeyCapCards of={value} />
             <KeySpend of={value} />
-            <Card title="Newest exchanges" actions={<a href={hrefOf(`exchanges?key=${value.id}`)}>all</a>}>
+            <Card title="Newest requests" actions={<a href={hrefOf(`requests?key=${value.id}`)}>all</a>}>
               <Shown loaded={exchanges}>
                 {(page) => (
                   <ExchangeTable exchanges={page.data} withKey={false}>

@@ -135,7 +135,7 @@ function LastDay({ of: { id }, usage }: { of: ModelView; usage: UsageRowView | u
   return (
     <p class="muted pad" data-test="last-day">
       Last 24 hours: {percent(completed, calls)} of{" "}
-      <a href={hrefOf(`exchanges?since=24h&model=${encodeURIComponent(id)}`)}>{plural(calls, "call")}</a>{" "}
+      <a href={hrefOf(`requests?since=24h&model=${encodeURIComponent(id)}`)}>{plural(calls, "call")}</a>{" "}
       succeeded{cached !== null && ` · ${rate(cached)} of their input was cached`} ·{" "}
       {plural(covered, "failed attempt was", "failed attempts were")} covered by others
     </p>

@@ -18,7 +18,7 @@ export function Tiles({ overview }: { overview: OverviewView }) {
     ],
     [
       "Requests",
-      <a href={hrefOf(`exchanges?since=${range}`)}>{shortCount(totals.requests)}</a>,
+      <a href={hrefOf(`requests?since=${range}`)}>{shortCount(totals.requests)}</a>,
       change(totals.requests, before.requests) ?? nothingBefore,
     ],
     [
@@ -28,10 +28,10 @@ export function Tiles({ overview }: { overview: OverviewView }) {
     ],
     [
       "Failed",
-      <a href={hrefOf(`exchanges?outcome=failed&since=${range}`)}>{rate(totals.error_rate)}</a>,
+      <a href={hrefOf(`requests?outcome=failed&since=${range}`)}>{rate(totals.error_rate)}</a>,
       <>
         {count(totals.failed)} of {shortCount(totals.completed + totals.failed)} ·{" "}
-        <a href={hrefOf(`exchanges?outcome=refused&since=${range}`)}>{shortCount(totals.refused)} refused</a>
+        <a href={hrefOf(`requests?outcome=refused&since=${range}`)}>{shortCount(totals.refused)} refused</a>
         {totals.covered_attempts > 0 &&
           ` · ${shortPlural(totals.covered_attempts, "attempt")} covered by others`}
       </>,
@@ -107,9 +107,7 @@ const failureColumns: readonly Column<ExchangeView>[] = [
   {
     name: "Time",
     class: "lead",
-    cell: ({ id, ended_at }) => (
-      <a href={hrefOf(`exchanges?outcome=failed&open=${id}`)}>{moment(ended_at)}</a>
-    ),
+    cell: ({ id, ended_at }) => <a href={hrefOf(`requests/${id}`)}>{moment(ended_at)}</a>,
   },
   {
     name: "Model",
@@ -123,7 +121,7 @@ const failureColumns: readonly Column<ExchangeView>[] = [
 /** The newest failures with their reasons, one click away from the whole story. */
 export function LatestFailures({ exchanges }: { exchanges: readonly ExchangeView[] }) {
   return (
-    <Card title="Latest failures" actions={<a href={hrefOf("exchanges?outcome=failed")}>all</a>}>
+    <Card title="Latest failures" actions={<a href={hrefOf("requests?outcome=failed")}>all</a>}>
       <Table rows={exchanges} columns={failureColumns} keyOf={({ id }) => id} unseenHead />
     </Card>
   );

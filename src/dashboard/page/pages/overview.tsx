@@ -110,7 +110,7 @@ function OverviewBody({ overview }: { overview: OverviewView }) {
         <TopRows
           title="Models by spend"
           rows={overview.top_models}
-          href={(row) => hrefOf(`exchanges?model=${encodeURIComponent(row.group ?? "")}`)}
+          href={(row) => hrefOf(`requests?model=${encodeURIComponent(row.group ?? "")}`)}
         />
         <TopRows title="Keys by spend" rows={overview.top_keys} href={(row) => hrefOf(`keys/${row.group}`)} />
         <InFlight overview={overview} />

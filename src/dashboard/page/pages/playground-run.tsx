@@ -43,7 +43,7 @@ function figuresOf(run: Run): readonly NamedFact[] {
     ["Metered", exchange ? meteredOf(exchange) : "–"],
     ["First token", duration(run.firstTokenMs)],
     ["Duration", duration(run.totalMs)],
-    ["Request", run.requestId && <a href={hrefOf(`exchanges?open=${run.requestId}`)}>{run.requestId}</a>],
+    ["Request", run.requestId && <a href={hrefOf(`requests/${run.requestId}`)}>{run.requestId}</a>],
   ];
 }
 

@@ -48,7 +48,7 @@ const columns: readonly Column<TailView>[] = [
   {
     name: "Time",
     class: "lead",
-    cell: ({ id, at, kept }) => (kept ? <a href={hrefOf(`exchanges?open=${id}`)}>{time(at)}</a> : time(at)),
+    cell: ({ id, at, kept }) => (kept ? <a href={hrefOf(`requests/${id}`)}>{time(at)}</a> : time(at)),
   },
   { name: "Status", cell: ({ status, outcome }) => <StatusCode status={status} outcome={outcome} /> },
   { name: "Route", cell: ({ route }) => routeName(route) },
