@@ -43,7 +43,7 @@ export interface ProviderDialect extends AnswerFigures {
   /** Absent if the first frame of a stream never reports a failure, except as an error. */
   readonly failedStart?: FailedStart;
   /**
-   * Whether an event of a stream, given by its first 200 characters, announces an answer and has none of it. Such events are kept
+   * Whether an event of a stream, given by its first 1,024 characters, announces an answer and has none of it. Such events are kept
    * until there is content, so that a failure behind them can still get a status, or another deployment. Absent if there are none.
    */
   isOpening?(event: string): boolean;

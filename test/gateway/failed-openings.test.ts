@@ -27,6 +27,8 @@ ${model("responses-spared", "openai", "responses", spare)}
 ${model("responses-alone", "openai", "responses", "")}
 ${model("messages-spared", "anthropic", "messages", spare)}
 ${model("messages-alone", "anthropic", "messages", "")}
+${model("chat-spared", "openai", "chat", spare)}
+${model("chat-alone", "openai", "chat", "")}
 `;
 
 // Each test has its own: after a few failures, breakers skip the provider.
@@ -45,6 +47,9 @@ const message = {
   ...{ id: "msg_1", type: "message", role: "assistant", model: "m", content: [] },
   ...{ stop_reason: null, stop_sequence: null, usage: { input_tokens: 9, output_tokens: 1 } },
 };
+const chunk = (more: JsonObject) =>
+  `data: ${JSON.stringify({ id: "chatcmpl-1", object: "chat.completion.chunk", created: 1, model: "m", ...more })}\n\n`;
+const roleDelta = { role: "assistant", content: "", refusal: null, tool_calls: [] };
 const openings = {
   // Longer than what is inspected of a single event, as with the tools of an agent.
   responses: [
@@ -52,13 +57,25 @@ const openings = {
     frame("response.in_progress", response("in_progress", { instructions: "x".repeat(70_000) })),
   ],
   messages: [frame("message_start", { message }), frame("ping", {})],
+  // Azure's findings about the prompt, a comment, and the role of two choices.
+  chat: [
+    chunk({ choices: [], prompt_filter_results: [{ prompt_index: 0, content_filter_results: {} }] }),
+    ": processing\n\n",
+    chunk({ choices: [{ index: 0, delta: roleDelta, finish_reason: null }], usage: null }),
+    chunk({ choices: [{ index: 1, delta: roleDelta, finish_reason: null }], usage: null }),
+  ],
 } as const;
 const failures = {
   responses: (code: string) =>
     frame("response.failed", response("failed", { error: { code, message: "It failed." } })),
   messages: (type: string) => frame("error", { error: { type, message: "It failed." } }),
+  chat: (code: string) => `data: ${JSON.stringify({ error: { code, message: "It failed." } })}\n\n`,
 } as const;
-const overloads = { responses: "server_is_overloaded", messages: "overloaded_error" } as const;
+const overloads = {
+  responses: "server_is_overloaded",
+  messages: "overloaded_error",
+  chat: "server_is_overloaded",
+} as const;
 
 const asked = {
   chat: { path: "/v1/chat/completions", body: { messages: [{ role: "user", content: "hi" }] } },
@@ -84,7 +101,7 @@ function failing(spoken: Spoken, ending: string, cuts: "whole" | "apart" = "whol
   };
 }
 
-const pairs = (["responses", "messages"] as const).flatMap((spoken) =>
+const pairs = (["responses", "messages", "chat"] as const).flatMap((spoken) =>
   (["chat", "responses", "messages"] as const).map((client) => [client, spoken] as const),
 );
 
@@ -126,7 +143,7 @@ describe.each(pairs)("a stream for a %s client, from a provider of %s", (client,
   });
 });
 
-test.each(["responses", "messages"] as const)(
+test.each(["responses", "messages", "chat"] as const)(
   "opening events of %s do not wait for content for long",
   async (spoken) => {
     const goOn = Promise.withResolvers<void>();

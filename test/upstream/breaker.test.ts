@@ -105,7 +105,7 @@ describe("a breaker opens", () => {
   });
 
   test("on streams of two keys that break off after they have begun", async () => {
-    first.script(cutAfter(answerFrom("chat/text.sse"), 400, [{ stall: true }]));
+    first.script(cutAfter(answerFrom("chat/text.sse"), 800, [{ stall: true }]));
     const { open, health } = withSpare();
     for (const keyId of ["key_a", "key_b", "key_a", "key_b"]) {
       (await open({ stream: true, keyId })).finished("failed");

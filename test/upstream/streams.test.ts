@@ -71,7 +71,7 @@ describe("a stream", () => {
   });
 
   test("that falls silent fails by its gap, in the words of the dialect", async () => {
-    provider.script(cutAfter(chat, 400, [{ stall: true }]));
+    provider.script(cutAfter(chat, 800, [{ stall: true }]));
     const { upstream, plan } = setUp([{ url: provider.url, timeouts: { gapMs: 50 } }]);
     const told = async (clientDialect: "chat" | "messages") =>
       (await failureOf(await upstream.open(plan({ stream: true, clientDialect })))).code;
@@ -102,7 +102,7 @@ describe("a stream", () => {
   });
 
   test("that is reset fails, and is no proper end", async () => {
-    provider.script(cutAfter(chat, 400, [{ sleepMs: 20 }, { reset: true }]));
+    provider.script(cutAfter(chat, 800, [{ sleepMs: 20 }, { reset: true }]));
     const { upstream, plan } = setUp([{ url: provider.url }]);
     expect(await failureOf(await upstream.open(plan({ stream: true })))).toMatchObject({
       code: "upstream_error",
@@ -110,7 +110,7 @@ describe("a stream", () => {
   });
 
   test("ends upstream at once when the client leaves, and at abort", async () => {
-    provider.script(cutAfter(chat, 400, [{ stall: true }]));
+    provider.script(cutAfter(chat, 800, [{ stall: true }]));
     const { upstream, plan } = setUp([{ url: provider.url }]);
     const leaving = new AbortController();
     const opened = await upstream.open(plan({ stream: true, signal: leaving.signal }));

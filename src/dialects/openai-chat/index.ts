@@ -13,6 +13,7 @@ import { acceptedChatRequest, chatChunk, chatMessage, chatRequest, chatResponse 
 import { asksForUsage, ChatStreamWriter, inBandError } from "./client/stream-out.ts";
 import { stripForeignReasoning } from "./client/strip-foreign-reasoning.ts";
 import { givenIds } from "./provider/given-ids.ts";
+import { isOpeningChunk } from "./provider/opening-chunk.ts";
 import { writeRequest } from "./provider/request-out.ts";
 import { failedStart, failureIn, readResponse } from "./provider/response-in.ts";
 import { ChatStreamReader } from "./provider/stream-in.ts";
@@ -105,6 +106,7 @@ const provider: ProviderDialect = {
   },
   createStreamReader: (emit, target) => new ChatStreamReader(emit, target),
   failedStart,
+  isOpening: isOpeningChunk,
 };
 
 export const openAiChat = { client, provider };

@@ -14,8 +14,8 @@ export const openingMs = 2000;
 /** OpenAI's opening events repeat the instructions and the tools of the request, twice. */
 const maxOpeningBytes = 256 * 1024;
 
-/** What decides whether an event is an opening one is at its beginning. */
-const maxHeadChars = 200;
+/** What decides whether an event is an opening one is at its beginning. A chat chunk with a role has 300 to 500 characters. */
+const maxHeadChars = 1024;
 
 const lf = 10;
 const cr = 13;

@@ -358,6 +358,17 @@ describe("failures", () => {
     expect(refused.status).toBe(503);
   });
 
+  test("B52: so is one right after the event that announces the message", async () => {
+    const busy = encodeException("serviceUnavailableException", { message: "Too busy" });
+    fake.instead = eventStream(...converseFrames.slice(0, 1), busy);
+    const payer = await newKey();
+    const body = { model: "nova", messages, stream: true };
+    const refused = await sluice.request("/v1/chat/completions", { key: payer, body });
+    expect(await refused.json()).toMatchObject({ error: { code: "service_unavailable" } });
+    expect(refused.status).toBe(503);
+    expect(await used(payer)).toBe(0);
+  });
+
   test("B52: a later one ends the stream in the client's words, and what came is charged", async () => {
     const payer = await sluice.createKey({ credit: 1 });
     await waitFor(async () => (await sluice.request("/v1/usage", { key: payer })).status === 200, "the key");
