@@ -5,6 +5,7 @@ import { patchBody } from "../dialects/json/patch.ts";
 import { inputTokensRequest, inputTokensResponse } from "../dialects/openai-responses/client/schema.ts";
 import { clientDialect, type ProviderDialectName, providerDialect } from "../dialects/registry.ts";
 import type { RequestKind } from "../dialects/schema/validate.ts";
+import { isClaude } from "../dialects/translation/model-traits.ts";
 import { translate } from "../dialects/translation/translate.ts";
 import type { KeyRecord } from "../store/store.ts";
 import type { CountingPlan, Deployment } from "../upstream/upstream.ts";
@@ -103,7 +104,8 @@ async function countTokens(
   const { tokens, basis } = await gateway.ongoing.withoutPlace(exchange, async () => {
     const exact = plan === null ? null : await countUpstream(exchange.configured, plan);
     if (exact !== null) return { tokens: exact, basis: "exact" };
-    return { tokens: await gateway.tokens.request(request.bytes), basis: "estimate" };
+    const isForClaude = plan?.model.deployments.some(isClaude) === true;
+    return { tokens: await gateway.tokens.request(request.bytes, isForClaude), basis: "estimate" };
   });
   return Response.json(write(tokens), { headers: { ...commonHeaders(exchange), "x-sluice-count": basis } });
 }

@@ -131,7 +131,12 @@ describe("counting a request", () => {
       await count({ system: [{ type: "text", text: "Be brief.", cache_control: { type: "ephemeral" } }] }),
     ).toBe(bare + countTokens("Be brief."));
     const tools = [{ name: "get_weather", description: "The weather", input_schema: { type: "object" } }];
-    expect(await count({ tools })).toBeGreaterThan(bare + 350);
+    const toolTokens = 10 + countTokens(JSON.stringify(tools[0]));
+    expect(await count({ tools })).toBe(bare + toolTokens);
+    const body = new TextEncoder().encode(JSON.stringify({ model: "m", messages: [ask], tools }));
+    expect(await counter.request(body, true)).toBe(bare + toolTokens + 346);
+    expect(await counter.requestAtMost(body)).toBeGreaterThanOrEqual(bare + toolTokens + 346);
+    expect(roughCount(body, false, true) - roughCount(body)).toBe(346);
     const call = {
       role: "assistant",
       content: [{ type: "tool_use", id: "t", name: "get_weather", input: { a: 1 } }],
@@ -191,6 +196,7 @@ describe("counting a request", () => {
     expect(fixed({ type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } })).toEqual({
       texts: [],
       fixedTokens: 1604,
+      claudeTokens: 0,
       possibleTokens: 3200,
     });
     expect(fixed({ type: "document", source: { type: "base64", data: "AAAA" } }).fixedTokens).toBe(3004);

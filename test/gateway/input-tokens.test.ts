@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
 import type { JsonObject } from "../../src/base/json.ts";
-import { json, openAiError } from "../support/answers.ts";
+import { json, openAiError, sse } from "../support/answers.ts";
+import { fixture } from "../support/fixtures.ts";
 import { type Caller, World } from "./world.ts";
 
 let world: World;
@@ -49,4 +50,36 @@ test("every field may be missing", async () => {
   expect(response.status).toBe(200);
   expect(await response.json()).toEqual({ object: "response.input_tokens", input_tokens: 0 });
   expect(world.provider.requests).toHaveLength(0);
+});
+
+const tools = [{ type: "function", name: "f", parameters: { type: "object", properties: {} } }];
+
+test("only for Claude the tools have a preamble, which Anthropic adds", async () => {
+  world.provider.script(openAiError(404, "no such thing"));
+  const counted = async (model: string) => {
+    const response = await count({ model, input: "x", tools });
+    return ((await response.json()) as { input_tokens: number }).input_tokens;
+  };
+  const plain = await counted("gpt-test");
+  expect(plain).toBeWithin(15, 60);
+  expect(await counted("local-test")).toBe(plain);
+  expect(await counted("claude-test")).toBe(plain + 346);
+});
+
+test("an interrupted stream without usage is charged for what it was sent, and no preamble of another vendor", async () => {
+  const payer = await world.creditCaller();
+  const begun = fixture("chat/text-without-usage.sse").split("\n\n").slice(0, 3).join("\n\n");
+  world.provider.script(sse(`${begun}\n\n`));
+  const [{ name, parameters } = {}] = tools;
+  const body = {
+    model: "gpt-test",
+    stream: true,
+    messages: [{ role: "user", content: "x" }],
+    tools: [{ type: "function", function: { name, parameters } }],
+  };
+  await (await world.ask(payer, { path: "/v1/chat/completions", body })).text();
+  await world.settled();
+  const { inputTokens = 0 } = world.observed.at(-1)?.usage ?? {};
+  expect(inputTokens).toBeWithin(15, 60);
+  expect(await world.chargesOf(payer)).toMatchObject([{ basis: "estimated", outcome: "failed" }]);
 });

@@ -53,7 +53,8 @@ export class TokenCounter {
     texts.every((text) => text === "") ? Promise.resolve(0) : this.#count(texts, isAtMost);
 
   /** Counts the input tokens of a request's body in any dialect, with tools and attachments. Never rejects. */
-  readonly request = (body: Uint8Array): Promise<number> => this.#count(body);
+  readonly request = (body: Uint8Array, isForClaude = false): Promise<number> =>
+    this.#count(body, false, isForClaude);
 
   /**
    * The same with the most that large attachments, and members of the body that are not known here, may add. Infinite if it
@@ -83,12 +84,13 @@ export class TokenCounter {
     return this.#thread.isRunning;
   }
 
-  #count(what: Countable, isAtMost = false): Promise<number> {
+  #count(what: Countable, isAtMost = false, isForClaude = false): Promise<number> {
     const worker = this.#waiting.size < maxWaiting ? this.#thread.get() : null;
-    if (worker === null) return Promise.resolve(roughCount(what, isAtMost));
+    const roughly = () => roughCount(what, isAtMost, isForClaude);
+    if (worker === null) return Promise.resolve(roughly());
     return new Promise((resolve) => {
-      this.#give(worker, { what, isAtMost, budgetMs: workerBudgetMs }, (done) =>
-        resolve(done?.tokens ?? roughCount(what, isAtMost)),
+      this.#give(worker, { what, isAtMost, isForClaude, budgetMs: workerBudgetMs }, (done) =>
+        resolve(done?.tokens ?? roughly()),
       );
     });
   }
@@ -121,13 +123,13 @@ const maxParsedBytes = 1024 * 1024;
  * About four bytes per token for English, and three for most other writing; one where the most is wanted, as for a hold. Never
  * throws: a charge may wait for it.
  */
-export function roughCount(what: Countable, isAtMost = false): number {
+export function roughCount(what: Countable, isAtMost = false, isForClaude = false): number {
   if (!(what instanceof Uint8Array)) return isAtMost ? bytesIn(what) : roughlyIn(what);
   if (isAtMost) return Number.POSITIVE_INFINITY;
   if (what.length >= maxParsedBytes) return bytesAsTokens(what);
   try {
-    const { texts, fixedTokens } = parseModelInput(what);
-    return fixedTokens + roughlyIn(texts);
+    const { texts, fixedTokens, claudeTokens } = parseModelInput(what);
+    return fixedTokens + (isForClaude ? claudeTokens : 0) + roughlyIn(texts);
   } catch {
     return bytesAsTokens(what);
   }

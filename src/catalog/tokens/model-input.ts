@@ -2,10 +2,11 @@ import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { type Attachment, attachmentOf } from "../attachments.ts";
 import { estimateAttachment, imageTokens } from "../estimate.ts";
 
-/** What vendors add around a message and a tool. Anthropic also adds a preamble before the tools. */
+/** What vendors add around a message and a tool. */
 const tokensPerMessage = 4;
 const tokensPerTool = 10;
-const toolsPreamble = 346;
+/** What Anthropic alone adds before the tools of a request, however few and small they are. */
+const claudeToolsPreamble = 346;
 /** What is usually attached. */
 const usualTokens: Readonly<Record<Attachment, number>> = {
   image: imageTokens,
@@ -36,13 +37,15 @@ const unreadFields = new Set([
 export interface ModelInput {
   readonly texts: string[];
   fixedTokens: number;
+  /** What Claude reads in addition. */
+  claudeTokens: number;
   /** How much more there may be: large attachments, sealed reasoning, and members of the body that are not known here. */
   possibleTokens: number;
 }
 
 /** Works for all dialects: their messages, instructions and tools are in fields with different names. */
 export function modelInputOf(body: JsonObject): ModelInput {
-  const found: ModelInput = { texts: [], fixedTokens: 0, possibleTokens: 0 };
+  const found: ModelInput = { texts: [], fixedTokens: 0, claudeTokens: 0, possibleTokens: 0 };
   collect(body["system"], found);
   collect(body["instructions"], found);
   collectMessages(body["messages"], found);
@@ -132,7 +135,7 @@ function isPlainDocument({ type, source }: JsonObject): boolean {
 
 function collectTools(tools: Json | undefined, found: ModelInput): void {
   if (!Array.isArray(tools) || tools.length === 0) return;
-  found.fixedTokens += toolsPreamble;
+  found.claudeTokens = claudeToolsPreamble;
   for (const tool of tools) {
     found.fixedTokens += tokensPerTool;
     if (!isObject(tool)) continue;
@@ -144,5 +147,5 @@ function collectTools(tools: Json | undefined, found: ModelInput): void {
 /** The bytes were validated as a JSON object before. */
 export function parseModelInput(bytes: Uint8Array): ModelInput {
   const body: Json = JSON.parse(new TextDecoder().decode(bytes));
-  return isObject(body) ? modelInputOf(body) : { texts: [], fixedTokens: 0, possibleTokens: 0 };
+  return modelInputOf(isObject(body) ? body : {});
 }

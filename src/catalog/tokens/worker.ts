@@ -11,6 +11,8 @@ export interface CountJob {
   readonly what: Countable;
   /** Whether what there may be beyond the usual is included. */
   readonly isAtMost: boolean;
+  /** Whether Claude reads it, in front of whose tools Anthropic puts a text of its own. */
+  readonly isForClaude: boolean;
   readonly budgetMs: number;
 }
 
@@ -49,11 +51,12 @@ async function textsOf({ ids }: DecodeJob): Promise<readonly string[] | null> {
   }
 }
 
-function tokensOf({ what, isAtMost, budgetMs }: CountJob): number | null {
+function tokensOf({ what, isAtMost, isForClaude, budgetMs }: CountJob): number | null {
   try {
     if (!(what instanceof Uint8Array)) return countTexts(what, budgetMs, isAtMost);
-    const { texts, fixedTokens, possibleTokens } = parseModelInput(what);
-    return fixedTokens + (isAtMost ? possibleTokens : 0) + countTexts(texts, budgetMs, isAtMost);
+    const { texts, fixedTokens, claudeTokens, possibleTokens } = parseModelInput(what);
+    const more = (isAtMost ? possibleTokens : 0) + (isAtMost || isForClaude ? claudeTokens : 0);
+    return fixedTokens + more + countTexts(texts, budgetMs, isAtMost);
   } catch {
     return null;
   }

@@ -16,6 +16,14 @@ export function modelName({ family, upstreamModel }: Pick<Target, "family" | "up
   return family ?? upstreamModel;
 }
 
+/** `family` is null or absent if the configuration does not say. */
+export function isClaude(model: {
+  readonly family?: string | null;
+  readonly upstreamModel: string;
+}): boolean {
+  return (model.family ?? model.upstreamModel).toLowerCase().includes("claude");
+}
+
 /** Whether the model takes reasoning settings; the others answer 400 to them. */
 export function reasons(target: Target): boolean {
   const generation = claudeGeneration(modelName(target));

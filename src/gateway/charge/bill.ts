@@ -13,6 +13,7 @@ import type { HoldTokens } from "../../catalog/price.ts";
 import { priced } from "../../catalog/priced-usage.ts";
 import type { TokenCounter } from "../../catalog/tokens/counter.ts";
 import { lowRequestCount } from "../../catalog/tokens/low-count.ts";
+import { isClaude } from "../../dialects/translation/model-traits.ts";
 import type { Accounts, Hold, Settlement } from "../../ledger/accounts.ts";
 import type { ExchangeEnding, KeyRecord, Outcome, PricedCharge, StoredResponse } from "../../store/store.ts";
 import type { Exchange } from "../exchange.ts";
@@ -170,8 +171,10 @@ export class Bill {
     return atLeast(reported, Math.min(input, held.input), Math.min(produced, held.output));
   }
 
-  #countInput(evidence: Evidence): Promise<number> {
-    return evidence.countInput?.() ?? this.#parts.terms.tokens.request(evidence.requestBytes);
+  #countInput({ countInput, requestBytes }: Evidence): Promise<number> {
+    const { exchange, terms } = this.#parts;
+    const isForClaude = exchange.deployment !== null && isClaude(exchange.deployment);
+    return countInput?.() ?? terms.tokens.request(requestBytes, isForClaude);
   }
 
   #settlement(
