@@ -10,6 +10,7 @@ import type { EndingQueue } from "../store/ending-queue.ts";
 import { isToken, loadAdminToken } from "./auth/admin-token.ts";
 import type { Guard } from "./auth/guard.ts";
 import { Lockout } from "./auth/lockout.ts";
+import { ReportLimits } from "./auth/report-limits.ts";
 import { Sessions } from "./auth/sessions.ts";
 import type { AdminDeps } from "./deps.ts";
 import type { Live } from "./live/live.ts";
@@ -57,6 +58,7 @@ export async function createAdmin(parts: AdminParts): Promise<Admin> {
     lockout: new Lockout(clock),
     tokens: store.admin,
     holderChanges: new RateLimiter(clock),
+    reports: new ReportLimits(clock),
     settings: () => gateway.configured.settings.admin,
   };
   const deps: Omit<AdminDeps, "originOf"> = {

@@ -87,6 +87,12 @@ export function queriedStore(
         return standings;
       }),
 
+    accountKeys: (accountId, after, limit) =>
+      readTogether(function* () {
+        const { no } = yield* accounts.requireAccount(accountId);
+        return yield* keys.keyPageOfAccount(no, after, limit);
+      }),
+
     insertKey: (key, openingTopUpNano, sinceRevision) =>
       changeTogether(function* () {
         yield* keys.insertKey(own, key, sinceRevision);

@@ -296,6 +296,14 @@ export interface Changes {
   readonly entries: readonly Entry[];
 }
 
+/** Some keys of an account, and what their caps have counted. */
+export interface AccountKeys {
+  readonly keys: readonly KeyRecord[];
+  readonly caps: readonly CapTotals[];
+  /** Where the next page begins; null on the last. */
+  readonly next: number | null;
+}
+
 /** An account with its sums. */
 export interface AccountStanding {
   readonly totals: AccountTotals;

@@ -18,6 +18,7 @@ export type RefusalReason =
   | "wrong_mode"
   | "revoked"
   | "invalid_amount"
+  | "too_many_groups"
   | "reference_conflict"
   | "file_exists"
   | "newer_schema"

@@ -19,6 +19,8 @@ export interface Reports {
   usageBy(dimension: string, query: GroupQuery): Promise<readonly GroupFigures[]>;
   /** Figures grouped by several dimensions at once, by their names (see `reporting/dimensions.ts`). */
   usageByAll(dimensions: readonly string[], query: GroupQuery): Promise<readonly GroupedFigures[]>;
+  /** Some of these groups, and the sum of all of them. */
+  usagePage(dimensions: readonly string[], query: GroupPageQuery): Promise<GroupPage>;
   /** How many exchanges of each step fell into which band of time, in the order of the bands. */
   latencyInSteps(query: StepQuery): Promise<readonly LatencyBand[]>;
   /** What each of these keys spent per day (UTC days since 1970). Days without use are omitted. */
@@ -58,6 +60,8 @@ export interface UsageFilter {
   readonly keyId?: string | undefined;
   /** What this account paid for, whichever of its keys asked. */
   readonly accountId?: string | undefined;
+  /** No more is read once it has fired. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 export interface StepQuery extends TimeRange, UsageFilter {
@@ -68,6 +72,19 @@ export interface StepQuery extends TimeRange, UsageFilter {
 export interface GroupQuery extends TimeRange, UsageFilter {
   /** Return this many, by spend, or by list cost where there is none, largest first. By default all, by name. */
   readonly largest?: number | undefined;
+}
+
+export interface GroupPageQuery extends TimeRange, UsageFilter {
+  readonly order: "name" | "worth";
+  readonly skip: number;
+  readonly limit: number;
+}
+
+export interface GroupPage {
+  readonly groups: readonly GroupedFigures[];
+  /** Of all groups. */
+  readonly count: number;
+  readonly total: Figures;
 }
 
 export interface StepFigures extends Figures {

@@ -5,6 +5,7 @@ import type { StoreStats, Trouble } from "./health.ts";
 import type { NodeRecords } from "./node-records.ts";
 import type {
   AccountChanges,
+  AccountKeys,
   AccountQuery,
   AccountRecord,
   AccountStanding,
@@ -67,8 +68,12 @@ export interface Store {
   listPastPeriods(): Promise<readonly PastPeriod[]>;
   /** Those that more than one key may draw on, or all. */
   listAccounts(query: AccountQuery): Promise<readonly AccountRecord[]>;
+  /** Two at most: a label that fits several names none. */
+  accountsLabelled(label: string): Promise<readonly AccountRecord[]>;
   /** The sums of these accounts, and what caps have counted: of these accounts and, unless it is left out, of their keys. */
   readAccounts(accountIds: readonly string[], withKeys?: boolean): Promise<readonly AccountStanding[]>;
+  /** So many keys of an account, after the number that the page before gave as `next`; 0 for the first. */
+  accountKeys(accountId: string, after: number, limit: number): Promise<AccountKeys>;
 
   /**
    * Draws on the account that it names; if there is none, that is made with it. An opening top-up is part of the same
@@ -88,6 +93,8 @@ export interface Store {
   /** By its id, its prefix, or its account's id: where that is the only one that fits. */
   findKey(idOrPrefix: string): Promise<KeyRecord | null>;
   listKeys(query: KeyQuery): Promise<KeyPage>;
+  /** So many at most that have this label, or whose id or prefix begins with the text, if that is not too short to tell keys apart. */
+  keysNamed(name: string, most: number): Promise<readonly KeyRecord[]>;
 
   recordTopUp(topUp: OperatorEntry): Promise<RecordedEntry>;
   /** A correction, in either direction; refused when it would take the balance below 0. */

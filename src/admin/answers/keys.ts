@@ -1,6 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { assert } from "../../base/assert.ts";
 import { utcDay } from "../../base/clock.ts";
+import { filterInTurns, sortInTurns } from "../../base/in-turns.ts";
 import { keyModes } from "../../base/key-attributes.ts";
 import { creditsFromNano } from "../../base/money.ts";
 import { effectiveStatus } from "../../keys/status.ts";
@@ -16,6 +17,7 @@ export const keyListQuery = Type.Object({
   search: Type.Optional(text("A part of the label or the owner, or the beginning of the id or prefix.")),
   status: Type.Optional(oneOf(keyStatuses)),
   mode: Type.Optional(oneOf(keyModes)),
+  account: Type.Optional(text("Only those that draw on this account, by its id.")),
   sort: oneOf(["newest", "label", "owner", "expires"], "newest"),
   cursor: Type.Optional(Type.String()),
   limit: Type.Integer({ minimum: 1, maximum: 200, default: 50 }),
@@ -30,9 +32,9 @@ const orderOf: Readonly<Record<Exclude<KeyOrder, "newest">, (key: KeyRecord) => 
   expires: ({ expiresAtMs }) => expiresAtMs,
 };
 
-function sorted(keys: readonly KeyRecord[], order: KeyOrder): readonly KeyRecord[] {
+async function sorted(keys: readonly KeyRecord[], order: KeyOrder): Promise<readonly KeyRecord[]> {
   if (order === "newest") return keys.toReversed();
-  return keys.toSorted((one, other) => {
+  return sortInTurns(keys, (one, other) => {
     const [a, b] = [orderOf[order](one), orderOf[order](other)];
     if (a === null || b === null) return Number(a === null) - Number(b === null);
     return a < b ? -1 : Number(a > b);
@@ -41,14 +43,14 @@ function sorted(keys: readonly KeyRecord[], order: KeyOrder): readonly KeyRecord
 
 const sparkDays = 14;
 
-/** Searched in memory, which has every key: thousands take no time. */
+/** Searched in memory, which has every key, some thousand in each turn of the event loop. */
 export async function keyList(
   deps: AdminDeps,
   query: KeyListQuery,
   caller: Pick<Caller, "owns">,
 ): Promise<KeyList> {
-  const fitting = [...deps.keys.all()].filter((key) => caller.owns(key) && matches(deps, key, query));
-  const found = sorted(fitting, query.sort);
+  const isFound = (key: KeyRecord) => caller.owns(key) && matches(deps, key, query);
+  const found = await sorted(await filterInTurns(deps.keys.all(), isFound), query.sort);
   const after = query.cursor === undefined ? -1 : found.findIndex((key) => key.id === query.cursor);
   const page = found.slice(after + 1, after + 1 + query.limit);
   const last = page.at(-1);
@@ -56,7 +58,8 @@ export async function keyList(
   return { data: await withRecentDays(deps, page), next_cursor: more ? last.id : null, total: found.length };
 }
 
-function matches(deps: AdminDeps, key: KeyRecord, { search, status, mode }: KeyListQuery): boolean {
+function matches(deps: AdminDeps, key: KeyRecord, { search, status, mode, account }: KeyListQuery): boolean {
+  if (account !== undefined && key.accountId !== account) return false;
   if (mode !== undefined && key.mode !== mode) return false;
   if (status !== undefined && effectiveStatus(key, deps.clock.wallMs()) !== status) return false;
   if (search === undefined || search === "") return true;

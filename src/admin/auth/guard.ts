@@ -10,6 +10,7 @@ import type { Caller, Identity } from "./identity.ts";
 import type { Lockout } from "./lockout.ts";
 import { foreignOrigin, isOwnOrigin } from "./origin.ts";
 import { type Person, roleOf } from "./person.ts";
+import type { ReportLimits } from "./report-limits.ts";
 import { mayCall, type Role } from "./roles.ts";
 import { type Sessions, sessionHours } from "./sessions.ts";
 
@@ -20,6 +21,7 @@ export interface Guard {
   readonly lockout: Lockout;
   readonly tokens: Pick<AdminRecords, "listTokens">;
   readonly holderChanges: RateLimiter;
+  readonly reports: ReportLimits;
   settings(): AdminSettings;
 }
 

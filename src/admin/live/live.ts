@@ -1,13 +1,18 @@
 import type { Clock } from "../../base/clock.ts";
+import { Gates } from "../../limits/concurrency.ts";
 import { EventLoopLag } from "../../observe/event-loop-lag.ts";
 import type { ExchangeFacts } from "../../observe/exchange.ts";
 import { Metrics } from "../../observe/metrics.ts";
 import { ExchangeFeed } from "./feed.ts";
 
+/** Live tails that one viewer may have open: each is written every exchange that ends. */
+const maxTails = 10;
+
 /** What observes exchanges for the operator. `observe` is called once at the end of each. */
 export class Live {
   readonly metrics = new Metrics();
   readonly feed = new ExchangeFeed();
+  readonly tails = new Gates({ limit: maxTails, queueLimit: 0, waitMs: 0 });
   readonly lag = new EventLoopLag();
   readonly #clock: Clock;
   readonly #startedMs: number;

@@ -1,42 +1,84 @@
 import type { Clock } from "../../base/clock.ts";
 import { creditsFromNano } from "../../base/money.ts";
+import { nextTurn } from "../../base/next-turn.ts";
 import { nextPeriodStart, periodStart } from "../../base/period.ts";
 import { effectiveStatus } from "../../keys/status.ts";
-import type { AccountRecord, AccountStanding } from "../../store/store.ts";
+import type { AccountKeys, AccountRecord, AccountStanding } from "../../store/store.ts";
 import { type AccountView, iso } from "../views.ts";
 import { allAccounts } from "./accounts.ts";
 import { budgetDocument, byNumber, capDocument, capStates, creditDocument } from "./cap-document.ts";
 import { type OperationContext, OperationRefusal } from "./context.ts";
 
+const accountsPerRead = 50;
+const keysPerRead = 200;
+
 export async function readAccountView(
   context: OperationContext,
   account: AccountRecord,
 ): Promise<AccountView> {
-  const [standing] = await context.store.readAccounts([account.id]);
-  if (standing === undefined)
-    throw new OperationRefusal("unknown_account", `there is no account ${account.id}`);
-  return accountView(account, standing, context.clock);
+  const [view] = await viewAccounts(context, [account]);
+  if (view === undefined) throw new OperationRefusal("unknown_account", `there is no account ${account.id}`);
+  return view;
 }
 
 export async function listAccountViews(context: OperationContext): Promise<AccountView[]> {
   return viewAccounts(context, await allAccounts(context.store));
 }
 
+/** Some accounts at a time, and some keys of each: an account may have ten thousand. */
 export async function viewAccounts(
   context: OperationContext,
   accounts: readonly AccountRecord[],
   withKeys = true,
 ): Promise<AccountView[]> {
-  const ids = accounts.map(({ id }) => id);
-  const standings = await context.store.readAccounts(ids, withKeys);
-  return standings.map((standing, index) =>
-    accountView(accounts[index] as AccountRecord, standing, context.clock),
-  );
+  const { store, clock } = context;
+  const views: AccountView[] = [];
+  for (let first = 0; first < accounts.length; first += accountsPerRead) {
+    const some = accounts.slice(first, first + accountsPerRead);
+    const standings = await store.readAccounts(
+      some.map(({ id }) => id),
+      false,
+    );
+    for (const [place, standing] of standings.entries()) {
+      // One for each that was asked for.
+      const account = some[place] as AccountRecord;
+      const keys = withKeys ? await keyViews(context, account) : [];
+      views.push({ ...accountView(account, standing, clock), keys });
+    }
+    await nextTurn();
+  }
+  return views;
 }
 
-function accountView(account: AccountRecord, standing: AccountStanding, clock: Clock): AccountView {
+async function keyViews(
+  { store, clock }: OperationContext,
+  { id, mode }: AccountRecord,
+): Promise<KeyOfAccount[]> {
+  const views: KeyOfAccount[] = [];
+  for (let after: number | null = 0; after !== null; ) {
+    const page: AccountKeys = await store.accountKeys(id, after, keysPerRead);
+    const counted = byNumber(page.caps);
+    const nowMs = clock.wallMs();
+    for (const key of page.keys) {
+      const caps = capStates(key.caps, counted, "key_cap", nowMs).map((cap) => capDocument(cap, mode));
+      const { prefix, label, owner } = key;
+      views.push({ id: key.id, prefix, label, owner, status: effectiveStatus(key, nowMs), caps });
+    }
+    after = page.next;
+    if (after !== null) await nextTurn();
+  }
+  return views;
+}
+
+type KeyOfAccount = AccountView["keys"][number];
+
+function accountView(
+  account: AccountRecord,
+  standing: AccountStanding,
+  clock: Clock,
+): Omit<AccountView, "keys"> {
   const { mode, period } = account;
-  const { totals, keys } = standing;
+  const { totals } = standing;
   const counted = byNumber(standing.caps);
   const nowMs = clock.wallMs();
   const isCurrent = totals.periodStartMs >= periodStart(period, nowMs);
@@ -57,13 +99,5 @@ function accountView(account: AccountRecord, standing: AccountStanding, clock: C
       models: rest.models,
     })),
     content: account.content,
-    keys: keys.map((key) => ({
-      id: key.id,
-      prefix: key.prefix,
-      label: key.label,
-      owner: key.owner,
-      status: effectiveStatus(key, nowMs),
-      caps: capStates(key.caps, counted, "key_cap", nowMs).map((cap) => capDocument(cap, mode)),
-    })),
   };
 }

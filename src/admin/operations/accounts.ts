@@ -69,7 +69,7 @@ function checkTerms({ clock }: OperationContext, account: AccountRecord): void {
 export async function findAccount({ store }: OperationContext, name: string): Promise<AccountRecord> {
   const exact = await store.findAccount(name);
   if (exact !== null) return exact;
-  const [only, ...others] = (await allAccounts(store)).filter(({ label }) => label === name);
+  const [only, ...others] = await store.accountsLabelled(name);
   if (only !== undefined && others.length === 0) return only;
   const why = only === undefined ? `there is no account "${name}"` : `"${name}" fits several accounts`;
   throw new OperationRefusal("unknown_account", `${why}; list them to see their ids`);
@@ -102,7 +102,7 @@ export async function updateAccount(
 async function refuseTakenLabel({ store }: OperationContext, { id, label }: AccountRecord): Promise<void> {
   if (label === null) return;
   if (label.trim() === "") throw invalidInput("a label has at least one character");
-  const taken = (await allAccounts(store)).find((other) => other.label === label && other.id !== id);
+  const taken = (await store.accountsLabelled(label)).find((other) => other.id !== id);
   if (taken === undefined) return;
   throw invalidInput(`the account ${taken.id} has the label "${label}"; choose another`);
 }

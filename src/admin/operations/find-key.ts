@@ -2,7 +2,6 @@ import type { KeyRecord } from "../../store/store.ts";
 import { invalidInput, type OperationContext, OperationRefusal } from "./context.ts";
 import { keyFormerlyNamed } from "./former-prefix.ts";
 
-const shortestBeginning = 8;
 const prefixLength = 12;
 const pageSize = 500;
 
@@ -17,7 +16,7 @@ export async function findKey({ store }: OperationContext, name: string): Promis
   }
   const exact = await store.findKey(name);
   if (exact !== null) return exact;
-  const fitting = await keysNamed(store, name);
+  const fitting = await store.keysNamed(name, mostNamed + 1);
   const [only, ...others] = fitting;
   if (only === undefined) {
     const rotated = await keyFormerlyNamed(store, name);
@@ -32,12 +31,6 @@ export function unknownKey(name: string): OperationRefusal {
   return new OperationRefusal("unknown_key", `there is no key "${name}"; list them to see their ids`);
 }
 
-/** The store finds more than these: every key whose label only contains the text. */
-async function keysNamed(store: OperationContext["store"], name: string): Promise<KeyRecord[]> {
-  const pages = await Array.fromAsync(keyPages(store, name));
-  return pages.flat().filter((key) => isNamed(key, name));
-}
-
 /** All keys, or those that match the search, so many at a time. */
 export async function* keyPages(
   store: OperationContext["store"],
@@ -49,11 +42,6 @@ export async function* keyPages(
     yield page.keys;
     cursor = page.nextCursor ?? undefined;
   } while (cursor !== undefined);
-}
-
-function isNamed({ id, prefix, label }: KeyRecord, name: string): boolean {
-  if (prefix === name || label === name) return true;
-  return name.length >= shortestBeginning && (id.startsWith(name) || prefix.startsWith(name));
 }
 
 const mostNamed = 5;

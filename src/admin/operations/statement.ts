@@ -1,3 +1,4 @@
+import { mapInTurns } from "../../base/in-turns.ts";
 import { creditsFromNano } from "../../base/money.ts";
 import type { AccountStatement, StatementLine } from "../../store/store.ts";
 import { type AccountStatementView, iso, type StatementView } from "../views.ts";
@@ -24,7 +25,7 @@ export async function statementOf(
     since: iso(range.sinceMs),
     until: iso(range.untilMs),
     unfinished: range.untilMs > context.clock.wallMs(),
-    accounts: statements.map(accountDocument),
+    accounts: await mapInTurns(statements, accountDocument, 100),
   };
 }
 

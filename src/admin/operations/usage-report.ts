@@ -1,10 +1,6 @@
-import {
-  dimensionNames,
-  dimensionOf,
-  type Figures,
-  type GroupedFigures,
-  sumFigures,
-} from "../../store/store.ts";
+import { mapInTurns } from "../../base/in-turns.ts";
+import type { KeyRing } from "../../keys/keyring.ts";
+import { dimensionNames, dimensionOf, type GroupedFigures } from "../../store/store.ts";
 import { iso, type UsageRowView, type UsageView } from "../views.ts";
 import { allAccounts, findAccount } from "./accounts.ts";
 import type { OperationContext } from "./context.ts";
@@ -19,27 +15,44 @@ export interface UsageReportRequest extends ChosenRange {
   readonly key?: string | undefined;
   /** An account's id; absent means all accounts. */
   readonly account?: string | undefined;
-  /** How many groups to return at most; all of them are in the total. */
-  readonly largest?: number | undefined;
+  /** How many groups to return at most; all of them are in the total. By default all. */
+  readonly limit?: number | undefined;
+  /** How many groups the pages before had. */
+  readonly skip?: number | undefined;
+  /** Fires when nobody waits for the report any longer. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** The only source of usage figures: `sluice usage`, the admin API and the dashboard all call this. */
 export async function usageReport(
   context: OperationContext,
-  { by, key, account, sinceMs, untilMs, largest }: UsageReportRequest,
-  names: Names,
+  {
+    by,
+    key,
+    account,
+    sinceMs,
+    untilMs,
+    limit = Number.POSITIVE_INFINITY,
+    skip = 0,
+    signal,
+  }: UsageReportRequest,
+  namesOf: (groups: readonly GroupedFigures[]) => Promise<Names>,
 ): Promise<UsageView> {
   const keyId = key === undefined ? undefined : (await findKey(context, key)).id;
   const accountId = account === undefined ? undefined : (await findAccount(context, account)).id;
   const range = { sinceMs, untilMs, nowMs: context.clock.wallMs() };
-  const groups = await context.store.reports.usageByAll(by, { ...range, keyId, accountId });
-  const shown = ranked(groups, by).slice(0, largest);
+  // Times stay in order; everything else is sorted by cost plus list cost.
+  const order = ["hour", "day", "month"].includes(by[0] ?? "") ? "name" : "worth";
+  const asked = { ...range, keyId, accountId, signal, order, skip, limit } as const;
+  const { groups, count, total } = await context.store.reports.usagePage(by, asked);
+  const names = await namesOf(groups);
   return {
     by: by.join(","),
     since: iso(sinceMs),
     until: iso(untilMs),
-    data: shown.map((group) => rowDocument(by, group, names)),
-    total: figuresDocument(sumFigures(groups)),
+    data: await mapInTurns(groups, (group) => rowDocument(by, group, names)),
+    total: figuresDocument(total),
+    next_cursor: skip + groups.length < count ? String(skip + groups.length) : null,
   };
 }
 
@@ -53,16 +66,6 @@ function rowDocument(
   const group = by.length > 1 ? null : isMoment && first !== null ? iso(Date.parse(first)) : first;
   const groups = Object.fromEntries(by.map((dimension, place) => [dimension, values[place] ?? null]));
   return { ...usageRow(group, values.map(names.short).join(", "), figures), groups };
-}
-
-/** Times stay in order; everything else is sorted by cost plus list cost. */
-function ranked(
-  groups: readonly GroupedFigures[],
-  [first = ""]: readonly string[],
-): readonly GroupedFigures[] {
-  if (["hour", "day", "month"].includes(first)) return groups;
-  const worth = ({ spendNano, listCostNano }: Figures) => spendNano + listCostNano;
-  return groups.toSorted((a, b) => worth(b) - worth(a) || b.requests - a.requests);
 }
 
 const mostDimensions = 3;
@@ -83,6 +86,7 @@ export interface Names {
   full(value: string | null): string;
 }
 
+/** Of everything that there is, for a command: in a gateway they may be a hundred thousand. */
 export async function readNames({ store }: OperationContext, by: readonly string[]): Promise<Names> {
   const [short, full] = [new Map<string, string>(), new Map<string, string>()];
   if (by.includes("account")) {
@@ -94,6 +98,32 @@ export async function readNames({ store }: OperationContext, by: readonly string
       full.set(id, label === null ? prefix : `${prefix} ${label}`);
     }
   }
+  return namesIn(short, full);
+}
+
+/** Of the groups that are shown alone. */
+export async function namesOfGroups(
+  { store, keys }: OperationContext & { readonly keys: Pick<KeyRing, "byId"> },
+  by: readonly string[],
+  groups: readonly GroupedFigures[],
+): Promise<Names> {
+  const short = new Map<string, string>();
+  const [ofKeys, ofAccounts] = ["key", "account"].map((dimension) => {
+    const place = by.indexOf(dimension);
+    return new Set(place === -1 ? [] : groups.flatMap((group) => group.groups[place] ?? []));
+  });
+  for (const id of ofKeys ?? []) {
+    const key = keys.byId(id);
+    if (key !== null) short.set(id, key.label ?? key.prefix);
+  }
+  for (const id of ofAccounts ?? []) {
+    const label = (await store.findAccount(id))?.label;
+    if (label != null) short.set(id, label);
+  }
+  return namesIn(short, new Map());
+}
+
+function namesIn(short: ReadonlyMap<string, string>, full: ReadonlyMap<string, string>): Names {
   const shortName = (value: string | null) => (value === null ? "none" : (short.get(value) ?? value));
   return { short: shortName, full: (value) => full.get(value ?? "") ?? shortName(value) };
 }

@@ -3,7 +3,7 @@ import { startThread, threadSource } from "../../base/start-thread.ts";
 import { Gate } from "../../limits/concurrency.ts";
 import type { AttemptSums } from "../../store/store.ts";
 import { invalidInput, OperationRefusal } from "../operations/context.ts";
-import { AdminError } from "../routes/refusal.ts";
+import { AdminError, clientGone } from "../routes/refusal.ts";
 import type { LedgerSide } from "./reconciliation.ts";
 import type { Asked, Compared, ReconcileMessage, ReconcileReply } from "./thread-messages.ts";
 
@@ -45,13 +45,13 @@ export class BillThread {
   async reconcile(bill: BilledSide): Promise<Reconciled> {
     const { signal } = bill;
     const stop = () => this.#thread.stop();
-    if (!(await this.#gate.enter(signal))) throw signal.aborted ? disconnected() : busy();
+    if (!(await this.#gate.enter(signal))) throw signal.aborted ? clientGone() : busy();
     signal.addEventListener("abort", stop, { once: true });
     try {
       signal.throwIfAborted();
       return await this.#steps(bill);
     } catch (error) {
-      throw signal.aborted ? disconnected() : error;
+      throw signal.aborted ? clientGone() : error;
     } finally {
       signal.removeEventListener("abort", stop);
       this.#gate.leave();
@@ -104,9 +104,4 @@ export class BillThread {
 
 function busy(): OperationRefusal {
   return new OperationRefusal("gateway_busy", "other bills are being compared; try again in a minute");
-}
-
-/** No client reads it. */
-function disconnected(): AdminError {
-  return new AdminError(499, "cancelled", "The client disconnected.");
 }

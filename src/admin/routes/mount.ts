@@ -52,6 +52,12 @@ async function answer(
     confine(deps, caller, params["key"] ?? namedKey(route, query));
   }
   const shared = { deps, request, params, query, caller, address: origin.address };
+  if (route.isReport !== true) return perform(route, shared);
+  return deps.guard.reports.run(caller.name, request.signal, () => perform(route, shared));
+}
+
+async function perform(route: AdminRoute, shared: Omit<AdminCall, "body">): Promise<Response> {
+  const { request } = shared;
   if (route.method === "GET") {
     const result = await route.handle({ ...shared, body: null });
     return result instanceof Response ? result : json(result);

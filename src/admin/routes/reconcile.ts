@@ -16,6 +16,7 @@ export function reconcileRoutes(thread = new BillThread()): readonly AdminRoute[
         body: reconcileBody,
         answers: reconciliationView,
         maxBytes,
+        isReport: true,
       },
       async ({ deps, body, request: { signal } }) => {
         await deps.flushEndings();

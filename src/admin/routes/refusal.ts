@@ -5,6 +5,7 @@ import type { RefusedAccess } from "../auth/guard.ts";
 import type { Lockout } from "../auth/lockout.ts";
 import { OperationRefusal } from "../operations/context.ts";
 import type { ErrorView } from "../views.ts";
+import { isLong, jsonStream } from "./json-parts.ts";
 
 export class AdminError extends Error {
   readonly status: number;
@@ -32,6 +33,11 @@ export async function accessError(lockout: Lockout, refused: RefusedAccess): Pro
   if (code === "locked_out") await lockout.slowDown();
   const headers: Record<string, string> = waitSeconds > 0 ? { "retry-after": String(waitSeconds) } : {};
   return new AdminError(status, code, message, { headers });
+}
+
+/** For a client that disconnected; no one reads it. */
+export function clientGone(): AdminError {
+  return new AdminError(499, "cancelled", "The client disconnected.");
 }
 
 export function notFound(what: string): AdminError {
@@ -84,11 +90,13 @@ export const answerHeaders = {
 
 export function json(body: unknown, status = 200, headers: Readonly<Record<string, string>> = {}): Response {
   const all = { ...answerHeaders, "x-request-id": newId("req_"), ...headers };
-  if (!(body instanceof Uint8Array)) return Response.json(body, { status, headers: all });
-  // It was written as JSON off the event loop.
-  return new Response(body as Uint8Array<ArrayBuffer>, {
+  const isWritten = body instanceof Uint8Array;
+  if (!isWritten && !isLong(body)) return Response.json(body, { status, headers: all });
+  // Bytes were written as JSON off the event loop.
+  const written = isWritten ? (body as Uint8Array<ArrayBuffer>) : jsonStream(body);
+  return new Response(written, {
     status,
-    headers: { "content-type": "application/json", ...all },
+    headers: { "content-type": "application/json;charset=utf-8", ...all },
   });
 }
 

@@ -10,7 +10,7 @@ import { askedLabels, findExchange, searchExchanges } from "../operations/find-e
 import { findKey } from "../operations/find-key.ts";
 import { chosenRange, momentOf } from "../operations/moments.ts";
 import { statementOf } from "../operations/statement.ts";
-import { dimensionWords, readDimensions, readNames, usageReport } from "../operations/usage-report.ts";
+import { dimensionWords, namesOfGroups, readDimensions, usageReport } from "../operations/usage-report.ts";
 import { endings, entryKinds, entryView, exchangeDetailView, exchangeView } from "../views/exchanges.ts";
 import { modelView } from "../views/models.ts";
 import { oneOf, pageOf, text, when } from "../views/shapes.ts";
@@ -19,7 +19,7 @@ import { overviewRanges, overviewView, usageView } from "../views/usage.ts";
 import { AdminError, notFound } from "./refusal.ts";
 import { type AdminRoute, get } from "./route.ts";
 
-const mostUsageRows = 10_000;
+const maxGroups = 1_000;
 
 const limit = Type.Integer({ minimum: 1, maximum: 500, default: 50 });
 const cursor = Type.Optional(Type.Integer({ minimum: 1, description: "`next_cursor` of the page before." }));
@@ -63,6 +63,8 @@ const usageQuery = Type.Object({
   until: Type.Optional(when),
   key,
   account: Type.Optional(text("Only what this account paid for, by its id.")),
+  cursor: Type.Optional(Type.Integer({ minimum: 1, description: "`next_cursor` of the page before." })),
+  limit: Type.Integer({ minimum: 1, maximum: maxGroups, default: maxGroups }),
 });
 
 const statementQuery = Type.Object({
@@ -90,8 +92,8 @@ export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
     get(
       "/usage",
       "Usage added up",
-      { role: "holder", query: usageQuery, answers: usageView },
-      async ({ query: { by, since, until, key, account } }) => {
+      { role: "holder", query: usageQuery, answers: usageView, isReport: true },
+      async ({ query: { by, since, until, key, account, cursor: skip, limit }, request: { signal } }) => {
         await deps.flushEndings();
         const nowMs = deps.clock.wallMs();
         const range = chosenRange(momentOf(since, nowMs), momentOf(until, nowMs), nowMs);
@@ -100,8 +102,8 @@ export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
         const dimensions = readDimensions(by);
         if (dimensions === null)
           throw new AdminError(400, "invalid_request", `\`by\` is ${dimensionWords}.`, { param: "by" });
-        const asked = { by: dimensions, ...range, key, account, largest: mostUsageRows };
-        return usageReport(deps, asked, await readNames(deps, dimensions));
+        const asked = { by: dimensions, ...range, key, account, skip, limit, signal };
+        return usageReport(deps, asked, (groups) => namesOfGroups(deps, dimensions, groups));
       },
     ),
     get(
@@ -161,7 +163,7 @@ export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
     get(
       "/statement",
       "What a month was charged and paid, to the last digit",
-      { query: statementQuery, answers: statementView },
+      { query: statementQuery, answers: statementView, isReport: true },
       ({ query }) => statementOf(deps, query),
     ),
     get("/models", "Models and the health of their deployments", { answers: pageOf(modelView) }, () => ({

@@ -39,6 +39,8 @@ interface Described {
   roleIn?(settings: Settings): Role | null;
   readonly query?: TObject;
   readonly answers: TSchema;
+  /** It reads much of the ledger: each caller gets one at a time, and so many a minute. */
+  readonly isReport?: true;
 }
 
 interface ReadRoute extends Described {

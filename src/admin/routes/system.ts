@@ -13,6 +13,7 @@ import { findingView } from "../views/attention.ts";
 import { listOf, pageOf, text, when } from "../views/shapes.ts";
 import { auditView, healthView, nodeView, routeView, storageView } from "../views/system.ts";
 import type { HealthView, RouteView } from "../views.ts";
+import { AdminError } from "./refusal.ts";
 import { type AdminRoute, get } from "./route.ts";
 import { tailResponse } from "./tail.ts";
 
@@ -65,10 +66,14 @@ export const systemRoutes: readonly AdminRoute[] = [
     "/tail",
     "Every exchange as it ends, as server-sent events",
     { answers: text("text/event-stream; the data of each event is one exchange.") },
-    ({ deps, request }) =>
-      tailResponse(deps.live.feed, () =>
-        isStillAdmitted(deps.guard, request, deps.originOf(request), "viewer"),
-      ),
+    ({ deps, request, caller: { name } }) => {
+      const { feed, tails } = deps.live;
+      if (!tails.tryEnter(name)) {
+        throw new AdminError(429, "too_many_tails", "You have 10 live tails open. Close one of them first.");
+      }
+      const mayStay = () => isStillAdmitted(deps.guard, request, deps.originOf(request), "viewer");
+      return tailResponse(feed, mayStay, { onLeave: () => tails.leave(name) });
+    },
   ),
 ];
 

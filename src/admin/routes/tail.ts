@@ -12,7 +12,7 @@ const maxWaiting = 1_000;
 export function tailResponse(
   feed: ExchangeFeed,
   isStillAdmitted: () => Promise<boolean>,
-  everyMs = heartbeatMs,
+  { everyMs = heartbeatMs, onLeave = () => {} } = {},
 ): Response {
   const encoder = new TextEncoder();
   let leave = () => {};
@@ -35,7 +35,9 @@ export function tailResponse(
         const timer = setInterval(beat, everyMs);
         timer.unref();
         leave = () => {
+          if (isOver) return;
           isOver = true;
+          onLeave();
           clearInterval(timer);
           feed.leave(listener);
         };

@@ -64,7 +64,8 @@ export const usageView = Type.Object({
   since: moment,
   until: moment,
   data: Type.Array(usageRowView),
-  total: Type.Object(sums),
+  total: Type.Object(sums, { description: "Of all groups, also those on other pages." }),
+  next_cursor: nullable(text("Where the next page begins; null on the last.")),
 });
 export type UsageView = Static<typeof usageView>;
 

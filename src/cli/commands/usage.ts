@@ -46,7 +46,7 @@ export function usageCommand(terminal: Terminal): Command {
         const { by, key, account } = options;
         const range = chosenTime(options, context.clock.wallMs());
         const names = await readNames(context, by);
-        const document = await usageReport(context, { by, ...range, key, account }, names);
+        const document = await usageReport(context, { by, ...range, key, account }, async () => names);
         const columns = columnsOf(by, document, terminal, names.full);
         if (options.json) printJson(withFormerNames(document), terminal);
         else if (options.csv) terminal.print(csvOf(columns, document.data));

@@ -1,8 +1,35 @@
 import { msPerDay, utcDay } from "../../base/clock.ts";
 import { periodStart } from "../../base/period.ts";
+import type { DrawnBound } from "../alert-records.ts";
+import type { Query } from "../query.ts";
 
-/** The parameters of `drawnBoundsSql`, in their order. */
-export function drawnBoundsParameters(nowMs: number): [number, number, number, number, number] {
+/** How many accounts, or caps, one statement looks at. */
+const perPiece = 5_000;
+
+/**
+ * At most so many bounds: the list of what needs attention is for people. Those of the accounts with the lowest numbers, so that it is
+ * the same at each look.
+ */
+export async function readDrawnBounds(
+  read: Query,
+  nowMs: number,
+  most: number,
+): Promise<readonly DrawnBound[]> {
+  const bounds: DrawnBound[] = [];
+  const [numbers] = await read<{ last: number | null }>(
+    `SELECT max(no)::float8 AS last FROM (SELECT max(no) AS no FROM accounts UNION ALL SELECT max(no) FROM caps) numbers`,
+  );
+  const last = numbers?.last ?? 0;
+  for (let first = 1; first <= last && bounds.length < most; first += perPiece) {
+    const parameters = [...drawnBoundsParameters(nowMs), first, first + perPiece - 1];
+    bounds.push(...(await read<DrawnBound>(drawnBoundsSql, parameters)));
+    await Bun.sleep(0);
+  }
+  return bounds.slice(0, most);
+}
+
+/** The parameters of `drawnBoundsSql`, in their order; the piece follows them. */
+function drawnBoundsParameters(nowMs: number): [number, number, number, number, number] {
   const starts = (["day", "week", "month"] as const).map((period) => periodStart(period, nowMs));
   const [day = 0, week = 0, month = 0] = starts;
   return [nowMs, day, week, month, utcDay(nowMs) - 6];
@@ -12,8 +39,11 @@ export function drawnBoundsParameters(nowMs: number): [number, number, number, n
  * Reads accounts and caps alone where it can: days of usage only for accounts that may be used up within a week, so
  * nearly half used up, or younger than that.
  */
-export function drawnBoundsSql(): string {
-  const [now, day, week, month, since] = [1, 2, 3, 4, 5].map((no) => `$${no}::int8`);
+const drawnBoundsSql = writeDrawnBounds();
+
+function writeDrawnBounds(): string {
+  const [now, day, week, month, since, first, last] = [1, 2, 3, 4, 5, 6, 7].map((no) => `$${no}::int8`);
+  const isInPiece = (table: string) => `${table}.no BETWEEN ${first} AND ${last}`;
   const isCurrent = (table: string) => `${table}.period_start_ms >=
     CASE ${table}.period WHEN 'day' THEN ${day} WHEN 'week' THEN ${week} WHEN 'month' THEN ${month} ELSE 0 END`;
   const isUsable = `closed_at_ms IS NULL
@@ -31,7 +61,7 @@ SELECT CASE mode WHEN 'credit' THEN 'balance' ELSE 'budget' END AS bound, ${shar
     JOIN usage_key_days ON key_no = drawing.no AND day >= ${since} WHERE drawing.account_no = accounts.no)::float8 AS "recentlyUsed"
 FROM accounts LEFT JOIN keys ON keys.no = accounts.no AND keys.account_no = accounts.no
   AND (SELECT count(*) FROM keys AS drawing WHERE drawing.account_no = accounts.no) = 1
-WHERE ${isUsable} AND (
+WHERE ${isInPiece("accounts")} AND ${isUsable} AND (
   (mode = 'credit' AND is_open = 0 AND purchased > 0 AND accounts.used >= posted * ${share})
   OR (mode = 'token_budget' AND budget_tokens > 0 AND ${isCurrent("accounts")}
     AND period_used >= (budget_tokens - period_used) * ${share}))
@@ -39,5 +69,5 @@ UNION ALL
 SELECT CASE WHEN caps.key_no IS NULL THEN 'account_cap' ELSE 'key_cap' END, ${shared},
   (${capLimit})::float8, caps.used::float8, caps.period, caps.models, caps.no, accounts.created_at_ms::float8, 0
 FROM caps LEFT JOIN keys ON keys.no = caps.key_no JOIN accounts ON accounts.no = coalesce(caps.account_no, keys.account_no)
-WHERE ${isUsable} AND ${isCurrent("caps")} AND caps.used * 5 >= (${capLimit}) * 4`;
+WHERE ${isInPiece("caps")} AND ${isUsable} AND ${isCurrent("caps")} AND caps.used * 5 >= (${capLimit}) * 4`;
 }

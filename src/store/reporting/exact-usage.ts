@@ -1,5 +1,14 @@
+import { sortInTurns } from "../../base/in-turns.ts";
 import type { Queries } from "../query.ts";
-import type { GroupedFigures, GroupQuery, LatencyBand, StepFigures, StepQuery } from "../reports.ts";
+import type {
+  GroupedFigures,
+  GroupPage,
+  GroupPageQuery,
+  GroupQuery,
+  LatencyBand,
+  StepFigures,
+  StepQuery,
+} from "../reports.ts";
 import { type Detail, type Dimension, timeSteps } from "./dimensions.ts";
 import { type GroupedRow, GroupSums } from "./group-sums.ts";
 import { partsOf, type SourceRange } from "./usage-source.ts";
@@ -26,7 +35,22 @@ export class ExactUsage {
   }
 
   async by(dimensions: readonly Dimension[], query: GroupQuery): Promise<readonly GroupedFigures[]> {
-    const { keyId, accountId, largest } = query;
+    const { largest } = query;
+    const { all } = await this.#sumsBy(dimensions, query);
+    if (largest === undefined) return sortInTurns(all, byName);
+    return (await sortInTurns(all, bySpend)).slice(0, largest);
+  }
+
+  /** A part of the groups in an order, and the sum of all of them. */
+  async page(dimensions: readonly Dimension[], query: GroupPageQuery): Promise<GroupPage> {
+    const { order, skip, limit } = query;
+    const { all, total } = await this.#sumsBy(dimensions, query);
+    const sorted = await sortInTurns(all, order === "name" ? byName : byWorth);
+    return { groups: sorted.slice(skip, skip + limit), count: all.length, total };
+  }
+
+  async #sumsBy(dimensions: readonly Dimension[], query: GroupQuery): Promise<GroupSums> {
+    const { keyId, accountId, signal } = query;
     const details = new Set<Detail>(dimensions.flatMap(({ needs }) => needs));
     if (keyId !== undefined) details.add("key");
     if (accountId !== undefined) details.add("row");
@@ -35,11 +59,10 @@ export class ExactUsage {
     await this.#collect<GroupedRow>(
       `${name} ${keyId}`,
       partsOf(query, details),
-      (part, take) => this.#sums.read({ dimensions, details, keyId, accountId }, part, take),
+      (part, take) => this.#sums.read({ dimensions, details, keyId, accountId, signal }, part, take),
       sums.add,
     );
-    if (largest === undefined) return sums.all.toSorted(byName);
-    return sums.all.toSorted(bySpend).slice(0, largest);
+    return sums;
   }
 
   async latencies({ stepMs, ...range }: StepQuery): Promise<readonly LatencyBand[]> {
@@ -86,7 +109,9 @@ export class ExactUsage {
     // What is kept under a name was read by the same query.
     if (known !== undefined && nowMs - known.atMs < keptMs) return known.rows as readonly Row[];
     const rows: Row[] = [];
-    await read((some) => rows.push(...some));
+    await read((some) => {
+      for (const row of some) rows.push(row);
+    });
     this.#kept.delete(name);
     this.#kept.set(name, { atMs: nowMs, rows });
     for (const oldest of this.#kept.keys()) {
@@ -102,6 +127,12 @@ function byName(one: GroupedFigures, other: GroupedFigures): number {
   const place = one.groups.findIndex((value, index) => value !== other.groups[index]);
   const [value, otherValue] = [one.groups[place] ?? "", other.groups[place] ?? ""];
   return value < otherValue ? -1 : value > otherValue ? 1 : 0;
+}
+
+/** Ties in the order of their names, so that pages fit together. */
+function byWorth(one: GroupedFigures, other: GroupedFigures): number {
+  const worth = ({ spendNano, listCostNano }: GroupedFigures) => spendNano + listCostNano;
+  return worth(other) - worth(one) || other.requests - one.requests || byName(one, other);
 }
 
 function bySpend(one: GroupedFigures, other: GroupedFigures): number {

@@ -1,19 +1,21 @@
 import { type Figures, figureNames, type MutableFigures, noFigures } from "../figures.ts";
+import { StoreRefusal } from "../refusal.ts";
 import type { GroupedFigures } from "../reports.ts";
 import type { Dimension } from "./dimensions.ts";
 
 /** A group as a database returns it: the value of the first dimension is `group0`. */
 export type GroupedRow = Figures & Readonly<Record<`group${number}`, string | number | null>>;
 
-interface Group {
-  readonly groups: readonly (string | null)[];
-  readonly figures: MutableFigures;
-}
+type Group = MutableFigures & Pick<GroupedFigures, "groups">;
+
+/** More of them would fill the memory: about half a kilobyte each. */
+export const mostGroups = 200_000;
 
 /** Adds up what has the same values in several pieces. */
 export class GroupSums {
   readonly #dimensions: readonly Dimension[];
   readonly #sums = new Map<string, Group>();
+  readonly total = noFigures();
 
   constructor(dimensions: readonly Dimension[]) {
     this.#dimensions = dimensions;
@@ -23,14 +25,22 @@ export class GroupSums {
     for (const row of rows) {
       const groups = this.#dimensions.map((dimension, place) => textOf(dimension, row[`group${place}`]));
       const name = groups.length === 1 ? (groups[0] ?? "") : JSON.stringify(groups);
-      const sum = this.#sums.get(name) ?? { groups, figures: noFigures() };
-      this.#sums.set(name, sum);
-      for (const figure of figureNames) sum.figures[figure] += row[figure];
+      const sum = this.#sums.getOrInsertComputed(name, () => ({ ...noFigures(), groups }));
+      for (const figure of figureNames) {
+        sum[figure] += row[figure];
+        this.total[figure] += row[figure];
+      }
+    }
+    if (this.#sums.size > mostGroups) {
+      throw new StoreRefusal(
+        "too_many_groups",
+        `This is more than ${mostGroups} groups. Choose a shorter time, one key or fewer dimensions.`,
+      );
     }
   };
 
   get all(): readonly GroupedFigures[] {
-    return [...this.#sums.values()].map(({ groups, figures }) => ({ groups, ...figures }));
+    return [...this.#sums.values()];
   }
 }
 

@@ -1,4 +1,5 @@
-import type { Queries } from "../query.ts";
+import { Parameters, type Queries } from "../query.ts";
+import type { SumTable } from "./usage-source.ts";
 
 type TimedTable = "entries" | "exchange_endings";
 
@@ -20,6 +21,33 @@ export async function byTime(
     await read({ sinceMs: beginMs, untilMs: endMs });
     beginMs = endMs;
     await Bun.sleep(0);
+  }
+}
+
+/** The same for a table of sums, or the rows of it that fit a condition: they are as many as hours and models together. */
+export async function bySums(
+  { read: select, pace: { rowsPerSum } }: Queries,
+  { sinceMs, untilMs }: Times,
+  { table, column, unitMs }: SumTable,
+  condition: (parameters: Parameters) => string,
+  read: (piece: Times) => Promise<void>,
+): Promise<void> {
+  for (let beginMs = sinceMs; beginMs < untilMs; ) {
+    const endMs = rowsPerSum === null ? untilMs : await endAfter(beginMs, rowsPerSum);
+    await read({ sinceMs: beginMs, untilMs: endMs });
+    beginMs = endMs;
+    if (beginMs < untilMs) await Bun.sleep(0);
+  }
+
+  async function endAfter(beginMs: number, rows: number): Promise<number> {
+    const parameters = new Parameters();
+    const within = `${column} >= ${parameters.add(beginMs / unitMs)} AND ${column} < ${parameters.add(untilMs / unitMs)}`;
+    const also = condition(parameters);
+    const [next] = await select<{ unit: number }>(
+      `SELECT ${column}::float8 AS unit FROM ${table} WHERE ${within}${also} ORDER BY ${column} LIMIT 1 OFFSET ${parameters.add(rows)}`,
+      parameters.all,
+    );
+    return next === undefined ? untilMs : Math.max(beginMs + unitMs, next.unit * unitMs);
   }
 }
 

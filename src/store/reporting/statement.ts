@@ -1,3 +1,4 @@
+import { mapInTurns, sortInTurns } from "../../base/in-turns.ts";
 import type { KeyMode } from "../../base/key-attributes.ts";
 import { Parameters, type Queries } from "../query.ts";
 import type { EntryKind } from "../records.ts";
@@ -60,22 +61,36 @@ export async function readStatements(
   asked: StatementQuery,
 ): Promise<readonly AccountStatement[]> {
   const lines = await readLines(queries, asked);
-  const numbers = [...new Set(lines.map(({ accountNo }) => accountNo))];
-  const accounts = await queries.read<AccountRow>(
-    `SELECT no, id AS "accountId", account_label AS label, mode, is_open AS "isOpen" FROM accounts
-    WHERE no = ANY ($1::int8[]) OR id = $2::text ORDER BY no`,
-    [numbers, asked.accountId ?? ""],
-  );
+  const byAccount = Map.groupBy(lines, ({ accountNo }) => accountNo);
+  const accounts = await readStated(queries, [...byAccount.keys()], asked.accountId);
   const openings = await readOpenings(queries, asked);
-  return accounts.map(({ no, isOpen, ...account }) => ({
-    ...account,
-    isOpen: Boolean(isOpen),
-    opening: openings.get(no) ?? 0n,
-    lines: lines
-      .filter(({ accountNo }) => accountNo === no)
-      .sort(inOrder)
-      .map(({ accountNo: _, entryId: __, ...line }) => line),
-  }));
+  const statements: AccountStatement[] = [];
+  for (const { no, isOpen, ...account } of accounts) {
+    const sorted = await sortInTurns(byAccount.get(no) ?? [], inOrder);
+    const shown = await mapInTurns(sorted, ({ accountNo: _, entryId: __, ...line }) => line);
+    statements.push({ ...account, isOpen: Boolean(isOpen), opening: openings.get(no) ?? 0n, lines: shown });
+  }
+  return statements;
+}
+
+const accountsPerRead = 1_000;
+
+/** The accounts with these numbers, and the one that was asked for, in the order of their numbers. */
+async function readStated(
+  { read }: Queries,
+  numbers: readonly number[],
+  accountId: string | undefined,
+): Promise<readonly AccountRow[]> {
+  const select = `SELECT no, id AS "accountId", account_label AS label, mode, is_open AS "isOpen" FROM accounts`;
+  const asked =
+    accountId === undefined ? [] : await read<AccountRow>(`${select} WHERE id = $1::text`, [accountId]);
+  const found = [...asked];
+  const others = numbers.filter((no) => no !== asked[0]?.no);
+  for (let first = 0; first < others.length; first += accountsPerRead) {
+    const some = others.slice(first, first + accountsPerRead);
+    found.push(...(await read<AccountRow>(`${select} WHERE no = ANY ($1::int8[])`, [some])));
+  }
+  return sortInTurns(found, (one, other) => one.no - other.no);
 }
 
 /** What is of one key and model is added up over all pieces of the time. */

@@ -4,7 +4,7 @@ import type { Queries } from "../query.ts";
 import type { EndingsKept, KeyDay, Reports } from "../reports.ts";
 import { findCalled } from "../tables/id-tables.ts";
 import { attemptPages } from "./attempt-pages.ts";
-import { dimensionOf } from "./dimensions.ts";
+import { type Dimension, dimensionOf } from "./dimensions.ts";
 import { ExactUsage } from "./exact-usage.ts";
 import { type EntryFinder, findExchange, listExchanges } from "./exchange-search.ts";
 import { searchEntries } from "./row-search.ts";
@@ -14,14 +14,7 @@ import { readStatements } from "./statement.ts";
 export function storedReports(queries: Queries, entriesOf: EntryFinder): Reports {
   const { read } = queries;
   const usage = new ExactUsage(queries);
-  const usageByAll: Reports["usageByAll"] = (names, query) => {
-    const dimensions = names.map((name) => {
-      const dimension = dimensionOf(name);
-      assert(dimension !== null, `usage is not grouped by ${name}`);
-      return dimension;
-    });
-    return usage.by(dimensions, query);
-  };
+  const usageByAll: Reports["usageByAll"] = (names, query) => usage.by(dimensionsOf(names), query);
   return {
     usageInSteps: (query) => usage.inSteps(query),
 
@@ -31,6 +24,7 @@ export function storedReports(queries: Queries, entriesOf: EntryFinder): Reports
     },
 
     usageByAll,
+    usagePage: (names, query) => usage.page(dimensionsOf(names), query),
 
     latencyInSteps: (query) => usage.latencies(query),
 
@@ -82,4 +76,12 @@ export function storedReports(queries: Queries, entriesOf: EntryFinder): Reports
     attemptPages: (provider, fromDay, throughDay) => attemptPages(read, provider, fromDay, throughDay),
     attemptSums: async (...asked) => (await Array.fromAsync(attemptPages(read, ...asked))).flat(),
   };
+}
+
+function dimensionsOf(names: readonly string[]): Dimension[] {
+  return names.map((name) => {
+    const dimension = dimensionOf(name);
+    assert(dimension !== null, `usage is not grouped by ${name}`);
+    return dimension;
+  });
 }

@@ -1,10 +1,11 @@
+import { nextTurn } from "../../base/next-turn.ts";
 import { Parameters, type Queries } from "../query.ts";
 import type { LatencyBand, UsageFilter } from "../reports.ts";
 import type { Detail, Dimension } from "./dimensions.ts";
 import { figureColumns, summedFigures } from "./figure-columns.ts";
 import type { GroupedRow } from "./group-sums.ts";
 import { bandOfColumn } from "./latency-bands.ts";
-import { byTime } from "./pieces-of-time.ts";
+import { bySums, byTime } from "./pieces-of-time.ts";
 import { ofKey } from "./row-search.ts";
 import { latencyTableOf, type SourceRange, type SumTable, sumTableOf } from "./usage-source.ts";
 
@@ -12,6 +13,8 @@ import { latencyTableOf, type SourceRange, type SumTable, sumTableOf } from "./u
 const firstKeys = 100;
 const leastKeys = 20;
 const mostGrowth = 4;
+/** Groups that are added up in one turn of the event loop: 3 ms. */
+const rowsPerTurn = 1_000;
 
 /** What is asked for of one part of a range. */
 export interface SummedQuery extends UsageFilter {
@@ -41,11 +44,23 @@ export class UsageSums {
     take: (rows: readonly GroupedRow[]) => void,
   ): Promise<void> {
     const sums = sumTableOf(part.source, query.details);
-    if (sums === null) {
-      await this.#byTime(part, async (piece) => take(await this.#group(query, piece, null)));
-    } else if (sums.isByKey && query.keyId === undefined) {
-      await this.#byKeys(async (keys) => take(await this.#group(query, part, sums, keys)));
-    } else take(await this.#group(query, part, sums));
+    const { keyId, signal } = query;
+    const group = async (piece: SourceRange, keys?: KeyRange) => {
+      signal?.throwIfAborted();
+      const rows = await this.#group(query, piece, sums, keys);
+      for (let first = 0; first < rows.length; first += rowsPerTurn) {
+        if (first > 0) await nextTurn();
+        take(rows.slice(first, first + rowsPerTurn));
+      }
+    };
+    if (sums === null) await this.#byTime(part, group);
+    else if (sums.isByKey && keyId === undefined) {
+      await this.#byKeys((keys) => this.#ofKeys(part, sums, keys, group));
+    } else {
+      const ofThatKey = (parameters: Parameters) =>
+        keyId === undefined ? "" : ` AND ${ofKey(keyId, parameters)}`;
+      await bySums(this.#queries, part, sums, ofThatKey, (piece) => group({ ...part, ...piece }));
+    }
   }
 
   async readLatencies(
@@ -53,8 +68,17 @@ export class UsageSums {
     part: SourceRange,
     take: (rows: readonly LatencyBand[]) => void,
   ): Promise<void> {
-    if (part.source !== "rows") take(await this.#latencies(stepMs, part));
-    else await this.#byTime(part, async (piece) => take(await this.#latencies(stepMs, piece)));
+    const sums = latencyTableOf(part.source);
+    const read = async (piece: SourceRange) => take(await this.#latencies(stepMs, piece));
+    if (sums === null) await this.#byTime(part, read);
+    else
+      await bySums(
+        this.#queries,
+        part,
+        sums,
+        () => "",
+        (piece) => read({ ...part, ...piece }),
+      );
   }
 
   #latencies(stepMs: number, part: SourceRange): Promise<readonly LatencyBand[]> {
@@ -86,8 +110,9 @@ export class UsageSums {
     keys?: KeyRange,
   ): Promise<readonly GroupedRow[]> {
     const parameters = new Parameters();
+    const isInPieces = this.#queries.pace.rowsPerSum !== null;
     const names = dimensions.map((_, place) => `group${place}`);
-    const counted = countedRows({ ...part, keyId, accountId, keys, parameters }, sums, (time) => [
+    const counted = countedRows({ ...part, keyId, accountId, keys, parameters, isInPieces }, sums, (time) => [
       [
         ...dimensions.map((dimension, place) => `${dimension.of(time)} AS ${names[place]}`),
         figureColumns,
@@ -108,6 +133,36 @@ export class UsageSums {
     return byTime(this.#queries, part, tables, (piece) => read({ ...part, ...piece }));
   }
 
+  /** One key may have as many sums as all others together: it is read by itself, in pieces of time. */
+  async #ofKeys(
+    part: SourceRange,
+    sums: SumTable,
+    [first, last]: KeyRange,
+    read: (piece: SourceRange, keys: KeyRange) => Promise<void>,
+  ): Promise<void> {
+    const { rowsPerSum } = this.#queries.pace;
+    if (rowsPerSum === null || !(await this.#areMany(part, sums, [first, last], rowsPerSum))) {
+      return read(part, [first, last]);
+    }
+    if (first < last) {
+      const middle = (first + last) >> 1;
+      await this.#ofKeys(part, sums, [first, middle], read);
+      return this.#ofKeys(part, sums, [middle + 1, last], read);
+    }
+    const ofThatKey = (parameters: Parameters) => ` AND key_no = ${parameters.add(first)}`;
+    await bySums(this.#queries, part, sums, ofThatKey, (piece) => read({ ...part, ...piece }, [first, last]));
+  }
+
+  async #areMany(part: SourceRange, sums: SumTable, keys: KeyRange, rows: number): Promise<boolean> {
+    const { table, column, unitMs } = sums;
+    const [row] = await this.#queries.read<{ count: number }>(
+      `SELECT count(*) AS count FROM (SELECT 1 FROM keys CROSS JOIN ${table} WHERE keys.no BETWEEN $1 AND $2 AND key_no = keys.no
+        AND ${column} >= $3 AND ${column} < $4 LIMIT $5) some`,
+      [...keys, part.sinceMs / unitMs, part.untilMs / unitMs, rows + 1],
+    );
+    return (row?.count ?? 0) > rows;
+  }
+
   /** So many keys at once as can be read in a time that nobody minds. */
   async #byKeys(read: (keys: KeyRange) => Promise<void>): Promise<void> {
     const [newest] = await this.#queries.read<{ no: number | null }>("SELECT max(no) AS no FROM keys");
@@ -126,11 +181,13 @@ export class UsageSums {
 interface Counted extends SourceRange, UsageFilter {
   readonly keys?: KeyRange | undefined;
   readonly parameters: Parameters;
+  /** Whether the range has so few rows that they are best found by their time. */
+  readonly isInPieces?: boolean;
 }
 
 /** Selects what a report adds up. `columns` returns what to select from a table, for its time; each is selected of all rows. */
 function countedRows(
-  { source, sinceMs, untilMs, keyId, accountId, keys, parameters }: Counted,
+  { source, sinceMs, untilMs, keyId, accountId, keys, parameters, isInPieces = false }: Counted,
   sums: SumTable | null,
   columns: (time: { column: string; unitMs: number }) => readonly string[],
 ): string {
@@ -147,7 +204,14 @@ function countedRows(
         `SELECT ${selected} FROM ${tables} WHERE ${column} >= ${from} AND ${column} < ${to}${also}`,
     );
   };
-  if (source === "rows") return within("usage_rows", "at_ms", 1, key + account).join(" UNION ALL ");
+  // By time alone: the pieces are short, and SQLite would go through all rows of the key for each of them.
+  if (source === "rows")
+    return within(
+      "usage_rows",
+      "at_ms",
+      1,
+      (isInPieces ? key.replace("key_no", "+key_no") : key) + account,
+    ).join(" UNION ALL ");
   // Key by key, so that each is looked up by its key and its time.
   const [tables, ofKeys] =
     among === undefined ? ["", ""] : ["keys CROSS JOIN ", ` AND keys.no ${among} AND key_no = keys.no`];

@@ -1,19 +1,29 @@
 import type { Database, SQLQueryBindings } from "bun:sqlite";
 import type { Parameter, Queries, Query, Work } from "../query.ts";
 import { patiently } from "./connection.ts";
+import { ReadTurns } from "./read-turns.ts";
 
 /** Every statement runs on the thread that relays streams, so each reads what takes about 5 ms. */
-const pace = { rowsPerPiece: 20_000, searchMs: 60, rowsPerSum: 3_000, keysMs: 5 };
+const pace = { rowsPerPiece: 20_000, searchMs: 60, rowsPerSum: 1_500, keysMs: 5 };
 
 export function sqliteQueries(database: Database, timeoutMs: number): Queries {
+  const turns = new ReadTurns();
   const whole = <Result>(work: () => Work<Result>) => database.transaction(() => perform(database, work()));
   // Each statement is a transaction of its own, whether it reads or writes.
   const query: Query = <Row>(text: string, parameters: readonly Parameter[] = []) =>
     patiently(timeoutMs, () => rowsOf<Row>(database, text, parameters));
+  const inTurn = async <Result>(run: () => Promise<Result>): Promise<Result> => {
+    const waiting = turns.wait();
+    if (waiting !== null) await waiting;
+    const startedMs = performance.now();
+    const running = run();
+    turns.add(performance.now() - startedMs);
+    return running;
+  };
   return {
-    read: query,
+    read: (text, parameters) => inTurn(() => query(text, parameters)),
     change: query,
-    readTogether: (work) => patiently(timeoutMs, whole(work).deferred),
+    readTogether: (work) => inTurn(() => patiently(timeoutMs, whole(work).deferred)),
     changeTogether: (work) => patiently(timeoutMs, whole(work).immediate),
     pace,
   };

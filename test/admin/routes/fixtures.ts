@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Elysia } from "elysia";
 import { Lockout } from "../../../src/admin/auth/lockout.ts";
+import { ReportLimits } from "../../../src/admin/auth/report-limits.ts";
 import { Sessions } from "../../../src/admin/auth/sessions.ts";
 import type { AdminDeps } from "../../../src/admin/deps.ts";
 import { Live } from "../../../src/admin/live/live.ts";
@@ -109,6 +110,7 @@ async function makeDeps(
       lockout: new Lockout(clock),
       tokens: store.admin,
       holderChanges: new RateLimiter(clock),
+      reports: new ReportLimits(clock),
       settings: () => settings.admin,
     },
     live: new Live(clock),

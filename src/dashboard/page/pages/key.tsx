@@ -19,7 +19,7 @@ const kinds = { charge: "Charges", topup: "Top-ups", adjustment: "Corrections", 
 
 export function KeyPage({ id }: { id: string }) {
   const key = useAnswer<KeyView>(`/keys/${id}`, 5000);
-  const usage = useAnswer<UsageView>("/usage", 5000, { key: id, by: "key", since: "1970-01-01T00:00:00Z" });
+  const usage = useAnswer<UsageView>("/usage", 15_000, { key: id, by: "key", since: "1970-01-01T00:00:00Z" });
   const exchanges = useAnswer<Page<ExchangeView>>("/requests", 5000, { key: id, limit: 10 });
   const names = useAccountNames();
   const kind = query.value.get("kind") ?? "";

@@ -1,0 +1,43 @@
+import type { Clock } from "../../base/clock.ts";
+import { Gates } from "../../limits/concurrency.ts";
+import { RateLimiter } from "../../limits/rate-limiter.ts";
+import { AdminError, clientGone } from "../routes/refusal.ts";
+
+/** Of one key or person in a minute. */
+const reportsPerMinute = 30;
+/** A page of the dashboard asks for three at once. */
+const gateOptions = { limit: 1, queueLimit: 10, waitMs: 60_000 };
+
+/** Reports read much of the ledger, so each key and person gets one at a time and so many a minute. */
+export class ReportLimits {
+  readonly #rates: RateLimiter;
+  readonly #gates = new Gates(gateOptions);
+
+  constructor(clock: Clock) {
+    this.#rates = new RateLimiter(clock);
+  }
+
+  /** Runs the report when the ones that the caller asked for before are done. */
+  async run<Result>(caller: string, signal: AbortSignal, report: () => Promise<Result>): Promise<Result> {
+    const { allowed, retryAfterSeconds } = this.#rates.take(caller, reportsPerMinute);
+    if (!allowed) throw tooMany(`more than ${reportsPerMinute} reports in a minute`, retryAfterSeconds);
+    if (!(await this.#gates.enter(caller, signal))) {
+      if (signal.aborted) throw clientGone();
+      throw tooMany("too many reports at once, and they are made one at a time", 1);
+    }
+    try {
+      return await report();
+    } catch (error) {
+      throw signal.aborted ? clientGone() : error;
+    } finally {
+      this.#gates.leave(caller);
+    }
+  }
+}
+
+function tooMany(what: string, waitSeconds: number): AdminError {
+  const message = `You asked for ${what}. Retry in ${waitSeconds} s.`;
+  return new AdminError(429, "too_many_reports", message, {
+    headers: { "retry-after": String(waitSeconds) },
+  });
+}
