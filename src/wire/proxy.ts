@@ -1,5 +1,5 @@
 /** Whether the environment names a proxy for this protocol. The variables are those that `fetch` reads. */
-export function isProxyNamed(protocol: "http:" | "https:"): boolean {
+function isProxyNamed(protocol: "http:" | "https:"): boolean {
   return isSet(protocol === "https:" ? "https_proxy" : "http_proxy") || isSet("all_proxy");
 }
 

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { allocator } from "../../src/cli/serve/runtime-settings.ts";
+import { runtimeSettings } from "../../src/cli/serve/runtime-settings.ts";
 import type { KeyMode } from "../../src/store/store.ts";
 import { type Place, sluice, sluiceJson } from "../cli/fixtures.ts";
 import { putEmptyLedger } from "../store/sqlite/empty-ledger.ts";
@@ -186,7 +186,7 @@ function environment(folder: string, hasConfig: boolean): Record<string, string>
     HOME: folder,
     TMPDIR: tmpdir(),
     // With them, `serve` need not start again to have them.
-    ...allocator,
+    ...runtimeSettings,
     SLUICE_DATA: join(folder, "data"),
     ...upstreamKeys,
     ...(hasConfig ? { SLUICE_CONFIG: configFile(folder) } : {}),

@@ -10,9 +10,13 @@ import type { Caller, Identity } from "./identity.ts";
 import type { Lockout } from "./lockout.ts";
 import { foreignOrigin, isOwnOrigin } from "./origin.ts";
 import { type Person, roleOf } from "./person.ts";
-import type { ReportLimits } from "./report-limits.ts";
 import { mayCall, type Role } from "./roles.ts";
 import { type Sessions, sessionHours } from "./sessions.ts";
+
+/** Runs a caller's reports within their limits. */
+export interface ReportGuard {
+  run<Result>(caller: string, signal: AbortSignal, report: () => Promise<Result>): Promise<Result>;
+}
 
 /** Decides who may use the admin API. `tokenHash`, of the first token, is replaced when the configuration is reloaded. */
 export interface Guard {
@@ -21,7 +25,7 @@ export interface Guard {
   readonly lockout: Lockout;
   readonly tokens: Pick<AdminRecords, "listTokens">;
   readonly holderChanges: RateLimiter;
-  readonly reports: ReportLimits;
+  readonly reports: ReportGuard;
   settings(): AdminSettings;
 }
 

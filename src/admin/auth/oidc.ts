@@ -22,6 +22,7 @@ export class SignInRefused extends Error {
 export class OidcSignIn {
   #known: { readonly settings: OidcSettings; readonly config: Configuration; readonly atMs: number } | null =
     null;
+  #asking: { readonly settings: OidcSettings; readonly answer: Promise<Configuration> } | null = null;
 
   /** Where the browser is sent, and what has to come back from there. */
   async begin(settings: OidcSettings, redirectUri: string) {
@@ -66,9 +67,20 @@ export class OidcSignIn {
     return personIn(together(claims, more), settings);
   }
 
-  async #discover(settings: OidcSettings): Promise<Configuration> {
+  /** One question at a time: while the issuer hangs, everyone who signs in waits for the same answer. */
+  #discover(settings: OidcSettings): Promise<Configuration> {
     const known = this.#known;
-    if (known?.settings === settings && known.atMs + knownForMs > performance.now()) return known.config;
+    if (known?.settings === settings && known.atMs + knownForMs > performance.now())
+      return Promise.resolve(known.config);
+    if (this.#asking?.settings === settings) return this.#asking.answer;
+    const answer = this.#ask(settings).finally(() => {
+      if (this.#asking?.answer === answer) this.#asking = null;
+    });
+    this.#asking = { settings, answer };
+    return answer;
+  }
+
+  async #ask(settings: OidcSettings): Promise<Configuration> {
     const client = await import("openid-client");
     const issuer = new URL(settings.issuer);
     // The signature of a token that came straight from the issuer would not be checked by default.

@@ -1,21 +1,23 @@
-import { isProxyNamed } from "../../wire/proxy.ts";
-
 /**
  * By default the allocator returns memory to the system after 0.1 s, and scans for free pieces of used pages nearly
  * as often. A busy gateway needs that memory again at once, so freed memory is kept for 1 s and the scan runs every 2 s. At
  * c=32 that saves 1 of 84 µs of a request and 11 of 401 of a stream. What a rush has used is returned within three
  * seconds, once idle-collection.ts has freed it.
  */
-export const allocator: Readonly<Record<string, string>> = {
+const allocator: Readonly<Record<string, string>> = {
   MIMALLOC_PURGE_DELAY: "1000",
   MIMALLOC_PURGE_HOLES_MIN_INTERVAL: "2000",
 };
 
 /**
- * Providers behind a proxy are called with `fetch`. Bun runs at most 256 of these at once and queues the rest
- * silently, so the 257th stream would hang. The value is one below the one at which Bun falls back to its default.
+ * Forms with files, alerts, sign-ins, and providers behind a proxy are called with `fetch`. Bun runs at most 256 of these at once and
+ * queues the rest silently, so 256 slow uploads of one key would stop everything else. The value is one below the one at which
+ * Bun falls back to its default; `max_concurrent_per_key` bounds what a key has of it.
  */
 const fetches: Readonly<Record<string, string>> = { BUN_CONFIG_MAX_HTTP_REQUESTS: "65535" };
+
+/** Every variable that `serve` runs with. */
+export const runtimeSettings: Readonly<Record<string, string>> = { ...allocator, ...fetches };
 
 /**
  * The runtime reads these variables before any of our code, so this replaces the process with the same program and
@@ -23,8 +25,7 @@ const fetches: Readonly<Record<string, string>> = { BUN_CONFIG_MAX_HTTP_REQUESTS
  * not possible, the gateway runs without them. docs/operations.md describes this for operators.
  */
 export function applyRuntimeSettings(): void {
-  const wanted = { ...allocator, ...(isProxyNamed("http:") || isProxyNamed("https:") ? fetches : {}) };
-  const missing = Object.entries(wanted).filter(([name]) => process.env[name] === undefined);
+  const missing = Object.entries(runtimeSettings).filter(([name]) => process.env[name] === undefined);
   if (missing.length === 0 || typeof process.execve !== "function") return;
   const compiled = Bun.main.startsWith("/$bunfs/");
   const rest = compiled ? process.argv.slice(2) : [...process.execArgv, ...process.argv.slice(1)];

@@ -1,5 +1,4 @@
 import { Parameters, type Queries } from "../query.ts";
-import type { SumTable } from "./usage-source.ts";
 
 type TimedTable = "entries" | "exchange_endings";
 
@@ -7,6 +6,12 @@ interface Times {
   readonly sinceMs: number;
   /** Not included. */
   readonly untilMs: number;
+}
+
+interface TimedSums {
+  readonly table: string;
+  readonly column: string;
+  readonly unitMs: number;
 }
 
 /** Goes through a time in pieces: so many rows at once as can be read in a time that nobody minds. */
@@ -28,7 +33,7 @@ export async function byTime(
 export async function bySums(
   { read: select, pace: { rowsPerSum } }: Queries,
   { sinceMs, untilMs }: Times,
-  { table, column, unitMs }: SumTable,
+  { table, column, unitMs }: TimedSums,
   condition: (parameters: Parameters) => string,
   read: (piece: Times) => Promise<void>,
 ): Promise<void> {
