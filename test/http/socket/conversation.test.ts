@@ -6,9 +6,10 @@ import { nanoPerCredit } from "../../../src/base/money.ts";
 import { dataOf } from "../../../src/dialects/sse/data-field.ts";
 import { lacksOfEvent } from "../../dialects/openai-responses/published-schema.ts";
 import { textOf } from "../../gateway/conversation-world.ts";
-import { models, say } from "../../gateway/turn-world.ts";
+import { models, responseFrom, say } from "../../gateway/turn-world.ts";
 import type { World } from "../../gateway/world.ts";
-import { sse } from "../../support/answers.ts";
+import { json, sse } from "../../support/answers.ts";
+import type { SeenRequest } from "../../support/provider.ts";
 import { eventsOf, SocketWorld, typesOf } from "./socket-world.ts";
 
 let sockets: SocketWorld;
@@ -78,6 +79,39 @@ test("a response that is more than its key may keep is remembered by its socket 
   const next = await socket.ask({ previous_response_id: response.id, input: "Two" });
   expect(next.type).toBe("response.completed");
   await world.reload((config) => config);
+});
+
+test("a stored response has those before it that are not stored, and none of those that are", async () => {
+  const { turns } = sockets;
+  using socket = await open();
+  let last = await socket.ask({ input: "One", store: true });
+  const ids = [last.response.id];
+  const asked = ["Two", "Three", "Four", "Five"];
+  for (const [place, input] of asked.entries()) {
+    last = await socket.ask({ previous_response_id: last.response.id, input, store: place % 2 === 1 });
+    ids.push(last.response.id);
+  }
+  const kept = await world.running.store.turns.find(turns.caller.key.id, last.response.id, Date.now());
+  expect(kept?.parentId).toBe(ids[2] ?? "");
+  // By HTTP, where only what is stored is known.
+  await turns.create({ previous_response_id: last.response.id, input: "Six" });
+  const texts = (turns.lastBody()["input"] as JsonObject[]).filter(({ role }) => role === "user").map(textOf);
+  expect(texts).toEqual(["One", ...asked, "Six"]);
+  const { body } = await turns.call("GET", `${last.response.id}/input_items?order=asc`);
+  expect(body.data.filter(({ role }) => role === "user").map(textOf)).toEqual(["One", ...asked]);
+});
+
+test("an answer that cannot be read strictly enough to be kept reaches its client, charged and not stored", async () => {
+  const caller = await world.creditCaller();
+  const text = JSON.stringify(responseFrom({ body: {} } as SeenRequest)).replace(
+    '"status":"completed"',
+    '"status":"completed","status":"completed"',
+  );
+  world.provider.script({ ...json({}), steps: [{ write: text }] });
+  const answered = await sockets.turns.create({ input: "Hi" }, caller);
+  expect(answered.status).toBe("completed");
+  expect(await world.chargesOf(caller)).toHaveLength(1);
+  expect((await sockets.turns.call("GET", answered.id, caller)).status).toBe(404);
 });
 
 describe("a conversation on a socket", () => {
