@@ -31,5 +31,8 @@ const lines: Readonly<Record<NodeEvent["kind"], Line>> = {
     "error",
     "charges cannot be kept in the data folder while the database is away: they would be lost with this process",
   ],
-  clock_differs: ["warn", "this machine's clock differs from the database's; budgets turn over by this one"],
+  clock_differs: [
+    "warn",
+    "this machine's clock differs from the database's, which decides about periods and days",
+  ],
 };

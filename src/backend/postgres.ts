@@ -1,4 +1,5 @@
 import type { Clock } from "../base/clock.ts";
+import { Repeating } from "../base/repeating.ts";
 import { SharedClaims } from "../idempotency/shared-claims.ts";
 import { SharedAccounts } from "../ledger/shared-accounts.ts";
 import { SharedRateLimits } from "../limits/shared-rate-limits.ts";
@@ -20,6 +21,9 @@ export interface PostgresBackendOptions {
   readonly log: Log;
 }
 
+/** It reads all accounts and keys once, and any node may do it. */
+const clockCheckMs = 60_000;
+
 /** Balances, buckets and claims in a database that any number of gateways share. */
 export async function openPostgresBackend(options: PostgresBackendOptions): Promise<Backend> {
   const { location, nodeName: name, version, dir, clock, log } = options;
@@ -31,6 +35,16 @@ export async function openPostgresBackend(options: PostgresBackendOptions): Prom
   });
   try {
     const { accounts, keys, revision } = await store.load();
+    const clockChecks = new Repeating();
+    const checkClock = () =>
+      store.returnToPresent(clock.wallMs()).then(
+        (returned) =>
+          returned &&
+          log.warn(returned, "a clock was ahead; caps, budgets and daily sums count from now again"),
+        (err) => log.error({ err }, "what a clock has moved into the future could not be looked for"),
+      );
+    await checkClock();
+    clockChecks.start(clockCheckMs, checkClock);
     const report = (event: NodeEvent) => logNodeEvent(log, event);
     const node = await joinStore({ location, name, version, dir, timing: nodeTiming(), report });
     return {
@@ -51,6 +65,7 @@ export async function openPostgresBackend(options: PostgresBackendOptions): Prom
       describeLosses: () => node.describeLosses(),
       attach: (gateway) => node.attach(gateway),
       close: async () => {
+        await clockChecks.stop();
         await node.leave();
         await store.close();
       },

@@ -1,4 +1,5 @@
 import type { Clock } from "../base/clock.ts";
+import { Repeating } from "../base/repeating.ts";
 import { Idempotency } from "../idempotency/idempotency.ts";
 import { Ledger } from "../ledger/ledger.ts";
 import { describeLosses } from "../ledger/losses.ts";
@@ -14,6 +15,9 @@ interface SqliteBackendOptions {
   readonly clock: Clock;
   readonly log: Log;
 }
+
+/** It looks at all accounts in memory, a millisecond for 100,000 of them. */
+const clockCheckMs = 10_000;
 
 /** Balances, buckets and claims in the memory of the one gateway, and a journal that makes them last. */
 export async function openSqliteBackend(options: SqliteBackendOptions): Promise<Backend> {
@@ -37,6 +41,15 @@ async function backendOn(store: JournaledStore, { clock, log }: SqliteBackendOpt
       "the last process ended in the middle of requests; what they had produced is charged",
     );
   }
+  const clockChecks = new Repeating();
+  const returned = "a clock was ahead; caps, budgets and daily sums count from now again";
+  clockChecks.start(clockCheckMs, () =>
+    ledger.returnToPresent().then(
+      (hasReturned) => hasReturned && log.warn({}, returned),
+      // The journal reports its own failures, and the next turn tries again.
+      () => {},
+    ),
+  );
   return {
     store,
     accounts: ledger,
@@ -52,6 +65,9 @@ async function backendOn(store: JournaledStore, { clock, log }: SqliteBackendOpt
     describeLosses: () => describeLosses(store, ledger),
     // It is alone: nobody asks, and nobody can take it over.
     attach: () => {},
-    close: () => store.close(),
+    close: async () => {
+      await clockChecks.stop();
+      await store.close();
+    },
   };
 }

@@ -13,6 +13,19 @@ export const systemClock: Clock = {
   monotonicMs: () => performance.now(),
 };
 
+/** A clock before this was never set: nobody had this program then. */
+const firstReleaseMs = Date.UTC(2026, 0);
+
+/** Whether a moment lies so far ahead that a clock must have been wrong when it was taken. */
+export function isAhead(momentMs: number, nowMs: number): boolean {
+  return momentMs > aheadOf(nowMs);
+}
+
+/** What counts later than this lies ahead; infinite while the clock is not set. */
+export function aheadOf(nowMs: number): number {
+  return nowMs < firstReleaseMs ? Number.MAX_SAFE_INTEGER : nowMs + msPerHour;
+}
+
 export const msPerMinute = 60_000;
 export const msPerHour = 60 * msPerMinute;
 export const msPerDay = 24 * msPerHour;

@@ -1,7 +1,7 @@
 import { assertAmount } from "../base/assert.ts";
 import { maxDebtNano } from "../base/money.ts";
 import { nextPeriodStart, periodStart } from "../base/period.ts";
-import type { AccountRecord, AccountTotals } from "../store/store.ts";
+import type { AccountRecord, AccountTotals, ChargeEntry } from "../store/store.ts";
 import { type BoundState, type Denial, type DeniedBy, firstDenial, type HeldAmount } from "./bound.ts";
 import type { Cap } from "./cap.ts";
 import { refusalOf } from "./refusals.ts";
@@ -112,6 +112,30 @@ export class Account {
   credit(amount: number): void {
     this.#posted += amount;
     this.#purchased += BigInt(amount);
+  }
+
+  get countedAtMs(): number {
+    return Math.max(this.#countedAtMs, this.#periodStartMs);
+  }
+
+  /** Its periods as the store has them; nothing is held of it. `countCharge` and `reserve` add what the store does not know. */
+  recount({ periodStartMs, periodUsed, countedAtMs }: AccountTotals): void {
+    this.#periodStartMs = periodStartMs;
+    this.#periodUsed = periodUsed;
+    this.#countedAtMs = countedAtMs;
+    this.#held = 0;
+  }
+
+  countCharge({ charged, periodStartMs, countedAtMs }: ChargeEntry): void {
+    if (periodStartMs > this.#periodStartMs) this.#startPeriod(periodStartMs);
+    if (periodStartMs === this.#periodStartMs) this.#periodUsed += charged;
+    this.#countedAtMs = Math.max(this.#countedAtMs, countedAtMs);
+  }
+
+  reserve({ amount, periodStartMs, countedAtMs }: HeldAmount): void {
+    if (periodStartMs > this.#periodStartMs) this.#startPeriod(periodStartMs);
+    if (periodStartMs === this.#periodStartMs) this.#held += amount;
+    this.#countedAtMs = Math.max(this.#countedAtMs, countedAtMs);
   }
 
   /** Moves on to the periods of this moment. Returns the one that a hold counts at: never before one that has counted. */

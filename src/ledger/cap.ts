@@ -23,6 +23,13 @@ export class Cap {
     return this.#periodStartMs;
   }
 
+  /** As the store has it; nothing is held of it. */
+  recount({ periodStartMs, used }: Omit<CapTotals, "no">): void {
+    this.#periodStartMs = periodStartMs;
+    this.#used = used;
+    this.#held = 0;
+  }
+
   matches(model: string): boolean {
     return matchesModel(this.record.models, model);
   }

@@ -33,9 +33,9 @@ export class Hold implements HeldFor {
   readonly amount: number;
   readonly openedAtMs: number;
   /** Start of the budget period it was admitted in, and is charged to. */
-  readonly periodStartMs: number;
-  /** Decides which period of each cap it is charged to. */
-  readonly countedAtMs: number;
+  periodStartMs: number;
+  /** Decides which period of each cap it is charged to. Both change only if a clock was ahead: see `Ledger.returnToPresent`. */
+  countedAtMs: number;
   /** What settling took from the balance; 0 before. */
   charged = 0;
   /** Monotonic time at which its progress was last handed to the journal; null if it has no row there. */

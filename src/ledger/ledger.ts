@@ -1,6 +1,6 @@
 import { assert, assertAmount } from "../base/assert.ts";
 import { Bag } from "../base/churn-map.ts";
-import type { Clock } from "../base/clock.ts";
+import { type Clock, isAhead } from "../base/clock.ts";
 import type {
   Changes,
   HoldProgress,
@@ -39,6 +39,7 @@ export class Ledger implements Accounts {
   readonly #progress: ProgressNotes;
   readonly #open = new Bag<Hold>();
   readonly overrun = { nano: 0, tokens: 0 };
+  #isReturning = false;
 
   private constructor({ store, clock, snapshot, progressTickMs: tickMs }: LedgerOptions) {
     this.#store = store;
@@ -53,12 +54,10 @@ export class Ledger implements Accounts {
     checkTotals(options.snapshot);
     const ledger = new Ledger(options);
     const { store, clock, snapshot } = options;
-    await recoverHolds(
-      store,
-      snapshot.openHolds,
-      (hold, atMs) => ledger.#interrupt(hold, atMs),
-      clock.wallMs(),
-    );
+    const nowMs = clock.wallMs();
+    const holds = snapshot.openHolds.map((hold) => ({ ...hold, ...ledger.#payers.presentOf(hold, nowMs) }));
+    await recoverHolds(store, holds, (hold, atMs) => ledger.#interrupt(hold, atMs), nowMs);
+    await ledger.returnToPresent();
     return ledger;
   }
 
@@ -67,7 +66,7 @@ export class Ledger implements Accounts {
   }
 
   hold(request: HoldRequest): Hold {
-    if (!this.#store.healthy) throw journalUnavailable();
+    if (!this.#store.healthy || this.#isReturning) throw journalUnavailable();
     const payer = this.#payers.of(request.keyId);
     const openedAtMs = this.#clock.wallMs();
     const held = payer.account.hold(request.amount, openedAtMs, payer.capsFor(request.model));
@@ -159,6 +158,27 @@ export class Ledger implements Accounts {
 
   apply(changes: Changes): void {
     this.#payers.apply(changes);
+  }
+
+  /**
+   * A clock that was ahead has moved caps, budgets and days into the future. Once it is right again, what lies more than an hour ahead is
+   * left: the store computes the sums of the present from its entries, and memory follows it. Holds are not given meanwhile, which
+   * takes as long as two commits. True if there was something to do.
+   */
+  async returnToPresent(): Promise<boolean> {
+    const nowMs = this.#clock.wallMs();
+    if (this.#isReturning || !isAhead(this.#payers.latestMs(), nowMs)) return false;
+    this.#isReturning = true;
+    try {
+      for (const hold of this.#open) Object.assign(hold, this.#payers.presentOf(hold, nowMs));
+      // What was charged under the wrong clock has to be in the store before.
+      await this.#store.commit([]);
+      await this.#store.commit([{ kind: "clock", atMs: nowMs }]);
+      this.#payers.recount(this.#store.countAll());
+    } finally {
+      this.#isReturning = false;
+    }
+    return true;
   }
 
   /** Journals the progress that is due. A timer does so too while there is any. */

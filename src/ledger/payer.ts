@@ -39,15 +39,29 @@ export class Payer {
     return [...caps, ...this.caps].filter((cap) => cap.matches(model));
   }
 
-  /** Keeps the same sums as the store. A charge of an earlier day changes only the total. */
+  get day(): number {
+    return this.#day;
+  }
+
+  /** Keeps the same sums as the store. */
   charge(charged: number, atMs: number): void {
-    const spent = BigInt(charged);
-    this.#spent += spent;
+    this.#spent += BigInt(charged);
+    this.countToday(charged, atMs);
+  }
+
+  /** What was spent on the latest day, as the store has it. `countToday` adds what the store does not know. */
+  recountDay({ day, daySpend, daySpendDigits }: KeyTotals): void {
+    this.#day = day;
+    this.#daySpend = BigInt(daySpendDigits ?? daySpend);
+  }
+
+  /** A charge of an earlier day changes nothing. */
+  countToday(charged: number, atMs: number): void {
     const day = utcDay(atMs);
-    if (day === this.#day) this.#daySpend += spent;
+    if (day === this.#day) this.#daySpend += BigInt(charged);
     if (day <= this.#day) return;
     this.#day = day;
-    this.#daySpend = spent;
+    this.#daySpend = BigInt(charged);
   }
 
   count(record: UsageRecord): void {

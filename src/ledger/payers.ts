@@ -1,9 +1,12 @@
 import { assert } from "../base/assert.ts";
+import { isAhead, msPerDay } from "../base/clock.ts";
+import { periodStart } from "../base/period.ts";
 import {
   type AccountRecord,
   type CapRecord,
   type CapTotals,
   type Changes,
+  type CountedTotals,
   emptyAccount,
   emptyKey,
   type JournaledStore,
@@ -69,6 +72,67 @@ export class Payers {
     for (const record of changes.accounts) this.#applyAccount(record);
     for (const key of changes.keys) this.#applyKey(key);
     for (const entry of changes.entries) this.account(entry.accountId).credit(entry.amount);
+  }
+
+  /** The latest moment that anything counts at. */
+  latestMs(): number {
+    let latestMs = 0;
+    for (const account of this.#accounts.values()) {
+      latestMs = Math.max(latestMs, account.countedAtMs);
+      for (const cap of account.caps) latestMs = Math.max(latestMs, cap.periodStartMs);
+    }
+    for (const { day, caps } of this.#byKey.values()) {
+      latestMs = Math.max(latestMs, day * msPerDay);
+      for (const cap of caps) latestMs = Math.max(latestMs, cap.periodStartMs);
+    }
+    return latestMs;
+  }
+
+  /** A hold that counts more than an hour ahead counts now. */
+  presentOf<Held extends Drawn & Pick<HeldAmount, "periodStartMs" | "countedAtMs">>(
+    hold: Held,
+    nowMs: number,
+  ): Pick<HeldAmount, "periodStartMs" | "countedAtMs"> {
+    const { periodStartMs, countedAtMs, accountId } = hold;
+    if (!isAhead(countedAtMs, nowMs)) return { periodStartMs, countedAtMs };
+    const { period } = this.account(accountId).terms;
+    const startMs = periodStart(period === "none" ? "day" : period, nowMs);
+    return { periodStartMs: Math.min(periodStartMs, startMs), countedAtMs: nowMs };
+  }
+
+  /** All periods as the store has them, and what it does not know yet: charges that are not written, and open holds. */
+  recount({ accountTotals, keyTotals, capTotals, pending }: CountedTotals): void {
+    const caps = new Map(capTotals.map((totals) => [totals.no, totals]));
+    const recountCaps = (own: readonly Cap[]) => {
+      for (const cap of own) cap.recount(caps.get(cap.record.no) ?? nothingCounted);
+    };
+    for (const totals of accountTotals) {
+      const account = this.#accounts.get(totals.accountId);
+      account?.recount(totals);
+      recountCaps(account?.caps ?? []);
+    }
+    for (const totals of keyTotals) {
+      const payer = this.#byKey.get(totals.keyId);
+      payer?.recountDay(totals);
+      recountCaps(payer?.caps ?? []);
+    }
+    for (const charge of pending) {
+      const { charged, countedAtMs } = charge;
+      this.account(charge.accountId).countCharge(charge);
+      this.of(charge.keyId).countToday(charged, charge.atMs);
+      for (const cap of this.#capsFor(charge)) cap.charge(charged, countedAtMs);
+    }
+    for (const hold of this.#open) {
+      this.account(hold.accountId).reserve(hold);
+      for (const cap of this.#capsFor(hold)) {
+        cap.turn(hold.countedAtMs);
+        cap.reserve(hold);
+      }
+    }
+  }
+
+  #capsFor({ keyId, accountId, model }: Drawn): readonly Cap[] {
+    return this.of(keyId).capsFor(model, this.account(accountId));
   }
 
   #applyAccount(record: AccountRecord): void {

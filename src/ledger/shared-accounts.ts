@@ -20,7 +20,10 @@ import { ProgressNotes } from "./progress.ts";
 import { journalUnavailable, refusalOf, unusableKey } from "./refusals.ts";
 
 export interface SharedAccountsOptions {
-  readonly node: Pick<StoreNode, "trouble" | "hold" | "progress" | "settle" | "release" | "readAccounts">;
+  readonly node: Pick<
+    StoreNode,
+    "trouble" | "clockOffsetMs" | "hold" | "progress" | "settle" | "release" | "readAccounts"
+  >;
   readonly clock: Clock;
   readonly accounts?: readonly AccountRecord[];
   readonly keys: readonly KeyRecord[];
@@ -85,18 +88,19 @@ export class SharedAccounts implements Accounts {
     assertAmount(amount, "hold");
     if (this.#node.trouble !== null) throw journalUnavailable();
     const key = this.#key(keyId);
-    const openedAtMs = this.#clock.wallMs();
-    const order = { holdId: exchangeId, keyId, amount, nowMs: openedAtMs, model, askedModel, labels };
+    const nowMs = this.#clock.wallMs();
+    const order = { holdId: exchangeId, keyId, amount, nowMs, model, askedModel, labels };
     const verdict = await this.#node.hold(order).catch(asRefusal);
     if (verdict.decision !== "held") {
       const models = this.#capModels.get(verdict.bound.capNo) ?? null;
-      throw refused(verdict, models, key, amount, openedAtMs);
+      throw refused(verdict, models, key, amount, nowMs);
     }
-    const { periodStartMs, countedAtMs } = verdict;
+    const { periodStartMs, countedAtMs, openedAtMs } = verdict;
     this.#openHolds += 1;
     this.#held[unitOf(key)] += amount;
     const { accountId } = key;
-    return new SharedHold({ ...request, accountId, openedAtMs, periodStartMs, countedAtMs }, verdict);
+    const parts = { ...request, accountId, openedAtMs, periodStartMs, countedAtMs };
+    return new SharedHold(parts, verdict);
   }
 
   progress(hold: Hold, soFar: PricedCharge): void {
@@ -109,7 +113,7 @@ export class SharedAccounts implements Accounts {
     assert(hold instanceof SharedHold, "a hold of these accounts");
     if (!this.#end(hold, "settled")) return null;
     const { record, ending } = settlement;
-    const atMs = this.#clock.wallMs();
+    const atMs = this.#clock.wallMs() + this.#node.clockOffsetMs;
     const written = this.#written();
     // What lacks a part that is written ahead would not take the place of a conversation.
     if (settlement.turns?.some(({ replaces, recording }) => replaces && recording)) await written;

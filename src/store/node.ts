@@ -61,6 +61,8 @@ export interface StoreNode {
   readonly no: number;
   /** Why no new work may begin; null while it may. */
   readonly trouble: Trouble | null;
+  /** What the database's clock, which decides, is ahead of this machine's; 0 while they agree. */
+  readonly clockOffsetMs: number;
   readonly stats: Readonly<StoreStats>;
 
   /** Rejects with `NodeUnavailable` if the database does not answer for about a second. */
@@ -148,6 +150,8 @@ export interface HoldVerdict {
   readonly countedAtMs: number;
   /** The account that pays, by its number in the database: this process may not know yet that the key has moved. */
   readonly accountNo: number;
+  /** By the database's clock. */
+  readonly openedAtMs: number;
   /** The bound that refuses; the account's own if none does. */
   readonly bound: VerdictBound;
 }

@@ -18,6 +18,10 @@ export interface OwnStatements {
   accountColumns(account: AccountRecord): WrittenRow;
   /** A new cap counts what was taken in its running period before. */
   insertCap(owner: NumberedOwner, cap: CapLimit, nowMs: number): Work<void>;
+  /** Adds up again what these accounts, and the caps of these accounts and keys, hold. */
+  recountHolds(accounts: readonly number[], keys: readonly number[]): Work<void>;
+  /** The moment that decides about periods: the one that is asked with, or the database's own. */
+  readonly selectNow: string;
   entryByReference(accountNo: number, reference: string): Work<Entry | null>;
   /** Adds the entry to the account's sums too, and returns its id. `keyNo` is 0 where it concerns the account alone. */
   insertEntry(

@@ -8,6 +8,7 @@ import type { Pruning, StorageFigures, StoreSizes } from "./storage.ts";
 import type { PastPeriod, Store } from "./store.ts";
 import * as accounts from "./tables/account-table.ts";
 import { allCapTotals, capTotalsOf, extendCap, setCaps } from "./tables/cap-table.ts";
+import { presentMs, returnToPresent } from "./tables/clock-return.ts";
 import * as entries from "./tables/entry-table.ts";
 import { findGivenIds } from "./tables/id-tables.ts";
 import { keySearch } from "./tables/key-search.ts";
@@ -101,18 +102,33 @@ export function queriedStore(
         yield* recordOperatorEntry(own, "topup", entry);
       }),
 
+    returnToPresent: (nowMs) =>
+      changeTogether(function* () {
+        return yield* returnToPresent(own, yield* presentMs(own, nowMs));
+      }),
     listPastPeriods: () => read<PastPeriod>(accounts.selectPastPeriods),
 
     updateKey: (keyId, changes) => changeTogether(() => keys.updateKey(own, keyId, changes)),
-    moveKey: (keyId, accountId, nowMs) => changeTogether(() => keys.moveKey(keyId, accountId, nowMs)),
+    moveKey: (keyId, accountId, nowMs) =>
+      changeTogether(function* () {
+        return yield* keys.moveKey(keyId, accountId, yield* presentMs(own, nowMs));
+      }),
 
     setCaps: (owner, caps, nowMs) =>
       changeTogether(() =>
-        keys.changeCaps(owner, (numbered, before) => setCaps(own, numbered, before, caps, nowMs)),
+        keys.changeCaps(owner, function* (numbered, before) {
+          const atMs = yield* presentMs(own, nowMs);
+          yield* returnToPresent(own, atMs, numbered.accountNo);
+          yield* setCaps(own, numbered, before, caps, atMs);
+        }),
       ),
 
     extendCap: (owner, capNo, amount, nowMs) =>
-      changeTogether(() => keys.changeCaps(owner, (numbered) => extendCap(numbered, capNo, amount, nowMs))),
+      changeTogether(() =>
+        keys.changeCaps(owner, function* (numbered) {
+          yield* extendCap(numbered, capNo, amount, yield* presentMs(own, nowMs));
+        }),
+      ),
 
     readTotals: (keyId) => entries.totalsOfKey(read, keyId),
     recordTopUp: (topUp) => changeTogether(() => recordOperatorEntry(own, "topup", topUp)),

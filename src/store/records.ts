@@ -278,6 +278,8 @@ export type JournalItem =
   | { readonly kind: "callers"; readonly callerIds: readonly CallerId[] }
   | { readonly kind: "part"; readonly part: ResponsePart }
   | { readonly kind: "turn"; readonly turn: TurnRecord }
+  /** Brings back what a clock that was ahead has moved into the future; before anything else of its batch. */
+  | { readonly kind: "clock"; readonly atMs: number }
   /** Drops the parts of a response that will not be stored after all. */
   | { readonly kind: "discard"; readonly recordingId: string }
   | ({

@@ -64,6 +64,11 @@ export interface Store {
   updateAccount(accountId: string, changes: AccountChanges): Promise<AccountRecord>;
   /** By its id. */
   findAccount(accountId: string): Promise<AccountRecord | null>;
+  /**
+   * Brings accounts, caps and keys back that have counted at a moment more than an hour ahead, because a clock was wrong; null if there
+   * are none.
+   */
+  returnToPresent(nowMs: number): Promise<ClockReturn | null>;
   /** The periods that budgets had before they were changed. */
   listPastPeriods(): Promise<readonly PastPeriod[]>;
   /** Those that more than one key may draw on, or all. */
@@ -191,6 +196,12 @@ export interface JournaledStore extends Store {
   commit(items: readonly JournalItem[], othersFollow?: boolean): Promise<void>;
   /** Every charge passed to `commit` is either in what the caps have used, or in `pending`. Must not be awaited for. */
   countCaps(capNos: readonly number[]): CountedCaps;
+  /** The same of all accounts, keys and caps. */
+  countAll(): CountedTotals;
+}
+
+export interface CountedTotals extends Pick<Snapshot, "accountTotals" | "keyTotals" | "capTotals"> {
+  readonly pending: readonly ChargeEntry[];
 }
 
 export interface CountedCaps {
@@ -279,6 +290,13 @@ export interface AuditedEntry extends Entry {
 }
 
 /** Something that is kept, and is not what it follows from. */
+export interface ClockReturn {
+  readonly accounts: number;
+  readonly keys: number;
+  /** The latest moment that an account had counted at. */
+  readonly fromMs: number;
+}
+
 export interface PastPeriod {
   readonly accountId: string;
   readonly period: BudgetPeriod;

@@ -36,6 +36,7 @@ function interrupted(cost: number, changes: Partial<AuditedEntry> = {}): Audited
 async function faultsOf(entries: readonly AuditedEntry[], isDeep = false): Promise<string[]> {
   const numbered = entries.map((entry, index) => ({ ...entry, id: index + 1 }));
   const store = {
+    listPastPeriods: async () => [],
     load: async () => ({ accounts }),
     listEntries: async ({ afterId }: { afterId: number }) =>
       numbered.filter(({ id }) => id > afterId).slice(0, 2),

@@ -5,6 +5,7 @@ import { SharedAccounts } from "../../src/ledger/shared-accounts.ts";
 import { joinStore, openStore } from "../../src/store/open.ts";
 import type { AccountRecord, CapLimit, CapRecord, KeyRecord, Store } from "../../src/store/store.ts";
 import { keyRecord, temporaryFolder } from "../store/fixtures.ts";
+import { runIn, trustNodeClocks } from "../store/postgres/fixtures.ts";
 import { sqlite } from "../store/sqlite/kind.ts";
 import { FakeClock } from "../support/clock.ts";
 import { hasPostgres, sharedPostgres } from "../support/postgres.ts";
@@ -18,6 +19,8 @@ export interface PayersBench extends AsyncDisposable {
   readonly gateways: readonly Accounts[];
   /** Every gateway knows what the operator has changed. */
   refresh(): Promise<void>;
+  /** As every gateway does now and then; true if a clock had been ahead. */
+  returnToPresent(): Promise<boolean>;
 }
 
 export const payerKinds: readonly (readonly [string, (gateways: number) => Promise<PayersBench>])[] = [
@@ -35,6 +38,7 @@ async function openMemory(): Promise<PayersBench> {
     store,
     gateways: [ledger],
     refresh: () => watcher.refresh(),
+    returnToPresent: () => ledger.returnToPresent(),
     async [Symbol.asyncDispose]() {
       await gateway.close();
       await store.close();
@@ -49,6 +53,7 @@ async function openShared(count: number): Promise<PayersBench> {
   const location = { url: server.url(await server.createDatabase()), password: null, prepare: true };
   const folders = Array.from({ length: count }, () => temporaryFolder());
   const store = await openStore({ location, clock, role: "gateway" });
+  await runIn(location, trustNodeClocks);
   const nodes = await Promise.all(
     folders.map(({ dir }, index) =>
       joinStore({ location, name: `node-${index}`, version: "1.0.0", dir, report: () => {} }),
@@ -63,6 +68,7 @@ async function openShared(count: number): Promise<PayersBench> {
       const changes = await store.changesSince(0);
       for (const gateway of gateways) gateway.apply(changes);
     },
+    returnToPresent: async () => (await store.returnToPresent(clock.wallMs())) !== null,
     async [Symbol.asyncDispose]() {
       for (const node of nodes) await node.leave();
       await store.close();

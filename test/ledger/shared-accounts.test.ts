@@ -17,6 +17,7 @@ const held: HoldVerdict = {
   periodStartMs: 0,
   countedAtMs: 0,
   accountNo: 1,
+  openedAtMs: 0,
   bound: { kind: "balance", capNo: 0, period: "none", limit: null, used: 0, periodStartMs: 0 },
 };
 const usedUp: HoldVerdict = {
@@ -40,6 +41,7 @@ function accountsOver(
     ...more,
     node: {
       trouble: null,
+      clockOffsetMs: 0,
       hold: async () => held,
       progress: (id, soFar) => void calls.push(`progress ${id} ${soFar.cost}`),
       settle: async ({ cost }) => ({ charged: cost, overrun: 0 }),

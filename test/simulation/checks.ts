@@ -49,8 +49,8 @@ function capsAt(model: PayersModel, key: KeyRecord, atMs: number): object[] {
 }
 
 /** The totals are what the entries add up to, and both are what the model says. */
-export async function checkDatabase(store: Store, model: PayersModel): Promise<void> {
-  const report = await audit(store);
+export async function checkDatabase(store: Store, model: PayersModel, nowMs: number): Promise<void> {
+  const report = await audit(store, { nowMs });
   assert.deepEqual(report.differences, []);
   const { accountTotals: kept, keyTotals, capTotals } = await store.load();
   for (const [id, account] of model.accounts) {

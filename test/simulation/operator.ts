@@ -75,7 +75,9 @@ async function changeTerms(
   assert(account !== undefined);
   const { id: accountId } = account.record;
   if (!account.isCredit) {
-    await store.updateAccount(accountId, { budgetTokens: random.between(500, 4_000) });
+    const period = random.pick(["day", "month", "none"] as const) ?? "day";
+    const change = random.chance(0.3) ? { period } : { budgetTokens: random.between(500, 4_000) };
+    await store.updateAccount(accountId, change);
     return null;
   }
   const common = { keyId: null, accountId, reference: null, note: null, atMs: nowMs };

@@ -7,6 +7,7 @@ import type {
   Changes,
   Entry,
   KeyRecord,
+  Snapshot,
 } from "../../src/store/store.ts";
 import { AccountModel, CapModel, type Drawn, endOf, type ModelHold } from "./account-model.ts";
 
@@ -172,6 +173,29 @@ export class PayersModel {
     for (const { countedAtMs } of [...taken, ...held]) cap.see(countedAtMs);
     for (const charge of taken) if (cap.isCurrent(charge)) cap.used += charge.amount;
     return cap;
+  }
+
+  /** A clock was ahead: the database says what counts now, and what runs does so too. */
+  return(now: Pick<Snapshot, "accountTotals" | "capTotals">, nowMs: number): void {
+    const aheadMs = nowMs + 3_600_000;
+    for (const [id, charge] of this.#charged) {
+      if (charge.countedAtMs > aheadMs) this.#charged.set(id, { ...charge, countedAtMs: nowMs });
+    }
+    for (const totals of now.accountTotals) {
+      const account = this.account(totals.accountId);
+      account.restart(account.record, totals);
+    }
+    for (const { no, ...totals } of now.capTotals)
+      this.caps.find((cap) => cap.record.no === no)?.restart(totals);
+    for (const hold of this.holds.values()) {
+      const account = this.account(hold.accountId);
+      account.countedAtMs = Math.max(account.countedAtMs, hold.countedAtMs);
+      if (hold.periodStartMs > account.period) {
+        account.period = hold.periodStartMs;
+        account.periodUsed = 0;
+      }
+      for (const cap of this.capsOf(hold)) cap.see(hold.countedAtMs);
+    }
   }
 
   /** After a crash the database says what happened; nothing is held any more. */

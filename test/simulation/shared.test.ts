@@ -10,6 +10,7 @@ import { joinStore, openStore } from "../../src/store/open.ts";
 import type { Store } from "../../src/store/store.ts";
 import { settlement } from "../ledger/fixtures.ts";
 import { temporaryFolder } from "../store/fixtures.ts";
+import { runIn, trustNodeClocks } from "../store/postgres/fixtures.ts";
 import { FakeClock } from "../support/clock.ts";
 import { hasPostgres, sharedPostgres, withoutPostgres } from "../support/postgres.ts";
 import { summarizeUsage } from "../support/usage.ts";
@@ -140,10 +141,10 @@ class SharedSimulation {
     this.#accounts.apply({ revision: 0, accounts, keys: [...this.#model.keys.values()], entries: [] });
   }
 
-  /** At most a day behind what it has shown: a new cap looks for charges that count in its period no further back. */
+  /** At most an hour behind what it has shown: further back, bounds would return to the present. */
   #moveClock(): void {
     const nowMs = this.#clock.wallMs();
-    const nextMs = Math.max(nowMs + this.#random.between(-30, 30) * hourMs, this.#latestMs - 24 * hourMs);
+    const nextMs = Math.max(nowMs + this.#random.between(-30, 30) * hourMs, this.#latestMs - hourMs);
     this.#latestMs = Math.max(this.#latestMs, nextMs);
     this.#clock.jumpWall(nextMs - nowMs);
   }
@@ -199,6 +200,7 @@ else
       const location = { url, password: null, prepare: true };
       using folder = temporaryFolder();
       const store = await openStore({ location, clock: new FakeClock(), role: "gateway" });
+      await runIn(location, trustNodeClocks);
       const events: unknown[] = [];
       const node = await joinStore({
         location,

@@ -1,6 +1,5 @@
 import { strict as assert } from "node:assert";
 import { GatewayError } from "../../src/base/errors.ts";
-import { newId } from "../../src/base/id.ts";
 import type { Hold } from "../../src/ledger/accounts.ts";
 import type { Store } from "../../src/store/store.ts";
 import { settlement } from "../ledger/fixtures.ts";
@@ -38,6 +37,8 @@ export class Simulation {
   #running: Exchange[] = [];
   #waiting: Promise<unknown>[] = [];
   #life: GatewayLife;
+  /** Ids decide in which order holds are recovered. */
+  #exchangeNo = 0;
 
   private constructor(parts: {
     random: SeededRandom;
@@ -55,7 +56,12 @@ export class Simulation {
     this.#life = parts.life;
   }
 
-  static async run(random: SeededRandom, database: JournaledDatabase, steps: number): Promise<void> {
+  /** Returns what was charged, to be compared with another run. */
+  static async run(
+    random: SeededRandom,
+    database: JournaledDatabase,
+    steps: number,
+  ): Promise<readonly string[]> {
     const clock = new FakeClock("2026-03-10T20:00:00Z");
     const operator = await database.openOperator(clock);
     const model = new PayersModel();
@@ -65,6 +71,8 @@ export class Simulation {
     try {
       for (let step = 0; step < steps; step += 1) await simulation.#step();
       await simulation.#finish();
+      const entries = await operator.listEntries({ afterId: 0, limit: 1_000_000 });
+      return entries.map(({ kind, exchangeId, amount, atMs }) => `${kind} ${exchangeId} ${amount} ${atMs}`);
     } finally {
       await simulation.#life.store.close();
       await operator.close();
@@ -81,8 +89,8 @@ export class Simulation {
     else if (choice <= 80) this.#life.ledger.journalProgress();
     else if (choice <= 85) await this.#operate();
     else if (choice <= 89) await this.#life.watcher.refresh();
-    else if (choice <= 92) this.#moveClock();
-    else if (choice <= 94) this.#toggleLock();
+    else if (choice <= 92) await this.#moveClock();
+    else if (choice <= 94) await this.#lock();
     else if (choice <= 97) await this.#becomeQuiet();
     else if (choice <= 99) await this.#turnOfTheEventLoop();
     else await this.#crash();
@@ -98,7 +106,7 @@ export class Simulation {
     try {
       const request = {
         keyId: key.id,
-        exchangeId: newId("req_"),
+        exchangeId: `req_${String(++this.#exchangeNo).padStart(6, "0")}`,
         model,
         askedModel: null,
         labels: null,
@@ -163,15 +171,26 @@ export class Simulation {
     await operate(this.#random, this.#operator, this.#model, this.#clock.wallMs());
   }
 
-  #moveClock(): void {
+  /** Where it has been ahead, bounds come back, and what runs counts from now on. */
+  async #moveClock(): Promise<void> {
     const hours = this.#random.between(-30, 30);
     if (hours > 0 && this.#random.chance(0.5)) this.#clock.advance(hours * hourMs);
     else this.#clock.jumpWall(hours * hourMs);
+    if (hours >= 0) return;
+    await this.#becomeQuiet();
+    if (!(await this.#life.ledger.returnToPresent())) return;
+    await this.#life.watcher.refresh();
+    this.#model.return(await this.#operator.load(), this.#clock.wallMs());
+    await checkDatabase(this.#operator, this.#model, this.#clock.wallMs());
   }
 
-  #toggleLock(): void {
-    if (this.#random.chance(0.5)) this.#life.writer.lock();
-    else this.#life.writer.unlock();
+  /** Another process has the database locked for a moment: what is settled meanwhile is written after it. */
+  async #lock(): Promise<void> {
+    this.#life.writer.lock();
+    for (let settles = this.#random.between(0, 3); settles > 0; settles -= 1) this.#settle();
+    await this.#turnOfTheEventLoop();
+    this.#life.writer.unlock();
+    await this.#life.store.commit([]);
   }
 
   async #turnOfTheEventLoop(): Promise<void> {
@@ -185,7 +204,7 @@ export class Simulation {
     this.#waiting = [];
     await this.#life.store.commit([]);
     await this.#life.watcher.refresh();
-    await checkDatabase(this.#operator, this.#model);
+    await checkDatabase(this.#operator, this.#model, this.#clock.wallMs());
   }
 
   async #crash(): Promise<void> {
@@ -197,13 +216,19 @@ export class Simulation {
     this.#waiting = [];
     this.#running = [];
     const { openHolds } = await this.#operator.load();
+    // The next process may start under another clock.
+    if (this.#random.chance(0.3)) this.#clock.jumpWall(this.#random.between(-30, -2) * hourMs);
     this.#life = await startGateway(this.#database, this.#clock, (changes) => this.#model.apply(changes));
+    // What caps were raised by may have come back with them.
+    await this.#life.watcher.refresh();
     await checkExchanges(this.#operator, this.#exchanges, openHolds);
     this.#exchanges.length = 0;
     const entries = await this.#operator.listEntries({ afterId: 0, limit: 1_000_000 });
     const charges = entries.filter(({ kind }) => kind === "charge");
-    this.#model.restart(await this.#operator.load(), charges, openHolds);
-    await checkDatabase(this.#operator, this.#model);
+    const now = await this.#operator.load();
+    this.#model.restart(now, charges, openHolds);
+    this.#model.return(now, this.#clock.wallMs());
+    await checkDatabase(this.#operator, this.#model, this.#clock.wallMs());
   }
 
   async #finish(): Promise<void> {

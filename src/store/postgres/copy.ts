@@ -230,8 +230,8 @@ const ownColumns: Readonly<Record<string, readonly string[]>> = {
 /** Where a table is not read as it is. A period that was turned by a hold alone is that of the last charge again. */
 const sources: Readonly<Record<string, string>> = {
   accounts: `accounts t LEFT JOIN (
-      SELECT DISTINCT ON (account_no) account_no, period_start_ms, -sum(amount)::int8 AS period_used FROM entries
-      WHERE kind = 'charge' GROUP BY account_no, period_start_ms ORDER BY account_no, period_start_ms DESC
+      SELECT DISTINCT ON (account_no) account_no, period_start_ms, sum(amount)::int8 AS period_used FROM counted_charges
+      GROUP BY account_no, period_start_ms ORDER BY account_no, period_start_ms DESC
     ) c ON c.account_no = t.no`,
   responses: "(SELECT * FROM idempotency WHERE stored_at_ms IS NOT NULL) t",
 };

@@ -18,6 +18,13 @@ export const postgresStatements: OwnStatements = {
     yield* query(insertCap(column), [no, limit, period, models, nowMs, accountNo]);
   },
 
+  *recountHolds(accounts, keys) {
+    yield* query(recountAccounts, [accounts]);
+    yield* query(recountCaps, [accounts, keys]);
+  },
+
+  selectNow: "SELECT sluice_now($1::int8)::float8 AS now",
+
   *entryByReference(accountNo, reference) {
     const [row] = yield* query<EntryRow>(
       `${selectEntries} JOIN entry_references r ON r.entry_id = entries.id AND r.month = entries.month
@@ -40,25 +47,38 @@ export const postgresStatements: OwnStatements = {
  * drew on before. A charge's own time is not long before it counts.
  */
 function insertCap(column: NumberedOwner["column"]): string {
-  const ofOwner =
+  const [ofOwner, counted] =
     column === "key_no"
-      ? "key_no = $1::int"
-      : "(account_no = $1::int AND (key_no = $1::int OR account_no IS DISTINCT FROM key_no))";
+      ? ["key_no = $1::int", "counted_by_key"]
+      : [
+          "(account_no = $1::int AND (key_no = $1::int OR account_no IS DISTINCT FROM key_no))",
+          "counted_by_account",
+        ];
   return `
 WITH period AS (
   SELECT sluice_period_start($3, greatest($5::int8, counted_at_ms,
     (SELECT max(counted_at_ms) FROM holds WHERE holds.${column} = $1::int),
-    (SELECT max(counted_at_ms) FROM entries WHERE entries.${column} = $1::int AND kind = 'charge' AND at_ms >= $5::int8 - 86400000))) AS start
+    (SELECT max(${counted}) FROM counted_charges c WHERE c.${column} = $1::int AND c.at_ms >= $5::int8 - 86400000))) AS start
   FROM accounts WHERE no = $6::int
 )
 INSERT INTO caps (${column}, amount, period, models, period_start_ms, used, held)
 SELECT $1::int, $2::int8, $3, $4, period.start,
-  coalesce((SELECT -sum(amount) FROM entries WHERE ${ofOwner} AND kind = 'charge'
-    AND at_ms >= period.start - 86400000 AND coalesce(counted_at_ms, at_ms) >= period.start AND sluice_matches($4, model)), 0),
+  coalesce((SELECT sum(amount) FROM counted_charges WHERE ${ofOwner}
+    AND at_ms >= period.start - 86400000 AND ${counted} >= period.start AND sluice_matches($4, model)), 0),
   coalesce((SELECT sum(amount) FROM holds WHERE holds.${column} = $1::int
     AND sluice_period_start($3, counted_at_ms) = period.start AND sluice_matches($4, model)), 0)
 FROM period`;
 }
+
+const recountAccounts = `
+UPDATE accounts SET held = (SELECT coalesce(sum(h.amount), 0) FROM holds h WHERE h.account_no = accounts.no
+  AND (accounts.mode = 'credit' OR h.period_start_ms = accounts.period_start_ms))
+WHERE no = ANY ($1::int8[])`;
+
+const recountCaps = `
+UPDATE caps SET held = (SELECT coalesce(sum(amount), 0) FROM holds WHERE (holds.account_no = caps.account_no OR holds.key_no = caps.key_no)
+  AND sluice_period_start(caps.period, counted_at_ms) = caps.period_start_ms AND sluice_matches(caps.models, model))
+WHERE account_no = ANY ($1::int8[]) OR key_no = ANY ($2::int8[])`;
 
 const insertEntry = `
 WITH entry AS (

@@ -30,6 +30,7 @@ import twentieth from "./migrations/020.sql" with { type: "text" };
 import twentyFirst from "./migrations/021.sql" with { type: "text" };
 import twentySecond from "./migrations/022.sql" with { type: "text" };
 import twentyThird from "./migrations/023.sql" with { type: "text" };
+import twentyFourth from "./migrations/024.sql" with { type: "text" };
 
 /** The schema's version is the number of migrations that have run; it is kept in `user_version`. */
 export const migrations: readonly string[] = [
@@ -56,6 +57,7 @@ export const migrations: readonly string[] = [
   twentyFirst,
   twentySecond,
   twentyThird,
+  twentyFourth,
 ];
 
 export interface MigrationOptions {

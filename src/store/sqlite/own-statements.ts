@@ -36,6 +36,11 @@ export const sqliteStatements: OwnStatements = {
     );
   },
 
+  /** They are held in the gateway's memory. */
+  *recountHolds() {},
+
+  selectNow: "SELECT $1 AS now",
+
   *entryByReference(accountNo, reference) {
     const where = "WHERE coalesce(entries.account_no, entries.key_no) = $1 AND reference = $2";
     const [row] = yield* query<EntryRow>(`${selectEntries} ${where}`, [accountNo, reference]);
@@ -62,11 +67,13 @@ interface Taken {
 
 /** What was charged since then, before there was this cap, and when the latest of it counts. */
 function* takenSince({ column, no }: NumberedOwner, models: string | null, sinceMs: number): Work<Taken> {
-  const ofOwner =
-    column === "key_no" ? "key_no = $1" : "(account_no = $1 OR (key_no = $1 AND account_no IS NULL))";
+  const [ofOwner, counted] =
+    column === "key_no"
+      ? ["key_no = $1", "counted_by_key"]
+      : ["(other_account_no = $1 OR (key_no = $1 AND other_account_no IS NULL))", "counted_by_account"];
   const [taken] = yield* query<Taken>(
-    `SELECT coalesce(-sum(amount), 0) AS sum, coalesce(max(coalesce(counted_at_ms, at_ms)), 0) AS latestMs FROM entries
-    WHERE ${ofOwner} AND kind = 'charge' AND coalesce(counted_at_ms, at_ms) >= $2 AND model GLOB $3`,
+    `SELECT coalesce(sum(amount), 0) AS sum, coalesce(max(${counted}), 0) AS latestMs FROM counted_charges
+    WHERE ${ofOwner} AND ${counted} >= $2 AND model GLOB $3`,
     [no, sinceMs, models ?? "*"],
   );
   return taken ?? { sum: 0, latestMs: 0 };

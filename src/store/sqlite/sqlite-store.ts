@@ -6,13 +6,14 @@ import type { CapTotals } from "../records.ts";
 import type { JournaledStore } from "../store.ts";
 import { storedAdmin } from "../tables/admin-records.ts";
 import { storedAlerts } from "../tables/alert-records.ts";
-import { selectCapTotals } from "../tables/cap-table.ts";
+import { allCapTotals, selectCapTotals } from "../tables/cap-table.ts";
 import { listEntries } from "../tables/entry-list.ts";
+import { allAccountTotals, allKeyTotals } from "../tables/entry-table.ts";
 import { recomputeTotals } from "../tables/recompute.ts";
 import { folderSizes } from "./files/sizes.ts";
 import { type FilesParts, type SqliteFiles, sqliteFiles } from "./files/store-files.ts";
 import { sqliteStatements } from "./own-statements.ts";
-import { sqliteQueries, sqliteText } from "./queries.ts";
+import { perform, sqliteQueries, sqliteText } from "./queries.ts";
 import { auditSums } from "./tables/audit.ts";
 import { entryFinder } from "./tables/exchange-entries.ts";
 
@@ -68,6 +69,17 @@ export function sqliteStore(parts: StoreParts): SqliteStore {
       const charge = database.query<{ id: number }, [string]>(selectRecentCharge);
       const count = database.transaction(() => ({
         totals: capNos.flatMap((no) => totals.all(no)),
+        pending: unwritten().filter(({ exchangeId }) => charge.get(exchangeId) === null),
+      }));
+      return count.deferred();
+    },
+
+    countAll() {
+      const charge = database.query<{ id: number }, [string]>(selectRecentCharge);
+      const count = database.transaction(() => ({
+        accountTotals: perform(database, allAccountTotals()),
+        keyTotals: perform(database, allKeyTotals()),
+        capTotals: perform(database, allCapTotals()),
         pending: unwritten().filter(({ exchangeId }) => charge.get(exchangeId) === null),
       }));
       return count.deferred();

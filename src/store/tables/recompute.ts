@@ -44,18 +44,13 @@ const accountNames = ["posted", "purchased", "used", "periodStartMs", "periodUse
 const keyNames = ["day", "daySpend", "spent", "requests", "inputTokens", "outputTokens", "lastCostNano"];
 
 /** The charges that a cap has counted, by those of its owner. */
-const countedBy = (owner: "key_no" | "account_no") => `
-  SELECT caps.no, c.amount FROM caps JOIN charges c ON c.${owner} = caps.${owner}
-  WHERE sluice_period_start(caps.period, c.counted) = caps.period_start_ms AND sluice_matches(caps.models, c.model)`;
+const countedBy = (owner: "key_no" | "account_no", counted: string) => `
+  SELECT caps.no, c.amount FROM caps JOIN counted_charges c ON c.${owner} = caps.${owner}
+  WHERE sluice_period_start(caps.period, c.${counted}) = caps.period_start_ms AND sluice_matches(caps.models, c.model)`;
 
 /** In SQLite an entry of a key's own account does not name it: it has the key's number. */
 const selectAll = `
-WITH charges AS NOT MATERIALIZED (
-  SELECT id, key_no, coalesce(account_no, key_no) AS account_no, -amount AS amount, model, period_start_ms,
-    coalesce(counted_at_ms, at_ms) AS counted, at_ms / 86400000 AS day, cost_nano,
-    input_tokens + cached_input_tokens + cache_write_tokens AS input_tokens, output_tokens
-  FROM entries WHERE kind = 'charge'
-), credits AS (
+WITH charges AS NOT MATERIALIZED (SELECT * FROM counted_charges), credits AS (
   SELECT coalesce(account_no, key_no) AS account_no, sum(amount) AS amount FROM entries
   WHERE kind IN ('topup', 'adjustment') GROUP BY 1
 ), latest AS (
@@ -72,7 +67,7 @@ WITH charges AS NOT MATERIALIZED (
     sum(output_tokens) FILTER (WHERE cost_nano IS NOT NULL) AS output_tokens, max(id) FILTER (WHERE cost_nano IS NOT NULL) AS last_id
   FROM charges c JOIN latest_day ON latest_day.key_no = c.key_no GROUP BY c.key_no
 ), of_cap AS (
-  SELECT no, sum(amount) AS used FROM (${countedBy("key_no")} UNION ALL ${countedBy("account_no")}) AS counted GROUP BY no
+  SELECT no, sum(amount) AS used FROM (${countedBy("key_no", "counted_by_key")} UNION ALL ${countedBy("account_no", "counted_by_account")}) AS counted GROUP BY no
 )
 SELECT * FROM (
   SELECT 1 AS part, a.no, (SELECT id FROM keys WHERE keys.no = a.no) AS "keyId", 'account' AS "where",

@@ -24,7 +24,7 @@ const decisions: readonly HoldDecision[] = [
 
 const periods: readonly BudgetPeriod[] = ["none", "day", "week", "month"];
 
-const figuresPerVerdict = 13;
+const figuresPerVerdict = 14;
 /** A budget without a limit has so much, in SQL. */
 const withoutLimit = 2 ** 62;
 
@@ -35,6 +35,7 @@ const unknownKey: HoldVerdict = {
   periodStartMs: 0,
   countedAtMs: 0,
   accountNo: 0,
+  openedAtMs: 0,
   bound: { kind: "balance", capNo: 0, period: "none", limit: null, used: 0, periodStartMs: 0 },
 };
 
@@ -58,7 +59,8 @@ function verdictAt(figures: ArrayLike<number>, at: number): HoldVerdict {
     periodStartMs: figureAt(figures, at + 4),
     countedAtMs: figureAt(figures, at + 5),
     accountNo: figureAt(figures, at + 6),
-    bound: boundAt(figures, at + 7),
+    openedAtMs: figureAt(figures, at + 7),
+    bound: boundAt(figures, at + 8),
   };
 }
 

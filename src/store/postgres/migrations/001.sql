@@ -260,6 +260,30 @@ CREATE INDEX entries_of_exchange ON entries (exchange_id) WHERE kind <> 'charge'
 CREATE INDEX entries_by_revision ON entries (revision) WHERE revision IS NOT NULL;
 CREATE INDEX entries_that_complete ON entries (id) WHERE completes IS NOT NULL;
 
+-- When bounds were brought back from the future, because a clock had been ahead. Charges up to the entry that count later than `to_ms` count at it, and
+-- those of a later budget period than `period_ms` in that one.
+CREATE TABLE clock_returns (
+  no int PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
+  -- One of both.
+  account_no int,
+  key_no int,
+  entries_through int8 NOT NULL,
+  to_ms int8 NOT NULL,
+  period_ms int8 NOT NULL
+);
+CREATE INDEX clock_returns_by_account ON clock_returns (account_no) WHERE account_no IS NOT NULL;
+CREATE INDEX clock_returns_by_key ON clock_returns (key_no) WHERE key_no IS NOT NULL;
+
+-- Charges with the moments and periods that they count in.
+CREATE VIEW counted_charges AS
+SELECT id, key_no, account_no, at_ms, -amount AS amount, model, cost_nano,
+  least(period_start_ms, (SELECT min(period_ms) FROM clock_returns r WHERE r.account_no = entries.account_no AND r.entries_through >= id)) AS period_start_ms,
+  least(coalesce(counted_at_ms, at_ms), (SELECT min(to_ms) FROM clock_returns r WHERE r.account_no = entries.account_no AND r.entries_through >= id)) AS counted_by_account,
+  least(coalesce(counted_at_ms, at_ms), (SELECT min(to_ms) FROM clock_returns r WHERE r.key_no = entries.key_no AND r.entries_through >= id)) AS counted_by_key,
+  least(at_ms, (SELECT min(to_ms) FROM clock_returns r WHERE r.key_no = entries.key_no AND r.entries_through >= id)) / 86400000 AS day,
+  input_tokens + cached_input_tokens + cache_write_tokens AS input_tokens, output_tokens
+FROM entries WHERE kind = 'charge';
+
 -- A reference is unique among all months too.
 CREATE TABLE entry_references (
   account_no int NOT NULL,
@@ -764,6 +788,11 @@ END $$;
 -- Every function that a lane calls takes the batch's number first, then locks the accounts in the order of their
 -- numbers in a statement of its own, so that the next statement sees what those before it have committed.
 
+-- The database's clock decides about periods, for all nodes alike. Tests put what a node says in its place, to have clocks of their own.
+CREATE FUNCTION sluice_now(p_node_ms int8) RETURNS int8 LANGUAGE sql VOLATILE AS $$
+  SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::int8
+$$;
+
 -- The start of the budget period at a moment, in UTC.
 CREATE FUNCTION sluice_period_start(period text, now_ms int8) RETURNS int8 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT CASE period
@@ -857,13 +886,13 @@ CREATE TYPE sluice_attempt AS (n int, provider text, day int, credential text, u
   cached_input_tokens int8, cache_write_tokens int8, output_tokens int8, counted_input_tokens int8, counted_output_tokens int8, cost_nano int8);
 
 -- What the functions below find out about an item, for the statement that writes it.
-CREATE TYPE sluice_held AS (account_no int, key_no int, period int8, counted int8);
+CREATE TYPE sluice_held AS (account_no int, key_no int, period int8, counted int8, opened int8);
 CREATE TYPE sluice_ended AS (account_no int, key_no int, period int8, counted int8, month int, charge int8, overrun int8, is_credit bool);
 CREATE TYPE sluice_account_sums AS (no int, spent int8, held int8, period_used int8);
 CREATE TYPE sluice_account_holds AS (no int, held int8, period int8, used int8, counted int8);
 
--- Thirteen figures for each order whose key there is: its place from 1 on, the verdict, balance, what is free of all bounds, period, the moment
--- that it counts at, the number of its account; and of the bound that refuses: 0 the account's own, 1 a key's cap, 2 an account's; its limit (-1: none), what is used
+-- Fourteen figures for each order whose key there is: its place from 1 on, the verdict, balance, what is free of all bounds, period, the moment
+-- that it counts at, the number of its account, when it was opened; and of the bound that refuses: 0 the account's own, 1 a key's cap, 2 an account's; its limit (-1: none), what is used
 -- of it, its period (0 none, 1 day, 2 week, 3 month), when that began, and the cap's number.
 -- Verdicts: 1 held, 2 too little, 3 reserved by other holds, 4 used up in this period; the key is 5 disabled,
 -- 6 suspended, 7 revoked, 8 expired, 9 its account is closed. Of a batch that was committed before, the holds are found as they were given.
@@ -872,7 +901,7 @@ CREATE TYPE sluice_account_holds AS (no int, held int8, period int8, used int8, 
 CREATE FUNCTION sluice_open_holds(p_node int, p_is_new bool, p_orders sluice_hold_order[]) RETURNS float8[] LANGUAGE plpgsql AS $$
 DECLARE
   r record;
-  v_no int; v_held int8; v_period int8; v_used int8; v_counted int8; v_at int8; v_balance int8; v_free int8; v_verdict int; v_given record;
+  v_no int; v_held int8; v_period int8; v_used int8; v_counted int8; v_now int8; v_at int8; v_balance int8; v_free int8; v_verdict int; v_given record;
   v_next int8; v_last int8; v_deny int; v_left int8; v_cap int; j int; v_mine int[] := '{}';
   c caps[]; c_nos int[];
   held sluice_held[] := array_fill(NULL::sluice_held, ARRAY[cardinality(p_orders)]);
@@ -885,7 +914,7 @@ BEGIN
     c_nos := ARRAY(SELECT no FROM unnest(c));
   END IF;
   FOR r IN
-    SELECT i.n::int AS n, i.id, i.amount, i.now, i.model, k.no AS key_no, k.status, k.expires_at_ms <= i.now AS is_expired, a.no, a.mode, a.is_open,
+    SELECT i.n::int AS n, i.id, i.amount, i.now, i.model, k.no AS key_no, k.status, k.expires_at_ms, a.no, a.mode, a.is_open,
       a.closed_at_ms IS NOT NULL AS is_closed, a.budget_tokens, a.period, a.posted, a.held, a.used, a.period_start_ms, a.period_used, a.counted_at_ms
     FROM unnest(p_orders) WITH ORDINALITY AS i(id, key, amount, now, model, asked, labels, n),
       LATERAL (SELECT no, account_no, status, expires_at_ms FROM keys WHERE id = i.key LIMIT 1) AS k,
@@ -900,7 +929,8 @@ BEGIN
     IF c_nos <> '{}' THEN
       v_mine := ARRAY(SELECT array_position(c_nos, caps.no) FROM caps WHERE (caps.account_no = r.no OR caps.key_no = r.key_no) AND sluice_matches(caps.models, r.model));
     END IF;
-    v_at := greatest(r.now, v_counted);
+    v_now := sluice_now(r.now);
+    v_at := greatest(v_now, v_counted);
     FOREACH j IN ARRAY v_mine LOOP v_at := greatest(v_at, (c[j]).period_start_ms); END LOOP;
     FOREACH j IN ARRAY v_mine LOOP c[j] := sluice_cap_at(c[j], v_at); END LOOP;
     IF r.mode = 'token_budget' AND sluice_period_start(r.period, v_at) > v_period THEN
@@ -920,21 +950,21 @@ BEGIN
       v_next := sluice_next_period((c[j]).period, (c[j]).period_start_ms);
       IF v_verdict < v_deny OR (v_verdict = v_deny AND v_next > v_last) THEN v_deny := v_verdict; v_cap := j; v_last := v_next; v_balance := v_left; END IF;
     END LOOP;
-    SELECT NULL::int8 AS period, NULL::int8 AS counted, NULL::int AS account INTO v_given;
-    IF NOT p_is_new THEN SELECT period_start_ms AS period, counted_at_ms AS counted, account_no AS account INTO v_given FROM holds WHERE id = r.id; END IF;
+    SELECT NULL::int8 AS period, NULL::int8 AS counted, NULL::int AS account, NULL::int8 AS opened INTO v_given;
+    IF NOT p_is_new THEN SELECT period_start_ms AS period, counted_at_ms AS counted, account_no AS account, opened_at_ms AS opened INTO v_given FROM holds WHERE id = r.id; END IF;
     v_verdict := CASE
       WHEN v_given.period IS NOT NULL THEN 1
-      WHEN r.status = 'disabled' THEN 5 WHEN r.status = 'suspended' THEN 6 WHEN r.status = 'revoked' THEN 7 WHEN r.is_expired THEN 8 WHEN r.is_closed THEN 9
+      WHEN r.status = 'disabled' THEN 5 WHEN r.status = 'suspended' THEN 6 WHEN r.status = 'revoked' THEN 7 WHEN r.expires_at_ms <= v_now THEN 8 WHEN r.is_closed THEN 9
       WHEN v_deny = 1 THEN 4 WHEN v_deny = 2 THEN 2
       WHEN NOT p_is_new OR v_deny = 3 THEN 3
       ELSE 1 END;
     IF v_verdict = 1 AND p_is_new THEN
       v_held := v_held + r.amount; v_counted := v_at; v_free := v_free - r.amount;
       FOREACH j IN ARRAY v_mine LOOP c[j].held := (c[j]).held + r.amount; END LOOP;
-      held[r.n] := ROW(r.no, r.key_no, v_period, v_at)::sluice_held;
+      held[r.n] := ROW(r.no, r.key_no, v_period, v_at, v_now)::sluice_held;
     END IF;
     answers := answers || ARRAY[r.n, v_verdict, v_balance, v_free, coalesce(v_given.period, v_period), coalesce(v_given.counted, v_at),
-      coalesce(v_given.account, r.no)]::float8[];
+      coalesce(v_given.account, r.no), coalesce(v_given.opened, v_now)]::float8[];
     IF v_cap = 0 THEN
       answers := answers || ARRAY[0, CASE WHEN r.mode = 'credit' THEN -1 ELSE coalesce(r.budget_tokens, -1) END, CASE WHEN r.mode = 'credit' THEN r.used ELSE v_used END,
         CASE WHEN r.mode = 'credit' THEN 0 ELSE position(left(r.period, 1) IN 'dwm') END, v_period, 0]::float8[];
@@ -950,8 +980,8 @@ BEGIN
     WHERE a.no = ANY (ARRAY(SELECT no FROM unnest(accounts_held))) AND a.no = u.no AND (a.held <> u.held OR a.period_start_ms <> u.period OR a.counted_at_ms <> u.counted);
   IF c IS NOT NULL THEN PERFORM sluice_keep_caps(c); END IF;
   INSERT INTO holds (id, account_no, key_no, node_no, amount, period_start_ms, counted_at_ms, opened_at_ms, model, asked_model, labels)
-    SELECT i.id, i.account_no, i.key_no, p_node, i.amount, i.period, i.counted, i.now, i.model, i.asked, i.labels
-    FROM unnest(p_orders, held) AS i(id, key, amount, now, model, asked, labels, account_no, key_no, period, counted) WHERE i.account_no IS NOT NULL;
+    SELECT i.id, i.account_no, i.key_no, p_node, i.amount, i.period, i.counted, i.opened, i.model, i.asked, i.labels
+    FROM unnest(p_orders, held) AS i(id, key, amount, now, model, asked, labels, account_no, key_no, period, counted, opened) WHERE i.account_no IS NOT NULL;
   RETURN answers;
 END $$;
 
@@ -1267,7 +1297,7 @@ END $$;
 
 -- One batch of a node: ends holds, notes the progress of others, and opens new ones. The accounts of all of them are locked first,
 -- in the order of their numbers, then the sums of the keys. `charges` has three figures for each end that charged something, now or before;
--- `verdicts` thirteen for each order. A batch of one item, as of one request at a time, has one account, which is found and locked without the rest. An account that
+-- `verdicts` fourteen for each order. A batch of one item, as of one request at a time, has one account, which is found and locked without the rest. An account that
 -- somebody else keeps locked for longer than `p_lock_ms` fails the batch with 55P03.
 CREATE FUNCTION sluice_do_batch(p_node int, p_lane int, p_seq int8, p_lock_ms int, p_ends sluice_hold_end[], p_orders sluice_hold_order[], p_endings json, p_responses json,
   p_progress sluice_progress[], p_attempts sluice_attempt[], p_turns json, OUT charges float8[], OUT verdicts float8[]) LANGUAGE plpgsql AS $$

@@ -4,7 +4,7 @@ import type { NodeContext } from "./settings.ts";
 
 /** Held only for milliseconds, so that charges of the same accounts do not wait. */
 const clearedAtOnce = 200;
-/** A difference of the clocks that operators should know of: periods and days follow the nodes' clocks. */
+/** What a slow answer may look like, too. Days and periods follow the database's clock. */
 const notableSkewMs = 2_000;
 
 /** What a node says about itself to the others, and does for them. */
@@ -12,11 +12,17 @@ export class NodeLife {
   readonly #settings: NodeContext;
   readonly #client: PostgresClient;
   #isSkewReported = false;
+  #clockOffsetMs = 0;
 
   constructor(settings: NodeContext, elsewhere: Query) {
     this.#settings = settings;
     const { answerMs: deadlineMs } = settings.timing;
     this.#client = new PostgresClient({ ...settings.connection, max: 1, deadlineMs, elsewhere });
+  }
+
+  /** As of the last heartbeat; 0 while the clocks agree. */
+  get clockOffsetMs(): number {
+    return this.#clockOffsetMs;
   }
 
   /** A number that was never used before. */
@@ -109,5 +115,6 @@ export class NodeLife {
     const isNotable = Math.abs(byMs) > notableSkewMs;
     if (isNotable && !this.#isSkewReported) this.#settings.report({ kind: "clock_differs", by_ms: byMs });
     this.#isSkewReported = isNotable;
+    this.#clockOffsetMs = isNotable ? -byMs : 0;
   }
 }

@@ -105,6 +105,10 @@ export class PostgresNode implements StoreNode {
     return this.#health.trouble;
   }
 
+  get clockOffsetMs(): number {
+    return this.#life.clockOffsetMs;
+  }
+
   get stats(): Readonly<StoreStats> {
     this.#stats.pendingItems = this.#lanes.size;
     return this.#stats;

@@ -32,14 +32,14 @@ FROM caps LEFT JOIN keys ON keys.no = caps.key_no CROSS JOIN LATERAL (
 WHERE caps.held <> h.amount`;
 
 /**
- * An entry is in the month in which its hold was opened, which was after the call began. What was interrupted may have
+ * An entry is in the month in which its hold was opened, which was after the call began; unless a clock was ahead then. What was interrupted may have
  * been charged much later.
  */
 const wrongMonths = `
 SELECT keys.id AS "keyId", 'entry ' || entries.id AS "where", 'month' AS field, month AS kept,
   sluice_month(at_ms) AS recomputed
 FROM entries LEFT JOIN keys ON keys.no = entries.key_no
-WHERE month > sluice_month(at_ms) OR (month < sluice_month(at_ms) AND CASE
+WHERE (month > sluice_month(at_ms) AND NOT EXISTS (SELECT FROM clock_returns r WHERE r.account_no = entries.account_no)) OR (month < sluice_month(at_ms) AND CASE
   WHEN kind NOT IN ('charge', 'overrun') THEN true
   WHEN outcome = 'interrupted' THEN month < sluice_month(at_ms) - 1
   ELSE month < sluice_month(least(at_ms, coalesce(recorded_at_ms, at_ms - 86400000))) END)

@@ -3,8 +3,11 @@ import { assert, unreachable } from "../../../base/assert.ts";
 import { utcDay } from "../../../base/clock.ts";
 import { BatchFailure, reasonOf, type TimedWriter } from "../../journal/batch-writer.ts";
 import type { ChargeEntry, GivenIds, HoldProgress, JournalItem, StoredResponse } from "../../records.ts";
+import { returnToPresent } from "../../tables/clock-return.ts";
 import { responseRow } from "../../written-rows.ts";
 import { codeOf } from "../connection.ts";
+import { sqliteStatements } from "../own-statements.ts";
+import { perform } from "../queries.ts";
 import { otherAccount } from "../tables/account-number.ts";
 import { failureReason } from "../troubles.ts";
 import { AccountDeltas } from "./account-deltas.ts";
@@ -85,7 +88,7 @@ export class InlineWriter implements TimedWriter {
   }
 
   write(items: readonly JournalItem[], rollUpDue: boolean): void {
-    let rollUp = rollUpDue || this.#rollup.isLarge;
+    let rollUp = rollUpDue || this.#rollup.isLarge || items.some(({ kind }) => kind === "clock");
     let written: Written;
     try {
       written = this.#run(items, rollUp);
@@ -150,6 +153,10 @@ export class InlineWriter implements TimedWriter {
 
   #apply(items: readonly JournalItem[], rollUp: boolean): Written {
     if (rollUp) this.#rollUp();
+    // The sums of keys count all entries now.
+    for (const item of items) {
+      if (item.kind === "clock") perform(this.#database, returnToPresent(sqliteStatements, item.atMs));
+    }
     this.#caps.begin();
     for (const item of items) {
       if (item.kind === "settle") this.#settle(item);
@@ -211,6 +218,8 @@ export class InlineWriter implements TimedWriter {
         return;
       case "turn":
         this.#turns.insert(this.#keyNo(item.turn.keyId), item.turn);
+        return;
+      case "clock":
         return;
       case "discard":
         this.#deleteParts.run(item.recordingId);

@@ -1,0 +1,124 @@
+import { describe, expect, test } from "bun:test";
+import { msPerDay } from "../../src/base/clock.ts";
+import { GatewayError } from "../../src/base/errors.ts";
+import type { AccountSummary } from "../../src/ledger/accounts.ts";
+import { audit } from "../../src/ledger/audit.ts";
+import { Hold } from "../../src/ledger/hold.ts";
+import type { KeyRecord } from "../../src/store/store.ts";
+import { keyRecord } from "../store/fixtures.ts";
+import { settlement } from "./fixtures.ts";
+import { addAccount, addKeys, cap, type PayersBench, payerKinds, tryHold } from "./payers.ts";
+
+const aheadMs = 40 * msPerDay;
+
+async function spend(bench: PayersBench, key: KeyRecord, cost: number) {
+  const hold = await tryHold(bench.gateways[0], key, cost);
+  if (!(hold instanceof Hold)) return hold;
+  return bench.gateways[0]?.settle(hold, settlement(hold, cost, {}, { atMs: bench.clock.wallMs() }));
+}
+
+async function summaryOf(bench: PayersBench, key: KeyRecord): Promise<AccountSummary> {
+  const [summary] = (await bench.gateways[0]?.summaries([key.id])) ?? [];
+  if (summary === undefined) throw new Error("no summary");
+  return summary;
+}
+
+async function expectHonest(bench: PayersBench): Promise<void> {
+  expect((await audit(bench.store, { nowMs: bench.clock.wallMs() })).differences).toEqual([]);
+}
+
+for (const [where, open] of payerKinds) {
+  describe(`after a clock was ahead, ${where}`, () => {
+    test("caps, budgets and the day come back, and what was dated ahead counts to the present", async () => {
+      await using bench = await open(1);
+      const account = await addAccount(bench, { caps: [cap(500, "day")] }, 10_000);
+      const [key = keyRecord()] = await addKeys(bench, account, 1, {
+        caps: [cap(300, "day"), cap(900, "month")],
+      });
+      const budget = await addAccount(bench, { mode: "token_budget", budgetTokens: 1_000, period: "week" });
+      const [student = keyRecord()] = await addKeys(bench, budget, 1);
+      await bench.refresh();
+      for (const payer of [key, student]) await spend(bench, payer, 100);
+      const running = await tryHold(bench.gateways[0], key, 20);
+      bench.clock.jumpWall(aheadMs);
+      for (const payer of [key, student]) await spend(bench, payer, 70);
+      const aheadHold = await tryHold(bench.gateways[0], key, 30);
+      await expectHonest(bench);
+      bench.clock.jumpWall(-aheadMs);
+      await expectHonest(bench);
+      expect(await bench.returnToPresent()).toBe(true);
+      await expectHonest(bench);
+      expect(await bench.returnToPresent()).toBe(false);
+      const { caps, todaySpend } = await summaryOf(bench, key);
+      expect(todaySpend).toBe(170);
+      const midnight = Date.UTC(2026, 10, 17);
+      expect(caps.map(({ used, held, resetsAtMs }) => ({ used, held, resetsAtMs }))).toEqual([
+        { used: 170, held: 50, resetsAtMs: midnight },
+        { used: 170, held: 50, resetsAtMs: midnight },
+        { used: 170, held: 50, resetsAtMs: Date.UTC(2026, 11) },
+      ]);
+      expect((await summaryOf(bench, student)).budgetUsed).toBe(170);
+      // What runs is charged to the present, whenever it was held.
+      for (const hold of [running, aheadHold]) {
+        if (!(hold instanceof Hold)) throw hold;
+        await bench.gateways[0]?.settle(
+          hold,
+          settlement(hold, hold.amount, {}, { atMs: bench.clock.wallMs() }),
+        );
+      }
+      await expectHonest(bench);
+      expect((await summaryOf(bench, key)).caps.map(({ used, held }) => [used, held])).toEqual([
+        [220, 0],
+        [220, 0],
+        [220, 0],
+      ]);
+      expect(await spend(bench, key, 81)).toBeInstanceOf(GatewayError);
+      // The next day is a new one, and nothing waits for the day that was dated ahead.
+      bench.clock.advance(msPerDay);
+      expect(await spend(bench, key, 81)).toEqual({ charged: 81, overrun: 0 });
+      expect((await summaryOf(bench, key)).todaySpend).toBe(81);
+      await expectHonest(bench);
+      bench.clock.advance(aheadMs);
+      expect(await spend(bench, key, 90)).toEqual({ charged: 90, overrun: 0 });
+      expect((await summaryOf(bench, key)).caps.map(({ used }) => used)).toEqual([90, 90, 90]);
+      await expectHonest(bench);
+      const log = await bench.store.admin.listAudit({ limit: 10 });
+      expect(log.map(({ action }) => action)).toEqual(["clock.return"]);
+    });
+
+    test("a new cap and a moved key count in the present too", async () => {
+      await using bench = await open(1);
+      const [from, to] = [await addAccount(bench, {}, 1_000), await addAccount(bench, {}, 1_000)];
+      const [key = keyRecord()] = await addKeys(bench, from, 1);
+      await bench.refresh();
+      bench.clock.jumpWall(aheadMs);
+      await spend(bench, key, 40);
+      bench.clock.jumpWall(-aheadMs);
+      await bench.store.setCaps(
+        { keyId: key.id },
+        [{ limit: 100, period: "day", models: null }],
+        bench.clock.wallMs(),
+      );
+      await bench.store.moveKey(key.id, to.id, bench.clock.wallMs());
+      await bench.refresh();
+      await bench.returnToPresent();
+      expect(await spend(bench, key, 61)).toBeInstanceOf(GatewayError);
+      expect(await spend(bench, key, 60)).toEqual({ charged: 60, overrun: 0 });
+      const [state] = (await summaryOf(bench, key)).caps;
+      expect(state).toMatchObject({ used: 100, resetsAtMs: Date.UTC(2026, 10, 17) });
+      await expectHonest(bench);
+    });
+
+    test("a gateway that was off for a week goes on as usual", async () => {
+      await using bench = await open(1);
+      const account = await addAccount(bench, {}, 1_000);
+      const [key = keyRecord()] = await addKeys(bench, account, 1, { caps: [cap(50, "day")] });
+      await bench.refresh();
+      await spend(bench, key, 50);
+      bench.clock.jumpWall(7 * msPerDay);
+      expect(await bench.returnToPresent()).toBe(false);
+      expect(await spend(bench, key, 50)).toEqual({ charged: 50, overrun: 0 });
+      expect(await bench.store.admin.listAudit({ limit: 10 })).toEqual([]);
+    });
+  });
+}
