@@ -103,6 +103,7 @@ export function createMonitor(gateway: Gateway, { backend, clock, logs }: Servic
   return new AttentionMonitor({
     store: backend.store,
     clock,
+    clockOffsetMs: () => backend.clockOffsetMs,
     log: logs.log,
     settings: () => gateway.configured.settings,
     deploymentHealth: () => gateway.configured.upstream.health(),

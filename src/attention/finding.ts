@@ -37,6 +37,8 @@ export type FindingKind =
   | "provider_failing"
   | "provider_slow"
   | "node_late"
+  | "clock_moved"
+  | "clock_differs"
   | "balance"
   | "budget"
   | "cap"
@@ -112,6 +114,18 @@ export const findingKinds: Readonly<Record<FindingKind, KindOfFinding>> = {
     next: () => "sluice nodes",
     about: "A gateway of a shared database gives no sign of life.",
     over: ({ subject }) => `The gateway ${subject.label} is back, or no longer expected.`,
+  },
+  clock_moved: {
+    severity: "warning",
+    next: ({ subject }) => `timedatectl status   # on ${subject.label}`,
+    about: "The clock of a gateway was set by more than five minutes while it ran.",
+    over: ({ subject }) => `The clock of the gateway ${subject.label} runs evenly again.`,
+  },
+  clock_differs: {
+    severity: "warning",
+    next: ({ subject }) => `timedatectl status   # on ${subject.label}`,
+    about: "The clock of a gateway differs from the database's by more than a minute.",
+    over: ({ subject }) => `The clock of the gateway ${subject.label} agrees with the database's again.`,
   },
   balance: { ...limited, about: "80, 95 or 100 % of a balance are used.", over: below80 },
   budget: { ...limited, about: "80, 95 or 100 % of a token budget are used.", over: below80 },

@@ -4,6 +4,7 @@ import { Repeating } from "../base/repeating.ts";
 import type { Log } from "../observe/log.ts";
 import type { Store } from "../store/store.ts";
 import { alertBody, alertChanges } from "./alert-changes.ts";
+import { ClockWatch, clockDiffers } from "./clock-watch.ts";
 import type { Finding } from "./finding.ts";
 import { type GatewayState, gatewayFindings, storeAway } from "./gateway-findings.ts";
 import { type Hook, postToHook } from "./hook.ts";
@@ -12,6 +13,8 @@ import { readFindings } from "./read-findings.ts";
 export interface MonitorOptions extends GatewayState {
   readonly store: Pick<Store, "alerts" | "nodes">;
   readonly clock: Clock;
+  /** What a shared database's clock is ahead of this machine's. */
+  readonly clockOffsetMs?: () => number;
   readonly log: Pick<Log, "warn" | "error">;
   /** How long another gateway waits for this one before it sends alerts itself. */
   readonly leadForMs?: number;
@@ -44,6 +47,7 @@ export class AttentionMonitor {
   readonly #options: MonitorOptions;
   readonly #gateway = newId("gw_");
   readonly #looking = new Repeating();
+  readonly #clockWatch: ClockWatch;
   /** A stop does not wait for the hook: what is not accepted by then is sent after the next start. */
   readonly #stopping = new AbortController();
   #look: Promise<void> | null = null;
@@ -59,6 +63,7 @@ export class AttentionMonitor {
 
   constructor(options: MonitorOptions) {
     this.#options = options;
+    this.#clockWatch = new ClockWatch(options.clock);
   }
 
   /** As of the last look. */
@@ -102,6 +107,7 @@ export class AttentionMonitor {
       await this.#publish([
         ...(away === null ? [] : [away]),
         ...gatewayFindings(this.#options, clock.wallMs()),
+        ...this.#clockFindings(),
       ]);
       const { found: kept, ofStopped, answered } = await readFindings(store, clock.wallMs());
       const found = withoutAway(kept);
@@ -116,6 +122,14 @@ export class AttentionMonitor {
       this.#isFailing = true;
     }
     await sending;
+  }
+
+  #clockFindings(): readonly Finding[] {
+    const { settings, clockOffsetMs = () => 0 } = this.#options;
+    const { node } = settings().server;
+    return [this.#clockWatch.look(node), clockDiffers(node, clockOffsetMs())].filter(
+      (found) => found !== null,
+    );
   }
 
   #lead(): Promise<boolean> {

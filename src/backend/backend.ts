@@ -17,6 +17,8 @@ export interface Backend {
   readonly changesEveryMs: number;
   /** Why no new work may begin; null while it may. */
   readonly trouble: Trouble | null;
+  /** What the database's clock is ahead of this machine's; 0 while they agree, and without another clock. */
+  readonly clockOffsetMs: number;
   readonly stats: Readonly<StoreStats>;
   /** What would be lost if the process ended now, in sentences. */
   describeLosses(): readonly string[];

@@ -59,6 +59,9 @@ export async function openPostgresBackend(options: PostgresBackendOptions): Prom
       get trouble() {
         return node.trouble;
       },
+      get clockOffsetMs() {
+        return node.clockOffsetMs;
+      },
       get stats() {
         return node.stats;
       },

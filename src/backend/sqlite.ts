@@ -61,6 +61,7 @@ async function backendOn(store: JournaledStore, { clock, log }: SqliteBackendOpt
     get trouble() {
       return store.trouble;
     },
+    clockOffsetMs: 0,
     stats: store.stats,
     describeLosses: () => describeLosses(store, ledger),
     // It is alone: nobody asks, and nobody can take it over.

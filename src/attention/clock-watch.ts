@@ -1,0 +1,72 @@
+import type { Clock } from "../base/clock.ts";
+import { msPerHour, msPerMinute } from "../base/clock.ts";
+import { type Finding, plain } from "./finding.ts";
+
+const notableMoveMs = 5 * msPerMinute;
+/** Clocks drift a little from one look to the next, and are slowly corrected. */
+const driftMs = 1_000;
+/** After this a clock that was set counts as right. */
+const rememberedForMs = msPerHour;
+/** Periods and days follow the database's clock; a node that differs by more shows it. */
+const notableDifferenceMs = msPerMinute;
+
+/**
+ * Compares the wall clock with the monotonic one while the process runs: who sets it by minutes moves periods and days. How long the
+ * gateway was off before makes no difference.
+ */
+export class ClockWatch {
+  readonly #clock: Clock;
+  #usualMs: number;
+  #movedSinceMs: number | null = null;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.#usualMs = this.#differenceMs();
+  }
+
+  /** To be called every few seconds. */
+  look(node: string): Finding | null {
+    const movedMs = this.#differenceMs() - this.#usualMs;
+    if (Math.abs(movedMs) <= notableMoveMs) {
+      this.#movedSinceMs = null;
+      if (Math.abs(movedMs) <= driftMs) this.#usualMs += movedMs;
+      return null;
+    }
+    const nowMs = this.#clock.monotonicMs();
+    this.#movedSinceMs ??= nowMs;
+    if (nowMs - this.#movedSinceMs <= rememberedForMs) return clockMoved(node, movedMs);
+    this.#movedSinceMs = null;
+    this.#usualMs += movedMs;
+    return null;
+  }
+
+  #differenceMs(): number {
+    return this.#clock.wallMs() - this.#clock.monotonicMs();
+  }
+}
+
+function clockMoved(node: string, movedMs: number): Finding {
+  const seconds = Math.round(movedMs / 1_000);
+  const way = seconds > 0 ? "forward" : "back";
+  return {
+    ...plain,
+    kind: "clock_moved",
+    subject: { type: "node", id: node, label: node },
+    text: `The clock of the gateway ${node} was set ${way} by ${Math.abs(seconds)} s while it ran. Check its time service.`,
+    details: { moved_seconds: seconds },
+  };
+}
+
+/** Null while the clocks agree. */
+export function clockDiffers(node: string, databaseAheadMs: number): Finding | null {
+  if (Math.abs(databaseAheadMs) <= notableDifferenceMs) return null;
+  const seconds = Math.round(databaseAheadMs / 1_000);
+  const way = seconds > 0 ? "behind" : "ahead of";
+  return {
+    ...plain,
+    kind: "clock_differs",
+    subject: { type: "node", id: node, label: node },
+    text: `The clock of the gateway ${node} is ${Math.abs(seconds)} s ${way} the database's, which decides about periods. Check its time service.`,
+    details: { database_ahead_seconds: seconds },
+  };
+}
