@@ -4,6 +4,7 @@ import {
   costNano,
   isToken,
   makeRates,
+  outputTokensOf,
   type Quantities,
   readRates,
   tokensOf,
@@ -13,6 +14,19 @@ const usual = { microUsdPerCredit: 1_000_000, tiers: [], inputAbove: null };
 const rates = makeRates({
   ...usual,
   picoUsd: { input: 5_000_000, output: 30_000_000, web_search: 10_000_000_000 },
+});
+
+test("output is every kind of it, of every model, and nothing that only ends like it", () => {
+  const quantities = {
+    input: 1,
+    output: 10,
+    audio_output: 100,
+    "claude-5/output": 1_000,
+    "claude-5/input": 5,
+    throughput: 7,
+  };
+  expect(outputTokensOf(quantities)).toBe(1_110);
+  expect(outputTokensOf({ image_output: 3, video_output: 9, web_search: 2 })).toBe(3);
 });
 
 describe("rates", () => {

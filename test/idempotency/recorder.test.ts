@@ -190,3 +190,27 @@ testEachJournal(
     expect(idempotency.keptBytes(key.id)).toBe(0);
   },
 );
+
+testEachJournal(
+  "a response that is given up has its parts dropped, and asks for nothing if it has none",
+  async (database) => {
+    await using bench = await openBench(database);
+    const key = await bench.addKey({}, 100);
+    const discarded: string[] = [];
+    const discardResponse = async (id: string) => void discarded.push(id);
+    const store = Object.assign(Object.create(bench.store), { discardResponse });
+    const idempotency = newIdempotency({ ...bench, store });
+    for (const [bytes, dropped] of [
+      [10, 0],
+      [mebibyte, 1],
+    ] as const) {
+      const claimed = await idempotency.claim(requestOf(key, { idempotencyKey: String(bytes) }));
+      if (claimed.kind !== "run") throw new Error("must run");
+      const recorder = idempotency.record(claimed.claim, usualKeyBytes);
+      recorder.append(new Uint8Array(bytes));
+      recorder.discard();
+      recorder.discard();
+      expect(discarded).toHaveLength(dropped);
+    }
+  },
+);

@@ -241,6 +241,80 @@ for (const [where, open] of payerKinds) {
       expect((await audit(bench.store)).differences).toEqual([]);
     });
 
+    test("changing one of two daily caps leaves the other, and what both have counted", async () => {
+      await using bench = await open(1);
+      const account = await addAccount(bench, {}, 10_000);
+      const [key = keyRecord()] = await addKeys(bench, account, 1);
+      const nowMs = bench.clock.wallMs();
+      await bench.store.setCaps({ keyId: key.id }, [cap(100, "day"), cap(50, "day", "other-*")], nowMs);
+      await bench.refresh();
+      const [gateway] = bench.gateways;
+      await spend(gateway, await tryHold(gateway, key, 10, "other-model"), 10);
+      await bench.store.setCaps({ keyId: key.id }, [cap(100, "day"), cap(20, "day", "other-*")], nowMs);
+      await bench.refresh();
+      expect((await gateway?.summaries([key.id]))?.[0]?.caps).toMatchObject([
+        { limit: 100, models: null, used: 10 },
+        { limit: 20, models: "other-*", used: 10 },
+      ]);
+      await bench.store.setCaps({ keyId: key.id }, [cap(70, "month"), cap(20, "day", "other-*")], nowMs);
+      await bench.refresh();
+      expect((await gateway?.summaries([key.id]))?.[0]?.caps).toMatchObject([
+        { limit: 20, period: "day", models: "other-*", used: 10 },
+        { limit: 70, period: "month", models: null, used: 10 },
+      ]);
+    });
+
+    test("what a cap is raised by adds up within a period, and is gone in the next", async () => {
+      await using bench = await open(1);
+      const account = await addAccount(bench, {}, 10_000);
+      const [key = keyRecord()] = await addKeys(bench, account, 1, { caps: [cap(100, "day")] });
+      const owner = { keyId: key.id };
+      const capNo = (await bench.store.findKey(key.id))?.caps[0]?.no ?? 0;
+      const limit = async () => {
+        await bench.refresh();
+        return (await bench.gateways[0]?.summaries([key.id]))?.[0]?.caps[0]?.limit;
+      };
+      await bench.store.extendCap(owner, capNo, 30, bench.clock.wallMs());
+      await bench.store.extendCap(owner, capNo, 12, bench.clock.wallMs());
+      expect(await limit()).toBe(142);
+      bench.clock.advance(24 * 3_600_000);
+      expect(await limit()).toBe(100);
+      await bench.store.extendCap(owner, capNo, 5, bench.clock.wallMs());
+      expect(await limit()).toBe(105);
+    });
+
+    test("an operator whose clock is behind raises the cap of the day that the account has reached", async () => {
+      await using bench = await open(1);
+      const account = await addAccount(bench, {}, 10_000);
+      const [key = keyRecord()] = await addKeys(bench, account, 1, { caps: [cap(100, "day", "other-*")] });
+      await bench.refresh();
+      const [gateway] = bench.gateways;
+      bench.clock.advance(12 * 3_600_000);
+      // The cap itself has not counted anything today, but its account has.
+      await spend(gateway, await tryHold(gateway, key, 10, "house-model"), 10);
+      const capNo = (await bench.store.findKey(key.id))?.caps[0]?.no ?? 0;
+      await bench.store.extendCap({ keyId: key.id }, capNo, 30, bench.clock.wallMs() - 60_000);
+      await bench.refresh();
+      expect((await gateway?.summaries([key.id]))?.[0]?.caps[0]).toMatchObject({
+        limit: 130,
+        resetsAtMs: Date.UTC(2026, 10, 18),
+      });
+    });
+
+    test("a cap that nothing was counted in yet shows when the present period ends", async () => {
+      await using bench = await open(1);
+      const account = await addAccount(bench, {}, 10_000);
+      const [key = keyRecord()] = await addKeys(bench, account, 1, { caps: [cap(100, "day")] });
+      await bench.refresh();
+      const [gateway] = bench.gateways;
+      await spend(gateway, await tryHold(gateway, key, 10), 10);
+      bench.clock.advance(3 * 24 * 3_600_000);
+      expect((await gateway?.summaries([key.id]))?.[0]?.caps[0]).toMatchObject({
+        used: 0,
+        resetsAtMs: Date.UTC(2026, 10, 20),
+      });
+    });
+
     test("an open account needs no balance and owes what was spent; a closed one takes nothing more", async () => {
       await using bench = await open(1);
       const [gateway] = bench.gateways;
@@ -261,6 +335,46 @@ for (const [where, open] of payerKinds) {
     });
   });
 }
+
+test("a new cap that begins yesterday moves on to what is held today", async () => {
+  const clock = new FakeClock("2026-11-16T23:59:00Z");
+  await using database = await sqlite.create();
+  const { store, ledger, watcher } = await startProcess(database, clock);
+  const operator = await database.openOperator(clock);
+  const key = keyRecord({});
+  await operator.insertKey(key, 1_000);
+  await watcher.refresh();
+  clock.advance(120_000);
+  const hold = holdFor(ledger, key, 60);
+  await operator.setCaps({ keyId: key.id }, [cap(100, "day")], clock.wallMs() - 120_000);
+  await watcher.refresh();
+  expect(ledger.summary(key.id).caps).toMatchObject([{ held: 60, resetsAtMs: Date.UTC(2026, 10, 18) }]);
+  ledger.release(hold);
+  await store.close();
+  await operator.close();
+});
+
+test("what a crash interrupted yesterday is charged in full, though yesterday's caps are not known any more", async () => {
+  const clock = new FakeClock("2026-11-16T23:59:00Z");
+  await using database = await sqlite.create();
+  const first = await startProcess(database, clock);
+  const operator = await database.openOperator(clock);
+  const key = keyRecord({ caps: [cap(100, "day")] });
+  await operator.insertKey(key, 1_000);
+  await first.watcher.refresh();
+  const hold = holdFor(first.ledger, key, 80);
+  first.ledger.progress(hold, costing(30));
+  first.ledger.journalProgress();
+  clock.advance(120_000);
+  const today = holdFor(first.ledger, key, 20);
+  await first.ledger.settle(today, settlement(today, 20));
+  const next = await startProcess(database, clock);
+  expect(next.ledger.summary(key.id)).toMatchObject({ used: 50, caps: [{ used: 20, held: 0 }] });
+  expect((await audit(operator)).differences).toEqual([]);
+  await next.store.close();
+  await first.store.close();
+  await operator.close();
+});
 
 test("what a crash interrupted counts in the caps of its period, and nothing stays held", async () => {
   const clock = new FakeClock("2026-11-16T12:00:00Z");

@@ -84,7 +84,7 @@ for (const [where, open] of payerKinds) {
       await expectHonest(bench);
       const log = await bench.store.admin.listAudit({ limit: 10 });
       expect(log.map(({ action }) => action)).toEqual(["clock.return"]);
-    });
+    }, 60_000);
 
     test("a new cap and a moved key count in the present too", async () => {
       await using bench = await open(1);
@@ -107,7 +107,7 @@ for (const [where, open] of payerKinds) {
       const [state] = (await summaryOf(bench, key)).caps;
       expect(state).toMatchObject({ used: 100, resetsAtMs: Date.UTC(2026, 10, 17) });
       await expectHonest(bench);
-    });
+    }, 60_000);
 
     test("a gateway that was off for a week goes on as usual", async () => {
       await using bench = await open(1);

@@ -49,7 +49,7 @@ for (const [where, open] of payerKinds) {
       await expect(bench.store.recordAdjustment({ ...entry, amountNano: -1 })).rejects.toThrow(
         "An account may owe at most 4000000 credits.",
       );
-    });
+    }, 30_000);
 
     test("has a statement of a month in which more was charged than a double counts", async () => {
       await using bench = await open(1);
@@ -67,6 +67,6 @@ for (const [where, open] of payerKinds) {
       expect(accounts).toMatchObject([
         { charged: -nearly12Million, topped_up: nearly12Million, total: 0, owed: 0 },
       ]);
-    });
+    }, 30_000);
   });
 }

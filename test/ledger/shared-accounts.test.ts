@@ -228,4 +228,26 @@ describe("shared accounts", () => {
     const [summary] = await accounts.summaries([credit.id]);
     expect(summary).toMatchObject({ posted: 700, held: 60, available: 640, purchased: 700 });
   });
+
+  test("a charge is not known to be durable before what was written ahead of its answer is", async () => {
+    const parts = Promise.withResolvers<void>();
+    const { accounts, credit } = accountsOver({}, { written: () => parts.promise });
+    const hold = await accounts.hold({
+      keyId: credit.id,
+      exchangeId: newId("req_"),
+      model: "house-model",
+      askedModel: null,
+      labels: null,
+      amount: 50,
+    });
+    let isSettled = false;
+    const settling = accounts.settle(hold, settlement(hold, 20)).then(() => {
+      isSettled = true;
+    });
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(isSettled).toBe(false);
+    parts.resolve();
+    await settling;
+    expect(isSettled).toBe(true);
+  });
 });

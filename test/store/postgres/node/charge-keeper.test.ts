@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { NodeEvent } from "../../../../src/store/node.ts";
 import { endOf, type HoldEnd } from "../../../../src/store/postgres/lanes/hold-end.ts";
 import { ChargeKeeper } from "../../../../src/store/postgres/node/charge-keeper.ts";
-import { UnacknowledgedCharges } from "../../../../src/store/postgres/node/unacknowledged.ts";
+import { UnacknowledgedCharges, unmadeCharges } from "../../../../src/store/postgres/node/unacknowledged.ts";
 import { temporaryFolder } from "../../fixtures.ts";
 import { chargeOrder, holdOrder } from "./world.ts";
 
@@ -34,6 +34,31 @@ test("charges that cannot be copied stay in the file that has them", () => {
   keeper.end();
   expect(chargesLeftIn(folder.dir)).toEqual([charge]);
   expect(events.map(({ kind }) => kind)).toEqual(["unkept"]);
+});
+
+test("what a node has kept goes along when it joins under another number", () => {
+  using folder = temporaryFolder();
+  const { keeper, events } = keeperOf(folder.dir);
+  keeper.begin(1, databaseId);
+  keeper.keep(charge);
+  keeper.begin(2, databaseId);
+  expect(keeper.isKept(charge.id)).toBe(true);
+  // The process dies here.
+  keeper.end();
+  expect(readdirSync(folder.dir).filter((name) => !name.endsWith("-journal"))).toEqual(["sluice.node-2"]);
+  expect(chargesLeftIn(folder.dir)).toEqual([charge]);
+  expect(events).toEqual([]);
+});
+
+test("charges that were meant for another database stay where they are", () => {
+  using folder = folderWithCharge();
+  const { keeper } = keeperOf(folder.dir);
+  keeper.begin(2, "another");
+  expect(keeper.adopt("another")).toEqual([]);
+  expect(unmadeCharges(folder.dir, "another")).toBe(0);
+  keeper.end();
+  expect(unmadeCharges(folder.dir, databaseId)).toBe(1);
+  expect(chargesLeftIn(folder.dir)).toEqual([charge]);
 });
 
 function folderWithCharge() {

@@ -1,0 +1,66 @@
+import { expect, test } from "bun:test";
+import { GatewayError } from "../../src/base/errors.ts";
+import type { Failure } from "../../src/upstream/failure.ts";
+import type { Candidate } from "../../src/upstream/health/deployment-state.ts";
+import { AttemptState } from "../../src/upstream/selection/attempt-state.ts";
+
+function candidate(name: string, coolDownMs = 0): Candidate {
+  return {
+    deployment: { name, upstreamModel: name, provider: { settings: { name } } },
+    state: { breaker: { coolDowns: { requestedMs: () => coolDownMs } } },
+  } as unknown as Candidate;
+}
+
+function failure(message: string, changes: Partial<Failure> = {}): Failure {
+  return {
+    error: new GatewayError("provider_unavailable", message),
+    kind: "status_500",
+    said: null,
+    mayTryOthers: true,
+    mayRetry: false,
+    evidence: null,
+    coolDownMs: null,
+    keyProblem: null,
+    quotaResetMs: null,
+    refusesProofs: false,
+    hasExpired: false,
+    alarm: false,
+    ...changes,
+  };
+}
+
+test("of several failures the client is told the first overload, because it says when to come back", () => {
+  const state = new AttemptState([candidate("one"), candidate("two"), candidate("three")]);
+  state.attemptFailed(candidate("one"), failure("broken"), 500, 1);
+  expect(state.error().message).toBe("broken");
+  state.attemptFailed(candidate("two"), failure("overloaded", { coolDownMs: 1_000 }), 429, 1);
+  state.attemptFailed(candidate("three"), failure("overloaded later", { coolDownMs: 9_000 }), 429, 1);
+  state.attemptFailed(candidate("three"), failure("broken again"), 500, 1);
+  expect(state.error().message).toBe("overloaded");
+  state.attemptFailed(candidate("three"), failure("your fault", { mayTryOthers: false }), 400, 1);
+  expect(state.error().message).toBe("your fault");
+});
+
+test("without an overload the last failure is told", () => {
+  const state = new AttemptState([candidate("one"), candidate("two")]);
+  state.attemptFailed(candidate("one"), failure("first"), 500, 1);
+  state.attemptFailed(candidate("two"), failure("second"), 500, 1);
+  expect(state.error().message).toBe("second");
+});
+
+test("of those that cool down the one with the shortest wait is kept, the first of equals", () => {
+  const all = [
+    candidate("one", 9_000),
+    candidate("two", 2_500),
+    candidate("three", 4_000),
+    candidate("four", 2_500),
+  ];
+  const state = new AttemptState(all);
+  for (const each of all) state.skippedCooling(each, 0, "key_1");
+  expect(state.coolingCandidate).toBe(all[1] ?? null);
+  const { message, retryAfterSeconds } = state.error();
+  expect({ message, retryAfterSeconds }).toEqual({
+    message: "Every provider of this model has asked for a pause, which ends in 3 s. Please try again then.",
+    retryAfterSeconds: 3,
+  });
+});
