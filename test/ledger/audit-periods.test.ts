@@ -5,7 +5,8 @@ import { Hold } from "../../src/ledger/hold.ts";
 import type { BudgetPeriod } from "../../src/store/store.ts";
 import { keyRecord } from "../store/fixtures.ts";
 import { settlement } from "./fixtures.ts";
-import { addAccount, addKeys, payerKinds, tryHold } from "./payers.ts";
+import { addAccount, addKeys, tryHold } from "./payers.ts";
+import { payerKinds } from "./shared-payers.ts";
 
 const changes: readonly (readonly BudgetPeriod[])[] = [
   ["day", "month"],

@@ -7,7 +7,8 @@ import { Hold } from "../../src/ledger/hold.ts";
 import type { KeyRecord } from "../../src/store/store.ts";
 import { keyRecord } from "../store/fixtures.ts";
 import { settlement } from "./fixtures.ts";
-import { addAccount, addKeys, cap, type PayersBench, payerKinds, tryHold } from "./payers.ts";
+import { addAccount, addKeys, cap, type PayersBench, tryHold } from "./payers.ts";
+import { payerKinds } from "./shared-payers.ts";
 
 const aheadMs = 40 * msPerDay;
 

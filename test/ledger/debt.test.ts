@@ -5,7 +5,8 @@ import { audit } from "../../src/ledger/audit.ts";
 import { Hold } from "../../src/ledger/hold.ts";
 import { keyRecord } from "../store/fixtures.ts";
 import { settlement } from "./fixtures.ts";
-import { addAccount, addKeys, type PayersBench, payerKinds, tryHold } from "./payers.ts";
+import { addAccount, addKeys, type PayersBench, tryHold } from "./payers.ts";
+import { payerKinds } from "./shared-payers.ts";
 
 const millionCredits = 1_000_000 * 1_000_000_000;
 

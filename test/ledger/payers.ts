@@ -1,14 +1,10 @@
 import { GatewayError } from "../../src/base/errors.ts";
 import { newId } from "../../src/base/id.ts";
 import type { Accounts, Hold } from "../../src/ledger/accounts.ts";
-import { SharedAccounts } from "../../src/ledger/shared-accounts.ts";
-import { joinStore, openStore } from "../../src/store/open.ts";
 import type { AccountRecord, CapLimit, CapRecord, KeyRecord, Store } from "../../src/store/store.ts";
-import { keyRecord, temporaryFolder } from "../store/fixtures.ts";
-import { runIn, trustNodeClocks } from "../store/postgres/fixtures.ts";
+import { keyRecord } from "../store/fixtures.ts";
 import { sqlite } from "../store/sqlite/kind.ts";
 import { FakeClock } from "../support/clock.ts";
-import { hasPostgres, sharedPostgres } from "../support/postgres.ts";
 import { startProcess } from "./fixtures.ts";
 
 /** Accounts that decide, in memory or in a database that several gateways share, and an operator beside them. */
@@ -23,12 +19,7 @@ export interface PayersBench extends AsyncDisposable {
   returnToPresent(): Promise<boolean>;
 }
 
-export const payerKinds: readonly (readonly [string, (gateways: number) => Promise<PayersBench>])[] = [
-  ["in memory", openMemory],
-  ...(hasPostgres ? ([["on PostgreSQL", openShared]] as const) : []),
-];
-
-async function openMemory(): Promise<PayersBench> {
+export async function openMemory(): Promise<PayersBench> {
   const clock = new FakeClock("2026-11-16T12:00:00Z");
   const database = await sqlite.create();
   const { store: gateway, ledger, watcher } = await startProcess(database, clock);
@@ -43,36 +34,6 @@ async function openMemory(): Promise<PayersBench> {
       await gateway.close();
       await store.close();
       await database[Symbol.asyncDispose]();
-    },
-  };
-}
-
-async function openShared(count: number): Promise<PayersBench> {
-  const clock = new FakeClock("2026-11-16T12:00:00Z");
-  const server = sharedPostgres();
-  const location = { url: server.url(await server.createDatabase()), password: null, prepare: true };
-  const folders = Array.from({ length: count }, () => temporaryFolder());
-  const store = await openStore({ location, clock, role: "gateway" });
-  await runIn(location, trustNodeClocks);
-  const nodes = await Promise.all(
-    folders.map(({ dir }, index) =>
-      joinStore({ location, name: `node-${index}`, version: "1.0.0", dir, report: () => {} }),
-    ),
-  );
-  const gateways = nodes.map((node) => new SharedAccounts({ node, clock, keys: [] }));
-  return {
-    clock,
-    store,
-    gateways,
-    async refresh() {
-      const changes = await store.changesSince(0);
-      for (const gateway of gateways) gateway.apply(changes);
-    },
-    returnToPresent: async () => (await store.returnToPresent(clock.wallMs())) !== null,
-    async [Symbol.asyncDispose]() {
-      for (const node of nodes) await node.leave();
-      await store.close();
-      for (const folder of folders) folder[Symbol.dispose]();
     },
   };
 }

@@ -1,0 +1,42 @@
+import { SharedAccounts } from "../../src/ledger/shared-accounts.ts";
+import { joinStore, openStore } from "../../src/store/open.ts";
+import { temporaryFolder } from "../store/fixtures.ts";
+import { runIn, trustNodeClocks } from "../store/postgres/fixtures.ts";
+import { FakeClock } from "../support/clock.ts";
+import { hasPostgres, sharedPostgres } from "../support/postgres.ts";
+import { openMemory, type PayersBench } from "./payers.ts";
+
+export const payerKinds: readonly (readonly [string, (gateways: number) => Promise<PayersBench>])[] = [
+  ["in memory", openMemory],
+  ...(hasPostgres ? ([["on PostgreSQL", openShared]] as const) : []),
+];
+
+export async function openShared(count: number): Promise<PayersBench> {
+  const clock = new FakeClock("2026-11-16T12:00:00Z");
+  const server = sharedPostgres();
+  const location = { url: server.url(await server.createDatabase()), password: null, prepare: true };
+  const folders = Array.from({ length: count }, () => temporaryFolder());
+  const store = await openStore({ location, clock, role: "gateway" });
+  await runIn(location, trustNodeClocks);
+  const nodes = await Promise.all(
+    folders.map(({ dir }, index) =>
+      joinStore({ location, name: `node-${index}`, version: "1.0.0", dir, report: () => {} }),
+    ),
+  );
+  const gateways = nodes.map((node) => new SharedAccounts({ node, clock, keys: [] }));
+  return {
+    clock,
+    store,
+    gateways,
+    async refresh() {
+      const changes = await store.changesSince(0);
+      for (const gateway of gateways) gateway.apply(changes);
+    },
+    returnToPresent: async () => (await store.returnToPresent(clock.wallMs())) !== null,
+    async [Symbol.asyncDispose]() {
+      for (const node of nodes) await node.leave();
+      await store.close();
+      for (const folder of folders) folder[Symbol.dispose]();
+    },
+  };
+}
