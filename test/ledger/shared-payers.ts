@@ -12,12 +12,16 @@ export const payerKinds: readonly (readonly [string, (gateways: number) => Promi
 ];
 
 export async function openShared(count: number): Promise<PayersBench> {
-  const clock = new FakeClock("2026-11-16T12:00:00Z");
+  return openByClock(count, new FakeClock("2026-11-16T12:00:00Z"), true);
+}
+
+/** Unless it is trusted, the database's own clock decides. */
+export async function openByClock(count: number, clock: FakeClock, isTrusted: boolean): Promise<PayersBench> {
   const server = sharedPostgres();
   const location = { url: server.url(await server.createDatabase()), password: null, prepare: true };
   const folders = Array.from({ length: count }, () => temporaryFolder());
   const store = await openStore({ location, clock, role: "gateway" });
-  await runIn(location, trustNodeClocks);
+  if (isTrusted) await runIn(location, trustNodeClocks);
   const nodes = await Promise.all(
     folders.map(({ dir }, index) =>
       joinStore({ location, name: `node-${index}`, version: "1.0.0", dir, report: () => {} }),
