@@ -25,6 +25,7 @@ export function showAccount(view: AccountView, { json, place }: AccountOutput, t
     standing(view),
     ...view.caps.map((cap) => ["cap", capText(cap, view.mode)] as const),
     ...view.key_caps.map((cap) => ["new keys get", capTerms(cap, view.mode)] as const),
+    ...(view.content === null ? [] : [["content", `at most ${view.content}`] as const]),
     ...view.keys.map((key) => {
       const caps = key.caps.map((cap) => capText(cap, view.mode)).join("; ");
       return ["key", [key.prefix, key.label, key.owner, caps].filter(Boolean).join("  ")] as const;

@@ -90,6 +90,7 @@ function keyFacts(
     ["rate", view.rpm_limit === null ? "no limit" : `${plural(view.rpm_limit, "request")} per minute`],
     ["scope", view.scope],
     ["models", view.models === null ? "all" : view.models.join(", ")],
+    ...(view.content === null ? [] : [["content", `at most ${view.content}`] as const]),
     ["created", `${moment(Date.parse(view.created_at))} UTC`],
     ["expires", view.expires_at === null ? "never" : absoluteAndRelative(view.expires_at, nowMs, style)],
     ["last used", view.last_used_on ?? "never"],

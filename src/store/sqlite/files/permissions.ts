@@ -7,7 +7,7 @@ import { type DataFolder, namesIn } from "./folder.ts";
 
 /** The rights of everybody but the owner. */
 const others = 0o077;
-const ownFiles = /^sluice\.(db|lock$|restore)/;
+const ownFiles = /^(?:sluice\.(db|lock$|restore)|content\.db)/;
 
 /**
  * Removes other users' permissions on the ledger, its WAL and its copies, as a manual copy or a loose umask may have

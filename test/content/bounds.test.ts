@@ -1,0 +1,138 @@
+import { describe, expect, test } from "bun:test";
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import type { ContentSettings } from "../../src/config/settings.ts";
+import type { RecordingEnd } from "../../src/content/document.ts";
+import { ContentRecorder } from "../../src/content/recorder.ts";
+import type { FromContentThread, ToContentThread } from "../../src/content/thread-messages.ts";
+import { temporaryFolder } from "../store/fixtures.ts";
+import { canMountSmallDisk, mountSmallDisk } from "../support/small-disk.ts";
+import { waitFor } from "../support/wait.ts";
+
+const settings: ContentSettings = {
+  record: "all",
+  sample: 1,
+  keptMs: 86_400_000,
+  maxBytes: 1e9,
+  maxRequestBytes: 1e6,
+  maxResponseBytes: 1e6,
+  key: null,
+  recordsUpstream: false,
+  membersSeeOwn: false,
+};
+
+const endOf = (id: string): RecordingEnd => ({
+  id,
+  time: new Date().toISOString(),
+  model: "m",
+  key: "slu_",
+  labels: { session: null, user: null, tags: {} },
+  route: "/v1/chat/completions",
+  status: 200,
+  outcome: "completed",
+  dropped: [],
+  row: { atMs: Date.now(), keyId: "key_a", owner: null, usage: null },
+});
+
+function record(recorder: ContentRecorder, id: string, body: string): void {
+  const recording = recorder.begin("all", body, settings);
+  recording?.open({ kind: "json", isValid: false }, false);
+  recording?.response(body);
+  recording?.end(endOf(id));
+}
+
+const quiet = { onProgress: () => {}, onFailure: () => {} };
+
+/** A thread that opens, and then does nothing until it is let go. */
+class StuckThread extends EventTarget {
+  onmessage: ((event: MessageEvent<FromContentThread>) => void) | null = null;
+  onerror = null;
+  readonly waiting: FromContentThread[] = [];
+
+  postMessage(message: ToContentThread): void {
+    if (message.type === "open") queueMicrotask(() => this.say({ type: "opened" }));
+    if (message.type === "close") this.say({ type: "closed" });
+    if (message.type === "log") this.waiting.push({ type: "written", held: 0, dropped: 0, failure: null });
+  }
+
+  say(message: FromContentThread): void {
+    this.onmessage?.(new MessageEvent("message", { data: message }));
+  }
+
+  terminate(): void {}
+}
+
+test("what does not fit into 64 MB is dropped and counted, until the thread has caught up", async () => {
+  const thread = new StuckThread();
+  const { dir, ...folder } = temporaryFolder();
+  const recorder = await ContentRecorder.open({
+    location: { dir },
+    settings,
+    start: () => thread as unknown as Worker,
+    ...quiet,
+  });
+  const megabyte = "x".repeat(1_000_000);
+  for (let no = 0; no < 50; no += 1) record(recorder, `req_${no}`, megabyte);
+  const { dropped } = recorder;
+  expect(dropped).toBeGreaterThanOrEqual(18);
+  expect(dropped).toBeLessThanOrEqual(20);
+  expect(recorder.recentlyDropped).toBe(dropped);
+  for (const message of thread.waiting.splice(0)) thread.say(message);
+  record(recorder, "req_later", megabyte);
+  expect(recorder.dropped).toBe(dropped);
+  await recorder.close();
+  folder[Symbol.dispose]();
+});
+
+test("what was recorded until now is in what is read next", async () => {
+  using folder = temporaryFolder();
+  const recorder = await ContentRecorder.open({ location: { dir: folder.dir }, settings, ...quiet });
+  record(recorder, "req_a", '{"said":"something"}');
+  expect(await recorder.read("req_a")).toMatchObject({ id: "req_a", request: { said: "something" } });
+  recorder.begin("all", "{}", settings)?.drop();
+  record(recorder, "req_b", "no JSON");
+  await recorder.close();
+  const again = await ContentRecorder.open({ location: { dir: folder.dir }, settings, ...quiet });
+  expect((await again.list({ limit: 9 })).map(({ id }) => id).toSorted()).toEqual(["req_a", "req_b"]);
+  expect(await again.read("req_b")).toMatchObject({ request: "no JSON", response: "no JSON" });
+  await again.close();
+});
+
+describe.if(canMountSmallDisk)("a full disk", () => {
+  test("drops content, says so once, and is used again when there is room", async () => {
+    using disk = mountSmallDisk(8);
+    const failures: string[] = [];
+    const recorder = await ContentRecorder.open({
+      location: { dir: disk.folder },
+      settings,
+      onProgress: () => {},
+      onFailure: (message) => failures.push(message),
+    });
+    record(recorder, "req_before", '{"kept":true}');
+    expect(await recorder.read("req_before")).not.toBeNull();
+    const filler = disk.fill();
+    const noise = () => JSON.stringify({ noise: crypto.getRandomValues(new Uint8Array(200_000)).toBase64() });
+    for (let no = 0; no < 20; no += 1) record(recorder, `req_${no}`, noise());
+    await waitFor(
+      async () => (await recorder.sizes()).rows >= 0 && recorder.dropped > 0,
+      "content to be dropped",
+    );
+    expect(failures).toHaveLength(1);
+    rmSync(filler);
+    record(recorder, "req_after", '{"kept":true}');
+    expect(await recorder.read("req_after")).not.toBeNull();
+    expect(await recorder.read("req_before")).not.toBeNull();
+    await recorder.close();
+  });
+});
+
+test("a file that is damaged is named, with what to do", async () => {
+  using folder = temporaryFolder();
+  await Bun.write(
+    join(folder.dir, "content.db"),
+    "no database at all, but long enough to be taken for one".repeat(99),
+  );
+  const opening = ContentRecorder.open({ location: { dir: folder.dir }, settings, ...quiet });
+  expect(opening).rejects.toThrow("holds recorded content and no money: delete it, and start again");
+  await opening.catch(() => {});
+});

@@ -1,0 +1,63 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { startSluice, type TestKey } from "../support/sluice.ts";
+
+const config = (content: string) => `
+[server]
+trusted_proxies = ["127.0.0.1"]
+[admin]
+user_header = "x-user"
+admins = ["root@example.com"]
+viewers = ["vera@example.com"]
+holders = "everyone"
+[providers.demo]
+kind = "demo"
+[[models]]
+id = "demo"
+provider = "demo"
+free = true
+[content]
+${content}
+`;
+
+type Sluice = Awaited<ReturnType<typeof startSluice>>;
+let sluice: Sluice;
+let key: TestKey;
+beforeAll(async () => {
+  sluice = await startSluice({ config: config("") });
+  key = await sluice.cliJson<TestKey>(
+    "keys",
+    "create",
+    "--mode",
+    "credit",
+    "--credit",
+    "1",
+    "--owner",
+    "ada@example.com",
+  );
+});
+afterAll(() => sluice[Symbol.asyncDispose]());
+
+async function statusFor(user: string, id: string): Promise<number> {
+  const headers = { "x-user": user, "x-forwarded-for": "10.1.2.3" };
+  const response = await sluice.request(`/admin/api/v1/requests/${id}/content`, { headers });
+  await response.text();
+  return response.status;
+}
+
+test("members see the requests of their own keys only where the operator says so, and viewers never", async () => {
+  const body = { model: "demo", messages: [{ role: "user", content: "mine" }] };
+  const response = await sluice.request("/v1/chat/completions", { key, body });
+  await response.text();
+  const id = response.headers.get("x-request-id") ?? "";
+  const statuses = async () =>
+    Promise.all(
+      ["root@example.com", "vera@example.com", "ada@example.com", "bob@example.com"].map((user) =>
+        statusFor(user, id),
+      ),
+    );
+  expect(await statuses()).toEqual([200, 403, 403, 403]);
+  await sluice.reload(config("members_see_own = true"));
+  expect(await statuses()).toEqual([200, 403, 200, 404]);
+  const byKey = await sluice.request(`/usage/api/v1/requests/${id}/content`, { key });
+  expect(byKey.status).toBe(404);
+}, 30_000);
