@@ -40,14 +40,18 @@ export class ByteLimiter {
     return counted <= this.#limits.maxBytes;
   }
 
-  /** Counts bytes if they fit, and returns 0; else returns after how many seconds they would. What is larger than the limit fits alone. */
+  /** Counts bytes if they fit, and returns 0; else returns after how many seconds they would. */
   wait(keyId: string, bytes: number): number {
+    const seconds = this.secondsUntil(keyId, bytes);
+    if (seconds === 0) this.take(keyId, bytes);
+    return seconds;
+  }
+
+  /** When this many bytes would fit; 0 for now. What is larger than the limit fits alone. */
+  secondsUntil(keyId: string, bytes: number): number {
     const { maxBytes, bytesPerMs } = this.#limits;
     const counted = this.#bytesOf(keyId, this.#clock.monotonicMs());
-    const excess = Math.min(counted, counted + bytes - maxBytes);
-    if (excess > 0) return Math.ceil(excess / bytesPerMs / 1000);
-    this.take(keyId, bytes);
-    return 0;
+    return Math.ceil(Math.max(0, Math.min(counted, counted + bytes - maxBytes)) / bytesPerMs / 1000);
   }
 
   /** How many keys are known. */

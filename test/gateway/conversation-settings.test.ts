@@ -136,7 +136,8 @@ describe("the settings", () => {
   test("that is written too often is refused for a while, and its key alone", async () => {
     const { conversationWrites } = world.gateway;
     const clock = new FakeClock();
-    const limits = { maxBytes: 5000, bytesPerMs: 1 };
+    // The largest conversation fits beside so many bytes.
+    const limits = { maxBytes: 8 * 1024 * 1024 + 3000, bytesPerMs: 1 };
     Object.assign(world.gateway, { conversationWrites: new ByteLimiter(clock, limits) });
     const id = await begin(say("x".repeat(2000)));
     const path = `/${id}`;

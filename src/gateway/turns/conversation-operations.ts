@@ -182,6 +182,8 @@ function itemIn({ id, input }: KeptTurn, exchange: Exchange): TurnItem {
 async function findToChange(gateway: Gateway, exchange: Exchange, client: Client): Promise<KeptTurn> {
   const id = segmentOf(exchange, "conversation_id");
   if (!isConversationId(id)) throw noSuchConversation(id);
+  // Its size is known when it is read, and to read it only to refuse the change would delay others as much.
+  refuseOften(gateway.conversationWrites.secondsUntil(client.keyId, conversationBytes(client.settings)));
   await lockConversation(gateway, exchange, client.key, { id, no: null });
   return find(gateway, exchange, client);
 }
@@ -192,14 +194,14 @@ async function change(
   conversation: ChangedConversation,
 ): Promise<void> {
   const bytes = conversation.head.length + sizeOf(conversation.items);
-  const seconds = conversationWrites.wait(client.keyId, bytes);
-  if (seconds > 0) throw tooManyWrites(seconds);
+  refuseOften(conversationWrites.wait(client.keyId, bytes));
   await turns.changeConversation(client, conversation);
 }
 
-function tooManyWrites(retryAfterSeconds: number): GatewayError {
+function refuseOften(retryAfterSeconds: number): void {
+  if (retryAfterSeconds === 0) return;
   const message = `Too many bytes of conversations were written with this key lately. Retry in ${retryAfterSeconds} s, or use smaller conversations.`;
-  return new GatewayError("rate_limit_exceeded", message, { retryAfterSeconds });
+  throw new GatewayError("rate_limit_exceeded", message, { retryAfterSeconds });
 }
 
 function refuseLong(items: readonly TurnItem[], settings: Settings): void {
