@@ -86,8 +86,6 @@ export function settleItem(
     model: record.model,
     askedModel: null,
     labels: null,
-    bound: null,
-    needed: null,
     provider: record.provider,
     rates: nanoRates,
     quantities: { output: charged + (overrides.overrun ?? 0) },
