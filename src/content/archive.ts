@@ -19,9 +19,10 @@ export interface ArchiveOptions {
   readonly onEncrypting?: ((done: number, all: number) => void) | undefined;
 }
 
-/** A page of documents, and where it ended; null at the end of all. */
+/** A page of JSON lines, how many there are, and where it ended; null at the end of all. */
 export interface ExportedPage {
-  readonly documents: readonly ContentDocument[];
+  readonly lines: Uint8Array;
+  readonly count: number;
   readonly next: ContentPlace | null;
 }
 
@@ -51,19 +52,27 @@ export class ContentArchive {
   }
 
   async read(id: string): Promise<ContentDocument | null> {
+    const json = await this.readJson(id);
+    return json === null ? null : (JSON.parse(Buffer.from(json).toString()) as ContentDocument);
+  }
+
+  /** The same as JSON. */
+  async readJson(id: string): Promise<Uint8Array | null> {
     const row = await this.store.read(id);
-    return row === null ? null : this.#document(row);
+    return row === null ? null : this.#json(row);
   }
 
   list(page: ContentPage): Promise<ListedContent[]> {
     return this.store.list(page);
   }
 
-  async export(page: ContentPage): Promise<ExportedPage> {
+  /** For evaluations and fine-tuning: only what was said, and by whom. */
+  async exportLines(page: ContentPage): Promise<ExportedPage> {
     const rows = await this.store.page(page);
     const last = rows.length < page.limit ? undefined : rows.at(-1);
     return {
-      documents: rows.map((row) => this.#document(row)),
+      lines: Buffer.concat(rows.map((row) => exportedLine(this.#json(row)))),
+      count: rows.length,
       next: last === undefined ? null : { atMs: last.atMs, id: last.id },
     };
   }
@@ -82,15 +91,18 @@ export class ContentArchive {
     return this.store.close();
   }
 
-  #document({ id, body }: ContentRow): ContentDocument {
+  #json({ id, body }: ContentRow): Uint8Array {
     const json = unpack(body, id, this.#key);
-    if (json === null)
-      throw new StoreRefusal(
-        "corrupt",
-        `The content of ${id} cannot be read: it is damaged, or has another key.`,
-      );
-    return JSON.parse(Buffer.from(json).toString()) as ContentDocument;
+    if (json !== null) return json;
+    const why = `The content of ${id} cannot be read: it is damaged, or has another key.`;
+    throw new StoreRefusal("corrupt", why);
   }
+}
+
+function exportedLine(json: Uint8Array): Uint8Array {
+  const document = JSON.parse(Buffer.from(json).toString()) as ContentDocument;
+  const { id, time, model, key, labels, request, response } = document;
+  return Buffer.from(`${JSON.stringify({ id, time, model, key, labels, request, response })}\n`);
 }
 
 async function unlock(

@@ -99,7 +99,11 @@ class EventCollector implements BodyCollector {
   retain(): void {}
 
   #take(data: string): void {
-    if (this.#repeat?.takes(data) === true) return;
+    const repeated = this.#repeat?.take(data) ?? null;
+    if (repeated !== null) {
+      this.heldBytes += repeated;
+      return;
+    }
     const event = tryParse(data);
     // About a third of an event that repeats what was sent before is text.
     this.heldBytes += data.length >> 2;

@@ -131,9 +131,9 @@ export class ContentRecorder implements FrameSink, ArchiveCalls {
   }
 
   /** What was recorded until now is in what is read next. */
-  read: ArchiveCalls["read"] = (id) => this.#call("read", id);
+  readJson: ArchiveCalls["readJson"] = (id) => this.#call("readJson", id);
   list: ArchiveCalls["list"] = (page) => this.#call("list", page);
-  export: ArchiveCalls["export"] = (page) => this.#call("export", page);
+  exportLines: ArchiveCalls["exportLines"] = (page) => this.#call("exportLines", page);
   delete: ArchiveCalls["delete"] = (filter) => this.#call("delete", filter);
   sizes: ArchiveCalls["sizes"] = () => this.#call("sizes", undefined);
 

@@ -2,7 +2,6 @@ import type { ContentFilter, ContentPage, ContentSizes, ListedContent } from "..
 import type { RefusalReason } from "../store/refusal.ts";
 import type { StoreLocation } from "../store/settings.ts";
 import type { ExportedPage } from "./archive.ts";
-import type { ContentDocument } from "./document.ts";
 import type { SentLog } from "./frame-log.ts";
 
 /** How long content is kept, and how much of it. */
@@ -13,9 +12,10 @@ export interface Retention {
 
 /** What the thread is asked for besides writing. */
 export interface ArchiveCalls {
-  read(id: string): Promise<ContentDocument | null>;
+  /** As JSON, which is sent on as it is. */
+  readJson(id: string): Promise<Uint8Array | null>;
   list(page: ContentPage): Promise<ListedContent[]>;
-  export(page: ContentPage): Promise<ExportedPage>;
+  exportLines(page: ContentPage): Promise<ExportedPage>;
   delete(filter: ContentFilter): Promise<number>;
   sizes(): Promise<ContentSizes>;
 }

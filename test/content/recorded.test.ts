@@ -23,9 +23,9 @@ async function recordedFor({ key }: Caller): Promise<ContentDocument> {
   const recorder = world.gateway.content;
   if (recorder === null) throw new Error("content is off");
   const [listed] = await recorder.list({ limit: 1, keyIds: [key.id] });
-  const document = await recorder.read(listed?.id ?? "");
+  const document = await recorder.readJson(listed?.id ?? "");
   if (document === null) throw new Error("nothing was recorded");
-  return document;
+  return JSON.parse(Buffer.from(document).toString()) as ContentDocument;
 }
 
 /** The text of a response in any dialect. */

@@ -41,8 +41,12 @@ afterAll(() => world[Symbol.asyncDispose]());
 /** What was recorded of each request of a key, the oldest first. */
 async function recordedFor({ key }: Caller): Promise<ContentDocument[]> {
   await world.settled();
-  const exported = await world.gateway.content?.export({ limit: 100, keyIds: [key.id] });
-  return [...(exported?.documents ?? [])].toReversed();
+  const recorder = world.gateway.content;
+  const rows = (await recorder?.list({ limit: 100, keyIds: [key.id] })) ?? [];
+  const documents = await Promise.all(rows.map(({ id }) => recorder?.readJson(id)));
+  return documents
+    .map((json) => JSON.parse(Buffer.from(json ?? "").toString()) as ContentDocument)
+    .toReversed();
 }
 
 const sha256 = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");

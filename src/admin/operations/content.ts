@@ -1,26 +1,26 @@
-import type { ContentDocument } from "../../content/document.ts";
+import type { ExportedPage } from "../../content/archive.ts";
 import type { ArchiveCalls } from "../../content/thread-messages.ts";
-import type { ContentFilter, ContentPage, ContentPlace, ListedContent } from "../../store/content-store.ts";
+import type { ContentFilter, ContentPlace, ListedContent } from "../../store/content-store.ts";
 import type { ExchangeQuery, KeyRecord } from "../../store/store.ts";
-import type { ContentExportView, ListedContentView } from "../views/content.ts";
+import type { ListedContentView } from "../views/content.ts";
 import { iso } from "../views.ts";
 import { invalidInput, type OperationContext } from "./context.ts";
 import { searchExchanges } from "./find-exchanges.ts";
 import { findKey } from "./find-key.ts";
 
 /** A document in memory may have some megabytes. */
-const documentsPerPage = 20;
+const documentsPerPage = 10;
 const rowsPerPage = 500;
 
 /** What is asked for by the filters of the list of requests. */
 export type ContentExport = Omit<ExchangeQuery, "limit" | "cursor">;
 
-/** One document after the other, the newest first, for evaluations and fine-tuning. */
+/** Pages of JSON lines, the newest first, for evaluations and fine-tuning. */
 export async function* exportContent(
   { store }: OperationContext,
-  archive: Pick<ArchiveCalls, "export">,
+  archive: Pick<ArchiveCalls, "exportLines">,
   asked: ContentExport,
-): AsyncGenerator<ContentExportView> {
+): AsyncGenerator<ExportedPage> {
   if (isKnownToContent(asked)) {
     yield* exportPages(archive, contentFilter(asked));
     return;
@@ -47,20 +47,15 @@ function contentFilter({ keyId, model, outcome, sinceMs, untilMs }: ContentExpor
 }
 
 async function* exportPages(
-  archive: Pick<ArchiveCalls, "export">,
+  archive: Pick<ArchiveCalls, "exportLines">,
   filter: ContentFilter,
-): AsyncGenerator<ContentExportView> {
+): AsyncGenerator<ExportedPage> {
   for (let after: ContentPlace | undefined; ; ) {
-    const page: ContentPage = { ...filter, limit: documentsPerPage, after };
-    const { documents, next } = await archive.export(page);
-    for (const document of documents) yield exported(document);
-    if (next === null) return;
-    after = next;
+    const page = await archive.exportLines({ ...filter, limit: documentsPerPage, after });
+    if (page.count > 0) yield page;
+    if (page.next === null) return;
+    after = page.next;
   }
-}
-
-function exported({ id, time, model, key, labels, request, response }: ContentDocument): ContentExportView {
-  return { id, time, model, key, labels, request, response };
 }
 
 export function listedDocument(

@@ -1,4 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
+import { newId } from "../../base/id.ts";
 import { plural } from "../../base/plural.ts";
 import type { ContentPlace } from "../../store/content-store.ts";
 import type { AdminDeps } from "../deps.ts";
@@ -68,10 +69,12 @@ export const contentRoutes: readonly AdminRoute[] = [
       if (caller.role === "viewer")
         throw new AdminError(403, "role_needed", "Viewers do not see content; this needs the role `admin`.");
       if (caller.role === "holder" && !(await isOwn(call, id))) throw nothingRecorded();
-      const document = await recorded(deps).read(id);
+      const document = await recorded(deps).readJson(id);
       if (document === null) throw nothingRecorded();
       await writeAudit(call, { action: "content.read", target: id, detail: null });
-      return document;
+      return new Response(document as Uint8Array<ArrayBuffer>, {
+        headers: { ...answerHeaders, "content-type": "application/json", "x-request-id": newId("req_") },
+      });
     },
   ),
   remove(
@@ -154,30 +157,30 @@ function placeOf(cursor: string | undefined): ContentPlace | undefined {
 
 /** One line of the audit log tells what was asked for, and how much of it was sent. */
 function exportResponse(call: AdminCall, asked: ContentExport): Response {
-  const documents = exportContent(call.deps, recorded(call.deps), asked);
-  const encoder = new TextEncoder();
-  let count = 0;
+  const pages = exportContent(call.deps, recorded(call.deps), asked);
+  let exported = 0;
   const audit = () => {
-    const detail = `${plural(count, "request")}: ${filterText(asked)}`;
+    const detail = `${plural(exported, "request")}: ${filterText(asked)}`;
     return writeAudit(call, { action: "content.export", target: null, detail });
   };
   const body = new ReadableStream<Uint8Array>({
     async pull(controller) {
-      const next = await documents.next();
+      const next = await pages.next();
       if (next.done === true) {
         await audit();
         controller.close();
         return;
       }
-      count += 1;
-      controller.enqueue(encoder.encode(`${JSON.stringify(next.value)}\n`));
+      exported += next.value.count;
+      controller.enqueue(next.value.lines);
     },
     async cancel() {
-      await documents.return(undefined);
+      await pages.return(undefined);
       await audit();
     },
   });
+  const type = "application/jsonl; charset=utf-8";
   return new Response(body, {
-    headers: { ...answerHeaders, "content-type": "application/jsonl; charset=utf-8" },
+    headers: { ...answerHeaders, "content-type": type, "x-request-id": newId("req_") },
   });
 }

@@ -42,7 +42,6 @@ export const contentExportView = Type.Object({
   request: contentView.properties.request,
   response: contentView.properties.response,
 });
-export type ContentExportView = Static<typeof contentExportView>;
 
 export const listedContentView = Type.Object({
   id: Type.String(),

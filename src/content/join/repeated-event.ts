@@ -7,6 +7,8 @@ export interface AppendedText {
   readonly text: string;
 }
 
+const maxLooseChars = 512;
+
 /** Anything else is not a text as it stands. */
 const needsParsing = /["\\]/;
 
@@ -15,6 +17,7 @@ export class RepeatedEvent {
   readonly #before: string;
   readonly #behind: string;
   readonly #appended: AppendedText;
+  #loose = 0;
 
   private constructor(before: string, behind: string, appended: AppendedText) {
     this.#before = before;
@@ -31,15 +34,23 @@ export class RepeatedEvent {
     return new RepeatedEvent(data.slice(0, at + 1), data.slice(end), appended);
   }
 
-  takes(data: string): boolean {
+  /** How much text it has; null if the event is another, or has to be parsed. */
+  take(data: string): number | null {
     const { target, name } = this.#appended;
     const end = data.length - this.#behind.length;
     if (end < this.#before.length || !data.startsWith(this.#before) || !data.endsWith(this.#behind))
-      return false;
+      return null;
     const text = data.slice(this.#before.length, end);
     const known = target[name];
-    if (needsParsing.test(text) || typeof known !== "string") return false;
-    target[name] = known + text;
-    return true;
+    if (needsParsing.test(text) || typeof known !== "string") return null;
+    const longer = known + text;
+    this.#loose += text.length;
+    if (this.#loose > maxLooseChars) {
+      // Flattens it in place: a slice of an event keeps all of that event in memory.
+      Buffer.byteLength(longer);
+      this.#loose = 0;
+    }
+    target[name] = longer;
+    return text.length;
   }
 }

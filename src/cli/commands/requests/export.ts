@@ -51,9 +51,9 @@ export function requestsExportCommand(terminal: Terminal): Command {
         const asked = { search, outcome, code, model, provider, route, keyId, labels, sinceMs, untilMs };
         await withContent(context, options, terminal, async (archive) => {
           let exported = 0;
-          for await (const document of exportContent(context, archive, asked)) {
-            await terminal.write(`${JSON.stringify(document)}\n`);
-            exported += 1;
+          for await (const { lines, count } of exportContent(context, archive, asked)) {
+            await terminal.write(Buffer.from(lines).toString());
+            exported += count;
           }
           const detail = `${plural(exported, "request")}: ${filterText(asked)}`;
           await auditChange(context, "content.export", { prefix: "" }, detail);

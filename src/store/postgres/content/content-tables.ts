@@ -26,9 +26,14 @@ export function openPostgresContent({ url, password, prepare }: PostgresLocation
 
     async write(rows) {
       await days.create(rows.map(({ atMs }) => atMs));
-      await client.transaction(async (query) => {
+      const writing = client.transaction(async (query) => {
         for (let at = 0; at < rows.length; at += rowsPerInsert)
           await insert(query, rows.slice(at, at + rowsPerInsert));
+      });
+      // A partition that another gateway has dropped meanwhile is created for the next rows.
+      await writing.catch((error) => {
+        days.forget();
+        throw error;
       });
     },
 

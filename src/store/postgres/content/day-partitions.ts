@@ -40,6 +40,11 @@ export class DayPartitions {
     for (const day of missing) this.#known.add(day);
   }
 
+  /** Every partition is looked for again. */
+  forget(): void {
+    this.#known.clear();
+  }
+
   /** Days that are over for good, and then the oldest while all of them take too much. The newest stays. */
   async drop({ beforeMs, maxBytes }: ContentLimits): Promise<void> {
     const all = await this.#all();
