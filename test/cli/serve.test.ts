@@ -105,7 +105,7 @@ describe("starting", () => {
     const environment = await environmentOf({ BUN_CONFIG_MAX_HTTP_REQUESTS: "300" });
     expect(environment).toContain(set);
     expect(environment).not.toContain(raised);
-  });
+  }, 30_000);
 
   test("refuses a broken configuration with all its problems", async () => {
     const where = newWhere();
