@@ -21,7 +21,17 @@ test("one who has just had a turn is behind one who comes anew", () => {
   expect(queue.next()).toBe("a1");
   queue.add("b", "b1");
   queue.add("a", "a3");
-  expect(all(queue)).toEqual(["a2", "b1", "a3"]);
+  expect(all(queue)).toEqual(["b1", "a2", "a3"]);
+});
+
+test("a new owner waits for what has been taken alone, however many another has added", () => {
+  const queue = new FairQueue<string>();
+  for (let item = 1; item <= 8; item += 1) queue.add("a", `a${item}`);
+  expect(queue.next()).toBe("a1");
+  queue.add("b", "b1");
+  expect(queue.next()).toBe("b1");
+  queue.add("b", "b2");
+  expect(all(queue).slice(0, 3)).toEqual(["a2", "b2", "a3"]);
 });
 
 test("what is removed has no turn, and the rest keeps its order", () => {
