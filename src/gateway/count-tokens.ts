@@ -105,7 +105,7 @@ async function countTokens(
     const exact = plan === null ? null : await countUpstream(exchange.configured, plan);
     if (exact !== null) return { tokens: exact, basis: "exact" };
     const isForClaude = plan?.model.deployments.some(isClaude) === true;
-    return { tokens: await gateway.tokens.request(request.bytes, isForClaude), basis: "estimate" };
+    return { tokens: await gateway.tokens.of(key.id).request(request.bytes, isForClaude), basis: "estimate" };
   });
   return Response.json(write(tokens), { headers: { ...commonHeaders(exchange), "x-sluice-count": basis } });
 }

@@ -87,7 +87,7 @@ export async function generate(
   exchange.askedExtras = askedExtras(request, { dialect, configured, model, scope, key });
   exchange.extras = usedExtras(exchange, null);
   const estimatedInput = request.estimateInput();
-  await refuseOverlongInput(model, estimatedInput.tokens, request.bytes, gateway.tokens);
+  await refuseOverlongInput(model, estimatedInput.tokens, request.bytes, gateway.tokens.of(key.id));
 
   const claimed = await claimIdempotency(gateway, exchange, key, idempotencyKey, request);
   if (claimed.kind === "replay") return replay(exchange, claimed);

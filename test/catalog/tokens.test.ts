@@ -47,7 +47,7 @@ describe("the token counter", () => {
 
   test("starts its thread with the first count, and counts really", async () => {
     expect(counter.running).toBe(false);
-    expect(await counter.text(["Hello, world!", prose])).toBe(
+    expect(await counter.of("key").text(["Hello, world!", prose])).toBe(
       countTokens("Hello, world!") + countTokens(prose),
     );
     expect(counter.running).toBe(true);
@@ -55,52 +55,52 @@ describe("the token counter", () => {
 
   test("answers many at once, each its own", async () => {
     const texts = Array.from({ length: 50 }, (_, index) => "word ".repeat(index + 1));
-    const counts = await Promise.all(texts.map((text) => counter.text([text])));
+    const counts = await Promise.all(texts.map((text) => counter.of("key").text([text])));
     expect(counts).toEqual(texts.map((text) => countTokens(text)));
   });
 
   test("needs no thread for nothing", async () => {
     const idle = new TokenCounter();
-    expect(await idle.text([])).toBe(0);
-    expect(await idle.text([""])).toBe(0);
+    expect(await idle.of("key").text([])).toBe(0);
+    expect(await idle.of("key").text([""])).toBe(0);
     expect(idle.running).toBe(false);
   });
 
   test("counts roughly when the thread is too slow", async () => {
     const hurried = new TokenCounter({ deadlineMs: 1, startWorker: startSilent });
-    expect(await hurried.text([prose])).toBe(roughCount([prose]));
+    expect(await hurried.of("key").text([prose])).toBe(roughCount([prose]));
     hurried.stop();
   });
 
   test("counts roughly when there is no thread to be had", async () => {
     const missing = new TokenCounter({ startWorker: () => new Worker("./there-is-no-such-file.ts") });
-    expect(await missing.text([prose])).toBe(roughCount([prose]));
+    expect(await missing.of("key").text([prose])).toBe(roughCount([prose]));
     const impossible = new TokenCounter({
       startWorker: () => {
         throw new Error("no more threads");
       },
     });
-    expect(await impossible.text([prose])).toBe(roughCount([prose]));
+    expect(await impossible.of("key").text([prose])).toBe(roughCount([prose]));
   });
 
   test("ends its thread when idle, and starts it again when needed", async () => {
     const brief = new TokenCounter({ deadlineMs: 30_000, idleMs: 1 });
-    expect(await brief.text([prose])).toBe(countTokens(prose));
+    expect(await brief.of("key").text([prose])).toBe(countTokens(prose));
     await waitFor(() => !brief.running, "the thread to end");
-    expect(await brief.text([prose])).toBe(countTokens(prose));
+    expect(await brief.of("key").text([prose])).toBe(countTokens(prose));
     brief.stop();
   });
 
   test("counts roughly what it stumbles over, and the next exactly", async () => {
     const broken = new TextEncoder().encode('{"messages":');
-    expect(await counter.request(broken)).toBe(Math.ceil(broken.length / 4));
-    expect(await counter.text([prose])).toBe(countTokens(prose));
+    expect(await counter.of("key").request(broken)).toBe(Math.ceil(broken.length / 4));
+    expect(await counter.of("key").text([prose])).toBe(countTokens(prose));
     const impossible = new TokenCounter({
       startWorker: () => {
         throw new Error("no more threads");
       },
     });
-    expect(await impossible.request(broken)).toBe(Math.ceil(broken.length / 4));
+    expect(await impossible.of("key").request(broken)).toBe(Math.ceil(broken.length / 4));
   });
 
   test("a rough count lies within a factor of two of a real one", () => {
@@ -123,7 +123,9 @@ describe("counting a request", () => {
 
   test("includes system, messages, tools, calls, results and pictures", async () => {
     const count = (body: object) =>
-      counter.request(new TextEncoder().encode(JSON.stringify({ model: "m", messages: [ask], ...body })));
+      counter
+        .of("key")
+        .request(new TextEncoder().encode(JSON.stringify({ model: "m", messages: [ask], ...body })));
     const bare = await count({});
     expect(bare).toBe(countTokens(ask.content) + 4);
     expect(await count({ system: "Be brief." })).toBe(bare + countTokens("Be brief."));
@@ -134,8 +136,8 @@ describe("counting a request", () => {
     const toolTokens = 10 + countTokens(JSON.stringify(tools[0]));
     expect(await count({ tools })).toBe(bare + toolTokens);
     const body = new TextEncoder().encode(JSON.stringify({ model: "m", messages: [ask], tools }));
-    expect(await counter.request(body, true)).toBe(bare + toolTokens + 346);
-    expect(await counter.requestAtMost(body)).toBeGreaterThanOrEqual(bare + toolTokens + 346);
+    expect(await counter.of("key").request(body, true)).toBe(bare + toolTokens + 346);
+    expect(await counter.of("key").requestAtMost(body)).toBeGreaterThanOrEqual(bare + toolTokens + 346);
     expect(roughCount(body, false, true) - roughCount(body)).toBe(346);
     const call = {
       role: "assistant",
@@ -160,7 +162,7 @@ describe("counting a request", () => {
     const call = { type: "tool_use", id: "t", name: { toString: 1 }, input: { a: 1 } };
     const messages = [{ role: "assistant", content: [call] }];
     const body = new TextEncoder().encode(JSON.stringify({ model: "m", messages }));
-    expect(await counter.request(body)).toBe(4 + countTokens('{"a":1}'));
+    expect(await counter.of("key").request(body)).toBe(4 + countTokens('{"a":1}'));
     expect(roughCount(body)).toBe(4 + 2);
   });
 
@@ -244,7 +246,7 @@ describe("counting a request", () => {
   test("is rough but right in kind when the thread is too slow", async () => {
     const hurried = new TokenCounter({ deadlineMs: 1, startWorker: startSilent });
     const body = new TextEncoder().encode(JSON.stringify({ messages: [{ role: "user", content: prose }] }));
-    expect(await hurried.request(body)).toBe(roughCount([prose]) + 4);
+    expect(await hurried.of("key").request(body)).toBe(roughCount([prose]) + 4);
     hurried.stop();
   });
 });

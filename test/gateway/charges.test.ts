@@ -125,7 +125,7 @@ test.each(["𓀀𓂝𓆣𓊹", "7 3 9 1 "])(
   async (dense) => {
     const content = dense.repeat(400);
     const messages = [{ role: "user", content }];
-    const count = await world.gateway.tokens.text([content]);
+    const count = await world.gateway.tokens.of("key").text([content]);
     expect(count).toBeGreaterThan(Buffer.byteLength(content) / 2.5);
     const usage = { prompt_tokens: null, completion_tokens: 20 };
     expect(await completed(pairs[0], false, { text, usage }, { messages })).toEqual(

@@ -27,7 +27,8 @@ describe("a hold that only the cheap estimate refuses", () => {
   beforeAll(() =>
     waitFor(
       async () =>
-        (await world.gateway.tokens.request(new TextEncoder().encode(JSON.stringify(body)))) === counted,
+        (await world.gateway.tokens.of("key").request(new TextEncoder().encode(JSON.stringify(body)))) ===
+        counted,
       "the tokenizer",
     ),
   );
@@ -112,12 +113,15 @@ describe("a hold that only the cheap estimate refuses", () => {
   test("is not counted where even an empty input would not fit", async () => {
     const { tokens } = world.gateway;
     let counts = 0;
-    const { requestAtMost } = tokens;
+    const of = tokens.of.bind(tokens);
     Object.assign(tokens, {
-      requestAtMost: (bytes: Uint8Array) => {
-        counts += 1;
-        return requestAtMost(bytes);
-      },
+      of: (keyId: string) => ({
+        ...of(keyId),
+        requestAtMost: (bytes: Uint8Array) => {
+          counts += 1;
+          return of(keyId).requestAtMost(bytes);
+        },
+      }),
     });
     expect((await world.ask(await world.tokenCaller(9), ask)).status).toBe(402);
     expect((await world.ask(await world.creditCaller(0), ask)).status).toBe(402);
@@ -126,7 +130,7 @@ describe("a hold that only the cheap estimate refuses", () => {
     expect(counts).toBe(0);
     expect((await world.ask(await world.tokenCaller(counted + 10), ask)).status).toBe(200);
     expect(counts).toBe(1);
-    Object.assign(tokens, { requestAtMost });
+    Object.assign(tokens, { of });
     await world.settled();
   });
 });

@@ -70,7 +70,7 @@ export class World implements AsyncDisposable {
   /** With its tokenizer loaded, which takes longer than a client may take to leave. */
   static async startCounting(options: Omit<ConfigOptions, "url">): Promise<World> {
     const world = await World.start(options);
-    await world.gateway.tokens.text(["Hello"]);
+    await world.gateway.tokens.of("key").text(["Hello"]);
     return world;
   }
 

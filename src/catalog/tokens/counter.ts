@@ -1,6 +1,7 @@
 import { ChurnMap } from "../../base/churn-map.ts";
 import { startDeadline } from "../../base/deadline.ts";
 import { GatewayError } from "../../base/errors.ts";
+import { FairQueue } from "../../base/fair-queue.ts";
 import { IdleThread } from "../../base/idle-thread.ts";
 import { startThread, threadSource } from "../../base/start-thread.ts";
 import { parseModelInput } from "./model-input.ts";
@@ -13,7 +14,11 @@ export interface TokenCounterOptions {
   readonly startWorker?: () => Worker;
 }
 
+type Job = Omit<CountJob, "id"> | Omit<DecodeJob, "id">;
+
 interface Waiting {
+  readonly id: number;
+  readonly job: Job;
   /** With null if the worker has not answered in time, or is gone. */
   readonly settle: (done: JobDone | null) => void;
   readonly cancelDeadline: () => void;
@@ -25,7 +30,25 @@ const workerBudgetMs = 250;
 /** Beyond this many, counts are rough: a longer queue would make all of them miss their deadlines. */
 const maxWaiting = 256;
 
+/** With more on the thread, the rest waits here: keys take turns between large bodies, each of which takes up to 250 ms. */
+const maxGivenSize = 64 * 1024;
+
 const source = threadSource("catalog/tokens/worker.ts");
+
+/** What is counted for one key. None rejects: at worst a count is rough, and with `isAtMost` an upper bound. */
+export interface KeyCounts {
+  /** Counts the tokens of texts. */
+  text(texts: readonly string[], isAtMost?: boolean): Promise<number>;
+  /** Counts the input tokens of a request's body in any dialect, with tools and attachments. */
+  request(body: Uint8Array, isForClaude?: boolean): Promise<number>;
+  /**
+   * The same with the most that large attachments, and members of the body that are not known here, may add. Infinite if it
+   * could not be counted: the estimate for the hold is then the best bound there is.
+   */
+  requestAtMost(body: Uint8Array): Promise<number>;
+  /** The texts of tokens of OpenAI's older encoding; null if one is unknown. Rejects if nobody could look. */
+  decode(ids: readonly (readonly number[])[]): Promise<readonly string[] | null>;
+}
 
 /**
  * Counts tokens on a worker thread: loading the encoding takes half a second, a hostile text takes long to encode, and
@@ -34,82 +57,114 @@ const source = threadSource("catalog/tokens/worker.ts");
 export class TokenCounter {
   readonly #deadlineMs: number;
   readonly #thread: IdleThread;
+  /** All that have not been settled. Those that the thread has not been given are also in the queue. */
   readonly #waiting = new ChurnMap<number, Waiting>();
+  readonly #queue = new FairQueue<Waiting>();
+  /** What the thread has been given and has not answered, by its size. */
+  readonly #given = new Map<number, number>();
+  #givenSize = 0;
   #nextId = 0;
 
   constructor({ deadlineMs, idleMs, startWorker }: TokenCounterOptions = {}) {
     this.#deadlineMs = deadlineMs ?? defaultDeadlineMs;
     this.#thread = new IdleThread({
       start: startWorker ?? (() => startThread(source, { smol: true })),
-      onMessage: ({ data }: MessageEvent<JobDone>) => this.#settle(data.id, data),
+      onMessage: ({ data }: MessageEvent<JobDone>) => this.#done(data),
       onStop: () => this.#giveUp(),
       isBusy: () => this.#waiting.size > 0,
       idleMs,
     });
   }
 
-  /** Counts the tokens of texts. Never rejects: at worst the count is rough, and with `isAtMost` an upper bound. */
-  readonly text = (texts: readonly string[], isAtMost = false): Promise<number> =>
-    texts.every((text) => text === "") ? Promise.resolve(0) : this.#count(texts, isAtMost);
-
-  /** Counts the input tokens of a request's body in any dialect, with tools and attachments. Never rejects. */
-  readonly request = (body: Uint8Array, isForClaude = false): Promise<number> =>
-    this.#count(body, false, isForClaude);
-
-  /**
-   * The same with the most that large attachments, and members of the body that are not known here, may add. Infinite if it
-   * could not be counted: the estimate for the hold is then the best bound there is.
-   */
-  readonly requestAtMost = (body: Uint8Array): Promise<number> => this.#count(body, true);
-
-  /** The texts of tokens of OpenAI's older encoding; null if one is unknown. Rejects if nobody could look. */
-  readonly decode = (ids: readonly (readonly number[])[]): Promise<readonly string[] | null> => {
-    const worker = this.#waiting.size < maxWaiting ? this.#thread.get() : null;
-    if (worker === null) return Promise.reject(notDecoded());
-    return new Promise((resolve, reject) => {
-      this.#give(worker, { ids }, (done) => (done === null ? reject(notDecoded()) : resolve(done.texts)));
-    });
-  };
+  /** Keys take turns: one whose bodies take long to count does not delay the others. */
+  of(keyId: string): KeyCounts {
+    return {
+      text: (texts, isAtMost) =>
+        texts.every((text) => text === "") ? Promise.resolve(0) : this.#count(keyId, texts, isAtMost),
+      request: (body, isForClaude) => this.#count(keyId, body, false, isForClaude),
+      requestAtMost: (body) => this.#count(keyId, body, true),
+      decode: (ids) => this.#decode(keyId, ids),
+    };
+  }
 
   /** Ends the thread. The next count starts it again. */
   stop(): void {
     this.#thread.stop();
   }
 
-  #giveUp(): void {
-    for (const id of [...this.#waiting.keys()]) this.#settle(id, null);
-  }
-
   get running(): boolean {
     return this.#thread.isRunning;
   }
 
-  #count(what: Countable, isAtMost = false, isForClaude = false): Promise<number> {
-    const worker = this.#waiting.size < maxWaiting ? this.#thread.get() : null;
+  #giveUp(): void {
+    this.#given.clear();
+    this.#givenSize = 0;
+    for (const id of [...this.#waiting.keys()]) this.#settle(id, null);
+  }
+
+  #count(keyId: string, what: Countable, isAtMost = false, isForClaude = false): Promise<number> {
     const roughly = () => roughCount(what, isAtMost, isForClaude);
-    if (worker === null) return Promise.resolve(roughly());
+    if (!this.#isAvailable()) return Promise.resolve(roughly());
     return new Promise((resolve) => {
-      this.#give(worker, { what, isAtMost, isForClaude, budgetMs: workerBudgetMs }, (done) =>
-        resolve(done?.tokens ?? roughly()),
-      );
+      const job = { what, isAtMost, isForClaude, budgetMs: workerBudgetMs };
+      this.#add(keyId, job, (done) => resolve(done?.tokens ?? roughly()));
     });
   }
 
-  #give(worker: Worker, job: Omit<CountJob, "id"> | Omit<DecodeJob, "id">, settle: Waiting["settle"]): void {
+  #decode(keyId: string, ids: DecodeJob["ids"]): Promise<readonly string[] | null> {
+    if (!this.#isAvailable()) return Promise.reject(notDecoded());
+    return new Promise((resolve, reject) => {
+      this.#add(keyId, { ids }, (done) => (done === null ? reject(notDecoded()) : resolve(done.texts)));
+    });
+  }
+
+  #isAvailable(): boolean {
+    return this.#waiting.size < maxWaiting && this.#thread.get() !== null;
+  }
+
+  #add(keyId: string, job: Job, settle: Waiting["settle"]): void {
     this.#nextId += 1;
     const id = this.#nextId;
     const cancelDeadline = startDeadline(this.#deadlineMs, () => this.#settle(id, null));
-    this.#waiting.set(id, { settle, cancelDeadline });
-    worker.postMessage({ id, ...job });
+    const waiting = { id, job, settle, cancelDeadline };
+    this.#waiting.set(id, waiting);
+    this.#queue.add(keyId, waiting);
+    this.#give();
+  }
+
+  #give(): void {
+    while (this.#givenSize < maxGivenSize) {
+      const next = this.#queue.next();
+      const worker = next === undefined ? null : this.#thread.get();
+      if (next === undefined || worker === null) return;
+      const size = sizeOf(next.job);
+      this.#given.set(next.id, size);
+      this.#givenSize += size;
+      worker.postMessage({ id: next.id, ...next.job });
+    }
+  }
+
+  #done(done: JobDone): void {
+    this.#givenSize -= this.#given.get(done.id) ?? 0;
+    this.#given.delete(done.id);
+    this.#settle(done.id, done);
+    this.#give();
   }
 
   #settle(id: number, done: JobDone | null): void {
     const waiting = this.#waiting.get(id);
     if (waiting === undefined) return;
     this.#waiting.delete(id);
+    // It would keep its body in memory as long as the thread is busy.
+    if (done === null && !this.#given.has(id)) this.#queue.remove((each) => each === waiting);
     waiting.cancelDeadline();
     waiting.settle(done);
   }
+}
+
+function sizeOf(job: Job): number {
+  if ("ids" in job) return job.ids.reduce((sum, { length }) => sum + length, 0);
+  return job.what instanceof Uint8Array ? job.what.length : bytesIn(job.what);
 }
 
 function notDecoded(): GatewayError {

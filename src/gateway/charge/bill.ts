@@ -22,7 +22,7 @@ import { believe } from "./believe.ts";
 import type { Produced } from "./produced.ts";
 
 /** Counts tokens locally; never rejects. */
-export type LocalCounts = Pick<TokenCounter, "text" | "request" | "requestAtMost" | "decode">;
+export type LocalCounts = Pick<TokenCounter, "of">;
 
 /** What is known of the call's tokens when it ends. */
 export interface Evidence {
@@ -163,18 +163,18 @@ export class Bill {
    * estimate, so it is capped by what the hold was priced for.
    */
   async #estimate(reported: ReportedUsage, evidence: Evidence): Promise<Usage> {
-    const { terms, held } = this.#parts;
+    const { terms, key, held } = this.#parts;
     const produced = isOutputSure(reported, evidence)
       ? 0
-      : await evidence.produced().count(terms.tokens.text);
+      : await evidence.produced().count(terms.tokens.of(key.id).text);
     const input = reported.isInputDoubtful === true ? await this.#countInput(evidence) : 0;
     return atLeast(reported, Math.min(input, held.input), Math.min(produced, held.output));
   }
 
   #countInput({ countInput, requestBytes }: Evidence): Promise<number> {
-    const { exchange, terms } = this.#parts;
+    const { exchange, key, terms } = this.#parts;
     const isForClaude = exchange.deployment !== null && isClaude(exchange.deployment);
-    return countInput?.() ?? terms.tokens.request(requestBytes, isForClaude);
+    return countInput?.() ?? terms.tokens.of(key.id).request(requestBytes, isForClaude);
   }
 
   #settlement(

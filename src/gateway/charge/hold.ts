@@ -101,7 +101,7 @@ async function countedOrThrow(
 
 async function counted(tokens: LocalCounts, wanted: WantedHold): Promise<HoldTokens> {
   const { atMost, storedInput, requestBytes } = wanted;
-  const count = await (wanted.countInput?.() ?? tokens.requestAtMost(requestBytes));
+  const count = await (wanted.countInput?.() ?? tokens.of(wanted.key.id).requestAtMost(requestBytes));
   return { ...atMost, input: Math.min(storedInput + count, atMost.input) };
 }
 

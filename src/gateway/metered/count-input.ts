@@ -2,7 +2,7 @@ import type { JsonObject } from "../../base/json.ts";
 import type { MeteredAsking } from "./asking.ts";
 import { mostWrittenBytes } from "./destination.ts";
 
-type CountedAsking = Pick<MeteredAsking, "gateway" | "route" | "request" | "demand" | "usualInput">;
+type CountedAsking = Pick<MeteredAsking, "gateway" | "key" | "route" | "request" | "demand" | "usualInput">;
 
 /** Where nobody counts them. */
 const usualBytesPerToken = 4;
@@ -12,12 +12,12 @@ const usualBytesPerToken = 4;
  * A request that takes long to parse is counted by the tokenizer's thread, which knows the texts of some routes only.
  */
 export async function countInput(
-  { gateway, route, request, demand, usualInput }: CountedAsking,
+  { gateway, key, route, request, demand, usualInput }: CountedAsking,
   bodies: () => readonly JsonObject[],
 ): Promise<number> {
   const { texts } = route;
   if (texts === undefined) return 0;
-  const { tokens } = gateway;
+  const tokens = gateway.tokens.of(key.id);
   if (!demand.canBeCounted) {
     const hasMessages = Array.isArray(request.truncated["messages"]);
     return hasMessages ? Math.max(usualInput, await tokens.request(request.bytes)) : usualInput;
@@ -27,9 +27,9 @@ export async function countInput(
 }
 
 /** The most that a count of the whole request may find, for its hold. */
-export async function countAtMost({ gateway, route, request, demand }: CountedAsking): Promise<number> {
+export async function countAtMost({ gateway, key, route, request, demand }: CountedAsking): Promise<number> {
   const { texts } = route;
   const isLong = request.bytes.length > mostWrittenBytes;
   if (texts === undefined || !demand.canBeCounted || isLong) return demand.input;
-  return gateway.tokens.text([...texts(request.body)], true);
+  return gateway.tokens.of(key.id).text([...texts(request.body)], true);
 }

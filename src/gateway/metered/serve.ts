@@ -90,7 +90,7 @@ export async function serveMetered(
   const prices = pricesToward(destination);
   const files = form?.files ?? sent.large?.files ?? route.filesIn?.(sent) ?? [];
   for (const priced of prices) route.check?.(sent.truncated, priced, files);
-  const request = await withoutForeignTokens(gateway, exchange, name, sent, formats);
+  const request = await withoutForeignTokens(gateway, exchange, key, name, sent, formats);
   const estimatedInput = request.estimateInput();
   const { imageTokensMax } = model;
   const known = { limits: model, imageTokensMax, files, formats };
@@ -219,6 +219,7 @@ function noneServes(use: ModelUse): GatewayError {
 async function withoutForeignTokens(
   gateway: Gateway,
   exchange: Exchange,
+  key: KeyRecord,
   name: MeteredRouteName,
   request: ClientRequest,
   formats: readonly MeteredFormat[],
@@ -226,7 +227,7 @@ async function withoutForeignTokens(
   const foreign = meteredRoute(name).foreignTokens?.(request, formats) ?? null;
   if (foreign === null) return request;
   refuseOverWritten(request.bytes.length);
-  const texts = await gateway.tokens.decode(foreign.ids);
+  const texts = await gateway.tokens.of(key.id).decode(foreign.ids);
   if (texts === null) {
     throw invalidRequest("`input` has tokens that are not in cl100k_base; send the text instead.", "input");
   }

@@ -1,6 +1,6 @@
 import { GatewayError } from "../../base/errors.ts";
+import type { KeyCounts } from "../../catalog/tokens/counter.ts";
 import type { ModelSettings } from "../../config/settings.ts";
-import type { LocalCounts } from "../charge/bill.ts";
 
 /** Tokenizers differ by this much; what is closer to the window is left to the provider. */
 const clearlyOver = 1.1;
@@ -10,7 +10,7 @@ export function refuseOverlongInput(
   { contextWindow }: ModelSettings,
   estimatedInput: number,
   bytes: Uint8Array,
-  tokens: Pick<LocalCounts, "request">,
+  tokens: Pick<KeyCounts, "request">,
 ): Promise<void> | undefined {
   const isShort = contextWindow === null || estimatedInput <= contextWindow;
   return isShort ? undefined : refuseCounted(contextWindow, estimatedInput, bytes, tokens);
@@ -20,7 +20,7 @@ async function refuseCounted(
   contextWindow: number,
   estimatedInput: number,
   bytes: Uint8Array,
-  tokens: Pick<LocalCounts, "request">,
+  tokens: Pick<KeyCounts, "request">,
 ): Promise<void> {
   // If the tokenizer's thread is too busy to count, its estimate may exceed the upper bound.
   const counted = Math.min(await tokens.request(bytes), estimatedInput);

@@ -6,7 +6,7 @@ import { SocketWorld } from "./socket-world.ts";
 let sockets: SocketWorld;
 beforeAll(async () => {
   sockets = await SocketWorld.start();
-  await sockets.world.gateway.tokens.text(["Hello"]);
+  await sockets.world.gateway.tokens.of("key").text(["Hello"]);
 });
 afterAll(() => sockets.world[Symbol.asyncDispose]());
 
