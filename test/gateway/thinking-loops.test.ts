@@ -16,12 +16,19 @@ const reasoning = "capabilities = { tools = true, reasoning = true }";
 const model = (id: string, upstream: string, more = "") => `
 [[models]]
 id = "${id}"
-provider = "${id.replace("-invoke", "")}"
+provider = "${id.replace(/-.*/, "")}"
 upstream_model = "${upstream}"
 max_output_tokens = 8000
 ${price}
 ${reasoning}
 ${more}
+`;
+const bedrockId = "eu.anthropic.claude-sonnet-4-5-20250929-v1:0";
+const claudeModels = (suffix: string, more: string) => `
+${model(`anthropic${suffix}`, "claude-sonnet-4-5", more)}
+${model(`vertex${suffix}`, "claude-sonnet-4-5@20250929", more)}
+${model(`bedrock${suffix}`, bedrockId, `dialect = "converse"\n${more}`)}
+${model(`bedrock-invoke${suffix}`, bedrockId, `dialect = "messages"\n${more}`)}
 `;
 const config = `
 [providers.anthropic]
@@ -44,10 +51,9 @@ base_url = "${provider.url}/plain"
 [providers.reasoner]
 kind = "openai-compatible"
 base_url = "${provider.url}/reasoner"
-${model("anthropic", "claude-sonnet-4-5")}
-${model("vertex", "claude-sonnet-4-5@20250929")}
-${model("bedrock", "eu.anthropic.claude-sonnet-4-5-20250929-v1:0", 'dialect = "converse"')}
-${model("bedrock-invoke", "eu.anthropic.claude-sonnet-4-5-20250929-v1:0", 'dialect = "messages"')}
+${claudeModels("", "")}
+${claudeModels("-spared-plain", 'fallbacks = ["plain"]')}
+${claudeModels("-spared-reasoner", 'fallbacks = ["reasoner"]')}
 ${model("plain", "some-model")}
 ${model("reasoner", "deepseek-v4")}
 `;
@@ -57,6 +63,8 @@ let key: TestKey;
 let calls = 0;
 /** Claude omits thinking after its first step, as it does without interleaved thinking. */
 let thinksOnce = false;
+/** Every Claude fails, so that fallbacks answer. */
+let isClaudeDown = false;
 
 beforeAll(async () => {
   const env = { ...upstreamKeys, TEST_GOOGLE_ACCOUNT: keyFile(`${provider.url}/token`) };
@@ -103,6 +111,21 @@ describe.each(doors)("a tool loop that ends on Claude by %s", (door) => {
   );
 });
 
+describe.each(doors)("a tool loop on Claude by %s, a step of which a fallback answers", (door) => {
+  for (const client of ["messages", "responses"] as const) {
+    test.each(others)(`goes on when Claude is back (%s, ${client})`, async (other) => {
+      const steps = Array(4).fill(`${door}-spared-${other}`);
+      const seen = provider.requests.length;
+      const { statuses } = await loop(client, steps, {}, (step) => {
+        isClaudeDown = step === 1;
+      });
+      expect(statuses).toEqual([200, 200, 200, 200]);
+      const answering = provider.requests.slice(seen).map(({ path }) => path.startsWith(`/${other}`));
+      expect(answering).toEqual([false, false, true, false, false]);
+    });
+  }
+});
+
 test("a step that goes without thinking asks for no thinking to be cleared", async () => {
   const edits = [{ type: "clear_thinking_20251015", keep: "all" }, { type: "clear_tool_uses_20250919" }];
   await loop("messages", ["anthropic", "plain", "anthropic"], { context_management: { edits } });
@@ -118,12 +141,18 @@ interface Loop {
 }
 
 /** One turn, whose steps go to these models. */
-async function loop(client: keyof typeof clients, models: readonly string[], more = {}): Promise<Loop> {
+async function loop(
+  client: keyof typeof clients,
+  models: readonly string[],
+  more = {},
+  before?: (step: number) => void,
+): Promise<Loop> {
   const { path, list, fields, continued } = clients[client];
   const statuses: number[] = [];
   const seen = provider.requests.length;
   let said: Json[] = [{ role: "user", content: "look" }];
-  for (const id of models) {
+  for (const [step, id] of models.entries()) {
+    before?.(step);
     const response = await sluice.request(path, {
       method: "POST",
       key,
@@ -186,6 +215,8 @@ function answer(request: SeenRequest): Answer {
   if (request.path === "/token") return json({ access_token: "t", expires_in: 3599, token_type: "Bearer" });
   if (request.path.startsWith("/plain")) return json(chatAnswer({}));
   if (request.path.startsWith("/reasoner")) return json(chatAnswer({ reasoning_content: "Hm." }));
+  if (isClaudeDown)
+    return json({ type: "error", error: { type: "api_error", message: "Down." } }, { status: 500 });
   const steps = turnOf(objects(request.body["messages"])).filter(({ role }) => role === "assistant");
   const thinks = budgetOf(request.body);
   const isUnthought = steps.some((step, index) => {
