@@ -1,11 +1,12 @@
 import { isObject, type Json, tryParse } from "../base/json.ts";
-import { SseDecoder } from "../dialects/sse/sse.ts";
+import { SseDecoder, type SseFrame } from "../dialects/sse/sse.ts";
 import type { BodyForm } from "./document.ts";
 import type { Part } from "./frame-log.ts";
 import { RepeatedEvent } from "./join/repeated-event.ts";
 import { joinerOf, type StreamJoiner } from "./join/stream-joiner.ts";
 
-const lineFeed = 10;
+/** Of a stream that is read at once. */
+const maxWaitingBytes = 256 * 1024;
 
 /** What has come of one body so far. */
 export type CollectedBody =
@@ -69,6 +70,8 @@ class EventCollector implements BodyCollector {
   readonly #decoder = new SseDecoder();
   readonly #joiner: StreamJoiner;
   #isBroken = false;
+  #waiting: Part[] = [];
+  #waitingBytes = 0;
   /** Most events of a stream repeat the one before but for their text. */
   #repeat: RepeatedEvent | null = null;
   heldBytes = 0;
@@ -77,13 +80,22 @@ class EventCollector implements BodyCollector {
     this.#joiner = joiner;
   }
 
-  add({ source, start, end }: Part): void {
+  /** Pieces of one log are read together. */
+  add(part: Part): void {
+    this.#waiting.push(part);
+    this.#waitingBytes += part.end - part.start;
+    if (this.#waitingBytes >= maxWaitingBytes) this.retain();
+  }
+
+  retain(): void {
+    if (this.#waitingBytes === 0) return;
+    const { source } = joined(this.#waiting);
+    this.#waiting = [];
+    this.#waitingBytes = 0;
     if (this.#isBroken) return;
     try {
-      const piece = source.subarray(start, end);
-      // The half of an event that waits for the rest must not keep all of its log in memory.
-      const isWhole = source[end - 1] === lineFeed;
-      for (const { data } of this.#decoder.push(isWhole ? piece : Buffer.from(piece))) this.#take(data);
+      this.#decoder.feed(source);
+      for (let frame = this.#next(); frame !== null; frame = this.#next()) this.#take(frame);
     } catch {
       // An event that is too large is the last that is recorded.
       this.#isBroken = true;
@@ -91,26 +103,32 @@ class EventCollector implements BodyCollector {
   }
 
   end(): CollectedBody | null {
-    if (!this.#isBroken) for (const { data } of this.#decoder.end()) this.#take(data);
+    this.retain();
+    if (!this.#isBroken) for (const frame of this.#decoder.end()) this.#take(frame);
     const value = this.#joiner.joined();
     return value === null ? null : { kind: "value", value };
   }
 
-  retain(): void {}
-
-  #take(data: string): void {
-    const repeated = this.#repeat?.take(data) ?? null;
-    if (repeated !== null) {
-      this.heldBytes += repeated;
-      return;
+  /** The next event that is not like the one before. */
+  #next(): SseFrame | null {
+    const repeat = this.#repeat;
+    if (repeat !== null) {
+      this.#decoder.rewrite(repeat);
+      this.heldBytes += repeat.appendedChars;
+      repeat.appendedChars = 0;
     }
+    return this.#decoder.next();
+  }
+
+  #take(frame: SseFrame): void {
+    const { data } = frame;
     const event = tryParse(data);
-    // About a third of an event that repeats what was sent before is text.
+    // About a third of an event is text that is kept.
     this.heldBytes += data.length >> 2;
     if (!isObject(event)) return;
     this.#joiner.add(event);
     const { appended } = this.#joiner;
-    this.#repeat = appended === null ? null : RepeatedEvent.of(data, appended);
+    this.#repeat = appended === null ? null : RepeatedEvent.of(frame, appended);
   }
 }
 

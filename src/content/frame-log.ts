@@ -72,7 +72,7 @@ export class FrameLog {
     const head = this.#length;
     this.#writeHead(kind, recording, 0, false);
     const written = this.#buffer.write(text, this.#length);
-    this.#buffer.writeUInt32LE(written, head + 6);
+    writeNumber(this.#buffer, head + 6, written);
     this.#length += written;
   }
 
@@ -91,8 +91,8 @@ export class FrameLog {
     const at = this.#length;
     this.#buffer[at] = kind;
     this.#buffer[at + 1] = isShared ? 1 : 0;
-    this.#buffer.writeUInt32LE(recording, at + 2);
-    this.#buffer.writeUInt32LE(length, at + 6);
+    writeNumber(this.#buffer, at + 2, recording);
+    writeNumber(this.#buffer, at + 6, length);
     this.#length = at + headBytes;
   }
 
@@ -105,14 +105,27 @@ export class FrameLog {
   }
 }
 
+/** Of 32 bits. Byte by byte this takes a tenth of what the methods of a Buffer take. */
+function writeNumber(bytes: Uint8Array, at: number, value: number): void {
+  bytes[at] = value;
+  bytes[at + 1] = value >>> 8;
+  bytes[at + 2] = value >>> 16;
+  bytes[at + 3] = value >>> 24;
+}
+
+function readNumber(bytes: Uint8Array, at: number): number {
+  const lower = (bytes[at] ?? 0) | ((bytes[at + 1] ?? 0) << 8) | ((bytes[at + 2] ?? 0) << 16);
+  return lower + (bytes[at + 3] ?? 0) * 0x1000000;
+}
+
 /** Visits every frame. Its bytes are a part of the log, or a piece of shared memory, which is not copied. */
 export function readFrames({ bytes, shared }: SentLog, visit: (frame: Frame) => void): void {
   const log = asBuffer(bytes);
   for (let at = 0; at < log.length; ) {
     const kind = log[at] as FrameKind;
     const isShared = log[at + 1] === 1;
-    const recording = log.readUInt32LE(at + 2);
-    const length = log.readUInt32LE(at + 6);
+    const recording = readNumber(log, at + 2);
+    const length = readNumber(log, at + 6);
     at += headBytes;
     if (isShared) {
       const piece = asBuffer(shared[length] ?? new Uint8Array());

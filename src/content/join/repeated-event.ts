@@ -1,3 +1,4 @@
+import type { SseFrame } from "../../dialects/sse/sse.ts";
 import type { Growing } from "./growing.ts";
 
 /** A text that an event has appended, and nothing else. */
@@ -7,17 +8,22 @@ export interface AppendedText {
   readonly text: string;
 }
 
+/** A slice of the stream keeps all of its text in memory, so what was appended is flattened now and then. */
 const maxLooseChars = 512;
+const frameEnd = "\n\n";
 
-/** Anything else is not a text as it stands. */
-const needsParsing = /["\\]/;
-
-/** Recognises events that are the same as one before but for their text, which is then appended without parsing them. */
+/**
+ * Reads events that are the same as one before but for their text, which is appended without parsing them: if one string replaces
+ * another in a JSON text and all other characters are equal, all other values are equal too.
+ */
 export class RepeatedEvent {
+  /** Up to the opening quote of the text, and from its closing quote to the end of the frame. */
   readonly #before: string;
   readonly #behind: string;
   readonly #appended: AppendedText;
   #loose = 0;
+  /** The length of what was appended. */
+  appendedChars = 0;
 
   private constructor(before: string, behind: string, appended: AppendedText) {
     this.#before = before;
@@ -26,31 +32,44 @@ export class RepeatedEvent {
   }
 
   /** Null if it cannot be told where the text is. */
-  static of(data: string, appended: AppendedText): RepeatedEvent | null {
+  static of({ event, data }: SseFrame, appended: AppendedText): RepeatedEvent | null {
     const written = JSON.stringify(appended.text);
     const at = data.indexOf(written);
     if (at === -1 || data.indexOf(written, at + 1) !== -1) return null;
-    const end = at + written.length - 1;
-    return new RepeatedEvent(data.slice(0, at + 1), data.slice(end), appended);
+    const head = event === "" ? "data: " : `event: ${event}\ndata: `;
+    const behind = data.slice(at + written.length - 1);
+    return new RepeatedEvent(head + data.slice(0, at + 1), behind + frameEnd, appended);
   }
 
-  /** How much text it has; null if the event is another, or has to be parsed. */
-  take(data: string): number | null {
-    const { target, name } = this.#appended;
-    const end = data.length - this.#behind.length;
-    if (end < this.#before.length || !data.startsWith(this.#before) || !data.endsWith(this.#behind))
-      return null;
-    const text = data.slice(this.#before.length, end);
-    const known = target[name];
-    if (needsParsing.test(text) || typeof known !== "string") return null;
-    const longer = known + text;
-    this.#loose += text.length;
-    if (this.#loose > maxLooseChars) {
-      // Flattens it in place: a slice of an event keeps all of that event in memory.
-      Buffer.byteLength(longer);
-      this.#loose = 0;
+  /** Takes the events that match from a place on; returns the place of the first that does not. */
+  run(text: string, from: number): number {
+    let at = from;
+    while (text.startsWith(this.#before, at)) {
+      const start = at + this.#before.length;
+      const end = text.indexOf('"', start);
+      if (end === -1 || !text.startsWith(this.#behind, end)) break;
+      const appended = text.slice(start, end);
+      // An escaped quote ends nothing, and other escapes stand for something else.
+      if (appended.includes("\\")) break;
+      this.#append(appended);
+      at = end + this.#behind.length;
     }
+    return at;
+  }
+
+  takeWritten(): string {
+    return "";
+  }
+
+  #append(text: string): void {
+    const { target, name } = this.#appended;
+    const longer = String(target[name] ?? "") + text;
+    this.#loose += text.length;
+    this.appendedChars += text.length;
     target[name] = longer;
-    return text.length;
+    if (this.#loose <= maxLooseChars) return;
+    // Asking for its length in UTF-8 makes the runtime flatten a string in place.
+    Buffer.byteLength(longer);
+    this.#loose = 0;
   }
 }

@@ -115,7 +115,7 @@ export class SseDecoder {
   }
 
   /** Rewrites the next frames as long as the shortcut matches them. The rest is left to `next`. */
-  rewrite(shortcut: Shortcut): string {
+  rewrite(shortcut: Pick<Shortcut, "run" | "takeWritten">): string {
     this.#at = shortcut.run(this.#text, this.#at);
     return shortcut.takeWritten();
   }
