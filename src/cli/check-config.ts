@@ -23,7 +23,7 @@ export function checkConfig(options: LoadOptions): CheckedConfig {
 /** A missing or empty file is reported rather than called valid. */
 function nothingToServe({ source, settings, problems }: ExaminedSettings): readonly ConfigProblem[] {
   if (source.file === null) {
-    const message = `there is no ${configFileName} here; \`sluice config init\` writes one, and without one \`sluice serve\` runs the built-in demo`;
+    const message = `there is no ${configFileName} here; \`sluice config init\` writes one, and without one \`sluice serve\` runs the built-in demo and providers whose keys are in the environment`;
     return [{ path: "", message }];
   }
   const isEmpty =

@@ -1,5 +1,6 @@
 import type { KnownNames } from "../admin/operations/known-names.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
+import { expandCatalogs } from "../config/catalog/expand.ts";
 import { findConfig } from "../config/source.ts";
 import { parseToml } from "../config/toml.ts";
 import type { DataOptions } from "./help.ts";
@@ -33,7 +34,7 @@ interface WrittenNames extends KnownNames {
 function namesInConfig(file: string | undefined, { env, cwd }: Terminal): WrittenNames | null {
   try {
     const source = findConfig({ file, env, cwd });
-    const { providers, models } = parseToml(source.text, source.origin);
+    const { providers, models } = expandCatalogs(parseToml(source.text, source.origin)).document;
     return {
       isBuiltIn: source.file === null,
       providers: isObject(providers) ? Object.keys(providers) : [],

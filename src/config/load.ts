@@ -1,4 +1,5 @@
 import { adminSettings } from "./admin.ts";
+import { type ExpandedConfig, expandCatalogs } from "./catalog/expand.ts";
 import { checkModels } from "./check-models.ts";
 import { checkShape } from "./check-shape.ts";
 import { contentSettings } from "./content.ts";
@@ -59,15 +60,18 @@ export function loadSettings(options: LoadOptions): LoadedSettings {
 export function examineSettings(options: LoadOptions): ExaminedSettings {
   const source = findConfig(options);
   const document = parseToml(source.text, source.origin);
-  const places = new Places(source.text, document);
+  const expanded = expandCatalogs(document);
+  const places = new Places(source.text, expanded.document);
   const problems = new ProblemList(places);
-  checkShape(document, problems);
+  checkShape(expanded.document, problems);
+  for (const { path, message } of expanded.problems) problems.add(path, message);
   const unset = new Set<string>();
   const { folder } = source;
-  const context: LoadContext = { env: options.env, folder, unset, problems, places, warnings: [] };
-  const config = document as ConfigFile;
+  const warnings = [...expanded.warnings];
+  const context: LoadContext = { env: options.env, folder, unset, problems, places, warnings };
+  const config = expanded.document as ConfigFile;
   const settings = {
-    ...settingsFrom(config, options, context),
+    ...settingsFrom(config, expanded, options, context),
     source: sourceDigest(source),
     written: writtenWithoutSecrets(document),
   };
@@ -77,6 +81,7 @@ export function examineSettings(options: LoadOptions): ExaminedSettings {
 
 function settingsFrom(
   config: ConfigFile,
+  { catalogIds }: ExpandedConfig,
   options: LoadOptions,
   context: LoadContext,
 ): Omit<Settings, "source" | "written"> {
@@ -101,7 +106,7 @@ function settingsFrom(
   };
   checkListeners(settings.server, settings.admin, problems);
   const sound = { ...config, models: soundModels(config, problems) };
-  const models = buildModels(sound, providers, settings.server, context);
+  const models = buildModels(sound, catalogIds, { providers, server: settings.server, context });
   const warnings = [
     ...leftOutWarnings(sound, providers, models),
     ...(models.length === 0 && problems.all.length === 0 ? [noModel(sound)] : []),

@@ -22,13 +22,16 @@ import type { DeploymentSettings, ModelSettings, Price, ServerSettings } from ".
  */
 export function buildModels(
   config: ConfigFile,
-  providers: Providers,
-  { maxExchangeMs }: Pick<ServerSettings, "maxExchangeMs">,
-  context: LoadContext,
+  catalogIds: ReadonlySet<string>,
+  { providers, server, context }: ModelContext,
 ): ModelSettings[] {
   const { places } = context;
   const models = (config.models ?? []).flatMap((model) =>
-    buildModel(model, config, providers, maxExchangeMs),
+    buildModel(model, config, providers, server.maxExchangeMs).map((built) =>
+      catalogIds.has(built.id) && built.priceSource !== null
+        ? { ...built, priceSource: "catalog" as const }
+        : built,
+    ),
   );
   for (const model of models) {
     if (model.free || isNeverCharged(model)) continue;
@@ -48,6 +51,12 @@ export function buildModels(
     );
   }
   return withoutMissingFallbacks(models);
+}
+
+interface ModelContext {
+  readonly providers: Providers;
+  readonly server: Pick<ServerSettings, "maxExchangeMs">;
+  readonly context: LoadContext;
 }
 
 /** Whether all that it serves is free of charge, as moderations are. */
@@ -110,6 +119,8 @@ function buildModel(
       maxOutputTokens: model.max_output_tokens ?? null,
       imageTokensMax: model.image_tokens_max ?? null,
       price,
+      priceSource: deployments.some((deployment) => deployment.price !== null) ? "config" : null,
+      priceChecked: model.price_checked ?? null,
       allow: model.allow ?? [],
       capabilities: model.capabilities ?? {},
       cache: model.cache ?? defaults.cache,

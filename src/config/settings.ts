@@ -203,6 +203,10 @@ export interface ModelSettings {
   /** The most that one image may take; null if that is not known. */
   readonly imageTokensMax: number | null;
   readonly price: Price | null;
+  /** Where its prices come from: its entry in the file, or the built-in catalog. Null if it has none. */
+  readonly priceSource: "config" | "catalog" | null;
+  /** The day on which the price was last compared with the provider's list, as YYYY-MM-DD; null if unknown. */
+  readonly priceChecked: string | null;
   /** Fields that pass although they may cost something that has no price here. */
   readonly allow: readonly string[];
   readonly capabilities: Readonly<Record<string, unknown>>;

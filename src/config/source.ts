@@ -4,7 +4,9 @@ import defaultConfigText from "../../config/sluice.toml" with { type: "text" };
 import type { Environment } from "../base/environment.ts";
 import { whyUnreadable } from "../base/file-problem.ts";
 import { systemCode } from "../base/system-code.ts";
-import { configFileName } from "./defaults.ts";
+import { configFileName, defaults } from "./defaults.ts";
+import { environmentToml } from "./environment/toml.ts";
+import { type EnvironmentVendors, vendorsInEnvironment } from "./environment/vendors.ts";
 import { ConfigError } from "./problems.ts";
 import { resolvePath } from "./resolve-path.ts";
 import type { Settings } from "./settings.ts";
@@ -17,6 +19,8 @@ export interface ConfigSource {
   readonly text: string;
   /** Relative paths in the text start here. */
   readonly folder: string;
+  /** Vendors that the environment adds to the built-in configuration; null for a file. */
+  readonly environment: EnvironmentVendors | null;
 }
 
 /** Needs no keys at all. `sluice config init` writes the same text. */
@@ -27,6 +31,10 @@ export interface SourceOptions {
   readonly file?: string | undefined;
   readonly env: Environment;
   readonly cwd?: string | undefined;
+  /** Leaves out vendors whose keys are in the environment. */
+  readonly demoOnly?: boolean | undefined;
+  /** Where the gateway will listen, as far as the command line says. */
+  readonly flags?: { readonly host?: string | undefined; readonly port?: number | undefined } | undefined;
   /** Another path for a test. */
   readonly systemFile?: string | undefined;
 }
@@ -34,14 +42,26 @@ export interface SourceOptions {
 /** Where the packages and `install.sh --systemd` put the service's configuration. */
 const systemConfigFile = "/etc/sluice/sluice.toml";
 
-/** `--config`, else SLUICE_CONFIG, else `./sluice.toml` or `/etc/sluice/sluice.toml` if one exists, else the built-in configuration. */
+/** `--config`, else SLUICE_CONFIG, else `./sluice.toml` or `/etc/sluice/sluice.toml` if one exists, else the built-in configuration with the vendors of the environment. */
 export function findConfig(options: SourceOptions): ConfigSource {
   const cwd = options.cwd ?? process.cwd();
   const asked = options.file ?? (options.env["SLUICE_CONFIG"] || undefined);
   if (asked !== undefined) return readConfig(resolvePath(cwd, asked, options.env));
   for (const usual of [resolve(cwd, configFileName), options.systemFile ?? systemConfigFile])
     if (existsSync(usual)) return readConfig(usual);
-  return { file: null, origin: "the built-in configuration", text: builtInConfig, folder: cwd };
+  const environment = options.demoOnly
+    ? noVendors
+    : vendorsInEnvironment(options.env, listenAddress(options));
+  const text = [builtInConfig, environmentToml(environment.served)].filter((part) => part !== "").join("\n");
+  return { file: null, origin: "the built-in configuration", text, folder: cwd, environment };
+}
+
+const noVendors: EnvironmentVendors = { served: [], skipped: [] };
+
+/** A port that is no number is reported where the settings are loaded. */
+function listenAddress({ env, flags = {} }: SourceOptions) {
+  const port = flags.port ?? Number(env["SLUICE_PORT"] || defaults.port);
+  return { host: flags.host ?? (env["SLUICE_HOST"] || defaults.host), port };
 }
 
 /** Null for the built-in configuration. */
@@ -67,7 +87,7 @@ function digestOf(text: string): string {
 
 function readConfig(file: string): ConfigSource {
   try {
-    return { file, origin: file, text: readFileSync(file, "utf8"), folder: dirname(file) };
+    return { file, origin: file, text: readFileSync(file, "utf8"), folder: dirname(file), environment: null };
   } catch (error) {
     const message =
       systemCode(error) === "ENOENT"

@@ -45,6 +45,8 @@ export function model(id: string, changes: Partial<ModelSettings> = {}): ModelSe
     tagline: null,
     serves: ["generation"],
     imageTokensMax: null,
+    priceSource: null,
+    priceChecked: null,
     ownedBy: "openai",
     createdSeconds: 1_700_000_000,
     public: true,

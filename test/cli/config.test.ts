@@ -231,7 +231,7 @@ function undescribed(schema: Described, path: string): string[] {
 test("models list shows prices as the file has them", async () => {
   const { stdout, stderr } = await sluice(newPlace(), "models", "list");
   expect(stderr).toStartWith(
-    "! there is no sluice.toml here, so this is the built-in demo; name a configuration",
+    "! there is no sluice.toml here, so this is the built-in configuration; pass --config FILE",
   );
   const lines = stdout.split("\n").map((line) => line.split(/\s{2,}/));
   const figures = ["128,000", "8,192", "0.15", "0.60"];

@@ -164,6 +164,8 @@ function modelsAt(places: readonly Place[], fallbacks: readonly string[]): Model
     tagline: null,
     serves: ["generation"] as const,
     imageTokensMax: null,
+    priceSource: null,
+    priceChecked: null,
     ownedBy: "test",
     createdSeconds: 0,
     public: true,

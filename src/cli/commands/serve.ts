@@ -8,6 +8,7 @@ import { showWarnings } from "../warnings.ts";
 interface Options extends DataOptions {
   readonly host?: string;
   readonly port?: number;
+  readonly demoOnly?: true;
 }
 
 export function serveCommand(terminal: Terminal): Command {
@@ -20,8 +21,13 @@ export function serveCommand(terminal: Terminal): Command {
     .option("--store <url>", "a PostgreSQL database that keeps them instead (SLUICE_STORE)")
     .option("--host <host>", "the address to listen on (SLUICE_HOST; default: 127.0.0.1)", host)
     .option("--port <port>", "the port; 0 takes any free one (SLUICE_PORT; default: 8787)", port)
+    .option("--demo-only", "without a file, ignore provider keys in the environment")
     .examples(
       ["sluice serve", "with the demo models the first run makes two keys, and lines to try them"],
+      [
+        "OPENAI_API_KEY=… sluice serve",
+        "without a file, a provider whose key is in the environment is served too",
+      ],
       ["sluice serve --config sluice.toml --host 0.0.0.0", "open to other machines"],
       ["kill -HUP $(pidof sluice)", "take over a changed configuration"],
     )
@@ -38,6 +44,7 @@ async function serve(options: Options, terminal: Terminal): Promise<void> {
   const { writeFilesForCommands } = await import("../serve/files-for-commands.ts");
   const { untilStopped } = await import("../serve/signals.ts");
   const { serviceManager } = await import("../serve/service-manager.ts");
+  const { showEnvironment } = await import("../serve/show-environment.ts");
   const manager = serviceManager(terminal.env);
   // From the same file: if it is gone, the built-in configuration must not take its place.
   const again = loadOptions(source.file === null ? options : { ...options, config: source.file }, terminal);
@@ -56,6 +63,7 @@ async function serve(options: Options, terminal: Terminal): Promise<void> {
   const stopped = untilStopped(running, onStopping, tellLoss);
   showWarnings(settings.warnings, terminal);
   writeFilesForCommands(settings, terminal);
+  showEnvironment(source.environment, { settings, json: options.json === true, url: running.url, terminal });
   terminal.print(options.json ? JSON.stringify({ listening: running.url }) : `listening on ${running.url}`);
   manager.ready(`listening on ${running.url}`);
   const losses = await stopped;
@@ -63,6 +71,6 @@ async function serve(options: Options, terminal: Terminal): Promise<void> {
   process.exit(losses.length === 0 ? 0 : 1);
 }
 
-function loadOptions({ config, ...flags }: Options, { env, cwd }: Terminal): LoadOptions {
-  return { file: config, env, cwd, flags };
+function loadOptions({ config, demoOnly, ...flags }: Options, { env, cwd }: Terminal): LoadOptions {
+  return { file: config, env, cwd, flags, demoOnly };
 }

@@ -1,5 +1,4 @@
-import shippedModels from "../../../config/models.toml" with { type: "text" };
-import { isObject } from "../../base/json.ts";
+import { allShippedModels } from "../../config/catalog/shipped.ts";
 import type { PriceConfig } from "../../config/schema.ts";
 import { plainName } from "./plain-name.ts";
 
@@ -9,14 +8,11 @@ export function shippedPrice(model: string): PriceConfig | null {
   return prices.get(plainName(model)) ?? null;
 }
 
-/** By the models' plain names. Read when it is first needed, which is never while serving. */
+/** By the models' plain names. */
 let prices: ReadonlyMap<string, PriceConfig> | null = null;
 
 function readPrices(): [string, PriceConfig][] {
-  const document: unknown = Bun.TOML.parse(shippedModels);
-  const models = isObject(document) && Array.isArray(document["models"]) ? document["models"] : [];
-  return models.filter(isObject).flatMap((model): [string, PriceConfig][] => {
-    const name = model["upstream_model"] ?? model["id"];
-    return typeof name === "string" && isObject(model["price"]) ? [[plainName(name), model["price"]]] : [];
-  });
+  return allShippedModels().flatMap(({ id, upstream_model: name = id, price }): [string, PriceConfig][] =>
+    price === undefined ? [] : [[plainName(name), price]],
+  );
 }

@@ -2,7 +2,7 @@ import type { OperationContext } from "../../admin/operations/context.ts";
 import { createKey } from "../../admin/operations/create-key.ts";
 import { nanoPerCredit } from "../../base/money.ts";
 import { count } from "../../base/plural.ts";
-import type { ModelSettings } from "../../config/settings.ts";
+import type { ModelSettings, Settings } from "../../config/settings.ts";
 import type { IssuedKey } from "../../keys/issue.ts";
 import type { KeyMode } from "../../store/store.ts";
 import type { Style } from "../terminal/style.ts";
@@ -17,15 +17,17 @@ export interface FirstKeys {
 }
 
 /**
- * Creates one key of each mode if the store has none and only the demo is configured, so that the first request
- * needs no second command. A real configuration gets none, because its credit is real money.
+ * Creates one key of each mode if the store has none and the gateway is being tried out, so that the first request needs no
+ * second command. A file with real providers gets none, because its credit is real money. Without a file, vendors of the
+ * environment can be used by the credit key, which limits what it can spend; a million tokens of a large model would cost more.
  */
-export async function makeFirstKeys(context: OperationContext, isDemo: boolean): Promise<FirstKeys> {
+export async function makeFirstKeys(context: OperationContext, settings: Settings): Promise<FirstKeys> {
   const { keys } = await context.store.listKeys({ limit: 1 });
   if (keys.length > 0) return { issued: [], hasNone: false };
-  if (!isDemo) return { issued: [], hasNone: true };
+  if (!settings.isDemo && settings.source !== null) return { issued: [], hasNone: true };
   const credit = { label: "demo credit", creditNano: demoCredits * nanoPerCredit };
-  const budget = { label: "demo token budget", budgetTokens: demoTokens, period: "month" as const };
+  const models = settings.isDemo ? null : settings.models.filter(isOfDemo(settings)).map(({ id }) => id);
+  const budget = { label: "demo token budget", budgetTokens: demoTokens, period: "month" as const, models };
   const issued = [
     await createKey(context, { mode: "credit", ...credit }),
     await createKey(context, { mode: "token_budget", ...budget }),
@@ -42,16 +44,21 @@ export function firstKeysDocument(issued: readonly IssuedKey[]): readonly object
 
 interface Reachable {
   readonly url: string;
-  readonly models: readonly ModelSettings[];
+  readonly settings: Settings;
+}
+
+function isOfDemo({ providers }: Settings): (model: ModelSettings) => boolean {
+  return ({ deployments }) => deployments.every(({ provider }) => providers.get(provider)?.kind === "demo");
 }
 
 /** Shows each key once, with a command that works as pasted. */
 export function firstKeysText(issued: readonly IssuedKey[], gateway: Reachable, style: Style): string {
   const blocks = issued.map(({ key, secret }) => {
+    const { isDemo } = gateway.settings;
     const what =
       key.mode === "credit"
-        ? `A credit key with ${demoCredits} credits:`
-        : `A token-budget key with ${count(demoTokens)} tokens a month (mind the /token in its address):`;
+        ? `A credit key with ${demoCredits} credits${isDemo ? "" : ` (it can spend ${demoCredits} USD at the vendors)`}:`
+        : `A token-budget key with ${count(demoTokens)} tokens a month${isDemo ? "" : " for the demo models"} (mind the /token in its address):`;
     const line = curlLine(key.mode, secret, gateway);
     return [`  ${what}`, `  ${style.bold(secret)}`, ...(line === null ? [] : ["", `  ${line}`])].join("\n");
   });
@@ -59,19 +66,34 @@ export function firstKeysText(issued: readonly IssuedKey[], gateway: Reachable, 
   return `${[title, ...blocks].join("\n\n")}\n`;
 }
 
-/** Uses the first model that the key can pay for; null if there is none. */
-function curlLine(mode: KeyMode, secret: string, { url, models }: Reachable): string | null {
-  const model = models.find((each) => mode === "token_budget" || each.free || each.price !== null);
-  if (model === undefined) return null;
-  const origin = mode === "credit" ? url : `${url}/token`;
-  const body = JSON.stringify({
-    model: model.id,
-    stream: true,
-    messages: [{ role: "user", content: "Hello! Who are you?" }],
-  });
+/** Null if the key can pay for none. */
+function curlLine(mode: KeyMode, secret: string, { url, settings }: Reachable): string | null {
+  const model = mode === "credit" ? modelToTry(settings) : settings.models.find(isOfDemo(settings));
+  return model === undefined ? null : curlFor(model, mode === "credit" ? url : `${url}/token`, secret);
+}
+
+/** The vendor's model with the lowest price of output, or else one of the demo, that writes text and that a credit key can use. */
+export function modelToTry(settings: Settings): ModelSettings | undefined {
+  const isDemo = isOfDemo(settings);
+  const usable = settings.models.filter(
+    ({ free, price, serves }) => serves.includes("generation") && (free || price !== null),
+  );
+  const [first] = usable.filter((model) => !isDemo(model));
+  if (first === undefined) return usable[0];
+  const sameVendor = usable.filter(
+    (model) => model.deployments[0]?.provider === first.deployments[0]?.provider,
+  );
+  const outputOf = ({ price }: ModelSettings) => price?.output ?? 0;
+  return sameVendor.reduce((lowest, model) => (outputOf(model) < outputOf(lowest) ? model : lowest));
+}
+
+/** A command that works as pasted. */
+export function curlFor({ id }: ModelSettings, origin: string, key: string): string {
+  const messages = [{ role: "user", content: "Hello! Who are you?" }];
+  const body = JSON.stringify({ model: id, stream: true, messages });
   return [
     `curl -N ${origin}/v1/chat/completions`,
-    `-H "Authorization: Bearer ${secret}"`,
+    `-H "Authorization: Bearer ${key}"`,
     `-H "Content-Type: application/json"`,
     `-d '${body.replaceAll("'", "'\\''")}'`,
   ].join(" ");

@@ -65,10 +65,10 @@ function tellRoom(folder: string, terminal: Terminal): void {
   terminal.print(`${terminal.style.warn("!")} ${what}\n`);
 }
 
-async function makeKeys(running: RunningGateway, { isDemo }: Settings): Promise<FirstKeys> {
+async function makeKeys(running: RunningGateway, settings: Settings): Promise<FirstKeys> {
   const { store, gateway } = running;
   try {
-    const firstKeys = await makeFirstKeys({ store, clock: systemClock }, isDemo);
+    const firstKeys = await makeFirstKeys({ store, clock: systemClock }, settings);
     await gateway.catchUp();
     return firstKeys;
   } catch (error) {
@@ -79,11 +79,11 @@ async function makeKeys(running: RunningGateway, { isDemo }: Settings): Promise<
 
 function keysText({ issued }: FirstKeys, url: string, { settings, json, terminal }: SecretOutput): string {
   if (json) return JSON.stringify({ first_keys: firstKeysDocument(issued) });
-  return firstKeysText(issued, { url, models: settings.models }, terminal.style);
+  return firstKeysText(issued, { url, settings }, terminal.style);
 }
 
 /** A client cannot call a wildcard address. */
-function reachable(url: string): string {
+export function reachable(url: string): string {
   return url.replace(/^http:\/\/(0\.0\.0\.0|\[::\])(?=:)/, "http://127.0.0.1");
 }
 

@@ -1,6 +1,7 @@
 import { type TUnsafe, Type } from "@sinclair/typebox";
 import { contentLevels } from "../../base/content-level.ts";
 import { type ModelUse, modelUses, usualUses } from "../../base/model-uses.ts";
+import { inWords } from "../../base/schema-words.ts";
 import { affinities, cacheSettings, defaults } from "../defaults.ts";
 import {
   choice,
@@ -91,6 +92,13 @@ export const modelSchema = table({
   max_output_tokens: tokens("The most that it produces for one request."),
   image_tokens_max: tokens("Tokens of one image at its highest quality and size, for the hold."),
   price: Type.Optional(priceSchema),
+  price_checked: text(
+    "The day on which the price was last compared with the provider's list, as 2026-10-31.",
+    {
+      pattern: "^\\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\\d|3[01])$",
+      [inWords]: "a day such as 2026-10-31",
+    },
+  ),
   allow: list(
     name,
     "Fields that clients may send although nobody knows here what they cost, such as provider and route of OpenRouter, and tools without a price, such as tools.x_search.",

@@ -1,4 +1,5 @@
 import { type TOptional, Type } from "@sinclair/typebox";
+import { modelPatternForm } from "../../base/model-pattern.ts";
 import {
   type VendorOptionName,
   vendorOption,
@@ -6,7 +7,18 @@ import {
   type vendorOptions,
 } from "../../vendors/options.ts";
 import { vendorKinds } from "../../vendors/registry.ts";
-import { dialect, flag, maxTokensField, secret, table, text, timeoutsSchema, whole } from "./parts.ts";
+import {
+  choice,
+  dialect,
+  flag,
+  maxTokensField,
+  named,
+  secret,
+  table,
+  text,
+  timeoutsSchema,
+  whole,
+} from "./parts.ts";
 
 // The cast holds because each schema is the one of its name.
 const optionSchemas = Object.fromEntries(
@@ -26,6 +38,32 @@ export const providerSchema = table({
   base_url: text("As the vendor's own SDK takes it: OpenAI kinds with /v1, Anthropic without.", {
     pattern: "^https?://",
   }),
+  models: Type.Optional(
+    Type.Union(
+      [
+        Type.Literal("catalog"),
+        Type.Array(Type.String({ pattern: modelPatternForm.source }), { minItems: 1, uniqueItems: true }),
+      ],
+      {
+        description:
+          'Models served at the built-in list prices without an entry each: "catalog" for all, or names with `*`. Entries under [[models]] stand above them.',
+      },
+    ),
+  ),
+  catalog: named("Whose list prices these are, such as mistral; default: by the kind."),
+  markup: Type.Optional(
+    Type.Number({
+      exclusiveMinimum: 0,
+      maximum: 1000,
+      default: 1,
+      description: "Multiplies the list prices, for a gateway that resells; four decimals at most.",
+    }),
+  ),
+  unpriced: choice(
+    ["reject", "budget-only"],
+    "Models that fit `models` and have no known price: rejected, or for token-budget keys only.",
+    "reject",
+  ),
   dialects: Type.Optional(
     Type.Array(dialect, {
       minItems: 1,

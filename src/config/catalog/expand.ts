@@ -1,0 +1,126 @@
+import { isObject, type JsonObject } from "../../base/json.ts";
+import { matchesModel } from "../../base/model-pattern.ts";
+import type { ConfigFile, ModelConfig, ProviderConfig } from "../schema.ts";
+import { didYouMean } from "../suggest.ts";
+import { isMarkup, markUp } from "./markup.ts";
+import { shippedCatalog, shippedProviders } from "./shipped.ts";
+
+/** A provider that serves models by the catalog: its `models`, as patterns. */
+export interface CatalogRule {
+  readonly provider: string;
+  readonly patterns: readonly string[];
+  /** Whether token-budget keys can use models of which no price is known. */
+  readonly servesUnpriced: boolean;
+}
+
+export interface ExpandedConfig {
+  /** The file with the models of its catalogs after its own. */
+  readonly document: JsonObject;
+  /** The models that were added, by their ids. */
+  readonly catalogIds: ReadonlySet<string>;
+  readonly rules: readonly CatalogRule[];
+  readonly problems: readonly { readonly path: string; readonly message: string }[];
+  readonly warnings: readonly string[];
+}
+
+/**
+ * Adds an entry for each model that a provider serves by the catalog (`models = "catalog"`, or patterns). An entry or an alias of
+ * the file stands above the catalog, and of two providers with the same model the first one serves it. It runs before the schema
+ * is checked, so it skips what is not of the right type.
+ */
+export function expandCatalogs(written: JsonObject): ExpandedConfig {
+  // The cast only names the fields: each is tested below before it is used.
+  const { providers, models = [] } = written as ConfigFile;
+  const rules: CatalogRule[] = [];
+  const problems: { path: string; message: string }[] = [];
+  const warnings: string[] = [];
+  const added = new Map<string, ModelConfig>();
+  const taken = namesIn(models);
+  for (const [name, provider] of Object.entries(isObject(providers) ? providers : {})) {
+    if (!isObject(provider)) continue;
+    if (provider.models === undefined) {
+      for (const field of ["catalog", "markup", "unpriced"] as const)
+        if (provider[field] !== undefined)
+          problems.push({
+            path: `providers.${name}.${field}`,
+            message: 'needs models = "catalog", or patterns',
+          });
+      continue;
+    }
+    const patterns = patternsOf(provider.models);
+    if (patterns === null) continue;
+    const path = `providers.${name}`;
+    const catalog = shippedCatalog(provider.catalog ?? provider.kind);
+    if (catalog === null) {
+      problems.push({ path: `${path}.catalog`, message: unknownCatalog(provider) });
+      continue;
+    }
+    if (typeof provider.markup === "number" && !isMarkup(provider.markup))
+      problems.push({ path: `${path}.markup`, message: "must have four decimals at most" });
+    rules.push({ provider: name, patterns, servesUnpriced: provider.unpriced === "budget-only" });
+    for (const pattern of patterns) {
+      const chosen = catalog.filter(({ id }) => matchesModel(pattern, id));
+      if (chosen.length === 0) warnings.push(unmatched(name, pattern, provider));
+      for (const model of chosen) {
+        const other = added.get(model.id)?.provider;
+        if (other !== undefined && other !== name)
+          warnings.push(
+            `model "${model.id}" is in the catalogs of "${other}" and "${name}"; "${other}" serves it`,
+          );
+        else if (!taken.has(model.id)) added.set(model.id, catalogModel(model, name, provider, taken));
+      }
+      if (chosen.length === 0 && !pattern.includes("*") && provider.unpriced === "budget-only")
+        if (!taken.has(pattern)) added.set(pattern, { id: pattern, provider: name });
+    }
+  }
+  const document = added.size === 0 ? written : { ...written, models: [...models, ...added.values()] };
+  return { document: document as JsonObject, catalogIds: new Set(added.keys()), rules, problems, warnings };
+}
+
+/** All names of the file's own models. */
+function namesIn(models: unknown): ReadonlySet<string> {
+  const names = new Set<string>();
+  for (const model of Array.isArray(models) ? models : []) {
+    if (!isObject(model)) continue;
+    const aliases = Array.isArray(model["aliases"]) ? model["aliases"] : [];
+    for (const name of [model["id"], ...aliases]) if (typeof name === "string") names.add(name);
+  }
+  return names;
+}
+
+function patternsOf(models: ProviderConfig["models"]): readonly string[] | null {
+  if (models === "catalog") return ["*"];
+  const isList = Array.isArray(models) && models.every((each) => typeof each === "string");
+  return isList ? models : null;
+}
+
+/** `openai/gpt-6` is accepted for `gpt-6`, as other gateways name it, and not listed. */
+function catalogModel(
+  model: ModelConfig,
+  name: string,
+  { markup = 1 }: ProviderConfig,
+  taken: ReadonlySet<string>,
+): ModelConfig {
+  const alias = `${name}/${model.id}`;
+  return {
+    ...model,
+    provider: name,
+    ...(taken.has(alias) ? {} : { aliases: [alias], list_aliases: false }),
+    ...(model.price === undefined ? {} : { price: markUp(model.price, markup) }),
+  };
+}
+
+function unknownCatalog({ kind, catalog }: ProviderConfig): string {
+  const known = [...shippedProviders().keys()];
+  const list = `the built-in catalogs are ${known.join(", ")}`;
+  if (catalog === undefined) return `missing; kind "${kind}" has no catalog of its own, and ${list}`;
+  return `there is no catalog "${catalog}"${didYouMean(catalog, known) || `; ${list}`}`;
+}
+
+function unmatched(name: string, pattern: string, { catalog, kind, unpriced }: ProviderConfig): string {
+  const what = `provider "${name}": no model of the catalog "${catalog ?? kind}" matches "${pattern}"`;
+  if (unpriced === "budget-only") return `${what}, so only token-budget keys can use it`;
+  return pattern.includes("*")
+    ? what
+    : `${what}; add [[models]] with id = "${pattern}", provider = "${name}" and its price`;
+}

@@ -1,0 +1,26 @@
+import { quirksOf } from "../../vendors/compatible/known-servers.ts";
+import { shippedProviders } from "../catalog/shipped.ts";
+import type { FoundVendor } from "./vendors.ts";
+
+/** The providers of the environment as TOML: what serves them without a file, and what `config init` writes. */
+export function environmentToml(found: readonly FoundVendor[]): string {
+  return found.map(providerToml).join("\n");
+}
+
+function providerToml({ provider, variable, baseUrl }: FoundVendor): string {
+  const { kind, base_url: usual } = shippedProviders().get(provider) ?? { kind: provider };
+  const isCompatible = kind === "openai-compatible";
+  const address = baseUrl ?? usual;
+  // What is known of a server is known by its host, which another address hides.
+  const quirks = isCompatible && baseUrl !== null ? quirksOf(usual) : [];
+  return [
+    `[providers.${provider}]`,
+    `kind = ${JSON.stringify(kind)}`,
+    ...(address === undefined ? [] : [`base_url = ${JSON.stringify(address)}`]),
+    ...(quirks.length === 0 ? [] : [`quirks = ${JSON.stringify(quirks)}`]),
+    `api_key = "env:${variable}"`,
+    `models = "catalog"`,
+    ...(isCompatible ? [`catalog = ${JSON.stringify(provider)}`] : []),
+    "",
+  ].join("\n");
+}

@@ -1,0 +1,68 @@
+import type { Environment } from "../../base/environment.ts";
+import { isGatewayItself, type OwnAddress } from "./own-address.ts";
+import { otherVendors, vendorVariables } from "./variables.ts";
+
+/** A vendor whose key is in the environment. The key itself is read where the provider is loaded, as for a file. */
+export interface FoundVendor {
+  /** Its name in the built-in catalog. */
+  readonly provider: string;
+  /** The variable that holds the key. */
+  readonly variable: string;
+  /** From the vendor's own variable; null: the vendor's usual address. */
+  readonly baseUrl: string | null;
+}
+
+/** A variable that looks like a vendor's key, and why the vendor is not served. Never holds the value. */
+export interface SkippedVariable {
+  readonly variable: string;
+  readonly reason: string;
+}
+
+export interface EnvironmentVendors {
+  readonly served: readonly FoundVendor[];
+  readonly skipped: readonly SkippedVariable[];
+}
+
+/** Looks for the vendors' own variables. Calls no vendor. */
+export function vendorsInEnvironment(env: Environment, own: OwnAddress): EnvironmentVendors {
+  const served: FoundVendor[] = [];
+  const skipped: SkippedVariable[] = [];
+  for (const [provider, { keys, baseUrls }] of Object.entries(vendorVariables)) {
+    for (const variable of keys) {
+      if (env[variable] === undefined) continue;
+      const at = baseUrls.find((name) => (env[name] ?? "").trim() !== "");
+      const baseUrl = at === undefined ? null : (env[at] ?? "").trim();
+      const reason =
+        whyNotKey(env[variable]) ?? (at === undefined ? null : whyNotAddress(at, baseUrl ?? "", own));
+      if (reason !== null) skipped.push({ variable, reason });
+      else if (!served.some((vendor) => vendor.provider === provider))
+        served.push({ provider, variable, baseUrl });
+    }
+  }
+  for (const [variable, name] of Object.entries(otherVendors)) {
+    if (env[variable] === undefined) continue;
+    const reason =
+      whyNotKey(env[variable]) ?? `${name} has no built-in prices; \`sluice config init\` sets it up`;
+    skipped.push({ variable, reason });
+  }
+  return { served, skipped };
+}
+
+function whyNotKey(value: string): string | null {
+  const key = value.trim();
+  if (key === "") return "it is empty";
+  if (/^slua?_/.test(key)) return "it holds a key of a Sluice gateway, not the vendor's";
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the check is for control characters.
+  if (/[\u0000-\u001f\u007f]/.test(key)) return "it holds more than one line or a control character";
+  return null;
+}
+
+/** The address may hold a password, so that no reason repeats it. */
+function whyNotAddress(variable: string, address: string, own: OwnAddress): string | null {
+  const url = URL.parse(address);
+  if (url === null || !/^https?:$/.test(url.protocol))
+    return `${variable} is not an address that begins with http:// or https://`;
+  if (url.username !== "" || url.password !== "" || url.search !== "" || url.hash !== "")
+    return `${variable} must not have a user name, a password, "?" or "#"`;
+  return isGatewayItself(url, own) ? `${variable} is the address of this gateway` : null;
+}

@@ -1,0 +1,99 @@
+import { describe, expect, test } from "bun:test";
+import { load, problemsOf, warningsOf } from "./fixtures.ts";
+
+const env = { KEY: "a-key" };
+const openai = (lines: string, name = "openai") =>
+  `[providers.${name}]\nkind = "openai"\napi_key = "env:KEY"\n${lines}\n`;
+const modelsOf = (toml: string) => load(toml, { env }).settings.models;
+const named = (toml: string, id: string) => modelsOf(toml).find((model) => model.id === id);
+
+describe("models by the built-in catalog", () => {
+  test('"catalog" serves every model of the kind at its list price, with its day and under its vendor\'s name too', () => {
+    const models = modelsOf(openai('models = "catalog"'));
+    expect(models.length).toBeGreaterThan(10);
+    expect(models.every(({ priceSource, free }) => priceSource === "catalog" || free)).toBe(true);
+    expect(models.find(({ id }) => id === "gpt-6-luna")).toMatchObject({
+      price: { input: 100_000, output: 500_000 },
+      priceChecked: "2026-09-22",
+      aliases: ["openai/gpt-6-luna"],
+      listAliases: false,
+    });
+  });
+
+  test("patterns choose among them", () => {
+    const ids = modelsOf(openai('models = ["gpt-6*", "whisper-1"]')).map(({ id }) => id);
+    expect(ids).toEqual(["gpt-6-astra", "gpt-6.1-sol", "gpt-6-luna", "whisper-1"]);
+  });
+
+  test("another vendor's prices go with `catalog`", () => {
+    const toml = '[providers.m]\nkind = "openai-compatible"\nbase_url = "https://api.mistral.ai/v1"\n';
+    const ids = modelsOf(`${toml}models = ["mistral-*"]\ncatalog = "mistral"\n`).map(({ id }) => id);
+    expect(ids).toEqual(["mistral-medium-2604", "mistral-large-2512", "mistral-embed"]);
+  });
+
+  test("a markup multiplies every rate, rounded up to a millionth of a dollar, and leaves limits in tokens", () => {
+    const price = named(openai('models = ["gpt-6*"]\nmarkup = 1.2345'), "gpt-6-luna")?.price;
+    expect(price).toMatchObject({
+      input: 123_450,
+      output: 617_250,
+      cached_input: 12_345,
+      // 0.125 × 1.2345 = 0.1543125
+      cache_write: 154_313,
+      long_context: { above: 272_000, input: 246_900 },
+      extras: { web_search: 12_345_000_000 },
+    });
+  });
+
+  test("an entry of the file stands above the catalog, by its id and by its aliases", () => {
+    const own = '[[models]]\nid = "mine"\naliases = ["gpt-6-luna"]\nprovider = "openai"\nfree = true\n';
+    const same = '[[models]]\nid = "gpt-6-astra"\nprovider = "openai"\nprice = { input = 1, output = 2 }\n';
+    const models = modelsOf(`${openai('models = ["gpt-6-*"]')}${own}${same}`);
+    expect(models.map(({ id, priceSource }) => [id, priceSource])).toEqual([
+      ["mine", null],
+      ["gpt-6-astra", "config"],
+    ]);
+  });
+
+  test("of two providers with the same model the first serves it, and a warning says so", () => {
+    const toml = openai('models = ["gpt-6-luna"]') + openai('models = ["gpt-6-luna"]', "second");
+    expect(named(toml, "gpt-6-luna")?.deployments[0]?.provider).toBe("openai");
+    expect(warningsOf(toml, { env })).toContain(
+      'model "gpt-6-luna" is in the catalogs of "openai" and "second"; "openai" serves it',
+    );
+  });
+
+  test("fallbacks may name a model of the catalog", () => {
+    const own = '[[models]]\nid = "mine"\nprovider = "openai"\nfree = true\nfallbacks = ["gpt-6-luna"]\n';
+    expect(named(`${openai('models = "catalog"')}${own}`, "mine")?.fallbacks).toEqual(["gpt-6-luna"]);
+  });
+
+  test("a name without a known price is warned of with the line to add, or left to token budgets", () => {
+    expect(warningsOf(openai('models = ["gpt-6-luna", "gpt-9"]'), { env })).toContain(
+      'provider "openai": no model of the catalog "openai" matches "gpt-9"; add [[models]] with id = "gpt-9", provider = "openai" and its price',
+    );
+    const budget = openai('models = ["gpt-9"]\nunpriced = "budget-only"');
+    expect(named(budget, "gpt-9")).toMatchObject({ price: null, priceSource: null, free: false });
+  });
+
+  test.each([
+    ['models = "all"', "providers.openai.models:"],
+    [
+      'models = "catalog"\ncatalog = "opneai"',
+      'providers.openai.catalog: there is no catalog "opneai", did you mean "openai"?',
+    ],
+    ['models = "catalog"\nmarkup = 0', "providers.openai.markup:"],
+    ['models = "catalog"\nmarkup = 1.23456', "providers.openai.markup: must have four decimals at most"],
+    ["markup = 2", 'providers.openai.markup: needs models = "catalog", or patterns'],
+    ['models = "catalog"\nunpriced = "free"', "providers.openai.unpriced:"],
+  ])("%s is a problem", (lines, problem) => {
+    expect(problemsOf(openai(lines), { env }).join("\n")).toContain(problem);
+  });
+
+  test("a kind without a catalog has to name one", () => {
+    const toml =
+      '[providers.x]\nkind = "openai-compatible"\nbase_url = "http://127.0.0.1:1/v1"\nmodels = "catalog"\n';
+    expect(problemsOf(toml)[0]).toStartWith(
+      'providers.x.catalog: missing; kind "openai-compatible" has no catalog',
+    );
+  });
+});

@@ -1,0 +1,94 @@
+import { describe, expect, test } from "bun:test";
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { vendorsInEnvironment } from "../../src/config/environment/vendors.ts";
+import { loadSettings } from "../../src/config/load.ts";
+import { findConfig } from "../../src/config/source.ts";
+
+const own = { host: "127.0.0.1", port: 8787 };
+const servedIn = (env: Record<string, string>) =>
+  vendorsInEnvironment(env, own).served.map(({ provider, variable }) => `${provider} by ${variable}`);
+const skippedIn = (env: Record<string, string>) =>
+  vendorsInEnvironment(env, own).skipped.map(({ variable, reason }) => `${variable}: ${reason}`);
+const emptyFolder = () => mkdtempSync(join(tmpdir(), "sluice-test-"));
+const systemFile = "/nonexistent/sluice.toml";
+
+describe("vendors in the environment", () => {
+  test("are found by the names that their own SDKs read", () => {
+    const names = ["OPENAI", "ANTHROPIC", "GEMINI", "DEEPSEEK", "MISTRAL", "XAI", "COHERE", "VOYAGE"];
+    const env = Object.fromEntries(names.map((name) => [`${name}_API_KEY`, "a-key"]));
+    expect(servedIn(env)).toEqual(names.map((name) => `${name.toLowerCase()} by ${name}_API_KEY`));
+  });
+
+  test("Gemini has two names, of which the first usable one counts", () => {
+    expect(servedIn({ GOOGLE_API_KEY: "b" })).toEqual(["gemini by GOOGLE_API_KEY"]);
+    expect(servedIn({ GEMINI_API_KEY: "a", GOOGLE_API_KEY: "b" })).toEqual(["gemini by GEMINI_API_KEY"]);
+    expect(servedIn({ GEMINI_API_KEY: " ", GOOGLE_API_KEY: "b" })).toEqual(["gemini by GOOGLE_API_KEY"]);
+  });
+
+  test.each([
+    [{ OPENAI_API_KEY: "" }, "OPENAI_API_KEY: it is empty"],
+    [{ OPENAI_API_KEY: "slu_abc" }, "OPENAI_API_KEY: it holds a key of a Sluice gateway, not the vendor's"],
+    [{ OPENAI_API_KEY: "a\nb" }, "OPENAI_API_KEY: it holds more than one line or a control character"],
+    [{ GROQ_API_KEY: "a" }, "GROQ_API_KEY: Groq has no built-in prices; `sluice config init` sets it up"],
+    [
+      { OPENAI_API_KEY: "a", OPENAI_BASE_URL: "http://localhost:8787/v1" },
+      "OPENAI_API_KEY: OPENAI_BASE_URL is the address of this gateway",
+    ],
+    [
+      { ANTHROPIC_API_KEY: "a", ANTHROPIC_BASE_URL: "http://[::1]:8787" },
+      "ANTHROPIC_API_KEY: ANTHROPIC_BASE_URL is the address of this gateway",
+    ],
+    [
+      { OPENAI_API_KEY: "a", OPENAI_BASE_URL: "https://me:secret@example.com/v1" },
+      'OPENAI_API_KEY: OPENAI_BASE_URL must not have a user name, a password, "?" or "#"',
+    ],
+    [
+      { OPENAI_API_KEY: "a", OPENAI_BASE_URL: "example.com" },
+      "OPENAI_API_KEY: OPENAI_BASE_URL is not an address that begins with http:// or https://",
+    ],
+  ])("%j is named and not served", (env, skipped) => {
+    expect(vendorsInEnvironment(env, own).served).toEqual([]);
+    expect(skippedIn(env)).toEqual([skipped]);
+  });
+
+  test("an address without a key means nothing", () => {
+    expect(vendorsInEnvironment({ OPENAI_BASE_URL: "https://example.com/v1" }, own)).toEqual({
+      served: [],
+      skipped: [],
+    });
+  });
+
+  test("every vendor loads without a warning, at the catalog's prices, with the key from the environment", () => {
+    const env = { OPENAI_API_KEY: "sk-1", COHERE_API_KEY: "co-1", COHERE_BASE_URL: "https://example.com/v2" };
+    const { settings } = loadSettings({ env, cwd: emptyFolder(), systemFile });
+    expect(settings.warnings).toEqual([]);
+    expect(settings.providers.get("openai")?.apiKeys).toEqual(["sk-1"]);
+    expect(settings.providers.get("cohere")).toMatchObject({
+      baseUrl: "https://example.com/v2",
+      quirks: ["cohere_embed"],
+    });
+    expect(settings.models.find(({ id }) => id === "gpt-6-luna")?.priceSource).toBe("catalog");
+    expect(JSON.stringify(settings.written)).not.toContain("sk-1");
+  });
+
+  test("the port of the command line, or of SLUICE_PORT, decides which address is the gateway's own", () => {
+    const env = { OPENAI_API_KEY: "sk-1", OPENAI_BASE_URL: "http://127.0.0.1:9000/v1" };
+    const cwd = emptyFolder();
+    const servedAt = (options: object) =>
+      findConfig({ env, cwd, systemFile, ...options }).environment?.served.length;
+    expect(servedAt({})).toBe(1);
+    expect(servedAt({ flags: { port: 9000 } })).toBe(0);
+    expect(servedAt({ env: { ...env, SLUICE_PORT: "9000" } })).toBe(0);
+  });
+
+  test("count neither with a file nor with --demo-only", () => {
+    const cwd = emptyFolder();
+    const env = { OPENAI_API_KEY: "sk-1" };
+    expect(findConfig({ env, cwd, systemFile, demoOnly: true }).text).not.toMatch(/^\[providers\.openai\]/m);
+    expect(findConfig({ env, cwd, systemFile }).text).toMatch(/^\[providers\.openai\]/m);
+    writeFileSync(join(cwd, "sluice.toml"), "");
+    expect(findConfig({ env, cwd, systemFile })).toMatchObject({ text: "", environment: null });
+  });
+});
