@@ -60,9 +60,14 @@ class JsonCollector implements BodyCollector {
   }
 }
 
+/** Copied part by part: to make a view of each first takes longer. */
 function joined(parts: readonly Part[]): Part {
-  const source = Buffer.concat(parts.map((part) => part.source.subarray(part.start, part.end)));
-  return { source, start: 0, end: source.length };
+  let length = 0;
+  for (const { start, end } of parts) length += end - start;
+  const source = Buffer.allocUnsafeSlow(length);
+  let at = 0;
+  for (const part of parts) at += part.source.copy(source, at, part.start, part.end);
+  return { source, start: 0, end: length };
 }
 
 /** Events are joined as they come, so that a long stream takes the memory of its text alone. */
