@@ -69,17 +69,28 @@ function joined(pieces: readonly (string | Part)[]): Uint8Array {
 
 function bodyOf(body: CollectedBody | null, max: number, redactor: Redactor): WrittenBody {
   if (body === null) return nothing;
-  if (body.kind === "value") return cutJson(replaceData(body.value, redactor.clean), max);
+  if (body.kind === "value") return joinedBody(body.value, max, redactor);
   const { part, isValid } = body;
-  if (isValid && part.end - part.start <= max && isPlain(part, redactor)) return { json: part, cut: 0 };
+  const { source, start, end } = part;
+  if (isValid && end - start <= max && isPlain(source.toString("latin1", start, end), redactor))
+    return { json: part, cut: 0 };
   const text = textOf(part);
   const value = tryParse(text);
   return cutJson(replaceData(value === undefined ? text : value, redactor.clean), max);
 }
 
+/** Most joined streams need no change. */
+function joinedBody(value: Json, max: number, redactor: Redactor): WrittenBody {
+  const json = JSON.stringify(value);
+  // A character has three bytes at most.
+  const isShort = json.length * 3 <= max;
+  return isShort && isPlain(json, redactor)
+    ? { json, cut: 0 }
+    : cutJson(replaceData(value, redactor.clean), max);
+}
+
 /** Whether it has neither data nor secrets in it, and no escapes that could hide a secret. */
-function isPlain({ source, start, end }: Part, redactor: Redactor): boolean {
-  const text = source.toString("latin1", start, end);
+function isPlain(text: string, redactor: Redactor): boolean {
   return !dataOrEscapes.test(text) && !redactor.isSuspect(text);
 }
 
