@@ -122,7 +122,12 @@ else
       for (const page of pages) {
         const shown = [await api(0, page), await api(1, page)];
         expect({ page, status: shown.map(({ status }) => status) }).toEqual({ page, status: [200, 200] });
-        const [one, other] = [await shown[0]?.json(), await shown[1]?.json()];
+        // Only the gateway that served a request knows how long its charge took.
+        const same = async (response: Response | undefined) => ({
+          ...((await response?.json()) as object),
+          settle_ms: 0,
+        });
+        const [one, other] = [await same(shown[0]), await same(shown[1])];
         if (page !== "/nodes" && page !== "/models") expect({ page, other }).toEqual({ page, other: one });
       }
       for (const page of ["/overview", "/health", "/config"]) expect((await api(1, page)).status).toBe(200);

@@ -23,18 +23,14 @@ import { pageResponse } from "../../src/dashboard/serve.ts";
 import { routes } from "../../src/gateway/operations.ts";
 
 describe("figures", () => {
-  test("keep the digits that tell a small amount from nothing", () => {
-    expect([0, 12.3456, 0.5, 0.000504, -0.02].map(credits)).toEqual([
+  test("have at most four decimals, and tell a small amount from nothing", () => {
+    expect([0, 12.3456, 0.5, 0.000504, 0.00000004, -0.02].map(credits)).toEqual([
       "0.00",
       "12.35",
-      "0.5000",
-      "0.000504",
-      "−0.0200",
-    ]);
-    expect([0.0000273, 0.0000004, 0.000000001].map(credits)).toEqual([
-      "0.000027",
-      "0.000000400",
-      "0.000000001",
+      "0.50",
+      "0.0005",
+      "<0.0001",
+      "−0.02",
     ]);
     expect([4.996857, 5, 1234.000000001, -0.0000042].map(exactCredits)).toEqual([
       "4.996857",

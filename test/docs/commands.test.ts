@@ -1,11 +1,13 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "commander";
 import { buildProgram } from "../../src/cli/program.ts";
 import { processTerminal } from "../../src/cli/terminal/terminal.ts";
+import { builtInConfig } from "../../src/config/source.ts";
 import { program } from "../support/process.ts";
 import { type Sluice, startSluice } from "../support/sluice.ts";
+import { waitFor } from "../support/wait.ts";
 import { commandsInProse, shellLines } from "./shell-lines.ts";
 
 /** These need another machine or a real provider; suites of their own try what they stand for. */
@@ -18,7 +20,12 @@ let sluice: Sluice;
 let names: Record<string, string>;
 
 beforeAll(async () => {
-  sluice = await startSluice({ env: { SLUICE_ADMIN_TOKEN: "a-token-of-the-documentation" } });
+  sluice = await startSluice({
+    config: `${builtInConfig}\n[content]\nrecord = "all"\n`,
+    env: { SLUICE_ADMIN_TOKEN: "a-token-of-the-documentation" },
+  });
+  // Its readers have no file yet: `sluice config init` writes one.
+  rmSync(join(sluice.folder, "sluice.toml"));
   const key = await sluice.createKey({ label: "laptop" });
   const answer = await sluice.request("/v1/chat/completions", {
     key,
@@ -27,6 +34,8 @@ beforeAll(async () => {
   await answer.text();
   await sluice.cli("keys", "update", key.id, "--cap", "5/day");
   await sluice.cli("accounts", "create", "--mode", "credit", "--label", "zephyr");
+  const recorded = ["requests", "show", answer.headers.get("x-request-id") ?? "", "--content"];
+  await waitFor(async () => (await sluice.cli(...recorded)).code === 0, "the content to be recorded");
   mkdirSync(join(sluice.folder, "backups"));
   writeFileSync(join(sluice.folder, "sluice"), `#!/bin/sh\nexec ${program().join(" ")} "$@"\n`);
   chmodSync(join(sluice.folder, "sluice"), 0o755);

@@ -31,6 +31,7 @@ afterAll(async () => {
 });
 
 interface Shown extends Omit<ExchangeView, "attempts"> {
+  readonly settle_ms: number | null;
   readonly explanation: string;
   readonly attempts: readonly AttemptView[];
   readonly entries: readonly { readonly kind: string; readonly amount: number }[];
@@ -43,7 +44,7 @@ async function show(id: string): Promise<Shown> {
   const headers = { authorization: `Bearer ${token}` };
   const response = await sluice.request(`/admin/api/v1/requests/${id}`, { headers });
   const detail = (await response.json()) as ExchangeDetailView;
-  const { attempts: _, explanation, entries, ...fields } = shown;
+  const { attempts: _, settle_ms: __, explanation, entries, ...fields } = shown;
   expect(detail.exchange).toMatchObject(fields);
   expect(detail.explanation).toBe(explanation);
   expect(detail.entries).toMatchObject([...entries]);
@@ -273,7 +274,7 @@ describe("what is kept", () => {
     expect(stdout).toContain(failed);
     expect(stdout).toContain("upstream_error");
     const completed = await sluice.cli("requests", "list", "--key", own.id, "--outcome", "completed");
-    expect(completed.stdout).toMatch(/completed +200 +– +0\.\d+ cr +\d/);
+    expect(completed.stdout).toMatch(/completed +200 +– +<0\.0001 cr +\d/);
   });
 
   test("says so when there is nothing of the id", async () => {

@@ -128,7 +128,7 @@ describe("chat", () => {
     const { param, message } = refused("chat", { model: "m", messages: [{ role: "bot", content: "x" }] });
     expect(param).toBe("messages[0].role");
     expect(message).toBe(
-      "`messages[0].role` must be one of `developer`, `system`, `user`, `assistant`, `tool`.",
+      "`messages[0].role` must be one of `developer`, `system`, `user`, `assistant`, `tool`, `function`.",
     );
   });
 

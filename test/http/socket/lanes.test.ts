@@ -77,9 +77,9 @@ describe("lanes", () => {
   test("share the memory for what waits and what they remember", async () => {
     const { release } = halt();
     using socket = await open();
-    const large = "x".repeat(12 * 1024 * 1024);
+    const large = "x".repeat(7 * 1024 * 1024);
     socket.create({ input: "Hi" });
-    for (let index = 0; index < 3; index += 1) socket.create({ input: large });
+    for (let index = 0; index < 5; index += 1) socket.create({ input: large });
     expect(await socket.end()).toMatchObject({ status: 429 });
     socket.close();
     release();

@@ -43,8 +43,8 @@ function columnsOf(
       name: "Key",
       class: "lead",
       cell: KeyLink,
+      note: ({ owner }) => owner,
     },
-    { name: "Owner", cell: ({ owner }) => owner ?? <span class="muted">–</span> },
     { name: "Status", cell: ({ status, account_status: account }) => <KeyStatus {...{ status, account }} /> },
     {
       name: "Paid by",
