@@ -24,8 +24,6 @@ beforeAll(async () => {
     config: `${builtInConfig}\n[content]\nrecord = "all"\n`,
     env: { SLUICE_ADMIN_TOKEN: "a-token-of-the-documentation" },
   });
-  // Its readers have no file yet: `sluice config init` writes one.
-  rmSync(join(sluice.folder, "sluice.toml"));
   const key = await sluice.createKey({ label: "laptop" });
   const answer = await sluice.request("/v1/chat/completions", {
     key,
@@ -36,6 +34,8 @@ beforeAll(async () => {
   await sluice.cli("accounts", "create", "--mode", "credit", "--label", "zephyr");
   const recorded = ["requests", "show", answer.headers.get("x-request-id") ?? "", "--content"];
   await waitFor(async () => (await sluice.cli(...recorded)).code === 0, "the content to be recorded");
+  // Its readers have no file yet: `sluice config init` writes one.
+  rmSync(join(sluice.folder, "sluice.toml"));
   mkdirSync(join(sluice.folder, "backups"));
   writeFileSync(join(sluice.folder, "sluice"), `#!/bin/sh\nexec ${program().join(" ")} "$@"\n`);
   chmodSync(join(sluice.folder, "sluice"), 0o755);
