@@ -1,5 +1,6 @@
 import { AttentionMonitor } from "../attention/monitor.ts";
 import { GatewayError } from "../base/errors.ts";
+import { fetchLimit } from "../base/fetch-limit.ts";
 import { Catalog } from "../catalog/catalog.ts";
 import type { Settings } from "../config/settings.ts";
 import { Ongoing } from "../gateway/admission/ongoing.ts";
@@ -20,6 +21,9 @@ import type { Services } from "./services.ts";
 
 /** Of all forms at once, on the disk that the system keeps temporary files on. */
 const mostFormsBytes = 4 * mostFormBytes;
+
+/** Of all keys at once: one key has half of them at most, a second one half of the rest. Each takes three file descriptors. */
+const mostForms = Math.min(1024, fetchLimit());
 
 /** Of conversations, for each key. They are written as a whole, so that the largest can be changed eight times, and then every eight seconds. */
 const conversationWrites = { maxBytes: 64 * 1024 * 1024, bytesPerMs: (1024 * 1024) / 1000 };
@@ -51,6 +55,7 @@ export function createGateway(settings: Settings, services: Services): Gateway {
       largestBytes: () => Math.max(serverSettings().maxBodyBytes, maxWholeBytes),
     }),
     forms: new BodyBudget({ totalBytes: () => mostFormsBytes, largestBytes: () => mostFormBytes }),
+    formSlots: new BodyBudget({ totalBytes: () => mostForms, largestBytes: () => 1 }),
     largeBodies: services.largeBodies,
     tokens: services.tokenCounter,
     content: services.content,

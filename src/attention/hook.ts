@@ -2,13 +2,12 @@ import { createHmac } from "node:crypto";
 import { abortAfter } from "../base/deadline.ts";
 import { systemCode } from "../base/system-code.ts";
 import type { Settings } from "../config/settings.ts";
-import { isBehindProxy } from "../wire/proxy.ts";
+import { type OnceRequest, sendOnce } from "../wire/send-once.ts";
 import { chatText } from "./alert-changes.ts";
 
 export type Hook = NonNullable<Settings["alerts"]>;
 
 const timeoutMs = 10_000;
-const direct = new Bun.FetchSession({ proxy: false });
 
 /**
  * Posts a body to the operator's hook. Returns null once it was accepted, else why not, in words that do not have the
@@ -26,24 +25,36 @@ export async function postToHook(
     ...(secret === null ? {} : { "x-sluice-signature": signature(secret, body, nowMs) }),
   };
   const signals = [abortAfter(timeoutMs), ...(signal === undefined ? [] : [signal])];
-  const session = isBehindProxy(new URL(url)) ? {} : { session: direct };
   try {
-    const answer = await fetch(url, {
-      method: "POST",
-      headers,
-      body,
-      redirect: "manual",
-      signal: AbortSignal.any(signals),
-      ...session,
-    });
-    await answer.body?.cancel();
-    return answer.ok ? null : `it answers ${answer.status}`;
+    const status = await statusOf(new URL(url), { method: "POST", headers, body }, AbortSignal.any(signals));
+    return status >= 200 && status < 300 ? null : `it answers ${status}`;
   } catch (error) {
     const isLate = error instanceof DOMException && error.name === "TimeoutError";
     return isLate
       ? "it does not answer in time"
       : `it cannot be reached (${systemCode(error) ?? "no reason given"})`;
   }
+}
+
+/** Whether the hook accepts is in the head of its response; the rest is not read. */
+function statusOf(url: URL, request: OnceRequest, signal: AbortSignal): Promise<number> {
+  return new Promise((resolve, reject) => {
+    signal.throwIfAborted();
+    const transfer = sendOnce(url, request, {
+      connected() {},
+      answered({ status }) {
+        resolve(status);
+        transfer.cancel();
+      },
+      received() {},
+      ended() {},
+      failed: reject,
+    });
+    signal.addEventListener("abort", () => {
+      transfer.cancel();
+      reject(signal.reason);
+    });
+  });
 }
 
 /** The time is signed with the body, so that a receiver can reject a replay. */

@@ -29,13 +29,14 @@ export function endExchange(gateway: Gateway, exchange: Exchange, end: ExchangeE
 
 /** What cannot fail comes first. */
 function giveBack(gateway: Gateway, exchange: Exchange, outcome: ExchangeEnd["outcome"]): void {
-  const { key, pump, claim, conversationClaim, recorder, hold, answer, memory } = exchange;
+  const { key, pump, claim, conversationClaim, recorder, hold, answer, memory, formSlot } = exchange;
   if (pump !== null) gateway.watchdog.forget(pump);
   if (key !== null) gateway.ongoing.leave(exchange, key.id);
   if (claim !== null) gateway.claims.end(claim);
   if (conversationClaim !== null) gateway.claims.end(conversationClaim);
   recorder?.discard();
   memory?.release();
+  formSlot?.release();
   // Does nothing to a hold that was settled. A charge that could not be made must not keep its hold.
   if (hold !== null) gateway.accounts.release(hold);
   if (answer !== null) endAnswer(answer, exchange, outcome);

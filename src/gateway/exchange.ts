@@ -103,6 +103,7 @@ export class Exchange {
   answer: Opened | null = null;
   /** What a large answer takes; null if there is none, or its response gives it back. */
   memory: BodyReservation | null = null;
+  formSlot: BodyReservation | null = null;
   recorder: ResponseRecorder | null = null;
   content: ContentRecording | null = null;
   /** Set once a stream's response has begun: the pump ends the exchange then, not the response. */
@@ -207,10 +208,9 @@ export class Exchange {
   /** Waits a while for the memory for something large that is to be read, and rejects if it has ended meanwhile. */
   async awaitMemory(bytes: number): Promise<void> {
     if (bytes < largeBodyBytes) return;
-    const { signal } = this;
-    this.memory ??= this.#reserve(signal);
+    this.memory ??= this.#reserve(this.signal);
     await this.memory.growWhenFree(bytes, longestWaitMs);
-    signal.throwIfAborted();
+    this.signal.throwIfAborted();
   }
 
   #reserve(signal: AbortSignal): BodyReservation {

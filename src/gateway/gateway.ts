@@ -40,6 +40,8 @@ export interface Gateway {
   readonly answers: BodyBudget;
   /** Disk for forms until they are answered. */
   readonly forms: BodyBudget;
+  /** Slots of `fetch` for forms: one "byte" each, so that a key leaves as many free as it takes. */
+  readonly formSlots: BodyBudget;
   /** Where large bodies are parsed, patched and translated. */
   readonly largeBodies: LargeBodies;
   readonly accounts: Accounts;

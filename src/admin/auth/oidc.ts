@@ -1,6 +1,7 @@
 import type { Configuration, IDToken } from "openid-client";
 import { isObject, type JsonObject } from "../../base/json.ts";
 import type { OidcSettings } from "../../config/settings.ts";
+import { askIssuer } from "./ask-issuer.ts";
 import type { SignInAttempt } from "./oidc-attempt.ts";
 import type { Person } from "./person.ts";
 
@@ -91,6 +92,7 @@ export class OidcSignIn {
       const config = await client.discovery(issuer, settings.clientId, settings.clientSecret, auth, {
         execute: checks,
         timeout: timeoutSeconds,
+        [client.customFetch]: askIssuer,
       });
       this.#known = { settings, config, atMs: performance.now() };
       return config;

@@ -1,3 +1,5 @@
+import { fetchLimitVariable, maxFetchLimit } from "../../base/fetch-limit.ts";
+
 /**
  * By default the allocator returns memory to the system after 0.1 s, and scans for free pieces of used pages nearly
  * as often. A busy gateway needs that memory again at once, so freed memory is kept for 1 s and the scan runs every 2 s. At
@@ -10,11 +12,10 @@ const allocator: Readonly<Record<string, string>> = {
 };
 
 /**
- * Forms with files, alerts, sign-ins, and providers behind a proxy are called with `fetch`. Bun runs at most 256 of these at once and
- * queues the rest silently, so 256 slow uploads of one key would stop everything else. The value is one below the one at which
- * Bun falls back to its default; `max_concurrent_per_key` bounds what a key has of it.
+ * Forms with files are sent with `fetch`, and so is everything behind a proxy. Bun runs at most 256 of these at once and
+ * queues the rest silently. How many of them are forms of one key is bounded where forms are admitted.
  */
-const fetches: Readonly<Record<string, string>> = { BUN_CONFIG_MAX_HTTP_REQUESTS: "65535" };
+const fetches: Readonly<Record<string, string>> = { [fetchLimitVariable]: String(maxFetchLimit) };
 
 /** Every variable that `serve` runs with. */
 export const runtimeSettings: Readonly<Record<string, string>> = { ...allocator, ...fetches };

@@ -173,9 +173,18 @@ async function takeForm(
   if (boundary === null) return null;
   await refuseSpent(gateway, exchange, key, use);
   await gateway.ongoing.enter(exchange, key.id);
+  exchange.formSlot = gateway.formSlots.reserve(key.id);
+  if (!exchange.formSlot.grow(1)) throw tooManyForms();
   const form = await readForm(exchange, boundary, gateway.forms.reserve(key.id));
   if (gateway.content !== null) beginContent(gateway, exchange, key, JSON.stringify(form.described()));
   return form;
+}
+
+function tooManyForms(): GatewayError {
+  return new GatewayError(
+    "service_unavailable",
+    "This key has as many forms in flight as the gateway allows. Retry when one of them is answered.",
+  );
 }
 
 /** Which model is asked for comes with the form, perhaps at its end. A retry may be answered for free. */

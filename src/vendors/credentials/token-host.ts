@@ -4,9 +4,7 @@ import { rememberIssuedSecret } from "../../base/secrets.ts";
 import { parseObject } from "../../dialects/json/json-fields.ts";
 import { certificateProblem } from "../../wire/certificate-problem.ts";
 import { collectAnswer } from "../../wire/collect.ts";
-import { FetchTransfer } from "../../wire/fetch-transfer.ts";
-import { HttpClient, serverAddressOf } from "../../wire/http-client.ts";
-import { isBehindProxy } from "../../wire/proxy.ts";
+import { sendOnce } from "../../wire/send-once.ts";
 import type { Receiver, Transfer } from "../../wire/transfer.ts";
 import { clockBehindMs } from "./clock-problem.ts";
 import { CredentialUnavailable } from "./credential.ts";
@@ -59,20 +57,14 @@ function send(url: URL, request: TokenRequest, receiver: Receiver): Transfer {
     ...(type === null ? {} : { "content-type": type }),
     ...request.headers,
   };
-  if (!isLocal && isBehindProxy(url)) {
-    const init = { method, headers, redirect: "manual", ...(type === null ? {} : { body }) } as const;
-    return new FetchTransfer((signal) => fetch(url, { ...init, signal }), receiver);
-  }
-  let head = `${method} ${url.pathname}${url.search} HTTP/1.1\r\nhost: ${url.host}\r\nconnection: close\r\n`;
-  for (const [name, value] of Object.entries(headers)) head += `${name}: ${value}\r\n`;
-  return new HttpClient(serverAddressOf(url)).send(head, body, receiver, "tokens");
+  return sendOnce(url, { method, headers, body, isLocal }, receiver);
 }
 
-function bodyOf({ form, json }: TokenRequest): { body: string; type: string | null } {
+function bodyOf({ form, json }: TokenRequest): { body: string | null; type: string | null } {
   if (form !== undefined)
     return { body: new URLSearchParams({ ...form }).toString(), type: "application/x-www-form-urlencoded" };
   return json === undefined
-    ? { body: "", type: null }
+    ? { body: null, type: null }
     : { body: JSON.stringify(json), type: "application/json" };
 }
 
