@@ -25,6 +25,8 @@ beforeAll(async () => {
     env: { SLUICE_ADMIN_TOKEN: "a-token-of-the-documentation" },
   });
   const key = await sluice.createKey({ label: "laptop" });
+  // Apart from the key that commands move, rotate and revoke.
+  const caller = await sluice.createKey({ label: "caller" });
   const answer = await sluice.request("/v1/chat/completions", {
     key,
     body: { model: "demo-small", messages: [{ role: "user", content: "Hello" }] },
@@ -46,8 +48,8 @@ beforeAll(async () => {
     "/var/lib/sluice": join(sluice.folder, "data"),
     "/var/backups": join(sluice.folder, "backups"),
     "/etc/sluice": sluice.folder,
-    $SLUICE_KEY: key.key,
-    $KEY: key.key,
+    $SLUICE_KEY: caller.key,
+    $KEY: caller.key,
     "house-model": "demo-small",
   };
 });
