@@ -45,6 +45,7 @@ export type FindingKind =
   | "key_expires"
   | "used_up_soon"
   | "model_left_out"
+  | "price_outdated"
   | "config_newer"
   | "content_dropped";
 
@@ -157,6 +158,13 @@ export const findingKinds: Readonly<Record<FindingKind, KindOfFinding>> = {
     next: () => "sluice store size",
     about: "Content is not recorded, because the queue or the disk is full.",
     over: ({ subject }) => `The gateway ${subject.label} records all content again.`,
+  },
+  price_outdated: {
+    severity: "info",
+    next: () => "sluice models list",
+    isOnlyShown: true,
+    about: "A price was last compared with the provider's list more than 90 days ago.",
+    over: () => "No price is older than 90 days any more.",
   },
   config_newer: {
     severity: "info",

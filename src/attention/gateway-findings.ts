@@ -1,3 +1,4 @@
+import { msPerDay } from "../base/clock.ts";
 import { plural } from "../base/plural.ts";
 import type { Settings } from "../config/settings.ts";
 import { hasChangedOnDisk } from "../config/source.ts";
@@ -34,6 +35,7 @@ export function gatewayFindings(
       details: { reason },
     })),
     ...(dropped === null ? [] : [unrecorded(server.node, dropped)]),
+    ...outdatedPrices(settings(), nowMs),
     ...(source === null || !hasChangedOnDisk(source) ? [] : [newerConfiguration(source.file)]),
   ];
 }
@@ -129,6 +131,26 @@ function findingOf(deployments: readonly DeploymentHealth[]): Finding[] {
       text,
       details: { deployments: names, failure },
       lastWords: calls.find((call) => call.failure === named && call.said !== null)?.said ?? null,
+    },
+  ];
+}
+
+const priceDays = 90;
+
+/** One for all of them: prices are checked together. */
+function outdatedPrices({ models }: Settings, nowMs: number): Finding[] {
+  const isOld = (day: string | null) => day !== null && nowMs - Date.parse(day) > priceDays * msPerDay;
+  const old = models.filter(({ priceChecked }) => isOld(priceChecked));
+  const oldest = old.map(({ priceChecked }) => priceChecked ?? "").sort()[0];
+  if (oldest === undefined) return [];
+  const whose = plural(old.length, "price was", "prices were");
+  return [
+    {
+      ...plain,
+      kind: "price_outdated",
+      subject: { type: "configuration", id: "prices", label: "prices" },
+      text: `${whose} checked more than ${priceDays} days ago, the oldest on ${oldest}. Compare with the provider's list, or upgrade Sluice.`,
+      details: { models: old.length, oldest },
     },
   ];
 }

@@ -81,7 +81,7 @@ export function examineSettings(options: LoadOptions): ExaminedSettings {
 
 function settingsFrom(
   config: ConfigFile,
-  { catalogIds }: ExpandedConfig,
+  { catalogIds, rules }: ExpandedConfig,
   options: LoadOptions,
   context: LoadContext,
 ): Omit<Settings, "source" | "written"> {
@@ -117,7 +117,15 @@ function settingsFrom(
     ...warnOfConversations(settings, context.places),
   ];
   const leftOut = leftOutModels(sound, providers, models);
-  return { ...settings, models, leftOut, named: namesOf(sound), isDemo: isDemo(config), warnings };
+  return {
+    ...settings,
+    models,
+    catalogRules: rules,
+    leftOut,
+    named: namesOf(sound),
+    isDemo: isDemo(config),
+    warnings,
+  };
 }
 
 function soundModels({ models }: ConfigFile, problems: ProblemList): ModelConfig[] {

@@ -6,6 +6,7 @@ import type { TokenPrice } from "../base/token-price.ts";
 import type { ProviderDialectName } from "../dialects/registry.ts";
 
 import type { ProviderSettings, Timeouts } from "../vendors/provider.ts";
+import type { CatalogRule } from "./catalog/rule.ts";
 import type { affinities, cacheSettings } from "./defaults.ts";
 
 /**
@@ -49,6 +50,8 @@ export interface Settings {
   readonly models: readonly ModelSettings[];
   /** All names in the file, aliases among them, including providers and models that are left out because a secret is missing. */
   readonly named: { readonly providers: readonly string[]; readonly models: readonly string[] };
+  /** Providers that serve models by the catalog, and by which patterns. */
+  readonly catalogRules: readonly CatalogRule[];
   /** Models that are not served, because no provider of theirs can be used, and why. */
   readonly leftOut: readonly { readonly model: string; readonly reason: string }[];
   /** Tells whether the file has changed since; null for the built-in configuration. */

@@ -150,6 +150,25 @@ test("a gateway finds failing providers, models left out and a newer configurati
   rmSync(dir, { recursive: true });
 });
 
+test("prices that were checked more than 90 days ago are one line, with the oldest day", () => {
+  const dir = mkdtempSync(join(tmpdir(), "sluice-attention-"));
+  const file = join(dir, "sluice.toml");
+  writeFileSync(
+    file,
+    '[providers.o]\nkind = "openai"\napi_key = "env:K"\nmodels = ["gpt-5.4-mini", "gpt-6-luna"]\n',
+  );
+  const { settings } = loadSettings({ file, env: { K: "a" }, cwd: dir });
+  const state = { settings: () => settings, deploymentHealth: () => [], trouble: () => null };
+  const textOn = (day: string) =>
+    gatewayFindings(state, Date.parse(day)).map(({ kind, text }) => `${kind}: ${text}`);
+  expect(textOn("2026-09-30")).toEqual([]);
+  expect(textOn("2026-10-01")).toEqual([
+    "price_outdated: 1 price was checked more than 90 days ago, the oldest on 2026-07-02. Compare with the provider's list, or upgrade Sluice.",
+  ]);
+  expect(textOn("2027-01-31")[0]).toStartWith("price_outdated: 2 prices were checked");
+  rmSync(dir, { recursive: true });
+});
+
 test("findings are listed by urgency, and what several gateways have found once", () => {
   const [finding] = boundFindings(drawn({ used: 9 * nanoPerCredit }), nowMs);
   if (finding === undefined) throw new Error("there is a finding");

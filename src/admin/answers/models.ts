@@ -23,6 +23,8 @@ function modelView(model: ModelSettings, health: ReadonlyMap<string, DeploymentH
     context_window: model.contextWindow,
     max_output_tokens: model.maxOutputTokens,
     price: priceView(model.price),
+    price_source: model.priceSource,
+    price_checked: model.priceChecked,
     capabilities: { ...model.capabilities },
     fallbacks: [...model.fallbacks],
     deployments: model.deployments.map((deployment) => deploymentView(deployment, health)),

@@ -1,5 +1,6 @@
 import type { AttemptRecord } from "../../base/attempt.ts";
 import { shuttingDown, tookTooLong } from "../../base/gateway-endings.ts";
+import { unknownModelIn } from "../../base/unknown-model.ts";
 import type { ListedExchange } from "../../store/store.ts";
 import type { KeySummary } from "./key-summary.ts";
 import { limitAdvice } from "./limit-advice.ts";
@@ -88,6 +89,11 @@ const unreached =
 const nobodyAsked =
   "Nothing was wrong with the request. The failures just before it tell what the provider said, if one stood in the way.";
 
+/** The vendor may have it, and the catalog not. */
+function lineToAdd(model: string): string {
+  return `If a provider has it, add [[models]] with id = "${model}", its provider and its price; \`sluice models discover\` lists what each provider has.`;
+}
+
 /** Null if there is nothing to do, or nothing known that would help. */
 export function adviceFor(
   exchange: ListedExchange,
@@ -106,5 +112,7 @@ export function adviceFor(
   }
   if (code === "service_unavailable" && last === undefined) return nobodyAsked;
   if (code === null) return null;
+  const unknown = code === "model_not_found" ? unknownModelIn(message) : null;
+  if (unknown !== null) return `${byCode["model_not_found"]} ${lineToAdd(unknown)}`;
   return (key !== null && byKey[code]?.(exchange, key)) || (byCode[code] ?? null);
 }

@@ -1,5 +1,7 @@
 import { isObject, type JsonObject } from "../../base/json.ts";
+import { modelPatternForm } from "../../base/model-pattern.ts";
 import type { ModelUse } from "../../base/model-uses.ts";
+import { shippedCatalog } from "../../config/catalog/shipped.ts";
 import { positiveInteger } from "./imported.ts";
 import { bedrockModel } from "./litellm-clouds.ts";
 import { meteredPrice } from "./litellm-metered.ts";
@@ -71,7 +73,7 @@ export function importLiteLlmConfig(
     const upstream = textOf(parameters["model"]);
     if (id === null || upstream === null) return;
     if (id.includes("*") || upstream.includes("*")) {
-      dropped.push(`${id}: wildcards have no counterpart; name the models one by one`);
+      convertWildcard(id, upstream, parameters);
       return;
     }
     const info = isObject(entry["model_info"]) ? entry["model_info"] : {};
@@ -89,6 +91,25 @@ export function importLiteLlmConfig(
     for (const note of asked.notes) dropped.push(`${id}: ${note}`);
     const unread = asked.unread();
     if (unread.length > 0) dropped.push(`${id}: ${unread.join(", ")} of its litellm_params`);
+  }
+
+  /** `openai/*` becomes models by the catalog, of a provider that has one. */
+  function convertWildcard(id: string, upstream: string, parameters: JsonObject): void {
+    const prefix = prefixOf(upstream) ?? "";
+    const pattern = upstream.slice(upstream.indexOf("/") + 1);
+    const isSame = id === "*" || id === upstream || id === pattern;
+    // Cohere's own catalog and its chat have different addresses.
+    const hasCatalog = prefix !== "cohere" && shippedCatalog(prefix) !== null && pattern.includes("*");
+    if (!isSame || !hasCatalog || !modelPatternForm.test(pattern)) {
+      dropped.push(`${id}: no built-in catalog serves this wildcard; name the models one by one`);
+      return;
+    }
+    const asked = new LiteLlmParameters(parameters, env);
+    asked.markRead(convertedParameters);
+    const provider = providerOf(id, upstream, asked, timeoutsOf(parameters, timeouts));
+    if (provider === null) return;
+    provider.patterns.push(pattern);
+    dropped.push(`${id}: serves the models of the built-in catalog at list price, and no others`);
   }
 
   function convertSettings(section: string, value: unknown): void {
@@ -170,7 +191,14 @@ export function importLiteLlmConfig(
     const identity = JSON.stringify([kind, settings, timeouts]);
     const same = providers.get(identity);
     if (same !== undefined) return same;
-    const provider = { name: freeName(providerName(prefix)), kind, settings, timeouts };
+    const provider = {
+      name: freeName(providerName(prefix)),
+      kind,
+      settings,
+      timeouts,
+      patterns: [],
+      catalog: prefix,
+    };
     providers.set(identity, provider);
     return provider;
   }

@@ -9,6 +9,10 @@ export interface ConvertedProvider {
   /** By their names in the configuration; null for those that it does not have. */
   readonly settings: Readonly<Record<string, string | null>>;
   readonly timeouts: LiteLlmTimeouts;
+  /** Models by the built-in catalog. */
+  readonly patterns: string[];
+  /** Whose catalog, where the kind has none of its own. */
+  readonly catalog: string;
 }
 
 /** Under the names of the configuration, in the order in which they are written, and so are its deployments. */
@@ -35,9 +39,9 @@ export function configToml(
 ): string {
   return [
     ...(maxExchange === null ? [] : [tableText("[server]", { max_exchange: maxExchange })]),
-    ...providers.map(({ name, kind, settings, timeouts: { streamFirstByte, total } }) => {
+    ...providers.map(({ name, kind, settings, timeouts: { streamFirstByte, total }, ...provider }) => {
       const timeouts = { stream_first_byte: streamFirstByte, total };
-      return tableText(`[providers.${name}]`, { kind, ...settings, timeouts });
+      return tableText(`[providers.${name}]`, { kind, ...settings, ...catalogOf(kind, provider), timeouts });
     }),
     ...models.map(({ deployments, ...model }) =>
       [
@@ -46,4 +50,10 @@ export function configToml(
       ].join(""),
     ),
   ].join("\n");
+}
+
+function catalogOf(kind: VendorKind, { patterns, catalog }: Pick<ConvertedProvider, "patterns" | "catalog">) {
+  if (patterns.length === 0) return {};
+  const models = patterns.includes("*") ? "catalog" : patterns;
+  return { models, catalog: kind === "openai-compatible" ? catalog : null };
 }

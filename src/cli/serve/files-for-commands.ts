@@ -9,10 +9,18 @@ import type { Terminal } from "../terminal/terminal.ts";
 
 const servedFile = "served.json";
 
+/** Where a model's price comes from, and when it was last checked. */
+export interface PriceOrigin {
+  readonly model: string;
+  readonly price_source: string;
+  readonly price_checked: string | null;
+}
+
 export interface ServedConfig {
   /** Null for the built-in configuration. */
   readonly file: string | null;
   readonly written: JsonObject;
+  readonly prices: readonly PriceOrigin[];
 }
 
 /**
@@ -21,11 +29,14 @@ export interface ServedConfig {
  * commands work without them.
  */
 export function writeFilesForCommands(
-  { server, store, named, written, source }: Settings,
+  { server, store, named, written, source, models }: Settings,
   { env, cwd }: Pick<Terminal, "env" | "cwd">,
 ): void {
   attempt(() => {
-    const config = { file: source?.file ?? null, written };
+    const prices = models.flatMap(({ id, priceSource, priceChecked }): PriceOrigin[] =>
+      priceSource === null ? [] : [{ model: id, price_source: priceSource, price_checked: priceChecked }],
+    );
+    const config = { file: source?.file ?? null, written, prices };
     const served = { ...named, config, ...(store === null ? {} : { store: nameOfDatabase(store) }) };
     replaceFile(join(server.dataDir, servedFile), JSON.stringify(served), 0o600);
   });
@@ -67,8 +78,10 @@ export function servedStore(dir: string): string | null {
 export function servedConfig(dir: string): ServedConfig | null {
   const config = readServed(dir)?.["config"];
   if (!isObject(config) || !isObject(config["written"])) return null;
-  const { file, written } = config;
-  return { file: typeof file === "string" ? file : null, written };
+  const { file, written, prices } = config;
+  // A gateway of an earlier build has left none.
+  const origins = Array.isArray(prices) ? (prices as unknown as PriceOrigin[]) : [];
+  return { file: typeof file === "string" ? file : null, written, prices: origins };
 }
 
 /** The data of this folder has changed hands: what a gateway has left here is about other data. */

@@ -3,15 +3,8 @@ import { matchesModel } from "../../base/model-pattern.ts";
 import type { ConfigFile, ModelConfig, ProviderConfig } from "../schema.ts";
 import { didYouMean } from "../suggest.ts";
 import { isMarkup, markUp } from "./markup.ts";
+import type { CatalogRule } from "./rule.ts";
 import { shippedCatalog, shippedProviders } from "./shipped.ts";
-
-/** A provider that serves models by the catalog: its `models`, as patterns. */
-export interface CatalogRule {
-  readonly provider: string;
-  readonly patterns: readonly string[];
-  /** Whether token-budget keys can use models of which no price is known. */
-  readonly servesUnpriced: boolean;
-}
 
 export interface ExpandedConfig {
   /** The file with the models of its catalogs after its own. */
@@ -57,7 +50,7 @@ export function expandCatalogs(written: JsonObject): ExpandedConfig {
     }
     if (typeof provider.markup === "number" && !isMarkup(provider.markup))
       problems.push({ path: `${path}.markup`, message: "must have four decimals at most" });
-    rules.push({ provider: name, patterns, servesUnpriced: provider.unpriced === "budget-only" });
+    rules.push({ provider: name, patterns });
     for (const pattern of patterns) {
       const chosen = catalog.filter(({ id }) => matchesModel(pattern, id));
       if (chosen.length === 0) warnings.push(unmatched(name, pattern, provider));

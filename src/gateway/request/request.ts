@@ -1,10 +1,12 @@
 import { GatewayError, invalidRequest } from "../../base/errors.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
+import { matchesModel, modelPatternForm } from "../../base/model-pattern.ts";
 import type { ModelUse } from "../../base/model-uses.ts";
 import { unknownModelMessage } from "../../base/unknown-model.ts";
 import { isEntitled } from "../../catalog/catalog.ts";
 import { estimateInput, estimateTruncatedInput, type InputEstimate } from "../../catalog/estimate.ts";
-import type { ModelSettings } from "../../config/settings.ts";
+import type { CatalogRule } from "../../config/catalog/rule.ts";
+import type { ModelSettings, Settings } from "../../config/settings.ts";
 import type { ValidationOptions } from "../../dialects/client-dialect.ts";
 import type { JsonSpans } from "../../dialects/json/json-spans.ts";
 import type { BodyChanges } from "../../dialects/json/patch.ts";
@@ -208,20 +210,30 @@ export function idempotencyKeyOf(call: ClientCall): string | null {
 
 /** Throws unless there is such a model, and it serves what it is asked for. */
 export function findModel(
-  { catalog }: Configured,
+  { catalog, settings }: Configured,
   key: KeyRecord,
   modelId: string,
   use: ModelUse = "generation",
 ): ModelSettings {
   const model = catalog.find(modelId);
   if (model === undefined) {
-    throw new GatewayError("model_not_found", unknownModelMessage(modelId), { param: "model" });
+    const cause = unknownPrice(modelId, settings);
+    throw new GatewayError("model_not_found", unknownModelMessage(modelId), { param: "model", cause });
   }
   if (model.serves.includes(use)) return model;
   const others = catalog.modelsFor(key).filter(({ serves }) => serves.includes(use));
   const named = others.slice(0, mostNamed).map(({ id }) => id);
   const advice = named.length === 0 ? "" : ` Ask for ${named.join(" or ")}.`;
   throw invalidRequest(`${model.id} serves ${model.serves.join(", ")}, and not ${use}.${advice}`, "model");
+}
+
+/** For the log: a model that fits a provider's patterns and is missing only because no price is known. */
+function unknownPrice(id: string, { catalogRules }: Settings): Error | undefined {
+  const fits = ({ patterns }: CatalogRule) => patterns.some((pattern) => matchesModel(pattern, id));
+  const rule = modelPatternForm.test(id) ? catalogRules.find(fits) : undefined;
+  if (rule === undefined) return undefined;
+  const line = `add [[models]] with id = "${id}", provider = "${rule.provider}" and its price`;
+  return Object.assign(new Error(line), { name: "unknown price:", code: line });
 }
 
 /** Models in the advice of an error, which is the only place where clients are told what a model serves. */

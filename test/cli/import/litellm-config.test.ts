@@ -84,7 +84,8 @@ describe("LiteLLM's config.yaml", () => {
       ["anthropic", "anthropic", "https://api.anthropic.com"],
       ["openai-2", "openai-compatible", "http://127.0.0.1:8000/v1"],
     ]);
-    expect(settings.models.map(({ id, serves }) => [id, ...serves])).toEqual([
+    // Models of the catalog, by the wildcard, follow.
+    expect(settings.models.slice(0, 5).map(({ id, serves }) => [id, ...serves])).toEqual([
       ["house-model", "generation"],
       ["claude", "generation"],
       ["local", "generation"],
@@ -113,7 +114,7 @@ describe("LiteLLM's config.yaml", () => {
   test("keeps the aliases of models, and leaves out what no route serves", () => {
     using file = withFile("sluice.toml", imported.toml);
     const { models } = loadSettings({ file: file.path, env }).settings;
-    expect(models.map(({ id, aliases }) => [id, ...aliases])).toEqual([
+    expect(models.slice(0, 5).map(({ id, aliases }) => [id, ...aliases])).toEqual([
       ["house-model", "gpt-4"],
       ["claude", "best"],
       ["local"],
@@ -130,7 +131,7 @@ describe("LiteLLM's config.yaml", () => {
       "claude: temperature of its litellm_params",
       "claude: no price in the file; the list price of claude-opus-5-5 is taken, check it",
       "cloud: sagemaker/jumpstart-gpt is of a provider whose dialect is not spoken here",
-      "openai/*: wildcards have no counterpart",
+      "openai/*: serves the models of the built-in catalog at list price, and no others",
       "vectors: no price in the file; the list price of text-embedding-3-small is taken, check it",
       "film: its mode is video_generation, for which there is no route here",
       "cinema: an alias of film, which is not here",

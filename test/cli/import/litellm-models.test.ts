@@ -3,6 +3,7 @@ import type { JsonObject } from "../../../src/base/json.ts";
 import { type ImportedConfig, importLiteLlmConfig } from "../../../src/cli/import/litellm-config.ts";
 import { PriceList } from "../../../src/cli/import/price-list.ts";
 import { readPrices } from "../../../src/cli/import/prices.ts";
+import { load } from "../../config/fixtures.ts";
 
 const read = (document: JsonObject, prices?: PriceList): ImportedConfig =>
   importLiteLlmConfig(JSON.stringify(document), { env: {}, ...(prices === undefined ? {} : { prices }) });
@@ -85,10 +86,27 @@ ${priceLine}
     });
   });
 
-  test("tells of models that stand for many", () => {
-    const wildcards = [model("openai/*", "openai/x"), model("x", "openai/*")];
-    const told = ["openai/*", "x"].map(
-      (id) => `${id}: wildcards have no counterpart; name the models one by one`,
+  test("turns wildcards into models by the catalog, where there is one", () => {
+    const same = ["openai/*", "anthropic/claude-*", "mistral/*"].map((name) => model(name, name));
+    const { toml, dropped } = read({ model_list: same });
+    expect(toml).toContain(
+      '[providers.openai]\nkind = "openai"\napi_key = "env:OPENAI_API_KEY"\nmodels = "catalog"\n',
+    );
+    expect(toml).toContain('models = ["claude-*"]\n');
+    expect(toml).toContain('models = "catalog"\ncatalog = "mistral"\n');
+    expect(dropped[0]).toBe(
+      "openai/*: serves the models of the built-in catalog at list price, and no others",
+    );
+    const { settings } = load(toml, { env: { OPENAI_API_KEY: "a" } });
+    expect(
+      settings.models.some(({ id, priceSource }) => id === "gpt-6-luna" && priceSource === "catalog"),
+    ).toBe(true);
+  });
+
+  test("tells of wildcards that no catalog serves", () => {
+    const wildcards = [model("openai/*", "openai/x"), model("x", "openai/*"), model("groq/*", "groq/*")];
+    const told = ["openai/*", "x", "groq/*"].map(
+      (id) => `${id}: no built-in catalog serves this wildcard; name the models one by one`,
     );
     expect(read({ model_list: wildcards }).dropped).toEqual(told);
   });

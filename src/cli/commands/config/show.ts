@@ -3,7 +3,7 @@ import type { ConfigChangeView } from "../../../admin/views.ts";
 import { locateData } from "../../../config/locate-data.ts";
 import { type CsvOption, type DataOptions, newDataCommand, withCsv } from "../../help.ts";
 import { auditChange, withStore } from "../../open-store.ts";
-import { type ServedConfig, servedConfig } from "../../serve/files-for-commands.ts";
+import { type PriceOrigin, type ServedConfig, servedConfig } from "../../serve/files-for-commands.ts";
 import { type ListColumn, printList } from "../../terminal/list.ts";
 import { CommandFailed, printDone, printJson, Refused, type Terminal } from "../../terminal/terminal.ts";
 import { showWarnings } from "../../warnings.ts";
@@ -13,11 +13,22 @@ export function configShowCommand(terminal: Terminal): Command {
   return newDataCommand("show", "Print the configuration that is in force, without secrets")
     .examples(["sluice config show", "what the gateway of this data folder runs with"])
     .action(async (options: DataOptions) => {
-      const { file, written } = configInForce(options, terminal);
-      if (options.json) return printJson({ file, config: written }, terminal);
+      const { file, written, prices } = configInForce(options, terminal);
+      if (options.json) return printJson({ file, config: written, prices }, terminal);
       terminal.note(terminal.noteStyle.dim(`# ${file ?? "the built-in configuration"}`));
       terminal.print(Bun.TOML.stringify(written).trimEnd());
+      for (const line of priceLines(prices)) terminal.print(line);
     });
+}
+
+/** As comments, so that the output stays a configuration. */
+function priceLines(prices: readonly PriceOrigin[]): string[] {
+  const origins = Map.groupBy(prices, ({ price_source, price_checked }) => {
+    const where = price_source === "catalog" ? "the built-in catalog" : "this configuration";
+    return price_checked === null ? where : `${where}, checked ${price_checked}`;
+  });
+  const lines = [...origins].map(([origin, of]) => `# ${of.map(({ model }) => model).join(", ")}: ${origin}`);
+  return lines.length === 0 ? [] : ["", "# Where prices come from:", ...lines];
 }
 
 /** As the gateway of this data folder has written it down. */

@@ -58,6 +58,12 @@ function columnsOf(models: readonly ListedModel[], { style }: Terminal): readonl
     { name: "free" },
     usd("input", "$ IN"),
     usd("output", "$ OUT"),
+    { name: "price_source", value: ({ price_source: source }) => source ?? undefined },
+    {
+      name: "price_checked",
+      ...(models.some((model) => model.price_checked !== null) ? { title: "CHECKED" } : {}),
+      cell: ({ price_checked: day }) => day ?? "–",
+    },
     { name: "capabilities", title: "CAN", value: (model) => abilitiesOf(model).join(" ") },
     {
       name: "price_extra",
@@ -95,6 +101,8 @@ function documentOf(model: ModelSettings) {
     context_window: model.contextWindow,
     max_output_tokens: model.maxOutputTokens,
     price: model.price === null ? null : priceInUsd(model.price),
+    price_source: model.priceSource,
+    price_checked: model.priceChecked,
     capabilities: model.capabilities,
     fallbacks: model.fallbacks,
     deployments: model.deployments.map((deployment) => ({

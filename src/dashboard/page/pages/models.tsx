@@ -142,6 +142,18 @@ function LastDay({ of: { id }, usage }: { of: ModelView; usage: UsageRowView | u
   );
 }
 
+/** Where the price comes from, and how old it is. */
+function PriceOrigin({ of: { price_source: source, price_checked: day } }: { of: ModelView }) {
+  if (source === null) return null;
+  const where = source === "catalog" ? "Price from the built-in catalog" : "Price from the configuration";
+  return (
+    <p class="muted pad" data-test="price-origin">
+      {where}
+      {day !== null && `, checked ${day}`}
+    </p>
+  );
+}
+
 function ModelCard({ of: model, usage }: { of: ModelView; usage: UsageRowView | undefined }) {
   const [checks, setChecks] = useState<readonly ModelCheckView[]>([]);
   const [busy, check] = useAction(async () => {
@@ -178,6 +190,7 @@ function ModelCard({ of: model, usage }: { of: ModelView; usage: UsageRowView | 
       <Table rows={model.deployments} columns={columnsOf(model)} keyOf={({ name }) => name} unseenHead />
       {checks.length > 0 && <Checks of={checks} />}
       <LastDay of={model} usage={usage} />
+      <PriceOrigin of={model} />
       {model.aliases.length > 0 && <p class="muted pad">Also asked for as {model.aliases.join(", ")}.</p>}
       {model.fallbacks.length > 0 && <p class="muted pad">Falls back to {model.fallbacks.join(", ")}.</p>}
     </section>

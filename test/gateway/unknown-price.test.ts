@@ -1,0 +1,72 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { startProvider } from "../support/provider.ts";
+import { type Sluice, startSluice, type TestKey } from "../support/sluice.ts";
+
+const vendor = startProvider();
+let sluice: Sluice;
+let credit: TestKey;
+let budget: TestKey;
+beforeAll(async () => {
+  const provider = (lines: string) =>
+    `kind = "openai"\nbase_url = "${vendor.url}/v1"\napi_key = "env:TEST_OPENAI_KEY"\n${lines}\n`;
+  const config = [
+    `[providers.openai]\n${provider('models = ["gpt-6*"]\nmarkup = 2')}`,
+    `[providers.other]\n${provider('models = ["gpt-7"]\nunpriced = "budget-only"')}`,
+  ].join("\n");
+  sluice = await startSluice({ config });
+  credit = await sluice.createKey();
+  budget = await sluice.createKey({ mode: "token_budget" });
+});
+afterAll(async () => {
+  await sluice.dispose();
+  vendor.stop();
+});
+
+const ask = (key: TestKey, model: string) =>
+  sluice.request("/v1/chat/completions", {
+    key,
+    body: { model, messages: [{ role: "user", content: "hi" }] },
+  });
+
+test("a catalog model is charged at its list price times the markup, by its id and by provider/id", async () => {
+  for (const model of ["gpt-6-luna", "openai/gpt-6-luna"]) {
+    const response = await ask(credit, model);
+    expect(response.status, await response.clone().text()).toBe(200);
+    const { usage } = (await response.json()) as {
+      usage: { prompt_tokens: number; completion_tokens: number };
+    };
+    const cost = (usage.prompt_tokens * 0.2 + usage.completion_tokens * 1) / 1e6;
+    expect(Number(response.headers.get("x-sluice-cost"))).toBeCloseTo(cost, 9);
+  }
+  expect(vendor.requests.at(-1)?.body["model"]).toBe("gpt-6-luna");
+});
+
+test("a model without a known price is 404; the log and `requests show` have the line to add, the client does not", async () => {
+  const before = vendor.requests.length;
+  const response = await ask(credit, "gpt-6-unheard-of");
+  expect(response.status).toBe(404);
+  const { error } = (await response.json()) as {
+    error: { code: string; message: string; request_id: string };
+  };
+  expect(error.code).toBe("model_not_found");
+  expect(error.message).not.toContain("[[models]]");
+  await sluice.told('add [[models]] with id = \\"gpt-6-unheard-of\\", provider = \\"openai\\" and its price');
+  const { stdout } = await sluice.cli("requests", "show", error.request_id);
+  expect(stdout).toContain('add [[models]] with id = "gpt-6-unheard-of"');
+  expect(vendor.requests).toHaveLength(before);
+});
+
+test('unpriced = "budget-only" serves a named model to token-budget keys, and to no credit key', async () => {
+  expect((await ask(budget, "gpt-7")).status).toBe(200);
+  expect((await ask(credit, "gpt-7")).status).toBe(403);
+});
+
+test("the API, the command line and `config show` tell where a price comes from and when it was checked", async () => {
+  const origin = { price_source: "catalog", price_checked: "2026-09-22" };
+  const listed = await sluice.cliJson<{ id: string }[]>("models", "list");
+  expect(listed.find(({ id }) => id === "gpt-6-luna")).toMatchObject(origin);
+  const { prices } = await sluice.cliJson<{ prices: { model: string }[] }>("config", "show");
+  expect(prices.find(({ model }) => model === "gpt-6-luna")).toEqual({ model: "gpt-6-luna", ...origin });
+  const { stdout } = await sluice.cli("config", "show");
+  expect(stdout).toContain("# gpt-6-luna: the built-in catalog, checked 2026-09-22");
+});
