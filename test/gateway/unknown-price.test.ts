@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { startProvider } from "../support/provider.ts";
 import { type Sluice, startSluice, type TestKey } from "../support/sluice.ts";
+import { waitFor } from "../support/wait.ts";
 
 const vendor = startProvider();
 let sluice: Sluice;
@@ -28,6 +29,8 @@ const ask = (key: TestKey, model: string) =>
     body: { model, messages: [{ role: "user", content: "hi" }] },
   });
 
+const shown = async (id: string) => (await sluice.cli("requests", "show", id)).stdout;
+
 test("a catalog model is charged at its list price times the markup, by its id and by provider/id", async () => {
   for (const model of ["gpt-6-luna", "openai/gpt-6-luna"]) {
     const response = await ask(credit, model);
@@ -51,8 +54,10 @@ test("a model without a known price is 404; the log and `requests show` have the
   expect(error.code).toBe("model_not_found");
   expect(error.message).not.toContain("[[models]]");
   await sluice.told('add [[models]] with id = \\"gpt-6-unheard-of\\", provider = \\"openai\\" and its price');
-  const { stdout } = await sluice.cli("requests", "show", error.request_id);
-  expect(stdout).toContain('add [[models]] with id = "gpt-6-unheard-of"');
+  await waitFor(
+    async () => (await shown(error.request_id)).includes('add [[models]] with id = "gpt-6-unheard-of"'),
+    "the request to be listed with the line to add",
+  );
   expect(vendor.requests).toHaveLength(before);
 });
 
