@@ -44,8 +44,11 @@ export async function holdFor(gateway: Gateway, exchange: Exchange, wanted: Want
     hold = await accounts.hold(requestFor(exchange, wanted, held));
   }
   if (held === wanted.atMost && isMuch(exchange, wanted, hold, accounts.remaining(hold))) {
-    held = await counted(tokens, wanted);
-    accounts.release(hold);
+    try {
+      held = await counted(tokens, wanted);
+    } finally {
+      accounts.release(hold);
+    }
     hold = await accounts.hold(requestFor(exchange, wanted, held));
   }
   exchange.hold = hold;
