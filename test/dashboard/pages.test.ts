@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
-import type { StorageView } from "../../src/admin/views.ts";
+import type { StorageView, UsageView } from "../../src/admin/views.ts";
 import type { Sluice, TestKey } from "../support/sluice.ts";
 import { waitFor } from "../support/wait.ts";
 import { type Browsing, browse, findBrowser } from "./browser.ts";
@@ -295,5 +295,27 @@ describe.if(browserPath !== null)("a month of a company's traffic in the dashboa
     await page.getByLabel("By", { exact: true }).selectOption("by tag");
     await page.getByLabel("Tag's name").waitFor();
     expect(new URL(page.url()).searchParams.get("by")).toBe("tag:project,model");
+  }, 120_000);
+
+  test("usage of more groups than a page has is shown page by page, and downloaded whole", async () => {
+    const by = "hour,key,model";
+    const { data } = await sluice.cliJson<UsageView>("usage", "--by", by, "--since", "60d");
+    expect(data.length).toBeGreaterThan(1_000);
+    await open(page, `reports?by=${by}&since=60d`);
+    const first = page.locator("tbody tr").first();
+    const begin = await first.innerText();
+    expect(await page.locator("tbody tr").count()).toBe(100);
+    await page.getByRole("button", { name: "Next page" }).click();
+    await waitFor(async () => (await first.innerText()) !== begin, "the second page");
+    expect(await first.innerText()).toStartWith(data[100]?.name ?? "");
+    expect(await page.locator("tbody tr").count()).toBe(100);
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "Download CSV" }).click(),
+    ]);
+    const [, ...lines] = (await Bun.file(await download.path()).text()).trimEnd().split("\r\n");
+    expect(lines.length).toBe(data.length);
+    await page.getByRole("button", { name: "First page" }).click();
+    await waitFor(async () => (await first.innerText()) === begin, "the first page");
   }, 120_000);
 });

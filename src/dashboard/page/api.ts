@@ -24,6 +24,30 @@ export async function askWhoIsSignedIn(): Promise<void> {
   session.value = await call<SessionView>("GET", "/session").catch(() => nobody);
 }
 
+/** An error of the server, with its message. */
+class Refused extends Error {
+  /** When to try again; null if that is not for time to decide. */
+  readonly retryAfterMs: number | null;
+
+  constructor(message: string, { status, headers }: Response) {
+    super(message);
+    this.retryAfterMs = status === 429 ? Number(headers.get("retry-after") ?? 1) * 1000 : null;
+  }
+}
+
+/** Waits as long as the server asks for, and calls again. Rejects with any other error. */
+export async function patiently<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
+  for (;;) {
+    try {
+      return await ask();
+    } catch (error) {
+      const waitMs = error instanceof Refused ? error.retryAfterMs : null;
+      if (waitMs === null) throw error;
+      await new Promise((resolve) => setTimeout(resolve, waitMs));
+    }
+  }
+}
+
 export type Query = Readonly<Record<string, string | number | null | undefined>>;
 
 function pathWith(path: string, query: Query): string {
@@ -61,7 +85,7 @@ async function call<Answer>(
       if (session.value?.signed_in) session.value = { ...nobody, oidc: session.value.oidc };
     }
     const refusal: Partial<ErrorView> | null = await response.json().catch(() => null);
-    throw new Error(refusal?.error?.message ?? `The server answered ${response.status}.`);
+    throw new Refused(refusal?.error?.message ?? `The server answered ${response.status}.`, response);
   }
   return response.status === 204 ? (undefined as Answer) : await response.json();
 }

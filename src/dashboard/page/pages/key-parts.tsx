@@ -7,8 +7,10 @@ import { keyStanding, Spent } from "../parts/balance.tsx";
 import { Card } from "../parts/card.tsx";
 import { type Fact, FactTiles } from "../parts/fact-tiles.tsx";
 import { Money } from "../parts/money.tsx";
+import { Pager } from "../parts/pager.tsx";
 import { Shown } from "../parts/states.tsx";
 import { type Column, Table } from "../parts/table.tsx";
+import { parameters } from "../router.ts";
 
 /** What the spend consists of; the figures are those since the key was made. */
 function spentNote(key: KeyView, figures: FiguresView | null): string {
@@ -40,16 +42,21 @@ export function KeyFacts({ of: key, figures = null }: { of: KeyView; figures?: F
   return <FactTiles facts={facts} />;
 }
 
+const modelsPerPage = 50;
+
 export function KeySpend({ of: key }: { of: Pick<KeyView, "id" | "mode"> }) {
   const since = spendSince();
   const byDay = useAnswer<UsageView>("/usage", 60_000, { key: key.id, by: "day", since });
-  const byModel = useAnswer<UsageView>("/usage", 60_000, { key: key.id, by: "model", since });
+  const { cursor } = parameters(["cursor"]);
+  const asked = { key: key.id, by: "model", since, cursor, limit: modelsPerPage };
+  const byModel = useAnswer<UsageView>("/usage", 60_000, asked);
   return (
     <>
       <Shown loaded={byDay}>{(usage) => <SpendByDay usage={usage} mode={key.mode} since={since} />}</Shown>
       <Card title={`By model, last ${spendDays} days`}>
         <Shown loaded={byModel}>{({ data }) => <ByModel rows={data} mode={key.mode} />}</Shown>
       </Card>
+      <Pager next={byModel.value?.next_cursor ?? null} first="First page" />
     </>
   );
 }

@@ -2,13 +2,14 @@ import type { AccountList, UsageRowView, UsageView } from "../../../admin/views.
 import { useAnswer } from "../api.ts";
 import { count, credits, rate, shortCount, timeRange } from "../format.ts";
 import { Choose } from "../parts/choose.tsx";
-import { Download } from "../parts/download.tsx";
+import { Download, everyPage } from "../parts/download.tsx";
 import { EmptyList } from "../parts/empty-list.tsx";
 import { type Fact, FactTiles } from "../parts/fact-tiles.tsx";
 import { Select, type State } from "../parts/field.tsx";
 import { FirstRequest } from "../parts/first-request.tsx";
 import { Money } from "../parts/money.tsx";
 import { PageHead } from "../parts/page-head.tsx";
+import { Pager } from "../parts/pager.tsx";
 import { RangePicker } from "../parts/range-picker.tsx";
 import { SearchBox } from "../parts/search-box.tsx";
 import { Shown } from "../parts/states.tsx";
@@ -54,7 +55,8 @@ function DimensionChoice(props: { label: string; of: State; other: string; none?
 
 function GroupingChoice() {
   const [first = "day", second = ""] = (query.value.get("by") ?? "day").split(",");
-  const choose = (...by: readonly string[]) => setQuery({ by: by.filter((each) => each !== "").join(",") });
+  const choose = (...by: readonly string[]) =>
+    setQuery({ by: by.filter((each) => each !== "").join(","), cursor: null });
   return (
     <>
       <DimensionChoice label="By" of={[first, (value) => choose(value, second)]} other={second} />
@@ -142,20 +144,31 @@ function columnsOf({ by, data }: UsageView): readonly Column<UsageRowView>[] {
   ];
 }
 
-/** As `sluice usage --csv` has them: a column for each dimension, and one for each figure. */
-function tableRows({ data }: UsageView): readonly object[] {
-  return data.map(({ group: _, name: __, groups, ...figures }) => ({ ...groups, ...figures }));
+const filters = ["since", "until", "key", "account"];
+const rowsPerPage = 100;
+/** The most that a report has at once: each page of it adds up everything again. */
+const rowsPerReport = 1_000;
+
+/**
+ * All pages, as `sluice usage --csv` has them: a column for each dimension, and one for each figure. The shown times are asked for, because
+ * a range such as the last week moves on between pages.
+ */
+async function tableRows({ by, since, until }: UsageView): Promise<readonly object[]> {
+  const asked = { ...parameters(filters), by, since, until };
+  const rows = await everyPage<UsageRowView>("/usage", asked, rowsPerReport);
+  return rows.map(({ group: _, name: __, groups, ...figures }) => ({ ...groups, ...figures }));
 }
 
-const filters = ["since", "until", "key", "account"];
-
 export function Usage() {
-  const usage = useAnswer<UsageView>("/usage", 0, parameters(["by", ...filters]));
+  const usage = useAnswer<UsageView>("/usage", 0, {
+    ...parameters(["by", "cursor", ...filters]),
+    limit: rowsPerPage,
+  });
   const { value } = usage;
   return (
     <>
       <PageHead title="Usage" about={value === null ? "…" : timeRange(value.since, value.until)}>
-        {value !== null && <Download name="usage" rows={async () => tableRows(value)} />}
+        {value !== null && <Download name="usage" rows={() => tableRows(value)} />}
       </PageHead>
       <Filters />
       <Shown loaded={usage} rows={10}>
@@ -174,6 +187,7 @@ export function Usage() {
                 }
               />
             </section>
+            <Pager next={report.next_cursor} first="First page" />
           </>
         )}
       </Shown>

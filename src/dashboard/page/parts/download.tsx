@@ -1,19 +1,24 @@
 import type { Page } from "../../../admin/views.ts";
 import { csvLine } from "../../../base/csv.ts";
-import { api, type Query } from "../api.ts";
+import { api, patiently, type Query } from "../api.ts";
 import { Button } from "./button.tsx";
 import { tell } from "./notices.tsx";
 import { useAction } from "./submit.ts";
 
 const mostPages = 100;
-const rowsPerPage = 500;
+const usualPerPage = 500;
 
-/** Every page of a list, as far as a browser should hold it. */
-export async function everyPage<Row>(path: string, query: Query): Promise<readonly Row[]> {
+/** Every page of a list, as far as a browser should hold it. Reports are limited in a minute: it waits for the next. */
+export async function everyPage<Row>(
+  path: string,
+  query: Query,
+  limit = usualPerPage,
+): Promise<readonly Row[]> {
   const rows: Row[] = [];
   let cursor: string | null = null;
   for (let page = 0; page < mostPages; page += 1) {
-    const answer: Page<Row> = await api.get(path, { ...query, cursor, limit: rowsPerPage });
+    const asked: Query = { ...query, cursor, limit };
+    const answer: Page<Row> = await patiently(() => api.get<Page<Row>>(path, asked));
     rows.push(...answer.data);
     cursor = answer.next_cursor;
     if (cursor === null) return rows;
