@@ -303,11 +303,11 @@ describe.if(browserPath !== null)("a month of a company's traffic in the dashboa
     expect(data.length).toBeGreaterThan(1_000);
     await open(page, `reports?by=${by}&since=60d`);
     const first = page.locator("tbody tr").first();
-    const begin = await first.innerText();
+    const begin = await first.textContent();
     expect(await page.locator("tbody tr").count()).toBe(100);
     await page.getByRole("button", { name: "Next page" }).click();
-    await waitFor(async () => (await first.innerText()) !== begin, "the second page");
-    expect(await first.innerText()).toStartWith(data[100]?.name ?? "");
+    await waitFor(async () => (await first.textContent()) !== begin, "the second page");
+    expect(await first.textContent()).toStartWith(data[100]?.name ?? "");
     expect(await page.locator("tbody tr").count()).toBe(100);
     const [download] = await Promise.all([
       page.waitForEvent("download"),
@@ -316,6 +316,6 @@ describe.if(browserPath !== null)("a month of a company's traffic in the dashboa
     const [, ...lines] = (await Bun.file(await download.path()).text()).trimEnd().split("\r\n");
     expect(lines.length).toBe(data.length);
     await page.getByRole("button", { name: "First page" }).click();
-    await waitFor(async () => (await first.innerText()) === begin, "the first page");
+    await waitFor(async () => (await first.textContent()) === begin, "the first page");
   }, 120_000);
 });
