@@ -25,7 +25,7 @@ const mostFormsBytes = 4 * mostFormBytes;
 /** Of all keys at once: one key has half of them at most, a second one half of the rest. Each takes three file descriptors. */
 const mostForms = Math.min(1024, fetchLimit());
 
-/** Of conversations, for each key. They are written as a whole, so that the largest can be changed eight times, and then every eight seconds. */
+/** Of conversations, for each key: what is new, and the newest items again. All is written where an older item is deleted. */
 const conversationWrites = { maxBytes: 64 * 1024 * 1024, bytesPerMs: (1024 * 1024) / 1000 };
 
 /** What serving a request needs. Limits are read each time, because a reload may change them. */

@@ -1,7 +1,7 @@
 /**
  * Turns of conversations: responses that a client may read, continue or refer to. A turn has only what was new in it; the
- * conversation is the chain of its parents. One that a client has named is a turn too, with all its items, which is replaced
- * whenever it changes.
+ * conversation is the chain of its parents. One that a client has named is a turn too, with all its items. Its row is replaced
+ * whenever it changes, and may keep the parts of the one before.
  */
 export interface TurnRecord {
   readonly keyId: string;
@@ -36,7 +36,11 @@ export interface Recording {
 export interface StoredTurn extends Pick<TurnRecord, "id" | "parentId"> {
   /** Never used again. */
   readonly no: number;
+  readonly bytes: number;
   readonly body: Uint8Array;
+  /** How many bytes of the body are in the row, behind the parts of the recording. */
+  readonly endBytes: number;
+  readonly recording: Recording | null;
 }
 
 /** Called with the size of what is about to be read. Waits until there is memory for it, or throws if there is none. */
@@ -82,6 +86,8 @@ export interface TurnRecords {
   /** A turn and all before it, oldest first. */
   chain(query: ChainQuery): Promise<TurnChain>;
   find(keyId: string, id: string, nowMs: number, reserve?: ReserveMemory): Promise<StoredTurn | null>;
+  /** With what is in its row as its body, whatever was written ahead. */
+  end(keyId: string, id: string, nowMs: number): Promise<StoredTurn | null>;
   /** Whether the turn of this number is still there. */
   has(no: number): Promise<boolean>;
   /** Whether there is a turn for each of these ids, which are all different. */

@@ -76,7 +76,7 @@ describe("the settings", () => {
   });
 
   test("bound what a key keeps, empty conversations too: that which was added to last stays longest", async () => {
-    await world.reload((config) => `[retention]\nresponse_bytes_per_key = 4000\n${config}`);
+    await world.reload((config) => `[retention]\nresponse_bytes_per_key = 4050\n${config}`);
     const bounded = await world.creditCaller();
     const made: string[] = [];
     const begun = async () => {
@@ -90,7 +90,7 @@ describe("the settings", () => {
     );
     expect(found).toEqual([200, 404, 200, 200, 200, 200, 200]);
     const { bytes } = await world.running.store.turns.sums(bounded.key.id, Date.now());
-    expect(bytes).toBeLessThanOrEqual(4000);
+    expect(bytes).toBeLessThanOrEqual(4050);
     await world.reload((config) => config);
   });
 
@@ -136,8 +136,7 @@ describe("the settings", () => {
   test("that is written too often is refused for a while, and its key alone", async () => {
     const { conversationWrites } = world.gateway;
     const clock = new FakeClock();
-    // The largest conversation fits beside so many bytes.
-    const limits = { maxBytes: 8 * 1024 * 1024 + 3000, bytesPerMs: 1 };
+    const limits = { maxBytes: 5000, bytesPerMs: 1 };
     Object.assign(world.gateway, { conversationWrites: new ByteLimiter(clock, limits) });
     const id = await begin(say("x".repeat(2000)));
     const path = `/${id}`;

@@ -17,6 +17,7 @@ import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import { commonHeaders } from "../headers.ts";
 import { keptOperations, type ServedOperation } from "../served-operation.ts";
+import { planConversation } from "./conversation-body.ts";
 import { type Client, readChange, refuseUnfit } from "./conversation-change.ts";
 import { lockConversation, noSuchConversation } from "./conversation-lock.ts";
 import { identified } from "./item-ids.ts";
@@ -101,12 +102,13 @@ async function createConversation(gateway: Gateway, exchange: Exchange, client: 
 }
 
 async function showConversation(gateway: Gateway, exchange: Exchange, client: Client): Promise<Response> {
-  return shown(exchange, await find(gateway, exchange, client));
+  return shown(exchange, await findEnd(gateway, exchange, client));
 }
 
 async function updateConversation(gateway: Gateway, exchange: Exchange, client: Client): Promise<Response> {
   const { metadata } = await readChange(gateway, exchange, client, "conversation_update");
-  const found = await findToChange(gateway, exchange, client);
+  await lock(gateway, exchange, client);
+  const found = await findEnd(gateway, exchange, client);
   const head = headOf({ ...JSON.parse(Buffer.from(found.head).toString()), metadata });
   await change(gateway, client, { ...found, head, items: found.input });
   return shown(exchange, { head });
@@ -114,7 +116,7 @@ async function updateConversation(gateway: Gateway, exchange: Exchange, client: 
 
 /** Also while a request adds to it, which is then in vain. */
 async function deleteConversation(gateway: Gateway, exchange: Exchange, client: Client): Promise<Response> {
-  const { id } = await find(gateway, exchange, client);
+  const { id } = await findEnd(gateway, exchange, client);
   if (!(await gateway.turns.delete(client.key.id, id))) throw noSuchConversation(id);
   const deleted = { id, object: "conversation.deleted", deleted: true };
   return Response.json(deleted, { headers: commonHeaders(exchange) });
@@ -122,7 +124,7 @@ async function deleteConversation(gateway: Gateway, exchange: Exchange, client: 
 
 async function createItems(gateway: Gateway, exchange: Exchange, client: Client): Promise<Response> {
   const { items: added } = await readChange(gateway, exchange, client, "conversation_items");
-  const found = await findToChange(gateway, exchange, client);
+  const found = await findToChange(gateway, exchange, client, sizeOf(added));
   refuseUnfit(found.input, added);
   const all = identified([...found.input, ...added]);
   refuseLong(all, client.settings);
@@ -140,7 +142,7 @@ async function showOne(gateway: Gateway, exchange: Exchange, client: Client): Pr
 }
 
 async function deleteItem(gateway: Gateway, exchange: Exchange, client: Client): Promise<Response> {
-  const found = await findToChange(gateway, exchange, client);
+  const found = await findToChange(gateway, exchange, client, conversationBytes(client.settings));
   const item = itemIn(found, exchange);
   await change(gateway, client, { ...found, items: found.input.filter((each) => each !== item) });
   return shown(exchange, found);
@@ -171,6 +173,14 @@ async function find({ turns }: Gateway, exchange: Exchange, client: Client): Pro
   return found;
 }
 
+/** Without the items that are stored apart from it. */
+async function findEnd({ turns }: Gateway, exchange: Exchange, client: Client): Promise<KeptTurn> {
+  const id = segmentOf(exchange, "conversation_id");
+  const found = await turns.conversationEnd(client, id);
+  if (found === null) throw noSuchConversation(id);
+  return found;
+}
+
 function itemIn({ id, input }: KeptTurn, exchange: Exchange): TurnItem {
   const itemId = segmentOf(exchange, "item_id");
   const item = input.find((each) => each.id === itemId);
@@ -179,13 +189,22 @@ function itemIn({ id, input }: KeptTurn, exchange: Exchange): TurnItem {
 }
 
 /** Locked before it is read: what another request is changing is not read in vain, which takes long for a large one. */
-async function findToChange(gateway: Gateway, exchange: Exchange, client: Client): Promise<KeptTurn> {
+async function findToChange(
+  gateway: Gateway,
+  exchange: Exchange,
+  client: Client,
+  writtenBytes: number,
+): Promise<KeptTurn> {
+  // What is written is known when it is read, and to read it only to refuse the change would delay others as much.
+  refuseOften(gateway.conversationWrites.secondsUntil(client.keyId, writtenBytes));
+  await lock(gateway, exchange, client);
+  return find(gateway, exchange, client);
+}
+
+async function lock(gateway: Gateway, exchange: Exchange, client: Client): Promise<void> {
   const id = segmentOf(exchange, "conversation_id");
   if (!isConversationId(id)) throw noSuchConversation(id);
-  // Its size is known when it is read, and to read it only to refuse the change would delay others as much.
-  refuseOften(gateway.conversationWrites.secondsUntil(client.keyId, conversationBytes(client.settings)));
   await lockConversation(gateway, exchange, client.key, { id, no: null });
-  return find(gateway, exchange, client);
 }
 
 async function change(
@@ -193,8 +212,7 @@ async function change(
   client: Client,
   conversation: ChangedConversation,
 ): Promise<void> {
-  const bytes = conversation.head.length + sizeOf(conversation.items);
-  refuseOften(conversationWrites.wait(client.keyId, bytes));
+  refuseOften(conversationWrites.wait(client.keyId, planConversation(conversation).bytes));
   await turns.changeConversation(client, conversation);
 }
 

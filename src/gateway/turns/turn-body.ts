@@ -1,6 +1,7 @@
 import { asBuffer } from "../../base/as-buffer.ts";
 import { sealing, unsealing } from "../../base/seal.ts";
 import type { TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
+import type { Recording } from "../../store/store.ts";
 import { lengthOf } from "../large/join-shared.ts";
 import { largeTurns } from "../large/large-turns.ts";
 import { withMintedIds } from "./item-ids.ts";
@@ -18,10 +19,31 @@ export interface Turn {
   readonly isStored: boolean;
 }
 
+/**
+ * A conversation that a client has named is stored in frames, each with some of its items: those in parts are never written again, and
+ * the end is the row, with the head and the newest items. A change so writes the end and what is new, whatever came before.
+ */
+export interface ItemFrame {
+  readonly bytes: number;
+  readonly items: number;
+}
+
+/** Where a stored conversation has its items. */
+export interface ConversationLayout {
+  /** Null if all items are in its end. */
+  readonly recording: Recording | null;
+  /** The frames in the parts of the recording. */
+  readonly frames: readonly ItemFrame[];
+  /** The items in these, as far as they were read. */
+  readonly ahead: readonly TurnItem[];
+}
+
 /** A turn as it is stored. */
 export interface KeptTurn extends Turn {
   /** Changes whenever a turn takes the place of another one with the same id. */
   readonly no: number;
+  /** Where a conversation has its items; absent if its next change writes all of it. */
+  readonly layout?: ConversationLayout;
 }
 
 /** A conversation that a client has named, as it is to be from now on. */
@@ -31,7 +53,10 @@ export interface ChangedConversation {
   readonly no: number | null;
   /** The JSON that clients are shown of it. */
   readonly head: Uint8Array;
+  /** All that are not in `layout` or were read from there. */
   readonly items: readonly TurnItem[];
+  /** Where it has its items. */
+  readonly layout?: ConversationLayout | undefined;
 }
 
 /** What is known of a turn before its answer. */
@@ -63,7 +88,7 @@ export interface RememberedTurns {
 type TurnContent = Pick<Turn, "head" | "input" | "output">;
 
 /** The first byte of a body. */
-const plain = 0;
+export const plain = 0;
 const sealed = 1;
 
 const lengthBytes = 4;

@@ -11,23 +11,24 @@ import {
 import type { ReserveMemory, ResponsePart, Store, StoredTurn, TurnRecord } from "../../store/store.ts";
 import { largeBodyBytes } from "../large/is-large.ts";
 import { largeTurns } from "../large/large-turns.ts";
-import { identified, keysOf, lookedUp, newGroup, withMintedIds } from "./item-ids.ts";
 import {
-  type ChangedConversation,
-  type KeptTurn,
-  readTurn,
-  storedBytes,
-  type Turn,
-  turnPieces,
-} from "./turn-body.ts";
-import { type WritePart, writtenAhead } from "./write-ahead.ts";
+  type ConversationPlan,
+  planConversation,
+  planWhole,
+  readConversation,
+  readEnd,
+  writtenConversation,
+} from "./conversation-body.ts";
+import { identified, keysOf, lookedUp, newGroup, withMintedIds } from "./item-ids.ts";
+import { type ChangedConversation, type KeptTurn, readTurn, type Turn, turnPieces } from "./turn-body.ts";
+import { writtenAhead } from "./write-ahead.ts";
 
 const mostTurns = 1000;
 const prunedAtOnce = 500;
 const secretBytes = 32;
 /** How long a conversation that a client has named is kept once nothing is added to it any more. */
 const conversationMs = 30 * msPerDay;
-/** It is read and written as a whole, whatever little is added to it, and that must not delay others. */
+/** It is read as a whole, whatever little is added to it, and that must not delay others. */
 const mostConversationBytes = 8 * 1024 * 1024;
 /** What each response may repeat of its request, instructions and tools, beside the items that are sent again. */
 const usualHeadBytes = 64 * 1024;
@@ -124,6 +125,15 @@ export class Turns {
     return isConversationId(id) ? this.find(reader, id) : null;
   }
 
+  /** Its head, and only those of its items that are stored with it: it may be changed as it is. */
+  async conversationEnd(reader: TurnReader, id: string): Promise<KeptTurn | null> {
+    const { keyId, settings } = reader;
+    if (!isConversationId(id)) return null;
+    const stored = await this.#store.turns.end(keyId, id, this.#nowMs());
+    const end = stored && (await readEnd(stored, settings.responses.encryptionKey));
+    return end ?? (stored && this.conversation(reader, id));
+  }
+
   /** Whether it has neither been changed nor deleted. */
   isCurrent({ no }: { readonly no: number }): Promise<boolean> {
     return this.#store.turns.has(no);
@@ -140,8 +150,7 @@ export class Turns {
     { keyId, settings }: Pick<TurnReader, "keyId" | "settings">,
     conversation: ChangedConversation,
   ): Promise<void> {
-    const write = (part: ResponsePart) => this.#store.recordResponsePart(part);
-    const record = await this.#conversationRecord(keyId, conversation, settings, write);
+    const record = await this.#conversationRecord(keyId, conversation, settings);
     if (record === null) throw moreThanKept(settings);
     await this.#store.recordTurn(record);
   }
@@ -195,8 +204,7 @@ export class Turns {
         keyId,
         { ...conversation, items: [...conversation.items, ...withMintedIds(input, group), ...output] },
         settings,
-        this.#writeAhead,
-      ));
+      ).catch(() => null));
     // First, and alone if need be, so that the turn does not crowd out the conversation that it belongs to.
     const before = changed === null ? [] : [changed];
     const keyBytes = this.#keyBytes(keyId, settings);
@@ -226,15 +234,15 @@ export class Turns {
    */
   async #conversationRecord(
     keyId: string,
-    { id, no, head, items }: ChangedConversation,
+    changed: ChangedConversation,
     settings: Settings,
-    write: WritePart,
   ): Promise<TurnRecord | null> {
+    const conversation = { ...changed, items: identified(changed.items) };
+    const { id, no } = conversation;
     const keyBytes = this.#keyBytes(keyId, settings);
-    const content = { head, input: identified(items), output: [] };
-    const bytes = storedBytes(content);
-    if (bytes > keyBytes) return null;
-    const pieces = turnPieces(id, content, settings.responses.encryptionKey);
+    const plan = planConversation(conversation);
+    if (plan.allBytes > keyBytes) return null;
+    const written = await this.#written(conversation, plan, settings.responses.encryptionKey);
     const createdAtMs = this.#nowMs();
     return {
       keyId,
@@ -244,12 +252,19 @@ export class Turns {
       provider: "",
       createdAtMs,
       expiresAtMs: createdAtMs + conversationMs,
-      bytes,
       items: [],
       keyBytes,
       replaces: no ?? undefined,
-      ...(await writtenAhead(pieces, write)),
+      ...written,
     };
+  }
+
+  /** No part is ever overwritten. One that was left by a change that came to nothing is in the way of the next, which writes all. */
+  #written(conversation: ChangedConversation, plan: ConversationPlan, key: Uint8Array | null) {
+    const write = (part: ResponsePart) => this.#store.recordResponsePart(part);
+    const writing = writtenConversation(conversation, plan, key, write);
+    if (plan.kept.recording === null || plan.kept.ahead.length === 0) return writing;
+    return writing.catch(() => writtenConversation(conversation, planWhole(conversation), key, write));
   }
 
   /** Shared with the responses that are kept for retries. */
@@ -289,16 +304,23 @@ export class Turns {
 async function opened(stored: readonly StoredTurn[], { responses }: Settings): Promise<readonly KeptTurn[]> {
   const turns: KeptTurn[] = [];
   let bytes = 0;
-  for (const { no, id, parentId, body } of stored) {
-    bytes += body.length;
+  for (const each of stored) {
+    bytes += each.body.length;
     if (bytes >= largeBodyBytes) {
       bytes = 0;
       await largeTurns.turn();
     }
-    const content = await readTurn(id, body, responses.encryptionKey);
-    if (content !== null) turns.push({ no, id, parentId, isStored: true, ...content });
+    const turn = await openTurn(each, responses.encryptionKey);
+    if (turn !== null) turns.push(turn);
   }
   return turns;
+}
+
+async function openTurn(stored: StoredTurn, key: Uint8Array | null): Promise<KeptTurn | null> {
+  const { no, id, parentId, body } = stored;
+  if (isConversationId(id)) return readConversation(stored, key);
+  const content = await readTurn(id, body, key);
+  return content && { no, id, parentId, isStored: true, ...content };
 }
 
 /** A chain that began in a conversation, with what that had then. Null if that cannot be told any more. */

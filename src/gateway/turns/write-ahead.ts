@@ -1,5 +1,5 @@
 import { newId } from "../../base/id.ts";
-import type { ResponsePart } from "../../store/store.ts";
+import type { Recording, ResponsePart } from "../../store/store.ts";
 import { inParts } from "../large/in-parts.ts";
 import { largeTurns } from "../large/large-turns.ts";
 
@@ -11,15 +11,27 @@ const maxEndBytes = 64 * 1024;
 
 export type WritePart = (part: ResponsePart) => Promise<void>;
 
-/**
- * All but the end of a long body is written ahead, a few parts in a turn of the event loop. The next ones are copied only when those are
- * written: nobody else counts their memory.
- */
+/** All but the end of a long body is written ahead. */
 export async function writtenAhead(pieces: Iterable<Uint8Array>, write: WritePart) {
-  const id = newId("rec_");
+  const { recording, rest } = await writeParts(pieces, write, null, maxEndBytes);
+  return recording.parts === 0 ? { body: rest } : { body: rest, recording };
+}
+
+/**
+ * Writes all but a rest that may be left, a few parts in a turn of the event loop, behind those of the recording if there is one. The next
+ * parts are copied only when those are written: nobody else counts their memory.
+ */
+export async function writeParts(
+  pieces: Iterable<Uint8Array>,
+  write: WritePart,
+  before: Recording | null,
+  maxRestBytes = 0,
+): Promise<{ recording: Recording; rest: Uint8Array; bytes: number }> {
+  const id = before?.id ?? newId("rec_");
   const parts = inParts(pieces, partBytes);
   let writing: Promise<void>[] = [];
-  let sequence = 0;
+  let sequence = before?.parts ?? 0;
+  let bytes = 0;
   let next = parts.next();
   for (; next.done !== true; next = parts.next()) {
     if (sequence % partsPerTurn === 0) {
@@ -28,15 +40,16 @@ export async function writtenAhead(pieces: Iterable<Uint8Array>, write: WritePar
       await largeTurns.turn();
     }
     writing.push(write({ recordingId: id, sequence, body: next.value }));
+    bytes += next.value.length;
     sequence += 1;
   }
-  const isLong = next.value.length > maxEndBytes;
-  if (isLong) {
-    writing.push(write({ recordingId: id, sequence, body: next.value }));
+  let rest = next.value;
+  if (rest.length > maxRestBytes) {
+    writing.push(write({ recordingId: id, sequence, body: rest }));
+    bytes += rest.length;
     sequence += 1;
+    rest = new Uint8Array();
   }
-  const body = isLong ? new Uint8Array() : next.value;
-  if (sequence === 0) return { body };
   await Promise.all(writing);
-  return { body, recording: { id, parts: sequence } };
+  return { recording: { id, parts: sequence }, rest, bytes };
 }

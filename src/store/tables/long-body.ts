@@ -11,7 +11,7 @@ export interface LongBody {
 }
 
 /** Reading these takes a few milliseconds where the database is read on the event loop. */
-const partsPerRead = 4;
+const bytesPerRead = 1024 * 1024;
 
 /** Of long bodies and conversations, so that many of them at once do not add up. */
 export const longReads = new TurnPacer(2);
@@ -25,19 +25,20 @@ export async function wholeBody(
   if (parts === 0) return body;
   const [ahead] = await read<{ parts: number; bytes: number }>(
     `SELECT count(*)::float8 AS parts, sum(length(body))::float8 AS bytes FROM response_parts
-    WHERE recording_id = $1::text`,
-    [recordingId],
+    WHERE recording_id = $1::text AND sequence < $2::int8`,
+    [recordingId, parts],
   );
   if (ahead?.parts !== parts) return null;
   await reserve?.(ahead.bytes);
   const whole = sharedBytes(ahead.bytes + body.length);
   let length = 0;
-  for (let first = 0; first < parts; first += partsPerRead) {
+  const atOnce = Math.max(1, Math.floor((parts * bytesPerRead) / ahead.bytes));
+  for (let first = 0; first < parts; first += atOnce) {
     await longReads.turn();
     const rows = await read<Pick<LongBody, "body">>(
       `SELECT body FROM response_parts WHERE recording_id = $1::text AND sequence >= $2::int8 AND sequence < $3::int8
       ORDER BY sequence`,
-      [recordingId, first, first + partsPerRead],
+      [recordingId, first, Math.min(first + atOnce, parts)],
     );
     for (const part of rows) {
       whole.set(part.body, length);

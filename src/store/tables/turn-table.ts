@@ -11,7 +11,7 @@ import type {
 } from "../turn-records.ts";
 import { type LongBody, longReads, wholeBody } from "./long-body.ts";
 
-type TurnRow = StoredTurn & LongBody;
+type TurnRow = Omit<StoredTurn, "endBytes" | "recording"> & LongBody;
 
 /** What is known of a turn before it is read. */
 type ReadTurn = Pick<TurnLink, "no" | "bytes">;
@@ -51,6 +51,11 @@ export class StoredTurns implements TurnRecords {
     const look = () => this.#queries.read<TurnLink>(findLinks, [keyId, id, nowMs, 0]);
     const turns = await this.#whole(await look(), look, async (bytes) => reserve?.(bytes));
     return turns?.[0] ?? null;
+  }
+
+  async end(keyId: string, id: string, nowMs: number): Promise<StoredTurn | null> {
+    const [row] = await this.#queries.read<TurnRow>(readEnd, [keyId, id, nowMs]);
+    return row === undefined ? null : storedTurn(row, row.body);
   }
 
   async has(no: number): Promise<boolean> {
@@ -134,13 +139,18 @@ export class StoredTurns implements TurnRecords {
     const turns: StoredTurn[] = [];
     for (const numbers of inReads(links.toSorted((one, other) => one.no - other.no))) {
       await longReads.turn();
-      for (const { recordingId, parts, ...turn } of await read<TurnRow>(readTurns, [numbers])) {
-        const body = await wholeBody(read, { recordingId, parts, body: turn.body });
-        if (body !== null) turns.push({ ...turn, body });
+      for (const row of await read<TurnRow>(readTurns, [numbers])) {
+        const body = await wholeBody(read, row);
+        if (body !== null) turns.push(storedTurn(row, body));
       }
     }
     return turns;
   }
+}
+
+function storedTurn({ recordingId, parts, ...row }: TurnRow, body: Uint8Array): StoredTurn {
+  const recording = recordingId === null ? null : { id: recordingId, parts };
+  return { ...row, body, endBytes: row.body.length, recording };
 }
 
 /** Why a chain, newest first, cannot be used; null if it can. */
@@ -192,9 +202,11 @@ SELECT no::float8 AS no, parent_id AS "parentId", bytes::float8 AS bytes FROM ch
 
 const findAll = `SELECT no FROM turns WHERE key_no = ${keyNo} AND id = ANY ($2::text[]) AND expires_at_ms > $3::int8`;
 
-const readTurns = `
-SELECT no::float8 AS no, id, parent_id AS "parentId", recording_id AS "recordingId", parts, body
-FROM turns WHERE no = ANY ($1::int8[]) ORDER BY no`;
+const turnColumns = `no::float8 AS no, id, parent_id AS "parentId", bytes::float8 AS bytes, recording_id AS "recordingId", parts, body`;
+
+const readTurns = `SELECT ${turnColumns} FROM turns WHERE no = ANY ($1::int8[]) ORDER BY no`;
+
+const readEnd = `SELECT ${turnColumns} FROM turns WHERE key_no = ${keyNo} AND id = $2::text AND expires_at_ms > $3::int8`;
 
 const findWithItems = `
 SELECT no::float8 AS no, bytes::float8 AS bytes FROM turns WHERE no IN (SELECT max(i.turn_no) FROM turn_items i JOIN turns t ON t.no = i.turn_no

@@ -356,3 +356,54 @@ testEachStore(
     await store.close();
   },
 );
+
+testEachStore("a turn goes on with the parts of the one whose place it takes", async (database) => {
+  const store = await database.openGateway(new FakeClock());
+  const [one] = await twoKeys(store);
+  const conversation = (body: string, parts: number, replaces?: number) =>
+    turn(one, "conv_1", null, {
+      body: new TextEncoder().encode(body),
+      items: [],
+      replaces,
+      recording: { id: "rec_1", parts },
+    });
+  const current = async () => (await store.turns.end(one, "conv_1", nowMs)) ?? undefined;
+  await store.recordResponsePart(responsePart("rec_1", 0, "a"));
+  await store.recordTurn(conversation("first", 1));
+  const first = await current();
+  expect(bodies(first ? [first] : [])).toEqual(["first"]);
+  expect(first).toMatchObject({ bytes: 10, endBytes: 5, recording: { id: "rec_1", parts: 1 } });
+  await store.recordTurn(conversation("second", 1, first?.no));
+  expect(await chainOf(store, one, "conv_1")).toEqual(["asecond"]);
+  const second = await current();
+  await store.recordResponsePart(responsePart("rec_1", 1, "b"));
+  expect(await chainOf(store, one, "conv_1")).toEqual(["asecond"]);
+  await keep(store, conversation("third", 2, second?.no));
+  expect(await chainOf(store, one, "conv_1")).toEqual(["abthird"]);
+  const third = await current();
+  for (const late of [first, second]) await store.recordTurn(conversation("late", 2, late?.no));
+  await store.recordTurn(conversation("lacking", 3, third?.no));
+  expect(await chainOf(store, one, "conv_1")).toEqual(["abthird"]);
+  await store.recordResponsePart(responsePart("rec_1", 1, "other")).then(
+    () => expect.unreachable(),
+    () => {},
+  );
+  expect(await chainOf(store, one, "conv_1")).toEqual(["abthird"]);
+  await store.turns.delete(one, "conv_1", nowMs);
+  for (const sequence of [0, 1])
+    await store.recordResponsePart(responsePart("rec_1", sequence, "free again"));
+  await store.close();
+});
+
+testEachStore("a turn of another recording deletes the parts of the one before", async (database) => {
+  const store = await database.openGateway(new FakeClock());
+  const [one] = await twoKeys(store);
+  const conversation = (recordingId: string, replaces?: number) =>
+    turn(one, "conv_1", null, { items: [], replaces, recording: { id: recordingId, parts: 1 } });
+  for (const id of ["rec_1", "rec_2"]) await store.recordResponsePart(responsePart(id, 0, id));
+  await store.recordTurn(conversation("rec_1"));
+  await store.recordTurn(conversation("rec_2", (await store.turns.end(one, "conv_1", nowMs))?.no));
+  expect(await chainOf(store, one, "conv_1")).toEqual(["rec_2body of conv_1"]);
+  await store.recordResponsePart(responsePart("rec_1", 0, "free again"));
+  await store.close();
+});

@@ -1149,6 +1149,7 @@ CREATE FUNCTION sluice_keep_turns(p_turns json) RETURNS void LANGUAGE plpgsql AS
 DECLARE
   t record;
   v_no int8;
+  v_whole boolean;
 BEGIN
   FOR t IN SELECT k.no AS key_no, x.* FROM json_to_recordset(p_turns) AS x(key text, id text, parent text, model text, provider text, created int8,
       expires int8, bytes int8, items text[], recording_id text, parts int, body text, key_bytes int8, replaces int8),
@@ -1158,10 +1159,15 @@ BEGIN
   LOOP
     PERFORM FROM turn_sums WHERE key_no = t.key_no FOR UPDATE;
     -- What lacks a part that was written ahead must not take the place of something whole.
-    DELETE FROM turns WHERE key_no = t.key_no AND id = t.id AND no = coalesce(t.replaces, no)
-      AND (t.replaces IS NULL OR t.parts = (SELECT count(*) FROM response_parts p WHERE p.recording_id = t.recording_id));
+    v_whole := t.replaces IS NULL
+      OR t.parts = (SELECT count(*) FROM response_parts p WHERE p.recording_id = t.recording_id AND p.sequence < t.parts);
+    -- It may go on with the parts of the one before, which would be deleted with that.
+    UPDATE turns SET recording_id = NULL
+      WHERE key_no = t.key_no AND id = t.id AND no = t.replaces AND recording_id = t.recording_id AND v_whole;
+    DELETE FROM turns WHERE key_no = t.key_no AND id = t.id AND no = coalesce(t.replaces, no) AND v_whole;
     IF t.replaces IS NOT NULL AND NOT FOUND THEN
-      DELETE FROM response_parts WHERE recording_id = t.recording_id;
+      DELETE FROM response_parts WHERE recording_id = t.recording_id
+        AND NOT EXISTS (SELECT FROM turns WHERE recording_id = t.recording_id);
       CONTINUE;
     END IF;
     INSERT INTO turns (key_no, id, parent_id, model, provider, created_at_ms, expires_at_ms, bytes, recording_id, parts, body)

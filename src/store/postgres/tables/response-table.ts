@@ -11,12 +11,15 @@ export async function pruneStoredResponses(query: Query, beforeMs: number, limit
   return row?.pruned ?? 0;
 }
 
+/** Does no harm if it is done twice. Throws if there is another part in its place, which somebody may count on. */
 export async function insertResponsePart(query: Query, part: ResponsePart, nowMs: number): Promise<void> {
-  await query(
+  const written = await query(
     `INSERT INTO response_parts (recording_id, sequence, written_at_ms, body) VALUES ($1, $2::int, $3::int8, $4)
-    ON CONFLICT (recording_id, sequence) DO UPDATE SET body = excluded.body`,
+    ON CONFLICT (recording_id, sequence) DO UPDATE SET body = excluded.body
+    WHERE response_parts.body = excluded.body RETURNING 1`,
     [part.recordingId, part.sequence, nowMs, part.body],
   );
+  if (written.length === 0) throw new Error(`Part ${part.sequence} of ${part.recordingId} is there already.`);
 }
 
 /** Does no harm if it is done twice. */
