@@ -4,6 +4,7 @@ import { modeOrigins } from "../base/key-attributes.ts";
 import { count, plural } from "../base/plural.ts";
 import type { KeyRecord } from "../store/store.ts";
 import { capText, standing } from "./account-output.ts";
+import { type ClientSettings, settingsText } from "./connect/settings-text.ts";
 import type { DataOptions } from "./help.ts";
 import { auditChange, type StoreContext, type StorePlace, withStore } from "./open-store.ts";
 import { facts } from "./terminal/list.ts";
@@ -18,9 +19,11 @@ interface KeyOutput {
   readonly secret?: string | undefined;
   /** What was done to the key; absent if it was only read. */
   readonly done?: "created" | "updated" | "rotated";
+  /** The settings of a client with the new key. */
+  readonly connect?: ClientSettings | null | undefined;
 }
 
-type KeyChange = UpdatedKey & { readonly secret?: string };
+type KeyChange = UpdatedKey & Pick<KeyOutput, "secret" | "connect">;
 
 /** Changes a key, shows what it is then, and writes the change to the audit log. */
 export async function changeKey(
@@ -30,9 +33,14 @@ export async function changeKey(
   change: (context: StoreContext) => Promise<KeyChange>,
 ): Promise<void> {
   await withStore(terminal, options, { create: done === "created", writes: true }, async (context) => {
-    const { key, detail, secret } = await change(context);
+    const { key, detail, secret, connect } = await change(context);
     // A secret is shown before anything else can fail.
-    await showKey(context, key, { json: options.json, place: context.place, secret, done }, terminal);
+    await showKey(
+      context,
+      key,
+      { json: options.json, place: context.place, secret, done, connect },
+      terminal,
+    );
     await auditChange(context, action, key, detail);
   });
 }
@@ -48,7 +56,8 @@ export async function showKey(
   if (output.json) {
     const { id, ...rest } = view;
     const secret = output.secret === undefined ? {} : { key: output.secret };
-    printJson({ id, ...secret, ...rest, ...output.place }, terminal);
+    const connect = output.connect ? { connect: output.connect } : {};
+    printJson({ id, ...secret, ...rest, ...connect, ...output.place }, terminal);
     return;
   }
   if (output.secret !== undefined) terminal.print(secretBlock(view, output, terminal));
@@ -57,6 +66,7 @@ export async function showKey(
   }
   const account = await context.store.findAccount(view.account);
   terminal.print(facts(keyFacts(view, account?.label ?? null, terminal), terminal));
+  if (output.connect) terminal.print(`\n${settingsText(output.connect, terminal.style)}`);
 }
 
 function secretBlock(view: KeySummary, output: KeyOutput, { style }: Terminal): string {

@@ -9,6 +9,7 @@ import { configCheckCommand } from "./commands/config/check.ts";
 import { configImportCommands } from "./commands/config/import.ts";
 import { configInitCommand, configSchemaCommand } from "./commands/config/init.ts";
 import { configDiffCommand, configReloadCommand, configShowCommand } from "./commands/config/show.ts";
+import { connectCommand } from "./commands/connect.ts";
 import { contentDeleteCommand } from "./commands/content/delete.ts";
 import { contentRekeyCommand } from "./commands/content/rekey.ts";
 import { healthCommand } from "./commands/health.ts";
@@ -41,6 +42,7 @@ type CommandMaker = (terminal: Terminal) => Command;
 const commands: readonly CommandMaker[] = [
   serveCommand,
   keysCommands,
+  connectCommand,
   accountsCommands,
   usageCommand,
   statementCommand,

@@ -24,7 +24,7 @@ function leftByGatewayOf(store: string, { folder }: Place): string {
   const dir = join(folder, "sluice-data");
   const { settings } = loadSettings({ env: {}, cwd: folder, flags: { store, data: dir } });
   mkdirSync(dir, { recursive: true });
-  writeFilesForCommands(settings, { env: {}, cwd: folder });
+  writeFilesForCommands(settings, { env: {}, cwd: folder }, "http://127.0.0.1:8787");
   return dir;
 }
 
@@ -121,10 +121,11 @@ test("what a gateway leaves for commands takes the place of a link, and is not w
   symlinkSync(victims[1] ?? "", join(place.folder, ".sluice-data"));
   const { settings } = loadSettings({ env: {}, cwd: place.folder, flags: { data: dir } });
   // Started elsewhere, commands of that folder would look for the data there.
-  writeFilesForCommands(settings, { env: {}, cwd: place.folder });
+  writeFilesForCommands(settings, { env: {}, cwd: place.folder }, "http://127.0.0.1:8787");
   writeFilesForCommands(
     { ...settings, server: { ...settings.server, dataDir: `${dir}/.` } },
     { env: {}, cwd: place.folder },
+    "http://127.0.0.1:8787",
   );
   for (const victim of victims) expect(readFileSync(victim, "utf8")).toBe("untouched");
   expect(servedNames(dir)?.models).not.toEqual([]);
@@ -156,7 +157,7 @@ test("what is kept is told as the gateway of the data folder has it, wherever it
   const file = join(service.folder, "sluice.toml");
   writeFileSync(file, "[retention]\nexchange_rows = 50");
   const { settings } = loadSettings({ file, env: {}, cwd: service.folder, flags: { data: dir } });
-  writeFilesForCommands(settings, { env: {}, cwd: service.folder });
+  writeFilesForCommands(settings, { env: {}, cwd: service.folder }, "http://127.0.0.1:8787");
   expect((await sluice(place, "store", "size")).stdout).toContain("kept for 30 days, at most 50\n");
   rmSync(file);
   expect((await sluice(place, "store", "size")).stdout).toContain("at most 1,000,000\n");

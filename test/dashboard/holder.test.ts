@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
+import { clientSnippets } from "../../src/base/client-snippets.ts";
 import { Sluice, type TestKey } from "../support/sluice.ts";
 import { type Browsing, browse, findBrowser } from "./browser.ts";
 import { violations } from "./violations.ts";
@@ -78,16 +79,7 @@ describe.if(browserPath !== null)("the key holder's page", () => {
   test("has a snippet for every client, with the key and the address in it", async () => {
     await shown();
     const names = await page.getByLabel("Client").locator("option").allInnerTexts();
-    expect(names).toEqual([
-      "curl",
-      "OpenAI SDK",
-      "Anthropic SDK",
-      "Claude Code",
-      "Codex",
-      "opencode",
-      "Open WebUI",
-      "LangChain",
-    ]);
+    expect(names).toEqual(clientSnippets.map(({ name }) => name));
     for (const name of names) {
       await page.getByLabel("Client").selectOption(name);
       const snippet = (await page.locator(".snippet").textContent()) ?? "";

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { clientSnippets } from "../../src/base/client-snippets.ts";
 import { errorKinds } from "../../src/base/errors.ts";
 import { mapSwitches } from "../../src/base/route-switches.ts";
 import { buildOpenApi, buildOpenApiExtensions } from "../../src/http/openapi/document.ts";
@@ -37,4 +38,12 @@ test("the page for clients and the OpenAPI documents have the same headers of an
   const unsaid = ["request-id", "cache-control"];
   const expected = new Set(described).difference(new Set(unsaid));
   expect(names.toSorted()).toEqual([...expected].toSorted());
+});
+
+test("the page for clients has the settings of every client, as the command line prints them", () => {
+  const access = { address: "https://HOST", key: "slu_YOUR_KEY", model: "MODEL" };
+  for (const { id, text } of clientSnippets) {
+    expect(page, id).toContain(`(\`${id}\`)`);
+    expect(page, id).toContain(`\`\`\`text\n${text(access)}\n\`\`\`\n`);
+  }
 });

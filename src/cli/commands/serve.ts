@@ -62,7 +62,7 @@ async function serve(options: Options, terminal: Terminal): Promise<void> {
   const tellLoss = (loss: string) => terminal.note(`${terminal.noteStyle.bad("error:")} ${loss}`);
   const stopped = untilStopped(running, onStopping, tellLoss);
   showWarnings(settings.warnings, terminal);
-  writeFilesForCommands(settings, terminal);
+  writeFilesForCommands(settings, terminal, running.url);
   showEnvironment(source.environment, { settings, json: options.json === true, url: running.url, terminal });
   terminal.print(options.json ? JSON.stringify({ listening: running.url }) : `listening on ${running.url}`);
   manager.ready(`listening on ${running.url}`);

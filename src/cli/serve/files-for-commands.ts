@@ -6,6 +6,7 @@ import { configuredDataDir, pointerFile } from "../../config/locate-data.ts";
 import type { Settings } from "../../config/settings.ts";
 import { nameOfDatabase } from "../../store/open.ts";
 import type { Terminal } from "../terminal/terminal.ts";
+import { reachable } from "./reachable.ts";
 
 const servedFile = "served.json";
 
@@ -24,20 +25,22 @@ export interface ServedConfig {
 }
 
 /**
- * Files that a gateway leaves for the commands: in its data folder, the names that it serves, its configuration without
+ * Files that a gateway leaves for the commands: in its data folder, its address, the names that it serves, its configuration without
  * secrets, and the database if it uses one; in its working directory, where the data is, if commands would look elsewhere. If they cannot be written,
  * commands work without them.
  */
 export function writeFilesForCommands(
   { server, store, named, written, source, models }: Settings,
   { env, cwd }: Pick<Terminal, "env" | "cwd">,
+  url: string,
 ): void {
   attempt(() => {
     const prices = models.flatMap(({ id, priceSource, priceChecked }): PriceOrigin[] =>
       priceSource === null ? [] : [{ model: id, price_source: priceSource, price_checked: priceChecked }],
     );
     const config = { file: source?.file ?? null, written, prices };
-    const served = { ...named, config, ...(store === null ? {} : { store: nameOfDatabase(store) }) };
+    const address = reachable(url);
+    const served = { ...named, address, config, ...(store === null ? {} : { store: nameOfDatabase(store) }) };
     replaceFile(join(server.dataDir, servedFile), JSON.stringify(served), 0o600);
   });
   attempt(() => {
@@ -47,7 +50,7 @@ export function writeFilesForCommands(
 }
 
 /** A new file takes the place of the old one: what is there may be a symbolic link that another user has put there. */
-export function replaceFile(file: string, text: string, mode: number): void {
+export function replaceFile(file: string, text: string | Uint8Array, mode: number): void {
   const written = `${file}.${process.pid}`;
   rmSync(written, { force: true });
   writeFileSync(written, text, { mode, flag: "wx" });
@@ -72,6 +75,12 @@ export function servedNames(dir: string): KnownNames | null {
 export function servedStore(dir: string): string | null {
   const store = readServed(dir)?.["store"];
   return typeof store === "string" ? store : null;
+}
+
+/** Where the gateway on this folder listens, or listened last; null if none has run. */
+export function servedAddress(dir: string): string | null {
+  const address = readServed(dir)?.["address"];
+  return typeof address === "string" ? address : null;
 }
 
 /** The configuration that the gateway on this data has in force, or had last; null if none has run. */

@@ -44,7 +44,7 @@ export async function startService(
       if (running === null) return [];
       const reloaded = await running.reload(next);
       inForce = reloaded.settings;
-      writeFilesForCommands(inForce, terminal);
+      writeFilesForCommands(inForce, terminal, url);
       return reloaded.notInForce;
     },
     reportRefusedReload: (reason: string) => running?.reportRefusedReload(reason),

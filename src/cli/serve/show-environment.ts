@@ -3,7 +3,7 @@ import type { EnvironmentVendors, FoundVendor } from "../../config/environment/v
 import type { ModelSettings, Settings } from "../../config/settings.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import { curlFor, modelToTry } from "./first-run.ts";
-import { reachable } from "./start.ts";
+import { reachable } from "./reachable.ts";
 
 interface Output {
   readonly settings: Settings;

@@ -7,6 +7,7 @@ import { openFolder } from "../open-store.ts";
 import type { Style } from "../terminal/style.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import { type FirstKeys, firstKeysDocument, firstKeysText, makeFirstKeys, noKeysText } from "./first-run.ts";
+import { reachable } from "./reachable.ts";
 import { type SecretOutput, showSecrets } from "./show-secrets.ts";
 
 /**
@@ -80,11 +81,6 @@ async function makeKeys(running: RunningGateway, settings: Settings): Promise<Fi
 function keysText({ issued }: FirstKeys, url: string, { settings, json, terminal }: SecretOutput): string {
   if (json) return JSON.stringify({ first_keys: firstKeysDocument(issued) });
   return firstKeysText(issued, { url, settings }, terminal.style);
-}
-
-/** A client cannot call a wildcard address. */
-export function reachable(url: string): string {
-  return url.replace(/^http:\/\/(0\.0\.0\.0|\[::\])(?=:)/, "http://127.0.0.1");
 }
 
 /** Shows the token generated at the first start. Only its hash is stored, so it is never shown again. */

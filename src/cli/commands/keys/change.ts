@@ -1,10 +1,12 @@
-import { type Command, InvalidArgumentError } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
 import type { WrittenCap } from "../../../admin/operations/cap-text.ts";
+import { type ClientId, clientIds } from "../../../base/client-snippets.ts";
 import { keyModes } from "../../../base/key-attributes.ts";
 import type { KeyMode } from "../../../store/store.ts";
 import { creditAmount, duration } from "../../arguments.ts";
 import { capOption } from "../../cap-options.ts";
 import { confirm, type YesOption } from "../../confirm.ts";
+import { newKeyConnect } from "../../connect/new-key.ts";
 import { choiceOption, type DataOptions, newDataCommand, newKeyCommand } from "../../help.ts";
 import { attributesFromOptions, keyOptions } from "../../key-options.ts";
 import { changeKey } from "../../key-output.ts";
@@ -19,6 +21,7 @@ interface Options extends DataOptions {
   readonly credit?: number;
   readonly budget?: number;
   readonly period?: string;
+  readonly for?: ClientId;
 }
 
 export function keysCreateCommand(terminal: Terminal): Command {
@@ -30,6 +33,9 @@ export function keysCreateCommand(terminal: Terminal): Command {
     .addOption(capOption("cap", "the most that it may take: 5/day, 20/week:claude-opus-*; repeatable"))
     .addOption(label)
     .option("--credit <n>", "opening balance of a credit key, in credits", creditAmount)
+    .addOption(
+      new Option("--for <client>", `also print the settings of ${clientIds.join(", ")}`).choices(clientIds),
+    )
     .examples(
       "sluice keys create --mode credit --credit 5 --label alice",
       "sluice keys create --mode token_budget --budget 1000000 --period month",
@@ -45,7 +51,9 @@ export function keysCreateCommand(terminal: Terminal): Command {
       await changeKey(terminal, options, ["key.create", "created"], async (context) => {
         const known = knownNames(options, context.dir, terminal);
         const issued = await createKeyOn(context, { ...spec, mode, account, caps: cap }, known);
-        return { ...issued, detail: creationDetail(issued.key, creditNano ?? 0) };
+        const connect =
+          options.for === undefined ? null : await newKeyConnect(options.for, issued, context.dir, known);
+        return { ...issued, detail: creationDetail(issued.key, creditNano ?? 0), connect };
       });
     });
   for (const option of Object.values(limits)) command.addOption(option);

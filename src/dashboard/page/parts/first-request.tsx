@@ -1,6 +1,6 @@
 import type { KeyView, ModelView, Page } from "../../../admin/views.ts";
+import { addressFor, snippetOf } from "../../../base/client-snippets.ts";
 import { useAnswer } from "../api.ts";
-import { snippetsFor } from "../holder/snippets.tsx";
 import { hrefOf } from "../router.ts";
 import { CopyButton } from "./copy.tsx";
 
@@ -8,7 +8,8 @@ import { CopyButton } from "./copy.tsx";
 export function FirstRequest({ by: key }: { by?: KeyView }) {
   const models = useAnswer<Page<ModelView>>("/models");
   const model = models.value?.data.find(({ serves }) => serves.includes("generation"))?.id ?? "MODEL";
-  const [curl] = snippetsFor(key?.mode ?? "credit", "YOUR_KEY", model);
+  const address = addressFor(location.origin, key?.mode ?? "credit");
+  const curl = snippetOf("curl").text({ address, key: "YOUR_KEY", model });
   return (
     <div class="first-request stack">
       <p>
@@ -23,9 +24,9 @@ export function FirstRequest({ by: key }: { by?: KeyView }) {
       </p>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a block that scrolls must be reachable by keyboard. */}
       <pre class="well snippet" tabIndex={0}>
-        {curl?.text}
+        {curl}
       </pre>
-      <CopyButton text={curl?.text ?? ""} label="Copy" />
+      <CopyButton text={curl} label="Copy" />
     </div>
   );
 }

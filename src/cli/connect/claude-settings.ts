@@ -1,0 +1,89 @@
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import {
+  type ClientConnection,
+  type ClientFileFormat,
+  digestOf,
+  type EditedFile,
+  UnreadableClientFile,
+  type WrittenSetting,
+} from "./client-edit.ts";
+import { removeMember, setMember } from "./json-text.ts";
+
+/** Claude Code's `settings.json`: environment variables, which it sets for itself. */
+export const claudeSettings: ClientFileFormat = {
+  path: (env) => join(env["CLAUDE_CONFIG_DIR"] || join(env["HOME"] || homedir(), ".claude"), "settings.json"),
+  ownModels: /^claude-/,
+  write: writeSettings,
+  remove: removeSettings,
+};
+
+function variablesFor({ address, key, model }: ClientConnection): Readonly<Record<string, string>> {
+  return {
+    ANTHROPIC_BASE_URL: address,
+    ANTHROPIC_AUTH_TOKEN: key,
+    // Its small tasks have a model of their own.
+    ...(model === null ? {} : { ANTHROPIC_MODEL: model, ANTHROPIC_DEFAULT_HAIKU_MODEL: model }),
+  };
+}
+
+function parse(text: string): JsonObject {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text);
+  } catch (error) {
+    throw new UnreadableClientFile(`it is not valid JSON (${(error as Error).message})`);
+  }
+  if (!isObject(parsed)) throw new UnreadableClientFile("it is not a JSON object");
+  if (parsed["env"] !== undefined && !isObject(parsed["env"])) {
+    throw new UnreadableClientFile("its `env` is not an object");
+  }
+  return parsed;
+}
+
+function variablesOf({ env }: JsonObject): JsonObject {
+  return isObject(env) ? env : {};
+}
+
+function writeSettings(given: string, connection: ClientConnection): EditedFile {
+  let text = given.trim() === "" ? "{}\n" : given;
+  const parsed = parse(text);
+  const before = variablesOf(parsed);
+  const settings: WrittenSetting[] = [];
+  if (parsed["env"] === undefined) {
+    text = setMember(text, ["env"], {});
+    settings.push({ name: "env", digest: digestOf("{}"), before: null });
+  }
+  const variables = variablesFor(connection);
+  for (const [name, value] of Object.entries(variables)) {
+    text = setMember(text, ["env", name], value);
+    const digest = digestOf(JSON.stringify(value));
+    settings.push({ name: `env.${name}`, digest, before: before[name] ?? null });
+  }
+  expectSame(text, { ...parsed, env: { ...before, ...variables } });
+  return { text, settings };
+}
+
+function removeSettings(given: string, settings: readonly WrittenSetting[]): string {
+  let text = given;
+  // The object is last: it goes only if it is empty by then.
+  for (const { name, digest, before } of settings.toReversed()) {
+    const path = name.split(".");
+    const current = valueAt(parse(text), path);
+    if (current === undefined || digestOf(JSON.stringify(current)) !== digest) continue;
+    text = before === null ? removeMember(text, path) : setMember(text, path, before);
+  }
+  parse(text);
+  return text;
+}
+
+function valueAt(parsed: JsonObject, [name = "", variable]: readonly string[]): Json | undefined {
+  return variable === undefined ? parsed[name] : variablesOf(parsed)[variable];
+}
+
+function expectSame(text: string, expected: JsonObject): void {
+  if (!Bun.deepEquals(parse(text), expected)) {
+    throw new UnreadableClientFile("its layout is not one that can be changed safely");
+  }
+}

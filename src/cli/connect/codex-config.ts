@@ -1,0 +1,135 @@
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { isObject, type JsonObject } from "../../base/json.ts";
+import { ConfigError } from "../../config/problems.ts";
+import { parseToml } from "../../config/toml.ts";
+import { tomlString } from "../../config/toml-text.ts";
+import {
+  type ClientConnection,
+  type ClientFileFormat,
+  digestOf,
+  type EditedFile,
+  UnreadableClientFile,
+  type WrittenSetting,
+} from "./client-edit.ts";
+
+/** Codex's `config.toml`: a provider of its own, and the line that makes it the default. */
+export const codexConfig: ClientFileFormat = {
+  path: (env) => join(env["CODEX_HOME"] || join(env["HOME"] || homedir(), ".codex"), "config.toml"),
+  ownModels: /^(gpt-|codex-)/,
+  write: writeConfig,
+  remove: removeConfig,
+};
+
+const table = "model_providers.sluice";
+const header = `[${table}]`;
+
+function topLevelFor({ model }: ClientConnection): Readonly<Record<string, string>> {
+  return { model_provider: "sluice", ...(model === null ? {} : { model }) };
+}
+
+function providerFor({ address, key }: ClientConnection): Readonly<Record<string, string>> {
+  return {
+    name: "Sluice",
+    base_url: `${address}/v1`,
+    wire_api: "responses",
+    experimental_bearer_token: key,
+  };
+}
+
+function parse(text: string): JsonObject {
+  try {
+    return parseToml(text, "config.toml");
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    const [problem] = error.problems;
+    throw new UnreadableClientFile(`it is not valid TOML (${problem?.path}: ${problem?.message})`);
+  }
+}
+
+function writeConfig(given: string, connection: ClientConnection): EditedFile {
+  const parsed = parse(given);
+  const settings: WrittenSetting[] = [];
+  let lines = given.split("\n");
+  for (const [name, value] of Object.entries(topLevelFor(connection)).toReversed()) {
+    const line = `${name} = ${tomlString(value)}`;
+    const index = topLevelLine(lines, name);
+    settings.push({ name, digest: digestOf(line), before: index === -1 ? null : (lines[index] ?? null) });
+    lines = index === -1 ? [line, ...lines] : lines.with(index, line);
+  }
+  const existing = tableRange(lines);
+  const before = existing === null ? null : lines.slice(existing.start, existing.end);
+  if (existing !== null) lines = lines.toSpliced(existing.start, existing.end - existing.start);
+  const provider = providerFor(connection);
+  const block = Object.entries(provider).map(([name, value]) => `${name} = ${tomlString(value)}`);
+  settings.push({ name: table, digest: digestOf(header), before });
+  for (const line of block) {
+    const name = `${table}.${line.slice(0, line.indexOf(" "))}`;
+    settings.push({ name, digest: digestOf(line), before: null });
+  }
+  const above = lines.join("\n").replace(/\n+$/, "");
+  const text = `${[...(above === "" ? [] : [above, ""]), header, ...block].join("\n")}\n`;
+  const providers = parsed["model_providers"];
+  const expected = {
+    ...parsed,
+    ...topLevelFor(connection),
+    model_providers: { ...(isObject(providers) ? providers : {}), sluice: provider },
+  };
+  if (!Bun.deepEquals(parse(text), expected)) {
+    throw new UnreadableClientFile("its layout is not one that can be changed safely");
+  }
+  return { text, settings };
+}
+
+function removeConfig(given: string, settings: readonly WrittenSetting[]): string {
+  let lines = given.split("\n");
+  for (const { name, digest, before } of settings.filter(({ name }) => !name.startsWith(table))) {
+    const index = topLevelLine(lines, name);
+    if (index === -1 || digestOf(bare(lines[index])) !== digest) continue;
+    lines = typeof before === "string" ? lines.with(index, before) : lines.toSpliced(index, 1);
+  }
+  lines = withoutTable(lines, settings);
+  const text = lines.join("\n");
+  parse(text);
+  return text;
+}
+
+/** Without our lines of the table, and without its header if nothing else is in it. */
+function withoutTable(lines: readonly string[], settings: readonly WrittenSetting[]): string[] {
+  const range = tableRange(lines);
+  if (range === null) return [...lines];
+  const ours = new Set(settings.map(({ digest }) => digest));
+  const kept = lines.slice(range.start + 1, range.end).filter((line) => !ours.has(digestOf(bare(line))));
+  const before = settings.find(({ name }) => name === table)?.before;
+  const former = Array.isArray(before) ? before.map(String) : [];
+  const isEmpty = kept.every((line) => line.trim() === "");
+  const replacement = isEmpty ? [...former, ...kept] : [lines[range.start] ?? header, ...kept];
+  const result = lines.toSpliced(range.start, range.end - range.start, ...replacement);
+  // The blank line that was put above the table.
+  const isDoubled = isEmpty && former.length === 0 && result[range.start - 1] === "";
+  return isDoubled ? result.toSpliced(range.start - 1, 1) : result;
+}
+
+function bare(line: string | undefined): string {
+  return line?.trim() ?? "";
+}
+
+function isHeader(line: string): boolean {
+  return /^\s*\[\[?[^[\],=]+\]\]?\s*(#.*)?$/.test(line);
+}
+
+/** The index of a setting above the first table; -1 if there is none. */
+function topLevelLine(lines: readonly string[], name: string): number {
+  const firstTable = lines.findIndex(isHeader);
+  const top = firstTable === -1 ? lines : lines.slice(0, firstTable);
+  const setting = new RegExp(`^\\s*${name}\\s*=`);
+  return top.findIndex((line) => setting.test(line));
+}
+
+/** The lines of our table, from its header to the next one. */
+function tableRange(lines: readonly string[]): { readonly start: number; readonly end: number } | null {
+  const start = lines.findIndex((line) => isHeader(line) && bare(line).startsWith(header));
+  if (start === -1) return null;
+  const next = lines.findIndex((line, index) => index > start && isHeader(line));
+  return { start, end: next === -1 ? lines.length : next };
+}

@@ -1,0 +1,116 @@
+import { addressFor, type ClientId, limitsOf, type ModelLimits } from "../../base/client-snippets.ts";
+import { abortAfter } from "../../base/deadline.ts";
+import { isObject } from "../../base/json.ts";
+import { modeOrigins } from "../../base/key-attributes.ts";
+import { locateData } from "../../config/locate-data.ts";
+import type { DataOptions } from "../help.ts";
+import { servedAddress } from "../serve/files-for-commands.ts";
+import { Misuse, Refused, type Terminal } from "../terminal/terminal.ts";
+
+export interface ConnectOptions extends DataOptions {
+  readonly key?: string;
+  readonly url?: string;
+  readonly model?: string;
+}
+
+export interface OfferedModel {
+  readonly id: string;
+  readonly limits: ModelLimits | null;
+}
+
+export interface FoundConnection {
+  readonly address: string;
+  readonly key: string;
+  /** Models that generate; null if the gateway could not be asked. */
+  readonly models: readonly OfferedModel[] | null;
+  readonly isRejected: boolean;
+}
+
+const timeoutMs = 3000;
+
+/** The address of `--url`, or of the gateway that runs on the data. */
+export function gatewayUrl(options: ConnectOptions, terminal: Terminal): string {
+  if (options.url !== undefined) return baseUrl(options.url);
+  const { env, cwd } = terminal;
+  const dir = locateData({ file: options.config, data: options.data, env, cwd });
+  const served = servedAddress(dir);
+  if (served === null) {
+    throw new Refused(`no gateway has run on ${dir}; start it, or pass --url https://gateway.example.com`);
+  }
+  return served;
+}
+
+/** Clients add `/v1` themselves where they need it. */
+export function baseUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  const isPlain = url?.search === "" && url.hash === "" && url.username === "" && url.password === "";
+  if (url === null || !isPlain || !/^https?:$/.test(url.protocol) || /['"\\$`\s]/.test(url.href)) {
+    throw new Misuse(`--url is "${text}"; pass the gateway's address, such as https://gateway.example.com`);
+  }
+  return url.href.replace(/\/+$/, "").replace(/\/v1$/, "");
+}
+
+export async function givenKey(
+  { key: flag }: ConnectOptions,
+  client: ClientId,
+  terminal: Terminal,
+): Promise<string> {
+  const stated = flag ?? terminal.env["SLUICE_KEY"] ?? "";
+  const key = stated !== "" || !terminal.interactive ? stated : await terminal.ask("API key (slu_…): ");
+  if (key.trim() === "") {
+    throw new Refused(
+      `a key is needed; pass --key or set SLUICE_KEY, or create one: sluice keys create --for ${client}`,
+    );
+  }
+  if (!/^[\w.-]+$/.test(key.trim())) throw new Misuse("--key has characters that no key has; pass slu_…");
+  return key.trim();
+}
+
+/** Asks the gateway which of its addresses the key is for, and which models it serves. */
+export async function findConnection(url: string, key: string): Promise<FoundConnection> {
+  let isRejected = false;
+  for (const mode of ["credit", "token_budget"] as const) {
+    const isNamed = url.endsWith(modeOrigins.token_budget);
+    const address = isNamed ? url : addressFor(url, mode);
+    const answer = await listModels(address, key);
+    if (answer === null) return { address, key, models: null, isRejected };
+    if (answer !== "rejected") return { address, key, models: answer, isRejected: false };
+    isRejected = true;
+  }
+  return { address: url, key, models: null, isRejected };
+}
+
+/** Null if the gateway cannot be asked. Without a key it is the public list. */
+export async function listModels(
+  address: string,
+  key: string | null,
+): Promise<readonly OfferedModel[] | "rejected" | null> {
+  try {
+    const response = await fetch(`${address}/v1/models`, {
+      headers: key === null ? {} : { authorization: `Bearer ${key}` },
+      redirect: "manual",
+      signal: abortAfter(timeoutMs),
+      ...directSession(address),
+    });
+    if (response.status === 401) return "rejected";
+    const body: unknown = await response.json();
+    return response.ok && isObject(body) && Array.isArray(body["data"]) ? generating(body["data"]) : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Bun would use a proxy from the environment for this machine too. */
+export function directSession(url: string): { session?: Bun.FetchSession } {
+  const isHere = /^(127\.\d+\.\d+\.\d+|localhost|\[::1\])$/.test(new URL(url).hostname);
+  return isHere ? { session: new Bun.FetchSession({ proxy: false }) } : {};
+}
+
+/** The models that generate. */
+function generating(models: readonly unknown[]): OfferedModel[] {
+  return models.flatMap((model) => {
+    if (!isObject(model) || typeof model["id"] !== "string") return [];
+    const { id, serves } = model;
+    return Array.isArray(serves) && !serves.includes("generation") ? [] : [{ id, limits: limitsOf(model) }];
+  });
+}

@@ -1,0 +1,25 @@
+import type { KnownNames } from "../../admin/operations/known-names.ts";
+import { addressFor, type ClientId } from "../../base/client-snippets.ts";
+import type { IssuedKey } from "../../keys/issue.ts";
+import { servedAddress } from "../serve/files-for-commands.ts";
+import { listModels } from "./find-connection.ts";
+import { type ClientSettings, clientSettings } from "./settings-text.ts";
+
+/** Of a gateway that has not run yet. */
+const usualAddress = "http://127.0.0.1:8787";
+
+/** A client's settings with a key that was just created. A running gateway is asked for the public list: it may not know the key yet. */
+export async function newKeyConnect(
+  client: ClientId,
+  { key, secret }: IssuedKey,
+  dir: string,
+  known: KnownNames | null,
+): Promise<ClientSettings> {
+  const address = addressFor(servedAddress(dir) ?? usualAddress, key.mode);
+  const answer = await listModels(address, null);
+  const listed = Array.isArray(answer) ? answer : [];
+  const allowed = key.models?.find((model) => !model.includes("*"));
+  const model = allowed ?? listed[0]?.id ?? known?.models[0] ?? "MODEL";
+  const limits = listed.find(({ id }) => id === model)?.limits ?? null;
+  return clientSettings(client, { address, key: secret, model, limits });
+}
