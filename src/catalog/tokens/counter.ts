@@ -63,6 +63,7 @@ export class TokenCounter {
   /** What the thread has been given and has not answered, by its size. */
   readonly #given = new Map<number, number>();
   #givenSize = 0;
+  #isLoaded = false;
   #nextId = 0;
 
   constructor({ deadlineMs, idleMs, startWorker }: TokenCounterOptions = {}) {
@@ -92,11 +93,22 @@ export class TokenCounter {
     this.#thread.stop();
   }
 
+  /** Whether a count starts at once. Loading takes half a second to two. */
+  get isLoaded(): boolean {
+    return this.#isLoaded;
+  }
+
+  /** Starts the thread for later counts. */
+  load(): void {
+    if (!this.running) void this.#count("", ["x"]);
+  }
+
   get running(): boolean {
     return this.#thread.isRunning;
   }
 
   #giveUp(): void {
+    this.#isLoaded = false;
     this.#given.clear();
     this.#givenSize = 0;
     for (const id of [...this.#waiting.keys()]) this.#settle(id, null);
@@ -145,6 +157,7 @@ export class TokenCounter {
   }
 
   #done(done: JobDone): void {
+    this.#isLoaded = true;
     this.#givenSize -= this.#given.get(done.id) ?? 0;
     this.#given.delete(done.id);
     this.#settle(done.id, done);

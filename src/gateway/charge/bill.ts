@@ -22,7 +22,10 @@ import { believe } from "./believe.ts";
 import type { Produced } from "./produced.ts";
 
 /** Counts tokens locally; never rejects. */
-export type LocalCounts = Pick<TokenCounter, "of">;
+export type LocalCounts = Pick<TokenCounter, "of" | "isLoaded" | "load">;
+
+/** A cancelled call with more than this is counted exactly, even if the tokenizer has to be loaded: that takes a second. */
+const maxLowCountedBytes = 4096;
 
 /** What is known of the call's tokens when it ends. */
 export interface Evidence {
@@ -95,15 +98,18 @@ export class Bill {
    * what `settle` would charge: the tokenizer would take 100 MB and a thread for figures that are hardly ever needed.
    */
   progress(evidence: Evidence, estimatedInput: number): void {
-    const { terms, hold, held } = this.#parts;
+    const { terms, hold } = this.#parts;
     const reported = this.#believed(evidence);
-    let usage: Usage = reported;
-    if (!isMeasured(reported, evidence)) {
-      const produced = isOutputSure(reported, evidence) ? 0 : evidence.produced().lowCount();
-      const input = reported.isInputDoubtful === true ? this.#countLowInput(evidence, estimatedInput) : 0;
-      usage = atLeast(reported, Math.min(input, held.input), Math.min(produced, held.output));
-    }
+    const isKnown = isMeasured(reported, evidence);
+    const usage = isKnown ? reported : this.#estimateLow(reported, evidence, estimatedInput);
     terms.accounts.progress(hold, this.#chargeFor(usage));
+  }
+
+  #estimateLow(reported: ReportedUsage, evidence: Evidence, estimatedInput: number): Usage {
+    const { held } = this.#parts;
+    const produced = isOutputSure(reported, evidence) ? 0 : evidence.produced().lowCount();
+    const input = reported.isInputDoubtful === true ? this.#countLowInput(evidence, estimatedInput) : 0;
+    return atLeast(reported, Math.min(input, held.input), Math.min(produced, held.output));
   }
 
   /** Once: the request does not change. */
@@ -127,7 +133,9 @@ export class Bill {
     const areExtrasSure = this.#parts.exchange.extras?.isDoubtful !== true;
     const basis = areExtrasSure && isMeasured(reported, evidence) ? "measured" : "estimated";
     const usage =
-      basis === "measured" ? reported : await (this.#estimated ?? this.#estimate(reported, evidence));
+      basis === "measured"
+        ? reported
+        : await (this.#estimated ?? this.#estimate(reported, evidence, outcome === "cancelled"));
     const settlement = this.#settlement(outcome, { usage, basis, evidence }, status, response);
     await terms.accounts.settle(hold, settlement);
     if (settlement.ending !== null) exchange.isEndingKept = true;
@@ -146,9 +154,10 @@ export class Bill {
 
   /** What `settle` will charge for such evidence, which has to be counted. */
   async estimatedCost(evidence: Evidence): Promise<number> {
-    const estimating = this.estimated(evidence);
-    assert(estimating !== null, "only what is not reported is estimated");
-    return this.#chargeFor(await estimating).cost;
+    const reported = this.#believed(evidence);
+    assert(!isMeasured(reported, evidence), "only what is not reported is estimated");
+    this.#estimated = this.#estimate(reported, evidence, true);
+    return this.#chargeFor(await this.#estimated).cost;
   }
 
   #believed({ usage, partialUsage }: Evidence): ReportedUsage {
@@ -160,10 +169,15 @@ export class Bill {
 
   /**
    * Takes the larger of the provider's figures and a local count where the figures are doubtful. A count is only an
-   * estimate, so it is capped by what the hold was priced for.
+   * estimate, so it is capped by what the hold was priced for. A cancelled call that is small does not wait for a tokenizer
+   * that has not been loaded: its low count is charged, which is at least half of the exact one for ordinary text.
    */
-  async #estimate(reported: ReportedUsage, evidence: Evidence): Promise<Usage> {
+  async #estimate(reported: ReportedUsage, evidence: Evidence, isCancelled = false): Promise<Usage> {
     const { terms, key, held } = this.#parts;
+    if (isCancelled && !terms.tokens.isLoaded && isSmall(evidence)) {
+      terms.tokens.load();
+      return this.#estimateLow(reported, evidence, 0);
+    }
     const produced = isOutputSure(reported, evidence)
       ? 0
       : await evidence.produced().count(terms.tokens.of(key.id).text);
@@ -231,6 +245,12 @@ export class Bill {
     const listCostNano = price === null ? null : costNano;
     return { cost: tokensOf(quantities), rates, quantities, listCostNano, served };
   }
+}
+
+function isSmall(evidence: Evidence): boolean {
+  const { countInput, requestBytes } = evidence;
+  if (countInput !== undefined || requestBytes.length > maxLowCountedBytes) return false;
+  return evidence.produced().chars <= maxLowCountedBytes;
 }
 
 function isMeasured(reported: ReportedUsage, evidence: Evidence): boolean {
