@@ -45,8 +45,7 @@ async function abandon(caller: Caller, body: object, path = paths.chat): Promise
   const asking = world.ask(caller, { path, body, signal: leaving.signal });
   const reading = asking.then((response) => response.body?.getReader().read()).catch(() => null);
   await waitFor(() => world.provider.requests.length > asked, "the provider to be asked");
-  if ("stream" in body) await reading;
-  else await Bun.sleep(100);
+  await Bun.sleep(100);
   leaving.abort();
   await reading;
   await world.settled();
