@@ -1,5 +1,6 @@
 import type { Clock } from "../base/clock.ts";
-import type { Changes, KeyRecord } from "../store/store.ts";
+import type { AccountRecord, Changes, KeyRecord } from "../store/store.ts";
+import { hasTermsOf, withTermsOf } from "./account-terms.ts";
 import { looksLikeKey } from "./form.ts";
 import { hashSecret } from "./hash.ts";
 
@@ -8,6 +9,8 @@ export class KeyRing {
   readonly #clock: Clock;
   readonly #byHash = new Map<string, KeyRecord>();
   readonly #byId = new Map<string, KeyRecord>();
+  /** Accounts that were changed since the start. Their keys take the new terms when they are looked for: an account may have thousands. */
+  readonly #changedAccounts = new Map<string, AccountRecord>();
 
   constructor(clock: Clock, keys: readonly KeyRecord[]) {
     this.#clock = clock;
@@ -25,25 +28,36 @@ export class KeyRing {
     const hash = hashSecret(presented);
     const key = this.#byHash.get(hash);
     if (key === undefined) return null;
-    if (key.hash === hash) return key;
+    if (key.hash === hash) return this.#current(key);
     const graceIsOver = key.previousUntilMs === null || key.previousUntilMs <= this.#clock.wallMs();
-    return graceIsOver ? null : key;
+    return graceIsOver ? null : this.#current(key);
   }
 
   byId(keyId: string): KeyRecord | null {
-    return this.#byId.get(keyId) ?? null;
+    const key = this.#byId.get(keyId);
+    return key === undefined ? null : this.#current(key);
   }
 
-  all(): Iterable<KeyRecord> {
-    return this.#byId.values();
+  *all(): Iterable<KeyRecord> {
+    for (const key of this.#byId.values()) yield this.#current(key);
   }
 
-  apply(changes: Pick<Changes, "keys">): void {
+  apply(changes: Pick<Changes, "keys" | "accounts">): void {
+    for (const account of changes.accounts) this.#changedAccounts.set(account.id, account);
     for (const key of changes.keys) {
       const before = this.#byId.get(key.id);
       if (before !== undefined) this.#forget(before);
       this.#put(key);
     }
+  }
+
+  /** Changes of an account are applied together with or before those of its keys, so its terms are never older than the key's. */
+  #current(key: KeyRecord): KeyRecord {
+    const account = this.#changedAccounts.get(key.accountId);
+    if (account === undefined || hasTermsOf(key, account)) return key;
+    const current = withTermsOf(key, account);
+    this.#put(current);
+    return current;
   }
 
   #put(key: KeyRecord): void {

@@ -56,6 +56,8 @@ export class SharedAccounts implements Accounts {
   readonly #node: SharedAccountsOptions["node"];
   readonly #clock: Clock;
   readonly #keys = new Map<string, KeyRecord>();
+  /** Whether accounts that were changed since the start are postpaid: the records of their keys have what was before. */
+  readonly #isOpen = new Map<string, boolean>();
   /** Which models a cap is for, by its number. */
   readonly #capModels = new Map<number, string | null>();
   readonly #progress: ProgressNotes;
@@ -93,7 +95,8 @@ export class SharedAccounts implements Accounts {
     const verdict = await this.#node.hold(order).catch(asRefusal);
     if (verdict.decision !== "held") {
       const models = this.#capModels.get(verdict.bound.capNo) ?? null;
-      throw refused(verdict, models, key, amount, nowMs);
+      const isOpen = this.#isOpen.get(key.accountId) ?? key.isOpen;
+      throw refused(verdict, models, { mode: key.mode, isOpen }, amount, nowMs);
     }
     const { periodStartMs, countedAtMs, openedAtMs } = verdict;
     this.#openHolds += 1;
@@ -163,6 +166,7 @@ export class SharedAccounts implements Accounts {
 
   /** The entries are in the database's sums already. */
   apply({ accounts, keys }: Changes): void {
+    for (const { id, isOpen } of accounts) this.#isOpen.set(id, isOpen);
     this.#know(accounts, keys);
   }
 
@@ -212,7 +216,7 @@ export function payerOf(key: KeyRecord, state: AccountState): Payer {
 function refused(
   verdict: HoldVerdict,
   models: string | null,
-  { mode, isOpen }: KeyRecord,
+  { mode, isOpen }: Pick<KeyRecord, "mode" | "isOpen">,
   amount: number,
   nowMs: number,
 ): GatewayError {

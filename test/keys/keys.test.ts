@@ -124,13 +124,13 @@ describe("the key ring", () => {
       const issued = await issueKey(bench.operator, bench.clock, { mode: "credit" });
       const ring = new KeyRing(bench.clock, [issued.key]);
       const rotated = await rotateKey(bench.operator, bench.clock, issued.key, 1_000);
-      ring.apply({ keys: [rotated.key] });
+      ring.apply({ accounts: [], keys: [rotated.key] });
       expect(ring.find(issued.secret)?.id).toBe(issued.key.id);
       expect(ring.find(rotated.secret)?.prefix).toBe(rotated.secret.slice(0, 12));
       bench.clock.advance(1_000);
       expect(ring.find(issued.secret)).toBeNull();
       const again = await rotateKey(bench.operator, bench.clock, rotated.key, 0);
-      ring.apply({ keys: [again.key] });
+      ring.apply({ accounts: [], keys: [again.key] });
       expect(ring.find(rotated.secret)).toBeNull();
       expect(ring.find(issued.secret)).toBeNull();
       expect(ring.find(again.secret)?.id).toBe(issued.key.id);
@@ -144,15 +144,15 @@ describe("the key ring", () => {
       const first = await issueKey(bench.operator, bench.clock, { mode: "credit" });
       const ring = new KeyRing(bench.clock, [first.key]);
       const second = await rotateKey(bench.operator, bench.clock, first.key, 60_000);
-      ring.apply({ keys: [second.key] });
+      ring.apply({ accounts: [], keys: [second.key] });
       const third = await rotateKey(bench.operator, bench.clock, second.key, 60_000);
-      ring.apply({ keys: [third.key] });
+      ring.apply({ accounts: [], keys: [third.key] });
       expect(ring.find(first.secret)).toBeNull();
       expect(ring.find(second.secret)?.id).toBe(first.key.id);
       expect(ring.find(third.secret)?.id).toBe(first.key.id);
 
       const revoked = await bench.operator.updateKey(third.key.id, { status: "revoked" });
-      ring.apply({ keys: [revoked] });
+      ring.apply({ accounts: [], keys: [revoked] });
       expect(ring.find(first.secret)).toBeNull();
       expect(ring.find(second.secret)?.status).toBe("revoked");
       expect(ring.find(third.secret)?.status).toBe("revoked");
@@ -170,7 +170,7 @@ describe("the key ring", () => {
     const ring = new KeyRing(bench.clock, [one.key, two.key]);
     const newOne = await rotateKey(bench.operator, bench.clock, one.key, 1_000);
     const newTwo = await rotateKey(bench.operator, bench.clock, two.key, 60_000);
-    ring.apply({ keys: [newOne.key, newTwo.key] });
+    ring.apply({ accounts: [], keys: [newOne.key, newTwo.key] });
     bench.clock.advance(1_000);
     expect(ring.find(one.secret)).toBeNull();
     expect(ring.find(two.secret)?.id).toBe(two.key.id);
@@ -181,8 +181,8 @@ describe("the key ring", () => {
   test("takes new keys and changes of known ones", () => {
     const ring = new KeyRing(new FakeClock(), []);
     const key = keyRecord();
-    ring.apply({ keys: [key] });
-    ring.apply({ keys: [{ ...key, status: "revoked" }] });
+    ring.apply({ accounts: [], keys: [key] });
+    ring.apply({ accounts: [], keys: [{ ...key, status: "revoked" }] });
     expect(ring.byId(key.id)?.status).toBe("revoked");
     expect(ring.size).toBe(1);
   });

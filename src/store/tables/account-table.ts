@@ -105,11 +105,9 @@ export function* updateAccount(own: OwnStatements, id: string, changes: AccountC
     throw new StoreRefusal("invalid_amount", `The account ${id} owes something. Top it up first.`);
   }
   if (changed.period !== account.period) yield* keepPastPeriod(no, account.period);
+  // Its keys are not changed, which may be thousands: gateways give them the terms of their account.
   const revision = yield* raiseRevision();
   yield* updateRow("accounts", no, { account_revision: ["int8", revision], ...termsOf(own, changed) });
-  if (keyTerms.some((term) => changed[term] !== account[term])) {
-    yield* query("UPDATE keys SET revision = $1::int8 WHERE account_no = $2::int", [revision, no]);
-  }
   return changed;
 }
 
@@ -123,9 +121,6 @@ function* keepPastPeriod(no: number, period: AccountRecord["period"]): Work<void
 
 export const selectPastPeriods = `
 SELECT accounts.id AS "accountId", past_periods.period FROM past_periods JOIN accounts ON accounts.no = past_periods.account_no`;
-
-/** What the record of a key shows of its account. */
-const keyTerms = ["isOpen", "closedAtMs", "budgetTokens", "period", "content"] as const;
 
 /** The account that is made with a key, for that key alone. */
 export function ownAccountOf(key: KeyRecord): AccountRecord {
