@@ -16,6 +16,7 @@ import { healthCommand } from "./commands/health.ts";
 import { keysCommands } from "./commands/keys/index.ts";
 import { ledgerAuditCommand, ledgerExportCommand } from "./commands/ledger/audit.ts";
 import { modelsCheckCommand } from "./commands/models/check.ts";
+import { modelsDiscoverCommand } from "./commands/models/discover.ts";
 import { modelsImportCommand } from "./commands/models/import.ts";
 import { modelsListCommand } from "./commands/models/list.ts";
 import { nodesCommand } from "./commands/nodes.ts";
@@ -63,6 +64,7 @@ const commands: readonly CommandMaker[] = [
   groupOf("models", "See the models, and try their providers", [
     modelsListCommand,
     modelsCheckCommand,
+    modelsDiscoverCommand,
     modelsImportCommand,
   ]),
   groupOf("ledger", "Prove the books, and take them elsewhere", [ledgerAuditCommand, ledgerExportCommand]),

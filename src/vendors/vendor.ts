@@ -6,6 +6,7 @@ import type { ProviderDialectName } from "../dialects/registry.ts";
 import type { Dial } from "../wire/http-client.ts";
 import type { VendorBill } from "./bill.ts";
 import type { TokenSources } from "./credentials/token-sources.ts";
+import type { ModelList } from "./model-list.ts";
 import type { AuthenticationWay, ProviderOptions, VendorOptionName } from "./options.ts";
 import type { Prepared, Provider, ProviderSettings } from "./provider.ts";
 
@@ -58,6 +59,8 @@ export interface Vendor {
     headers: ForwardedHeaders,
     options: ProviderOptions,
   ): readonly string[];
+  /** How it lists its models; absent if it cannot be asked. */
+  readonly modelList?: ModelList;
   /** How it tells what it bills; absent if it does not. */
   readonly bill?: VendorBill;
   create(settings: ProviderSettings, context: VendorContext): Provider;

@@ -4,6 +4,7 @@ import { isLoopback } from "../../wire/proxy.ts";
 import { leftOutBetas, type SortedBetas, sortBetas, withBetas } from "../claude/headers.ts";
 import { type KeyScheme, keySchemes } from "../credentials/static-header.ts";
 import { overHttp } from "../http/http-provider.ts";
+import { openAiModelList } from "../model-list.ts";
 import { byApiKey, type ProviderOptions } from "../options.ts";
 import type { ProviderSettings, RefusedAnswer } from "../provider.ts";
 import type { ModelDefaults, OptionProblem, Vendor, VendorDefaults } from "../vendor.ts";
@@ -79,6 +80,12 @@ export const azure: Vendor = {
       rootOf(path) === path && path !== "/"
         ? "does not end in /openai/v1, /openai, /anthropic or /models, as Azure's addresses do"
         : null,
+  },
+  // Deployments have names of their own, and only this version lists them.
+  modelList: {
+    url: ({ baseUrl }) => `${rootOf(baseUrl)}/openai/deployments`,
+    query: "api-version=2022-12-01",
+    read: openAiModelList.read,
   },
   create: overHttp((settings, { tokens }) => ({
     baseUrl: rootOf(settings.baseUrl),

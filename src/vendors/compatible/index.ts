@@ -1,5 +1,6 @@
 import { keySchemes } from "../credentials/static-header.ts";
 import { overHttp } from "../http/http-provider.ts";
+import { openAiModelList } from "../model-list.ts";
 import { openAiBaseUrl } from "../openai/index.ts";
 import type { Vendor, VendorDefaults } from "../vendor.ts";
 import { quirksOf } from "./known-servers.ts";
@@ -23,6 +24,7 @@ export const openAiCompatible: Vendor = {
     ...compatibleFormats,
   ],
   baseUrl: { default: null, example: "http://127.0.0.1:11434/v1", ...openAiBaseUrl },
+  modelList: openAiModelList,
   create: overHttp(({ options }) => ({
     credential: keySchemes[options.auth ?? "bearer"],
     readRefusal: readCompatibleRefusal,

@@ -1,6 +1,8 @@
+import { isObject } from "../../base/json.ts";
 import { readGoogleRefusal } from "../google/refusal.ts";
 import { safetyFields } from "../google/safety.ts";
 import { overHttp } from "../http/http-provider.ts";
+import { tokensIn, type VendorModel } from "../model-list.ts";
 import type { RefusedAnswer } from "../provider.ts";
 import type { Vendor } from "../vendor.ts";
 
@@ -22,6 +24,17 @@ export const gemini: Vendor = {
       return /\/v\d\w*\/*$/.test(path) ? 'ends in a version, which kind "gemini" adds by itself' : null;
     },
   },
+  modelList: {
+    url: ({ baseUrl, options }) => `${baseUrl}/${options.api_version ?? defaultVersion}/models`,
+    query: "pageSize=1000",
+    read: ({ models, nextPageToken: token }) =>
+      Array.isArray(models)
+        ? {
+            models: models.flatMap(geminiModel),
+            next: typeof token === "string" ? `pageSize=1000&pageToken=${encodeURIComponent(token)}` : null,
+          }
+        : null,
+  },
   create: overHttp(({ options }) => ({
     pathPrefix: `/${options.api_version ?? defaultVersion}`,
     credential: (apiKey) => ({ "x-goog-api-key": apiKey }),
@@ -29,6 +42,19 @@ export const gemini: Vendor = {
     readRefusal: readGoogleRefusal,
   })),
 };
+
+function geminiModel(listed: unknown): VendorModel[] {
+  const name = isObject(listed) ? listed["name"] : null;
+  if (!isObject(listed) || typeof name !== "string") return [];
+  return [
+    {
+      id: name.replace(/^models\//, ""),
+      contextWindow: tokensIn(listed["inputTokenLimit"]),
+      maxOutputTokens: tokensIn(listed["outputTokenLimit"]),
+      price: null,
+    },
+  ];
+}
 
 /** What an operator should do about Google's refusal of a small request. */
 export function adviseOnGemini(answer: RefusedAnswer, model: string): string | null {

@@ -1,5 +1,6 @@
 import { keySchemes } from "../credentials/static-header.ts";
 import { overHttp } from "../http/http-provider.ts";
+import { openAiModelList } from "../model-list.ts";
 import type { BaseUrlRules, Vendor } from "../vendor.ts";
 import { openAiBill } from "./bill.ts";
 
@@ -26,6 +27,7 @@ export const openAi: Vendor = {
     example: "https://api.openai.com/v1",
     ...openAiBaseUrl,
   },
+  modelList: openAiModelList,
   bill: openAiBill,
   create: overHttp(({ options }) => ({ credential: keySchemes[options.auth ?? "bearer"] })),
 };

@@ -1,0 +1,106 @@
+import { shippedCatalog } from "../../config/catalog/shipped.ts";
+import type { ModelConfig } from "../../config/schema.ts";
+import type { Settings } from "../../config/settings.ts";
+import type { VendorModel } from "../../vendors/model-list.ts";
+import type { ProviderSettings } from "../../vendors/provider.ts";
+import { isPrivateAddress } from "../../wire/private-address.ts";
+import { ModelListUnavailable, vendorModels } from "./vendor-models.ts";
+
+/**
+ * `served`: the provider has it, and it is served here. `priced`: it is not served, and its price is known. `unpriced`: no price is
+ * known. `gone`: it is served here, and the provider does not list it.
+ */
+export type DiscoveredState = "served" | "priced" | "unpriced" | "gone";
+
+export interface DiscoveredModel {
+  readonly provider: string;
+  /** The provider's name for it. */
+  readonly model: string;
+  readonly state: DiscoveredState;
+}
+
+export interface Discovery {
+  readonly models: readonly DiscoveredModel[];
+  /** What the file needs to serve those that are `priced`. */
+  readonly entries: readonly ModelConfig[];
+  readonly failures: readonly { readonly provider: string; readonly problem: string }[];
+}
+
+/** The catalog of each provider, by its name in the file, where it is not the kind's. */
+export type CatalogNames = Readonly<Record<string, string | undefined>>;
+
+/** Asks all of these providers at once for their models. One that fails does not hide the others. */
+export async function discoverModels(
+  providers: readonly ProviderSettings[],
+  settings: Settings,
+  catalogs: CatalogNames,
+): Promise<Discovery> {
+  const parts = await Promise.all(
+    providers.map(async (provider): Promise<Discovery> => {
+      try {
+        const listed = await vendorModels(provider);
+        return compare(provider, listed, settings, catalogs[provider.name] ?? provider.kind);
+      } catch (error) {
+        if (!(error instanceof ModelListUnavailable)) throw error;
+        return { models: [], entries: [], failures: [{ provider: provider.name, problem: error.message }] };
+      }
+    }),
+  );
+  return {
+    models: parts.flatMap(({ models }) => models),
+    entries: parts.flatMap(({ entries }) => entries),
+    failures: parts.flatMap(({ failures }) => failures),
+  };
+}
+
+function compare(
+  provider: ProviderSettings,
+  listed: readonly VendorModel[],
+  { models }: Settings,
+  catalogName: string,
+): Discovery {
+  const { name } = provider;
+  const deployments = models.flatMap((model) => model.deployments.filter((each) => each.provider === name));
+  const served = new Set(deployments.map(({ upstreamModel }) => upstreamModel));
+  const catalog = new Map((shippedCatalog(catalogName) ?? []).map((model) => [model.id, model]));
+  const taken = new Set(models.flatMap(({ id, aliases }) => [id, ...aliases]));
+  const found: DiscoveredModel[] = [];
+  const entries: ModelConfig[] = [];
+  const unique = new Map(listed.map((model) => [model.id, model]));
+  for (const [id, model] of unique) {
+    const entry = served.has(id) ? null : entryFor(model, provider, catalog.get(id));
+    found.push({
+      provider: name,
+      model: id,
+      state: served.has(id) ? "served" : entry === null ? "unpriced" : "priced",
+    });
+    if (entry === null) continue;
+    const isFree = !taken.has(id);
+    taken.add(id);
+    entries.push(isFree ? entry : { ...entry, id: `${name}/${id}`, upstream_model: id });
+  }
+  const gone = [...served].filter((id) => !unique.has(id));
+  return {
+    models: [...found, ...gone.map((model) => ({ provider: name, model, state: "gone" as const }))],
+    entries,
+    failures: [],
+  };
+}
+
+/** Null if no price is known: neither by the catalog nor by the provider. A server of one's own, without a key, is free. */
+function entryFor(
+  { id, contextWindow, maxOutputTokens, price }: VendorModel,
+  { name, baseUrl, apiKeys }: ProviderSettings,
+  shipped: ModelConfig | undefined,
+): ModelConfig | null {
+  if (shipped !== undefined) return { ...shipped, provider: name };
+  const isFree = apiKeys.length === 0 && isPrivateAddress(baseUrl);
+  if (price === null && !isFree) return null;
+  return {
+    id,
+    provider: name,
+    ...(contextWindow === null ? {} : { context_window: contextWindow }),
+    ...(maxOutputTokens === null ? {} : { max_output_tokens: maxOutputTokens }),
+    ...(price === null ? { free: true } : { price }),
+  };
+}

@@ -1,0 +1,40 @@
+import { chmodSync, readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { whyUnwritable } from "../base/file-problem.ts";
+import { examineSettings, type LoadOptions } from "../config/load.ts";
+import type { ModelConfig } from "../config/schema.ts";
+import { tableText } from "./import/toml.ts";
+import { Refused } from "./terminal/terminal.ts";
+
+/**
+ * Adds entries after everything that the file has, so that its comments and its order stay. The new text is checked as a
+ * configuration first, and takes the old one's place by one rename: a file that would not load, or a full disk, changes nothing.
+ */
+export function appendModels(named: string, models: readonly ModelConfig[], options: LoadOptions): void {
+  const file = realpathSync(named);
+  const before = readFileSync(file, "utf8");
+  const tables = models.map((model) => tableText("[[models]]", model));
+  const gap = before === "" || before.endsWith("\n\n") ? "" : before.endsWith("\n") ? "\n" : "\n\n";
+  const written = `${file}.${process.pid}.new`;
+  try {
+    writeFileSync(written, `${before}${gap}${tables.join("\n")}`, { flag: "wx", mode: 0o600 });
+    chmodSync(written, statSync(file).mode & 0o777);
+    const [problem] = problemsIn(written, options);
+    if (problem !== undefined)
+      throw new Refused(`${file} stays as it is: with the new models it would not load (${problem})`);
+    if (readFileSync(file, "utf8") !== before)
+      throw new Refused(`${file} stays as it is: it has just been changed; try again`);
+    renameSync(written, file);
+  } catch (error) {
+    rmSync(written, { force: true });
+    if (error instanceof Refused) throw error;
+    throw new Refused(`${file} cannot be written: ${whyUnwritable(error)}`);
+  }
+}
+
+function problemsIn(file: string, options: LoadOptions): string[] {
+  try {
+    return examineSettings({ ...options, file }).problems.map(({ path, message }) => `${path}: ${message}`);
+  } catch (error) {
+    return [error instanceof Error ? (error.message.split("\n").at(-1)?.trim() ?? "") : String(error)];
+  }
+}

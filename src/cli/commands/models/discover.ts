@@ -1,0 +1,95 @@
+import type { Command } from "commander";
+import type { DiscoveredModel, Discovery } from "../../../admin/operations/discover-models.ts";
+import { isObject } from "../../../base/json.ts";
+import { plural } from "../../../base/plural.ts";
+import type { LoadedSettings } from "../../../config/load.ts";
+import { didYouMean } from "../../../config/suggest.ts";
+import type { ProviderSettings } from "../../../vendors/provider.ts";
+import { type ConfigOptions, type CsvOption, newConfigCommand, withCsv } from "../../help.ts";
+import { type ListColumn, printList } from "../../terminal/list.ts";
+import { withProgress } from "../../terminal/progress.ts";
+import { CommandFailed, Refused, type Terminal } from "../../terminal/terminal.ts";
+
+interface Options extends ConfigOptions, CsvOption {
+  readonly write?: true;
+}
+
+export function modelsDiscoverCommand(terminal: Terminal): Command {
+  return withCsv(
+    newConfigCommand("discover", "Compare each provider's own list of models with what is served"),
+  )
+    .argument("[provider]", "only this provider")
+    .option("--write", "add the models with a known price to the configuration file")
+    .examples(
+      ["sluice models discover", "served, priced (not served yet), unpriced, gone"],
+      ["sluice models discover local --write", "every model of a server of your own"],
+    )
+    .addHelpText("after", "\nIf a provider fails, the exit status is 1 and nothing is written.")
+    .action(async (name: string | undefined, options: Options) => {
+      const { loadSettings } = await import("../../../config/load.ts");
+      const { discoverModels } = await import("../../../admin/operations/discover-models.ts");
+      const { env, cwd } = terminal;
+      const loaded = loadSettings({ file: options.config, env, cwd });
+      if (options.write && loaded.source.file === null)
+        throw new Refused("there is no configuration file to write to; `sluice config init` writes one");
+      const providers = chosen(name, loaded);
+      const asking = discoverModels(providers, loaded.settings, catalogsIn(loaded));
+      const found = await withProgress(`asking ${plural(providers.length, "provider")}`, asking, terminal);
+      const list = { rows: found.models, columns: columnsOf(terminal), nothing: "No models." };
+      printList(list, options, terminal);
+      await finish(found, loaded, options, terminal);
+    });
+}
+
+async function finish(
+  { entries, failures }: Discovery,
+  { source }: LoadedSettings,
+  { write, config }: Options,
+  terminal: Terminal,
+): Promise<void> {
+  const { noteStyle } = terminal;
+  for (const { provider, problem } of failures)
+    terminal.note(`${noteStyle.bad("✗")} provider "${provider}": ${problem}`);
+  if (failures.length > 0) {
+    if (write) terminal.note("nothing was written");
+    throw new CommandFailed();
+  }
+  if (!write || source.file === null) return;
+  if (entries.length === 0) return terminal.note("there is no model with a known price to add");
+  const { appendModels } = await import("../../append-models.ts");
+  appendModels(source.file, entries, { file: config, env: terminal.env, cwd: terminal.cwd });
+  const added = `${plural(entries.length, "model")} added to ${source.file}`;
+  terminal.note(`${noteStyle.good("✓")} ${added}\n  Next: \`sluice config reload\` if a gateway is running`);
+}
+
+/** The demo has no server, and so no list. */
+function chosen(
+  name: string | undefined,
+  { settings: { providers, named } }: LoadedSettings,
+): ProviderSettings[] {
+  if (name === undefined) return [...providers.values()].filter(({ kind }) => kind !== "demo");
+  const provider = providers.get(name);
+  if (provider !== undefined) return [provider];
+  if (named.providers.includes(name))
+    throw new Refused(`provider "${name}" has no usable key; \`sluice config check\` says what is missing`);
+  throw new Refused(`there is no provider "${name}"${didYouMean(name, [...providers.keys()])}`);
+}
+
+/** As the file names them. */
+function catalogsIn({ settings }: LoadedSettings): Record<string, string | undefined> {
+  const providers = settings.written["providers"];
+  const entries = Object.entries(isObject(providers) ? providers : {}).map(([name, provider]) => {
+    const catalog = isObject(provider) ? provider["catalog"] : undefined;
+    return [name, typeof catalog === "string" ? catalog : undefined] as const;
+  });
+  return Object.fromEntries(entries);
+}
+
+function columnsOf({ style }: Terminal): readonly ListColumn<DiscoveredModel>[] {
+  const paint = { served: style.good, priced: style.accent, unpriced: style.dim, gone: style.bad };
+  return [
+    { name: "provider", title: "PROVIDER", cell: ({ provider }) => style.bold(provider) },
+    { name: "model", title: "MODEL", elastic: true },
+    { name: "state", title: "STATE", cell: ({ state }) => paint[state](state) },
+  ];
+}

@@ -1,0 +1,69 @@
+import { isObject, type JsonObject } from "../base/json.ts";
+import type { ProviderSettings } from "./provider.ts";
+
+/** A model as its provider lists it. */
+export interface VendorModel {
+  /** As requests name it. */
+  readonly id: string;
+  /** Tokens; null if the provider does not say. */
+  readonly contextWindow: number | null;
+  readonly maxOutputTokens: number | null;
+  /** In USD per million tokens, where the provider tells its prices; null otherwise. */
+  readonly price: { readonly input: number; readonly output: number } | null;
+}
+
+export interface ModelListPage {
+  readonly models: readonly VendorModel[];
+  /** The query of the next page; null after the last one. */
+  readonly next: string | null;
+}
+
+/** How a vendor is asked for its list of models. */
+export interface ModelList {
+  /** The address without a query. */
+  url(settings: ProviderSettings): string;
+  /** The query of the first page; empty if there is none. */
+  readonly query?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Null if it is no such list. */
+  read(body: JsonObject): ModelListPage | null;
+}
+
+/** OpenAI's form, which most servers have; some add a window or prices, each under a name of its own. */
+export const openAiModelList: ModelList = {
+  url: ({ baseUrl }) => `${baseUrl}/models`,
+  read: ({ data }) => (Array.isArray(data) ? { models: data.flatMap(openAiModel), next: null } : null),
+};
+
+/** vLLM, OpenRouter, Groq and LM Studio. */
+const windowNames = ["max_model_len", "context_length", "context_window", "max_context_length"];
+
+function openAiModel(listed: unknown): VendorModel[] {
+  const id = isObject(listed) ? listed["id"] : null;
+  if (!isObject(listed) || typeof id !== "string" || id === "") return [];
+  const windows = windowNames.map((name) => tokensIn(listed[name]));
+  return [
+    {
+      id,
+      contextWindow: windows.find((each) => each !== null) ?? null,
+      maxOutputTokens: tokensIn(listed["max_completion_tokens"]),
+      price: openRouterPrice(listed["pricing"]),
+    },
+  ];
+}
+
+/** USD per token, as text. A price of another form, or below zero (a router that chooses), is none. */
+function openRouterPrice(pricing: unknown): VendorModel["price"] {
+  if (!isObject(pricing)) return null;
+  const usd = (name: string) => {
+    const text = pricing[name];
+    const perMillion = typeof text === "string" ? Math.round(Number(text) * 1e12) / 1e6 : Number.NaN;
+    return perMillion >= 0 && perMillion < 1e6 ? perMillion : null;
+  };
+  const [input, output] = [usd("prompt"), usd("completion")];
+  return input === null || output === null ? null : { input, output };
+}
+
+export function tokensIn(value: unknown): number | null {
+  return Number.isSafeInteger(value) && Number(value) > 0 ? Number(value) : null;
+}

@@ -1,0 +1,157 @@
+import { afterAll, beforeEach, describe, expect, test } from "bun:test";
+import { chmodSync, mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { JsonObject } from "../../src/base/json.ts";
+import { json, silence } from "../support/answers.ts";
+import { startProvider } from "../support/provider.ts";
+import { sluice } from "./fixtures.ts";
+
+const vendor = startProvider();
+beforeEach(() => vendor.reset());
+afterAll(() => vendor.stop());
+
+const env = { KEY: "sk-the-vendors-own-key-1234" };
+const header = "# Written by hand.\n";
+const openAi = `[providers.openai]\nkind = "openai"\napi_key = "env:KEY"\nbase_url = "${vendor.url}/v1" # a proxy\n`;
+
+function place(config: string) {
+  const folder = mkdtempSync(join(tmpdir(), "sluice-test-"));
+  const file = join(folder, "sluice.toml");
+  writeFileSync(file, config);
+  return { folder, file, env: { ...env, SLUICE_CONFIG: file } };
+}
+
+const lists = (body: JsonObject) => vendor.script(json(body));
+const openAiList = (...ids: string[]) => lists({ data: ids.map((id) => ({ id, object: "model" })) });
+
+async function discovered(config: string, ...args: string[]) {
+  const at = place(config);
+  const { stdout, stderr, code } = await sluice(at, "models", "discover", ...args, "--json");
+  return {
+    at,
+    code,
+    stderr,
+    rows: JSON.parse(stdout || "[]") as { provider: string; model: string; state: string }[],
+  };
+}
+
+describe("models discover", () => {
+  test("says which models are served, priced, unpriced and gone", async () => {
+    openAiList("gpt-6-luna", "gpt-6-astra", "gpt-99");
+    const { rows, code } = await discovered(`${openAi}models = ["gpt-6-luna", "gpt-5.6"]\n`);
+    expect(code).toBe(0);
+    expect(rows).toEqual([
+      { provider: "openai", model: "gpt-6-luna", state: "served" },
+      { provider: "openai", model: "gpt-6-astra", state: "priced" },
+      { provider: "openai", model: "gpt-99", state: "unpriced" },
+      { provider: "openai", model: "gpt-5.6", state: "gone" },
+    ]);
+    expect(
+      vendor.requests.map(({ method, path, headers }) => [method, path, headers["authorization"]]),
+    ).toEqual([["GET", "/v1/models", `Bearer ${env.KEY}`]]);
+  });
+
+  test("reads Anthropic's pages with its version and key", async () => {
+    vendor.script([
+      json({ data: [{ id: "claude-opus-5-5" }], has_more: true, last_id: "claude-opus-5-5" }),
+      json({ data: [{ id: "claude-haiku-5-5" }], has_more: false }),
+    ]);
+    const { rows } = await discovered(
+      `[providers.a]\nkind = "anthropic"\napi_key = "env:KEY"\nbase_url = "${vendor.url}"\nmodels = "catalog"\n`,
+    );
+    expect(rows.filter(({ state }) => state === "served")).toHaveLength(2);
+    expect(vendor.requests.map(({ path }) => path)).toEqual([
+      "/v1/models?limit=1000",
+      "/v1/models?limit=1000&after_id=claude-opus-5-5",
+    ]);
+    expect(vendor.requests[0]?.headers).toMatchObject({
+      "x-api-key": env.KEY,
+      "anthropic-version": "2023-06-01",
+    });
+  });
+
+  test("reads Gemini's names and Azure's deployments", async () => {
+    lists({ models: [{ name: "models/gemini-3.8-flash", inputTokenLimit: 1_048_576 }] });
+    const gemini = `[providers.g]\nkind = "gemini"\napi_key = "env:KEY"\nbase_url = "${vendor.url}"\n`;
+    expect((await discovered(gemini)).rows).toEqual([
+      { provider: "g", model: "gemini-3.8-flash", state: "priced" },
+    ]);
+    expect(vendor.requests[0]).toMatchObject({
+      path: "/v1beta/models?pageSize=1000",
+      headers: { "x-goog-api-key": env.KEY },
+    });
+    openAiList("our-deployment");
+    const azure = `[providers.z]\nkind = "azure"\napi_key = "env:KEY"\nbase_url = "${vendor.url}/openai/v1"\n`;
+    expect((await discovered(azure)).rows).toEqual([
+      { provider: "z", model: "our-deployment", state: "unpriced" },
+    ]);
+    expect(vendor.requests[1]).toMatchObject({
+      path: "/openai/deployments?api-version=2022-12-01",
+      headers: { "api-key": env.KEY },
+    });
+  });
+
+  test("--write adds a server's own models as free, with its window, and keeps comments, order and mode", async () => {
+    lists({ data: [{ id: "llama-5", max_model_len: 32_768 }, { id: "qwen-4" }] });
+    const config = `${header}[providers.local] # vLLM\nkind = "openai-compatible"\nbase_url = "${vendor.url}/v1"`;
+    const at = place(config);
+    chmodSync(at.file, 0o640);
+    const { code, stderr } = await sluice(at, "models", "discover", "--write");
+    expect([code, stderr]).toEqual([0, expect.stringContaining("2 models added to")]);
+    const written = readFileSync(at.file, "utf8");
+    expect(written).toStartWith(
+      `${config}\n\n[[models]]\nid = "llama-5"\nprovider = "local"\ncontext_window = 32768\nfree = true\n`,
+    );
+    expect(statSync(at.file).mode & 0o777).toBe(0o640);
+    expect((await sluice(at, "config", "check")).code).toBe(0);
+    const again = await sluice(at, "models", "discover", "--write");
+    expect(again.stderr).toContain("there is no model with a known price to add");
+    expect(readFileSync(at.file, "utf8")).toBe(written);
+  });
+
+  test("--write takes prices that the provider tells, and those of the catalog", async () => {
+    const pricing = { prompt: "0.00000015", completion: "0.0000006" };
+    lists({
+      data: [{ id: "maker/model", context_length: 1000, pricing }, { id: "gpt-6-luna" }, { id: "x" }],
+    });
+    const at = place(`${openAi}`);
+    await sluice(at, "models", "discover", "--write");
+    const written = readFileSync(at.file, "utf8");
+    expect(written).toContain(
+      'id = "maker/model"\nprovider = "openai"\ncontext_window = 1000\nprice = { input = 0.15, output = 0.6 }',
+    );
+    expect(written).toContain('id = "gpt-6-luna"\nprice_checked = "2026-09-22"\nprovider = "openai"');
+    expect(written).not.toContain('id = "x"');
+  });
+
+  test("one provider that fails is exit 1: the others are shown, and nothing is written", async () => {
+    openAiList("gpt-6-luna");
+    const dead = `[providers.dead]\nkind = "openai-compatible"\nbase_url = "http://127.0.0.1:1/v1"\n`;
+    const { rows, code, stderr, at } = await discovered(`${openAi}${dead}`, "--write");
+    expect([code, rows.length]).toEqual([1, 1]);
+    expect(stderr).toContain('provider "dead": cannot be reached');
+    expect(readFileSync(at.file, "utf8")).toBe(`${openAi}${dead}`);
+  });
+
+  test.each([
+    ["a rejected key", json({ error: {} }, { status: 401 }), "401; it rejects the key; check api_key"],
+    ["no list", json({ hello: 1 }), "returned no list of models; check base_url"],
+    ["silence", silence(), "no response within 3 s"],
+  ])("%s is told with what to do, without the key", async (_, answer, told) => {
+    vendor.script(answer);
+    const { code, stderr } = await discovered(openAi);
+    expect(code).toBe(1);
+    expect(stderr).toContain(told);
+    expect(stderr).not.toContain(env.KEY);
+  });
+
+  test("a file that would not load with the new models stays as it is", async () => {
+    openAiList("gpt-6-luna");
+    const inline = `models = [{ id = "m", provider = "openai", free = true }]\n${openAi}`;
+    const at = place(inline);
+    const { code, stderr } = await sluice(at, "models", "discover", "--write");
+    expect([code, stderr]).toEqual([1, expect.stringContaining("stays as it is")]);
+    expect(readFileSync(at.file, "utf8")).toBe(inline);
+  });
+});
