@@ -47,7 +47,8 @@ export type FindingKind =
   | "model_left_out"
   | "price_outdated"
   | "config_newer"
-  | "content_dropped";
+  | "content_dropped"
+  | "not_listed";
 
 /** `critical`: requests fail, or the ledger is in doubt. `warning`: they will soon, or some do. `info`: nothing is wrong yet. */
 export type Severity = "critical" | "warning" | "info";
@@ -172,6 +173,13 @@ export const findingKinds: Readonly<Record<FindingKind, KindOfFinding>> = {
     isOnlyShown: true,
     about: "The configuration on disk is not the one in force.",
     over: () => "The configuration on disk is in force.",
+  },
+  not_listed: {
+    severity: "info",
+    next: () => "sluice keys list",
+    isOnlyShown: true,
+    about: "There are more findings of a kind than are listed.",
+    over: ({ subject }) => `All ${subject.label} are listed again.`,
   },
 };
 

@@ -1,4 +1,6 @@
 import { msPerDay } from "../base/clock.ts";
+import { count } from "../base/plural.ts";
+import type { Listed } from "../store/alert-records.ts";
 import type { NodeRecord, Store } from "../store/store.ts";
 import { boundFindings } from "./bound-findings.ts";
 import { type Finding, findingKindNames, idOf, plain } from "./finding.ts";
@@ -24,8 +26,8 @@ export async function readFindings(
   const keys = await alerts.expiringKeys(nowMs, nowMs + expiresSoonMs);
   const found = inOrder([
     ...published.filter(({ isStopped, hasAnswered }) => isStopped !== true && hasAnswered !== true),
-    ...bounds.flatMap((bound) => boundFindings(bound, nowMs)),
-    ...keys.map(({ id, prefix, label, expiresAtMs }): Finding => {
+    ...bounds.listed.flatMap((bound) => boundFindings(bound, nowMs)),
+    ...keys.listed.map(({ id, prefix, label, expiresAtMs }): Finding => {
       const name = label ?? prefix;
       const expires_at = new Date(expiresAtMs).toISOString();
       return {
@@ -36,6 +38,8 @@ export async function readFindings(
         details: { expires_at },
       };
     }),
+    ...notListed("limits", "balances, budgets and caps are nearly used up", bounds),
+    ...notListed("expiring keys", "keys expire within 7 days", keys),
     ...lateNodes(nodes === null ? [] : await nodes.list()),
   ]);
   return {
@@ -43,6 +47,13 @@ export async function readFindings(
     ofStopped: published.filter(({ isStopped, hasAnswered }) => isStopped === true && hasAnswered !== true),
     answered: published.filter(({ hasAnswered }) => hasAnswered === true),
   };
+}
+
+function notListed(label: string, what: string, { listed, more }: Listed<unknown>): Finding[] {
+  if (more === 0) return [];
+  const subject = { type: "store", id: label, label } as const;
+  const text = `${count(more)} more ${what}; at most ${count(listed.length)} are listed.`;
+  return [{ ...plain, kind: "not_listed", subject, text, details: { more } }];
 }
 
 /** By kind, as the table has them. Several gateways may have found the same; the first to do so is believed. */

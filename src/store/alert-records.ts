@@ -3,9 +3,9 @@ import type { BudgetPeriod, KeyMode } from "../base/key-attributes.ts";
 /** What operators should know: bounds that are nearly used up, what gateways have found, and the alerts about it. */
 export interface AlertRecords {
   /** Balances, budgets and caps of which 80 % are used, or which may be used up within a week at the rate of the last. */
-  drawnBounds(nowMs: number): Promise<readonly DrawnBound[]>;
+  drawnBounds(nowMs: number): Promise<Listed<DrawnBound>>;
   /** Keys in use that expire after the first moment, and no later than the second. */
-  expiringKeys(afterMs: number, throughMs: number): Promise<readonly ExpiringKey[]>;
+  expiringKeys(afterMs: number, throughMs: number): Promise<Listed<ExpiringKey>>;
 
   /** Takes the place of what this source has said before, and is believed until then. What is over is deleted. */
   publish(source: string, findings: string, nowMs: number, untilMs: number): Promise<void>;
@@ -22,6 +22,12 @@ export interface AlertRecords {
   duePosts(nowMs: number, limit: number): Promise<readonly AlertPost[]>;
   postponePost(no: number, dueAtMs: number): Promise<void>;
   removePost(no: number): Promise<void>;
+}
+
+/** A list for people: the first so many, and how many there are besides. */
+export interface Listed<Item> {
+  readonly listed: readonly Item[];
+  readonly more: number;
 }
 
 export interface DrawnBound {

@@ -104,8 +104,12 @@ test("a node is missed unless it is live, or one of its name has started since",
     holds: 0,
     ...overrides,
   });
-  const none = async () => [];
-  const alerts = { published: none, drawnBounds: none, expiringKeys: none } as unknown as Store["alerts"];
+  const none = async () => ({ listed: [], more: 0 });
+  const alerts = {
+    published: async () => [],
+    drawnBounds: none,
+    expiringKeys: none,
+  } as unknown as Store["alerts"];
   const missed = async (...nodes: NodeRecord[]) => {
     const { found } = await readFindings({ alerts, nodes: { list: async () => nodes } }, 5_000);
     return found.map(({ subject }) => subject.id);

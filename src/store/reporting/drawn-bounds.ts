@@ -1,6 +1,6 @@
 import { msPerDay, utcDay } from "../../base/clock.ts";
 import { periodStart } from "../../base/period.ts";
-import type { DrawnBound } from "../alert-records.ts";
+import type { DrawnBound, Listed } from "../alert-records.ts";
 import type { Query } from "../query.ts";
 
 /** How many accounts, or caps, one statement looks at. */
@@ -10,22 +10,27 @@ const perPiece = 5_000;
  * At most so many bounds: the list of what needs attention is for people. Those of the accounts with the lowest numbers, so that it is
  * the same at each look.
  */
-export async function readDrawnBounds(
-  read: Query,
-  nowMs: number,
-  most: number,
-): Promise<readonly DrawnBound[]> {
-  const bounds: DrawnBound[] = [];
+export async function readDrawnBounds(read: Query, nowMs: number, most: number): Promise<Listed<DrawnBound>> {
+  const listed: DrawnBound[] = [];
+  let more = 0;
   const [numbers] = await read<{ last: number | null }>(
     `SELECT max(no)::float8 AS last FROM (SELECT max(no) AS no FROM accounts UNION ALL SELECT max(no) FROM caps) numbers`,
   );
   const last = numbers?.last ?? 0;
-  for (let first = 1; first <= last && bounds.length < most; first += perPiece) {
+  for (let first = 1; first <= last; first += perPiece) {
     const parameters = [...drawnBoundsParameters(nowMs), first, first + perPiece - 1];
-    bounds.push(...(await read<DrawnBound>(drawnBoundsSql, parameters)));
+    if (listed.length < most) {
+      const bounds = await read<DrawnBound>(drawnBoundsSql, parameters);
+      const room = most - listed.length;
+      listed.push(...bounds.slice(0, room));
+      more += Math.max(0, bounds.length - room);
+    } else {
+      const [piece] = await read<{ count: number }>(countBoundsSql, parameters);
+      more += piece?.count ?? 0;
+    }
     await Bun.sleep(0);
   }
-  return bounds.slice(0, most);
+  return { listed, more };
 }
 
 /** The parameters of `drawnBoundsSql`, in their order; the piece follows them. */
@@ -40,6 +45,7 @@ function drawnBoundsParameters(nowMs: number): [number, number, number, number, 
  * nearly half used up, or younger than that.
  */
 const drawnBoundsSql = writeDrawnBounds();
+const countBoundsSql = `SELECT count(*)::float8 AS count FROM (${drawnBoundsSql}) AS bounds`;
 
 function writeDrawnBounds(): string {
   const [now, day, week, month, since, first, last] = [1, 2, 3, 4, 5, 6, 7].map((no) => `$${no}::int8`);

@@ -10,12 +10,18 @@ export function storedAlerts({ read, change, changeTogether }: Queries): AlertRe
   return {
     drawnBounds: (nowMs) => readDrawnBounds(read, nowMs, mostFound),
 
-    expiringKeys: (afterMs, throughMs) =>
-      read<ExpiringKey>(
-        `SELECT id, prefix, label, expires_at_ms::float8 AS "expiresAtMs" FROM keys
-        WHERE status = 'active' AND expires_at_ms > $1::int8 AND expires_at_ms <= $2::int8 ORDER BY expires_at_ms, no LIMIT ${mostFound}`,
-        [afterMs, throughMs],
-      ),
+    async expiringKeys(afterMs, throughMs) {
+      const range = [afterMs, throughMs];
+      const expiring =
+        "FROM keys WHERE status = 'active' AND expires_at_ms > $1::int8 AND expires_at_ms <= $2::int8";
+      const listed = await read<ExpiringKey>(
+        `SELECT id, prefix, label, expires_at_ms::float8 AS "expiresAtMs" ${expiring} ORDER BY expires_at_ms, no LIMIT ${mostFound}`,
+        range,
+      );
+      if (listed.length < mostFound) return { listed, more: 0 };
+      const [all] = await read<{ count: number }>(`SELECT count(*)::float8 AS count ${expiring}`, range);
+      return { listed, more: Math.max(0, (all?.count ?? 0) - listed.length) };
+    },
 
     async publish(source, findings, nowMs, untilMs) {
       await change(
