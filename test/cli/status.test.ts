@@ -61,6 +61,8 @@ test("each kind has a severity, and a next command that there is", async () => {
   for (const kind of findingKindNames) {
     const { severity, next } = findingDocument(finding(kind));
     expect(["critical", "warning", "info"]).toContain(severity);
+    // A clock is set with the system's own command.
+    if (kind.startsWith("clock_")) continue;
     const [program, ...words] = next.split(" ");
     const command = words.filter((word) => !word.startsWith("-") && !/\d/.test(word));
     const help = await sluice(place, ...command, "--help");
