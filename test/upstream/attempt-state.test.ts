@@ -64,3 +64,12 @@ test("of those that cool down the one with the shortest wait is kept, the first 
     retryAfterSeconds: 3,
   });
 });
+
+test("a pause that is over in a moment is a second of Retry-After, and no record shows the operator's account", () => {
+  const state = new AttemptState([candidate("one"), candidate("two")]);
+  state.skippedCooling(candidate("one"), 0, "key_1");
+  expect(state.error().retryAfterSeconds).toBe(1);
+  const arn = "arn:aws:bedrock:eu-west-1:123456789012:application-inference-profile/a1";
+  const { upstreamModel } = state.attemptFailed(candidate(arn), failure("broken"), 500, 1);
+  expect(upstreamModel).not.toContain("123456789012");
+});

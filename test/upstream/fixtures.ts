@@ -154,7 +154,7 @@ export function outcomeOf(opening: Promise<Opened>): Promise<string> {
   );
 }
 
-function modelsAt(places: readonly Place[], fallbacks: readonly string[]): ModelSettings[] {
+export function modelsAt(places: readonly Place[], fallbacks: readonly string[]): ModelSettings[] {
   const ids = [...new Set(places.map(({ model = "m" }) => model))];
   return ids.map((id) => ({
     id,
@@ -190,7 +190,7 @@ function nameOf(place: Place, index: number): string {
   return place.provider ?? `p${index}`;
 }
 
-function providersAt(places: readonly Place[]): Map<string, ProviderSettings> {
+export function providersAt(places: readonly Place[]): Map<string, ProviderSettings> {
   const providers = new Map<string, ProviderSettings>();
   for (const [index, place] of places.entries()) {
     const name = nameOf(place, index);
