@@ -110,6 +110,21 @@ describe("the length that a file says is charged:", () => {
     }
   });
 
+  test("fragments of an MP4 that are only looked at in parts", () => {
+    const whole = read("fragments.m4a");
+    const at = whole.indexOf("moof") - 4;
+    const [tables, fragments] = [whole.subarray(0, at), whole.subarray(at)];
+    const recorded = Array.from({ length: 180 }, (_, turn) => {
+      const again = Buffer.from(fragments);
+      for (let found = again.indexOf("tfdt"); found !== -1; found = again.indexOf("tfdt", found + 4))
+        again.writeBigUInt64BE(again.readBigUInt64BE(found + 8) + BigInt(turn * 5 * 44_100), found + 8);
+      return again;
+    });
+    expect(secondsOf(sent(Buffer.concat([tables, ...recorded])))).toBeWithin(899, 901);
+    const large = Buffer.concat([whole, Buffer.from("\0\x20\0\0mdat", "latin1"), Buffer.alloc(2 ** 21)]);
+    expect(secondsOf(sent(large))).toBeWithin(5, large.length / 500 - 1);
+  });
+
   test("MP3 behind a picture", () => {
     const picture = Buffer.alloc(200_010, 0xff);
     picture.write("ID3\x04\0\0\0\x0c\x1a\x40", "latin1");
@@ -138,7 +153,13 @@ describe("a length that was made up does not make a file shorter than its bytes:
       patched("vorbis.ogg", "OggS", 6, [1, 0, 0, 0, 0, 0, 0, 0]),
       7117 / 40_000,
     ],
-    ["an MP4 of a millisecond", patched("tables-last.m4a", "mvhd", 20, [0, 0, 0, 1]), (79 * 1024) / 48_000],
+    ["an MP4 of a millisecond", patched("tables-last.m4a", "mvhd", 20, [0, 0, 0, 1]), 79 * 0.02],
+    [
+      "fragments that all begin at once",
+      patched("fragments.m4a", "tfdt", 8, [0, 0, 0, 0, 0, 0, 0, 0]),
+      214 * 0.02,
+    ],
+    ["fragments behind tables with frames", read("tables-and-fragments.m4a"), 5],
     ["FLAC of one sample", patched("plain.flac", "fLaC", 21, [0xf0, 0, 0, 0, 1]), 4.9],
     ["WebM of nothing", patched("opus.webm", "\x44\x89\x88", 3, [0, 0, 0, 0, 0, 0, 0, 1]), 5227 / 40_000],
   ])("%s", (_, whole, least) => {
@@ -150,6 +171,18 @@ describe("a length that was made up does not make a file shorter than its bytes:
       const whole = Buffer.concat([Buffer.from(start, "latin1"), Buffer.alloc(2_000_000, 1), mp3(320, 20)]);
       expect(secondsOf(sent(whole))).toBe(mostSecondsOf(sent(whole)));
     }
+  });
+
+  test("a fragment within the sound does not hide another, nor do too many", () => {
+    const whole = read("fragments.m4a");
+    const at = whole.indexOf("moof") - 4;
+    const decoy = Buffer.from("\0\x10\0\0moof", "latin1");
+    const hidden = Buffer.concat([whole.subarray(0, at), decoy, whole.subarray(at)]);
+    expect(secondsOf(sent(hidden))).toBeWithin(4.99, 5.2);
+    const many = Buffer.concat([whole.subarray(0, at), Buffer.alloc(900_000, decoy), whole.subarray(at)]);
+    expect(secondsOf(sent(many))).toBe(many.length / 500);
+    const cut = Buffer.concat([whole.subarray(0, at), Buffer.alloc(2 ** 21, "moof")]);
+    expect(secondsOf(sent(cut))).toBe(cut.length / 500);
   });
 
   test("tables within another box of an MP4 are not read", () => {

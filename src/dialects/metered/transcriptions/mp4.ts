@@ -1,11 +1,8 @@
-const headerBytes = 8;
-const longHeaderBytes = 16;
-/** Boxes before the tables, and within them. */
-const mostBoxes = 1000;
+import { boxAt, boxesIn, boxIn, longHeaderBytes, mostBoxes } from "./mp4-boxes.ts";
+import { fragmentSeconds, secondsPerFrame, trackOf } from "./mp4-fragments.ts";
 
-/** Samples of a frame of AAC, and the most of them in a second. */
-const samplesPerFrame = 1024;
-const mostSamplesPerSecond = 48_000;
+/** Of sound, in languages perhaps. */
+const mostTracks = 2;
 
 /** A part of the file, and where it begins. */
 interface Part {
@@ -13,14 +10,9 @@ interface Part {
   readonly at: number;
 }
 
-interface Box {
-  readonly type: string;
-  readonly content: Buffer;
-}
-
 /**
- * By the header of all tracks, and by the number of frames that the track of sound has: those are played, whatever the header says. 0 if
- * the tables are neither near the start nor near the end, or have no length, as in a recording that is written as it comes.
+ * By the header of all tracks, and by the frames that the track of sound has in its table and in fragments: those are played, whatever the
+ * header says. 0 if the tables are neither near the start nor near the end, or have no frames of sound.
  */
 export function mp4Seconds(start: Buffer, end: Buffer, bytes: number): number {
   const tables = findTables([
@@ -28,13 +20,15 @@ export function mp4Seconds(start: Buffer, end: Buffer, bytes: number): number {
     { bytes: end, at: bytes - end.length },
   ]);
   if (tables === null) return 0;
-  let [declared, framed] = [0, 0];
-  for (const { type, content } of boxesIn(tables)) {
-    if (type === "mvhd") declared = durationIn(content);
-    if (type === "trak")
-      framed = Math.max(framed, framesIn(content) * (samplesPerFrame / mostSamplesPerSecond));
-  }
-  return declared === 0 ? 0 : Math.max(declared, framed);
+  const boxes = boxesIn(tables);
+  const header = boxes.find(({ type }) => type === "mvhd")?.content;
+  const sounds = boxes.filter(({ type, content }) => type === "trak" && isSound(content));
+  const framed = sounds.slice(0, mostTracks).map(({ content }) => {
+    const fragmented = fragmentSeconds(trackOf(content, tables), start, end, bytes);
+    return Math.max(framesIn(content) * secondsPerFrame, fragmented);
+  });
+  const longest = Math.max(0, ...framed);
+  return longest === 0 ? 0 : Math.max(header ? durationIn(header) : 0, longest);
 }
 
 /** From box to box, as players look for them. */
@@ -50,39 +44,6 @@ function findTables(parts: readonly Part[]): Buffer | null {
   return null;
 }
 
-/** Its content is cut off where the bytes are. */
-function boxAt(bytes: Buffer, at: number): (Box & { readonly length: number }) | null {
-  if (at + headerBytes > bytes.length) return null;
-  const size = bytes.readUInt32BE(at);
-  const isLong = size === 1 && at + longHeaderBytes <= bytes.length;
-  const length = isLong ? Number(bytes.readBigUInt64BE(at + headerBytes)) : size;
-  const header = isLong ? longHeaderBytes : headerBytes;
-  if (length < header) return null;
-  return {
-    type: bytes.toString("latin1", at + 4, at + headerBytes),
-    content: bytes.subarray(at + header, at + length),
-    length,
-  };
-}
-
-function boxesIn(bytes: Buffer): readonly Box[] {
-  const boxes: Box[] = [];
-  for (let at = 0; boxes.length < mostBoxes; ) {
-    const box = boxAt(bytes, at);
-    if (box === null) break;
-    boxes.push(box);
-    at += box.length;
-  }
-  return boxes;
-}
-
-function boxIn(bytes: Buffer, ...path: readonly string[]): Buffer | null {
-  let found: Buffer | null = bytes;
-  for (const type of path)
-    found = found && (boxesIn(found).find((box) => box.type === type)?.content ?? null);
-  return found;
-}
-
 function durationIn(header: Buffer): number {
   if (header.length < 32) return 0;
   const isLong = header[0] === 1;
@@ -91,11 +52,11 @@ function durationIn(header: Buffer): number {
   return perSecond === 0 ? 0 : duration / perSecond;
 }
 
-/** Of a track of sound; 0 of any other. */
+function isSound(track: Buffer): boolean {
+  return boxIn(track, "mdia", "hdlr")?.toString("latin1", 8, 12) === "soun";
+}
+
 function framesIn(track: Buffer): number {
-  const media = boxIn(track, "mdia");
-  const kind = media && boxIn(media, "hdlr");
-  const sizes = media && boxIn(media, "minf", "stbl", "stsz");
-  const isSound = kind?.toString("latin1", 8, 12) === "soun";
-  return isSound && sizes !== null && sizes.length >= 12 ? sizes.readUInt32BE(8) : 0;
+  const sizes = boxIn(track, "mdia", "minf", "stbl", "stsz");
+  return sizes !== null && sizes.length >= 12 ? sizes.readUInt32BE(8) : 0;
 }

@@ -1,0 +1,128 @@
+import { type Box, boxAt, boxesIn, boxIn } from "./mp4-boxes.ts";
+
+/** A frame of Opus; one of AAC plays a little longer at its highest rate. */
+export const secondsPerFrame = 0.02;
+
+/** A track of sound. */
+export interface Track {
+  readonly id: number;
+  readonly ticksPerSecond: number;
+  /** Ticks of a frame where a fragment does not say it. */
+  readonly ticksPerFrame: number;
+}
+
+/** Boxes and frames that are looked at, within milliseconds. A recording of speech has fewer of them in its last MiB. */
+const mostSteps = 30_000;
+
+/**
+ * A recording that is written as it comes has its sound in fragments, each of which says when it begins, and how long its frames are. By
+ * the last of them. The sender writes that, so the frames are counted, too: less than half of what they play is not believed. 0 without any.
+ */
+export function fragmentSeconds(track: Track, start: Buffer, end: Buffer, bytes: number): number {
+  const last = new Fragments(track).walk(end);
+  if (last.frames > 0) {
+    const share = end.length >= bytes ? 1 : bytes / (end.length - last.from) / 2;
+    return Math.max(last.until, last.frames * secondsPerFrame * share);
+  }
+  // Those of a video may be larger than what is looked at. All are taken to be like the first.
+  const first = new Fragments(track).walk(start);
+  const sound = boxAt(start, first.to);
+  return sound === null ? 0 : (first.until * bytes) / (first.to - first.from + sound.length);
+}
+
+/** Adds up the fragments in a part of a file. Any that could be one counts, so that none can hide another. */
+class Fragments {
+  readonly #track: Track;
+  #steps = 0;
+  frames = 0;
+  /** Seconds at the end of the last one. */
+  until = 0;
+  /** Where the first begins, and where its list of frames ends. */
+  from = 0;
+  to = 0;
+
+  constructor(track: Track) {
+    this.#track = track;
+  }
+
+  walk(part: Buffer): this {
+    for (
+      let at = part.indexOf("moof", 4);
+      at !== -1 && this.#steps < mostSteps;
+      at = part.indexOf("moof", at + 4)
+    ) {
+      this.#steps += 1;
+      const box = boxAt(part, at - 4);
+      const before = this.frames;
+      for (const { type, content } of this.#boxesIn(box?.content)) if (type === "traf") this.#add(content);
+      if (before > 0 || this.frames === 0 || box === null) continue;
+      this.from = at - 4;
+      this.to = this.from + box.length;
+    }
+    // So that it is charged by its bytes.
+    if (this.#steps >= mostSteps) [this.frames, this.until] = [0, 0];
+    return this;
+  }
+
+  *#boxesIn(bytes: Buffer = Buffer.of()): Generator<Box> {
+    for (let at = 0; this.#steps < mostSteps; this.#steps += 1) {
+      const box = boxAt(bytes, at);
+      if (box === null) return;
+      yield box;
+      at += box.length;
+    }
+  }
+
+  #add(fragment: Buffer): void {
+    let [ticks, usual] = [0, this.#track.ticksPerFrame];
+    let isSound = false;
+    for (const { type, content } of this.#boxesIn(fragment)) {
+      if (content.length < 8) continue;
+      if (type === "tfhd") {
+        isSound = content.readUInt32BE(4) === this.#track.id;
+        usual = ticksIn(content) ?? usual;
+      }
+      if (type === "tfdt") ticks += numberIn(content);
+      if (type === "trun" && isSound) ticks += this.#ticksOf(content, usual);
+    }
+    if (isSound) this.until = ticks / this.#track.ticksPerSecond;
+  }
+
+  /** Of its frames. */
+  #ticksOf(run: Buffer, usual: number): number {
+    const flags = run.readUIntBE(1, 3);
+    const count = run.readUInt32BE(4);
+    this.frames += count;
+    if ((flags & 0x100) === 0) return count * usual;
+    const length = 4 * [0x100, 0x200, 0x400, 0x800].filter((flag) => flags & flag).length;
+    let [at, ticks] = [8 + (flags & 1 ? 4 : 0) + (flags & 4 ? 4 : 0), 0];
+    for (; at + 4 <= run.length && this.#steps < mostSteps; at += length, this.#steps += 1)
+      ticks += run.readUInt32BE(at);
+    return ticks;
+  }
+}
+
+/** Of each frame, in the header of a fragment. */
+function ticksIn(header: Buffer): number | null {
+  const flags = header.readUIntBE(1, 3);
+  const at = 8 + (flags & 1 ? 8 : 0) + (flags & 2 ? 4 : 0);
+  return flags & 8 && at + 4 <= header.length ? header.readUInt32BE(at) : null;
+}
+
+function numberIn(time: Buffer): number {
+  return time[0] === 1 && time.length >= 12 ? Number(time.readBigUInt64BE(4)) : time.readUInt32BE(4);
+}
+
+export function trackOf(track: Buffer, tables: Buffer): Track {
+  const id = thirdIn(boxIn(track, "tkhd"));
+  const defaults = boxesIn(boxIn(tables, "mvex") ?? Buffer.of()).map(({ content }) => content);
+  const its = defaults.find((each) => each.length >= 16 && each.readUInt32BE(4) === id);
+  const ticksPerSecond = thirdIn(boxIn(track, "mdia", "mdhd")) || 1;
+  return { id, ticksPerSecond, ticksPerFrame: its?.readUInt32BE(12) ?? 0 };
+}
+
+/** Behind two times, which are long or short. */
+function thirdIn(header: Buffer | null): number {
+  const at = header?.[0] === 1 ? 20 : 12;
+  return header !== null && at + 4 <= header.length ? header.readUInt32BE(at) : 0;
+}
