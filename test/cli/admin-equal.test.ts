@@ -55,6 +55,7 @@ const nothingToDo = "tells about the program itself";
 const onlyCommands: Readonly<Record<string, string>> = {
   serve: onThisMachine,
   "config init": onThisMachine,
+  "models discover": onThisMachine,
   "config check": onThisMachine,
   "config import litellm": onThisMachine,
   "models import": onThisMachine,

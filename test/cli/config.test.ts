@@ -7,7 +7,7 @@ import { newPlace, sluice, sluiceJson } from "./fixtures.ts";
 describe("config init", () => {
   test("writes a file that is sound, and never overwrites one", async () => {
     const place = newPlace();
-    expect((await sluice(place, "config", "init")).code).toBe(0);
+    expect((await sluice(place, "config", "init", "--yes")).code).toBe(0);
     const file = join(place.folder, "sluice.toml");
     expect(readFileSync(file, "utf8")).toContain("[providers.demo]");
     const check = await sluice(place, "config", "check");
@@ -26,7 +26,7 @@ describe("config init", () => {
   });
 
   test("says why a place cannot be written to", async () => {
-    const { code, stderr } = await sluice(newPlace(), "config", "init", "nowhere/sluice.toml");
+    const { code, stderr } = await sluice(newPlace(), "config", "init", "nowhere/sluice.toml", "--yes");
     expect(code).toBe(1);
     expect(stderr).toContain("cannot be written: there is no such folder");
   });

@@ -17,7 +17,7 @@ export interface Place {
   /** Columns of a terminal with colours; absent means a pipe. */
   readonly columns?: number;
   /** What the person at the terminal answers; absent means that nobody can be asked. */
-  readonly answer?: string;
+  readonly answer?: string | ((question: string) => string);
 }
 
 export function newPlace(more: Omit<Place, "folder"> = {}): Place {
@@ -48,7 +48,7 @@ export async function sluice(place: Place, ...argv: string[]): Promise<Said> {
     interactive: place.answer !== undefined,
     ask: async (question) => {
       stderr += `${question}\n`;
-      return place.answer ?? "";
+      return typeof place.answer === "function" ? place.answer(question) : (place.answer ?? "");
     },
   };
   return { code: await run(argv, terminal), stdout, stderr };

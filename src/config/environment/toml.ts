@@ -4,10 +4,14 @@ import type { FoundVendor } from "./vendors.ts";
 
 /** The providers of the environment as TOML: what serves them without a file, and what `config init` writes. */
 export function environmentToml(found: readonly FoundVendor[]): string {
-  return found.map(providerToml).join("\n");
+  return found.map((vendor) => providerToml(vendor)).join("\n");
 }
 
-function providerToml({ provider, variable, baseUrl }: FoundVendor): string {
+/** `models`: patterns, or all of the catalog. */
+export function providerToml(
+  { provider, variable, baseUrl }: FoundVendor,
+  models: readonly string[] | "catalog" = "catalog",
+): string {
   const { kind, base_url: usual } = shippedProviders().get(provider) ?? { kind: provider };
   const isCompatible = kind === "openai-compatible";
   const address = baseUrl ?? usual;
@@ -19,7 +23,7 @@ function providerToml({ provider, variable, baseUrl }: FoundVendor): string {
     ...(address === undefined ? [] : [`base_url = ${JSON.stringify(address)}`]),
     ...(quirks.length === 0 ? [] : [`quirks = ${JSON.stringify(quirks)}`]),
     `api_key = "env:${variable}"`,
-    `models = "catalog"`,
+    `models = ${JSON.stringify(models)}`,
     ...(isCompatible ? [`catalog = ${JSON.stringify(provider)}`] : []),
     "",
   ].join("\n");

@@ -20,14 +20,29 @@ export const vendorVariables: Readonly<Record<string, VendorVariables>> = {
   voyage: { keys: ["VOYAGE_API_KEY"], baseUrls: ["VOYAGE_BASE_URL"] },
 };
 
-/** Vendors without list prices here: their models have names or prices that only the vendor's own list has. */
-export const otherVendors: Readonly<Record<string, string>> = {
-  AZURE_OPENAI_API_KEY: "Azure OpenAI",
-  OPENROUTER_API_KEY: "OpenRouter",
-  GROQ_API_KEY: "Groq",
-  TOGETHER_API_KEY: "Together",
-  FIREWORKS_API_KEY: "Fireworks",
-  CEREBRAS_API_KEY: "Cerebras",
-  MOONSHOT_API_KEY: "Moonshot",
-  ZAI_API_KEY: "Z.ai",
+interface OtherVendor {
+  readonly name: string;
+  /** For the configuration. */
+  readonly provider: string;
+  readonly baseUrl: string;
+}
+
+/** Vendors without list prices here, by the variable of their key: their models have names or prices that only their own lists have. */
+export const otherVendors: Readonly<Record<string, OtherVendor>> = {
+  AZURE_OPENAI_API_KEY: { name: "Azure OpenAI", provider: "azure", baseUrl: "" },
+  OPENROUTER_API_KEY: {
+    name: "OpenRouter",
+    provider: "openrouter",
+    baseUrl: "https://openrouter.ai/api/v1",
+  },
+  GROQ_API_KEY: { name: "Groq", provider: "groq", baseUrl: "https://api.groq.com/openai/v1" },
+  TOGETHER_API_KEY: { name: "Together", provider: "together", baseUrl: "https://api.together.xyz/v1" },
+  FIREWORKS_API_KEY: {
+    name: "Fireworks",
+    provider: "fireworks",
+    baseUrl: "https://api.fireworks.ai/inference/v1",
+  },
+  CEREBRAS_API_KEY: { name: "Cerebras", provider: "cerebras", baseUrl: "https://api.cerebras.ai/v1" },
+  MOONSHOT_API_KEY: { name: "Moonshot", provider: "moonshot", baseUrl: "https://api.moonshot.ai/v1" },
+  ZAI_API_KEY: { name: "Z.ai", provider: "zai", baseUrl: "https://api.z.ai/api/paas/v4" },
 };

@@ -39,7 +39,7 @@ export function vendorsInEnvironment(env: Environment, own: OwnAddress): Environ
         served.push({ provider, variable, baseUrl });
     }
   }
-  for (const [variable, name] of Object.entries(otherVendors)) {
+  for (const [variable, { name }] of Object.entries(otherVendors)) {
     if (env[variable] === undefined) continue;
     const reason =
       whyNotKey(env[variable]) ?? `${name} has no built-in prices; \`sluice config init\` sets it up`;
@@ -48,7 +48,8 @@ export function vendorsInEnvironment(env: Environment, own: OwnAddress): Environ
   return { served, skipped };
 }
 
-function whyNotKey(value: string): string | null {
+/** Null for what may be a key of a vendor. */
+export function whyNotKey(value: string): string | null {
   const key = value.trim();
   if (key === "") return "it is empty";
   if (/^slua?_/.test(key)) return "it holds a key of a Sluice gateway, not the vendor's";

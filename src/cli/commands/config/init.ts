@@ -1,26 +1,82 @@
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
 import type { Command } from "commander";
 import { configFileName } from "../../../config/defaults.ts";
-import { builtInConfig } from "../../../config/source.ts";
+import { confirm, type YesOption } from "../../confirm.ts";
 import { type JsonOption, newCommand } from "../../help.ts";
+import { clientSecretVariable, databaseVariable, type InitChoices } from "../../init/choices.ts";
 import { writeNewFile } from "../../named-file.ts";
-import { printDone, type Terminal } from "../../terminal/terminal.ts";
+import { printDone, Refused, type Terminal } from "../../terminal/terminal.ts";
 
 export function configInitCommand(terminal: Terminal): Command {
-  return newCommand("init", "Write a configuration to start from, with everything explained in it")
-    .argument("[file]", "where to write it; - prints it", configFileName)
+  return newCommand("init", "Ask what to serve, and write a commented configuration of it")
+    .argument("[file]", "where to write it; - prints it without asking", configFileName)
+    .option("--yes", "take what is found in the environment, and ask nothing")
     .examples(
-      ["sluice config init", "writes ./sluice.toml; an existing file is never overwritten"],
-      ["sluice config init -", "prints it instead"],
+      ["sluice config init", "asks, and writes ./sluice.toml; an existing file is never overwritten"],
+      ["OPENAI_API_KEY=… sluice config init --yes", "serves the providers whose keys are in the environment"],
+      ["sluice config init -", "prints what --yes would write"],
     )
-    .action((file: string, options: JsonOption) => {
-      if (file === "-") {
-        terminal.print(options.json ? JSON.stringify({ toml: builtInConfig }) : builtInConfig.trimEnd());
-        return;
-      }
-      const path = writeNewFile(builtInConfig, file, terminal);
-      const next = `sluice config check${file === configFileName ? "" : ` ${file}`}`;
-      printDone(options.json, { file: path }, `wrote ${path}\n  Next: edit it, then \`${next}\``, terminal);
-    });
+    .action((file: string, options: JsonOption & YesOption) => init(file, options, terminal));
+}
+
+async function init(file: string, options: JsonOption & YesOption, terminal: Terminal): Promise<void> {
+  const { foundChoices } = await import("../../init/found.ts");
+  const { initText } = await import("../../init/text.ts");
+  const found = foundChoices(terminal.env);
+  if (file === "-") {
+    const toml = initText(found);
+    terminal.print(options.json ? JSON.stringify({ toml }) : toml.trimEnd());
+    return;
+  }
+  const path = resolve(terminal.cwd, file);
+  if (existsSync(path)) throw new Refused(`${path} exists; move it away first, or name another file`);
+  if (!options.yes && !terminal.interactive)
+    throw new Refused("there is no terminal to ask on; pass --yes to take what is found in the environment");
+  const { askChoices } = await import("../../init/ask.ts");
+  const choices = options.yes ? found : await askChoices(found, terminal);
+  const text = initText(choices);
+  await expectSound(text, terminal);
+  await confirm(`Write ${path}?`, options, terminal);
+  writeNewFile(text, file, terminal);
+  const providers = [
+    ...choices.vendors.map(({ vendor }) => vendor.provider),
+    ...choices.extra.map((each) => each.provider),
+  ];
+  const steps = nextSteps(choices, file).map((step) => `\n  ${step}`);
+  printDone(options.json, { file: path, providers }, `wrote ${path}${steps.join("")}`, terminal);
+}
+
+/** In a folder of its own, so that a file which would not load is never written where a gateway reads it. */
+async function expectSound(text: string, { env }: Terminal): Promise<void> {
+  const { examineSettings } = await import("../../../config/load.ts");
+  const folder = mkdtempSync(join(tmpdir(), "sluice-init-"));
+  try {
+    const file = join(folder, configFileName);
+    writeFileSync(file, text, { mode: 0o600 });
+    // The secrets that it names may be set later.
+    const later = {
+      [databaseVariable]: "postgres://sluice@localhost/sluice",
+      [clientSecretVariable]: "set-later",
+    };
+    const [problem] = examineSettings({ file, env: { ...later, ...env } }).problems;
+    if (problem !== undefined) throw new Refused(`nothing was written: ${problem.path}: ${problem.message}`);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function nextSteps({ extra, storeVariable, signIn }: InitChoices, file: string): string[] {
+  const named = file === configFileName ? "" : ` --config ${file}`;
+  return [
+    ...(storeVariable === null ? [] : [`Set ${storeVariable} to the database's address, with its password`]),
+    ...(signIn === null ? [] : [`Set ${clientSecretVariable} to the client's secret at the issuer`]),
+    ...extra.map(
+      ({ provider }) => `Next: \`sluice models discover ${provider} --write${named}\` for its models`,
+    ),
+    `Next: \`sluice config check${file === configFileName ? "" : ` ${file}`}\`, then \`sluice serve${named}\``,
+  ];
 }
 
 export function configSchemaCommand(terminal: Terminal): Command {

@@ -1,0 +1,28 @@
+import type { FoundVendor } from "../../config/environment/vendors.ts";
+
+/** A provider that has no built-in prices, and whose models are added by `models discover`. */
+export interface ExtraProvider {
+  readonly provider: string;
+  readonly variable: string;
+  readonly kind: "openai-compatible" | "azure";
+  readonly baseUrl: string;
+}
+
+/** What `config init` writes. */
+export interface InitChoices {
+  readonly vendors: readonly {
+    readonly vendor: FoundVendor;
+    readonly models: readonly string[] | "catalog";
+  }[];
+  readonly extra: readonly ExtraProvider[];
+  readonly keepsDemo: boolean;
+  readonly data: string | null;
+  /** The variable that holds the database's address; null for SQLite. */
+  readonly storeVariable: string | null;
+  readonly isOpen: boolean;
+  readonly publicUrl: string | null;
+  readonly signIn: { readonly issuer: string; readonly clientId: string; readonly admin: string } | null;
+}
+
+export const databaseVariable = "SLUICE_DATABASE_URL";
+export const clientSecretVariable = "OIDC_CLIENT_SECRET";

@@ -1,0 +1,33 @@
+import type { Environment } from "../../base/environment.ts";
+import { defaults } from "../../config/defaults.ts";
+import { otherVendors } from "../../config/environment/variables.ts";
+import { vendorsInEnvironment, whyNotKey } from "../../config/environment/vendors.ts";
+import type { ExtraProvider, InitChoices } from "./choices.ts";
+
+/** Everything that the environment has, and the defaults for the rest: what `--yes` takes. */
+export function foundChoices(env: Environment): InitChoices {
+  const own = { host: defaults.host, port: defaults.port };
+  const { served } = vendorsInEnvironment(env, own);
+  return {
+    vendors: served.map((vendor) => ({ vendor, models: "catalog" as const })),
+    extra: extraProviders(env),
+    keepsDemo: true,
+    data: null,
+    storeVariable: null,
+    isOpen: false,
+    publicUrl: null,
+    signIn: null,
+  };
+}
+
+function extraProviders(env: Environment): ExtraProvider[] {
+  return Object.entries(otherVendors).flatMap(([variable, { provider, baseUrl }]): ExtraProvider[] => {
+    const value = env[variable];
+    if (value === undefined || whyNotKey(value) !== null) return [];
+    if (provider !== "azure") return [{ provider, variable, kind: "openai-compatible", baseUrl }];
+    const endpoint = env["AZURE_OPENAI_ENDPOINT"]?.trim().replace(/\/+$/, "") ?? "";
+    return /^https?:\/\/[^@?#]+$/.test(endpoint)
+      ? [{ provider, variable, kind: "azure", baseUrl: `${endpoint}/openai/v1` }]
+      : [];
+  });
+}

@@ -1,0 +1,73 @@
+import { providerToml } from "../../config/environment/toml.ts";
+import { builtInConfig } from "../../config/source.ts";
+import { tomlString } from "../../config/toml-text.ts";
+import { clientSecretVariable, type ExtraProvider, type InitChoices } from "./choices.ts";
+
+/** The built-in configuration, with its comments, changed to what was chosen. */
+export function initText(choices: InitChoices): string {
+  const { vendors, extra, keepsDemo } = choices;
+  const named = new Set(vendors.map(({ vendor }) => vendor.provider));
+  let text = builtInConfig;
+  if (choices.isOpen) text = text.replace('host = "127.0.0.1"', 'host = "0.0.0.0"  ');
+  if (choices.data !== null)
+    text = text.replace(/^# data = "sluice-data" /m, `data = ${tomlString(choices.data)} `);
+  if (choices.storeVariable !== null)
+    text = text.replace(/^# \[store\] .*\n# url = .*$/m, `[store]\nurl = "env:${choices.storeVariable}"`);
+  for (const provider of named)
+    text = text.replace(new RegExp(`^# \\[providers\\.${provider}\\]\n(?:# .*\n)+\n`, "m"), "");
+  if (!keepsDemo) text = withoutDemo(text);
+  const providers = [
+    ...vendors.map(({ vendor, models }) => providerToml(vendor, models)),
+    ...extra.map(extraToml),
+  ];
+  const modelsHead = /^# ── Models: /m;
+  const written = providers.length === 0 ? "" : `${providers.join("\n")}\n\n`;
+  return text.replace(modelsHead, (head) => `${written}${head}`).trimEnd() + adminText(choices);
+}
+
+/** The provider, and its models up to the next comment at the beginning of a line. */
+function withoutDemo(text: string): string {
+  return text
+    .replace(
+      /^# Sluice's configuration\. It works as it stands.*\n# answers every dialect\. /m,
+      "# Sluice's configuration. ",
+    )
+    .replace(/^\[providers\.demo\]\nkind = "demo" .*\n\n/m, "")
+    .replaceAll(/^\[\[models\]\]\nid = "demo-\w+"\n(?:[a-z_]+ = .*\n)+\n/gm, "");
+}
+
+function extraToml({ provider, variable, kind, baseUrl }: ExtraProvider): string {
+  return [
+    `# \`sluice models discover ${provider}\` lists its models, and --write adds those whose price is known.`,
+    `[providers.${provider}]`,
+    `kind = ${tomlString(kind)}`,
+    `base_url = ${tomlString(baseUrl)}`,
+    `api_key = "env:${variable}"`,
+    "",
+  ].join("\n");
+}
+
+function adminText({ publicUrl, signIn }: InitChoices): string {
+  if (publicUrl === null && signIn === null) return "\n";
+  const oidc =
+    signIn === null
+      ? []
+      : [
+          `admins = [${tomlString(signIn.admin)}]`,
+          "",
+          "[admin.oidc]                  # docs/sign-in.md",
+          `issuer = ${tomlString(signIn.issuer)}`,
+          `client_id = ${tomlString(signIn.clientId)}`,
+          `client_secret = "env:${clientSecretVariable}"`,
+        ];
+  const address = publicUrl === null ? [] : [`public_url = ${tomlString(publicUrl)}`];
+  return [
+    "",
+    "",
+    "",
+    "[admin]                       # the dashboard and its API",
+    ...address,
+    ...oidc,
+    "",
+  ].join("\n");
+}
