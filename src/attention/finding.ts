@@ -39,6 +39,7 @@ export type FindingKind =
   | "node_late"
   | "clock_moved"
   | "clock_differs"
+  | "overrun"
   | "balance"
   | "budget"
   | "cap"
@@ -128,6 +129,12 @@ export const findingKinds: Readonly<Record<FindingKind, KindOfFinding>> = {
     next: ({ subject }) => `timedatectl status   # on ${subject.label}`,
     about: "The clock of a gateway differs from the database's by more than a minute.",
     over: ({ subject }) => `The clock of the gateway ${subject.label} agrees with the database's again.`,
+  },
+  overrun: {
+    severity: "warning",
+    next: () => "sluice usage --by=key --since=24h",
+    about: "Calls of the last 24 hours cost more than was held, and the rest was not charged.",
+    over: () => "In the last 24 hours, every call was charged in full.",
   },
   balance: { ...limited, about: "80, 95 or 100 % of a balance are used.", over: below80 },
   budget: { ...limited, about: "80, 95 or 100 % of a token budget are used.", over: below80 },

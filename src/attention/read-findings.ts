@@ -1,7 +1,8 @@
 import { msPerDay } from "../base/clock.ts";
+import { creditsFromNano } from "../base/money.ts";
 import { count } from "../base/plural.ts";
 import type { Listed } from "../store/alert-records.ts";
-import type { NodeRecord, Store } from "../store/store.ts";
+import type { NodeRecord, Overrun, Store } from "../store/store.ts";
 import { boundFindings } from "./bound-findings.ts";
 import { type Finding, findingKindNames, idOf, plain } from "./finding.ts";
 
@@ -24,9 +25,11 @@ export async function readFindings(
   const published = (await alerts.published(nowMs)).flatMap((text) => JSON.parse(text) as Finding[]);
   const bounds = await alerts.drawnBounds(nowMs);
   const keys = await alerts.expiringKeys(nowMs, nowMs + expiresSoonMs);
+  const overrun = await alerts.overrunSince(nowMs - msPerDay);
   const found = inOrder([
     ...published.filter(({ isStopped, hasAnswered }) => isStopped !== true && hasAnswered !== true),
     ...bounds.listed.flatMap((bound) => boundFindings(bound, nowMs)),
+    ...overrunFindings(overrun),
     ...keys.listed.map(({ id, prefix, label, expiresAtMs }): Finding => {
       const name = label ?? prefix;
       const expires_at = new Date(expiresAtMs).toISOString();
@@ -67,6 +70,18 @@ export function inOrder(findings: readonly Finding[]): Finding[] {
   return [...byId.values()].sort(
     (one, other) => findingKindNames.indexOf(one.kind) - findingKindNames.indexOf(other.kind),
   );
+}
+
+/** One for everything: the report that it names tells whose calls they were. */
+function overrunFindings({ nano, tokens }: Overrun): Finding[] {
+  if (nano === 0 && tokens === 0) return [];
+  const credits = creditsFromNano(nano);
+  const amounts = [nano > 0 ? `${credits} credits` : "", tokens > 0 ? `${tokens} tokens` : ""].filter(
+    Boolean,
+  );
+  const text = `Calls of the last 24 hours cost ${amounts.join(" and ")} more than holds, balances and caps had, which was not charged.`;
+  const subject = { type: "ledger", id: "ledger", label: "ledger" } as const;
+  return [{ ...plain, kind: "overrun", subject, text, details: { credits, tokens } }];
 }
 
 /** A node that was killed is missed until one of its name has started since, or it is forgotten after a day. */

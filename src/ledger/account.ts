@@ -7,10 +7,15 @@ import type { Cap } from "./cap.ts";
 import { refusalOf } from "./refusals.ts";
 
 export interface Settled {
-  /** Paid from the balance. */
+  /** Paid from the balance, or owed by a postpaid account. */
   readonly charged: number;
-  /** The part of the cost that the balance, or a cap, could not pay. */
+  /** The part of the cost that is not charged, because the balance or a cap had no more. */
   readonly overrun: number;
+}
+
+export interface SettledParts extends Settled {
+  /** The part of `charged` above the caps of a postpaid account: an entry of its own. */
+  readonly owed: number;
 }
 
 /** The part of an account's record that its arithmetic needs. */
@@ -86,16 +91,18 @@ export class Account {
     for (const cap of caps) cap.release(hold);
   }
 
-  /** Ends the hold and charges the cost as far as every bound goes. */
-  settle(hold: HeldAmount, cost: number, caps: readonly Cap[] = []): Settled {
-    let charged = Math.min(cost, this.#affordable(hold));
-    for (const cap of caps) charged = Math.min(charged, cap.affordable(hold));
+  /** Ends the hold and charges the cost as far as every limit goes. A postpaid account owes what is above its caps, too. */
+  settle(hold: HeldAmount, cost: number, caps: readonly Cap[] = []): SettledParts {
+    const payable = Math.min(cost, this.#affordable(hold));
+    let covered = payable;
+    for (const cap of caps) covered = Math.min(covered, cap.affordable(hold));
+    const charged = this.terms.isOpen ? payable : covered;
     this.release(hold, caps);
     this.#posted -= charged;
     if (hold.periodStartMs === this.#periodStartMs) this.#periodUsed += charged;
     if (hold.countedAtMs > this.#countedAtMs) this.#countedAtMs = hold.countedAtMs;
     for (const cap of caps) cap.charge(charged, hold.countedAtMs);
-    return { charged, overrun: cost - charged };
+    return { charged, owed: charged - covered, overrun: cost - charged };
   }
 
   /** A hold from before a crash has no reservation in memory. What it counts in may have begun after the last charge. */
@@ -103,7 +110,7 @@ export class Account {
     cost: number,
     hold: Pick<HeldAmount, "periodStartMs" | "countedAtMs">,
     caps: readonly Cap[] = [],
-  ): Settled {
+  ): SettledParts {
     if (hold.periodStartMs > this.#periodStartMs) this.#startPeriod(hold.periodStartMs);
     for (const cap of caps) cap.turn(hold.countedAtMs);
     return this.settle({ ...hold, amount: 0, isLost: true }, cost, caps);

@@ -20,8 +20,9 @@ export type { AccountSummary } from "./summary.ts";
  * 5. What a hold has produced so far is journaled in the background; nothing waits for it.
  * 6. `settle` resolves when the charge is durable. Only then may the bytes that end the response leave.
  * 7. A hold whose process died is charged for its journaled progress (`interrupted`), and released without any.
- * 8. A cost above its hold is charged as far as every bound allows. The rest is recorded as an `overrun` entry; the
- *    balance never becomes negative, unless the account is open: then that is what is owed.
+ * 8. A cost above its hold is charged as far as every limit allows. The rest is recorded as an `overrun` entry. On a prepaid
+ *    account it is not charged: its amount is above 0, and the balance never becomes negative. On a postpaid account it
+ *    is owed: its amount is below 0 and counts like a charge, also against the caps that it passes.
  * 9. While charges cannot be written, no new hold is given. What runs is settled as soon as it can be.
  */
 export interface Accounts {
@@ -58,7 +59,7 @@ export interface Accounts {
   /** What the open holds of this process have set aside. */
   held(): HeldSums;
 
-  /** The costs that this process settled and no bound could pay: they are on record as `overrun` entries. */
+  /** The costs that this process settled and did not charge: they are on record as `overrun` entries above 0. */
   readonly overrun: HeldSums;
 
   /** Applies changes by other processes. Each entry must be passed exactly once. */

@@ -78,7 +78,9 @@ class ChargeChecker {
   }
 
   finish(): readonly LedgerFault[] {
-    for (const { entry, cost, paid, unpaid } of this.#open.values()) {
+    for (const booked of this.#open.values()) {
+      const { entry, cost, paid, unpaid } = booked;
+      this.#checkRecord(entry, paid);
       this.#fault(entry, "amount", paid + unpaid, cost);
     }
     return this.#faults;
@@ -87,12 +89,11 @@ class ChargeChecker {
   #addCharge(entry: AuditedEntry, account: AccountRecord): void {
     const before = this.#takeInterrupted(entry);
     const paid = -entry.amount + (before?.paid ?? 0);
-    if (entry.costNano !== null) {
-      const recorded = account.mode === "credit" ? paid : 0;
-      if (entry.costNano !== recorded) this.#fault(entry, "cost_nano", entry.costNano, recorded);
-    }
     const rates = this.#ratesOf(entry);
-    if (rates === null || entry.quantities === null) return;
+    if (rates === null || entry.quantities === null) {
+      this.#checkRecord(entry, paid);
+      return;
+    }
     const costs = costNano(rates, entry.quantities);
     const cost = account.mode === "credit" ? costs : tokensOf(entry.quantities);
     const booked = { entry, cost, paid, unpaid: before?.unpaid ?? 0 };
@@ -107,7 +108,9 @@ class ChargeChecker {
     const booked = this.#open.get(entry.exchangeId ?? "");
     // It belongs to a charge that is older than rates, or to none: a balance was lowered while a charge was on its way.
     if (booked === undefined) return;
-    booked.unpaid += entry.amount;
+    // Below 0 a postpaid account owes it, which is as good as paid.
+    if (entry.amount < 0) booked.paid -= entry.amount;
+    else booked.unpaid += entry.amount;
     this.#settle(booked);
   }
 
@@ -116,8 +119,19 @@ class ChargeChecker {
     const { entry, cost, paid, unpaid } = booked;
     const exchangeId = entry.exchangeId ?? `entry ${entry.id}`;
     this.#open.delete(exchangeId);
-    if (paid + unpaid < cost) this.#open.set(exchangeId, booked);
-    else if (paid + unpaid > cost) this.#fault(entry, "amount", paid + unpaid, cost);
+    if (paid + unpaid < cost) {
+      this.#open.set(exchangeId, booked);
+      return;
+    }
+    this.#checkRecord(entry, paid);
+    if (paid + unpaid > cost) this.#fault(entry, "amount", paid + unpaid, cost);
+  }
+
+  /** The usage record says what was charged, once everything that belongs to the charge has been added. */
+  #checkRecord({ accountId, costNano, ...entry }: AuditedEntry, paid: number): void {
+    if (costNano === null) return;
+    const recorded = this.#accounts.get(accountId)?.mode === "credit" ? paid : 0;
+    if (costNano !== recorded) this.#fault(entry, "cost_nano", costNano, recorded);
   }
 
   #takeInterrupted(entry: AuditedEntry): Booked | undefined {

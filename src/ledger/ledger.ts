@@ -9,7 +9,7 @@ import type {
   PricedCharge,
   Snapshot,
 } from "../store/store.ts";
-import type { Account, Settled } from "./account.ts";
+import type { Account, Settled, SettledParts } from "./account.ts";
 import type { Accounts, HeldSums } from "./accounts.ts";
 import { checkTotals } from "./audit.ts";
 import { Hold, type HoldRequest, type Settlement } from "./hold.ts";
@@ -94,7 +94,8 @@ export class Ledger implements Accounts {
     const account = this.#payers.account(hold.accountId);
     const atMs = this.#clock.wallMs();
     if (atMs > this.#latestMs) this.#latestMs = atMs;
-    const settled = account.settle(hold, settlement.cost, payer.capsFor(hold.model, account));
+    const parts = account.settle(hold, settlement.cost, payer.capsFor(hold.model, account));
+    const { owed, ...settled } = parts;
     payer.charge(settled.charged, atMs);
     hold.charged = settled.charged;
     this.overrun[account.terms.mode === "credit" ? "nano" : "tokens"] += settled.overrun;
@@ -109,6 +110,7 @@ export class Ledger implements Accounts {
         exchangeId: hold.id,
         atMs,
         charged: settled.charged,
+        owed,
         overrun: settled.overrun,
         basis: settlement.basis,
         outcome: settlement.outcome,
@@ -196,7 +198,7 @@ export class Ledger implements Accounts {
   }
 
   /** Charges what a hold from before a crash had produced. */
-  #interrupt(hold: HoldProgress, atMs: number): Settled {
+  #interrupt(hold: HoldProgress, atMs: number): SettledParts {
     const payer = this.#payers.of(hold.keyId);
     const account = this.#payers.account(hold.accountId);
     const settled = account.settleInterrupted(hold.chargeSoFar, hold, payer.capsFor(hold.model, account));

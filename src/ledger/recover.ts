@@ -9,7 +9,7 @@ import {
   StoreRefusal,
   type Trouble,
 } from "../store/store.ts";
-import type { Settled } from "./account.ts";
+import type { SettledParts } from "./account.ts";
 
 const holdsPerCommit = 500;
 const defaultTimeoutMs = 10_000;
@@ -22,7 +22,7 @@ const defaultTimeoutMs = 10_000;
 export async function recoverHolds(
   store: JournaledStore,
   holds: readonly HoldProgress[],
-  settle: (hold: HoldProgress, atMs: number) => Settled,
+  settle: (hold: HoldProgress, atMs: number) => SettledParts,
   atMs: number,
   timeoutMs = defaultTimeoutMs,
 ): Promise<void> {
@@ -53,7 +53,7 @@ function unwritable({ reason, advice }: Trouble, holds: number): StoreRefusal {
   );
 }
 
-function interrupt(hold: HoldProgress, settled: Settled, atMs: number): JournalItem {
+function interrupt(hold: HoldProgress, settled: SettledParts, atMs: number): JournalItem {
   const { holdId, openedAtMs, chargeSoFar: _, served, ...charge } = hold;
   const { keyId, model, labels } = charge;
   return {

@@ -6,6 +6,8 @@ export interface AlertRecords {
   drawnBounds(nowMs: number): Promise<Listed<DrawnBound>>;
   /** Keys in use that expire after the first moment, and no later than the second. */
   expiringKeys(afterMs: number, throughMs: number): Promise<Listed<ExpiringKey>>;
+  /** What was not charged since the beginning of this moment's hour. */
+  overrunSince(sinceMs: number): Promise<Overrun>;
 
   /** Takes the place of what this source has said before, and is believed until then. What is over is deleted. */
   publish(source: string, findings: string, nowMs: number, untilMs: number): Promise<void>;
@@ -50,6 +52,12 @@ export interface DrawnBound {
   readonly createdAtMs: number;
   /** What was charged today and on the six days before; 0 for a cap. */
   readonly recentlyUsed: number;
+}
+
+/** Costs above hold and limits that were not charged. */
+export interface Overrun {
+  readonly nano: number;
+  readonly tokens: number;
 }
 
 export interface ExpiringKey {

@@ -30,6 +30,10 @@ export const figureNames = [
   "listCostNano",
   /** How much more the calls with usage records would have cost without the providers' caches, for keys of both modes. */
   "cacheSavingsNano",
+  /** Costs above the hold that prepaid credit accounts were not charged, because the balance or a cap had no more. */
+  "overrunNano",
+  /** The same for token budgets. */
+  "overrunTokens",
   /** Sums and counts for averages: exchanges that completed or failed. */
   "firstByteMs",
   "firstByteCount",

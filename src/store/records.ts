@@ -48,7 +48,8 @@ export type KeyChanges = Partial<
 /**
  * `charge` and `overrun` come from exchanges, `topup` and `adjustment` from operators. Entries are only
  * ever added. Amounts are nano-credits for credit keys and tokens for token-budget keys.
- * An `overrun` is the part of a cost that the balance could not pay: it is on record, and not in `posted`.
+ * An `overrun` is the part of a cost above its hold and every limit. Above 0 it was not charged, and is not in `posted`.
+ * Below 0 a postpaid account owes it: it counts like a charge.
  */
 export type EntryKind = "topup" | "adjustment" | "charge" | "overrun";
 
@@ -64,7 +65,7 @@ export interface Entry {
   /** Null for what concerns the account and none of its keys. */
   readonly keyId: string | null;
   readonly kind: EntryKind;
-  /** Signed as it changes `posted`: charges below 0, top-ups above. For an overrun the unpaid amount, above 0. */
+  /** Signed as it changes `posted`: charges and what is owed below 0, top-ups above. An overrun that was not charged is above 0. */
   readonly amount: number;
   readonly atMs: number;
   readonly exchangeId: string | null;
@@ -136,9 +137,11 @@ export interface HoldProgress extends HeldFor {
 export interface ChargeEntry extends HeldFor {
   readonly exchangeId: string;
   readonly atMs: number;
-  /** Paid from the balance, at least 0. */
+  /** Paid from the balance or owed, at least 0. */
   readonly charged: number;
-  /** Not covered by the balance, at least 0; written as an `overrun` entry when above 0. */
+  /** The part of `charged` above the caps of a postpaid account, at least 0; an `overrun` entry of its own. */
+  readonly owed: number;
+  /** Not charged, at least 0; written as an `overrun` entry when above 0. */
   readonly overrun: number;
   readonly basis: UsageBasis;
   readonly outcome: Outcome;

@@ -109,6 +109,7 @@ test("a node is missed unless it is live, or one of its name has started since",
     published: async () => [],
     drawnBounds: none,
     expiringKeys: none,
+    overrunSince: async () => ({ nano: 0, tokens: 0 }),
   } as unknown as Store["alerts"];
   const missed = async (...nodes: NodeRecord[]) => {
     const { found } = await readFindings({ alerts, nodes: { list: async () => nodes } }, 5_000);

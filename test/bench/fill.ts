@@ -115,7 +115,17 @@ function settleOf(key: KeyRecord, atMs: number, marks?: Marks): JournalItem {
     kind: "settle",
     holdId: exchangeId,
     hasProgress: false,
-    charge: { ...common, ...payer, ...where, periodStartMs, charged, overrun: 0, ...priced, listCostNano },
+    charge: {
+      ...common,
+      ...payer,
+      ...where,
+      periodStartMs,
+      charged,
+      owed: 0,
+      overrun: 0,
+      ...priced,
+      listCostNano,
+    },
     record: {
       ...common,
       ...where,

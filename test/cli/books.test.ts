@@ -28,6 +28,7 @@ async function charge(place: Place, keyId: string, model: string, exchanges: num
           periodStartMs: 0,
           countedAtMs: atMs,
           charged: 250_000_000,
+          owed: 0,
           overrun: 0,
           basis: "measured",
           outcome: "completed",

@@ -169,6 +169,7 @@ function exchange(keys: readonly KeyRecord[], random: SeededRandom, atMs: number
       ...shared,
       ...where,
       charged,
+      owed: 0,
       overrun: 0,
       accountId: key.accountId,
       countedAtMs: atMs,

@@ -57,6 +57,22 @@ describe("what was paid and what was not are the cost", () => {
       [charge(10, { amount: -7, costNano: 7 }), overrun(3, "req_2")],
       ["entry 1: amount 7, not 10"],
     ],
+    ["in part owed above a cap", [charge(10, { amount: -7 }), overrun(-3)], []],
+    [
+      "owed above a cap, and in part unpaid",
+      [charge(10, { amount: -7, costNano: 9 }), overrun(-2), overrun(1)],
+      [],
+    ],
+    [
+      "owed less than the record says",
+      [charge(10, { amount: -7 }), overrun(-2), overrun(1)],
+      ["entry 1: cost_nano 10, not 9"],
+    ],
+    [
+      "owed more than it cost",
+      [charge(10, { amount: -7, costNano: 11 }), overrun(-4)],
+      ["entry 1: amount 11, not 10"],
+    ],
     ["an overrun without a charge", [overrun(3)], []],
     ["older than rates", [charge(10, { amount: -7, costNano: 7, ratesId: null, rates: null })], []],
   ])("%s", async (_, entries, faults) => expect(await faultsOf(entries)).toEqual(faults));
@@ -80,6 +96,11 @@ describe("a late charge adds to what a takeover has charged", () => {
       "once",
       [interrupted(10), charge(25, { amount: -15 }), charge(25, { amount: -15, costNano: 15 })],
       ["entry 3: amount 15, not 25"],
+    ],
+    [
+      "and to what it owes",
+      [interrupted(10, { amount: -8 }), overrun(-2), charge(25, { amount: -11, costNano: 25 }), overrun(-4)],
+      [],
     ],
     [
       "and to what it could not",

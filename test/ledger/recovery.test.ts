@@ -1,4 +1,5 @@
 import { describe, expect, jest, test } from "bun:test";
+import { audit } from "../../src/ledger/audit.ts";
 
 import { Ledger } from "../../src/ledger/ledger.ts";
 import { recoverHolds } from "../../src/ledger/recover.ts";
@@ -9,6 +10,7 @@ import { costing, nanoRates } from "../support/rates.ts";
 import { summarizeUsage } from "../support/usage.ts";
 import { waitFor } from "../support/wait.ts";
 import { holdFor, openBench, settlement, startProcess } from "./fixtures.ts";
+import { cap } from "./payers.ts";
 
 describe("after a crash", () => {
   testEachJournal(
@@ -71,6 +73,28 @@ describe("after a crash", () => {
       await next.store.close();
     },
   );
+
+  testEachJournal("progress above the cap of a postpaid account is owed", async (database) => {
+    await using bench = await openBench(database);
+    const key = await bench.addKey({ isOpen: true, caps: [cap(10, "day")] });
+    const hold = holdFor(bench.ledger, key, 10);
+    bench.ledger.progress(hold, costing(14));
+    bench.ledger.journalProgress();
+    await bench.store.commit([]);
+    const next = await startProcess(database, bench.clock);
+    expect(next.ledger.summary(key.id)).toMatchObject({
+      posted: -14,
+      used: 14,
+      caps: [{ used: 14, left: 0 }],
+    });
+    const entries = await bench.operator.listEntries({ afterId: 0, limit: 10 });
+    expect(entries.map(({ kind, amount, outcome }) => [kind, amount, outcome])).toEqual([
+      ["charge", -10, "interrupted"],
+      ["overrun", -4, "interrupted"],
+    ]);
+    expect((await audit(bench.operator)).differences).toEqual([]);
+    await next.store.close();
+  });
 
   testEachJournal(
     "tokens are charged to the period in which they were admitted, past or present",
@@ -154,7 +178,7 @@ describe("after a crash", () => {
       };
       const store = await database.openGateway(bench.clock, () => full);
       const { openHolds } = await store.load();
-      const settle = ({ chargeSoFar }: HoldProgress) => ({ charged: chargeSoFar, overrun: 0 });
+      const settle = ({ chargeSoFar }: HoldProgress) => ({ charged: chargeSoFar, owed: 0, overrun: 0 });
       const recovering = recoverHolds(store, openHolds, settle, bench.clock.wallMs(), 20);
       await expect(recovering).rejects.toThrow(/1 interrupted requests cannot be written.*The disk is full/);
       isFull = false;

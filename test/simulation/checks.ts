@@ -94,7 +94,11 @@ export async function checkExchanges(
   for (const [exchangeId, found] of charges) assert.equal(found.length, 1, `${exchangeId} was charged twice`);
   for (const { hold, isDurable, charged } of exchanges) {
     const found = charges.get(hold.id)?.[0];
-    if (isDurable) assert.equal(found === undefined ? null : 0 - found.amount, charged);
+    const owed = entries.filter(
+      ({ kind, exchangeId, amount }) => kind === "overrun" && exchangeId === hold.id && amount < 0,
+    );
+    const paid = owed.reduce((sum, { amount }) => sum - amount, 0 - (found?.amount ?? 0));
+    if (isDurable) assert.equal(found === undefined ? null : paid, charged);
     if (hold.state === "released" && found !== undefined) assert.equal(found.outcome, "interrupted");
   }
   for (const { holdId, chargeSoFar } of interrupted) {

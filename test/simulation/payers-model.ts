@@ -113,19 +113,20 @@ export class PayersModel {
     this.holds.delete(id);
   }
 
-  /** What settling must charge: its own amount, and what nobody has reserved, as far as every bound goes. */
+  /** What settling must charge: its own amount, and what nobody has reserved, as far as every bound goes; a postpaid account owes the rest. */
   settle(hold: ModelHold, cost: number): number {
     const account = this.account(hold.accountId);
     const isPast = hold.periodStartMs !== account.period;
     const free = Math.max(0, account.balance - this.heldOf(account));
     const most = isPast ? hold.amount : hold.amount + free;
-    let charged = Math.min(cost, account.isCredit ? Math.min(most, account.balance) : most);
+    const payable = Math.max(0, Math.min(cost, account.isCredit ? Math.min(most, account.balance) : most));
+    let covered = payable;
     const caps = this.capsOf(hold);
     for (const cap of caps) {
       const more = cap.isCurrent(hold) ? Math.max(0, cap.left - this.heldOf(cap)) : 0;
-      charged = Math.min(charged, hold.amount + more);
+      covered = Math.min(covered, hold.amount + more);
     }
-    charged = Math.max(0, charged);
+    const charged = account.record.isOpen ? payable : covered;
     this.holds.delete(hold.id);
     account.posted -= charged;
     account.used += charged;
@@ -214,7 +215,8 @@ export class PayersModel {
     this.#charged.clear();
     for (const { exchangeId, amount } of charges) {
       const known = drawn.get(exchangeId ?? "");
-      if (known !== undefined) this.#charged.set(exchangeId ?? "", { ...known, amount: 0 - amount });
+      const before = this.#charged.get(exchangeId ?? "")?.amount ?? 0;
+      if (known !== undefined) this.#charged.set(exchangeId ?? "", { ...known, amount: before - amount });
     }
     this.holds.clear();
     this.apply({ accounts: now.accounts, keys: now.keys, entries: [] });

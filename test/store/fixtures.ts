@@ -80,6 +80,7 @@ export function settleItem(
     periodStartMs: 0,
     countedAtMs: record.atMs,
     charged,
+    owed: 0,
     overrun: 0,
     basis: "measured",
     outcome: "completed",

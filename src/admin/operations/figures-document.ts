@@ -23,6 +23,8 @@ export function figuresDocument(figures: Figures): FiguresView {
     spend_tokens: figures.spendTokens,
     list_cost: creditsFromNano(figures.listCostNano),
     cache_savings: creditsFromNano(figures.cacheSavingsNano),
+    overrun: creditsFromNano(figures.overrunNano),
+    overrun_tokens: figures.overrunTokens,
     covered_attempts: figures.coveredAttempts,
     average_first_byte_ms: average(figures.firstByteMs, figures.firstByteCount),
     average_total_ms: average(figures.totalMs, figures.totalCount),

@@ -51,7 +51,7 @@ function accountDocument(statement: AccountStatement): AccountStatementView {
     open: isOpen,
     unit: isCredit ? "credits" : "tokens",
     opening: isCredit ? amount(opening) : null,
-    charged: amount(sumOf("charge")),
+    charged: amount(sumOf("charge") + sumOf("overrun")),
     topped_up: amount(sumOf("topup")),
     adjusted: amount(sumOf("adjustment")),
     total: amount(total),

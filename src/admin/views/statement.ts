@@ -12,7 +12,7 @@ const nano = nullable(
 );
 
 const statementLine = Type.Object({
-  kind: oneOf(["charge", "topup", "adjustment"]),
+  kind: oneOf(["charge", "overrun", "topup", "adjustment"]),
   at: nullable(moment),
   key_id: name,
   key_prefix: name,

@@ -27,6 +27,10 @@ const sums = {
   cache_savings: figure(
     "Credits that the same use would have cost more without the providers' caches, at list prices for token-budget keys.",
   ),
+  overrun: figure(
+    "Credits that calls cost above what was held, and that were not charged, because a prepaid balance or a cap had no more.",
+  ),
+  overrun_tokens: figure("The same for token budgets."),
   covered_attempts: counted(
     "Attempts that failed before a call completed: a retry or failover covered them. By provider, of the one that failed.",
   ),

@@ -24,7 +24,7 @@ export function statementCommand(terminal: Terminal): Command {
     )
     .addHelpText(
       "after",
-      "\nThe lines of an account add up to its entries of that month in the ledger. What a call cost beyond the balance was\nnot paid, and is no line.",
+      "\nThe lines of an account add up to its entries of that month in the ledger. What a call cost above a\nprepaid balance was not charged, and is not a line. What it cost above the caps of a postpaid account is a line of\nits own.",
     )
     .action(async ({ month, account, ...options }: Options) => {
       const { statementOf } = await import("../../admin/operations/statement.ts");
@@ -78,7 +78,10 @@ const columns: readonly ListColumn<Line>[] = [
 ];
 
 function whatOf({ kind, at, model, key_label, key_prefix, owner, reference, note }: Line): string {
-  if (kind === "charge") return [model ?? "–", key_label ?? key_prefix, owner].filter(Boolean).join("  ");
+  if (kind === "charge" || kind === "overrun") {
+    const above = kind === "overrun" ? "above the cap" : null;
+    return [model ?? "–", key_label ?? key_prefix, owner, above].filter(Boolean).join("  ");
+  }
   const day = at === null ? "" : moment(Date.parse(at)).slice(0, 10);
   return [kinds[kind], day, reference, note].filter(Boolean).join("  ");
 }

@@ -116,6 +116,8 @@ function columnsOf(
     figure("spend_tokens"),
     figure("list_cost", total.list_cost > 0 ? "LIST COST" : undefined, (amount) => shortCredits(amount)),
     figure("cache_savings"),
+    figure("overrun", total.overrun > 0 ? "OVERRUN" : undefined, (amount) => shortCredits(amount)),
+    figure("overrun_tokens"),
     figure("covered_attempts"),
     figure("average_first_byte_ms", "AVG FIRST BYTE", span),
     figure("average_total_ms"),
@@ -159,6 +161,14 @@ function notes(total: FiguresView): string[] {
     lines.push(
       `CACHED saved ${creditsShown(total.cache_savings)} credits of what the same input costs otherwise.`,
     );
+  }
+  if (total.overrun > 0) {
+    lines.push(
+      "OVERRUN is what calls cost above their holds and prepaid balances or caps; it is not charged.",
+    );
+  }
+  if (total.overrun_tokens > 0) {
+    lines.push(`${count(total.overrun_tokens)} tokens above holds and budgets are not charged.`);
   }
   if (total.list_cost > 0) {
     lines.push("LIST COST is what token-budget keys would have paid; it is not charged.");

@@ -32,11 +32,12 @@ export function listedExchange(row: ExchangeRow): ListedExchange {
   };
 }
 
+/** What the usage record says was charged includes what is owed in an entry of its own; records older than rates have none. */
 const ofEntry = `
   entries.id::float8 AS "entryId", recorded_at_ms IS NOT NULL AS "hasRecord", input_tokens::float8 AS "inputTokens",
   cached_input_tokens::float8 AS "cachedInputTokens", cache_write_tokens::float8 AS "cacheWriteTokens",
   output_tokens::float8 AS "outputTokens", reasoning_tokens::float8 AS "reasoningTokens", entries.quantities, basis,
-  coalesce(-amount, 0)::float8 AS charged, list_cost_nano::float8 AS "listCostNano"`;
+  (CASE WHEN cost_nano > -amount AND rates_id IS NOT NULL THEN cost_nano ELSE coalesce(-amount, 0) END)::float8 AS charged, list_cost_nano::float8 AS "listCostNano"`;
 
 const both = (table: string) => `
   ${table}.exchange_id AS "exchangeId", keys.id AS "keyId", ${table}.at_ms::float8 AS "endedAtMs", ${table}.route,

@@ -15,10 +15,11 @@ export interface AccountStatement {
   readonly lines: readonly StatementLine[];
 }
 
-/** The charges of a key for a model together; every other entry by itself. Overruns are not paid, and not among them. */
+/** The charges of a key for a model together, and what is owed above its caps; every other entry by itself. */
 export interface StatementLine {
-  readonly kind: Exclude<EntryKind, "overrun">;
-  /** Null for charges. */
+  /** An `overrun` is owed; those that were not charged are not among the lines. */
+  readonly kind: EntryKind;
+  /** Null for charges and overruns. */
   readonly atMs: number | null;
   readonly keyId: string | null;
   readonly keyPrefix: string | null;
@@ -121,12 +122,13 @@ function added(sum: SummedLine, more: Omit<LineRow, "amount">, amount: bigint): 
   };
 }
 
-/** What an operator entered comes first, in its order; charges by key and model. */
+/** What an operator entered comes first, in its order; charges by key and model, and after each what is owed above its caps. */
 function inOrder(one: SummedLine, other: SummedLine): number {
-  const ranks = ({ entryId, keyId, model }: SummedLine) => [
+  const ranks = ({ entryId, keyId, model, kind }: SummedLine) => [
     entryId ?? Number.MAX_SAFE_INTEGER,
     keyId ?? "",
     model ?? "",
+    kind,
   ];
   const [mine, its] = [ranks(one), ranks(other)];
   const place = mine.findIndex((rank, at) => rank !== its[at]);
@@ -146,11 +148,11 @@ function readPiece(
       input_tokens::float8 AS "inputTokens", cached_input_tokens::float8 AS "cachedInputTokens",
       output_tokens::float8 AS "outputTokens", CAST(amount AS text) AS amount, reference, note, entry_id::float8 AS "entryId"
     FROM (
-      SELECT ${payer} AS "accountNo", key_no, kind, CASE WHEN kind = 'charge' THEN model END AS model,
-        CASE WHEN kind <> 'charge' THEN id END AS entry_id, CASE WHEN kind <> 'charge' THEN at_ms END AS at_ms,
+      SELECT ${payer} AS "accountNo", key_no, kind, CASE WHEN ${isCharged} THEN model END AS model,
+        CASE WHEN NOT ${isCharged} THEN id END AS entry_id, CASE WHEN NOT ${isCharged} THEN at_ms END AS at_ms,
         count(recorded_at_ms) AS requests,
         CASE WHEN kind = 'charge' THEN count(*) - count(recorded_at_ms) ELSE 0 END AS cancelled_calls, ${tokens}, sum(amount) AS amount, max(reference) AS reference, max(note) AS note
-      FROM entries WHERE kind <> 'overrun' AND at_ms >= ${since} AND at_ms < ${until} ${isOf(accountId, parameters)}
+      FROM entries WHERE ${isPosted} AND at_ms >= ${since} AND at_ms < ${until} ${isOf(accountId, parameters)}
       GROUP BY 1, 2, 3, 4, 5, 6
     ) lines LEFT JOIN keys ON keys.no = lines.key_no`,
     parameters.all,
@@ -168,7 +170,7 @@ async function readOpenings(
     const [since, until] = [parameters.add(piece.sinceMs), parameters.add(piece.untilMs)];
     const rows = await queries.read<{ no: number; amount: string }>(
       `SELECT ${payer} AS no, CAST(sum(amount) AS text) AS amount FROM entries
-      WHERE kind <> 'overrun' AND at_ms >= ${since} AND at_ms < ${until} ${isOf(accountId, parameters)} GROUP BY 1`,
+      WHERE ${isPosted} AND at_ms >= ${since} AND at_ms < ${until} ${isOf(accountId, parameters)} GROUP BY 1`,
       parameters.all,
     );
     for (const { no, amount } of rows) openings.set(no, (openings.get(no) ?? 0n) + BigInt(amount));
@@ -180,6 +182,10 @@ function isOf(accountId: string | undefined, parameters: Parameters): string {
   if (accountId === undefined) return "";
   return `AND ${payer} = (SELECT no FROM accounts WHERE id = ${parameters.add(accountId)})`;
 }
+
+/** What came of exchanges, and what counts in `posted`: an overrun below 0 is owed, one above 0 was not charged. */
+const isCharged = "kind IN ('charge', 'overrun')";
+const isPosted = "(kind <> 'overrun' OR amount < 0)";
 
 /** Who paid: SQLite leaves it out where that is the key's own account, which has the key's number. */
 const payer = "coalesce(account_no, key_no)";

@@ -8,7 +8,14 @@ const ofEntries = [
   ...["requests", "completed", "input_tokens", "cached_input_tokens", "output_tokens"],
   ...["spend_nano", "cancelled_spend_nano", "interrupted_spend_nano"],
   ...["spend_tokens", "cancelled_spend_tokens", "interrupted_spend_tokens"],
-  ...["list_cost_nano", "cache_savings_nano", "first_byte_ms", "first_byte_count"],
+  ...[
+    "list_cost_nano",
+    "cache_savings_nano",
+    "overrun_nano",
+    "overrun_tokens",
+    "first_byte_ms",
+    "first_byte_count",
+  ],
 ];
 
 /** Less than the sums by the minute are really kept for. */

@@ -31,6 +31,7 @@ import twentyFirst from "./migrations/021.sql" with { type: "text" };
 import twentySecond from "./migrations/022.sql" with { type: "text" };
 import twentyThird from "./migrations/023.sql" with { type: "text" };
 import twentyFourth from "./migrations/024.sql" with { type: "text" };
+import twentyFifth from "./migrations/025.sql" with { type: "text" };
 
 /** The schema's version is the number of migrations that have run; it is kept in `user_version`. */
 export const migrations: readonly string[] = [
@@ -58,6 +59,7 @@ export const migrations: readonly string[] = [
   twentySecond,
   twentyThird,
   twentyFourth,
+  twentyFifth,
 ];
 
 export interface MigrationOptions {

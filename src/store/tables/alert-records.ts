@@ -1,9 +1,17 @@
-import type { AlertPost, AlertRecords, BegunAlert, ExpiringKey } from "../alert-records.ts";
+import { msPerHour } from "../../base/clock.ts";
+import type { AlertPost, AlertRecords, BegunAlert, ExpiringKey, Overrun } from "../alert-records.ts";
 import { type Queries, query } from "../query.ts";
 import { readDrawnBounds } from "../reporting/drawn-bounds.ts";
 
 /** Of each kind. A list that is longer is read by no one, and each is an alert. */
 export const mostFound = 1_000;
+
+/** From the sums of all keys, and what they do not count yet: both are few rows. */
+const selectOverrun = `
+SELECT coalesce(sum(overrun_nano), 0)::float8 AS nano, coalesce(sum(overrun_tokens), 0)::float8 AS tokens FROM (
+  SELECT overrun_nano, overrun_tokens FROM usage_all_hours WHERE hour >= $1
+  UNION ALL SELECT overrun_nano, overrun_tokens FROM sluice_uncounted_usage() WHERE +at_ms >= $2
+) sums`;
 
 /** For a store that one gateway uses: there is no other to send them. */
 export function storedAlerts({ read, change, changeTogether }: Queries): AlertRecords {
@@ -21,6 +29,12 @@ export function storedAlerts({ read, change, changeTogether }: Queries): AlertRe
       if (listed.length < mostFound) return { listed, more: 0 };
       const [all] = await read<{ count: number }>(`SELECT count(*)::float8 AS count ${expiring}`, range);
       return { listed, more: Math.max(0, (all?.count ?? 0) - listed.length) };
+    },
+
+    async overrunSince(sinceMs) {
+      const hour = Math.floor(sinceMs / msPerHour);
+      const [sum] = await read<Overrun>(selectOverrun, [hour, hour * msPerHour]);
+      return sum ?? { nano: 0, tokens: 0 };
     },
 
     async publish(source, findings, nowMs, untilMs) {

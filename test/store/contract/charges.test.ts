@@ -61,7 +61,7 @@ function figures({ id, accountId, keyId, reference, note, ...charge }: AuditedEn
 }
 
 function chargeFigures(item: SettleItem): ReturnType<typeof figures> {
-  const { keyId, accountId, countedAtMs, charged, overrun, rates, labels, ...rest } = item.charge;
+  const { keyId, accountId, countedAtMs, charged, owed, overrun, rates, labels, ...rest } = item.charge;
   const { costNano, atMs: startedAtMs, totalMs } = usageOf(item);
   const audited = { ratesId: rates?.id ?? null, costNano, startedAtMs, totalMs };
   return { kind: "charge", amount: -charged, ...rest, rates: rates?.text ?? null, ...audited };

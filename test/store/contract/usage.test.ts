@@ -70,6 +70,8 @@ describe("sums of usage", () => {
           interruptedSpendTokens: 0,
           listCostNano: 0,
           cacheSavingsNano: 0,
+          overrunNano: 0,
+          overrunTokens: 0,
           firstByteMs: 0,
           firstByteCount: 0,
           totalMs: 81,

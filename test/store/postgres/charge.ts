@@ -44,7 +44,7 @@ async function book(query: Query, { charge, record, response, ending, turns }: S
   const entry = await insert(query, {
     ...common,
     kind: "charge",
-    amount: -charge.charged,
+    amount: charge.owed - charge.charged,
     list_cost_nano: charge.listCostNano,
     ...recorded,
     rates_id: charge.rates?.id ?? null,
@@ -52,6 +52,7 @@ async function book(query: Query, { charge, record, response, ending, turns }: S
     asked_model: charge.askedModel,
     labels: charge.labels,
   });
+  if (charge.owed > 0) await insert(query, { ...common, kind: "overrun", amount: -charge.owed });
   if (charge.overrun > 0) await insert(query, { ...common, kind: "overrun", amount: charge.overrun });
   await query(updateAccount, [found.accountNo, charge.charged, charge.periodStartMs]);
   await query(updateKey, [

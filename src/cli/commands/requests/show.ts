@@ -108,16 +108,19 @@ function exchangeFacts(exchange: ExchangeView, { style }: Terminal): (readonly [
   return list;
 }
 
-/** How the charge comes to its amount, and whether all of it was paid. */
+/** How the charge comes to its amount, and what was above every limit. */
 function chargeFacts(charge: EntryView | null, entries: readonly EntryView[]): (readonly [string, string])[] {
   if (charge === null) return [];
-  const unpaid = entries.filter(({ kind }) => kind === "overrun");
+  const overruns = entries.filter(({ kind }) => kind === "overrun");
   const list: (readonly [string, string])[] = [["sum", charge.sum ?? ""]];
   if (charge.asked_model !== charge.model) list.push(["asked for", charge.asked_model ?? ""]);
   const { tiers, input_above: above } = charge.rates ?? {};
   if (tiers !== undefined) list.push(["tier", tiers.join(", ")]);
   if (above !== undefined) list.push(["rates", `for more than ${count(above)} tokens of input`]);
-  for (const { amount, unit } of unpaid) list.push(["unpaid", `${amount} ${unit}: the balance had no more`]);
+  for (const { amount, unit } of overruns) {
+    const why = amount < 0 ? "owed above the cap" : "not charged: the balance or a cap had no more";
+    list.push(["overrun", `${Math.abs(amount)} ${unit} ${why}`]);
+  }
   return list;
 }
 

@@ -274,7 +274,7 @@ CREATE TABLE clock_returns (
 CREATE INDEX clock_returns_by_account ON clock_returns (account_no) WHERE account_no IS NOT NULL;
 CREATE INDEX clock_returns_by_key ON clock_returns (key_no) WHERE key_no IS NOT NULL;
 
--- Charges with the moments and periods that they count in.
+-- Charges and what is owed, with the moments and periods that they count in.
 CREATE VIEW counted_charges AS
 SELECT id, key_no, account_no, at_ms, -amount AS amount, model, cost_nano,
   least(period_start_ms, (SELECT min(period_ms) FROM clock_returns r WHERE r.account_no = entries.account_no AND r.entries_through >= id)) AS period_start_ms,
@@ -282,7 +282,7 @@ SELECT id, key_no, account_no, at_ms, -amount AS amount, model, cost_nano,
   least(coalesce(counted_at_ms, at_ms), (SELECT min(to_ms) FROM clock_returns r WHERE r.key_no = entries.key_no AND r.entries_through >= id)) AS counted_by_key,
   least(at_ms, (SELECT min(to_ms) FROM clock_returns r WHERE r.key_no = entries.key_no AND r.entries_through >= id)) / 86400000 AS day,
   input_tokens + cached_input_tokens + cache_write_tokens AS input_tokens, output_tokens
-FROM entries WHERE kind = 'charge';
+FROM entries WHERE kind IN ('charge', 'overrun') AND amount <= 0;
 
 -- A reference is unique among all months too.
 CREATE TABLE entry_references (
@@ -629,6 +629,8 @@ CREATE TABLE usage_figures (
   interrupted_spend_tokens int8 NOT NULL DEFAULT 0,
   list_cost_nano int8 NOT NULL DEFAULT 0,
   cache_savings_nano int8 NOT NULL DEFAULT 0,
+  overrun_nano int8 NOT NULL DEFAULT 0,
+  overrun_tokens int8 NOT NULL DEFAULT 0,
   first_byte_ms int8 NOT NULL DEFAULT 0,
   first_byte_count int8 NOT NULL DEFAULT 0,
   total_ms int8 NOT NULL DEFAULT 0,
@@ -698,36 +700,40 @@ CREATE VIEW entry_figures AS
 SELECT entries.id, entries.at_ms, entries.key_no, entries.account_no, coalesce(model, '') AS model, coalesce(provider, '') AS provider,
   coalesce(route, '') AS route, labels,
   (recorded_at_ms IS NOT NULL)::int AS requests,
-  (outcome = 'completed')::int AS completed,
-  (outcome = 'failed')::int AS failed,
+  (kind = 'charge' AND outcome = 'completed')::int AS completed,
+  (kind = 'charge' AND outcome = 'failed')::int AS failed,
   0 AS refused,
-  (outcome = 'cancelled')::int AS cancelled,
-  (outcome = 'interrupted')::int AS interrupted,
+  (kind = 'charge' AND outcome = 'cancelled')::int AS cancelled,
+  (kind = 'charge' AND outcome = 'interrupted')::int AS interrupted,
   coalesce(entries.input_tokens + cached_input_tokens + cache_write_tokens, 0) AS input_tokens,
   coalesce(cached_input_tokens, 0) AS cached_input_tokens,
   coalesce(entries.output_tokens, 0) AS output_tokens,
-  CASE WHEN mode = 'credit' THEN -amount ELSE 0 END AS spend_nano,
-  CASE WHEN mode = 'credit' AND outcome = 'cancelled' THEN -amount ELSE 0 END AS cancelled_spend_nano,
-  CASE WHEN mode = 'credit' AND outcome = 'interrupted' THEN -amount ELSE 0 END AS interrupted_spend_nano,
-  CASE WHEN mode = 'credit' THEN 0 ELSE -amount END AS spend_tokens,
-  CASE WHEN mode <> 'credit' AND outcome = 'cancelled' THEN -amount ELSE 0 END AS cancelled_spend_tokens,
-  CASE WHEN mode <> 'credit' AND outcome = 'interrupted' THEN -amount ELSE 0 END AS interrupted_spend_tokens,
+  CASE WHEN mode = 'credit' THEN -least(amount, 0) ELSE 0 END AS spend_nano,
+  CASE WHEN mode = 'credit' AND outcome = 'cancelled' THEN -least(amount, 0) ELSE 0 END AS cancelled_spend_nano,
+  CASE WHEN mode = 'credit' AND outcome = 'interrupted' THEN -least(amount, 0) ELSE 0 END AS interrupted_spend_nano,
+  CASE WHEN mode = 'credit' THEN 0 ELSE -least(amount, 0) END AS spend_tokens,
+  CASE WHEN mode <> 'credit' AND outcome = 'cancelled' THEN -least(amount, 0) ELSE 0 END AS cancelled_spend_tokens,
+  CASE WHEN mode <> 'credit' AND outcome = 'interrupted' THEN -least(amount, 0) ELSE 0 END AS interrupted_spend_tokens,
   coalesce(list_cost_nano, 0) AS list_cost_nano,
   coalesce(cache_savings_nano, 0) AS cache_savings_nano,
+  CASE WHEN mode = 'credit' THEN greatest(amount, 0) ELSE 0 END AS overrun_nano,
+  CASE WHEN mode = 'credit' THEN 0 ELSE greatest(amount, 0) END AS overrun_tokens,
   coalesce(first_byte_ms, 0) AS first_byte_ms,
   (first_byte_ms IS NOT NULL)::int AS first_byte_count,
   coalesce(total_ms, 0) AS total_ms,
   (total_ms IS NOT NULL)::int AS total_count,
   0 AS covered_attempts
 FROM entries JOIN accounts ON accounts.no = entries.account_no
-WHERE kind = 'charge'
+WHERE kind = 'charge' OR (kind = 'overrun' AND exchange_id IS NOT NULL)
 UNION ALL
 SELECT late.id, first.at_ms, first.key_no, first.account_no, coalesce(first.model, ''), coalesce(first.provider, ''), coalesce(first.route, ''), first.labels,
   0, 0, 0, 0, 0, -1, 0, 0, 0,
-  0, 0, CASE WHEN mode = 'credit' THEN first.amount ELSE 0 END,
+  0, 0, CASE WHEN mode = 'credit' THEN first.amount + owed.amount ELSE 0 END,
   0, 0, CASE WHEN mode = 'credit' THEN 0 ELSE first.amount END,
-  0, 0, 0, 0, 0, 0, 0
+  0, 0, 0, 0, 0, 0, 0, 0, 0
 FROM entries late JOIN entries first ON first.id = late.completes AND first.month = late.month JOIN accounts ON accounts.no = late.account_no
+  CROSS JOIN LATERAL (SELECT coalesce(sum(o.amount), 0)::int8 AS amount FROM entries o WHERE o.exchange_id = first.exchange_id AND o.month = first.month
+    AND o.kind = 'overrun' AND o.amount < 0 AND o.outcome = 'interrupted') AS owed
 WHERE late.completes IS NOT NULL;
 
 -- The figures of an ending that was not charged. Nobody paid for it: it is counted for the account that its key draws on now.
@@ -742,7 +748,7 @@ SELECT id, at_ms, key_no, (SELECT account_no FROM keys WHERE no = key_no) AS acc
   0::int8 AS input_tokens, 0::int8 AS cached_input_tokens, 0::int8 AS output_tokens,
   0::int8 AS spend_nano, 0::int8 AS cancelled_spend_nano, 0::int8 AS interrupted_spend_nano,
   0::int8 AS spend_tokens, 0::int8 AS cancelled_spend_tokens, 0::int8 AS interrupted_spend_tokens,
-  0::int8 AS list_cost_nano, 0::int8 AS cache_savings_nano, 0::int8 AS first_byte_ms, 0 AS first_byte_count,
+  0::int8 AS list_cost_nano, 0::int8 AS cache_savings_nano, 0::int8 AS overrun_nano, 0::int8 AS overrun_tokens, 0::int8 AS first_byte_ms, 0 AS first_byte_count,
   CASE WHEN outcome = 'failed' THEN coalesce(total_ms, 0) ELSE 0 END AS total_ms,
   (outcome = 'failed' AND total_ms IS NOT NULL)::int AS total_count,
   0 AS covered_attempts
@@ -756,7 +762,7 @@ SELECT exchange_endings.id, at_ms, key_no, (SELECT account_no FROM keys WHERE no
   0::int8 AS input_tokens, 0::int8 AS cached_input_tokens, 0::int8 AS output_tokens,
   0::int8 AS spend_nano, 0::int8 AS cancelled_spend_nano, 0::int8 AS interrupted_spend_nano,
   0::int8 AS spend_tokens, 0::int8 AS cancelled_spend_tokens, 0::int8 AS interrupted_spend_tokens,
-  0::int8 AS list_cost_nano, 0::int8 AS cache_savings_nano, 0::int8 AS first_byte_ms, 0 AS first_byte_count, 0::int8 AS total_ms, 0 AS total_count,
+  0::int8 AS list_cost_nano, 0::int8 AS cache_savings_nano, 0::int8 AS overrun_nano, 0::int8 AS overrun_tokens, 0::int8 AS first_byte_ms, 0 AS first_byte_count, 0::int8 AS total_ms, 0 AS total_count,
   1 AS covered_attempts
 FROM exchange_endings CROSS JOIN LATERAL json_array_elements(attempt_details::json) AS attempt
 WHERE outcome = 'completed' AND attempt_details IS NOT NULL AND attempt ->> 'failure' IS NOT NULL;
@@ -887,7 +893,7 @@ CREATE TYPE sluice_attempt AS (n int, provider text, day int, credential text, u
 
 -- What the functions below find out about an item, for the statement that writes it.
 CREATE TYPE sluice_held AS (account_no int, key_no int, period int8, counted int8, opened int8);
-CREATE TYPE sluice_ended AS (account_no int, key_no int, period int8, counted int8, month int, charge int8, overrun int8, is_credit bool);
+CREATE TYPE sluice_ended AS (account_no int, key_no int, period int8, counted int8, month int, charge int8, overrun int8, owed int8, is_credit bool);
 CREATE TYPE sluice_account_sums AS (no int, spent int8, held int8, period_used int8);
 CREATE TYPE sluice_account_holds AS (no int, held int8, period int8, used int8, counted int8);
 
@@ -1009,7 +1015,7 @@ CREATE FUNCTION sluice_end_holds(p_node int, p_ends sluice_hold_end[], p_endings
 DECLARE
   r record;
   v_found int := 0; v_gone int;
-  v_no int; v_before int8; v_posted int8; v_held int8; v_period_used int8; v_charged int8; j int; v_mine int[] := '{}';
+  v_no int; v_before int8; v_posted int8; v_held int8; v_period_used int8; v_payable int8; v_covered int8; v_charged int8; j int; v_mine int[] := '{}';
   c caps[]; c_nos int[];
   is_overrun bool := false;
   ended sluice_ended[] := array_fill(NULL::sluice_ended, ARRAY[cardinality(p_ends)]);
@@ -1037,16 +1043,19 @@ BEGIN
     IF c_nos <> '{}' THEN
       v_mine := ARRAY(SELECT array_position(c_nos, caps.no) FROM caps WHERE (caps.account_no = r.no OR caps.key_no = r.key_no) AND sluice_matches(caps.models, r.model));
     END IF;
-    v_found := v_found + 1; v_charged := 0;
+    v_found := v_found + 1; v_charged := 0; v_covered := 0;
     IF r.cost IS NOT NULL THEN
-      v_charged := least(r.cost, sluice_affordable(r.mode, sluice_balance(r.mode, r.is_open, v_posted, r.budget_tokens, v_period_used), v_held, r.amount, r.period <> r.period_start_ms));
+      v_payable := least(r.cost, sluice_affordable(r.mode, sluice_balance(r.mode, r.is_open, v_posted, r.budget_tokens, v_period_used), v_held, r.amount, r.period <> r.period_start_ms));
+      v_covered := v_payable;
       -- What is left of a past period is no longer known, but the hold itself was covered by it.
       FOREACH j IN ARRAY v_mine LOOP
-        v_charged := least(v_charged, r.amount + CASE WHEN sluice_period_start((c[j]).period, r.counted) = (c[j]).period_start_ms
+        v_covered := least(v_covered, r.amount + CASE WHEN sluice_period_start((c[j]).period, r.counted) = (c[j]).period_start_ms
           THEN greatest(0, sluice_cap_left(c[j]) - (c[j]).held) ELSE 0 END);
       END LOOP;
+      -- A postpaid account owes what is above its caps, too.
+      v_charged := CASE WHEN r.is_open = 1 THEN v_payable ELSE v_covered END;
       v_posted := v_posted - v_charged;
-      IF r.cost > v_charged THEN is_overrun := true; END IF;
+      IF r.cost > v_covered THEN is_overrun := true; END IF;
       IF r.period = r.period_start_ms THEN v_period_used := v_period_used + v_charged; END IF;
     END IF;
     IF r.period = r.period_start_ms THEN v_held := v_held - r.amount; END IF;
@@ -1054,7 +1063,7 @@ BEGIN
       CONTINUE WHEN sluice_period_start((c[j]).period, r.counted) <> (c[j]).period_start_ms;
       c[j].used := (c[j]).used + v_charged; c[j].held := (c[j]).held - r.amount;
     END LOOP;
-    ended[r.n] := ROW(r.no, r.key_no, r.period, r.counted, r.month, v_charged, r.cost - v_charged, r.mode = 'credit')::sluice_ended;
+    ended[r.n] := ROW(r.no, r.key_no, r.period, r.counted, r.month, v_charged, r.cost - v_charged, v_charged - v_covered, r.mode = 'credit')::sluice_ended;
     answers := answers || ARRAY[r.n, v_charged, coalesce(r.cost - v_charged, 0)]::float8[];
   END LOOP;
   IF v_found = 0 THEN RETURN answers; END IF;
@@ -1073,22 +1082,23 @@ BEGIN
   INSERT INTO entries (month, account_no, key_no, node_no, kind, amount, at_ms, period_start_ms, counted_at_ms, exchange_id, basis, outcome, list_cost_nano,
       recorded_at_ms, route, model, provider, upstream_model, stream, status, input_tokens, cached_input_tokens, cache_write_tokens,
       output_tokens, reasoning_tokens, cost_nano, first_byte_ms, total_ms, attempts, rates_id, quantities, asked_model, labels, cache_savings_nano)
-    SELECT i.month, i.account_no, i.key_no, p_node, 'charge', -i.charge, i.at, i.held_period, i.held_counted, i.id, i.basis, i.outcome, i.list_cost,
+    SELECT i.month, i.account_no, i.key_no, p_node, 'charge', i.owed - i.charge, i.at, i.held_period, i.held_counted, i.id, i.basis, i.outcome, i.list_cost,
       i.recorded, i.route, i.model, i.provider, i.upstream_model, i.stream, i.status, i.uncached, i.cached, i.cache_write,
       CASE WHEN i.recorded IS NOT NULL THEN i.output END, i.reasoning,
       CASE WHEN i.recorded IS NOT NULL THEN CASE WHEN i.is_credit THEN i.charge ELSE 0 END END, i.first_byte, i.total, i.attempts,
       i.rates, i.quantities, i.asked, i.labels, i.saved
     FROM unnest(p_ends, ended) AS i(id, key, account, opened, period, counted, cost, at, basis, outcome, list_cost, model, provider, rates, quantities, asked, labels, recorded, route, upstream_model,
         stream, status, uncached, cached, cache_write, input, output, reasoning, first_byte, total, attempts, saved,
-        account_no, key_no, held_period, held_counted, month, charge, overrun, is_credit)
+        account_no, key_no, held_period, held_counted, month, charge, overrun, owed, is_credit)
     WHERE i.account_no IS NOT NULL AND i.cost IS NOT NULL;
   IF is_overrun THEN
-    INSERT INTO entries (month, account_no, key_no, node_no, kind, amount, at_ms, period_start_ms, counted_at_ms, exchange_id, basis, outcome, model, provider)
-      SELECT i.month, i.account_no, i.key_no, p_node, 'overrun', i.overrun, i.at, i.held_period, i.held_counted, i.id, i.basis, i.outcome, i.model, i.provider
+    INSERT INTO entries (month, account_no, key_no, node_no, kind, amount, at_ms, period_start_ms, counted_at_ms, exchange_id, basis, outcome, model, provider, labels)
+      SELECT i.month, i.account_no, i.key_no, p_node, 'overrun', part.amount, i.at, i.held_period, i.held_counted, i.id, i.basis, i.outcome, i.model, i.provider, i.labels
       FROM unnest(p_ends, ended) AS i(id, key, account, opened, period, counted, cost, at, basis, outcome, list_cost, model, provider, rates, quantities, asked, labels, recorded, route, upstream_model,
           stream, status, uncached, cached, cache_write, input, output, reasoning, first_byte, total, attempts, saved,
-          account_no, key_no, held_period, held_counted, month, charge, overrun, is_credit)
-      WHERE i.overrun > 0;
+          account_no, key_no, held_period, held_counted, month, charge, overrun, owed, is_credit),
+        LATERAL (VALUES (-i.owed), (i.overrun)) AS part(amount)
+      WHERE part.amount <> 0;
   END IF;
   IF p_endings IS NOT NULL THEN
     PERFORM sluice_keep_endings(p_node, p_endings,
@@ -1112,7 +1122,7 @@ CREATE FUNCTION sluice_count_keys(p_ends sluice_hold_end[], p_ended sluice_ended
       FROM (
         SELECT e.key_no, e.charge, e.is_credit, (i.at / 86400000)::int AS day, max((i.at / 86400000)::int) OVER (PARTITION BY e.key_no) AS last_day,
           i.recorded, i.input, i.output, e.n
-        FROM unnest(p_ended) WITH ORDINALITY AS e(account_no, key_no, period, counted, month, charge, overrun, is_credit, n),
+        FROM unnest(p_ended) WITH ORDINALITY AS e(account_no, key_no, period, counted, month, charge, overrun, owed, is_credit, n),
           LATERAL (SELECT (p_ends[e.n]).*) AS i
         WHERE e.key_no IS NOT NULL AND i.cost IS NOT NULL
       ) AS d GROUP BY d.key_no
@@ -1192,7 +1202,7 @@ CREATE FUNCTION sluice_charge_late(p_node int, i sluice_hold_end, p_is_supersede
   OUT counted sluice_attempt[]) LANGUAGE plpgsql AS $$
 DECLARE
   a record; k record; c caps;
-  v_month int; v_paid int8; v_unpaid int8; v_rest int8; v_now int8; v_on int; v_first int8; v_account int; v_counted int8 := coalesce(i.counted, i.opened);
+  v_month int; v_paid int8; v_unpaid int8; v_rest int8; v_now int8; v_owed int8; v_covered int8; v_on int; v_first int8; v_account int; v_counted int8 := coalesce(i.counted, i.opened);
   is_final bool;
 BEGIN
   SELECT no INTO STRICT k FROM keys WHERE id = i.key;
@@ -1200,7 +1210,7 @@ BEGIN
   -- Each by an index of its own: a reply that was lost must not read the whole month.
   SELECT coalesce(sum(-amount), 0), coalesce(bool_or(outcome <> 'interrupted'), false), min(id), min(account_no) INTO v_paid, is_final, v_first, v_account
     FROM entries WHERE exchange_id = i.id AND month = v_month AND kind = 'charge';
-  SELECT coalesce(sum(amount), 0) INTO v_unpaid FROM entries WHERE exchange_id = i.id AND month = v_month AND kind <> 'charge';
+  SELECT v_paid - coalesce(sum(amount) FILTER (WHERE amount < 0), 0), coalesce(sum(amount) FILTER (WHERE amount > 0), 0) INTO v_paid, v_unpaid FROM entries WHERE exchange_id = i.id AND month = v_month AND kind <> 'charge';
   charged := v_paid; overrun := v_unpaid;
   v_rest := i.cost - v_paid - v_unpaid;
   IF is_final THEN RETURN; END IF;
@@ -1212,9 +1222,12 @@ BEGIN
   -- As for a hold of nothing; but a past period's is taken as it is.
   v_now := least(v_rest, sluice_affordable(a.mode, sluice_balance(a.mode, a.is_open, a.posted, a.budget_tokens, a.period_used), a.held,
     CASE WHEN a.mode <> 'credit' AND i.period <> a.period_start_ms THEN v_rest ELSE 0 END, i.period <> a.period_start_ms));
+  v_covered := v_now;
   FOR c IN SELECT * FROM caps WHERE (account_no = a.no OR key_no = k.no) AND sluice_matches(models, i.model) LOOP
-    IF sluice_period_start(c.period, v_counted) = c.period_start_ms THEN v_now := least(v_now, greatest(0, sluice_cap_left(c) - c.held)); END IF;
+    IF sluice_period_start(c.period, v_counted) = c.period_start_ms THEN v_covered := least(v_covered, greatest(0, sluice_cap_left(c) - c.held)); END IF;
   END LOOP;
+  IF a.is_open = 0 THEN v_now := v_covered; END IF;
+  v_owed := v_now - v_covered;
   v_on := i.at / 86400000;
   UPDATE accounts SET posted = posted - v_now, used = used + v_now, period_used = period_used + CASE WHEN period_start_ms = i.period THEN v_now ELSE 0 END
     WHERE no = a.no;
@@ -1230,15 +1243,14 @@ BEGIN
   INSERT INTO entries (month, account_no, key_no, node_no, kind, amount, at_ms, period_start_ms, counted_at_ms, exchange_id, basis, outcome, note, completes, list_cost_nano,
       recorded_at_ms, route, model, provider, upstream_model, stream, status, input_tokens, cached_input_tokens, cache_write_tokens,
       output_tokens, reasoning_tokens, cost_nano, first_byte_ms, total_ms, attempts, rates_id, quantities, asked_model, labels, cache_savings_nano)
-    VALUES (v_month, a.no, k.no, p_node, 'charge', -v_now, i.at, i.period, v_counted, i.id, i.basis, i.outcome, 'charged late: the node had been taken over', v_first, i.list_cost,
+    VALUES (v_month, a.no, k.no, p_node, 'charge', v_owed - v_now, i.at, i.period, v_counted, i.id, i.basis, i.outcome, 'charged late: the node had been taken over', v_first, i.list_cost,
       i.recorded, i.route, i.model, i.provider, i.upstream_model, i.stream, i.status, i.uncached, i.cached, i.cache_write,
       CASE WHEN i.recorded IS NOT NULL THEN i.output END, i.reasoning,
       CASE WHEN i.recorded IS NOT NULL THEN CASE WHEN a.mode = 'credit' THEN v_paid + v_now ELSE 0 END END, i.first_byte, i.total, i.attempts,
       i.rates, i.quantities, i.asked, i.labels, i.saved);
-  IF v_rest > v_now THEN
-    INSERT INTO entries (month, account_no, key_no, node_no, kind, amount, at_ms, period_start_ms, counted_at_ms, exchange_id, basis, outcome, model, provider)
-      VALUES (v_month, a.no, k.no, p_node, 'overrun', v_rest - v_now, i.at, i.period, v_counted, i.id, i.basis, i.outcome, i.model, i.provider);
-  END IF;
+  INSERT INTO entries (month, account_no, key_no, node_no, kind, amount, at_ms, period_start_ms, counted_at_ms, exchange_id, basis, outcome, model, provider, labels)
+    SELECT v_month, a.no, k.no, p_node, 'overrun', part.amount, i.at, i.period, v_counted, i.id, i.basis, i.outcome, i.model, i.provider, i.labels
+    FROM (VALUES (-v_owed), (v_rest - v_now)) AS part(amount) WHERE part.amount <> 0;
   counted := p_attempts || ARRAY(SELECT sluice_interrupted(e.at_ms, row_to_json(t), e.quantities, e.rates_id, -1)
     FROM (SELECT at_ms, quantities, rates_id FROM entries WHERE id = v_first AND month = v_month) AS e,
       LATERAL (SELECT * FROM unnest(p_attempts) WHERE ending <> 'uncharged' LIMIT 1) AS t);

@@ -14,8 +14,8 @@ const columns = `kind, key_no, account_no, amount, at_ms, period_start_ms, count
   cost_nano, first_byte_ms, total_ms, attempts, list_cost_nano, asked_model, rates_id, quantities, labels, cache_savings_nano,
   credential`;
 const valuesPerRow = columns.split(",").length;
-/** An overrun is explained by the charge beside it. */
-const unexplained = { listCostNano: null, askedModel: null, rates: null, quantities: null, labels: null };
+/** An overrun is explained by the charge before it. */
+const unexplained = { listCostNano: null, askedModel: null, rates: null, quantities: null };
 /** Most batches fit into one such statement; longer ones gain almost nothing. */
 const mostRowsPerStatement = 32;
 
@@ -48,8 +48,8 @@ export class EntryWriter {
     record: UsageRecord | null,
     credential: string | null = null,
   ): void {
-    this.#add("charge", -charge.charged, key, charge, record, credential);
-    this.#addOverrun(key, charge);
+    this.#addCharge(key, charge, record, credential);
+    this.#addOverruns(key, charge, record);
   }
 
   /** Inserts at once, for a charge that another row refers to. Returns the entry's id. */
@@ -59,10 +59,10 @@ export class EntryWriter {
     record: UsageRecord | null,
     credential: string | null,
   ): number {
-    this.#add("charge", -charge.charged, key, charge, record, credential);
+    this.#addCharge(key, charge, record, credential);
     this.#writeWaiting();
     const entryId = this.#lastId;
-    this.#addOverrun(key, charge);
+    this.#addOverruns(key, charge, record);
     return entryId;
   }
 
@@ -90,9 +90,22 @@ export class EntryWriter {
     this.#lastId = 0;
   }
 
-  #addOverrun(key: WrittenKey, charge: ChargeEntry): void {
-    if (charge.overrun > 0)
-      this.#add("overrun", charge.overrun, key, { ...charge, ...unexplained }, null, null);
+  #addCharge(
+    key: WrittenKey,
+    charge: ChargeEntry,
+    record: UsageRecord | null,
+    credential: string | null,
+  ): void {
+    this.#add("charge", charge.owed - charge.charged, key, charge, record, credential);
+  }
+
+  /** What is owed above caps, and what is not charged. Both count for the same model and provider as the charge. */
+  #addOverruns(key: WrittenKey, charge: ChargeEntry, record: UsageRecord | null): void {
+    if (charge.owed === 0 && charge.overrun === 0) return;
+    const { model, provider } = record ?? charge;
+    const entry = { ...charge, ...unexplained, model, provider };
+    if (charge.owed > 0) this.#add("overrun", -charge.owed, key, entry, null, null);
+    if (charge.overrun > 0) this.#add("overrun", charge.overrun, key, entry, null, null);
   }
 
   #add(

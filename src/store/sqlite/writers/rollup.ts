@@ -106,6 +106,7 @@ export class UsageRollup {
       if (outcome === "cancelled") figures.cancelledSpendTokens += charged;
       if (outcome === "interrupted") figures.interruptedSpendTokens += charged;
     }
+    figures[isCredit ? "overrunNano" : "overrunTokens"] += charge.overrun;
     if (charge.listCostNano !== null) figures.listCostNano += charge.listCostNano;
     this.#keys.add(keyCharge(no, charge, record));
     if (record === null) return;
@@ -292,7 +293,7 @@ export function catchUpRollup(database: Database): void {
 const selectUntotaled = `
 SELECT key_no AS keyNo, at_ms AS atMs, -amount AS charged, cost_nano AS costNano,
   input_tokens + cached_input_tokens + cache_write_tokens AS inputTokens, output_tokens AS outputTokens
-FROM entries WHERE id > (SELECT totals_through FROM state) AND kind = 'charge' ORDER BY id`;
+FROM entries WHERE id > (SELECT totals_through FROM state) AND kind IN ('charge', 'overrun') AND amount <= 0 ORDER BY id`;
 
 function keyCharge(keyNo: number, { atMs, charged }: ChargeEntry, record: UsageRecord | null): KeyCharge {
   if (record === null) return { keyNo, atMs, charged, costNano: null, inputTokens: 0, outputTokens: 0 };

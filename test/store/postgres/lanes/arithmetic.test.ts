@@ -171,7 +171,7 @@ class History {
   }
 
   settle(hold: OpenHold, cost: number, atMs: number, isLost = false) {
-    const settled = this.account.settle(
+    const { owed: _, ...settled } = this.account.settle(
       { ...hold, isLost, amount: isLost ? 0 : hold.amount },
       cost,
       hold.payer.capsFor(hold.model),

@@ -122,6 +122,35 @@ else
       await store.close();
     }, 120_000);
 
+    test("is owed above the cap of a postpaid account, by what the takeover has not charged", async () => {
+      await using world = await NodeWorld.create();
+      const { keyId, proxy, order, settling } = await takenOver(world, { producedSoFar: 40 });
+      const location = { url: world.database.url, password: null, prepare: true };
+      const store = await openStore({ location, clock: systemClock, role: "operator" });
+      await world.client.query("UPDATE accounts SET is_open = 1");
+      await store.setCaps({ keyId }, [{ limit: 50, period: "month", models: null }], Date.now());
+      proxy.mode = "pass";
+      expect(await settling).toEqual({ charged: 70, overrun: 0 });
+      const entries = (await store.listEntries({ afterId: 0, limit: 10 })).filter(
+        ({ exchangeId }) => exchangeId === order.holdId,
+      );
+      expect(entries.map(({ kind, amount, costNano }) => [kind, amount, costNano])).toEqual([
+        ["charge", -40, null],
+        ["charge", -10, 70],
+        ["overrun", -20, null],
+      ]);
+      expect((await summarizeUsage(store, { by: "key", sinceMs: 0 }))[0]).toMatchObject({
+        completed: 1,
+        interrupted: 0,
+        spendNano: 70,
+        interruptedSpendNano: 0,
+        overrunNano: 0,
+      });
+      expect((await store.load()).capTotals).toMatchObject([{ used: 70 }]);
+      expect((await audit(store)).differences).toEqual([]);
+      await store.close();
+    }, 120_000);
+
     test("counts once in reports, as what it was in the end", async () => {
       await using world = await NodeWorld.create();
       const { proxy, order, settling } = await takenOver(world, { producedSoFar: 40 });
