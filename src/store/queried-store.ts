@@ -1,13 +1,13 @@
 import { assert } from "../base/assert.ts";
 import type { OwnStatements } from "./own-statements.ts";
 import type { Queries } from "./query.ts";
-import type { AccountStanding } from "./records.ts";
 import type { EntryFinder } from "./reporting/exchange-search.ts";
 import { storedReports } from "./reporting/stored-reports.ts";
 import type { Pruning, StorageFigures, StoreSizes } from "./storage.ts";
 import type { PastPeriod, Store } from "./store.ts";
+import { readStandings } from "./tables/account-standings.ts";
 import * as accounts from "./tables/account-table.ts";
-import { allCapTotals, capTotalsOf, extendCap, setCaps } from "./tables/cap-table.ts";
+import { allCapTotals, extendCap, setCaps } from "./tables/cap-table.ts";
 import { presentMs, returnToPresent } from "./tables/clock-return.ts";
 import * as entries from "./tables/entry-table.ts";
 import { findGivenIds } from "./tables/id-tables.ts";
@@ -74,19 +74,8 @@ export function queriedStore(
     updateAccount: (accountId, changes) =>
       changeTogether(() => accounts.updateAccount(own, accountId, changes)),
 
-    readAccounts: (accountIds, withKeys = true) =>
-      readTogether(function* () {
-        const standings: AccountStanding[] = [];
-        for (const id of accountIds) {
-          const { no } = yield* accounts.requireAccount(id);
-          standings.push({
-            totals: yield* entries.accountTotals(no),
-            keys: withKeys ? yield* keys.keysOfAccount(no) : [],
-            caps: yield* capTotalsOf(no, withKeys),
-          });
-        }
-        return standings;
-      }),
+    readAccounts: (accountIds, mostKeys = Number.MAX_SAFE_INTEGER) =>
+      readTogether(() => readStandings(accountIds, mostKeys)),
 
     accountKeys: (accountId, after, limit) =>
       readTogether(function* () {

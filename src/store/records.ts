@@ -313,5 +313,7 @@ export interface AccountKeys {
 export interface AccountStanding {
   readonly totals: AccountTotals;
   readonly keys: readonly KeyRecord[];
+  /** It has keys that were left out. */
+  readonly hasMoreKeys: boolean;
   readonly caps: readonly CapTotals[];
 }

@@ -75,8 +75,11 @@ export interface Store {
   listAccounts(query: AccountQuery): Promise<readonly AccountRecord[]>;
   /** Two at most: a label that fits several names none. */
   accountsLabelled(label: string): Promise<readonly AccountRecord[]>;
-  /** The sums of these accounts, and what caps have counted: of these accounts and, unless it is left out, of their keys. */
-  readAccounts(accountIds: readonly string[], withKeys?: boolean): Promise<readonly AccountStanding[]>;
+  /**
+   * The sums of these accounts, their keys, and what the caps of both have counted. The keys of an account with more than `mostKeys`
+   * are left out.
+   */
+  readAccounts(accountIds: readonly string[], mostKeys?: number): Promise<readonly AccountStanding[]>;
   /** So many keys of an account, after the number that the page before gave as `next`; 0 for the first. */
   accountKeys(accountId: string, after: number, limit: number): Promise<AccountKeys>;
 

@@ -27,12 +27,6 @@ export function allCapTotals(): Work<CapTotals[]> {
   return query<CapTotals>(`${selectCapTotals} ORDER BY no`);
 }
 
-/** Those of an account and, if they are wanted, of all keys that draw on it. */
-export function capTotalsOf(accountNo: number, withKeys: boolean): Work<CapTotals[]> {
-  const ofKeys = withKeys ? "OR key_no IN (SELECT no FROM keys WHERE account_no = $1::int)" : "";
-  return query<CapTotals>(`${selectCapTotals} WHERE account_no = $1::int ${ofKeys}`, [accountNo]);
-}
-
 export function capTotalsOfKeys(keyNos: readonly number[]): Work<CapTotals[]> {
   return query<CapTotals>(`${selectCapTotals} WHERE key_no = ANY ($1::int[])`, [keyNos]);
 }

@@ -29,12 +29,6 @@ export function* keysChangedSince(revision: number): Work<KeyRecord[]> {
   return rows.map((row) => keyFromRow(row).key);
 }
 
-export function* keysOfAccount(accountNo: number): Work<KeyRecord[]> {
-  const where = "WHERE keys.account_no = $1::int ORDER BY keys.no";
-  const rows = yield* query<KeyRow>(`${selectKeys} ${where}`, [accountNo]);
-  return rows.map((row) => keyFromRow(row).key);
-}
-
 /** Some of an account's keys in the order of their making, with what their caps have counted. */
 export function* keyPageOfAccount(accountNo: number, after: number, limit: number): Work<AccountKeys> {
   const where = "WHERE keys.account_no = $1::int AND keys.no > $2::int ORDER BY keys.no LIMIT $3::int8";

@@ -105,19 +105,34 @@ describe("a key", () => {
 });
 
 describe("an account", () => {
-  testEachStore("is read with its keys and what their caps have counted, or without", (database) =>
-    withStore(database, async (store) => {
-      const cap = { limit: 9, period: "day", models: null } as const;
-      const key = keyRecord({ caps: [{ ...cap, no: 0, extra: 0, extraPeriodMs: 0 }] });
-      await store.insertKey(key, 25);
-      await store.setCaps({ accountId: key.accountId }, [cap], 0);
-      const shape = async (withKeys?: boolean) => {
-        const [standing] = await store.readAccounts([key.accountId], withKeys);
-        return [standing?.keys.map(({ id }) => id), standing?.caps.length, standing?.totals.posted];
-      };
-      expect(await shape()).toEqual([[key.id], 2, 25]);
-      expect(await shape(false)).toEqual([[], 1, 25]);
-    }),
+  testEachStore(
+    "is read with its keys and what their caps have counted, unless it has too many",
+    (database) =>
+      withStore(database, async (store) => {
+        const cap = { limit: 9, period: "day", models: null } as const;
+        const caps = [{ ...cap, no: 0, extra: 0, extraPeriodMs: 0 }];
+        const [key, other] = [keyRecord({ caps }), keyRecord({ caps })];
+        await store.insertKey(key, 25);
+        await store.insertKey(other, 5);
+        const second = keyRecord({ accountId: key.accountId });
+        await store.insertKey(second, 0);
+        await store.setCaps({ accountId: key.accountId }, [cap], 0);
+        const shape = async (mostKeys?: number) => {
+          const standings = await store.readAccounts([other.accountId, key.accountId], mostKeys);
+          return standings.map(({ keys, hasMoreKeys, caps: counted, totals }) => ({
+            keys: keys.map(({ id }) => id),
+            hasMoreKeys,
+            caps: counted.length,
+            posted: totals.posted,
+          }));
+        };
+        const first = { keys: [other.id], hasMoreKeys: false, caps: 1, posted: 5 };
+        const both = { keys: [key.id, second.id], hasMoreKeys: false, caps: 2, posted: 25 };
+        expect(await shape()).toEqual([first, both]);
+        expect(await shape(2)).toEqual([first, both]);
+        expect(await shape(1)).toEqual([first, { keys: [], hasMoreKeys: true, caps: 1, posted: 25 }]);
+        await expect(store.readAccounts([key.accountId, "acc_none"])).rejects.toThrow("no account acc_none");
+      }),
   );
 });
 
