@@ -1,14 +1,7 @@
-import { FFIType, ptr } from "bun:ffi";
-import { loadSystemLibrary } from "../base/system-library.ts";
+import { limitSocketBuffer } from "../base/socket-buffers.ts";
 import { socketsListeningAt } from "./unlisten.ts";
 
-/** socket(7): SOL_SOCKET and SO_SNDBUF. The kernel doubles the value for its own use. */
-const socketLevel = 1;
-const sendBufferOption = 7;
-const sendBufferBytes = Int32Array.of(256 * 1024);
-
-const { i32, u32, ptr: pointer } = FFIType;
-const signatures = { setsockopt: { args: [i32, i32, i32, pointer, u32], returns: i32 } } as const;
+const sendBufferBytes = 256 * 1024;
 
 /**
  * Limits what the kernel takes for a client that does not read. By default that grows to 4 MB for each connection, and all of it has
@@ -16,16 +9,8 @@ const signatures = { setsockopt: { args: [i32, i32, i32, pointer, u32], returns:
  * socket that listens, which Bun does not expose. False if the system does not allow it.
  */
 export function limitSendBuffers(port: number): boolean {
-  const library = loadSystemLibrary(signatures);
-  if (library === null) return false;
   const results = socketsListeningAt(port).map((descriptor) =>
-    library.setsockopt(
-      descriptor,
-      socketLevel,
-      sendBufferOption,
-      ptr(sendBufferBytes),
-      sendBufferBytes.byteLength,
-    ),
+    limitSocketBuffer(descriptor, "send", sendBufferBytes),
   );
-  return results.length > 0 && results.every((result) => result === 0);
+  return results.length > 0 && results.every(Boolean);
 }

@@ -3,6 +3,7 @@ import { assert } from "../base/assert.ts";
 import { TurnBatch } from "../base/turn-batch.ts";
 import { AnswerReader } from "./answer-reader.ts";
 import { DeliveryCheck } from "./delivery-check.ts";
+import { ReceiveBuffer } from "./receive-buffer.ts";
 import { RequestWriter } from "./request-writer.ts";
 import type { SocketTransfer } from "./socket-transfer.ts";
 import { connectionLost, type Head } from "./transfer.ts";
@@ -55,6 +56,7 @@ export class Connection {
   /** Arrived in this turn of the event loop, and read at its end. */
   #unread: Buffer | null = null;
   #isReadInCrowd = false;
+  #buffer: ReceiveBuffer | null = null;
 
   constructor(pool: ConnectionPool, isSecure: boolean) {
     this.#pool = pool;
@@ -107,6 +109,7 @@ export class Connection {
       return;
     }
     this.#socket = socket;
+    this.#buffer = new ReceiveBuffer(socket);
     if (!this.#isSecure) this.#becomeReady();
   }
 
@@ -249,6 +252,7 @@ export class Connection {
   }
 
   answered(head: Head): void {
+    this.#buffer?.answered(head);
     this.#transfer?.answered(head);
   }
 

@@ -262,6 +262,7 @@ export class UpstreamCall implements Opened, Receiver, DeadlineOwner {
     } else if (found === "fine") {
       this.#deadlines.expectOnlyEnd();
       this.#state = "streaming";
+      this.#pauseIfBehind();
       this.#handOverStream();
     } else if (found !== "more") this.#fail(failureWithin(found, this.#spoken));
   }

@@ -1,0 +1,39 @@
+import { autotuneReceiveBuffer, limitSocketBuffer } from "../base/socket-buffers.ts";
+import type { Head } from "./transfer.ts";
+
+/** Twice of this, as the kernel counts: less than Bun reads at once, so that it does not read again before it can be paused. */
+const streamBytes = 128 * 1024;
+const eventStream = /^text\/event-stream/i;
+const shortBytes = 64 * 1024;
+/** Where the kernel goes on from. */
+const longBytes = 1024 * 1024;
+
+/**
+ * What the kernel buffers for a connection. By default that grows to 6 MB, and Bun reads several half megabytes of it before the
+ * socket can be paused. Of a stream whose client stalls, all of that would stay in memory. A long answer that is no stream is read as
+ * fast as it comes, so that its buffer may grow.
+ */
+export class ReceiveBuffer {
+  readonly #descriptor: number;
+  #isNarrow = false;
+
+  /** Bun's sockets have an `fd` that its types do not mention. */
+  constructor(socket: object) {
+    this.#descriptor = "fd" in socket && typeof socket.fd === "number" ? socket.fd : -1;
+    this.#narrow();
+  }
+
+  answered(head: Head): void {
+    if (eventStream.test(head.get("content-type") ?? "")) this.#narrow();
+    else if (this.#isNarrow && !(Number(head.get("content-length") ?? Number.NaN) <= shortBytes)) {
+      this.#isNarrow = false;
+      limitSocketBuffer(this.#descriptor, "receive", longBytes);
+      autotuneReceiveBuffer(this.#descriptor);
+    }
+  }
+
+  #narrow(): void {
+    if (this.#isNarrow || this.#descriptor < 0) return;
+    this.#isNarrow = limitSocketBuffer(this.#descriptor, "receive", streamBytes);
+  }
+}
