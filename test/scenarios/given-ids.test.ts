@@ -178,6 +178,10 @@ describe("an id that came in an answer", () => {
       const usage = await (await sluice.request("/v1/usage", { key: alice })).json();
       return (usage as { credits: { reserved: number } }).credits.reserved === 0;
     }, "the cancelled stream to be settled");
+    // What was reserved is free in memory before the id is in the store.
+    provider.reset();
+    const continuing = { ...base, previous_response_id: response };
+    await waitFor(async () => (await ask(alice, continuing, "/v1/responses")).status === 200, "the id");
     await expectPasses(alice, { ...base, previous_response_id: response });
     await expectNotFound(bob, { ...base, previous_response_id: response }, "previous_response_id");
   });
