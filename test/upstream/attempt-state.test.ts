@@ -73,3 +73,10 @@ test("a pause that is over in a moment is a second of Retry-After, and no record
   const { upstreamModel } = state.attemptFailed(candidate(arn), failure("broken"), 500, 1);
   expect(upstreamModel).not.toContain("123456789012");
 });
+
+test("the first that may be retried is, whatever fails after it", () => {
+  const [one, two] = [candidate("one"), candidate("two")];
+  const state = new AttemptState([one, two]);
+  for (const each of [one, two]) state.attemptFailed(each, failure("broken", { mayRetry: true }), 500, 1);
+  expect(state.retryCandidate).toBe(one);
+});

@@ -184,6 +184,14 @@ describe("after an attempt that failed, a request", () => {
     expect([left.found, left.state.finalFailure?.kind]).toEqual([null, "cancelled"]);
   });
 
+  test("goes to the same deployment again only if that has a slot", () => {
+    const { first, state } = exchangeAt(limited);
+    expect(tryTakeSlot(first)).toBe(true);
+    expect([selector.tryAgain(first, state), state.nextCandidate]).toEqual([false, null]);
+    releaseSlot(first);
+    expect([selector.tryAgain(first, state), state.nextCandidate]).toEqual([true, first]);
+  });
+
   test("goes to another key of the same deployment only if that has a slot", () => {
     const { next, first, state } = exchangeAt(limited);
     expect(tryTakeSlot(first)).toBe(true);
