@@ -5,6 +5,7 @@
 export type * from "./views/accounts.ts";
 export type * from "./views/attention.ts";
 export type * from "./views/config.ts";
+export type * from "./views/content.ts";
 export type * from "./views/exchanges.ts";
 export type * from "./views/keys.ts";
 export type * from "./views/models.ts";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Page } from "playwright-core";
 import type { Sluice, TestKey } from "../support/sluice.ts";
 import { type Browsing, browse, findBrowser, follow } from "./browser.ts";
-import { sampleConfig, startSample } from "./sample.ts";
+import { askAtLength, sampleConfig, startSample } from "./sample.ts";
 import { violations } from "./violations.ts";
 
 const token = "the-operators-token";
@@ -100,6 +100,17 @@ describe.if(browserPath !== null)("axe finds nothing to complain about", () => {
     await page.locator("tbody a").first().click();
     await page.getByRole("heading", { name: "Ledger" }).waitFor();
     expect(await violations(page), "an exchange").toEqual([]);
+    await open(`requests/${await askAtLength(sluice, key.key)}`);
+    await page.getByRole("button", { name: "Show content" }).click();
+    await page.locator(".conversation").waitFor();
+    for (const view of ["Conversation", "Request", "Provider"]) {
+      await page.getByRole("radio", { name: view, exact: true }).check();
+      for (const folded of await page.locator(".folded summary").all()) await folded.click();
+      expect(await violations(page), `content: ${view}`).toEqual([]);
+      await page.emulateMedia({ colorScheme: "dark" });
+      expect(await violations(page, rulesOfColor), `content: ${view}, dark`).toEqual([]);
+      await page.emulateMedia({ colorScheme: "light" });
+    }
     await Bun.write(join(sluice.folder, "sluice.toml"), `${sampleConfig}\n[server]\nnode = "fra-9"\n`);
     await open("system");
     await page.getByRole("button", { name: "Reload" }).click();

@@ -13,6 +13,9 @@ import { Sluice } from "../support/sluice.ts";
 
 /** Names that look like a company's, all answered by the built-in demo. */
 export const sampleConfig = `
+[content]
+record_upstream = true
+
 [providers.openai]
 kind = "demo"
 [providers.anthropic]
@@ -284,4 +287,41 @@ function refusals(key: KeyRecord, atMs: number, alike: number): JournalItem {
     needed: null,
   };
   return { kind: "endings", endings: [ending] };
+}
+
+/** A conversation with a picture, thinking, a tool and a field that is dropped in translation. Returns the request's id. */
+export async function askAtLength(sluice: Sluice, secret: string): Promise<string> {
+  const picture = `data:image/png;base64,${Buffer.alloc(4000, 7).toString("base64")}`;
+  const weather = {
+    name: "weather",
+    parameters: { type: "object", properties: { city: { type: "string" } } },
+  };
+  const call = {
+    id: "call_1",
+    type: "function",
+    function: { name: "weather", arguments: '{"city":"Delft"}' },
+  };
+  const body = {
+    model: "claude-opus-5",
+    max_tokens: 200,
+    logit_bias: { "50256": -100 },
+    messages: [
+      { role: "system", content: "You answer in one sentence." },
+      {
+        role: "user",
+        content: [
+          { type: "text", text: "Where was this taken, and what is the weather there?" },
+          { type: "image_url", image_url: { url: picture } },
+        ],
+      },
+      { role: "assistant", content: null, tool_calls: [call] },
+      { role: "tool", tool_call_id: "call_1", content: '{"sky":"cloudy","celsius":11}' },
+      { role: "user", content: "And tomorrow?" },
+    ],
+    tools: [{ type: "function", function: weather }],
+  };
+  const headers = { authorization: `Bearer ${secret}` };
+  const response = await sluice.request("/v1/chat/completions", { headers, body });
+  await response.text();
+  return response.headers.get("x-request-id") ?? "";
 }

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Page } from "playwright-core";
 import type { Sluice } from "../support/sluice.ts";
 import { browse, findBrowser, follow } from "./browser.ts";
-import { startSample } from "./sample.ts";
+import { askAtLength, startSample } from "./sample.ts";
 
 const token = "the-operators-token";
 const browserPath = await findBrowser();
@@ -21,23 +21,27 @@ const pages = [
   "reports",
   "requests",
   "exchange",
+  "content",
   "playground",
   "tail",
   "system",
 ] as const;
-const hasTable = (name: (typeof pages)[number]) => !["overview", "exchange", "playground"].includes(name);
+const hasTable = (name: (typeof pages)[number]) =>
+  !["overview", "exchange", "content", "playground"].includes(name);
 const sizes = { desk: { width: 1360, height: 850 }, phone: { width: 390, height: 844 } } as const;
 
 describe.if(browserPath !== null)("every page", () => {
   let sluice: Sluice;
   let key: { readonly id: string; readonly key: string };
   let account: { readonly id: string };
+  let conversation: string;
 
   beforeAll(async () => {
     sluice = await startSample(token);
     key = await sluice.createKey({ label: "Documentation", credit: 20 });
     account = await sluice.cliJson<{ readonly id: string }>("accounts", "show", "Product teams");
     for (const model of ["gpt-5.6", "claude-opus-5", "nobody's"]) await ask(model);
+    conversation = await askAtLength(sluice, key.key);
   }, 300_000);
 
   afterAll(() => sluice.dispose());
@@ -63,11 +67,16 @@ describe.if(browserPath !== null)("every page", () => {
       account: `/accounts/${account.id}`,
       reports: "/reports?by=key,model&since=30d",
       exchange: "/requests?outcome=failed",
+      content: `/requests/${conversation}`,
     } as Record<string, string>;
     await follow(page, `/admin${paths[name] ?? `/${name}`}`);
     if (name === "exchange") {
       await page.locator("tbody a").first().click();
       await page.getByRole("heading", { name: "Ledger" }).waitFor();
+    }
+    if (name === "content") {
+      await page.getByRole("button", { name: "Show content" }).click();
+      await page.getByText("Tool call").waitFor();
     }
     if (name === "playground") {
       await page.getByLabel("Key", { exact: true }).fill(key.key);

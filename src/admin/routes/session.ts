@@ -8,6 +8,7 @@ import { OidcSignIn, SignInRefused } from "../auth/oidc.ts";
 import { attemptMinutes, openAttempt, sealAttempt } from "../auth/oidc-attempt.ts";
 import { foreignOrigin, isOverTls, isOwnOrigin, originInBrowser } from "../auth/origin.ts";
 import { roleOf } from "../auth/person.ts";
+import type { Role } from "../auth/roles.ts";
 import type { AdminDeps } from "../deps.ts";
 import { type SessionView, type SignInBody, signInBody } from "../views/system.ts";
 import { checkedBody } from "./check.ts";
@@ -38,8 +39,15 @@ async function sessionView(deps: AdminDeps, request: Request): Promise<SessionVi
       caller?.owner == null || holdersMayCreate === null
         ? null
         : { account: holdersMayCreate.account, cap: holdersMayCreate.cap ?? null },
+    reads_content: readsContent(deps, caller?.role ?? null),
     oidc: oidc !== null,
   };
+}
+
+/** Viewers never do, and members where the configuration says so. */
+function readsContent(deps: AdminDeps, role: Role | null): boolean {
+  if (deps.content === null) return false;
+  return role === "admin" || (role === "holder" && deps.settings().content?.membersSeeOwn === true);
 }
 
 async function signIn(deps: AdminDeps, request: Request): Promise<Response> {

@@ -33,9 +33,17 @@ export const contentView = Type.Object({
   dropped: Type.Array(Type.String(), {
     description: "Fields of the request that the provider was not sent.",
   }),
+  conversation: Type.Optional(
+    Type.Array(Type.Unknown(), {
+      description:
+        "The items of the stored conversation that the request continued, oldest first; absent if it continued none, or it is gone.",
+    }),
+  ),
   request_cut: counted("How many bytes of the request were cut."),
   response_cut: counted("How many bytes of the response were cut."),
 });
+
+export type ContentView = Static<typeof contentView>;
 
 export const contentExportView = Type.Object({
   ...common,

@@ -99,6 +99,7 @@ export const sessionView = Type.Object({
       { description: "What a key gets that this person creates for themselves; null where they cannot." },
     ),
   ),
+  reads_content: flag("Whether this person can read recorded content: all of it, or of their own keys."),
   oidc: flag("Whether people can sign in at `/admin/oidc/login`."),
 });
 export type SessionView = Static<typeof sessionView>;

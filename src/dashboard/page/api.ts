@@ -17,6 +17,7 @@ const nobody: SessionView = {
   role: null,
   may_create_keys: false,
   new_key: null,
+  reads_content: false,
   oidc: false,
 };
 

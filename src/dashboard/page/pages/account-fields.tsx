@@ -3,7 +3,7 @@ import { choicesOf } from "../parts/choose.tsx";
 import { fieldOf, SelectField, type State, TextField } from "../parts/field.tsx";
 import { Segmented } from "../parts/segmented.tsx";
 import { CapFields, type CapForm, capForms, capsOf } from "./cap-fields.tsx";
-import { budgetPeriods, wholeOrNull } from "./key-form.ts";
+import { budgetPeriods, contentChoices, fieldTexts, wholeOrNull } from "./key-form.ts";
 
 const noCaps: readonly CapForm[] = [];
 
@@ -15,6 +15,7 @@ export const emptyAccountForm = {
   period: "month",
   caps: noCaps,
   keyCaps: noCaps,
+  content: "",
 };
 type AccountForm = Readonly<typeof emptyAccountForm>;
 
@@ -26,6 +27,7 @@ export function accountFormOf(account: AccountView): AccountForm {
     period: account.budget?.period ?? "month",
     caps: capForms(account.caps),
     keyCaps: capForms(account.key_caps),
+    content: account.content ?? "",
   };
 }
 
@@ -35,7 +37,8 @@ export function accountRequest(form: AccountForm, mode: KeyView["mode"]): Record
       ? { open: form.isOpen }
       : { budget_tokens: wholeOrNull(form.budget, "The token budget"), period: form.period };
   const caps = { caps: capsOf(form.caps, mode), key_caps: capsOf(form.keyCaps, mode) };
-  return { label: form.label.trim(), ...terms, ...caps };
+  const content = form.content === "" ? null : form.content;
+  return { label: form.label.trim(), ...terms, ...caps, content };
 }
 
 export function ModeField({ label, of: [mode, setMode] }: { label: string; of: State<KeyView["mode"]> }) {
@@ -89,6 +92,7 @@ export function AccountFields({ form, mode, onForm }: AccountFieldsProps) {
         of={field("keyCaps")}
         mode={mode}
       />
+      <SelectField {...fieldTexts.content} of={field("content")} choices={contentChoices} />
     </>
   );
 }

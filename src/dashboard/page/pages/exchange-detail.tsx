@@ -1,5 +1,6 @@
 import type { AttemptView, ExchangeDetailView, ExchangeView } from "../../../admin/views.ts";
 import { useAnswer } from "../api.ts";
+import { RequestContent } from "../content/content.tsx";
 import { count, duration, exactCredits, moment, shortUnits } from "../format.ts";
 import { OutcomeBadge, StatusCode } from "../parts/badge.tsx";
 import { CopyButton } from "../parts/copy.tsx";
@@ -146,6 +147,7 @@ function Detail({ id }: { id: string }) {
           )}
           <h2>Ledger</h2>
           <Ledger entries={entries} />
+          {exchange && <RequestContent id={exchange.id} />}
         </>
       )}
     </Shown>

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from "preact";
+import { Button } from "../parts/button.tsx";
 import { plainChoices } from "../parts/choose.tsx";
 import { Field, fieldOf, SelectField, type State, TextField } from "../parts/field.tsx";
 import type { PageRoute, Question, QuestionField } from "../playground/routes.ts";
@@ -73,6 +74,20 @@ export function QuestionFields({ route, form, onForm }: QuestionFieldsProps) {
     ),
   };
   return <>{route.fields.map((name) => fields[name])}</>;
+}
+
+/** A recorded request, to be changed and sent in place of what the form would make. */
+export function RecordedFields({ of }: { of: State }) {
+  return (
+    <>
+      <LongField label="Request body" rows={14} of={of} />
+      <small class="muted">
+        The model above takes the place of the recorded one. Images and files were not recorded, and cannot be
+        sent again.
+      </small>
+      <Button onClick={() => of[1]("")}>Use the form</Button>
+    </>
+  );
 }
 
 function LongField({ label, rows, of: [value, onValue] }: { label: string; rows: number; of: State }) {

@@ -6,10 +6,11 @@ import { plainChoices } from "../parts/choose.tsx";
 import { SelectField } from "../parts/field.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { forgetAnswer } from "../playground/answer.ts";
+import { takeRecorded } from "../playground/recorded.ts";
 import { type PageRoute, pageRoutes } from "../playground/routes.ts";
 import { type Run, run } from "../playground/run.ts";
 import { query } from "../router.ts";
-import { firstForm, QuestionFields } from "./playground-form.tsx";
+import { firstForm, QuestionFields, RecordedFields } from "./playground-form.tsx";
 import { type ChosenKey, firstChoice, KeyChoice, useKeyOf } from "./playground-key.tsx";
 import { RunViews } from "./playground-run.tsx";
 
@@ -68,8 +69,10 @@ export function Playground() {
   const models = useAnswer<Page<ModelView>>("/models");
   const routes = useAnswer<Page<RouteView>>("/routes");
   const [chosen, setChosen] = useState<ChosenKey>(firstChoice);
+  const [recorded] = useState(takeRecorded);
   const [routeName, setRouteName] = useState("");
-  const [chosenModel, setModel] = useState(query.value.get("model") ?? "");
+  const [body, setBody] = useState(recorded?.body ?? "");
+  const [chosenModel, setModel] = useState(recorded?.model ?? query.value.get("model") ?? "");
   const [other, setOther] = useState("");
   const [form, setForm] = useState(firstForm);
   const { runs, isRunning, start, stop } = useRuns();
@@ -81,6 +84,7 @@ export function Playground() {
   const served = models.value?.data.filter(({ id }) => id === chosenModel) ?? [];
   const place =
     places.find(({ name }) => name === routeName) ??
+    places.find(({ path }) => path === recorded?.route) ??
     places.find(({ use }) => served.some((of) => serves(of, use))) ??
     places[0];
   const serving = models.value?.data.filter((of) => serves(of, place?.use)) ?? [];
@@ -99,6 +103,7 @@ export function Playground() {
         path: place.path,
         route: place.route,
         question: { ...form, maxTokens, model: name },
+        ...(body === "" ? {} : { body }),
       })),
     );
   };
@@ -140,7 +145,8 @@ export function Playground() {
               ]}
             />
           )}
-          {place && <QuestionFields route={place.route} form={form} onForm={setForm} />}
+          {place && body === "" && <QuestionFields route={place.route} form={form} onForm={setForm} />}
+          {body !== "" && <RecordedFields of={[body, setBody]} />}
           {isRunning ? (
             // A key each: one element that turns from Stop into Send would submit the form by the same click.
             <Button key="stop" icon="stop" onClick={stop}>

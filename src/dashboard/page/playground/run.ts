@@ -1,5 +1,5 @@
 import type { ExchangeDetailView } from "../../../admin/views.ts";
-import { tryParse } from "../../../base/json.ts";
+import { isObject, tryParse } from "../../../base/json.ts";
 import { api } from "../api.ts";
 import { type Answer, addressOf, noAnswer } from "./answer.ts";
 import { type CallError, errorIn } from "./error.ts";
@@ -27,6 +27,8 @@ export interface Call {
   readonly path: string;
   readonly route: PageRoute;
   readonly question: Question;
+  /** JSON to be sent in place of what the route makes of the question. */
+  readonly body?: string;
 }
 
 const begun: Omit<Run, "model"> = {
@@ -58,14 +60,27 @@ function pretty(text: string): string {
   return value === undefined ? text : JSON.stringify(value, shortened, 2);
 }
 
-function request({ secret, route, question }: Call): RequestInit {
-  const body = route.body(question);
+/** Text that is no JSON is sent as it is: the gateway says what is wrong with it. */
+function bodyOf({ route, question, body }: Call): Record<string, unknown> | FormData | string {
+  if (body === undefined) return route.body(question);
+  const read = tryParse(body);
+  return isObject(read) ? { ...read, model: question.model } : body;
+}
+
+function request(call: Call): RequestInit {
+  const { secret } = call;
+  const body = bodyOf(call);
   const isForm = body instanceof FormData;
   const headers = {
     authorization: `Bearer ${secret}`,
     ...(isForm ? {} : { "content-type": "application/json" }),
   };
-  return { method: "POST", credentials: "omit", headers, body: isForm ? body : JSON.stringify(body) };
+  return {
+    method: "POST",
+    credentials: "omit",
+    headers,
+    body: isForm || typeof body === "string" ? body : JSON.stringify(body),
+  };
 }
 
 /** Calls the gateway the way every client does, with a key and nothing of the admin session. */

@@ -1,0 +1,24 @@
+import type { ContentView } from "../../../admin/views.ts";
+import { goTo, hrefOf } from "../router.ts";
+
+/** A recorded request that is to be sent again, as it was. */
+export interface RecordedRequest {
+  readonly model: string | null;
+  readonly route: string;
+  readonly body: string;
+}
+
+let handedOver: RecordedRequest | null = null;
+
+/** It stays in this tab's memory: an address with a conversation in it would be kept in histories and logs. */
+export function openInPlayground({ model, route, request }: ContentView): void {
+  handedOver = { model, route, body: JSON.stringify(request, null, 2) };
+  goTo(hrefOf("playground"));
+}
+
+/** Once: the next visit has the usual form. */
+export function takeRecorded(): RecordedRequest | null {
+  const taken = handedOver;
+  handedOver = null;
+  return taken;
+}
