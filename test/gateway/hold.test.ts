@@ -83,6 +83,26 @@ describe("a hold that only the cheap estimate refuses", () => {
     expect(world.provider.requests).toHaveLength(0);
   });
 
+  test("is refused by the count where a tool's input or schema is all names and nulls", async () => {
+    const names = Object.fromEntries(Array.from({ length: 2_000 }, (_, index) => [`qzjq${index}`, null]));
+    const call = (type: string) => [
+      { role: "user", content: "a" },
+      { role: "assistant", content: [{ type, id: "a", name: "b", server_name: "c", input: names }] },
+    ];
+    const tool = { type: "function", name: "f", parameters: names };
+    const found = { type: "tool_search_output", call_id: "a", tools: [tool] };
+    for (const [path, more] of [
+      [paths.messages, { ...hello("messages", "claude-test"), messages: call("tool_use") }],
+      [paths.messages, { ...hello("messages", "claude-test"), messages: call("mcp_tool_use") }],
+      [paths.messages, { ...hello("messages", "claude-test"), messages: call("server_tool_use") }],
+      [paths.responses, { ...hello("responses", "gpt-test"), input: [found], max_output_tokens: 10 }],
+    ] as const) {
+      const refused = await world.ask(await world.tokenCaller(5_000), { path, body: more as never });
+      expect(refused.status).toBe(402);
+    }
+    expect(world.provider.requests).toHaveLength(0);
+  });
+
   test("beside another hold is given by the count, or refused for the time being", async () => {
     const gate = Promise.withResolvers<void>();
     const answer = wholeAnswer("chat", { text: "Hi", usage: usageOf("chat", counted, 10) });

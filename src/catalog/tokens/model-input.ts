@@ -33,6 +33,15 @@ const unreadFields = new Set([
   "status",
 ]);
 
+/** What blocks have around what the model reads. Under other names may be an object that it reads as JSON: a tool's input, or a schema. */
+const ownFields = new Set([
+  ...unreadFields,
+  ...sealedFields,
+  ...["content", "text", "name", "thinking", "output", "summary", "source", "title", "url", "data"],
+  ...["tool_calls", "function", "custom", "arguments", "is_error", "phase", "annotations", "citations"],
+  ...["reasoning_content", "refusal"],
+]);
+
 /** What a model reads of a request: texts to be counted, and parts with a fixed number of tokens. */
 export interface ModelInput {
   readonly texts: string[];
@@ -92,14 +101,16 @@ function collectMessages(messages: Json | undefined, found: ModelInput): void {
   collect(messages, found);
 }
 
-function collect(value: Json | undefined, found: ModelInput): void {
+/** Within JSON that the model may read, names and brackets count, too. */
+function collect(value: Json | undefined, found: ModelInput, isJson = false): void {
+  if (isJson) found.possibleTokens += value === null ? 4 : 2;
   if (typeof value === "string") found.texts.push(value);
   else if (typeof value === "number" || typeof value === "boolean") found.texts.push(String(value));
-  else if (Array.isArray(value)) for (const item of value) collect(item, found);
-  else if (isObject(value)) collectBlock(value, found);
+  else if (Array.isArray(value)) for (const item of value) collect(item, found, isJson);
+  else if (isObject(value)) collectBlock(value, found, isJson);
 }
 
-function collectBlock(block: JsonObject, found: ModelInput): void {
+function collectBlock(block: JsonObject, found: ModelInput, isJson: boolean): void {
   if (block["type"] === "redacted_thinking") {
     addSealed(block["data"], found);
     return;
@@ -118,8 +129,10 @@ function collectBlock(block: JsonObject, found: ModelInput): void {
     return;
   }
   for (const name in block) {
+    const isOther = isJson || !ownFields.has(name);
+    if (isOther) found.possibleTokens += Buffer.byteLength(name) + 3;
     if (sealedFields.has(name)) addSealed(block[name], found);
-    else if (!unreadFields.has(name)) collect(block[name], found);
+    else if (isJson || !unreadFields.has(name)) collect(block[name], found, isOther);
   }
 }
 
