@@ -1,7 +1,7 @@
 import { limitSocketBuffer } from "../base/socket-buffers.ts";
 import { socketsListeningAt } from "./unlisten.ts";
 
-const sendBufferBytes = 256 * 1024;
+const sendBufferBytes = 128 * 1024;
 
 /**
  * Limits what the kernel takes for a client that does not read. By default that grows to 4 MB for each connection, and all of it has

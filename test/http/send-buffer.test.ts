@@ -6,7 +6,7 @@ const mebibyte = 1024 * 1024;
 const isLinux = process.platform === "linux";
 
 test.skipIf(!isLinux)(
-  "a client that does not read blocks its stream within a megabyte, not four",
+  "a client that does not read blocks its stream within half a megabyte, not four",
   async () => {
     const piece = new Uint8Array(32 * 1024);
     const blocked = Promise.withResolvers<number>();
@@ -31,7 +31,7 @@ test.skipIf(!isLinux)(
     });
     client.pause();
     client.write("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
-    expect(await blocked.promise).toBeLessThan(1.5 * mebibyte);
+    expect(await blocked.promise).toBeLessThan(0.75 * mebibyte);
     client.terminate();
     await server.stop(true);
   },
