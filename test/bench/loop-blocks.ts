@@ -1,5 +1,5 @@
 /**
- * How long each route holds the event loop with so many of everything: `bun test/bench/loop-blocks.ts [count] [folder]`. The folder
+ * How long each route holds the event loop with so many of everything: `bun test/bench/loop-blocks.ts [count] [folder] [part of a path]`. The folder
  * is filled if it is empty, and kept. Prints the longest turn of the loop during each request, in milliseconds of CPU time.
  */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
@@ -10,6 +10,7 @@ import { type Crowd, fillCrowd } from "./fill-crowd.ts";
 
 const count = Number(process.argv[2] ?? 100_000);
 const folder = process.argv[3] ?? mkdtempSync(join(tmpdir(), "sluice-crowd-"));
+const part = process.argv[4] ?? "";
 const models = Number(process.env["CROWD_MODELS"] ?? 100);
 const token = "bench-admin-token";
 
@@ -25,12 +26,14 @@ async function provideCrowd(): Promise<Known> {
   return known;
 }
 
+const storing = "[routes]\nstored_responses = true\nconversations = true";
+
 function config(): string {
   const named = Array.from(
     { length: models },
     (_, index) => `[[models]]\nid = "model-${index}"\nprovider = "demo"\nfree = true`,
   );
-  return ["[providers.demo]", 'kind = "demo"', ...named].join("\n");
+  return [storing, "[providers.demo]", 'kind = "demo"', ...named].join("\n");
 }
 
 const known = await provideCrowd();
@@ -111,6 +114,9 @@ const calls = [
   admin("/accounts", { mode: "credit", label: `new ${Date.now()}` }),
   admin(`/accounts/${sharedAccount}`, { label: `shared ${Date.now()}` }, "PATCH"),
   admin(`/accounts/${sharedAccount}`, { caps: [{ limit: 100, period: "day" }] }, "PATCH"),
+  admin(`/accounts/${sharedAccount}`, { content: "none" }, "PATCH"),
+  admin(`/accounts/${sharedAccount}`, { open: true }, "PATCH"),
+  admin(`/accounts/${sharedAccount}`, { open: false }, "PATCH"),
   admin(`/accounts/${sharedAccount}/topup`, { amount: 1 }),
   admin(`/accounts/${sharedAccount}/adjust`, { amount: -1, note: "test" }),
   admin("/requests?limit=500"),
@@ -151,7 +157,10 @@ const calls = [
   gateway("/v1/models"),
   gateway("/v1/conversations", { items: [] }),
   gateway("/v1/conversations/conv_5/items"),
-];
+  gateway("/v1/conversations/conv_5"),
+  // The last: it is for good.
+  admin(`/accounts/${sharedAccount}/close`, {}),
+].filter(({ path }) => path.includes(part));
 
 async function settled(): Promise<number> {
   // Two turns after the response, so that its last turn is counted.
