@@ -10,6 +10,7 @@ export type * from "./views/exchanges.ts";
 export type * from "./views/keys.ts";
 export type * from "./views/models.ts";
 export type * from "./views/reconcile.ts";
+export type * from "./views/setup.ts";
 export type { Page } from "./views/shapes.ts";
 export type * from "./views/statement.ts";
 export type * from "./views/system.ts";

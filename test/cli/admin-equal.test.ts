@@ -56,6 +56,7 @@ const onlyCommands: Readonly<Record<string, string>> = {
   serve: onThisMachine,
   "config init": onThisMachine,
   "models discover": onThisMachine,
+  connect: onThisMachine,
   "config check": onThisMachine,
   "config import litellm": onThisMachine,
   "models import": onThisMachine,
@@ -82,6 +83,7 @@ const onlyOperations: Readonly<Record<string, string>> = {
   "POST /session": ofASession,
   "DELETE /session": ofASession,
   "GET /tail": ofTheProcess,
+  "GET /setup": ofTheProcess,
   "GET /routes": nothingToDo,
   "GET /openapi.json": nothingToDo,
 };

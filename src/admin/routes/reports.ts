@@ -3,6 +3,7 @@ import { dimensionNames, type FiledExchange } from "../../store/store.ts";
 import { keyView } from "../answers/keys.ts";
 import { modelViews } from "../answers/models.ts";
 import { overviews } from "../answers/overview.ts";
+import { setupSteps } from "../answers/setup.ts";
 import type { AdminDeps } from "../deps.ts";
 import { findAccount } from "../operations/accounts.ts";
 import { entryDocument, exchangeDetailDocument, exchangeDocument } from "../operations/exchange-document.ts";
@@ -13,7 +14,8 @@ import { statementOf } from "../operations/statement.ts";
 import { dimensionWords, namesOfGroups, readDimensions, usageReport } from "../operations/usage-report.ts";
 import { endings, entryKinds, entryView, exchangeDetailView, exchangeView } from "../views/exchanges.ts";
 import { modelView } from "../views/models.ts";
-import { oneOf, pageOf, text, when } from "../views/shapes.ts";
+import { setupStepView } from "../views/setup.ts";
+import { listOf, oneOf, pageOf, text, when } from "../views/shapes.ts";
 import { statementView } from "../views/statement.ts";
 import { overviewRanges, overviewView, usageView } from "../views/usage.ts";
 import { AdminError, notFound } from "./refusal.ts";
@@ -78,6 +80,7 @@ const overviewQuery = Type.Object({
 
 export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
   const overviewOf = overviews(deps);
+  const stepsOfSetup = setupSteps(deps);
   const keyOf = (id: string) => deps.keys.byId(id) ?? null;
   return [
     get(
@@ -88,6 +91,12 @@ export function reportRoutes(deps: AdminDeps): readonly AdminRoute[] {
         await deps.flushEndings();
         return overviewOf(query.range);
       },
+    ),
+    get(
+      "/setup",
+      "What is left to set up on a new gateway, with the command for each",
+      { answers: listOf(setupStepView) },
+      async () => ({ data: await stepsOfSetup() }),
     ),
     get(
       "/usage",

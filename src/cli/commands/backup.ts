@@ -20,6 +20,8 @@ export function backupCommand(terminal: Terminal): Command {
       const file = resolve(terminal.cwd, name);
       await withStore(terminal, options, {}, async (context) => {
         const { bytes } = await backUp(context, file);
+        // A copy counts even if the store that it was taken from can no longer be written.
+        await auditChange(context, "data.backup", { prefix: file }).catch(() => {});
         const content = options.content === true ? await backUpContent(context.dir, file) : undefined;
         const told = `${file} holds everything (${size(bytes)})${contentText(content)}`;
         printDone(

@@ -18,6 +18,7 @@ import { Empty, Shown } from "../parts/states.tsx";
 import { hrefOf, query, setQuery } from "../router.ts";
 import { Attention } from "./attention.tsx";
 import { InFlight, LatestFailures, Tiles, TopRows } from "./overview-parts.tsx";
+import { Setup } from "./setup.tsx";
 
 const rangeNames: Readonly<Record<OverviewRange, string>> = {
   "1h": "1 h",
@@ -145,6 +146,7 @@ export function Overview() {
         />
       </PageHead>
       <Attention />
+      <Setup />
       <Shown loaded={overview} rows={10}>
         {(value) => <OverviewBody overview={value} />}
       </Shown>
