@@ -16,6 +16,7 @@ import type { AdminDeps } from "./deps.ts";
 import type { Live } from "./live/live.ts";
 import { OtherNodes } from "./live/other-nodes.ts";
 import { openMetricsListener } from "./metrics-listener.ts";
+import { endLostSignIns } from "./operations/device-keys.ts";
 import { type AdminMount, adminRoutes, holderRoutes } from "./routes/admin.ts";
 import type { InFlightView } from "./views.ts";
 
@@ -58,6 +59,8 @@ export async function createAdmin(parts: AdminParts): Promise<Admin> {
     lockout: new Lockout(clock),
     tokens: store.admin,
     holderChanges: new RateLimiter(clock),
+    deviceGuesses: new Lockout(clock),
+    deviceRequests: new RateLimiter(clock),
     reports: new ReportLimits(clock),
     settings: () => gateway.configured.settings.admin,
   };
@@ -85,6 +88,7 @@ export async function createAdmin(parts: AdminParts): Promise<Admin> {
     journalStats: () => backend.stats,
     applyChanges: () => gateway.catchUp(),
   };
+  await endLostSignIns(deps, admin);
   const metrics = await openMetricsListener(admin.metricsListen, deps);
   live.feed.labelOf = (id) => keys.byId(id)?.label ?? null;
   const otherNodes = new OtherNodes({ store, keys, feed: live.feed });
@@ -108,6 +112,7 @@ export async function createAdmin(parts: AdminParts): Promise<Admin> {
         guard.tokenHash = hashSecret(next);
         await guard.sessions.endAll();
       }
+      await endLostSignIns(deps, settings.admin);
       return metrics.moveTo(settings.admin.metricsListen);
     },
     close: async () => {

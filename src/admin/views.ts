@@ -6,6 +6,7 @@ export type * from "./views/accounts.ts";
 export type * from "./views/attention.ts";
 export type * from "./views/config.ts";
 export type * from "./views/content.ts";
+export type * from "./views/device.ts";
 export type * from "./views/exchanges.ts";
 export type * from "./views/keys.ts";
 export type * from "./views/models.ts";

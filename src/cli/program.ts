@@ -15,6 +15,7 @@ import { contentRekeyCommand } from "./commands/content/rekey.ts";
 import { healthCommand } from "./commands/health.ts";
 import { keysCommands } from "./commands/keys/index.ts";
 import { ledgerAuditCommand, ledgerExportCommand } from "./commands/ledger/audit.ts";
+import { loginCommand } from "./commands/login.ts";
 import { modelsCheckCommand } from "./commands/models/check.ts";
 import { modelsDiscoverCommand } from "./commands/models/discover.ts";
 import { modelsImportCommand } from "./commands/models/import.ts";
@@ -44,6 +45,7 @@ const commands: readonly CommandMaker[] = [
   serveCommand,
   keysCommands,
   connectCommand,
+  loginCommand,
   accountsCommands,
   usageCommand,
   statementCommand,

@@ -1,3 +1,5 @@
+import type { DeviceRecords } from "./device-records.ts";
+
 /** One change that an operator made, through the admin API or at the command line. */
 export interface AuditRecord {
   readonly id: number;
@@ -45,6 +47,7 @@ export interface AdminRecords {
   revokeToken(id: string, atMs: number): Promise<void>;
   /** Null for a store with one gateway, which keeps its sessions in memory. */
   readonly sessions: SessionRecords | null;
+  readonly devices: DeviceRecords;
 }
 
 export interface SessionRecord {

@@ -6,7 +6,7 @@ import type { RateLimiter } from "../../limits/rate-limiter.ts";
 import type { AdminRecords, AdminTokenRecord, KeyRecord } from "../../store/store.ts";
 import { actorName } from "./actor.ts";
 import { isSameHash } from "./admin-token.ts";
-import type { Caller, Identity } from "./identity.ts";
+import type { Caller, Identity, PersonIdentity } from "./identity.ts";
 import type { Lockout } from "./lockout.ts";
 import { foreignOrigin, isOwnOrigin } from "./origin.ts";
 import { type Person, roleOf } from "./person.ts";
@@ -25,6 +25,10 @@ export interface Guard {
   readonly lockout: Lockout;
   readonly tokens: Pick<AdminRecords, "listTokens">;
   readonly holderChanges: RateLimiter;
+  /** Wrong codes of terminals, by who tried them. */
+  readonly deviceGuesses: Lockout;
+  /** Terminals that ask for a code, by their address. */
+  readonly deviceRequests: RateLimiter;
   readonly reports: ReportGuard;
   settings(): AdminSettings;
 }
@@ -123,17 +127,22 @@ export async function callerOf(
       return token === undefined ? null : { role: token.role, name: `token ${token.label}`, ...seesAll };
     }
     case "person": {
-      if (identity.issuer !== null && identity.issuer !== guard.settings().oidc?.issuer) return null;
+      if (!isIssuerAsked(identity, guard.settings())) return null;
       const role = roleOf(identity, guard.settings());
       const own = role === "holder" ? holderOf(identity.user) : seesAll;
-      return { role, name: identity.user, ...own };
+      return { role, name: identity.user, ...own, person: identity };
     }
   }
 }
 
-const seesAll: Pick<Caller, "owner" | "owns"> = { owner: null, owns: () => true };
+const seesAll: Pick<Caller, "owner" | "owns" | "person"> = { owner: null, owns: () => true, person: null };
 
-function holderOf(owner: string): Pick<Caller, "owner" | "owns"> {
+/** Whether the provider that signed them in is still configured. */
+export function isIssuerAsked({ issuer }: PersonIdentity, { oidc }: AdminSettings): boolean {
+  return issuer === null || issuer === oidc?.issuer;
+}
+
+export function holderOf(owner: string): Pick<Caller, "owner" | "owns"> {
   const name = asCompared(owner);
   return { owner, owns: (key) => key.owner !== null && asCompared(key.owner) === name };
 }
@@ -150,7 +159,10 @@ export function admitKey(
   const shown = keys.find(bearer);
   if (shown !== null) {
     const owns = ({ id }: KeyRecord) => id === shown.id;
-    return { kind: "admitted", caller: { role: "holder", name: `key ${shown.prefix}`, owner: null, owns } };
+    return {
+      kind: "admitted",
+      caller: { role: "holder", name: `key ${shown.prefix}`, owner: null, owns, person: null },
+    };
   }
   if (waitSeconds > 0) return lockedOut(waitSeconds);
   guard.lockout.failed(address);

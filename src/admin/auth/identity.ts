@@ -6,8 +6,13 @@ import type { Role } from "./roles.ts";
 export type Identity =
   | { readonly kind: "admin" }
   | { readonly kind: "token"; readonly id: string }
-  /** `issuer` is the provider that signed them in; null for a proxy, which does it anew with every call. */
-  | ({ readonly kind: "person"; readonly issuer: string | null } & Person);
+  | PersonIdentity;
+
+export interface PersonIdentity extends Person {
+  readonly kind: "person";
+  /** The provider that signed them in; null for a proxy, which does it again with every call. */
+  readonly issuer: string | null;
+}
 
 export interface Caller {
   readonly role: Role;
@@ -15,6 +20,8 @@ export interface Caller {
   readonly name: string;
   /** Whose keys a holder's new ones are; null if they cannot have any. */
   readonly owner: string | null;
+  /** Null for tokens and keys. */
+  readonly person: PersonIdentity | null;
   /** Whether this key is theirs to see. Everybody but a holder sees all. */
   owns(key: KeyRecord): boolean;
 }

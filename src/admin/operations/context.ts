@@ -30,6 +30,7 @@ type OperationRefusalReason =
   | "ambiguous_key"
   | "unknown_account"
   | "unknown_token"
+  | "unknown_code"
   | "invalid_input"
   | "not_allowed"
   | "wrong_status"

@@ -8,6 +8,8 @@ import { accountRoutes } from "./accounts.ts";
 import { adminTokenRoutes } from "./admin-tokens.ts";
 import { configRoutes } from "./config.ts";
 import { contentRoutes } from "./content.ts";
+import { deviceRoutes } from "./device.ts";
+import { mountDeviceFlow } from "./device-flow.ts";
 import { keyRoutes } from "./keys.ts";
 import { modelRoutes } from "./models.ts";
 import { mountRoute } from "./mount.ts";
@@ -49,6 +51,7 @@ export function adminRoutes(withoutOrigin: Omit<AdminDeps, "originOf">): AdminMo
     for (const route of routes) mountRoute(app, adminBase, deps, route);
     mountSession(app, adminBase, deps);
     mountOidc(app, deps);
+    mountDeviceFlow(app, deps);
     mountMetrics(app, deps);
     const served = [
       { base: adminBase, routes },
@@ -83,12 +86,15 @@ function routesOf(deps: AdminDeps): readonly AdminRoute[] {
     ...systemRoutes,
     ...configRoutes,
     ...adminTokenRoutes,
+    ...deviceRoutes,
   ];
 }
 
 /** Only what reads: with a change, whoever has seen a key could take it over. */
 function readWithKey(routes: readonly AdminRoute[]): AdminRoute[] {
-  return routes.filter((route) => roleFor(route) === "holder" && route.method === "GET");
+  return routes.filter(
+    (route) => roleFor(route) === "holder" && route.method === "GET" && !deviceRoutes.includes(route),
+  );
 }
 
 function mountMetrics(app: Elysia, deps: AdminDeps): void {

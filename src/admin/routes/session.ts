@@ -10,6 +10,7 @@ import { foreignOrigin, isOverTls, isOwnOrigin, originInBrowser } from "../auth/
 import { roleOf } from "../auth/person.ts";
 import type { Role } from "../auth/roles.ts";
 import type { AdminDeps } from "../deps.ts";
+import { refreshSignIn } from "../operations/device-keys.ts";
 import { type SessionView, type SignInBody, signInBody } from "../views/system.ts";
 import { checkedBody } from "./check.ts";
 import { answeringErrors } from "./mount.ts";
@@ -142,10 +143,12 @@ export function mountOidc(app: Elysia, deps: AdminDeps): void {
       const callback = new URL(attempt.redirectUri);
       callback.search = search;
       const person = await signIn.finish(oidc, callback, attempt);
+      const identity = { kind: "person", issuer: oidc.issuer, ...person } as const;
+      await refreshSignIn(deps, identity, deps.settings().admin);
       if (roleOf(person, deps.settings().admin) === null) {
         return refusal(403, `You are ${person.user}, who has no role here. Ask an operator for one.`);
       }
-      const session = await deps.guard.sessions.begin({ kind: "person", issuer: oidc.issuer, ...person });
+      const session = await deps.guard.sessions.begin(identity);
       await recordSignIn(deps, request, person.user);
       const isSecure = attempt.redirectUri.startsWith("https:");
       return redirect(attempt.returnTo, [

@@ -66,6 +66,14 @@ export function writeClientFile(
   return { file, backup: before.bytes === null ? null : backupOf(file), settings };
 }
 
+/** Throws `Refused` if the file could not be changed. Nothing is written. */
+export function checkClientFile(path: string, format: ClientFileFormat): void {
+  const file = realFile(path);
+  const { bytes } = beforeUs(file, format);
+  const connection = { address: "http://127.0.0.1", key: "slu_", model: null };
+  readable(file, () => format.write(textOf(file, bytes), connection));
+}
+
 /** Throws `Refused` if nothing was written. */
 export function undoClientFile(path: string, format: ClientFileFormat): UndoneClientFile {
   const file = realFile(path);

@@ -9,6 +9,7 @@ import {
   type ConnectOptions,
   type FoundConnection,
   findConnection,
+  findIssuedConnection,
   gatewayUrl,
   givenKey,
 } from "./find-connection.ts";
@@ -27,12 +28,21 @@ export async function printSettings(
 ): Promise<void> {
   const found = await find(client, options, terminal);
   if (found.isRejected) showWarnings([rejectedText(found)], terminal);
+  printFound(client, found, options, terminal);
+}
+
+export function printFound(
+  client: ClientId,
+  found: FoundConnection,
+  options: ConnectOptions,
+  terminal: Terminal,
+): void {
   const own = clientFiles[client]?.ownModels;
   const preferred = own && found.models?.find(({ id }) => own.test(id));
   const model = options.model ?? (preferred ?? found.models?.[0])?.id ?? "MODEL";
   const limits = found.models?.find(({ id }) => id === model)?.limits ?? null;
   const settings = clientSettings(client, { ...found, model, limits });
-  if (options.json) printJson(settings, terminal);
+  if (options.json) printJson({ ...settings, key: found.key }, terminal);
   else terminal.print(settingsText(settings, terminal.style));
 }
 
@@ -54,7 +64,13 @@ export async function writeIssued(
   options: ConnectOptions,
   terminal: Terminal,
 ): Promise<void> {
-  await writeFound(client, formatOf(client, "--for"), await findConnection(url, key), options, terminal);
+  await writeFound(
+    client,
+    formatOf(client, "--for"),
+    await findIssuedConnection(url, key),
+    options,
+    terminal,
+  );
 }
 
 async function writeFound(
@@ -99,6 +115,10 @@ export async function undo(client: ClientId, options: ConnectOptions, terminal: 
   const { file, result } = undoClientFile(format.path(terminal.env), format);
   if (options.json) return printJson({ client, file, result: result.replace(" ", "_") }, terminal);
   terminal.print(`${terminal.style.good("✓")} ${file} ${undoneTexts[result]}`);
+}
+
+export function canWrite(client: ClientId): boolean {
+  return clientFiles[client] !== undefined;
 }
 
 export function formatOf(client: ClientId, option: string): ClientFileFormat {

@@ -80,6 +80,20 @@ export async function findConnection(url: string, key: string): Promise<FoundCon
   return { address: url, key, models: null, isRejected };
 }
 
+const knownWithinMs = 3000;
+const askAgainMs = 250;
+
+/** For a key that was just issued: another gateway of a cluster learns of it within a second. */
+export async function findIssuedConnection(url: string, key: string): Promise<FoundConnection> {
+  const endsAtMs = performance.now() + knownWithinMs;
+  let found = await findConnection(url, key);
+  while (found.isRejected && performance.now() < endsAtMs) {
+    await Bun.sleep(askAgainMs);
+    found = await findConnection(url, key);
+  }
+  return found;
+}
+
 /** Null if the gateway cannot be asked. Without a key it is the public list. */
 export async function listModels(
   address: string,

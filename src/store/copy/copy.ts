@@ -48,6 +48,7 @@ const copiedTables: Readonly<Record<string, readonly string[]>> = {
   audit_log: ["id"],
   admin_token: ["id"],
   admin_tokens: ["id"],
+  signed_in_keys: ["key_id"],
   findings: ["source"],
   alerts: ["id"],
   alert_posts: ["no"],

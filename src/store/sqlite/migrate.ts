@@ -32,6 +32,7 @@ import twentySecond from "./migrations/022.sql" with { type: "text" };
 import twentyThird from "./migrations/023.sql" with { type: "text" };
 import twentyFourth from "./migrations/024.sql" with { type: "text" };
 import twentyFifth from "./migrations/025.sql" with { type: "text" };
+import twentySixth from "./migrations/026.sql" with { type: "text" };
 
 /** The schema's version is the number of migrations that have run; it is kept in `user_version`. */
 export const migrations: readonly string[] = [
@@ -60,6 +61,7 @@ export const migrations: readonly string[] = [
   twentyThird,
   twentyFourth,
   twentyFifth,
+  twentySixth,
 ];
 
 export interface MigrationOptions {

@@ -1,19 +1,19 @@
 import type { AdminRecords, AdminTokenRecord, AuditRecord, SessionRecords } from "../admin-records.ts";
 import { Parameters, type Queries, query } from "../query.ts";
 import { StoreRefusal } from "../refusal.ts";
+import { storedDevices } from "./device-records.ts";
 import { partPattern } from "./key-search.ts";
 import { lockRevision } from "./revision.ts";
 
-export function storedAdmin(
-  { read, change, changeTogether, pace }: Queries,
-  sessions: SessionRecords | null,
-): AdminRecords {
+export function storedAdmin(queries: Queries, sessions: SessionRecords | null): AdminRecords {
+  const { read, change, changeTogether, pace } = queries;
   const readAdminTokenHash = async () => {
     const [row] = await read<{ hash: string }>("SELECT hash FROM admin_token");
     return row?.hash ?? null;
   };
   return {
     sessions,
+    devices: storedDevices(queries),
 
     async appendAudit({ atMs, actor, address, action, target, detail }) {
       await change(

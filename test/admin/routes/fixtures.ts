@@ -110,6 +110,8 @@ async function makeDeps(
       lockout: new Lockout(clock),
       tokens: store.admin,
       holderChanges: new RateLimiter(clock),
+      deviceGuesses: new Lockout(clock),
+      deviceRequests: new RateLimiter(clock),
       reports: new ReportLimits(clock),
       settings: () => settings.admin,
     },

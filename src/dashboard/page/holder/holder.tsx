@@ -10,12 +10,15 @@ import { Mark } from "../parts/icon.tsx";
 import { Notices } from "../parts/notices.tsx";
 import { Secret } from "../parts/secret.tsx";
 import { Empty, Shown } from "../parts/states.tsx";
-import { query, setQuery } from "../router.ts";
+import { path, query, setQuery } from "../router.ts";
 import { nextTheme, theme } from "../theme.ts";
+import { ApproveDevice, SignInForDevice } from "./device.tsx";
 import { OwnKey } from "./own-key.tsx";
 
 /** The key holder's page: what is theirs, and nothing of anybody else. */
 export function Holder() {
+  const isDevicePage = /^device(\/|$)/.test(path.value);
+  if (isDevicePage && !session.value?.signed_in) return <SignInForDevice />;
   if (!session.value?.signed_in && shownKey.value === null) return <ShowKey />;
   return (
     <div class="holder">
@@ -27,7 +30,7 @@ export function Holder() {
         <Button kind="quiet" icon="leave" label="Leave" onClick={signOut} />
       </header>
       <main id="content" tabIndex={-1}>
-        <OwnKeys />
+        {isDevicePage ? <ApproveDevice /> : <OwnKeys />}
       </main>
       <Notices />
     </div>

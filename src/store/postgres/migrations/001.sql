@@ -570,6 +570,30 @@ CREATE TABLE sessions (
   ends_at_ms int8 NOT NULL
 );
 
+-- Terminals that ask for a key of a person's own (RFC 8628), by the SHA-256 of their code: any node may be asked next.
+CREATE TABLE device_grants (
+  device_hash text PRIMARY KEY,
+  user_code text NOT NULL UNIQUE,
+  address text NOT NULL,
+  device text,
+  created_at_ms int8 NOT NULL,
+  ends_at_ms int8 NOT NULL,
+  -- pending, approved, denied or used.
+  state text NOT NULL,
+  -- Who decided, as JSON.
+  identity text,
+  polled_at_ms int8,
+  interval_ms int8 NOT NULL
+);
+
+-- Keys that were issued so: they end with their owner's sign-in.
+CREATE TABLE signed_in_keys (
+  key_id text PRIMARY KEY,
+  person text NOT NULL,
+  -- Who approved it, as JSON.
+  identity text NOT NULL
+);
+
 -- What a gateway has found that needs an operator's attention, or an audit, as a JSON array; believed until then.
 CREATE TABLE findings (
   source text PRIMARY KEY,

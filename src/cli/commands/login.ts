@@ -1,0 +1,26 @@
+import { type Command, Option } from "commander";
+import { clientIds } from "../../base/client-snippets.ts";
+import type { LoginOptions } from "../connect/login.ts";
+import { newCommand } from "../help.ts";
+import type { Terminal } from "../terminal/terminal.ts";
+
+export function loginCommand(terminal: Terminal): Command {
+  return newCommand("login", "Sign in to a gateway in the browser, and receive a key of your own")
+    .argument("<url>", "the gateway's address")
+    .addOption(
+      new Option("--for <client>", `set up a client with the key: ${clientIds.join(", ")}`).choices(
+        clientIds,
+      ),
+    )
+    .option("--url <url>", "the address for clients, if it is not where you sign in")
+    .option("--model <model>", "the model to use (default: one that the key can use)")
+    .option("--no-browser", "only print the address to open")
+    .examples(
+      ["sluice login https://gateway.example.com", "shows the key, once"],
+      ["sluice login https://gateway.example.com --for claude-code", "writes it to Claude Code's settings"],
+    )
+    .action(async (url: string, options: LoginOptions) => {
+      const { login } = await import("../connect/login.ts");
+      return login(url, options, terminal);
+    });
+}

@@ -1,0 +1,112 @@
+import { hostname } from "node:os";
+import { abortAfter } from "../../base/deadline.ts";
+import { isObject, type JsonObject } from "../../base/json.ts";
+import { Refused } from "../terminal/terminal.ts";
+import { directSession } from "./find-connection.ts";
+
+/** The client's side of RFC 8628. */
+
+const clientId = "sluice-cli";
+const grantType = "urn:ietf:params:oauth:grant-type:device_code";
+const timeoutMs = 10_000;
+/** RFC 8628: by so much after each `slow_down`, and after a poll that got no response. */
+const slowerBySeconds = 5;
+
+interface Endpoints {
+  readonly authorization: string;
+  readonly token: string;
+}
+
+export interface DeviceCode {
+  readonly deviceCode: string;
+  readonly userCode: string;
+  readonly uri: string;
+  readonly completeUri: string;
+  readonly expiresInSeconds: number;
+  readonly intervalSeconds: number;
+}
+
+/** The endpoints must be the gateway's own: the key must not come by way of another host. */
+export async function findEndpoints(url: string): Promise<Endpoints> {
+  const { origin } = new URL(url);
+  const metadata = await call(`${origin}/.well-known/oauth-authorization-server`);
+  if (metadata.status === 404) {
+    throw new Refused(`${origin} has no sign-in for terminals; ask the operator for a key`);
+  }
+  const authorization = metadata.body["device_authorization_endpoint"];
+  const token = metadata.body["token_endpoint"];
+  if (metadata.status !== 200 || typeof authorization !== "string" || typeof token !== "string") {
+    throw new Refused(`${origin} is not a gateway that supports sluice login`);
+  }
+  const { issuer } = metadata.body;
+  if ([authorization, token].some((each) => URL.parse(each)?.origin !== origin)) {
+    throw new Refused(`${origin} names ${String(issuer)} as the place to sign in; log in there instead`);
+  }
+  return { authorization, token };
+}
+
+export async function requestCode({ authorization }: Endpoints): Promise<DeviceCode> {
+  const { status, body } = await call(authorization, { client_id: clientId, device_name: hostname() });
+  const text = (name: string) => (typeof body[name] === "string" ? body[name] : "");
+  const number = (name: string, otherwise: number) =>
+    typeof body[name] === "number" ? body[name] : otherwise;
+  if (status !== 200 || text("device_code") === "" || text("verification_uri") === "") {
+    throw new Refused(`the gateway issued no code: ${reasonIn(body, status)}`);
+  }
+  return {
+    deviceCode: text("device_code"),
+    userCode: text("user_code"),
+    uri: text("verification_uri"),
+    completeUri: text("verification_uri_complete") || text("verification_uri"),
+    expiresInSeconds: number("expires_in", 900),
+    intervalSeconds: number("interval", 5),
+  };
+}
+
+/** Polls until the person has decided. Returns the key. */
+export async function waitForKey({ token }: Endpoints, code: DeviceCode): Promise<string> {
+  const endsAtMs = performance.now() + code.expiresInSeconds * 1000;
+  let intervalSeconds = code.intervalSeconds;
+  while (performance.now() < endsAtMs) {
+    await Bun.sleep(intervalSeconds * 1000);
+    const form = { grant_type: grantType, client_id: clientId, device_code: code.deviceCode };
+    const { status, body } = await call(token, form).catch(() => unanswered);
+    const key = body["access_token"];
+    if (status === 200 && typeof key === "string") return key;
+    if (body["error"] === "slow_down" || status === unanswered.status) intervalSeconds += slowerBySeconds;
+    else if (body["error"] !== "authorization_pending") {
+      throw new Refused(`no key was issued: ${reasonIn(body, status)}`);
+    }
+  }
+  throw new Refused("the code has expired; run sluice login again");
+}
+
+interface Answer {
+  readonly status: number;
+  readonly body: JsonObject;
+}
+
+const unanswered: Answer = { status: 0, body: {} };
+
+/** With a form it is a POST. */
+async function call(url: string, form?: Readonly<Record<string, string>>): Promise<Answer> {
+  let response: Response;
+  try {
+    response = await fetch(url, {
+      ...(form === undefined ? {} : { method: "POST", body: new URLSearchParams(form) }),
+      redirect: "manual",
+      signal: abortAfter(timeoutMs),
+      ...directSession(url),
+    });
+  } catch {
+    throw new Refused(`nothing answers at ${new URL(url).origin}`);
+  }
+  const body: unknown = await response.json().catch(() => null);
+  return { status: response.status, body: isObject(body) ? body : {} };
+}
+
+function reasonIn(body: JsonObject, status: number): string {
+  const { error_description: description, error } = body;
+  if (typeof description === "string") return description;
+  return typeof error === "string" ? error : `the gateway responded with status ${status}`;
+}

@@ -1,0 +1,105 @@
+import { useState } from "preact/hooks";
+import type { DeviceView } from "../../../admin/views.ts";
+import { api, session } from "../api.ts";
+import { moment } from "../format.ts";
+import { Button } from "../parts/button.tsx";
+import { TextField } from "../parts/field.tsx";
+import { Icon, Mark } from "../parts/icon.tsx";
+import { PageHead } from "../parts/page-head.tsx";
+import { Failure } from "../parts/states.tsx";
+import { useAction, useSubmit } from "../parts/submit.ts";
+import { path } from "../router.ts";
+
+/** Only a person can approve, so there is no field for a token or a key here. */
+export function SignInForDevice() {
+  const address = `/admin/oidc/login?return=${encodeURIComponent(location.pathname)}`;
+  return (
+    <main class="sign-in">
+      <div class="card stack">
+        <Mark />
+        <h1>Sign in to continue</h1>
+        {session.value?.oidc ? (
+          <a class="button primary" href={address}>
+            Sign in with your organization
+          </a>
+        ) : (
+          <p>The proxy in front of this gateway has not signed you in. Ask your operator for its address.</p>
+        )}
+      </div>
+    </main>
+  );
+}
+
+/** Where the person decides about a terminal that runs `sluice login`. */
+export function ApproveDevice() {
+  const typed = useState(path.value.replace(/^device\/?/, ""));
+  const [device, setDevice] = useState<DeviceView | null>(null);
+  const look = useSubmit(async () => {
+    setDevice(await api.get<DeviceView>("/device", { user_code: typed[0] }));
+  });
+  if (device !== null) return <Decision device={device} onDecided={setDevice} />;
+  return (
+    <>
+      <PageHead title="Connect a terminal" />
+      <form class="card stack" onSubmit={look.onSubmit}>
+        <TextField label="Code" of={typed} required placeholder="XXXX-XXXX" hint="Your terminal shows it." />
+        {look.error && <Failure error={look.error} />}
+        <Button type="submit" kind="primary" busy={look.busy}>
+          Continue
+        </Button>
+      </form>
+    </>
+  );
+}
+
+function Decision({ device, onDecided }: { device: DeviceView; onDecided: (device: DeviceView) => void }) {
+  const decide = (verb: "approve" | "deny") => async () =>
+    onDecided(await api.post<DeviceView>(`/device/${verb}`, { user_code: device.user_code }));
+  const approve = useSubmit(decide("approve"));
+  const [isDenying, deny] = useAction(decide("deny"));
+  if (device.state === "approved") {
+    return <Outcome title="Approved">Go back to your terminal: it receives the key now.</Outcome>;
+  }
+  if (device.state === "denied") return <Outcome title="Denied">The terminal receives no key.</Outcome>;
+  return (
+    <>
+      <PageHead title={`Connect a terminal: ${device.user_code}`} />
+      <form class="card stack" onSubmit={approve.onSubmit}>
+        <p>
+          A terminal at <strong>{device.address}</strong>
+          {device.device === null ? "" : `, which calls itself “${device.device}”,`} asked for a key of yours,{" "}
+          {moment(device.requested_at)}.
+        </p>
+        {!device.is_own_address && (
+          <div class="callout warn" role="alert">
+            <Icon name="warning" />
+            <p>This is not the address that you are using now. Approve only if you know why.</p>
+          </div>
+        )}
+        <p>
+          Approve only if you ran <code>sluice login</code> yourself just now, and your terminal shows the
+          code <strong>{device.user_code}</strong>. If somebody sent you this code or link, deny it: they
+          would get a key that spends in your name.
+        </p>
+        {approve.error && <Failure error={approve.error} />}
+        <p class="line">
+          <Button type="submit" kind="primary" busy={approve.busy}>
+            Approve
+          </Button>
+          <Button busy={isDenying} onClick={deny}>
+            Deny
+          </Button>
+        </p>
+      </form>
+    </>
+  );
+}
+
+function Outcome({ title, children }: { title: string; children: string }) {
+  return (
+    <>
+      <PageHead title={title} />
+      <p role="status">{children}</p>
+    </>
+  );
+}

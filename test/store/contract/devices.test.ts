@@ -1,0 +1,72 @@
+import { describe, expect } from "bun:test";
+import { systemClock } from "../../../src/base/clock.ts";
+import { testEachStore } from "../each-store.ts";
+import type { TestDatabase } from "../kind.ts";
+
+const grant = {
+  deviceHash: "ab",
+  userCode: "BCDF-GHJK",
+  address: "192.0.2.1",
+  device: "laptop",
+  createdAtMs: 1_000,
+  endsAtMs: 901_000,
+};
+const terms = { intervalMs: 5_000, max: 3, forgetBeforeMs: 0 };
+const approved = { state: "approved", identity: `{"user":"ada"}`, nowMs: 2_000 } as const;
+
+async function devicesOf(database: TestDatabase) {
+  const store = await database.openGateway(systemClock);
+  return { devices: store.admin.devices, [Symbol.asyncDispose]: () => store.close() };
+}
+
+describe("a store's device grants", () => {
+  testEachStore("are decided about once and claimed once, however many ask", async (database) => {
+    await using opened = await devicesOf(database);
+    const { devices } = opened;
+    expect(await devices.begin(grant, terms)).toBe(true);
+    expect(await devices.findByDevice("ab")).toEqual({
+      ...grant,
+      state: "pending",
+      polledAtMs: null,
+      intervalMs: 5_000,
+    });
+    expect(await devices.findPending("BCDF-GHJK", 2_000)).toMatchObject({ address: "192.0.2.1" });
+    expect(await devices.findPending("BCDF-GHJK", 901_000)).toBeNull();
+    expect(await devices.claim("ab", 2_000)).toBeNull();
+    expect(await devices.decide("BCDF-GHJK", { ...approved, nowMs: 901_000 })).toBe(false);
+    const decided = await Promise.all([1, 2].map(() => devices.decide("BCDF-GHJK", approved)));
+    expect(decided.toSorted()).toEqual([false, true]);
+    expect(await devices.findPending("BCDF-GHJK", 2_000)).toBeNull();
+    const claimed = await Promise.all([1, 2, 3].map(() => devices.claim("ab", 2_000)));
+    expect(claimed.filter((identity) => identity !== null)).toEqual([approved.identity]);
+    expect(await devices.findByDevice("ab")).toMatchObject({ state: "used" });
+  });
+
+  testEachStore("are no more than so many, have codes of their own, and are forgotten", async (database) => {
+    await using opened = await devicesOf(database);
+    const { devices } = opened;
+    expect(await devices.begin(grant, terms)).toBe(true);
+    expect(await devices.begin({ ...grant, deviceHash: "cd" }, terms)).toBe(false);
+    for (const code of ["c", "d"]) {
+      expect(await devices.begin({ ...grant, deviceHash: code, userCode: code }, terms)).toBe(true);
+    }
+    const next = { ...grant, deviceHash: "e", userCode: "e" };
+    expect(await devices.begin(next, terms)).toBe(false);
+    expect(await devices.begin(next, { ...terms, forgetBeforeMs: 901_001 })).toBe(true);
+    expect(await devices.findByDevice("ab")).toBeNull();
+  });
+
+  testEachStore("keep whose sign-in a key ends with", async (database) => {
+    await using opened = await devicesOf(database);
+    const { devices } = opened;
+    await devices.bindKey({ keyId: "key_1", person: "proxy ada", identity: "1" });
+    await devices.bindKey({ keyId: "key_2", person: "proxy bob", identity: "2" });
+    await devices.updateIdentity("proxy ada", "3");
+    expect(await devices.listBoundKeys()).toEqual([
+      { keyId: "key_1", identity: "3" },
+      { keyId: "key_2", identity: "2" },
+    ]);
+    await devices.unbindKey("key_1");
+    expect(await devices.listBoundKeys()).toEqual([{ keyId: "key_2", identity: "2" }]);
+  });
+});
