@@ -1,6 +1,7 @@
 import type { GatewayError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { Tiers } from "../base/service-tiers.ts";
+import type { Usage } from "../base/usage.ts";
 import type { ForwardedHeaders } from "./headers.ts";
 import type { IrEvent, IrRequest, IrResponse } from "./ir/ir.ts";
 import type { BodyChanges } from "./json/patch.ts";
@@ -47,6 +48,8 @@ export interface ProviderDialect extends AnswerFigures {
    * until there is content, so that a failure behind them can still get a status, or another deployment. Absent if there are none.
    */
   isOpening?(event: string): boolean;
+  /** What the data of an opening event reports as used, if the stream fails without content. Absent if none does. */
+  openingUsage?(data: JsonObject): Usage | null;
 }
 
 /**

@@ -220,8 +220,8 @@ export class Exchange {
     return reservation;
   }
 
-  attemptFailed(...[deployment, record, credential, wasSent]: FailedAttempt): void {
-    this.billable.failed(deployment, credential, record, wasSent);
+  attemptFailed(...[deployment, record, credential, wasSent, reported]: FailedAttempt): void {
+    this.billable.failed(deployment, credential, record, { wasSent, reported });
     this.deployment = deployment;
     this.failedAttempts = [...this.failedAttempts, record];
     this.attempts = this.failedAttempts.length;

@@ -89,7 +89,8 @@ export class Attempts {
       if (call.status !== null && !failure.hasExpired) use?.accepted();
       const record = state.attemptFailed(candidate, failure, call.status, durationMs);
       if (plan.isOver) state.finalFailure ??= cancelled(plan.signal);
-      plan.attemptFailed(candidate.deployment, record, key?.id ?? null, failure.wasSent === true);
+      const { wasSent = false, reported = null } = failure;
+      plan.attemptFailed(candidate.deployment, record, key?.id ?? null, wasSent, reported);
       this.#report(plan.requestId, candidate.state.name, failure);
       if (failure.kind === "cancelled") history.cancelled(nowMs, durationMs);
       else history.failed();

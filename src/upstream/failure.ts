@@ -1,6 +1,7 @@
 import { type ErrorCode, GatewayError } from "../base/errors.ts";
 import { tookTooLong } from "../base/gateway-endings.ts";
 import type { JsonObject } from "../base/json.ts";
+import type { Usage } from "../base/usage.ts";
 import { isUnknownModel, isUnpaid } from "../dialects/errors/account-refusal.ts";
 import { explainRefusal } from "../dialects/errors/explain-refusal.ts";
 import { FailedAnswer, failedAnswer, isBilled, reportedFailure } from "../dialects/errors/failure.ts";
@@ -25,6 +26,8 @@ export interface Failure {
   readonly kind: string;
   /** The client cancelled it when the provider may have received the request. */
   readonly wasSent?: boolean;
+  /** What the provider had reported as used before it failed; null or absent if nothing. */
+  readonly reported?: Usage | null;
   /** The provider's own message, secrets removed; null if it gave none. */
   readonly said: string | null;
   /** Another deployment may succeed. */

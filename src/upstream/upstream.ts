@@ -1,4 +1,5 @@
 import type { AttemptRecord } from "../base/attempt.ts";
+import type { Usage } from "../base/usage.ts";
 import type { DeploymentSettings, ModelSettings } from "../config/settings.ts";
 import type { ClientDialectName } from "../dialects/registry.ts";
 import type { Prepared, Provider } from "../vendors/provider.ts";
@@ -69,12 +70,13 @@ export interface GenerationPlan extends Plan {
    * Called after each failed attempt. `left` of the record changes once another attempt is made. `credential` is the id of
    * the one that was used; null if the provider needs none.
    */
-  /** `wasSent`: the provider may have received the request. */
+  /** `wasSent`: the provider may have received the request. `reported`: what it had said was used before it failed. */
   attemptFailed(
     deployment: Deployment,
     record: AttemptRecord,
     credential: string | null,
     wasSent: boolean,
+    reported: Usage | null,
   ): void;
   /** What may be kept of a provider's message: nothing that the client has sent. */
   keepable(message: string): string;

@@ -1,4 +1,5 @@
 import type { ClientDialect } from "../client-dialect.ts";
+import { objectOf } from "../json/json-fields.ts";
 import type { ProviderDialect } from "../provider-dialect.ts";
 import { openingTest } from "../sse/opening-events.ts";
 import { legalCallId, wordCallIds } from "../tools/call-id.ts";
@@ -16,7 +17,7 @@ import { writeRequest } from "./provider/request-out.ts";
 import { failureIn, readResponse } from "./provider/response-in.ts";
 import { MessagesStreamReader } from "./provider/stream-in.ts";
 import { MessagesScanner } from "./provider/stream-scanner.ts";
-import { figures } from "./provider/usage-in.ts";
+import { figures, readUsage } from "./provider/usage-in.ts";
 
 /** Anthropic defines the names and schemas of these tools, and the client runs them. */
 const clientTools = /^(?:bash|text_editor|memory|computer|(?:computer|browser)_toolset)_\d+$/;
@@ -99,6 +100,7 @@ const provider: ProviderDialect = {
   },
   createStreamReader: (emit) => new MessagesStreamReader(emit),
   isOpening: openingTest("message_start", "ping"),
+  openingUsage: ({ message }) => readUsage(objectOf(message)?.["usage"]),
 };
 
 export const anthropicMessages = { client, provider };

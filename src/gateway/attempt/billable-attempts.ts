@@ -30,11 +30,12 @@ export class BillableAttempts {
     deployment: Deployment,
     credential: string | null,
     { status, failure, durationMs }: AttemptRecord,
-    wasSent = false,
+    { wasSent = false, reported = null }: { wasSent?: boolean; reported?: Usage | null } = {},
   ): void {
     const isTaken = status === 200 || (status === null && wasSent && durationMs >= acceptedAfterMs);
     this.#isAccepted = failure === "cancelled" && isTaken;
     this.#begin(deployment, credential, status === 200 || (status === null && lateFailures.has(failure)));
+    this.told = reported;
   }
 
   /** The provider has begun to answer the last attempt, or its client cancelled it after the provider had worked on it. */
@@ -64,6 +65,7 @@ export class BillableAttempts {
 
   #begin({ provider, upstreamModel }: Deployment, credential: string | null, mayBeBilled: boolean): void {
     this.#earlier = this.uncharged();
+    this.told = null;
     this.#last = {
       provider: provider.settings.name,
       credential: credential ?? "",

@@ -1,5 +1,4 @@
-import type { AttemptRecord } from "../../base/attempt.ts";
-import type { Deployment } from "../../upstream/upstream.ts";
+import type { FailedAttempt } from "../../upstream/upstream.ts";
 import type { Exchange } from "../exchange.ts";
 
 /** What a plan for the upstream knows by its exchange. */
@@ -30,13 +29,8 @@ export abstract class ExchangePlan {
     return this.exchange.awaitMemory(bytes);
   }
 
-  attemptFailed(
-    deployment: Deployment,
-    record: AttemptRecord,
-    credential: string | null,
-    wasSent: boolean,
-  ): void {
-    this.exchange.attemptFailed(deployment, record, credential, wasSent);
+  attemptFailed(...failed: FailedAttempt): void {
+    this.exchange.attemptFailed(...failed);
   }
 
   keepable(message: string): string {

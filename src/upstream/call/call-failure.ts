@@ -1,6 +1,6 @@
 import { GatewayError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
-import type { ProviderDialectName } from "../../dialects/registry.ts";
+import { type ProviderDialectName, providerDialect } from "../../dialects/registry.ts";
 import { CredentialUnavailable } from "../../vendors/credentials/credential.ts";
 import { isMalformed, type Transfer } from "../../wire/transfer.ts";
 import {
@@ -21,6 +21,7 @@ import {
 import type { Deployment, Plan } from "../upstream.ts";
 import type { CallDeadlines } from "./call-deadlines.ts";
 import type { CallState } from "./call-state.ts";
+import { openingUsage } from "./stream-start.ts";
 
 /** Why a call failed before its answer was handed over: a deadline, the client, or the provider. */
 export function failureBeforeAnswer(
@@ -50,8 +51,16 @@ export function failureOfStatus(
   return refused(answer.head.status, provider.readRefusal(answer), clientDialect, spoken, answer.text);
 }
 
-/** The failure for an answer of status 200 that was rejected on inspection. */
+/** The failure for an answer of status 200 that was rejected on inspection; of a stream, with what its opening events reported as used. */
 export function failureWithin(
+  found: "empty" | "broken" | JsonObject | GatewayError,
+  spoken: ProviderDialectName,
+  stream: readonly Uint8Array[] = [],
+): Failure {
+  return { ...failureFound(found, spoken), reported: openingUsage(stream, providerDialect(spoken)) };
+}
+
+function failureFound(
   found: "empty" | "broken" | JsonObject | GatewayError,
   spoken: ProviderDialectName,
 ): Failure {

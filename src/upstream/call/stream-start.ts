@@ -1,5 +1,6 @@
 import type { GatewayError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
+import type { Usage } from "../../base/usage.ts";
 import { errorIn as bareError } from "../../dialects/errors/bare-error.ts";
 import { openBrace } from "../../dialects/json/json-bytes.ts";
 import { parseObject } from "../../dialects/json/json-fields.ts";
@@ -61,6 +62,21 @@ export function inspectStart(
   if (isEnd) return (isOpening ? null : bareError(text)) ?? "empty";
   if (bytes.length >= mostInspected || all.length >= maxOpeningBytes) return "fine";
   return isOpening ? "opening" : "more";
+}
+
+/** What the opening events of a stream that failed have reported as used; null if nothing. */
+export function openingUsage(
+  chunks: readonly Uint8Array[],
+  rules: Pick<ProviderDialect, "isOpening" | "openingUsage">,
+): Usage | null {
+  if (rules.openingUsage === undefined) return null;
+  const bytes = joined(chunks);
+  const text = bytes.toString("utf8", 0, skipOpening(bytes, rules));
+  const reported = text.split("\n\n").map((frame) => {
+    const data = parseObject(dataOf(frame));
+    return data === null ? null : (rules.openingUsage?.(data) ?? null);
+  });
+  return reported.find((usage) => usage !== null) ?? null;
 }
 
 /** The length of the opening events. Decodes only their beginnings, because they may be large. */

@@ -264,7 +264,7 @@ export class UpstreamCall implements Opened, Receiver, DeadlineOwner {
       this.#state = "streaming";
       this.#pauseIfBehind();
       this.#handOverStream();
-    } else if (found !== "more") this.#fail(failureWithin(found, this.#spoken));
+    } else if (found !== "more") this.#fail(failureWithin(found, this.#spoken, this.#queue.pieces));
   }
 
   #handOverStream(): void {
