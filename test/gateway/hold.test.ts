@@ -103,6 +103,19 @@ describe("a hold that only the cheap estimate refuses", () => {
     expect(world.provider.requests).toHaveLength(0);
   });
 
+  test("is refused by the count where another vendor's tokenizer may find many times as many tokens", async () => {
+    // 4,000 tokens of OpenAI's newest encoding, and 124,000 of the one before.
+    const content = " հնարավորություն".repeat(4_000);
+    const claude = {
+      ...hello("messages", "claude-test"),
+      messages: [{ role: "user", content }],
+      max_tokens: 10,
+    };
+    const refused = await world.ask(await world.tokenCaller(10_000), { path: paths.messages, body: claude });
+    expect(refused.status).toBe(402);
+    expect(world.provider.requests).toHaveLength(0);
+  });
+
   test("beside another hold is given by the count, or refused for the time being", async () => {
     const gate = Promise.withResolvers<void>();
     const answer = wholeAnswer("chat", { text: "Hi", usage: usageOf("chat", counted, 10) });
