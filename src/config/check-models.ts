@@ -15,6 +15,8 @@ import { didYouMean } from "./suggest.ts";
 export function checkModels(config: ConfigFile, providers: Providers, context: LoadContext): void {
   const models: readonly ModelConfig[] = Array.isArray(config.models) ? config.models : [];
   const ids = new Set(models.map(({ id }) => id));
+  // Of two with one id, which is a problem of its own, the first counts.
+  const byId = new Map(models.toReversed().map((model) => [model.id, model]));
   const firstAt = new Map<string, string>();
   const aliasedAt = new Map<string, string>();
   const isValid = (path: string) => context.problems.isValidAt(path);
@@ -159,7 +161,7 @@ export function checkModels(config: ConfigFile, providers: Providers, context: L
     if (!Array.isArray(model.fallbacks) || !isValid(`${path}.fallbacks`)) return;
     for (const [index, fallback] of model.fallbacks.entries()) {
       const at = `${path}.fallbacks[${index}]`;
-      const other = models.find(({ id }) => id === fallback);
+      const other = byId.get(fallback);
       const unserved = other === undefined ? [] : usesOf(model).filter((use) => !usesOf(other).includes(use));
       if (fallback === model.id) add(at, "a model cannot be its own fallback");
       else if (other === undefined) {

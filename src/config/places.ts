@@ -8,6 +8,8 @@ import { tableOf } from "../base/table.ts";
 export class Places {
   readonly #lines: ReadonlyMap<string, number>;
   readonly #ids: readonly (string | null)[];
+  /** Of the first model with an id: a file may have thousands. */
+  readonly #indexes = new Map<string, number>();
 
   constructor(text: string, document: JsonObject) {
     this.#lines = linesOf(text);
@@ -15,6 +17,8 @@ export class Places {
     this.#ids = models.map((model) =>
       isObject(model) && typeof model["id"] === "string" ? model["id"] : null,
     );
+    for (const [index, id] of this.#ids.entries())
+      if (id !== null && !this.#indexes.has(id)) this.#indexes.set(id, index);
   }
 
   /** The line of a path such as `models[2].price.input`, or of the part of it that the file has; null if it has none. */
@@ -33,7 +37,7 @@ export class Places {
   }
 
   pathOfModel(id: string): string {
-    return `models[${this.#ids.indexOf(id)}]`;
+    return `models[${this.#indexes.get(id) ?? -1}]`;
   }
 
   /** An id is easier to find than `models[37]`. */
@@ -85,7 +89,7 @@ function linesOf(text: string): ReadonlyMap<string, number> {
     } else if (isValue) open += depths[piece] ?? 0;
     else if (piece === "[") open += 1;
     else if (!/^[\].#]/.test(piece)) names.push(piece.replace(/^["']|["']$/g, ""));
-    line += piece.split("\n").length - 1;
+    if (piece.includes("\n")) line += piece.split("\n").length - 1;
   }
   return found;
 }
