@@ -59,6 +59,17 @@ describe("the token counter", () => {
     expect(counts).toEqual(texts.map((text) => countTokens(text)));
   });
 
+  test("counts for a key although another has filled the queue", async () => {
+    const body = (content: string) => new TextEncoder().encode(JSON.stringify({ messages: [{ content }] }));
+    const others = Array.from({ length: 300 }, () => counter.of("other").requestAtMost(body("word")));
+    const few = Array.from({ length: 9 }, () => counter.of("key").requestAtMost(body("word")));
+    const counts = await Promise.all(few);
+    expect(counts.slice(0, 8)).toEqual(Array(8).fill(5));
+    expect(counts[8]).toBe(Number.POSITIVE_INFINITY);
+    expect((await Promise.all(others)).filter(Number.isFinite)).toHaveLength(256);
+    expect(await counter.of("other").requestAtMost(body("word"))).toBe(5);
+  });
+
   test("needs no thread for nothing", async () => {
     const idle = new TokenCounter();
     expect(await idle.of("key").text([])).toBe(0);

@@ -18,6 +18,7 @@ type Job = Omit<CountJob, "id"> | Omit<DecodeJob, "id">;
 
 interface Waiting {
   readonly id: number;
+  readonly keyId: string;
   readonly job: Job;
   /** With null if the worker has not answered in time, or is gone. */
   readonly settle: (done: JobDone | null) => void;
@@ -29,6 +30,9 @@ const defaultDeadlineMs = 5000;
 const workerBudgetMs = 250;
 /** Beyond this many, counts are rough: a longer queue would make all of them miss their deadlines. */
 const maxWaiting = 256;
+/** A key with fewer than this many is still counted for: another key alone may have filled the queue, and keys take turns. */
+const fewOfKey = 8;
+const maxWaitingOfAll = 4 * maxWaiting;
 
 /** With more on the thread, the rest waits here: keys take turns between large bodies, each of which takes up to 250 ms. */
 const maxGivenSize = 64 * 1024;
@@ -59,6 +63,8 @@ export class TokenCounter {
   readonly #thread: IdleThread;
   /** All that have not been settled. Those that the thread has not been given are also in the queue. */
   readonly #waiting = new ChurnMap<number, Waiting>();
+  /** How many of them each key has. */
+  readonly #waitingOf = new Map<string, number>();
   readonly #queue = new FairQueue<Waiting>();
   /** What the thread has been given and has not answered, by its size. */
   readonly #given = new Map<number, number>();
@@ -116,7 +122,7 @@ export class TokenCounter {
 
   #count(keyId: string, what: Countable, isAtMost = false, isForClaude = false): Promise<number> {
     const roughly = () => roughCount(what, isAtMost, isForClaude);
-    if (!this.#isAvailable()) return Promise.resolve(roughly());
+    if (!this.#isAvailable(keyId)) return Promise.resolve(roughly());
     return new Promise((resolve) => {
       const job = { what, isAtMost, isForClaude, budgetMs: workerBudgetMs };
       this.#add(keyId, job, (done) => resolve(done?.tokens ?? roughly()));
@@ -124,22 +130,24 @@ export class TokenCounter {
   }
 
   #decode(keyId: string, ids: DecodeJob["ids"]): Promise<readonly string[] | null> {
-    if (!this.#isAvailable()) return Promise.reject(notDecoded());
+    if (!this.#isAvailable(keyId)) return Promise.reject(notDecoded());
     return new Promise((resolve, reject) => {
       this.#add(keyId, { ids }, (done) => (done === null ? reject(notDecoded()) : resolve(done.texts)));
     });
   }
 
-  #isAvailable(): boolean {
-    return this.#waiting.size < maxWaiting && this.#thread.get() !== null;
+  #isAvailable(keyId: string): boolean {
+    const hasFew = (this.#waitingOf.get(keyId) ?? 0) < fewOfKey;
+    return this.#waiting.size < (hasFew ? maxWaitingOfAll : maxWaiting) && this.#thread.get() !== null;
   }
 
   #add(keyId: string, job: Job, settle: Waiting["settle"]): void {
     this.#nextId += 1;
     const id = this.#nextId;
     const cancelDeadline = startDeadline(this.#deadlineMs, () => this.#settle(id, null));
-    const waiting = { id, job, settle, cancelDeadline };
+    const waiting = { id, keyId, job, settle, cancelDeadline };
     this.#waiting.set(id, waiting);
+    this.#waitingOf.set(keyId, (this.#waitingOf.get(keyId) ?? 0) + 1);
     this.#queue.add(keyId, waiting);
     this.#give();
   }
@@ -168,10 +176,17 @@ export class TokenCounter {
     const waiting = this.#waiting.get(id);
     if (waiting === undefined) return;
     this.#waiting.delete(id);
+    this.#leave(waiting.keyId);
     // It would keep its body in memory as long as the thread is busy.
     if (done === null && !this.#given.has(id)) this.#queue.remove((each) => each === waiting);
     waiting.cancelDeadline();
     waiting.settle(done);
+  }
+
+  #leave(keyId: string): void {
+    const others = (this.#waitingOf.get(keyId) ?? 0) - 1;
+    if (others > 0) this.#waitingOf.set(keyId, others);
+    else this.#waitingOf.delete(keyId);
   }
 }
 
