@@ -25,7 +25,14 @@ export type PollError =
   | "expired_token"
   | "invalid_grant";
 
-export type Polled = IssuedKey | { readonly error: PollError; readonly description: string };
+interface RefusedPoll {
+  readonly error: PollError;
+  readonly description: string;
+  /** The code was never issued, or is long forgotten: somebody may be guessing. */
+  readonly isUnknown: boolean;
+}
+
+export type Polled = IssuedKey | RefusedPoll;
 
 /** Answers a terminal's question about its code: the key, once, or why there is none. */
 export async function pollGrant(deps: AdminDeps, deviceCode: string, address: string): Promise<Polled> {
@@ -33,7 +40,7 @@ export async function pollGrant(deps: AdminDeps, deviceCode: string, address: st
   const deviceHash = hashSecret(deviceCode);
   const nowMs = deps.clock.wallMs();
   const grant = await devices.findByDevice(deviceHash);
-  if (grant === null) return refusedPoll("invalid_grant", "There is no such device code.");
+  if (grant === null) return refusedPoll("invalid_grant", "There is no such device code.", true);
   if (grant.state === "used") return refusedPoll("invalid_grant", "This device code was used already.");
   if (grant.endsAtMs <= nowMs) {
     return refusedPoll("expired_token", "The code has expired. Run sluice login again.");
@@ -61,8 +68,8 @@ export async function pollGrant(deps: AdminDeps, deviceCode: string, address: st
 /** RFC 8628: the interval of a terminal that polls too often grows by this. */
 const slowerByMs = 5000;
 
-function refusedPoll(error: PollError, description: string): Polled {
-  return { error, description };
+function refusedPoll(error: PollError, description: string, isUnknown = false): Polled {
+  return { error, description, isUnknown };
 }
 
 interface IssueTerms {

@@ -70,10 +70,6 @@ async function authorize(request: Request, deps: AdminDeps): Promise<Response> {
 
 async function issueToken(request: Request, deps: AdminDeps): Promise<Response> {
   const { address } = deps.originOf(request);
-  const { deviceGuesses } = deps.guard;
-  const guesser = `device ${address}`;
-  const waitSeconds = deviceGuesses.waitSeconds(guesser);
-  if (waitSeconds > 0) return tooMany("Too many unknown device codes from this address.", waitSeconds);
   const form = await formOf(request);
   if (form === null) return invalidForm();
   if (form.get("grant_type") !== grantType) {
@@ -84,8 +80,18 @@ async function issueToken(request: Request, deps: AdminDeps): Promise<Response> 
   if (deviceCode === undefined) return oauthError("invalid_request", "`device_code` is missing.");
   const polled = await pollGrant(deps, deviceCode, address);
   if ("secret" in polled) return json({ access_token: polled.secret, token_type: "Bearer" });
-  if (polled.error === "invalid_grant") deviceGuesses.failed(guesser);
-  return oauthError(polled.error, polled.description);
+  return refuseGuess(deps, address, polled.isUnknown) ?? oauthError(polled.error, polled.description);
+}
+
+/** A right code is never refused: others may share the address, and a device code is too long to be guessed. */
+function refuseGuess(deps: AdminDeps, address: string, isUnknown: boolean): Response | null {
+  if (!isUnknown) return null;
+  const { deviceGuesses } = deps.guard;
+  const guesser = `device ${address}`;
+  const waitSeconds = deviceGuesses.waitSeconds(guesser);
+  if (waitSeconds > 0) return tooMany("Too many unknown device codes from this address.", waitSeconds);
+  deviceGuesses.failed(guesser);
+  return null;
 }
 
 function ownOrigin(request: Request, deps: AdminDeps): string {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { endLostSignIns } from "../../../src/admin/operations/device-keys.ts";
+import { endLostSignIns, refreshSignIn } from "../../../src/admin/operations/device-keys.ts";
 import type { IssuedKeyView, KeyList, KeyView } from "../../../src/admin/views.ts";
 import { type AdminServer, startAdmin } from "./fixtures.ts";
 
@@ -200,6 +200,9 @@ describe("the device flow", () => {
       polls.push((await poll({ device_code: `wrong${guess}` }, "192.0.2.8")).status);
     }
     expect(polls).toContain(429);
+    // A terminal that shares the address is not kept waiting.
+    const neighbour = await begin("192.0.2.8");
+    expect(await poll(neighbour, "192.0.2.8")).toMatchObject({ error: "authorization_pending" });
     const codes: number[] = [];
     for (let asked = 0; asked < 20; asked += 1) {
       codes.push(
@@ -265,6 +268,19 @@ describe("the device flow", () => {
       detail: expect.stringContaining("bob@example.com"),
     });
   });
+});
+
+test("a sign-in that comes without the group ends the key that the group gave", async () => {
+  await issue("cleo@example.com", "crew");
+  const person = { kind: "person", issuer: null, user: "Cleo@example.com" } as const;
+  const status = async () => (await admin.json<KeyList>("/keys")).data.map((key) => key.status);
+  const inForce = admin.deps.settings().admin;
+  await refreshSignIn(admin.deps, { ...person, groups: ["Crew", "more"] }, inForce);
+  expect(await status()).toEqual(["active"]);
+  await refreshSignIn(admin.deps, { ...person, issuer: "https://other.example", groups: [] }, inForce);
+  expect(await status()).toEqual(["active"]);
+  await refreshSignIn(admin.deps, { ...person, groups: [] }, inForce);
+  expect(await status()).toEqual(["revoked"]);
 });
 
 test("without a sign-in, nothing of it is there", async () => {
