@@ -71,7 +71,7 @@ export async function createAdmin(parts: AdminParts): Promise<Admin> {
     accounts,
     guard,
     live,
-    content: gateway.content,
+    content: gateway.configured.settings.content === null ? null : gateway.content,
     version,
     settings: () => gateway.configured.settings,
     configOnDisk: configOnDisk ?? null,

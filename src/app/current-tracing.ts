@@ -1,6 +1,7 @@
 import { version } from "../../package.json";
 import { startDeadline } from "../base/deadline.ts";
 import type { Settings } from "../config/settings.ts";
+import type { TracedContent } from "../content/traced-content.ts";
 import type { ExchangeFacts } from "../observe/exchange.ts";
 import { startTracing, type Tracing } from "../observe/tracing.ts";
 
@@ -11,14 +12,24 @@ const lastTracesMs = 2000;
 export class CurrentTracing {
   readonly #onUnsent: (error: unknown) => void;
   #tracing: Tracing | null = null;
+  /** Spans whose content is being read. */
+  readonly #waiting = new Set<Promise<void>>();
 
   /** `onUnsent` is told why the last traces could not be sent. */
   constructor(onUnsent: (error: unknown) => void) {
     this.#onUnsent = onUnsent;
   }
 
-  observe(facts: ExchangeFacts): void {
-    this.#tracing?.observe(facts);
+  /** `content` is what the request says, once that was read. */
+  observe(facts: ExchangeFacts, content: Promise<TracedContent | null> | null): void {
+    if (this.#tracing === null) return;
+    if (content === null) {
+      this.#tracing.observe(facts);
+      return;
+    }
+    const observed = content.then((said) => this.#tracing?.observe(facts, said?.attributes));
+    this.#waiting.add(observed);
+    void observed.catch(this.#onUnsent).finally(() => this.#waiting.delete(observed));
   }
 
   /** What the old one still has to send is sent in its own time. */
@@ -34,7 +45,9 @@ export class CurrentTracing {
     const cancelDeadline = startDeadline(lastTracesMs, () =>
       late.reject(new Error("The collector of traces takes too long.")),
     );
-    await Promise.race([this.#tracing.close(), late.promise]).catch(this.#onUnsent);
+    const tracing = this.#tracing;
+    const sent = Promise.allSettled(this.#waiting).then(() => tracing.close());
+    await Promise.race([sent, late.promise]).catch(this.#onUnsent);
     cancelDeadline();
   }
 }

@@ -71,7 +71,7 @@ export function createGateway(settings: Settings, services: Services): Gateway {
     observe: (facts) => {
       logs.exchange(facts);
       live.observe(facts);
-      tracing.observe(facts);
+      tracing.observe(facts, services.content?.traced(facts.requestId) ?? null);
     },
     catchUp: () => watcher.refresh(),
     storeTrouble: () => backend.trouble?.reason ?? null,

@@ -80,8 +80,9 @@ export async function openServices(
 }
 
 /** What records content is loaded only where it is on. */
-async function openContent({ content, store, server }: Settings, log: Log): Promise<ContentRecorder | null> {
-  if (content === null) return null;
+async function openContent(settings: Settings, log: Log): Promise<ContentRecorder | null> {
+  const { content, tracing, store, server } = settings;
+  if (content === null && tracing?.content == null) return null;
   const { ContentRecorder } = await import("../content/recorder.ts");
   return ContentRecorder.open({
     location: store ?? { dir: server.dataDir },

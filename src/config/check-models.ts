@@ -40,7 +40,8 @@ export function checkModels(config: ConfigFile, providers: Providers, context: L
 
   function checkContent({ content }: ModelConfig, path: string): void {
     const at = `${path}.content`;
-    if (content === undefined || !isValid(at) || config.content !== undefined) return;
+    if (content === undefined || !isValid(at)) return;
+    if (config.content !== undefined || config.tracing?.content === true) return;
     add(at, "nothing is recorded without [content]; add that section, or remove this line");
   }
 

@@ -7,7 +7,7 @@ import { encryptionKeyAt } from "./encryption-key.ts";
 import { Places } from "./places.ts";
 import { ConfigError, type LoadContext, ProblemList, validFields } from "./problems.ts";
 import type { ConfigFile } from "./schema.ts";
-import type { ContentSettings } from "./settings.ts";
+import type { BodyLimits, ContentSettings } from "./settings.ts";
 import { findConfig, type SourceOptions } from "./source.ts";
 import { parseToml } from "./toml.ts";
 
@@ -21,11 +21,19 @@ export function contentSettings(config: ConfigFile, context: LoadContext): Conte
     sample: given.sample ?? content.sample,
     keptMs: (given.days ?? content.days) * msPerDay,
     maxBytes: bytes(given.max_size ?? content.maxSize),
-    maxRequestBytes: bytes(given.max_request ?? content.maxBody),
-    maxResponseBytes: bytes(given.max_response ?? content.maxBody),
+    ...bodyLimits(config, context),
     key: given.key === undefined ? null : encryptionKeyAt("content.key", given.key, context),
     recordsUpstream: given.record_upstream ?? content.recordUpstream,
     membersSeeOwn: given.members_see_own ?? content.membersSeeOwn,
+  };
+}
+
+/** Also without the section, for traces that have content. */
+export function bodyLimits({ content }: ConfigFile, { problems }: LoadContext): BodyLimits {
+  const given = content === undefined ? {} : validFields(content, "content", problems);
+  return {
+    maxRequestBytes: bytes(given.max_request ?? defaults.content.maxBody),
+    maxResponseBytes: bytes(given.max_response ?? defaults.content.maxBody),
   };
 }
 

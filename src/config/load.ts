@@ -2,7 +2,7 @@ import { adminSettings } from "./admin.ts";
 import { type ExpandedConfig, expandCatalogs } from "./catalog/expand.ts";
 import { checkModels } from "./check-models.ts";
 import { checkShape } from "./check-shape.ts";
-import { contentSettings } from "./content.ts";
+import { bodyLimits, contentSettings } from "./content.ts";
 import { warnOfConversations, warnOfDoubts, warnOfLimits, warnOfPrices } from "./doubts.ts";
 import { resolveHeaders } from "./headers.ts";
 import { checkListeners } from "./listeners.ts";
@@ -148,7 +148,9 @@ function isDemo({ providers = {} }: ConfigFile): boolean {
 function tracingSettings(config: ConfigFile, context: LoadContext): Settings["tracing"] {
   if (config.tracing === undefined || !context.problems.isValidAt("tracing")) return null;
   const { headers, unset } = resolveHeaders(config.tracing.headers, "tracing.headers", context);
-  if (unset === null) return { otlpEndpoint: config.tracing.otlp_endpoint, headers };
+  const { otlp_endpoint: otlpEndpoint, content } = config.tracing;
+  if (unset === null)
+    return { otlpEndpoint, headers, content: content === true ? bodyLimits(config, context) : null };
   context.warnings.push(`tracing is off: ${unset}`);
   return null;
 }

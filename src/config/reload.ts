@@ -14,6 +14,7 @@ const needsRestart = {
 export function takesRestart([section, name = ""]: readonly string[]): boolean {
   if (section === "server") return Object.values<string>(needsRestart).includes(name);
   if (section === "content") return name === "key";
+  if (section === "tracing") return name === "content";
   return section === "store" || (section === "admin" && name === "listen");
 }
 
@@ -41,6 +42,9 @@ export function reloadable(current: Settings, next: Settings): Reloaded {
   }
   const keepsContent = !Bun.deepEquals(current.content?.key, next.content?.key);
   if (keepsContent) notInForce.push(`${contentChange(current, next)}; that takes a restart`);
+  const tracesContent = current.tracing?.content != null;
+  if (next.tracing !== null && (next.tracing.content !== null) !== tracesContent)
+    notInForce.push("tracing.content has changed; that takes a restart");
   // Without a token in the file, the generated one would apply, and that is only read at start.
   const losesToken = next.admin.token === null && current.admin.token !== null;
   if (losesToken) notInForce.push("admin.token was taken out; that takes a restart");
@@ -49,6 +53,10 @@ export function reloadable(current: Settings, next: Settings): Reloaded {
     server: { ...next.server, host, port, dataDir, node, reusePort },
     store: current.store,
     content: keepsContent ? current.content : next.content,
+    tracing: next.tracing && {
+      ...next.tracing,
+      content: tracesContent ? (next.tracing.content ?? current.tracing?.content ?? null) : null,
+    },
     admin: {
       ...next.admin,
       listen: current.admin.listen,

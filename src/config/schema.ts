@@ -192,6 +192,9 @@ export const configSchema = table({
         description: "Sent with the traces; values may be secrets.",
       }),
     ),
+    content: Type.Optional(
+      Type.Boolean({ description: "Adds what requests and responses say to the spans.", default: false }),
+    ),
   }),
   alerts: section({
     url: Type.String({

@@ -42,6 +42,8 @@ export interface Settings {
   readonly tracing: {
     readonly otlpEndpoint: string;
     readonly headers: Readonly<Record<string, string>>;
+    /** The most of what requests and responses say that spans have; null if they have none of it. */
+    readonly content: BodyLimits | null;
   } | null;
   /** Where alerts are posted, and what signs them; null if they are off. */
   readonly alerts: { readonly url: string; readonly secret: string | null } | null;
@@ -62,6 +64,12 @@ export interface Settings {
   readonly isDemo: boolean;
   /** For the operator, but not errors, e.g. a provider that is left out. */
   readonly warnings: readonly string[];
+}
+
+/** How many bytes of a request and of its response are recorded; the rest is cut. */
+export interface BodyLimits {
+  readonly maxRequestBytes: number;
+  readonly maxResponseBytes: number;
 }
 
 export interface ContentSettings {

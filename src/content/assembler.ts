@@ -5,6 +5,7 @@ import { type Frame, frameKinds, readFrames, type SentLog, textOf } from "./fram
 import { makeDocument } from "./make-document.ts";
 import { pack } from "./pack.ts";
 import { Redactor } from "./redactor.ts";
+import { type TracedContent, tracedContent } from "./traced-content.ts";
 
 /** One request whose end has not come. */
 interface OpenRecording {
@@ -14,6 +15,18 @@ interface OpenRecording {
   readonly upstreamRequest: BodyCollector | null;
   readonly upstreamResponse: BodyCollector | null;
   readonly all: readonly BodyCollector[];
+}
+
+/** What becomes of a recording that has ended. */
+interface MadeContent {
+  readonly row: ContentRow | null;
+  readonly traced: TracedContent | null;
+}
+
+interface Assembled {
+  readonly rows: ContentRow[];
+  readonly traced: TracedContent[];
+  readonly failed: number;
 }
 
 const wholeJson = { kind: "json", isValid: false } as const;
@@ -37,23 +50,25 @@ export class Assembler {
   }
 
   /** What fails ends that recording alone. */
-  take(log: SentLog): { readonly rows: ContentRow[]; readonly failed: number } {
+  take(log: SentLog): Assembled {
     const rows: ContentRow[] = [];
+    const traced: TracedContent[] = [];
     let failed = 0;
     readFrames(log, (frame) => {
       try {
-        const row = this.#takeFrame(frame);
-        if (row !== null) rows.push(row);
+        const made = this.#takeFrame(frame);
+        if (made?.row != null) rows.push(made.row);
+        if (made?.traced != null) traced.push(made.traced);
       } catch {
         this.#open.delete(frame.recording);
         failed += 1;
       }
     });
     for (const { all } of this.#open.values()) for (const collector of all) collector.retain();
-    return { rows, failed };
+    return { rows, traced, failed };
   }
 
-  #takeFrame({ kind, recording, part }: Frame): ContentRow | null {
+  #takeFrame({ kind, recording, part }: Frame): MadeContent | null {
     if (kind === frameKinds.start) {
       this.#open.set(recording, begun(this.#startOf(textOf(part))));
       return null;
@@ -65,7 +80,7 @@ export class Assembler {
     else if (kind === frameKinds.upstreamRequest) open.upstreamRequest?.add(part);
     else if (kind === frameKinds.upstreamResponse) open.upstreamResponse?.add(part);
     else this.#open.delete(recording);
-    return kind === frameKinds.end ? this.#row(open, textOf(part)) : null;
+    return kind === frameKinds.end ? this.#made(open, textOf(part)) : null;
   }
 
   /** Most recordings start like the one before. */
@@ -74,7 +89,7 @@ export class Assembler {
     return this.#lastStart.start;
   }
 
-  #row(open: OpenRecording, written: string): ContentRow {
+  #made(open: OpenRecording, written: string): MadeContent {
     const end = JSON.parse(written) as RecordingEnd;
     const { start, request, response, upstreamRequest, upstreamResponse } = open;
     const content = {
@@ -90,9 +105,13 @@ export class Assembler {
       maxResponseBytes: start.maxResponseBytes,
     };
     const { id, model, outcome, row } = end;
-    const { atMs, keyId, owner } = row;
-    const body = pack(makeDocument(content, this.redactor), id, this.#key);
-    return { id, atMs, keyId, owner, model: model ?? "", outcome, body };
+    const { atMs, keyId, owner, isKept, isTraced } = row;
+    const document = makeDocument(content, this.redactor);
+    // Packing may encrypt the document in place.
+    const traced = isTraced ? tracedContent(id, document) : null;
+    if (!isKept) return { row: null, traced };
+    const body = pack(document, id, this.#key);
+    return { row: { id, atMs, keyId, owner, model: model ?? "", outcome, body }, traced };
   }
 }
 

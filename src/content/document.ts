@@ -69,5 +69,7 @@ export interface RecordingEnd
     readonly owner: string | null;
     /** In the client's own form, for a joined stream that was sent without it; null if it is there, or not known. */
     readonly usage: Json;
+    readonly isKept: boolean;
+    readonly isTraced: boolean;
   };
 }

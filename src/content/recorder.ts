@@ -1,7 +1,7 @@
-import type { ContentLevel } from "../base/content-level.ts";
+import { type ContentLevel, strictestContent } from "../base/content-level.ts";
 import { knownSecrets } from "../base/secrets.ts";
 import { startThread, threadSource } from "../base/start-thread.ts";
-import type { ContentSettings } from "../config/settings.ts";
+import type { BodyLimits, ContentSettings } from "../config/settings.ts";
 import type { RefusalReason } from "../store/refusal.ts";
 import { StoreRefusal } from "../store/refusal.ts";
 import type { StoreLocation } from "../store/settings.ts";
@@ -10,6 +10,7 @@ import { ContentRecording, type FrameSink } from "./recording.ts";
 import { RejectionLimit } from "./rejection-limit.ts";
 import { Sampler } from "./sampler.ts";
 import type { ArchiveCalls, FromContentThread, Retention, ToContentThread } from "./thread-messages.ts";
+import type { TracedContent } from "./traced-content.ts";
 
 const source = threadSource("content/thread.ts");
 
@@ -22,12 +23,30 @@ const closeTimeoutMs = 10_000;
 
 export interface RecorderOptions {
   readonly location: StoreLocation;
-  readonly settings: ContentSettings;
+  /** Null if nothing is kept: what is recorded goes to traces only. */
+  readonly settings: ContentSettings | null;
   /** Told while content that was not encrypted is. */
   onProgress(done: number, all: number): void;
   /** Told about the first of several failures to write. */
   onFailure(message: string): void;
   readonly start?: () => Worker;
+}
+
+/** What a request with a body asks for. */
+export interface WantedContent {
+  /** The strictest of what the account, the key and the client want. */
+  readonly wanted: ContentLevel;
+  /** Null if it is not traced. */
+  readonly traced: BodyLimits | null;
+  readonly request: Uint8Array | string | null;
+  /** Null if nothing is kept. */
+  readonly settings: ContentSettings | null;
+}
+
+interface SentBytes {
+  readonly bytes: number;
+  /** The ids of requests that end in it and whose spans wait. */
+  readonly traces: readonly string[];
 }
 
 type Reply = { resolve(result: unknown): void; reject(error: Error): void };
@@ -45,8 +64,10 @@ export class ContentRecorder implements FrameSink, ArchiveCalls {
   readonly #replies = new Map<number, Reply>();
   readonly #opened = Promise.withResolvers<void>();
   readonly #closed = Promise.withResolvers<void>();
-  /** Sizes of the logs that the thread has not worked off. */
-  readonly #sent: number[] = [];
+  /** The logs that the thread has not worked off. */
+  readonly #sent: SentBytes[] = [];
+  #expected: string[] = [];
+  readonly #traces = new Map<string, PromiseWithResolvers<TracedContent | null>>();
   #sentBytes = 0;
   #heldBytes = 0;
   #lastRecording = 0;
@@ -63,7 +84,8 @@ export class ContentRecorder implements FrameSink, ArchiveCalls {
     this.#worker.onmessage = ({ data }: MessageEvent<FromContentThread>) => this.#take(data);
     this.#worker.onerror = (event) => this.#lose(event.message);
     const { location, settings } = options;
-    this.#post({ type: "open", location, key: settings.key, retention: retentionOf(settings) });
+    const kept = settings && { location, key: settings.key, retention: retentionOf(settings) };
+    this.#post({ type: "open", kept });
   }
 
   /** Rejects with a refusal if the key is wrong. */
@@ -94,22 +116,21 @@ export class ContentRecorder implements FrameSink, ArchiveCalls {
     this.#droppedAtMs = performance.now();
   }
 
-  /** Null if it is not sampled. */
-  begin(
-    level: Exclude<ContentLevel, "none">,
-    request: Uint8Array | string | null,
-    settings: ContentSettings,
-  ): ContentRecording | null {
-    if (!this.#sampler.takes(settings.sample)) return null;
+  /** Null if nothing of it is wanted, or it is not sampled. */
+  begin({ wanted, traced, request, settings }: WantedContent): ContentRecording | null {
+    const isSampled = settings !== null && this.#sampler.takes(settings.sample);
+    const kept = isSampled ? strictestContent(wanted, settings.record) : "none";
+    const limits = settings ?? traced;
+    if (limits === null || (kept === "none" && traced === null)) return null;
+    const { maxRequestBytes, maxResponseBytes } = limits;
     this.#lastRecording = (this.#lastRecording + 1) >>> 0;
-    const { maxRequestBytes, maxResponseBytes, recordsUpstream } = settings;
     return new ContentRecording({
       no: this.#lastRecording,
-      level,
+      levels: { kept, traced: traced === null ? "none" : wanted },
       request,
       sink: this,
       limits: { maxRequestBytes, maxResponseBytes },
-      recordsUpstream,
+      recordsUpstream: isSampled && settings.recordsUpstream,
     });
   }
 
@@ -123,6 +144,16 @@ export class ContentRecorder implements FrameSink, ArchiveCalls {
     if (this.#log.bytes >= fullLogBytes) this.#send();
     else this.#timer ??= setTimeout(this.#send, sendEveryMs);
     return true;
+  }
+
+  expectTrace(id: string): void {
+    this.#expected.push(id);
+    this.#traces.set(id, Promise.withResolvers());
+  }
+
+  /** What the request with this id says; null if its span is not to have it. Asked for when the request ends. */
+  traced(id: string): Promise<TracedContent | null> | null {
+    return this.#traces.get(id)?.promise ?? null;
   }
 
   /** A reload may have changed them. */
@@ -143,6 +174,7 @@ export class ContentRecorder implements FrameSink, ArchiveCalls {
     this.#post({ type: "close" });
     await Promise.race([this.#closed.promise, Bun.sleep(closeTimeoutMs)]);
     this.#worker.terminate();
+    this.#endTraces([...this.#traces.keys()], []);
   }
 
   #call<Name extends keyof ArchiveCalls>(name: Name, argument: unknown): ReturnType<ArchiveCalls[Name]> {
@@ -164,7 +196,8 @@ export class ContentRecorder implements FrameSink, ArchiveCalls {
     const { revision, all } = knownSecrets();
     const secrets = revision === this.#secretsRevision ? null : all();
     this.#secretsRevision = revision;
-    this.#sent.push(bytes);
+    this.#sent.push({ bytes, traces: this.#expected });
+    this.#expected = [];
     this.#sentBytes += bytes;
     this.#post({ type: "log", log, secrets }, [log.bytes.buffer as ArrayBuffer]);
   };
@@ -187,12 +220,23 @@ export class ContentRecorder implements FrameSink, ArchiveCalls {
     }
   }
 
-  #noteWritten({ held, dropped, failure }: Extract<FromContentThread, { type: "written" }>): void {
-    this.#sentBytes -= this.#sent.shift() ?? 0;
+  #noteWritten({ held, dropped, failure, traced }: Extract<FromContentThread, { type: "written" }>): void {
+    const { bytes, traces } = this.#sent.shift() ?? { bytes: 0, traces: [] };
+    this.#sentBytes -= bytes;
+    this.#endTraces(traces, traced);
     this.#heldBytes = held;
     this.#drop(dropped);
     if (failure !== null && !this.#isFailing) this.#options.onFailure(failure);
     this.#isFailing = failure !== null;
+  }
+
+  /** Those that could not be read have a span without content. */
+  #endTraces(ids: readonly string[], traced: readonly TracedContent[]): void {
+    const found = new Map(traced.map((each) => [each.id, each]));
+    for (const id of ids) {
+      this.#traces.get(id)?.resolve(found.get(id) ?? null);
+      this.#traces.delete(id);
+    }
   }
 
   /** The thread is gone: nothing more is recorded, and every recording counts as dropped, because the queue stays full. */
@@ -204,6 +248,7 @@ export class ContentRecorder implements FrameSink, ArchiveCalls {
     this.#closed.resolve();
     for (const { reject } of this.#replies.values()) reject(error);
     this.#replies.clear();
+    this.#endTraces([...this.#traces.keys()], []);
   }
 }
 

@@ -1,9 +1,20 @@
+import { type ContentLevel, strictestContent } from "../base/content-level.ts";
 import type { BodyForm, RecordingEnd, RecordingStart } from "./document.ts";
 import { type FrameKind, frameKinds } from "./frame-log.ts";
 
 /** Where the frames of recordings go. False if there is no room: the recording is dropped then. */
 export interface FrameSink {
   add(kind: FrameKind, recording: number, piece: Uint8Array | string): boolean;
+  /** What a request with this id says is about to be wanted for its span. */
+  expectTrace(id: string): void;
+}
+
+/** For which purpose how much is wanted. */
+export interface ContentLevels {
+  /** In the store. */
+  readonly kept: ContentLevel;
+  /** On the request's span. */
+  readonly traced: ContentLevel;
 }
 
 /** Bytes that pass through, or text that was written here. */
@@ -41,7 +52,7 @@ function upstreamForm({ dialect }: UpstreamContent, isStreamed: boolean): BodyFo
 /** What is recorded of one request. Nothing is copied before its response begins. */
 export class ContentRecording {
   /** `failed`: only if it does not complete. */
-  level: "failed" | "all";
+  #levels: ContentLevels;
   readonly #no: number;
   readonly #sink: FrameSink;
   readonly #limits: Pick<RecordingStart, "maxRequestBytes" | "maxResponseBytes">;
@@ -54,13 +65,13 @@ export class ContentRecording {
 
   constructor(options: {
     readonly no: number;
-    readonly level: "failed" | "all";
+    readonly levels: ContentLevels;
     readonly request: Piece | null;
     readonly sink: FrameSink;
     readonly limits: Pick<RecordingStart, "maxRequestBytes" | "maxResponseBytes">;
     readonly recordsUpstream: boolean;
   }) {
-    this.level = options.level;
+    this.#levels = options.levels;
     this.#recordsUpstream = options.recordsUpstream;
     this.#no = options.no;
     this.#request = options.request;
@@ -93,6 +104,24 @@ export class ContentRecording {
     this.#upstream = null;
   }
 
+  /** What is kept of it. */
+  get kept(): ContentLevel {
+    return this.#levels.kept;
+  }
+
+  /** Whether it is wanted for anything, and if it completes. */
+  wants(isCompleted: boolean): { readonly isKept: boolean; readonly isTraced: boolean } {
+    const isWanted = (level: ContentLevel) => level === "all" || (level === "failed" && !isCompleted);
+    return { isKept: isWanted(this.#levels.kept), isTraced: isWanted(this.#levels.traced) };
+  }
+
+  /** Somebody else wants no more than this. False if nothing is wanted then. */
+  narrow(level: ContentLevel): boolean {
+    const { kept, traced } = this.#levels;
+    this.#levels = { kept: strictestContent(kept, level), traced: strictestContent(traced, level) };
+    return this.#levels.kept !== "none" || this.#levels.traced !== "none";
+  }
+
   get isOpen(): boolean {
     return this.#state === "open";
   }
@@ -109,6 +138,7 @@ export class ContentRecording {
 
   end(end: RecordingEnd): void {
     this.#add(frameKinds.end, JSON.stringify(end));
+    if (this.#state === "open" && end.row.isTraced) this.#sink.expectTrace(end.id);
     this.#state = "over";
   }
 

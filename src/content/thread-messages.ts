@@ -3,6 +3,7 @@ import type { RefusalReason } from "../store/refusal.ts";
 import type { StoreLocation } from "../store/settings.ts";
 import type { ExportedPage } from "./archive.ts";
 import type { SentLog } from "./frame-log.ts";
+import type { TracedContent } from "./traced-content.ts";
 
 /** How long content is kept, and how much of it. */
 export interface Retention {
@@ -20,13 +21,15 @@ export interface ArchiveCalls {
   sizes(): Promise<ContentSizes>;
 }
 
+/** Where content is kept, and how. */
+export interface KeptContent {
+  readonly location: StoreLocation;
+  readonly key: Uint8Array | null;
+  readonly retention: Retention;
+}
+
 export type ToContentThread =
-  | {
-      readonly type: "open";
-      readonly location: StoreLocation;
-      readonly key: Uint8Array | null;
-      readonly retention: Retention;
-    }
+  | { readonly type: "open"; readonly kept: KeptContent | null }
   | { readonly type: "retention"; readonly retention: Retention }
   | { readonly type: "log"; readonly log: SentLog; readonly secrets: readonly string[] | null }
   | {
@@ -47,6 +50,8 @@ export type FromContentThread =
       readonly held: number;
       readonly dropped: number;
       readonly failure: string | null;
+      /** For the spans of requests that ended in it. */
+      readonly traced: readonly TracedContent[];
     }
   | { readonly type: "reply"; readonly no: number; readonly result: unknown }
   | { readonly type: "failed"; readonly no: number; readonly message: string }

@@ -15,15 +15,12 @@ export function beginContent(
   body: Uint8Array | string,
 ): void {
   const { call, configured } = exchange;
-  const { content: settings } = configured.settings;
-  if (recorder === null || settings === null || !call.route.isCharged) return;
-  const level = strictestContent(
-    settings.record,
-    key.accountContent,
-    key.content,
-    wantedBy(call.request.headers),
-  );
-  if (level !== "none") exchange.content = recorder.begin(level, body, settings);
+  if (recorder === null || !call.route.isCharged) return;
+  const { content: settings, tracing } = configured.settings;
+  const wanted = strictestContent(key.accountContent, key.content, wantedBy(call.request.headers));
+  if (wanted === "none") return;
+  const traced = call.route.tracedAs === null ? null : (tracing?.content ?? null);
+  exchange.content = recorder.begin({ wanted, traced, request: body, settings });
 }
 
 /** A client may want nothing to be recorded; it cannot ask for more. */
@@ -35,15 +32,13 @@ function wantedBy(headers: Headers): ContentLevel | null {
 export function narrowContent(exchange: Exchange): void {
   const { content, model } = exchange;
   if (content === null || model === null || model.content === null) return;
-  const level = strictestContent(content.level, model.content);
-  if (level === "none") exchange.content = null;
-  else content.level = level;
+  if (!content.narrow(model.content)) exchange.content = null;
 }
 
 /** What the client is told; undefined if nothing is recorded. */
 export function contentHeader({ content }: Exchange): string | undefined {
-  if (content === null) return undefined;
-  return content.level === "all" ? "recorded" : "may-be-recorded";
+  if (content === null || content.kept === "none") return undefined;
+  return content.kept === "all" ? "recorded" : "may-be-recorded";
 }
 
 /** One object for each, so that most recordings start alike. */
@@ -78,7 +73,9 @@ export function wholeBodyOf(exchange: Exchange, type: string): BodyForm {
 /** Records a whole response before its bytes are released. What completes is recorded only where all is. */
 export function recordContent(exchange: Exchange, body: readonly Piece[], form: BodyForm): void {
   const { content } = exchange;
-  if (content === null || content.level === "failed") return;
+  if (content === null) return;
+  const { isKept, isTraced } = content.wants(true);
+  if (!isKept && !isTraced) return;
   content.open(form, exchange.model !== null);
   for (const piece of body) content.response(piece);
 }
@@ -101,19 +98,27 @@ export function endContent(
   exchange.content = null;
   if (content === null || key === null || gateway.content === null) return;
   const { status, outcome } = end;
-  const isCompleted = outcome === "completed";
-  const isUnwanted = outcome === "replayed" || status === 401 || (isCompleted && content.level === "failed");
+  const wants = content.wants(outcome === "completed");
+  const isUnwanted = outcome === "replayed" || status === 401 || (!wants.isKept && !wants.isTraced);
   if (isUnwanted || (outcome === "refused" && !gateway.content.rejections.takes(key.id))) {
     content.drop();
     return;
   }
   content.open({ kind: "json", isValid: false }, false);
-  content.end(endOf(exchange, key, status, outcome));
+  content.end(endOf(exchange, key, { status, outcome, ...wants }));
 }
 
 const noLabels = { session: null, user: null, tags: {} };
 
-function endOf(exchange: Exchange, key: KeyRecord, status: number, outcome: string): RecordingEnd {
+interface ContentEnd {
+  readonly status: number;
+  readonly outcome: string;
+  readonly isKept: boolean;
+  readonly isTraced: boolean;
+}
+
+function endOf(exchange: Exchange, key: KeyRecord, end: ContentEnd): RecordingEnd {
+  const { status, outcome, isKept, isTraced } = end;
   const { id, atMs, model, askedModel, labels, call, withheld, dropped } = exchange;
   return {
     id,
@@ -125,7 +130,7 @@ function endOf(exchange: Exchange, key: KeyRecord, status: number, outcome: stri
     status,
     outcome,
     dropped: withheld.length === 0 ? dropped : [...withheld, ...dropped],
-    row: { atMs, keyId: key.id, owner: key.owner, usage: hiddenUsage(exchange) },
+    row: { atMs, keyId: key.id, owner: key.owner, usage: hiddenUsage(exchange), isKept, isTraced },
   };
 }
 

@@ -22,8 +22,9 @@ export function endExchange(gateway: Gateway, exchange: Exchange, end: ExchangeE
   try {
     giveBack(gateway, exchange, end.outcome);
   } finally {
-    report(gateway, exchange, end);
+    // The span waits for what was recorded.
     if (exchange.content !== null) endContent(gateway, exchange, end);
+    report(gateway, exchange, end);
   }
 }
 

@@ -1,10 +1,12 @@
 import type { IdGenerator } from "@opentelemetry/sdk-trace";
 import { randomHex, type TraceContext } from "../base/trace-context.ts";
 import type { Settings } from "../config/settings.ts";
-import type { ExchangeFacts, ExchangeObserver } from "./exchange.ts";
+import type { ExchangeFacts } from "./exchange.ts";
+import type { SpanContent } from "./span-outbox.ts";
 
 export interface Tracing {
-  readonly observe: ExchangeObserver;
+  /** `content` is what the request says, where spans are to have it. */
+  observe(facts: ExchangeFacts, content?: SpanContent): void;
   /** Sends the spans that are still buffered. */
   close(): Promise<void>;
 }
@@ -20,27 +22,28 @@ export async function startTracing(settings: Settings["tracing"], version: strin
     sdk,
     { OTLPTraceExporter },
     { resourceFromAttributes },
+    { maxWaitingSpans, SpanOutbox },
   ] = await Promise.all([
     import("@opentelemetry/api"),
     import("@opentelemetry/sdk-trace"),
     import("@opentelemetry/exporter-trace-otlp-http"),
     import("@opentelemetry/resources"),
+    import("./span-outbox.ts"),
   ]);
-  const exporter = new OTLPTraceExporter({
-    url: tracesUrl(settings.otlpEndpoint),
-    headers: { ...settings.headers },
-  });
+  const outbox = new SpanOutbox(
+    new OTLPTraceExporter({ url: tracesUrl(settings.otlpEndpoint), headers: { ...settings.headers } }),
+  );
   const ids = new PresetIds();
   const provider = new sdk.TracerProvider({
     idGenerator: ids,
     resource: resourceFromAttributes({ "service.name": "sluice", "service.version": version }),
-    spanProcessors: [new sdk.BatchSpanProcessor({ exporter })],
+    spanProcessors: [new sdk.BatchSpanProcessor({ exporter: outbox, maxQueueSize: maxWaitingSpans })],
   });
   const tracer = provider.getTracer("sluice", version);
   return {
-    observe: (facts) => {
+    observe: (facts, content) => {
       const { tracedAs } = facts;
-      if (tracedAs === null) return;
+      if (tracedAs === null || outbox.isFull) return;
       const name = facts.model === null ? tracedAs : `${tracedAs} ${facts.model}`;
       const attributes = attributesOf(facts, tracedAs);
       const parent = parentOf(facts.trace);
@@ -55,6 +58,8 @@ export async function startTracing(settings: Settings["tracing"], version: strin
       ids.next = facts.trace;
       const options = { kind: SpanKind.SERVER, startTime: facts.atMs, attributes };
       const span = tracer.startSpan(name, options, context);
+      // Its caller may have decided that the trace is not sampled.
+      if (span.isRecording()) outbox.take(span, content);
       if (facts.errorCode !== null) span.setStatus({ code: SpanStatusCode.ERROR, message: facts.errorCode });
       span.end(facts.atMs + facts.totalMs);
     },

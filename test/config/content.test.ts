@@ -61,6 +61,12 @@ test("a model's content needs the section", () => {
   expect(problemsOf(`${model}content = "none"\n`)).toEqual([
     expect.stringContaining("nothing is recorded without [content]; add that section, or remove this line"),
   ]);
+  const traced = '[tracing]\notlp_endpoint = "http://127.0.0.1:4318"\ncontent = true\n';
+  expect(load(`${model}content = "none"\n${traced}`).settings.models[0]?.content).toBe("none");
+  expect(load(traced).settings.tracing?.content).toEqual({
+    maxRequestBytes: 1_000_000,
+    maxResponseBytes: 1_000_000,
+  });
   const { settings } = load(`${model}content = "failed"\n[content]\n`);
   expect(settings.models[0]?.content).toBe("failed");
   expect(load(model).settings.models[0]?.content).toBeNull();
@@ -85,13 +91,16 @@ test("a reload changes what is recorded, but turns it neither on nor off, and ke
   const applied = reloadable(at("[content]\n"), at("[content]\nsample = 0.5\n"));
   expect(applied.notInForce).toEqual([]);
   expect(applied.settings.content?.sample).toBe(0.5);
+  const tracing = '[tracing]\notlp_endpoint = "http://127.0.0.1:4318"\n';
   for (const [before, after, change] of [
     ["", "[content]\n", "[content] was added"],
     ["[content]\n", "", "[content] was removed"],
     ["[content]\n", '[content]\nkey = "env:CONTENT_KEY"\n', "content.key has changed"],
+    [tracing, `${tracing}content = true\n`, "tracing.content has changed"],
   ] as const) {
     const kept = reloadable(at(before), at(after));
     expect(kept.notInForce).toEqual([`${change}; that takes a restart`]);
     expect(kept.settings.content).toEqual(at(before).content);
+    expect(kept.settings.tracing).toEqual(at(before).tracing);
   }
 });

@@ -73,6 +73,7 @@ export const onReload = {
   "admin.oidc": "follows",
   "tracing.otlp_endpoint": "follows",
   "tracing.headers": "follows",
+  "tracing.content": "restart",
   "alerts.url": "follows",
   "alerts.secret": "follows",
   providers: "follows",

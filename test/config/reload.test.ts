@@ -98,6 +98,7 @@ const changed: Readonly<Record<Setting, string>> = {
   "admin.oidc": '[admin.oidc]\nissuer = "https://a.example"\nclient_id = "a"\nclient_secret = "env:ADMIN"',
   "tracing.otlp_endpoint": tracing,
   "tracing.headers": tracing,
+  "tracing.content": `${tracing}content = true`,
   "alerts.url": alerts,
   "alerts.secret": alerts,
   providers: '[providers.demo]\nkind = "demo"',
@@ -112,6 +113,7 @@ function load(text: string): Settings {
 
 function fileBefore(name: string): string {
   if (name.startsWith("content.")) return content;
+  if (name === "tracing.content") return tracing;
   return name.startsWith("store.") ? store : "";
 }
 

@@ -31,11 +31,11 @@ const endOf = (id: string): RecordingEnd => ({
   status: 200,
   outcome: "completed",
   dropped: [],
-  row: { atMs: Date.now(), keyId: "key_a", owner: null, usage: null },
+  row: { atMs: Date.now(), keyId: "key_a", owner: null, usage: null, isKept: true, isTraced: false },
 });
 
 function record(recorder: ContentRecorder, id: string, body: string): void {
-  const recording = recorder.begin("all", body, settings);
+  const recording = recorder.begin({ wanted: "all", traced: null, request: body, settings });
   recording?.open({ kind: "json", isValid: false }, false);
   recording?.response(body);
   recording?.end(endOf(id));
@@ -57,7 +57,8 @@ class StuckThread extends EventTarget {
   postMessage(message: ToContentThread): void {
     if (message.type === "open") queueMicrotask(() => this.say({ type: "opened" }));
     if (message.type === "close") this.say({ type: "closed" });
-    if (message.type === "log") this.waiting.push({ type: "written", held: 0, dropped: 0, failure: null });
+    if (message.type === "log")
+      this.waiting.push({ type: "written", held: 0, dropped: 0, failure: null, traced: [] });
   }
 
   say(message: FromContentThread): void {
@@ -94,7 +95,7 @@ test("what was recorded until now is in what is read next", async () => {
   const recorder = await ContentRecorder.open({ location: { dir: folder.dir }, settings, ...quiet });
   record(recorder, "req_a", '{"said":"something"}');
   expect(await readFrom(recorder, "req_a")).toMatchObject({ id: "req_a", request: { said: "something" } });
-  recorder.begin("all", "{}", settings)?.drop();
+  recorder.begin({ wanted: "all", traced: null, request: "{}", settings })?.drop();
   record(recorder, "req_b", "no JSON");
   await recorder.close();
   const again = await ContentRecorder.open({ location: { dir: folder.dir }, settings, ...quiet });

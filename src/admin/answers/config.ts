@@ -69,6 +69,7 @@ export function configInForce(settings: Settings): object {
     },
     tracing: tracing && {
       otlp_endpoint: withoutCredentials(tracing.otlpEndpoint),
+      content: tracing.content !== null,
       headers: maskedValues(tracing.headers),
     },
     alerts: settings.alerts && {

@@ -1,0 +1,33 @@
+import type { Json } from "../base/json.ts";
+import type { GenAiPart } from "./conversation/part.ts";
+import { type Message, readConversation } from "./conversation/read.ts";
+import type { ContentDocument } from "./document.ts";
+
+/** What a request says, as attributes of its span: https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans/ */
+export interface TracedContent {
+  readonly id: string;
+  readonly attributes: Readonly<Record<string, string>>;
+}
+
+/** `document` is JSON behind one byte that is left free for the packing. */
+export function tracedContent(id: string, document: Uint8Array): TracedContent {
+  const { request, response } = JSON.parse(Buffer.from(document).toString("utf8", 1)) as ContentDocument;
+  const { system, tools, input, output } = readConversation(request, response);
+  const all: readonly (readonly [string, readonly unknown[]])[] = [
+    ["gen_ai.system_instructions", system.map(partOf)],
+    ["gen_ai.tool.definitions", tools],
+    ["gen_ai.input.messages", input.map(messageOf)],
+    ["gen_ai.output.messages", output.map(messageOf)],
+  ];
+  const said = all.filter(([, list]) => list.length > 0).map(([name, list]) => [name, JSON.stringify(list)]);
+  return { id, attributes: Object.fromEntries(said) };
+}
+
+function messageOf({ role, parts, finish_reason: reason }: Message) {
+  return { role, parts: parts.map(partOf), ...(reason === undefined ? {} : { finish_reason: reason }) };
+}
+
+/** The conventions allow parts of any type; one that they do not name has its own type and members. */
+function partOf(part: GenAiPart): GenAiPart | Json {
+  return part.type === "other" ? part.value : part;
+}

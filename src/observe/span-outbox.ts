@@ -1,0 +1,61 @@
+import type { Span } from "@opentelemetry/api";
+import type { ReadableSpan, SpanExporter } from "@opentelemetry/sdk-trace";
+
+/** Spans that wait to be sent. The processor would drop more of them without a word. */
+export const maxWaitingSpans = 2048;
+/** Characters of content on them: they are written as JSON at once, which may not hold up the event loop. */
+const maxWaitingContent = 8_000_000;
+
+export type SpanContent = Readonly<Record<string, string>>;
+
+/** Counts what waits to be sent, so that a slow collector costs a bounded amount of memory. */
+export class SpanOutbox implements SpanExporter {
+  readonly #exporter: SpanExporter;
+  #spans = 0;
+  #content = 0;
+
+  constructor(exporter: SpanExporter) {
+    this.#exporter = exporter;
+  }
+
+  get isFull(): boolean {
+    return this.#spans >= maxWaitingSpans;
+  }
+
+  /** A span that will be sent. Without room for its content it goes without. */
+  take(span: Span, content: SpanContent | undefined): void {
+    this.#spans += 1;
+    if (content === undefined) return;
+    const length = lengthOf(Object.values(content));
+    if (this.#content + length > maxWaitingContent) return;
+    this.#content += length;
+    span.setAttributes(content);
+  }
+
+  export(spans: ReadableSpan[], done: Parameters<SpanExporter["export"]>[1]): void {
+    this.#exporter.export(spans, (result) => {
+      this.#spans -= spans.length;
+      for (const { attributes } of spans) this.#content -= lengthOf(contentIn(attributes));
+      done(result);
+    });
+  }
+
+  shutdown(): Promise<void> {
+    return this.#exporter.shutdown();
+  }
+}
+
+const contentNames = [
+  "gen_ai.system_instructions",
+  "gen_ai.tool.definitions",
+  "gen_ai.input.messages",
+  "gen_ai.output.messages",
+] as const;
+
+function contentIn(attributes: ReadableSpan["attributes"]): readonly unknown[] {
+  return contentNames.map((name) => attributes[name]);
+}
+
+function lengthOf(texts: readonly unknown[]): number {
+  return texts.reduce<number>((sum, text) => sum + (typeof text === "string" ? text.length : 0), 0);
+}
