@@ -35,6 +35,8 @@ test.each([
   [{ tools: [{ type: "web_search" }, { type: "code_interpreter", container: { type: "auto" } }] }, 10],
   [{ tools: [{ type: "web_search" }], max_tool_calls: 3 }, 3],
   [{ tools: [{ type: "web_search" }], max_tool_calls: null }, 5],
+  [{ tools: [{ type: "web_search" }], max_tool_calls: "1000" }, 5],
+  [{ tools: [{ type: "web_search" }], max_tool_calls: -1 }, 5],
   [{ tools: [own] }, undefined],
 ])("a response's hosted tools are bounded as they are held: %j", async (more, most) => {
   const body = await sent("/v1/responses", { model: "gpt-searching", input: "Hello", ...more });
@@ -51,9 +53,10 @@ test("each hosted tool of a message that takes a bound is bounded as it is held"
     model: "claude-searching",
     max_tokens: 10,
     messages,
-    tools: [search, fetching, client],
+    tools: [search, fetching, client, { ...fetching, max_uses: "100" }],
   });
-  expect(body["tools"]).toEqual([{ ...search, max_uses: 5 }, fetching, client]);
+  const bounded = { max_uses: 5 };
+  expect(body["tools"]).toEqual([{ ...search, ...bounded }, fetching, client, { ...fetching, ...bounded }]);
 });
 
 test("a request with two lists of tools is rejected, because the provider could read the other one", async () => {

@@ -144,6 +144,7 @@ function runsOf(type: string, { model, max_tokens: maxTokens }: JsonObject): Hos
   return { model: stringOf(model) ?? "", maxTokens: countOf(maxTokens) };
 }
 
-function countOf(value: Json | undefined): number | null {
+/** Null for anything else: a provider may read "1000" as a number, but it was not held for. */
+export function countOf(value: Json | undefined): number | null {
   return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : null;
 }

@@ -1,7 +1,7 @@
 import { isObject, type Json } from "../../base/json.ts";
 import type { BodyChanges } from "../../dialects/json/patch.ts";
 import type { SharedDialectName } from "../../dialects/registry.ts";
-import { type HostedTool, pricedName } from "../../dialects/tools/hosted-tools.ts";
+import { countOf, type HostedTool, pricedName } from "../../dialects/tools/hosted-tools.ts";
 import { heldCalls } from "../charge/held-calls.ts";
 import type { ClientRequest } from "../request/request.ts";
 
@@ -22,7 +22,7 @@ export function boundTools(request: BoundedRequest, dialect: SharedDialectName):
 
 /** One bound for all tools of a response. */
 function boundCalls({ truncated }: BoundedRequest, hosted: readonly HostedTool[]): BodyChanges {
-  if (truncated["max_tool_calls"] != null) return nothing;
+  if (countOf(truncated["max_tool_calls"]) !== null) return nothing;
   return { max_tool_calls: hosted.reduce((sum, { maxUses }) => sum + heldCalls(maxUses), 0) };
 }
 
@@ -35,7 +35,7 @@ function boundUses(request: BoundedRequest): BodyChanges {
 
 /** Those of Anthropic's tools that take `max_uses`. */
 function isUnbounded(tool: Json): tool is { [name: string]: Json } {
-  if (!isObject(tool) || typeof tool["type"] !== "string" || tool["max_uses"] != null) return false;
+  if (!isObject(tool) || typeof tool["type"] !== "string" || countOf(tool["max_uses"]) !== null) return false;
   const name = pricedName(tool["type"]);
   return name === "web_search" || name === "web_fetch";
 }
