@@ -3,6 +3,7 @@ import type { Backend } from "../backend/backend.ts";
 import type { ConfigOnDisk } from "../config/on-disk.ts";
 import type { Settings } from "../config/settings.ts";
 import type { Gateway } from "../gateway/gateway.ts";
+import { storedBefore } from "../gateway/turns/stored-before.ts";
 import { hashSecret } from "../keys/hash.ts";
 import { RateLimiter } from "../limits/rate-limiter.ts";
 import type { CallerIdQueue } from "../store/caller-id-queue.ts";
@@ -72,6 +73,7 @@ export async function createAdmin(parts: AdminParts): Promise<Admin> {
     guard,
     live,
     content: gateway.configured.settings.content === null ? null : gateway.content,
+    storedBefore: (keyId, content) => storedBefore(gateway, keyId, content),
     version,
     settings: () => gateway.configured.settings,
     configOnDisk: configOnDisk ?? null,

@@ -1,5 +1,6 @@
 import type { Finding } from "../attention/finding.ts";
 import type { Clock } from "../base/clock.ts";
+import type { Json } from "../base/json.ts";
 import type { ConfigOnDisk } from "../config/on-disk.ts";
 import type { Settings } from "../config/settings.ts";
 import type { ArchiveCalls } from "../content/thread-messages.ts";
@@ -20,6 +21,11 @@ export interface AdminDeps {
   readonly live: Live;
   /** Recorded content; null if none is recorded. */
   readonly content: (ArchiveCalls & { readonly dropped: number }) | null;
+  /** The stored items that a recorded request continued, as a JSON list; null if there are none. */
+  storedBefore(
+    keyId: string,
+    content: { readonly request: Json; readonly response: Json },
+  ): Promise<string | null>;
   readonly version: string;
   /** The current settings; a reload replaces them. */
   settings(): Settings;

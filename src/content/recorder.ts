@@ -167,6 +167,7 @@ export class ContentRecorder implements FrameSink, ArchiveCalls {
   exportLines: ArchiveCalls["exportLines"] = (page) => this.#call("exportLines", page);
   delete: ArchiveCalls["delete"] = (filter) => this.#call("delete", filter);
   sizes: ArchiveCalls["sizes"] = () => this.#call("sizes", undefined);
+  clean: ArchiveCalls["clean"] = (text) => this.#call("clean", { ...text, secrets: knownSecrets().all() });
 
   /** Writes what waits. */
   async close(): Promise<void> {

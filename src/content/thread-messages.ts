@@ -19,6 +19,13 @@ export interface ArchiveCalls {
   exportLines(page: ContentPage): Promise<ExportedPage>;
   delete(filter: ContentFilter): Promise<number>;
   sizes(): Promise<ContentSizes>;
+  /** Other JSON as it would be recorded: without data and secrets, and not longer than the maximum. */
+  clean(text: CleanedText): Promise<string>;
+}
+
+export interface CleanedText {
+  readonly json: string;
+  readonly maxBytes: number;
 }
 
 /** Where content is kept, and how. */

@@ -1,9 +1,13 @@
+import type { Json } from "../base/json.ts";
 import { StoreRefusal } from "../store/refusal.ts";
 import { ContentArchive } from "./archive.ts";
 import { Assembler } from "./assembler.ts";
+import { cutJson } from "./cut-json.ts";
 import { Redactor } from "./redactor.ts";
+import { replaceData } from "./replace-data.ts";
 import type {
   ArchiveCalls,
+  CleanedText,
   FromContentThread,
   KeptContent,
   Retention,
@@ -68,15 +72,21 @@ class ContentThread {
     const archive = this.#archive;
     try {
       if (archive === null) throw new Error("Content is traced, and not kept.");
-      // The caller's types are those of `ArchiveCalls`, of which the archive has all but one.
+      // The caller's types are those of `ArchiveCalls`, of which the archive has all but two.
       const result = await (name === "sizes"
         ? archive.store.sizes()
-        : (archive[name] as (argument: unknown) => Promise<unknown>).call(archive, argument));
+        : name === "clean"
+          ? cleaned(argument as CleanedText & { readonly secrets: readonly string[] })
+          : (archive[name] as (argument: unknown) => Promise<unknown>).call(archive, argument));
       say({ type: "reply", no, result });
     } catch (error) {
       say({ type: "failed", no, message: String((error as Error)?.message ?? error) });
     }
   }
+}
+
+function cleaned({ json, maxBytes, secrets }: CleanedText & { readonly secrets: readonly string[] }): string {
+  return cutJson(replaceData(JSON.parse(json) as Json, new Redactor(secrets).clean), maxBytes).json;
 }
 
 function say(message: FromContentThread): void {

@@ -72,7 +72,7 @@ export const contentRoutes: readonly AdminRoute[] = [
       const document = await recorded(deps).readJson(id);
       if (document === null) throw nothingRecorded();
       await writeAudit(call, { action: "content.read", target: id, detail: null });
-      return new Response(document as Uint8Array<ArrayBuffer>, {
+      return new Response((await withConversation(deps, id, document)) as Uint8Array<ArrayBuffer>, {
         headers: { ...answerHeaders, "content-type": "application/json", "x-request-id": newId("req_") },
       });
     },
@@ -148,6 +148,18 @@ async function isOwn({ deps, caller }: AdminCall, id: string): Promise<boolean> 
   const [row] = await recorded(deps).list({ ids: [id], limit: 1 });
   const of = row === undefined ? null : deps.keys.byId(row.keyId);
   return of !== null && caller.owns(of);
+}
+
+/** The document, with the stored conversation that its request continued as its last member. */
+async function withConversation(deps: AdminDeps, id: string, document: Uint8Array): Promise<Uint8Array> {
+  const text = Buffer.from(document).toString();
+  if (!/"(?:previous_response_id|conversation)":/.test(text)) return document;
+  const [row] = await recorded(deps).list({ ids: [id], limit: 1 });
+  const json = row === undefined ? null : await deps.storedBefore(row.keyId, JSON.parse(text));
+  if (json === null) return document;
+  const maxBytes = deps.settings().content?.maxRequestBytes ?? 0;
+  const items = await recorded(deps).clean({ json, maxBytes });
+  return Buffer.from(`${text.slice(0, text.lastIndexOf("}"))},"conversation":${items}}`);
 }
 
 function placeOf(cursor: string | undefined): ContentPlace | undefined {

@@ -104,6 +104,7 @@ async function makeDeps(
     keys,
     accounts: ledger,
     content: null,
+    storedBefore: async () => null,
     guard: {
       tokenHash: hashSecret(token),
       sessions: new Sessions(clock, null, () => ""),
