@@ -80,6 +80,8 @@ const exposed = [
   "x-sluice-count",
   "x-sluice-dropped",
   "x-sluice-units",
+  "x-sluice-content",
+  "x-sluice-idempotency",
   "openai-model",
   "openai-processing-ms",
   "openai-version",

@@ -12,11 +12,11 @@ interface Options extends DataOptions, CsvOption {
 
 export function statusCommand(terminal: Terminal): Command {
   return withCsv(newDataCommand("status", "List what needs attention, the most urgent first"))
-    .option("--check", "exit with 1 if something needs attention (default: 0 whatever is listed)")
+    .option("--check", "exit with 1 if a line is critical or a warning (default: 0 whatever is listed)")
     .examples(
       ["sluice status", "failing providers, balances that run low, keys that expire, …"],
       ["sluice status --json", "the same for programs"],
-      ["sluice status --check || page-somebody", "exit status 1 if there is anything"],
+      ["sluice status --check || page-somebody", "exit status 1 if anything is more than information"],
     )
     .action(async (options: Options) => {
       const { readAttention } = await import("../../admin/operations/attention.ts");
@@ -24,7 +24,7 @@ export function statusCommand(terminal: Terminal): Command {
         const findings = await readAttention(context);
         const nothing = `${terminal.style.good("✓")} nothing needs attention`;
         printList({ rows: findings, columns: columnsOf(terminal), nothing }, options, terminal);
-        if (options.check && findings.length > 0) throw new CommandFailed();
+        if (options.check && findings.some(({ severity }) => severity !== "info")) throw new CommandFailed();
       });
     });
 }

@@ -28,6 +28,10 @@ const headers: JsonObject = {
     "Whether the provider counted, or the gateway estimated.",
     only("exact", "estimate"),
   ),
+  "x-sluice-content": header(
+    "Whether request and response are recorded, where the operator has turned that on.",
+    only("recorded", "may-be-recorded"),
+  ),
   "x-sluice-units": header("What was charged beside tokens: `images=2`, `minutes=1.35`, `search_units=3`."),
   "x-sluice-cost": header("What a whole answer cost: credits, or tokens of a token-mode key.", {
     type: "number",

@@ -13,6 +13,12 @@ function placeOf({ subject: { type, id } }: FindingView): string {
   return hrefOf(type === "provider" || type === "model" ? "models" : "system");
 }
 
+/** Red only for what is wrong now: an old price list is information. */
+function toneOf(findings: readonly FindingView[]): string {
+  const has = (wanted: FindingView["severity"]) => findings.some(({ severity }) => severity === wanted);
+  return has("critical") ? "bad" : has("warning") ? "warn" : "info";
+}
+
 /** What somebody has to do something about, the most urgent first; each stays until it is over. */
 export function Attention() {
   const attention = useAnswer<{ data: FindingView[] }>("/attention", 5000);
@@ -20,7 +26,7 @@ export function Attention() {
   if (findings.length === 0) return null;
   const rest = findings.length - shownCount;
   return (
-    <section class="callout bad" aria-labelledby="needs-attention">
+    <section class={`callout ${toneOf(findings)}`} aria-labelledby="needs-attention">
       <Icon name="warning" />
       <div role="alert">
         <h2 id="needs-attention">Needs attention</h2>
