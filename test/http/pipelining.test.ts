@@ -9,7 +9,11 @@ import { rawExchange } from "../support/raw.ts";
 
 /** The edge in this process, so that its turns of the event loop can be counted. No route is asked that needs a gateway. */
 const clock = new FakeClock();
-const settings = { server: { trustedProxies: ["127.0.0.1"], corsOrigins: [] }, admin: { listen: null } };
+const settings = {
+  server: { trustedProxies: ["127.0.0.1"], corsOrigins: [] },
+  webSocket: { maxMessageBytes: 1 },
+  admin: { listen: null },
+};
 const gateway = {
   configured: { settings },
   clock,
