@@ -57,6 +57,7 @@ const onlyCommands: Readonly<Record<string, string>> = {
   "config init": onThisMachine,
   "models discover": onThisMachine,
   connect: onThisMachine,
+  login: onThisMachine,
   "config check": onThisMachine,
   "config import litellm": onThisMachine,
   "models import": onThisMachine,
@@ -76,12 +77,16 @@ const onlyCommands: Readonly<Record<string, string>> = {
 };
 
 const ofASession = "is how a browser signs in; a command has the database";
+const ofAPerson = "is for the person who is signed in: a command approves nothing in somebody's name";
 const ofTheProcess = "shows what only the running process knows";
 
 const onlyOperations: Readonly<Record<string, string>> = {
   "GET /session": ofASession,
   "POST /session": ofASession,
   "DELETE /session": ofASession,
+  "GET /device": ofAPerson,
+  "POST /device/approve": ofAPerson,
+  "POST /device/deny": ofAPerson,
   "GET /tail": ofTheProcess,
   "GET /setup": ofTheProcess,
   "GET /routes": nothingToDo,

@@ -42,11 +42,12 @@ test.skipIf(!canMakeSlowDisk)(
   async () => {
     using disk = makeSlowDisk();
     const events = fixture("chat/text.sse").split(/(?<=\n\n)/);
-    const [first = ""] = events;
-    const dripping = Array.from({ length: drips }, () => [{ write: first }, { sleepMs: 25 }]).flat();
+    // The first chunk has only a role, and waits for content.
+    const [role = "", word = ""] = events;
+    const dripping = Array.from({ length: drips }, () => [{ write: word }, { sleepMs: 25 }]).flat();
     provider.script((request) =>
       request.body["stream"] === true
-        ? { ...sse(""), steps: [...dripping, { write: events.slice(1).join("") }] }
+        ? { ...sse(""), steps: [{ write: role }, ...dripping, { write: events.slice(2).join("") }] }
         : answerFrom("chat/text.json"),
     );
     await using sluice = await startSluice({ config: configFor({ url: provider.url }), env: disk.env });
@@ -59,7 +60,7 @@ test.skipIf(!canMakeSlowDisk)(
     disk.delay(syncMs);
     const streaming = await sluice.request("/v1/chat/completions", { key, body: { ...ask, stream: true } });
     const reader = new StreamReader(streaming);
-    const [gapMs] = await Promise.all([longestGapMs(reader, first), askRepeatedly(sluice, key, 3)]);
+    const [gapMs] = await Promise.all([longestGapMs(reader, word), askRepeatedly(sluice, key, 3)]);
     expect(reader.result().text).toEndWith("data: [DONE]\n\n");
     expect(gapMs).toBeLessThan(syncMs / 2);
 

@@ -9,19 +9,24 @@ const ideographs = /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/u;
 const hangul = /^\p{Script=Hangul}/u;
 
 /** Some signs belong to the piece before them. */
-const share = 0.95;
+export const shareOfPieces = 0.95;
 
 /**
  * A count without a tokenizer that is at or below its count, and not less than half of it for any ordinary text (0.6 for
  * Chinese and German, 0.9 for English and code). It takes a tenth of a millisecond for 4 KB.
  */
 export function lowTextCount(text: string): number {
+  return Math.round(countPieces(text) * shareOfPieces);
+}
+
+/** The pieces of a text, each at least one token: what a text that comes in parts is summed up by, so that the parts do not matter. */
+export function countPieces(text: string): number {
   let tokens = 0;
   // Not `matchAll`, which makes an iterator and two objects for every piece.
   for (const piece of text.match(pieces) ?? []) {
     tokens += Math.max(1, Math.floor(piece.length / charsPerToken(piece)));
   }
-  return Math.round(tokens * share);
+  return tokens;
 }
 
 /** The most that tokens of such a piece have on average: Latin letters, other alphabets, then scripts by their density. */

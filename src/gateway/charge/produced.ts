@@ -1,5 +1,5 @@
 import { estimateText } from "../../catalog/estimate.ts";
-import { isWordCut, lowTextCount } from "../../catalog/tokens/low-count.ts";
+import { countPieces, isWordCut, shareOfPieces } from "../../catalog/tokens/low-count.ts";
 
 /** Some sixteen thousand tokens; a stream in all may keep 256 KiB. */
 const maxKeptChars = 64 * 1024;
@@ -18,7 +18,7 @@ export class Produced {
   #textChars = 0;
   /** How many of the pieces are in the low count. */
   #lowCounted = 0;
-  #lowTokens = 0;
+  #lowPieces = 0;
   /** All reasoning so far that only its provider can read. */
   sealedChars = 0;
   /** How many answers were written for each that is shown. */
@@ -56,9 +56,10 @@ export class Produced {
     for (; this.#lowCounted < this.#pieces.length; this.#lowCounted += 1) {
       const text = this.#pieces[this.#lowCounted] ?? "";
       const before = this.#pieces[this.#lowCounted - 1] ?? "";
-      this.#lowTokens += lowTextCount(text) - (isWordCut(before, text) ? 1 : 0);
+      this.#lowPieces += countPieces(text) - (isWordCut(before, text) ? 1 : 0);
     }
-    return this.chars === 0 ? 0 : Math.max(1, this.#lowTokens + this.#estimated);
+    if (this.chars === 0) return 0;
+    return Math.max(1, Math.round(this.#lowPieces * shareOfPieces) + this.#estimated);
   }
 
   get #estimated(): number {

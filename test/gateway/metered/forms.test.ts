@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, spyOn, test } from "bun:test";
-import { mkdtempSync, readdirSync, readlinkSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { GatewayError } from "../../../src/base/errors.ts";
@@ -314,20 +314,11 @@ test("a field may have any name, and is passed on once", async () => {
 
 test("sound is charged for the length at its end, where its provider does not say it", async () => {
   const { key, secret } = await world.creditCaller(10);
-  const box = (type: string, content: Buffer) => {
-    const size = Buffer.alloc(4);
-    size.writeUInt32BE(content.length + 8);
-    return Buffer.concat([size, Buffer.from(type), content]);
-  };
-  const length = Buffer.alloc(100);
-  length.writeUInt32BE(1000, 12);
-  length.writeUInt32BE(90_000, 16);
-  const tables = box("moov", box("mvhd", length));
-  const sound = Buffer.concat([box("ftyp", Buffer.from("M4A ")), box("mdat", Buffer.alloc(700_000)), tables]);
+  const sound = readFileSync(new URL("../../support/fixtures/sound/tables-last.m4a", import.meta.url));
   world.provider.script(json({ text: "hello" }));
   const response = await hear(secret, Buffer.concat([Buffer.from(head), sound, Buffer.from(end)]));
-  expect(response.headers.get("x-sluice-units")).toBe("minutes=1.5");
-  expect(await world.chargesOf({ key, secret })).toMatchObject([{ amount: -9_000_000, basis: "estimated" }]);
+  expect(response.headers.get("x-sluice-units")).toBe("minutes=0.083333");
+  expect(await world.chargesOf({ key, secret })).toMatchObject([{ amount: -500_000, basis: "estimated" }]);
 });
 
 test("plain samples in JSON tell how long they play, as in a form", async () => {

@@ -33,6 +33,7 @@ test("what an older database did not charge is counted in its reports, and its a
     database.run(`ALTER TABLE ${table} DROP COLUMN overrun_nano`);
     database.run(`ALTER TABLE ${table} DROP COLUMN overrun_tokens`);
   }
+  for (const table of ["device_grants", "signed_in_keys"]) database.run(`DROP TABLE ${table}`);
   using empty = new Database(":memory:", { strict: true });
   migrate(empty, { file: ":memory:", nowMs: atMs, migrations: before });
   const old = empty.query<{ sql: string }, []>(
