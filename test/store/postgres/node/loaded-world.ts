@@ -32,15 +32,15 @@ export async function loadedWorld(
     nodes,
     moreDone: async (what, exchanges = 100) => {
       const before = load.acknowledged;
-      await waitFor(() => load.acknowledged >= before + exchanges, what, 60_000);
+      await waitFor(() => load.acknowledged >= before + exchanges, what, 120_000);
     },
     settleAndCheck: async () => {
       try {
         await load.stop();
         // A caller is given up after 30 seconds of silence, but its charge is sent until it is acknowledged.
         const isSent = () => nodes.every(({ node }) => node.stats.pendingItems === 0);
-        await waitFor(isSent, "the last charge to be acknowledged", 60_000);
-        await waitFor(async () => (await world.leftovers())["holds"] === 0, "the last hold to end", 60_000);
+        await waitFor(isSent, "the last charge to be acknowledged", 120_000);
+        await waitFor(async () => (await world.leftovers())["holds"] === 0, "the last hold to end", 120_000);
         await load.check(world.client);
         expect(await world.leftovers()).toEqual({ holds: 0, held: 0, claims: 0 });
       } catch (error) {
