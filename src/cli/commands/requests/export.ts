@@ -1,42 +1,23 @@
 import type { Command } from "commander";
-import { type AskedLabels, askedLabels } from "../../../admin/operations/find-exchanges.ts";
+import { askedLabels } from "../../../admin/operations/find-exchanges.ts";
 import { plural } from "../../../base/plural.ts";
-import type { ExchangeQuery } from "../../../store/store.ts";
-import { since } from "../../arguments.ts";
-import { chosenTime, sinceHelp, type TimeOptions, untilHelp } from "../../chosen-time.ts";
-import { choiceOption, type DataOptions, newDataCommand } from "../../help.ts";
+import { chosenTime } from "../../chosen-time.ts";
+import { type DataOptions, newDataCommand } from "../../help.ts";
 import { withContent } from "../../open-content.ts";
 import { auditChange, withStore } from "../../open-store.ts";
 import { Refused, type Terminal } from "../../terminal/terminal.ts";
-import { outcomes } from "./list.ts";
+import { type RequestFilters, withRequestFilters } from "./filters.ts";
 
-type Filters = Pick<ExchangeQuery, "search" | "outcome" | "code" | "model" | "provider" | "route">;
-
-interface ExportOptions extends DataOptions, TimeOptions, Filters, AskedLabels {
-  readonly key?: string;
+interface ExportOptions extends DataOptions, RequestFilters {
   readonly content?: true;
   readonly jsonl?: true;
 }
 
 export function requestsExportCommand(terminal: Terminal): Command {
-  return newDataCommand("export", "Write what requests and responses say, one JSON object per line")
+  const command = newDataCommand("export", "Write what requests and responses say, one JSON object per line")
     .option("--content", "the recorded content; nothing else can be exported here")
-    .option("--jsonl", "one JSON object per line, which is the only format")
-    .option(
-      "--search <text>",
-      "a request's id, a key, an owner, an error code or a tag such as project=atlas",
-    )
-    .option("--key <key>", "only this key, by id, prefix or label")
-    .option("--since <when>", sinceHelp, (text) => since(text))
-    .option("--until <when>", untilHelp, (text) => since(text))
-    .addOption(choiceOption("outcome", outcomes, "only those that ended so"))
-    .option("--code <code>", "only this error code, such as upstream_error")
-    .option("--model <model>", "only this model")
-    .option("--provider <provider>", "only this provider")
-    .option("--route <path>", "only this route, such as /v1/messages")
-    .option("--user <user>", "only this user, as the client names it")
-    .option("--session <session>", "only this conversation")
-    .option("--tag <name=value>", "only what has this tag, such as project=atlas")
+    .option("--jsonl", "one JSON object per line, which is the only format");
+  return withRequestFilters(command)
     .examples(["sluice requests export --content --since 7d --jsonl > requests.jsonl", "for evaluations"])
     .action(async (options: ExportOptions) => {
       if (options.content !== true)

@@ -1,46 +1,30 @@
 import type { Command } from "commander";
 import type { OperationContext } from "../../../admin/operations/context.ts";
-import { type AskedLabels, askedLabels, searchExchanges } from "../../../admin/operations/find-exchanges.ts";
+import { askedLabels, searchExchanges } from "../../../admin/operations/find-exchanges.ts";
 import type { ExchangeView } from "../../../admin/views.ts";
 import { count, shortCredits } from "../../../base/plural.ts";
 import { printable } from "../../../base/printable.ts";
 import type { Ending, ExchangeQuery, ListedExchange } from "../../../store/store.ts";
-import { atLeastOne, since } from "../../arguments.ts";
-import { chosenTime, sinceHelp, type TimeOptions, timeInWords, untilHelp } from "../../chosen-time.ts";
-import { type CsvOption, choiceOption, type DataOptions, newDataCommand, withCsv } from "../../help.ts";
+import { atLeastOne } from "../../arguments.ts";
+import { chosenTime, timeInWords } from "../../chosen-time.ts";
+import { type CsvOption, type DataOptions, newDataCommand, withCsv } from "../../help.ts";
 import { withStore } from "../../open-store.ts";
 import { csvOnly, type ListColumn, printList } from "../../terminal/list.ts";
 import type { Style } from "../../terminal/style.ts";
 import { second, span, type Terminal } from "../../terminal/terminal.ts";
+import { type RequestFilters, withRequestFilters } from "./filters.ts";
 
-type Filters = Pick<ExchangeQuery, "search" | "outcome" | "code" | "model" | "provider" | "route">;
-
-interface Options extends DataOptions, CsvOption, TimeOptions, Filters, AskedLabels {
-  readonly key?: string;
+interface Options extends DataOptions, CsvOption, RequestFilters {
   readonly limit?: number;
 }
 
 const defaultLimit = 50;
 const rowsPerPage = 500;
-export const outcomes = ["completed", "failed", "refused", "cancelled", "interrupted"] as const;
 
 export function requestsListCommand(terminal: Terminal): Command {
-  return withCsv(newDataCommand("list", "List exchanges, newest first, with how they ended"))
-    .option(
-      "--search <text>",
-      "a request's id, a key, an owner, an error code or a tag such as project=atlas",
-    )
-    .option("--key <key>", "only this key, by id, prefix or label")
-    .option("--since <when>", sinceHelp, (text) => since(text))
-    .option("--until <when>", untilHelp, (text) => since(text))
-    .addOption(choiceOption("outcome", outcomes, "only those that ended so"))
-    .option("--code <code>", "only this error code, such as upstream_error")
-    .option("--model <model>", "only this model")
-    .option("--provider <provider>", "only this provider")
-    .option("--route <path>", "only this route, such as /v1/messages")
-    .option("--user <user>", "only this user, as the client names it")
-    .option("--session <session>", "only this conversation")
-    .option("--tag <name=value>", "only what has this tag, such as project=atlas")
+  return withRequestFilters(
+    withCsv(newDataCommand("list", "List exchanges, newest first, with how they ended")),
+  )
     .option("--limit <n>", `at most so many (default: ${defaultLimit})`, atLeastOne)
     .examples(
       ["sluice requests list --outcome failed --since 1h", "what is going wrong right now"],
