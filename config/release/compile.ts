@@ -3,7 +3,7 @@ const entrypoints = [
   "src/main.ts",
   "src/store/sqlite/writers/writer-thread.ts",
   "src/catalog/tokens/worker.ts",
-  "src/gateway/large/thread.ts",
+  "src/gateway/body-worker/worker.ts",
   "src/admin/reconcile/thread.ts",
   "src/content/thread.ts",
 ];

@@ -1,9 +1,9 @@
-import type { AttentionMonitor } from "../attention/monitor.ts";
+import type { AttentionMonitor } from "../alerts/monitor.ts";
 import type { Backend } from "../backend/backend.ts";
 import type { ConfigOnDisk } from "../config/on-disk.ts";
 import type { Settings } from "../config/settings.ts";
+import { storedBefore } from "../gateway/conversations/stored-before.ts";
 import type { Gateway } from "../gateway/gateway.ts";
-import { storedBefore } from "../gateway/turns/stored-before.ts";
 import { hashSecret } from "../keys/hash.ts";
 import { RateLimiter } from "../limits/rate-limiter.ts";
 import type { CallerIdQueue } from "../store/caller-id-queue.ts";

@@ -1,4 +1,4 @@
-import type { Finding } from "../attention/finding.ts";
+import type { Finding } from "../alerts/finding.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Json } from "../base/json.ts";
 import type { ConfigOnDisk } from "../config/on-disk.ts";

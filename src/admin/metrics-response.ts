@@ -1,4 +1,4 @@
-import { type Finding, findingKindNames } from "../attention/finding.ts";
+import { type Finding, findingKindNames } from "../alerts/finding.ts";
 import { newId } from "../base/id.ts";
 import { creditsFromNano } from "../base/money.ts";
 import { residentBytes } from "../base/resident-bytes.ts";

@@ -1,4 +1,4 @@
-import { AttentionMonitor } from "../attention/monitor.ts";
+import { AttentionMonitor } from "../alerts/monitor.ts";
 import { GatewayError } from "../base/errors.ts";
 import { fetchLimit } from "../base/fetch-limit.ts";
 import { Catalog } from "../catalog/catalog.ts";

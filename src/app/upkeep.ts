@@ -1,4 +1,4 @@
-import type { AttentionMonitor } from "../attention/monitor.ts";
+import type { AttentionMonitor } from "../alerts/monitor.ts";
 import { Repeating } from "../base/repeating.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import { EndingRetention } from "../store/ending-retention.ts";

@@ -6,7 +6,7 @@ import type { ErrorFormat } from "../dialects/errors/envelope.ts";
 import type { ClientDialectName } from "../dialects/registry.ts";
 import type { KeyMode } from "../store/store.ts";
 import type { StreamSource } from "./answer/client-stream.ts";
-import type { RememberedTurns } from "./turns/turn-body.ts";
+import type { RememberedTurns } from "./conversations/turn-body.ts";
 
 /**
  * One of the interface's operations as data, before it is mounted on an origin. Whatever differs between operations is

@@ -22,14 +22,14 @@ import type { Ending, ExchangeEnding, KeyRecord, Outcome, TurnRecord, UsageRecor
 import type { Deployment, FailedAttempt, Opened } from "../upstream/upstream.ts";
 import type { Guarded } from "./answer/watchdog.ts";
 import { BillableAttempts } from "./attempt/billable-attempts.ts";
+import { largeBodyBytes } from "./body-worker/is-large.ts";
 import type { AskedExtras } from "./charge/extras.ts";
 import { type ClientCall, callerIdOf } from "./client-call.ts";
 import type { Configured } from "./configured.ts";
+import type { Compaction } from "./conversations/compacting.ts";
+import type { SentPaths } from "./conversations/sent-paths.ts";
+import type { TurnInMaking } from "./conversations/turn-body.ts";
 import { describeCause, errorCode, publicMessage } from "./describe-error.ts";
-import { largeBodyBytes } from "./large/is-large.ts";
-import type { Compaction } from "./turns/compacting.ts";
-import type { SentPaths } from "./turns/sent-paths.ts";
-import type { TurnInMaking } from "./turns/turn-body.ts";
 import { comparedBytes, withoutRequestText } from "./without-request-text.ts";
 
 const noBody = new Uint8Array();

@@ -13,13 +13,13 @@ import type { ExchangeObserver } from "../observe/exchange.ts";
 import type { AttemptCount, CallerId, ExchangeEnding } from "../store/store.ts";
 import type { Ongoing } from "./admission/ongoing.ts";
 import type { Watchdog } from "./answer/watchdog.ts";
+import type { LargeBodies } from "./body-worker/body-worker.ts";
 import type { LocalCounts } from "./charge/bill.ts";
 import type { Configured } from "./configured.ts";
-import type { LargeBodies } from "./large/large-bodies.ts";
+import type { Turns } from "./conversations/turns.ts";
 import type { LabelValues } from "./request/label-values.ts";
 import type { ProviderIdOwners } from "./request/provider-id-owners.ts";
 import type { OpenSockets } from "./socket/open-sockets.ts";
-import type { Turns } from "./turns/turns.ts";
 
 /** Everything that serving a request needs; put together in `src/app`. */
 export interface Gateway {

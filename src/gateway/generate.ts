@@ -17,16 +17,18 @@ import {
   wholeResponse,
 } from "./answer/whole-response.ts";
 import { Generation } from "./attempt/generation.ts";
+import { largeBodyBytes } from "./body-worker/is-large.ts";
+import { largeTurns } from "./body-worker/large-body-pacer.ts";
 import { askedExtras } from "./charge/asked-extras.ts";
 import { nothingWithheld } from "./charge/asked-tools.ts";
 import type { Bill } from "./charge/bill.ts";
 import { charged } from "./charge/charged.ts";
 import { usedExtras } from "./charge/extras.ts";
 import { narrowContent } from "./content.ts";
+import { compactionLimit } from "./conversations/compaction.ts";
+import { lockConversation } from "./conversations/conversation-lock.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Gateway } from "./gateway.ts";
-import { largeBodyBytes } from "./large/is-large.ts";
-import { largeTurns } from "./large/large-turns.ts";
 import { refuseOverlongInput } from "./request/context-window.ts";
 import { claimIdempotency, replay } from "./request/idempotent.ts";
 import { labelExchange } from "./request/labels.ts";
@@ -39,8 +41,6 @@ import {
   refuseUnpriced,
   refuseUnusableTools,
 } from "./request/request.ts";
-import { compactionLimit } from "./turns/compaction.ts";
-import { lockConversation } from "./turns/conversation-lock.ts";
 
 /** A stream that has begun is served before requests that have not: only so many of them go their way in a short turn. */
 const begunPerTurn = 64;

@@ -2,6 +2,8 @@ import { GatewayError } from "../base/errors.ts";
 import { renderError } from "../dialects/errors/envelope.ts";
 import type { ClientCall } from "../gateway/client-call.ts";
 import { recordContentError } from "../gateway/content.ts";
+import { unlockConversation } from "../gateway/conversations/conversation-lock.ts";
+import { namedAsSent } from "../gateway/conversations/sent-paths.ts";
 import { withoutStore } from "../gateway/describe-error.ts";
 import { endExchange } from "../gateway/end-exchange.ts";
 import { Exchange } from "../gateway/exchange.ts";
@@ -9,8 +11,6 @@ import type { Gateway } from "../gateway/gateway.ts";
 import { commonHeaders } from "../gateway/headers.ts";
 import { giveBackClaims } from "../gateway/request/idempotent.ts";
 import type { ServedOperation } from "../gateway/served-operation.ts";
-import { unlockConversation } from "../gateway/turns/conversation-lock.ts";
-import { namedAsSent } from "../gateway/turns/sent-paths.ts";
 
 /** nginx's status for a client that disconnected before the answer. Appears in logs and metrics only. */
 const clientLeft = 499;

@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { findingDocument } from "../../src/admin/operations/attention.ts";
 import type { FindingView, KeyView } from "../../src/admin/views.ts";
-import { type Finding, type FindingKind, findingKindNames } from "../../src/attention/finding.ts";
+import { type Finding, type FindingKind, findingKindNames } from "../../src/alerts/finding.ts";
 import { newPlace, sluice, sluiceJson } from "./fixtures.ts";
 
 test("status lists what needs attention, without a gateway too", async () => {

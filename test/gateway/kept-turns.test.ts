@@ -1,10 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import type { TurnItem } from "../../src/dialects/openai-responses/client/turn-items.ts";
+import { newItems } from "../../src/gateway/conversations/continue.ts";
+import { lockConversation } from "../../src/gateway/conversations/conversation-lock.ts";
+import { Turns } from "../../src/gateway/conversations/turns.ts";
 import type { Exchange } from "../../src/gateway/exchange.ts";
 import type { Gateway } from "../../src/gateway/gateway.ts";
-import { newItems } from "../../src/gateway/turns/continue.ts";
-import { lockConversation } from "../../src/gateway/turns/conversation-lock.ts";
-import { Turns } from "../../src/gateway/turns/turns.ts";
 import { keyRecord } from "../store/fixtures.ts";
 import { FakeClock } from "../support/clock.ts";
 

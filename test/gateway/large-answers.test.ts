@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, spyOn, test } from "bun:test";
-import { LargeBodies } from "../../src/gateway/large/large-bodies.ts";
+import { LargeBodies } from "../../src/gateway/body-worker/body-worker.ts";
 import { type Answer, bytesOf, text as textAnswer } from "../support/answers.ts";
 import { type Pair, pairs, talker } from "./pairs.ts";
 import { hello, paths, usageOf, wholeAnswer } from "./wire-answers.ts";

@@ -3,7 +3,7 @@ import { TurnPacer } from "../../src/base/turn-pacer.ts";
 import { largeEventBytes, parseLargeEvent } from "../../src/dialects/sse/parse-event.ts";
 import { PassthroughRelayer } from "../../src/gateway/answer/passthrough-relayer.ts";
 import { bytesOf, type StreamRelayer } from "../../src/gateway/answer/stream-relayer.ts";
-import { LargeBodies } from "../../src/gateway/large/large-bodies.ts";
+import { LargeBodies } from "../../src/gateway/body-worker/body-worker.ts";
 import { type Answer, sse } from "../support/answers.ts";
 import { seededRandom } from "../support/random.ts";
 import { waitFor } from "../support/wait.ts";

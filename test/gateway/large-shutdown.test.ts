@@ -1,6 +1,6 @@
 import { describe, expect, spyOn, test } from "bun:test";
-import type { Job, JobMessage } from "../../src/gateway/large/jobs.ts";
-import { LargeBodies } from "../../src/gateway/large/large-bodies.ts";
+import { LargeBodies } from "../../src/gateway/body-worker/body-worker.ts";
+import type { Job, JobMessage } from "../../src/gateway/body-worker/jobs.ts";
 import { bytesOf, text as textAnswer } from "../support/answers.ts";
 import { waitFor } from "../support/wait.ts";
 import { hello, paths, usageOf, wholeAnswer } from "./wire-answers.ts";
@@ -24,7 +24,7 @@ class BusyThread {
   }
 
   #start(): Worker {
-    const thread = new Worker(new URL("../../src/gateway/large/thread.ts", import.meta.url).href);
+    const thread = new Worker(new URL("../../src/gateway/body-worker/worker.ts", import.meta.url).href);
     this.#thread = thread;
     const post = thread.postMessage.bind(thread);
     thread.postMessage = (message: JobMessage) => {

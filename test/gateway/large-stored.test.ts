@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, spyOn, test } from "bun:test";
 import type { JsonObject } from "../../src/base/json.ts";
-import { LargeBodies } from "../../src/gateway/large/large-bodies.ts";
+import { LargeBodies } from "../../src/gateway/body-worker/body-worker.ts";
 import { json, sse } from "../support/answers.ts";
 import { ConversationWorld } from "./conversation-world.ts";
 import { type Item, responseFrom, say, type TurnWorld } from "./turn-world.ts";

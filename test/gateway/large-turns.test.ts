@@ -1,8 +1,8 @@
 import { describe, expect, spyOn, test } from "bun:test";
 import { TurnPacer } from "../../src/base/turn-pacer.ts";
-import type { JobMessage, JobOwner } from "../../src/gateway/large/jobs.ts";
-import { shareText } from "../../src/gateway/large/join-shared.ts";
-import { LargeBodies } from "../../src/gateway/large/large-bodies.ts";
+import { LargeBodies } from "../../src/gateway/body-worker/body-worker.ts";
+import type { JobMessage, JobOwner } from "../../src/gateway/body-worker/jobs.ts";
+import { shareText } from "../../src/gateway/body-worker/join-shared.ts";
 import { waitFor } from "../support/wait.ts";
 import { hello, paths } from "./wire-answers.ts";
 import { World } from "./world.ts";

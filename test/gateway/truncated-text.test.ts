@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { JsonObject } from "../../src/base/json.ts";
-import { truncatedText } from "../../src/gateway/large/truncated-text.ts";
+import { truncatedText } from "../../src/gateway/body-worker/truncated-text.ts";
 
 /** Every name that a parser meets for the first time takes it microseconds, on the event loop. */
 describe("a truncated body of very many different names", () => {

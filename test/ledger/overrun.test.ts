@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { statementOf } from "../../src/admin/operations/statement.ts";
-import { readFindings } from "../../src/attention/read-findings.ts";
+import { readFindings } from "../../src/alerts/read-findings.ts";
 import { msPerDay } from "../../src/base/clock.ts";
 import { GatewayError } from "../../src/base/errors.ts";
 import { audit } from "../../src/ledger/audit.ts";

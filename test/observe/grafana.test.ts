@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import dashboard from "../../config/grafana/sluice.json";
-import { findingKindNames } from "../../src/attention/finding.ts";
+import { findingKindNames } from "../../src/alerts/finding.ts";
 import { Metrics } from "../../src/observe/metrics.ts";
 import { exchangeFacts } from "./fixtures.ts";
 

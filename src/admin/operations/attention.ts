@@ -1,5 +1,5 @@
-import { type Finding, kindOf, severityOf } from "../../attention/finding.ts";
-import { readFindings } from "../../attention/read-findings.ts";
+import { type Finding, kindOf, severityOf } from "../../alerts/finding.ts";
+import { readFindings } from "../../alerts/read-findings.ts";
 import { type FindingView, isoOrNull } from "../views.ts";
 import type { OperationContext } from "./context.ts";
 

@@ -1,4 +1,4 @@
-import { type Finding, plain } from "../../attention/finding.ts";
+import { type Finding, plain } from "../../alerts/finding.ts";
 import { plural } from "../../base/plural.ts";
 import { type AuditReport, audit } from "../../ledger/audit.ts";
 import type { OperationContext } from "./context.ts";

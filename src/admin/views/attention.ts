@@ -1,5 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { findingKindNames } from "../../attention/finding.ts";
+import { findingKindNames } from "../../alerts/finding.ts";
 import { moment, nullable, oneOf, text } from "./shapes.ts";
 
 export const findingView = Type.Object({

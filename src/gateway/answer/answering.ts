@@ -8,13 +8,13 @@ import type { KeyRecord } from "../../store/store.ts";
 import type { Opened } from "../../upstream/upstream.ts";
 import type { Attempt } from "../attempt/attempt.ts";
 import type { Generation } from "../attempt/generation.ts";
+import { isLargeBody } from "../body-worker/is-large.ts";
 import type { Bill } from "../charge/bill.ts";
 import { usedExtras } from "../charge/extras.ts";
+import { recordTurn } from "../conversations/record-turn.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
-import { isLargeBody } from "../large/is-large.ts";
 import type { ClientRequest } from "../request/request.ts";
-import { recordTurn } from "../turns/record-turn.ts";
 import type { Piece } from "./stream-relayer.ts";
 
 /** A provider that has begun to answer, and all that it takes to deliver a stream of it. */

@@ -2,12 +2,12 @@ import { assert } from "../../base/assert.ts";
 import { releaseBytes } from "../../base/release.ts";
 import { largeEventBytes } from "../../dialects/sse/parse-event.ts";
 import { eventEnd } from "../../dialects/sse/raw-events.ts";
+import { inParts } from "../body-worker/in-parts.ts";
+import { largeBodyBytes } from "../body-worker/is-large.ts";
+import { lengthOf } from "../body-worker/join-shared.ts";
+import { largeTurns } from "../body-worker/large-body-pacer.ts";
 import type { ClientCall } from "../client-call.ts";
 import type { Exchange } from "../exchange.ts";
-import { inParts } from "../large/in-parts.ts";
-import { largeBodyBytes } from "../large/is-large.ts";
-import { lengthOf } from "../large/join-shared.ts";
-import { largeTurns } from "../large/large-turns.ts";
 import type { DirectController, StreamSource } from "./client-stream.ts";
 import { bytesOf, type Piece } from "./stream-relayer.ts";
 

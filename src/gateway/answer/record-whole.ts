@@ -1,9 +1,9 @@
 import type { Claim } from "../../idempotency/claims.ts";
 import type { StoredResponse } from "../../store/store.ts";
+import { largeBodyBytes } from "../body-worker/is-large.ts";
+import { largeTurns } from "../body-worker/large-body-pacer.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
-import { largeBodyBytes } from "../large/is-large.ts";
-import { largeTurns } from "../large/large-turns.ts";
 import { bytesOf, type Piece } from "./stream-relayer.ts";
 
 /**

@@ -6,7 +6,7 @@ import { FailedAnswer, failedAfter, isBilled } from "../../dialects/errors/failu
 import { largeEventBytes } from "../../dialects/sse/parse-event.ts";
 import { type ParsedEvent, SseDecoder, type SseFrame } from "../../dialects/sse/sse.ts";
 import type { StreamTranslator } from "../../dialects/translation/stream-translator.ts";
-import { largeBodyBytes } from "../large/is-large.ts";
+import { largeBodyBytes } from "../body-worker/is-large.ts";
 import type { StreamRelayer } from "./stream-relayer.ts";
 
 /**

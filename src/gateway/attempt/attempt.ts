@@ -8,9 +8,9 @@ import { translate } from "../../dialects/translation/translate.ts";
 import type { Translation } from "../../dialects/translation/translation.ts";
 import type { Deployment } from "../../upstream/upstream.ts";
 import type { Prepared } from "../../vendors/provider.ts";
-import type { AnswerContext } from "../large/jobs.ts";
+import type { AnswerContext } from "../body-worker/jobs.ts";
+import type { TurnInMaking } from "../conversations/turn-body.ts";
 import type { ClientRequest } from "../request/request.ts";
-import type { TurnInMaking } from "../turns/turn-body.ts";
 import { targetOf } from "./target.ts";
 
 /** The parts of a generation that its attempts are prepared from. */

@@ -6,8 +6,8 @@ import type { MeteredAnswer } from "../../dialects/metered/route.ts";
 import { type Deployment, maxWholeBytes, type Opened } from "../../upstream/upstream.ts";
 import type { ChosenFormat } from "../../vendors/metered-format.ts";
 import { areWorthWriting } from "../answer/body-response.ts";
-import { largeBodyBytes } from "../large/is-large.ts";
-import { joinShared } from "../large/join-shared.ts";
+import { largeBodyBytes } from "../body-worker/is-large.ts";
+import { joinShared } from "../body-worker/join-shared.ts";
 import { MeteredCall, type MeteredCallParts } from "./metered-call.ts";
 
 /** Calls of one request at the same time. */

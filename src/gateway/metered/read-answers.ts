@@ -3,8 +3,8 @@ import { shared } from "../../base/shared-bytes.ts";
 import type { Usage } from "../../base/usage.ts";
 import type { MeteredAnswer, MeteredFormat, ReadMetered } from "../../dialects/metered/route.ts";
 import type { Piece } from "../answer/stream-relayer.ts";
-import { isLargeBody, largeBodyBytes } from "../large/is-large.ts";
-import { lengthOf } from "../large/join-shared.ts";
+import { isLargeBody, largeBodyBytes } from "../body-worker/is-large.ts";
+import { lengthOf } from "../body-worker/join-shared.ts";
 import type { Answered } from "./ask.ts";
 import type { MeteredAsking } from "./asking.ts";
 
@@ -52,7 +52,7 @@ function areLarge(answers: readonly MeteredAnswer[]): boolean {
   return bytes >= largeBodyBytes || answers.some((answer) => isLargeBody(answer.bytes));
 }
 
-/** There is room behind it (large/run-job.ts). */
+/** There is room behind it (body-worker/run-job.ts). */
 function endedBy(written: Uint8Array, end: Uint8Array): Uint8Array {
   const whole = new Uint8Array(written.buffer, written.byteOffset, written.length + end.length);
   whole.set(end, written.length);

@@ -1,10 +1,10 @@
 import type { Claim } from "../../idempotency/claims.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import { bodyResponse } from "../answer/body-response.ts";
+import { unlockConversation } from "../conversations/conversation-lock.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import { commonHeaders } from "../headers.ts";
-import { unlockConversation } from "../turns/conversation-lock.ts";
 import { type ClientRequest, idempotencyKeyOf } from "./request.ts";
 
 type Replay = NonNullable<Exchange["replay"]>;

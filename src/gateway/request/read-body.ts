@@ -1,7 +1,7 @@
 import { releaseBytes } from "../../base/release.ts";
+import { largeBodyBytes } from "../body-worker/is-large.ts";
+import { joinShared } from "../body-worker/join-shared.ts";
 import type { ReadableRequest } from "../client-call.ts";
-import { largeBodyBytes } from "../large/is-large.ts";
-import { joinShared } from "../large/join-shared.ts";
 
 /** The limits for one body. */
 export interface BodyLimit {

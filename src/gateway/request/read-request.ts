@@ -4,13 +4,13 @@ import { removeValues, type ValuePath } from "../../dialects/json/remove-values.
 import { itemsFieldOf, type RequestKind, truncateBody } from "../../dialects/schema/validate.ts";
 import type { BodyReservation } from "../../limits/body-budget.ts";
 import type { KeyRecord } from "../../store/store.ts";
+import { hasManyValues, largeBodyBytes } from "../body-worker/is-large.ts";
+import type { ReadResult } from "../body-worker/jobs.ts";
+import { joinPieces, lengthOf } from "../body-worker/join-shared.ts";
 import { beginContent } from "../content.ts";
+import { continued } from "../conversations/continue.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
-import { hasManyValues, largeBodyBytes } from "../large/is-large.ts";
-import type { ReadResult } from "../large/jobs.ts";
-import { joinPieces, lengthOf } from "../large/join-shared.ts";
-import { continued } from "../turns/continue.ts";
 import { type BodyLimit, readBody } from "./read-body.ts";
 import { ClientRequest, checkRequest, type Expected, expectedOf, parseTruncated } from "./request.ts";
 

@@ -38,7 +38,7 @@ import type { KeyRecord } from "../../store/store.ts";
 import type { ClientCall } from "../client-call.ts";
 import type { Configured } from "../configured.ts";
 
-/** What another thread found in a large body (large/large-bodies.ts). */
+/** What another thread found in a large body (body-worker/body-worker.ts). */
 export interface LargeBody {
   /** JSON of the body with its texts cut short. */
   readonly truncatedText: string;

@@ -3,12 +3,12 @@ import { noUsage } from "../../base/usage.ts";
 import { clientDialect } from "../../dialects/registry.ts";
 import { admit } from "../admission/admit.ts";
 import { streamHeaders } from "../answer/answering.ts";
+import { recordTurn } from "../conversations/record-turn.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import { commonHeaders } from "../headers.ts";
 import { readRequest } from "../request/read-request.ts";
 import { findModel, refuseForbidden, refuseUnpriced } from "../request/request.ts";
-import { recordTurn } from "../turns/record-turn.ts";
 
 /**
  * `generate: false`: the request is checked and remembered for the one that continues it. No provider is asked, so there is

@@ -3,10 +3,10 @@ import { eventType } from "../../dialects/openai-responses/event-type.ts";
 import { largeEventBytes } from "../../dialects/sse/parse-event.ts";
 import type { DirectController, StreamSource } from "../../gateway/answer/client-stream.ts";
 import type { Piece } from "../../gateway/answer/stream-relayer.ts";
+import { largeTurns } from "../../gateway/body-worker/large-body-pacer.ts";
 import type { ClientCall, ReadableRequest, Route } from "../../gateway/client-call.ts";
-import { largeTurns } from "../../gateway/large/large-turns.ts";
+import type { RememberedTurns, Turn } from "../../gateway/conversations/turn-body.ts";
 import type { CreateFrame } from "../../gateway/socket/create-frame.ts";
-import type { RememberedTurns, Turn } from "../../gateway/turns/turn-body.ts";
 import { eachEvent, errorFrame, onLane, textOf } from "./event-frames.ts";
 
 /** The socket, as a request on it sees it. */

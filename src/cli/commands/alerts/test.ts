@@ -8,7 +8,7 @@ export function alertsTestCommand(terminal: Terminal): Command {
   return newConfigCommand("test", "Post one alert to the hook of [alerts], to see that it arrives")
     .examples(["sluice alerts test", "exit status 1 when it is not accepted"])
     .action(async (options: ConfigOptions) => {
-      const { postToHook, testAlert } = await import("../../../attention/hook.ts");
+      const { postToHook, testAlert } = await import("../../../alerts/hook.ts");
       const { alerts, server } = await loadAndWarn(options, terminal);
       if (alerts === null)
         throw new Refused("alerts are off: the configuration has no [alerts] with a url that is set");

@@ -9,8 +9,8 @@ import {
   type TurnItem,
 } from "../../dialects/openai-responses/client/turn-items.ts";
 import type { ReserveMemory, ResponsePart, Store, StoredTurn, TurnRecord } from "../../store/store.ts";
-import { largeBodyBytes } from "../large/is-large.ts";
-import { largeTurns } from "../large/large-turns.ts";
+import { largeBodyBytes } from "../body-worker/is-large.ts";
+import { largeTurns } from "../body-worker/large-body-pacer.ts";
 import {
   type ConversationPlan,
   planConversation,

@@ -3,8 +3,8 @@ import { creditsFromNano } from "../base/money.ts";
 import { count } from "../base/plural.ts";
 import type { Listed } from "../store/alert-records.ts";
 import type { NodeRecord, Overrun, Store } from "../store/store.ts";
-import { boundFindings } from "./bound-findings.ts";
 import { type Finding, findingKindNames, idOf, plain } from "./finding.ts";
+import { boundFindings } from "./limit-alerts.ts";
 
 const expiresSoonMs = 7 * msPerDay;
 

@@ -3,7 +3,7 @@ import { createHmac } from "node:crypto";
 import { readAttention } from "../../src/admin/operations/attention.ts";
 import { auditLedger } from "../../src/admin/operations/audit-ledger.ts";
 import { iso } from "../../src/admin/views.ts";
-import { AttentionMonitor, type MonitorOptions } from "../../src/attention/monitor.ts";
+import { AttentionMonitor, type MonitorOptions } from "../../src/alerts/monitor.ts";
 import { msPerDay } from "../../src/base/clock.ts";
 import { loadSettings } from "../../src/config/load.ts";
 import type { LedgerFault, Store, Trouble } from "../../src/store/store.ts";

@@ -2,7 +2,7 @@ import { releaseBytes } from "../../base/release.ts";
 import { sharedBytes } from "../../base/shared-bytes.ts";
 import type { ReceivedBytes } from "../../upstream/upstream.ts";
 import { largeBodyBytes } from "./is-large.ts";
-import { largeTurns } from "./large-turns.ts";
+import { largeTurns } from "./large-body-pacer.ts";
 
 /** How much is copied in one turn of the event loop. Takes two milliseconds. */
 const mostCopiedBytes = 4 * 1024 * 1024;

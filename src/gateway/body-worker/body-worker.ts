@@ -7,9 +7,9 @@ import { FailedAnswer } from "../../dialects/errors/failure.ts";
 import type { ParsedEvent } from "../../dialects/sse/sse.ts";
 import { JobQueue, type QueuedJob } from "./job-queue.ts";
 import type { DoneMessage, ExpectedError, Job, JobOwner, ProviderJob, RequestJob, ResultOf } from "./jobs.ts";
-import { largeTurns } from "./large-turns.ts";
+import { largeTurns } from "./large-body-pacer.ts";
 
-const source = threadSource("gateway/large/thread.ts");
+const source = threadSource("gateway/body-worker/worker.ts");
 
 /**
  * Processes large requests and answers on a thread of its own: parsing 31 MB takes up to half a second, and writing or hashing them a

@@ -2,8 +2,8 @@ import { asBuffer } from "../../base/as-buffer.ts";
 import { sealing, unsealing } from "../../base/seal.ts";
 import type { TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
 import type { Recording } from "../../store/store.ts";
-import { lengthOf } from "../large/join-shared.ts";
-import { largeTurns } from "../large/large-turns.ts";
+import { lengthOf } from "../body-worker/join-shared.ts";
+import { largeTurns } from "../body-worker/large-body-pacer.ts";
 import { withMintedIds } from "./item-ids.ts";
 
 /** What is kept of a turn. */

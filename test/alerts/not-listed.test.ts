@@ -1,5 +1,5 @@
 import { expect } from "bun:test";
-import { readFindings } from "../../src/attention/read-findings.ts";
+import { readFindings } from "../../src/alerts/read-findings.ts";
 import { msPerDay } from "../../src/base/clock.ts";
 import { mostFound } from "../../src/store/tables/alert-records.ts";
 import { testEachStore } from "../store/each-store.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { ClockWatch, clockDiffers } from "../../src/attention/clock-watch.ts";
+import { ClockWatch, clockDiffers } from "../../src/alerts/clock-watch.ts";
 import { msPerDay, msPerHour, msPerMinute } from "../../src/base/clock.ts";
 import { FakeClock } from "../support/clock.ts";
 

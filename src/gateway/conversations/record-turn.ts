@@ -10,12 +10,12 @@ import {
 } from "../../dialects/openai-responses/client/turn-items.ts";
 import { largeEventBytes } from "../../dialects/sse/parse-event.ts";
 import { bytesOf, type Piece } from "../answer/stream-relayer.ts";
+import type { LargeBodies } from "../body-worker/body-worker.ts";
+import { hasManyValues, largeBodyBytes } from "../body-worker/is-large.ts";
+import { shareText } from "../body-worker/join-shared.ts";
+import { largeTurns } from "../body-worker/large-body-pacer.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
-import { hasManyValues, largeBodyBytes } from "../large/is-large.ts";
-import { shareText } from "../large/join-shared.ts";
-import type { LargeBodies } from "../large/large-bodies.ts";
-import { largeTurns } from "../large/large-turns.ts";
 import { copyTurn, type Turn } from "./turn-body.ts";
 
 /**

@@ -1,7 +1,7 @@
 import { newId } from "../../base/id.ts";
 import type { Recording, ResponsePart } from "../../store/store.ts";
-import { inParts } from "../large/in-parts.ts";
-import { largeTurns } from "../large/large-turns.ts";
+import { inParts } from "../body-worker/in-parts.ts";
+import { largeTurns } from "../body-worker/large-body-pacer.ts";
 
 /** Longer bodies are written ahead in parts of this size, so that charges of others need not wait for them. */
 const partBytes = 256 * 1024;

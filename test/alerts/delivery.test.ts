@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import { AttentionMonitor } from "../../src/attention/monitor.ts";
-import { readFindings } from "../../src/attention/read-findings.ts";
+import { AttentionMonitor } from "../../src/alerts/monitor.ts";
+import { readFindings } from "../../src/alerts/read-findings.ts";
 import { msPerDay } from "../../src/base/clock.ts";
 import { loadSettings } from "../../src/config/load.ts";
 import type { NodeRecord, Store } from "../../src/store/store.ts";

@@ -16,10 +16,10 @@ import { asIs, type OutputLimit, type PublishedLimits } from "../../dialects/out
 import { clientDialect } from "../../dialects/registry.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import { vendorOf } from "../../vendors/registry.ts";
+import { largeBodyBytes } from "../body-worker/is-large.ts";
 import type { Configured } from "../configured.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
-import { largeBodyBytes } from "../large/is-large.ts";
 import type { ClientRequest } from "../request/request.ts";
 import { type Compaction, type Conversation, pathOfItem } from "./compacting.ts";
 
