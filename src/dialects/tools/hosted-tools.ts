@@ -140,8 +140,12 @@ export function pricedName(type: string): HostedToolName | null {
 }
 
 function runsOf(type: string, { model, max_tokens: maxTokens }: JsonObject): HostedTool["runs"] {
-  if (!advisor.test(type)) return null;
+  if (!isAdvisor(type)) return null;
   return { model: stringOf(model) ?? "", maxTokens: countOf(maxTokens) };
+}
+
+export function isAdvisor(type: string): boolean {
+  return advisor.test(type);
 }
 
 /** Null for anything else: a provider may read "1000" as a number, but it was not held for. */

@@ -1,41 +1,59 @@
-import { isObject, type Json } from "../../base/json.ts";
+import { isObject, type JsonObject } from "../../base/json.ts";
 import type { BodyChanges } from "../../dialects/json/patch.ts";
-import type { SharedDialectName } from "../../dialects/registry.ts";
-import { countOf, type HostedTool, pricedName } from "../../dialects/tools/hosted-tools.ts";
+import { countOf, type HostedTool, isAdvisor, pricedName } from "../../dialects/tools/hosted-tools.ts";
 import { heldCalls } from "../charge/held-calls.ts";
 import type { ClientRequest } from "../request/request.ts";
 
+/*
+ * Bounds the calls of hosted tools at the provider by what is held for them, where the dialect has a field for it. Without that, a
+ * request could cost many times its hold.
+ */
+
+type BoundedRequest = Pick<ClientRequest, "truncated" | "tools">;
+
 const nothing: BodyChanges = {};
 
-type BoundedRequest = Pick<ClientRequest, "truncated" | "tools" | "large" | "body">;
-
-/**
- * Bounds the calls of hosted tools at the provider by what is held for them, where the client does not and the dialect has a field
- * for it. Without one, a request could cost many times its hold.
- */
-export function boundTools(request: BoundedRequest, dialect: SharedDialectName): BodyChanges {
-  const { hosted } = request.tools;
-  if (hosted.length === 0) return nothing;
-  if (dialect === "responses") return boundCalls(request, hosted);
-  return dialect === "messages" ? boundUses(request) : nothing;
-}
-
 /** One bound for all tools of a response. */
-function boundCalls({ truncated }: BoundedRequest, hosted: readonly HostedTool[]): BodyChanges {
-  if (countOf(truncated["max_tool_calls"]) !== null) return nothing;
-  return { max_tool_calls: hosted.reduce((sum, { maxUses }) => sum + heldCalls(maxUses), 0) };
+export function boundCalls({ truncated, tools }: BoundedRequest): BodyChanges {
+  const held = tools.hosted.reduce((sum, { maxUses }) => sum + heldCalls(maxUses), 0);
+  const asked = countOf(truncated["max_tool_calls"]);
+  return asked !== null && asked <= held ? nothing : { max_tool_calls: held };
 }
 
-/** A bound for each tool. A large body is not parsed here, and keeps its tools as they are. */
-function boundUses(request: BoundedRequest): BodyChanges {
-  const tools = request.large === null ? request.body["tools"] : null;
-  if (!Array.isArray(tools) || !tools.some(isUnbounded)) return nothing;
-  return { tools: tools.map((tool) => (isUnbounded(tool) ? { ...tool, max_uses: heldCalls(null) } : tool)) };
+/** The tool of a message at this index, and the calls that are held for it. */
+export interface ToolBound {
+  readonly index: number;
+  readonly maxUses: number;
 }
 
-/** Those of Anthropic's tools that take `max_uses`. */
-function isUnbounded(tool: Json): tool is { [name: string]: Json } {
-  if (!isObject(tool) || typeof tool["type"] !== "string" || countOf(tool["max_uses"]) !== null) return false;
-  const name = pricedName(tool["type"]);
-  return name === "web_search" || name === "web_fetch";
+export const noBounds: readonly ToolBound[] = [];
+
+/** The tools of a message that have another bound than is held for, or none. */
+export function boundsToSet(request: BoundedRequest): readonly ToolBound[] {
+  const { hosted } = request.tools;
+  const list = hosted.length === 0 ? null : request.truncated["tools"];
+  if (!Array.isArray(list)) return noBounds;
+  return hosted.flatMap(({ path: [field, index], type, maxUses: asked }) => {
+    if (field !== "tools" || typeof index !== "number" || !takesMaxUses(type)) return [];
+    const tool = list[index];
+    const maxUses = heldCalls(asked);
+    return isObject(tool) && tool["max_uses"] !== maxUses ? [{ index, maxUses }] : [];
+  });
+}
+
+/** The whole list of tools with these bounds: on another thread for a large body. */
+export function boundUses({ tools }: JsonObject, bounds: readonly ToolBound[]): BodyChanges {
+  if (!Array.isArray(tools)) return nothing;
+  const bounded = [...tools];
+  for (const { index, maxUses } of bounds) {
+    const tool = bounded[index];
+    if (isObject(tool)) bounded[index] = { ...tool, max_uses: maxUses };
+  }
+  return { tools: bounded };
+}
+
+/** Those of Anthropic's tools that have the field. */
+function takesMaxUses(type: HostedTool["type"]): boolean {
+  const name = pricedName(type);
+  return name === "web_search" || name === "web_fetch" || isAdvisor(type);
 }

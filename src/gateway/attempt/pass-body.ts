@@ -4,6 +4,7 @@ import { type BodyChanges, patchBody } from "../../dialects/json/patch.ts";
 import { mayBeForeign } from "../../dialects/reasoning/foreign-reasoning.ts";
 import { clientDialect, type SharedDialectName } from "../../dialects/registry.ts";
 import { type AdaptedBody, adaptBytes, type BodyVendor } from "../../vendors/adapt-body.ts";
+import { boundUses, type ToolBound } from "./bound-tools.ts";
 
 /** What becomes of a body that passes through. Plain data, so that another thread can do it. */
 export interface PassingPlan {
@@ -11,6 +12,8 @@ export interface PassingPlan {
   /** Which reasoning is taken out. */
   readonly stripped: "none" | "foreign" | "proven";
   readonly changes: BodyChanges;
+  /** Bounds of hosted tools to write into the list of tools. */
+  readonly toolBounds: readonly ToolBound[];
   readonly vendor: BodyVendor | null;
 }
 
@@ -30,8 +33,10 @@ const nothing: readonly string[] = [];
  */
 export function passBody(
   sent: PassingBody,
-  { dialect, stripped, changes, vendor }: PassingPlan,
+  { dialect, stripped, toolBounds, vendor, ...plan }: PassingPlan,
 ): AdaptedBody<Uint8Array> {
+  const isBounded = toolBounds.length > 0;
+  const changes = isBounded ? { ...plan.changes, ...boundUses(sent.body, toolBounds) } : plan.changes;
   const strip = stripperFor(dialect, stripped, sent.bytes);
   const body = strip === null ? null : sent.body;
   const without = strip === null || body === null ? body : strip(body);

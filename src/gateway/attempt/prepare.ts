@@ -15,7 +15,7 @@ import type { LargeBodies } from "../body-worker/body-worker.ts";
 import type { JobOwner } from "../body-worker/jobs.ts";
 import type { ClientRequest } from "../request/request.ts";
 import { Attempt, type PreparableRequest, type SentBody, sourceOf } from "./attempt.ts";
-import { boundTools } from "./bound-tools.ts";
+import { boundCalls, boundsToSet, noBounds } from "./bound-tools.ts";
 import { dialectToward } from "./dialect-toward.ts";
 import { type PassingPlan, passBody } from "./pass-body.ts";
 import { targetOf } from "./target.ts";
@@ -91,6 +91,7 @@ function passingPlan(
     dialect,
     stripped: generation.sendsProofs ? kept : "proven",
     changes: wantedChanges(generation, deployment, dialect),
+    toolBounds: dialect === "messages" ? boundsToSet(generation.request) : noBounds,
     vendor: bodyVendor(generation, deployment, dialect),
   };
 }
@@ -111,8 +112,8 @@ function wantedChanges(
   const known = request.nullRemovals === null ? limited : { ...request.nullRemovals, ...limited };
   const isStateless = generation.keeping !== null && !generation.keeping.isProviders;
   const changes = isStateless ? { ...known, ...stateless(generation, deployment, dialect) } : known;
-  const { hosted } = request.tools;
-  const bounded = hosted.length === 0 ? changes : { ...changes, ...boundTools(request, dialect) };
+  const isBounded = dialect === "responses" && request.tools.hosted.length > 0;
+  const bounded = isBounded ? { ...changes, ...boundCalls(request) } : changes;
   const isRenamed = deployment.upstreamModel !== request.modelId;
   const renamed = isRenamed ? { ...bounded, model: deployment.upstreamModel } : bounded;
   const asking =
