@@ -1,4 +1,5 @@
 import type { Cell } from "./cells.ts";
+import type { ContentCell } from "./content.ts";
 import { steady, turnover } from "./payloads.ts";
 import type { PacedResult, Results } from "./results.ts";
 import { cpu, type Figures, type Measured, ratio, speed } from "./rounds.ts";
@@ -46,6 +47,7 @@ export function judge(results: Results): Bar[] {
     growthBar(results),
     continuedBar(results),
     socketBar(results),
+    ...contentBars(results),
   ];
 }
 
@@ -117,6 +119,16 @@ function continuedBar({ continued }: Results): Bar {
 function socketBar({ socket }: Results): Bar {
   const share = socket === null ? null : ratio(socket.socket, socket.http, cpu);
   return atMost("a response over WebSocket: CPU of the same over HTTP", 1.1, share);
+}
+
+/** The threads that record are counted with the rest of the process. */
+function contentBars({ content }: Results): Bar[] {
+  const share = (cell: ContentCell | undefined) =>
+    cell === undefined ? null : ratio(cell.on, cell.off, cpu);
+  return [
+    atMost("content recorded, chat JSON 1 KB c=32: CPU of the same without", 1.15, share(content?.json)),
+    atMost("content recorded, chat stream c=32: CPU of the same without", 1.1, share(content?.stream)),
+  ];
 }
 
 export function atLeast(what: string, bar: number, value: number | null): Bar {

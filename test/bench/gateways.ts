@@ -81,17 +81,26 @@ export interface SluiceOptions {
   readonly secret?: string | undefined;
   /** With a model for embeddings, which older builds do not know. */
   readonly embeds?: boolean;
+  /** Whether what all requests and responses say is recorded. */
+  readonly recordsContent?: boolean;
 }
 
 /** The executable as an operator would run it, on a data folder with one credit key. */
 export async function startSluice(
   folder: string,
   providerUrl: string,
-  { name = "sluice", program = executable, secret, embeds = false }: SluiceOptions = {},
+  {
+    name = "sluice",
+    program = executable,
+    secret,
+    embeds = false,
+    recordsContent = false,
+  }: SluiceOptions = {},
 ): Promise<Gateway> {
   mkdirSync(folder, { recursive: true });
   const config = join(folder, "sluice.toml");
-  writeFileSync(config, sluiceConfig(providerUrl, embeds));
+  const content = recordsContent ? '[content]\nrecord = "all"\n\n' : "";
+  writeFileSync(config, `${content}${sluiceConfig(providerUrl, embeds)}`);
   const env = {
     SLUICE_CONFIG: config,
     SLUICE_DATA: join(folder, "data"),

@@ -1,5 +1,6 @@
 import type { Bar } from "./bars.ts";
 import { cellName } from "./cells.ts";
+import type { ContentCell } from "./content.ts";
 import type { PacedFigures } from "./paced.ts";
 import type { CellResult, Results } from "./results.ts";
 import { cpu, type Figures, type Measured, ratio, speed } from "./rounds.ts";
@@ -76,7 +77,7 @@ function times(ours: Measured, theirs: Measured, pick: (figures: Figures) => num
   return ratio(ours, theirs, pick).toFixed(2);
 }
 
-function facts({ memory, journal, paced, growth, notes }: Results): string[] {
+function facts({ memory, journal, paced, growth, content, notes }: Results): string[] {
   const lines = [
     `memory: ${megabytes(memory.idleMegabytes)} idle, ${megabytes(memory.loadedMegabytes)} loaded, ` +
       `${megabytes(memory.afterwardsMegabytes)} afterwards`,
@@ -95,7 +96,16 @@ function facts({ memory, journal, paced, growth, notes }: Results): string[] {
         `started in ${whole(emptyStartMs)} → ${whole(filledStartMs)} ms`,
     );
   }
+  if (content !== null)
+    lines.push(contentLine("JSON 1 KB", content.json), contentLine("stream", content.stream));
   return [...lines, ...notes];
+}
+
+function contentLine(name: string, { off, on }: ContentCell): string {
+  return (
+    `content recorded, chat ${name} c=32: ${off.cpuMicrosPerRequest.toFixed(1)} → ${on.cpuMicrosPerRequest.toFixed(1)} µs CPU ` +
+    `(${times(on, off, cpu)}), ${whole(off.requestsPerSecond)} → ${whole(on.requestsPerSecond)} req/s`
+  );
 }
 
 function pacedLine(name: string, ours: PacedFigures, bare: PacedFigures): string {

@@ -1,4 +1,5 @@
 import type { Cell } from "./cells.ts";
+import type { ContentFigures } from "./content.ts";
 import type { ContinuedFigures } from "./continued.ts";
 import type { GatewayName } from "./gateways.ts";
 import type { GrowthFigures } from "./growth.ts";
@@ -20,6 +21,7 @@ export interface Results {
   readonly growth: GrowthFigures | null;
   readonly continued: ContinuedFigures | null;
   readonly socket: SocketFigures | null;
+  readonly content: ContentFigures | null;
   /** What was left out and why, and what makes a figure doubtful. */
   readonly notes: readonly string[];
 }

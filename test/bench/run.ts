@@ -3,6 +3,7 @@ import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { isJudged } from "./bars.ts";
 import { type Cell, cellName, fullGrid, shortList } from "./cells.ts";
+import { contentName, measureContent } from "./content.ts";
 import { continuedName, measureContinued } from "./continued.ts";
 import { type Gateway, startBare, startPortkey, startProvider, startSluice } from "./gateways.ts";
 import { growthCell, measureGrowth } from "./growth.ts";
@@ -81,6 +82,9 @@ export async function runBench({ full, only, other: program, progress }: RunOpti
     const afterwardsMegabytes = residentMegabytes(sluice.pid);
     await Promise.all([sluice.stop(), bare.stop(), other?.stop(), portkey?.stop()]);
 
+    const isContent = only === null || contentName.includes(only);
+    if (isContent) progress(contentName);
+    const content = isContent ? await measureContent(load, { folder, providerUrl }) : null;
     const paced: PacedResult[] = [];
     for (const pacing of pacings.filter(({ name }) => name.includes(only ?? ""))) {
       progress(pacing.name);
@@ -99,6 +103,7 @@ export async function runBench({ full, only, other: program, progress }: RunOpti
       growth,
       continued,
       socket,
+      content,
       notes,
     };
   } finally {
