@@ -1,4 +1,4 @@
-import { CannotListen, listenAddress, openPort } from "../base/open-port.ts";
+import { CannotListen, listenAddress, openPort } from "../base/system/open-port.ts";
 import { type MetricsSource, metricsResponse } from "./metrics-response.ts";
 
 /**

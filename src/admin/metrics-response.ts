@@ -1,7 +1,7 @@
 import { type Finding, findingKindNames } from "../alerts/finding.ts";
 import { newId } from "../base/id.ts";
-import { creditsFromNano } from "../base/money.ts";
-import { residentBytes } from "../base/resident-bytes.ts";
+import { creditsFromNano } from "../base/money/money.ts";
+import { residentBytes } from "../base/system/resident-bytes.ts";
 import type { AccountGauges } from "../observe/metrics-gauges.ts";
 import type { AdminDeps } from "./deps.ts";
 import { viewAccounts } from "./operations/account-view.ts";

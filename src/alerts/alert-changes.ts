@@ -1,4 +1,4 @@
-import { printable } from "../base/printable.ts";
+import { printable } from "../base/text/printable.ts";
 import type { AlertChanges, BegunAlert } from "../store/store.ts";
 import { type Finding, idOf, isAboutProvider, kindOf } from "./finding.ts";
 

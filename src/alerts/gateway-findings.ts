@@ -1,5 +1,5 @@
 import { msPerDay } from "../base/clock.ts";
-import { plural } from "../base/plural.ts";
+import { plural } from "../base/text/plural.ts";
 import type { Settings } from "../config/settings.ts";
 import { hasChangedOnDisk } from "../config/source.ts";
 import type { Trouble } from "../store/store.ts";

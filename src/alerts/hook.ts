@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
-import { abortAfter } from "../base/deadline.ts";
-import { systemCode } from "../base/system-code.ts";
+import { abortAfter } from "../base/loop/deadline.ts";
+import { systemCode } from "../base/system/system-code.ts";
 import type { Settings } from "../config/settings.ts";
 import { type OnceRequest, sendOnce } from "../wire/send-once.ts";
 import { chatText } from "./alert-changes.ts";

@@ -1,6 +1,6 @@
 import { msPerDay, utcDay } from "../base/clock.ts";
-import { creditsFromNano } from "../base/money.ts";
-import { nextPeriodStart } from "../base/period.ts";
+import { creditsFromNano } from "../base/money/money.ts";
+import { nextPeriodStart } from "../base/money/period.ts";
 import type { DrawnBound } from "../store/store.ts";
 import type { Finding, Subject } from "./finding.ts";
 

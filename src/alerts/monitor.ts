@@ -1,6 +1,6 @@
 import { type Clock, msPerDay } from "../base/clock.ts";
 import { newId } from "../base/id.ts";
-import { Repeating } from "../base/repeating.ts";
+import { Repeating } from "../base/loop/repeating.ts";
 import type { Log } from "../observe/log.ts";
 import type { Store } from "../store/store.ts";
 import { alertBody, alertChanges } from "./alert-changes.ts";

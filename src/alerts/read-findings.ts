@@ -1,6 +1,6 @@
 import { msPerDay } from "../base/clock.ts";
-import { creditsFromNano } from "../base/money.ts";
-import { count } from "../base/plural.ts";
+import { creditsFromNano } from "../base/money/money.ts";
+import { count } from "../base/text/plural.ts";
 import type { Listed } from "../store/alert-records.ts";
 import type { NodeRecord, Overrun, Store } from "../store/store.ts";
 import { type Finding, findingKindNames, idOf, plain } from "./finding.ts";

@@ -1,5 +1,5 @@
 import { version } from "../../package.json";
-import { startDeadline } from "../base/deadline.ts";
+import { startDeadline } from "../base/loop/deadline.ts";
 import type { Settings } from "../config/settings.ts";
 import type { TracedContent } from "../content/traced-content.ts";
 import type { ExchangeFacts } from "../observe/exchange.ts";

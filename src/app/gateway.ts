@@ -1,6 +1,6 @@
 import { AttentionMonitor } from "../alerts/monitor.ts";
 import { GatewayError } from "../base/errors.ts";
-import { fetchLimit } from "../base/fetch-limit.ts";
+import { fetchLimit } from "../base/system/fetch-limit.ts";
 import { Catalog } from "../catalog/catalog.ts";
 import type { Settings } from "../config/settings.ts";
 import { Ongoing } from "../gateway/admission/ongoing.ts";

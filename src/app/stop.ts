@@ -1,6 +1,6 @@
 import type { Admin } from "../admin/create.ts";
 import { GatewayError } from "../base/errors.ts";
-import { shuttingDown } from "../base/gateway-endings.ts";
+import { shuttingDown } from "../base/requests/gateway-endings.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import type { Servers } from "./servers.ts";
 import type { Services } from "./services.ts";

@@ -1,5 +1,5 @@
 import type { AttentionMonitor } from "../alerts/monitor.ts";
-import { Repeating } from "../base/repeating.ts";
+import { Repeating } from "../base/loop/repeating.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import { EndingRetention } from "../store/ending-retention.ts";
 import { TroubleWatch } from "../store/trouble-watch.ts";

@@ -1,5 +1,5 @@
 import type { Clock } from "../base/clock.ts";
-import { Repeating } from "../base/repeating.ts";
+import { Repeating } from "../base/loop/repeating.ts";
 import { SharedClaims } from "../idempotency/shared-claims.ts";
 import { SharedAccounts } from "../ledger/shared-accounts.ts";
 import { SharedRateLimits } from "../limits/shared-rate-limits.ts";

@@ -1,5 +1,5 @@
 import type { Clock } from "../base/clock.ts";
-import { Repeating } from "../base/repeating.ts";
+import { Repeating } from "../base/loop/repeating.ts";
 import { Idempotency } from "../idempotency/idempotency.ts";
 import { Ledger } from "../ledger/ledger.ts";
 import { describeLosses } from "../ledger/losses.ts";

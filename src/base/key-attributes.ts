@@ -1,4 +1,4 @@
-import { type ContentLevel, contentLevels } from "./content-level.ts";
+import { type ContentLevel, contentLevels } from "./requests/content-level.ts";
 
 export const keyModes = ["credit", "token_budget"] as const;
 export type KeyMode = (typeof keyModes)[number];

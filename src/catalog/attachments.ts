@@ -1,5 +1,5 @@
+import { tableOf } from "../base/collections/table.ts";
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
-import { tableOf } from "../base/table.ts";
 
 /**
  * What is attached to a message, and whether anything bounds its tokens before a provider has read it. Where nothing does,

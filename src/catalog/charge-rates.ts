@@ -1,8 +1,8 @@
-import type { ExtraUsage } from "../base/extra-usage.ts";
-import { hostedToolNames } from "../base/hosted-tools.ts";
-import { makeRates, type Quantities, type Rates } from "../base/rates.ts";
-import type { TokenRates } from "../base/token-price.ts";
-import type { Usage } from "../base/usage.ts";
+import { makeRates, type Quantities, type Rates } from "../base/money/rates.ts";
+import type { TokenRates } from "../base/money/token-price.ts";
+import type { ExtraUsage } from "../base/usage/extra-usage.ts";
+import { hostedToolNames } from "../base/usage/hosted-tools.ts";
+import type { Usage } from "../base/usage/usage.ts";
 import type { Price } from "../config/settings.ts";
 import { ownTierPrice, tierPrice } from "./extra-price.ts";
 import { ratesAt } from "./token-rates.ts";

@@ -1,5 +1,5 @@
-import type { ExtraUsage } from "../base/extra-usage.ts";
-import type { TokenPrice, TokenRates } from "../base/token-price.ts";
+import type { TokenPrice, TokenRates } from "../base/money/token-price.ts";
+import type { ExtraUsage } from "../base/usage/extra-usage.ts";
 import type { Price } from "../config/settings.ts";
 import { highestTokenPrice, highestTokenRates, ratesAt } from "./token-rates.ts";
 

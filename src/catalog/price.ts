@@ -1,5 +1,5 @@
-import type { ExtraUsage } from "../base/extra-usage.ts";
-import { costNano } from "../base/rates.ts";
+import { costNano } from "../base/money/rates.ts";
+import type { ExtraUsage } from "../base/usage/extra-usage.ts";
 import type { ModelSettings, Price } from "../config/settings.ts";
 import { highestExtras, highestRates } from "./extra-price.ts";
 import { highestTokenPrice, hourWriteRate, ratesAt } from "./token-rates.ts";

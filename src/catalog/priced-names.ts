@@ -1,5 +1,5 @@
-import { unitOf } from "../base/metered-units.ts";
-import { isToken } from "../base/rates.ts";
+import { isToken } from "../base/money/rates.ts";
+import { unitOf } from "../base/usage/metered-units.ts";
 import type { Price } from "../config/settings.ts";
 
 /** The names that a price has in the configuration, as far as metered routes are charged by them; see `PricedNames`. */

@@ -1,6 +1,6 @@
-import type { ExtraUsage } from "../base/extra-usage.ts";
-import { costNano, makeRates, type Quantities, type Rates } from "../base/rates.ts";
-import { answerOf, totalInput, type Usage } from "../base/usage.ts";
+import { costNano, makeRates, type Quantities, type Rates } from "../base/money/rates.ts";
+import type { ExtraUsage } from "../base/usage/extra-usage.ts";
+import { answerOf, totalInput, type Usage } from "../base/usage/usage.ts";
 import type { Price } from "../config/settings.ts";
 import { quantitiesOf, ratesFor } from "./charge-rates.ts";
 

@@ -1,4 +1,4 @@
-import type { ModelUse } from "../base/model-uses.ts";
+import type { ModelUse } from "../base/models/model-uses.ts";
 import type { ModelSettings } from "../config/settings.ts";
 import { publishedPrice } from "./price.ts";
 import { type PriceInUsd, priceInUsd } from "./price-view.ts";

@@ -1,4 +1,4 @@
-import type { TokenPrice, TokenRates } from "../base/token-price.ts";
+import type { TokenPrice, TokenRates } from "../base/money/token-price.ts";
 
 /** The rates for a call with this much input: the usual ones, or those above the limit of a long context. */
 export function ratesAt(price: TokenPrice, inputTokens: number): TokenRates {

@@ -1,5 +1,5 @@
 import type { AccountView, CapView } from "../admin/views.ts";
-import { billedUnit, count, shortCredits } from "../base/plural.ts";
+import { billedUnit, count, shortCredits } from "../base/text/plural.ts";
 import type { StorePlace } from "./open-store.ts";
 import { facts } from "./terminal/list.ts";
 import { creditsShown, moment, printJson, type Terminal } from "./terminal/terminal.ts";

@@ -1,5 +1,5 @@
 import { chmodSync, readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { whyUnwritable } from "../base/file-problem.ts";
+import { whyUnwritable } from "../base/files/problem.ts";
 import { examineSettings, type LoadOptions } from "../config/load.ts";
 import type { ModelConfig } from "../config/schema.ts";
 import { tableText } from "./import/toml.ts";

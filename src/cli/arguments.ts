@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from "commander";
 import { durationMs, isoMs, momentWords, pastMoment } from "../admin/operations/moments.ts";
-import { maxCredits, nanoFromCredits } from "../base/money.ts";
-import { commaInCredits, wholeFromText } from "../base/typed-number.ts";
+import { maxCredits, nanoFromCredits } from "../base/money/money.ts";
+import { commaInCredits, wholeFromText } from "../base/text/typed-number.ts";
 import { isHost } from "../config/server.ts";
 
 /** Parsers of command-line values. An invalid value is reported with an example; commander adds the option's name. */

@@ -1,5 +1,4 @@
 import { Option } from "commander";
-import { contentLevels } from "../base/content-level.ts";
 import {
   type AttributeKind,
   budgetPeriods,
@@ -10,6 +9,7 @@ import {
   keyAttributeNames,
   keyAttributes,
 } from "../base/key-attributes.ts";
+import { contentLevels } from "../base/requests/content-level.ts";
 import { atLeastOne, atLeastZero, expiry, nameList, orWord } from "./arguments.ts";
 
 /** How a value of each kind is typed; what is absent here is taken as it is. */

@@ -1,7 +1,7 @@
 import type { UpdatedKey } from "../admin/operations/change-key.ts";
 import type { KeySummary } from "../admin/operations/key-summary.ts";
 import { modeOrigins } from "../base/key-attributes.ts";
-import { count, plural } from "../base/plural.ts";
+import { count, plural } from "../base/text/plural.ts";
 import type { KeyRecord } from "../store/store.ts";
 import { capText, standing } from "./account-output.ts";
 import { type ClientSettings, settingsText } from "./connect/settings-text.ts";

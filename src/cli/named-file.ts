@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { whyUnreadable, whyUnwritable } from "../base/file-problem.ts";
-import { systemCode } from "../base/system-code.ts";
+import { whyUnreadable, whyUnwritable } from "../base/files/problem.ts";
+import { systemCode } from "../base/system/system-code.ts";
 import { Refused, type Terminal } from "./terminal/terminal.ts";
 
 /** The text of a file named as an argument; `-` is standard input. */

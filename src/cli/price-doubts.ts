@@ -1,6 +1,6 @@
-import { meteredUnits, unitOf } from "../base/metered-units.ts";
-import { oneUnit } from "../base/plural.ts";
-import { isToken } from "../base/rates.ts";
+import { isToken } from "../base/money/rates.ts";
+import { oneUnit } from "../base/text/plural.ts";
+import { meteredUnits, unitOf } from "../base/usage/metered-units.ts";
 import type { ModelConfig, PriceConfig } from "../config/schema.ts";
 import { shippedPrice } from "./import/shipped-prices.ts";
 

@@ -1,7 +1,7 @@
 import { type Command, CommanderError } from "commander";
 import { OperationRefusal } from "../admin/operations/context.ts";
-import { CannotListen } from "../base/open-port.ts";
-import { systemCode } from "../base/system-code.ts";
+import { CannotListen } from "../base/system/open-port.ts";
+import { systemCode } from "../base/system/system-code.ts";
 import { ConfigError } from "../config/problems.ts";
 import { didYouMean } from "../config/suggest.ts";
 import { StoreRefusal } from "../store/store.ts";

@@ -2,7 +2,7 @@ import type { TSchema } from "@sinclair/typebox";
 import { Errors, type ValueError, ValueErrorType } from "@sinclair/typebox/errors";
 import { Check } from "@sinclair/typebox/value";
 import type { JsonObject } from "../base/json.ts";
-import { type DescribedSchema, expectation, inWords } from "../base/schema-words.ts";
+import { type DescribedSchema, expectation, inWords } from "../base/text/schema-words.ts";
 import { type ProblemList, pathFromPointer } from "./problems.ts";
 import { configSchema } from "./schema.ts";
 import { didYouMean } from "./suggest.ts";

@@ -1,5 +1,5 @@
+import { tableOf } from "../base/collections/table.ts";
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
-import { tableOf } from "../base/table.ts";
 import { takesRestart } from "./reload.ts";
 import { tomlValue } from "./toml-text.ts";
 

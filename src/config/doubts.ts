@@ -1,5 +1,5 @@
-import { unitNames } from "../base/metered-units.ts";
-import { type ModelUse, usualUses } from "../base/model-uses.ts";
+import { type ModelUse, usualUses } from "../base/models/model-uses.ts";
+import { unitNames } from "../base/usage/metered-units.ts";
 import { meteredRoute, meteredRouteNames } from "../dialects/metered/registry.ts";
 import { vendorOf } from "../vendors/registry.ts";
 import { durationText } from "./duration.ts";

@@ -1,4 +1,4 @@
-import { type ListenAddress, listenAddress } from "../base/open-port.ts";
+import { type ListenAddress, listenAddress } from "../base/system/open-port.ts";
 import type { ProblemList } from "./problems.ts";
 import type { Settings } from "./settings.ts";
 

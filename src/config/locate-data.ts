@@ -1,7 +1,7 @@
 import { closeSync, constants, existsSync, fstatSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { isObject } from "../base/json.ts";
-import { systemCode } from "../base/system-code.ts";
+import { systemCode } from "../base/system/system-code.ts";
 import { ConfigError } from "./problems.ts";
 import { resolveDataDir } from "./server.ts";
 import { findConfig, type SourceOptions } from "./source.ts";

@@ -1,9 +1,9 @@
 import { assert } from "../base/assert.ts";
-import { hostedToolNames } from "../base/hosted-tools.ts";
-import { meteredUnits, type UnitName, unitNames } from "../base/metered-units.ts";
-import { usualUses } from "../base/model-uses.ts";
-import { picoUsdPerToken } from "../base/money.ts";
-import { mapPrice, type TokenPrice, type TokenRates } from "../base/token-price.ts";
+import { usualUses } from "../base/models/model-uses.ts";
+import { picoUsdPerToken } from "../base/money/money.ts";
+import { mapPrice, type TokenPrice, type TokenRates } from "../base/money/token-price.ts";
+import { hostedToolNames } from "../base/usage/hosted-tools.ts";
+import { meteredUnits, type UnitName, unitNames } from "../base/usage/metered-units.ts";
 import { meteredRoute, meteredRouteNames } from "../dialects/metered/registry.ts";
 import { formatFor } from "../vendors/metered-format.ts";
 import type { ProviderSettings } from "../vendors/provider.ts";

@@ -1,5 +1,5 @@
+import { tableOf } from "../base/collections/table.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
-import { tableOf } from "../base/table.ts";
 
 /**
  * Line numbers of names in the file, which the parser does not report. Found by a second, shallow read: names and brackets

@@ -1,5 +1,5 @@
 import { isObject } from "../base/json.ts";
-import { plural } from "../base/plural.ts";
+import { plural } from "../base/text/plural.ts";
 import type { Places } from "./places.ts";
 import { readSecret, type SecretSources } from "./secrets.ts";
 

@@ -1,5 +1,5 @@
 import { type Static, type TObject, Type } from "@sinclair/typebox";
-import { mapSwitches } from "../base/route-switches.ts";
+import { mapSwitches } from "../base/requests/route-switches.ts";
 import { defaults, logLevels } from "./defaults.ts";
 import { adminSchema } from "./schema/admin.ts";
 import { contentSchema } from "./schema/content.ts";

@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
-import type { Environment } from "../base/environment.ts";
-import { whyUnreadable } from "../base/file-problem.ts";
+import { whyUnreadable } from "../base/files/problem.ts";
 import { isObject, tryParse } from "../base/json.ts";
-import { rememberAccountName, rememberSecret } from "../base/secrets.ts";
-import { systemCode } from "../base/system-code.ts";
+import { rememberAccountName, rememberSecret } from "../base/secrets/secrets.ts";
+import type { Environment } from "../base/system/environment.ts";
+import { systemCode } from "../base/system/system-code.ts";
 import { resolvePath } from "./resolve-path.ts";
 
 /**

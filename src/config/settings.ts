@@ -1,8 +1,8 @@
-import type { ContentLevel, recordedLevels } from "../base/content-level.ts";
 import type { JsonObject } from "../base/json.ts";
-import type { ModelUse } from "../base/model-uses.ts";
-import type { SwitchedRoutes } from "../base/route-switches.ts";
-import type { TokenPrice } from "../base/token-price.ts";
+import type { ModelUse } from "../base/models/model-uses.ts";
+import type { TokenPrice } from "../base/money/token-price.ts";
+import type { ContentLevel, recordedLevels } from "../base/requests/content-level.ts";
+import type { SwitchedRoutes } from "../base/requests/route-switches.ts";
 import type { ProviderDialectName } from "../dialects/registry.ts";
 
 import type { ProviderSettings, Timeouts } from "../vendors/provider.ts";

@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import defaultConfigText from "../../config/sluice.toml" with { type: "text" };
-import type { Environment } from "../base/environment.ts";
-import { whyUnreadable } from "../base/file-problem.ts";
-import { systemCode } from "../base/system-code.ts";
+import { whyUnreadable } from "../base/files/problem.ts";
+import type { Environment } from "../base/system/environment.ts";
+import { systemCode } from "../base/system/system-code.ts";
 import { configFileName, defaults } from "./defaults.ts";
 import { environmentToml } from "./environment/toml.ts";
 import { type EnvironmentVendors, vendorsInEnvironment } from "./environment/vendors.ts";

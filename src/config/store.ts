@@ -1,5 +1,5 @@
 import { isObject } from "../base/json.ts";
-import { rememberSecret } from "../base/secrets.ts";
+import { rememberSecret } from "../base/secrets/secrets.ts";
 import { defaults } from "./defaults.ts";
 import { Places } from "./places.ts";
 import { ConfigError, type LoadContext, ProblemList, secretAt, validFields } from "./problems.ts";

@@ -1,4 +1,4 @@
-import { rememberAccountName } from "../base/secrets.ts";
+import { rememberAccountName } from "../base/secrets/secrets.ts";
 import {
   type AuthenticationWay,
   byApiKey,

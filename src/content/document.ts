@@ -1,5 +1,5 @@
 import type { Json } from "../base/json.ts";
-import type { Tags } from "../base/labels.ts";
+import type { Tags } from "../base/requests/labels.ts";
 
 /** What was recorded of a request, as the admin API and the command line show it. */
 export interface ContentDocument {

@@ -1,4 +1,4 @@
-import { asBuffer } from "../base/as-buffer.ts";
+import { asBuffer } from "../base/bytes/as-buffer.ts";
 
 /** What happens to recordings is sent to the thread as one run of bytes: a message for each would cost more than all else. */
 export const frameKinds = {

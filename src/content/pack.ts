@@ -1,4 +1,4 @@
-import { type Seal, sealing, unsealing } from "../base/seal.ts";
+import { type Seal, sealing, unsealing } from "../base/secrets/seal.ts";
 
 /** Less is not worth the 20 µs that compressing takes. */
 const minCompressedBytes = 4_000;

@@ -1,6 +1,6 @@
-import { type ContentLevel, strictestContent } from "../base/content-level.ts";
-import { knownSecrets } from "../base/secrets.ts";
-import { startThread, threadSource } from "../base/start-thread.ts";
+import { type ContentLevel, strictestContent } from "../base/requests/content-level.ts";
+import { knownSecrets } from "../base/secrets/secrets.ts";
+import { startThread, threadSource } from "../base/threads/start-thread.ts";
 import type { BodyLimits, ContentSettings } from "../config/settings.ts";
 import type { RefusalReason } from "../store/refusal.ts";
 import { StoreRefusal } from "../store/refusal.ts";

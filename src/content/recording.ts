@@ -1,4 +1,4 @@
-import { type ContentLevel, strictestContent } from "../base/content-level.ts";
+import { type ContentLevel, strictestContent } from "../base/requests/content-level.ts";
 import type { BodyForm, RecordingEnd, RecordingStart } from "./document.ts";
 import { type FrameKind, frameKinds } from "./frame-log.ts";
 

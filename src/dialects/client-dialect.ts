@@ -2,7 +2,7 @@ import type { TSchema } from "@sinclair/typebox";
 import type { Clock } from "../base/clock.ts";
 import type { GatewayError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
-import type { Usage } from "../base/usage.ts";
+import type { Usage } from "../base/usage/usage.ts";
 import type { ErrorFormat } from "./errors/envelope.ts";
 import type { ForwardedHeaders } from "./headers.ts";
 import type { IrEvent, IrRequest, IrResponse } from "./ir/ir.ts";

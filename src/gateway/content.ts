@@ -1,5 +1,5 @@
-import { type ContentLevel, strictestContent } from "../base/content-level.ts";
-import { readLabels } from "../base/labels.ts";
+import { type ContentLevel, strictestContent } from "../base/requests/content-level.ts";
+import { readLabels } from "../base/requests/labels.ts";
 import type { BodyForm, RecordingEnd } from "../content/document.ts";
 import { writeUsage } from "../dialects/openai-chat/client/response-out.ts";
 import type { KeyRecord } from "../store/store.ts";

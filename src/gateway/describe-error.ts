@@ -1,5 +1,5 @@
 import { type ErrorCode, GatewayError } from "../base/errors.ts";
-import { withoutSecrets } from "../base/secrets.ts";
+import { withoutSecrets } from "../base/secrets/secrets.ts";
 import { StoreRefusal } from "../store/store.ts";
 
 const maxMessageChars = 500;

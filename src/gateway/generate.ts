@@ -1,7 +1,7 @@
 import { assert } from "../base/assert.ts";
-import { traceContextOf } from "../base/trace-context.ts";
-import { TurnBatch } from "../base/turn-batch.ts";
-import { TurnShare } from "../base/turn-share.ts";
+import { TurnBatch } from "../base/loop/batch.ts";
+import { TurnShare } from "../base/loop/share.ts";
+import { traceContextOf } from "../base/requests/trace-context.ts";
 import { mostInput } from "../catalog/estimate.ts";
 import { type ClientDialectName, clientDialect } from "../dialects/registry.ts";
 import type { RequestKind } from "../dialects/schema/validate.ts";

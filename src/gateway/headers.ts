@@ -1,6 +1,6 @@
 import { assert } from "../base/assert.ts";
-import { unitsOf } from "../base/metered-units.ts";
-import { nanoPerCredit } from "../base/money.ts";
+import { nanoPerCredit } from "../base/money/money.ts";
+import { unitsOf } from "../base/usage/metered-units.ts";
 import { requestIdHeaders } from "../dialects/errors/envelope.ts";
 import { addOwnRateLimit } from "../dialects/rate-limit-headers.ts";
 import type { KeyRecord } from "../store/store.ts";

@@ -1,5 +1,5 @@
 import { GatewayError } from "../base/errors.ts";
-import { unknownModelMessage } from "../base/unknown-model.ts";
+import { unknownModelMessage } from "../base/models/unknown-model.ts";
 import { codexModel } from "../catalog/codex-model.ts";
 import type { KeyRecord } from "../store/store.ts";
 import { admitOptional } from "./admission/admit.ts";

@@ -1,5 +1,5 @@
 import { assert } from "../base/assert.ts";
-import { creditsFromNano, usdFromNano } from "../base/money.ts";
+import { creditsFromNano, usdFromNano } from "../base/money/money.ts";
 import { ownAccountId } from "../base/own-account.ts";
 import { effectiveStatus } from "../keys/status.ts";
 import type { AccountSummary, BoundState } from "../ledger/accounts.ts";

@@ -1,8 +1,8 @@
 import type { Server } from "bun";
 import type { Elysia } from "elysia";
 import { assert } from "../base/assert.ts";
-import { startDeadline } from "../base/deadline.ts";
-import { type ListenAddress, listenAddress, openPort } from "../base/open-port.ts";
+import { startDeadline } from "../base/loop/deadline.ts";
+import { type ListenAddress, listenAddress, openPort } from "../base/system/open-port.ts";
 import type { ServerSettings } from "../config/settings.ts";
 import { limitSendBuffers } from "./send-buffer.ts";
 import { unlisten } from "./unlisten.ts";

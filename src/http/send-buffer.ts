@@ -1,4 +1,4 @@
-import { limitSocketBuffer } from "../base/socket-buffers.ts";
+import { limitSocketBuffer } from "../base/system/socket-buffers.ts";
 import { socketsListeningAt } from "./unlisten.ts";
 
 const sendBufferBytes = 128 * 1024;

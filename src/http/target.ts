@@ -1,6 +1,6 @@
 import { GatewayError } from "../base/errors.ts";
-import { isPlainSegment } from "../base/path-segment.ts";
-import type { TurnAllowance } from "../base/turn-allowance.ts";
+import type { TurnAllowance } from "../base/loop/allowance.ts";
+import { isPlainSegment } from "../base/requests/path-segment.ts";
 import { formatAt, plainError } from "./plain.ts";
 
 type Handler = (request: Request) => Promise<Response> | Response;

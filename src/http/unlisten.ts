@@ -1,7 +1,7 @@
 import { FFIType } from "bun:ffi";
 import { closeSync, openSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { devNull } from "node:os";
-import { loadSystemLibrary } from "../base/system-library.ts";
+import { loadSystemLibrary } from "../base/system/system-library.ts";
 
 const signatures = { dup2: { args: [FFIType.i32, FFIType.i32], returns: FFIType.i32 } } as const;
 

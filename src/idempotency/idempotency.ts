@@ -1,4 +1,4 @@
-import { ChurnMap } from "../base/churn-map.ts";
+import { ChurnMap } from "../base/collections/churn-map.ts";
 import type { GatewayError } from "../base/errors.ts";
 import type { ReserveMemory, ResponseScope } from "../store/store.ts";
 import type { Claim, ClaimRequest, ClaimResult, Claims } from "./claims.ts";

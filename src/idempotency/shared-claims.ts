@@ -1,5 +1,5 @@
-import { ChurnMap } from "../base/churn-map.ts";
 import type { Clock } from "../base/clock.ts";
+import { ChurnMap } from "../base/collections/churn-map.ts";
 import { GatewayError } from "../base/errors.ts";
 import { type ClaimVerdict, NodeUnavailable, type StoreNode } from "../store/node.ts";
 import type { ReserveMemory, Store } from "../store/store.ts";

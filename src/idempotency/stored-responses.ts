@@ -1,5 +1,5 @@
 import { type Clock, msPerDay } from "../base/clock.ts";
-import { nextTurn } from "../base/next-turn.ts";
+import { nextTurn } from "../base/loop/next-iteration.ts";
 import type { Store, StoredResponse } from "../store/store.ts";
 import type { Claim, ClaimResult } from "./claims.ts";
 import { KeptBytes } from "./kept-bytes.ts";

@@ -1,4 +1,4 @@
-import { mintSecret } from "../base/mint-secret.ts";
+import { mintSecret } from "../base/secrets/mint-secret.ts";
 
 /**
  * A key is `slu_`, 30 random base62 characters (178 bits) and 6 characters of checksum. The checksum catches

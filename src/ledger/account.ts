@@ -1,6 +1,6 @@
 import { assertAmount } from "../base/assert.ts";
-import { maxDebtNano } from "../base/money.ts";
-import { nextPeriodStart, periodStart } from "../base/period.ts";
+import { maxDebtNano } from "../base/money/money.ts";
+import { nextPeriodStart, periodStart } from "../base/money/period.ts";
 import type { AccountRecord, AccountTotals, ChargeEntry } from "../store/store.ts";
 import { type BoundState, type Denial, type DeniedBy, firstDenial, type HeldAmount } from "./bound.ts";
 import type { Cap } from "./cap.ts";

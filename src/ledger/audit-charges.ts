@@ -1,6 +1,6 @@
 import { msPerDay } from "../base/clock.ts";
-import { nextPeriodStart, periodStart } from "../base/period.ts";
-import { costNano, type Rates, readRates, tokensOf } from "../base/rates.ts";
+import { nextPeriodStart, periodStart } from "../base/money/period.ts";
+import { costNano, type Rates, readRates, tokensOf } from "../base/money/rates.ts";
 import type { AccountRecord, AuditedEntry, BudgetPeriod, LedgerFault, Store } from "../store/store.ts";
 
 const entriesPerChunk = 2_000;

@@ -1,5 +1,5 @@
-import { matchesModel } from "../base/model-pattern.ts";
-import { nextPeriodStart, periodStart } from "../base/period.ts";
+import { matchesModel } from "../base/models/model-pattern.ts";
+import { nextPeriodStart, periodStart } from "../base/money/period.ts";
 import type { CapRecord, CapTotals } from "../store/store.ts";
 import type { BoundState, Denial, HeldAmount } from "./bound.ts";
 

@@ -7,7 +7,7 @@ export interface HoldRequest {
   readonly model: string;
   /** The name that the client asked for the model by; null if that is its id. */
   readonly askedModel: string | null;
-  /** What the caller says about the request, as `base/labels.ts` writes it. */
+  /** What the caller says about the request, as `base/requests/labels.ts` writes it. */
   readonly labels: string | null;
   /** Nano-credits for credit keys, tokens for token-budget keys. */
   readonly amount: number;

@@ -1,6 +1,6 @@
 import { assert, assertAmount } from "../base/assert.ts";
-import { Bag } from "../base/churn-map.ts";
 import { type Clock, isAhead } from "../base/clock.ts";
+import { Bag } from "../base/collections/churn-map.ts";
 import type {
   Changes,
   HoldProgress,

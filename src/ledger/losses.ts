@@ -1,4 +1,4 @@
-import { creditsFromNano } from "../base/money.ts";
+import { creditsFromNano } from "../base/money/money.ts";
 import type { ChargeEntry, JournaledStore, StoreFiles } from "../store/store.ts";
 import type { Ledger } from "./ledger.ts";
 

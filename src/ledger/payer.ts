@@ -1,5 +1,5 @@
 import { utcDay } from "../base/clock.ts";
-import { totalInput } from "../base/usage.ts";
+import { totalInput } from "../base/usage/usage.ts";
 import type { KeyRecord, KeyTotals, UsageRecord } from "../store/store.ts";
 import type { Account } from "./account.ts";
 import type { Cap } from "./cap.ts";

@@ -1,6 +1,6 @@
 import { assert } from "../base/assert.ts";
 import { isAhead, msPerDay } from "../base/clock.ts";
-import { periodStart } from "../base/period.ts";
+import { periodStart } from "../base/money/period.ts";
 import {
   type AccountRecord,
   type CapRecord,

@@ -1,4 +1,4 @@
-import { costNano, outputTokensOf, readRates, tokensOf } from "../base/rates.ts";
+import { costNano, outputTokensOf, readRates, tokensOf } from "../base/money/rates.ts";
 import { chargedAttempt } from "../store/attempt-sums.ts";
 import {
   type AttemptCount,

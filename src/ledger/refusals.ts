@@ -1,7 +1,7 @@
 import { type ErrorDetails, GatewayError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
-import { creditsFromNano, maxCredits, maxDebtNano, unaffordableNano } from "../base/money.ts";
-import { billedUnit } from "../base/plural.ts";
+import { creditsFromNano, maxCredits, maxDebtNano, unaffordableNano } from "../base/money/money.ts";
+import { billedUnit } from "../base/text/plural.ts";
 import type { KeyMode } from "../store/store.ts";
 import type { BoundState, DeniedBy } from "./bound.ts";
 

@@ -1,7 +1,7 @@
 import { assert, assertAmount } from "../base/assert.ts";
 import type { Clock } from "../base/clock.ts";
 import type { GatewayError } from "../base/errors.ts";
-import { nextPeriodStart } from "../base/period.ts";
+import { nextPeriodStart } from "../base/money/period.ts";
 import {
   type AccountState,
   type CapState,

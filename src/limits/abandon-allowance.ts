@@ -1,5 +1,5 @@
 import type { Clock } from "../base/clock.ts";
-import { nanoPerCredit } from "../base/money.ts";
+import { nanoPerCredit } from "../base/money/money.ts";
 
 export type AbandonedUnit = "credit" | "token_budget";
 

@@ -1,4 +1,4 @@
-import { ChurnMap } from "../base/churn-map.ts";
+import { ChurnMap } from "../base/collections/churn-map.ts";
 
 export interface BodyBudgetLimits {
   /** Memory for all bodies that are being read at once. */

@@ -1,5 +1,5 @@
-import { ChurnMap } from "../base/churn-map.ts";
 import type { Clock } from "../base/clock.ts";
+import { ChurnMap } from "../base/collections/churn-map.ts";
 
 interface CountedBytes {
   readonly bytes: number;

@@ -1,5 +1,5 @@
-import { ChurnMap } from "../base/churn-map.ts";
-import { startDeadline } from "../base/deadline.ts";
+import { ChurnMap } from "../base/collections/churn-map.ts";
+import { startDeadline } from "../base/loop/deadline.ts";
 
 /**
  * Limits concurrency. Beyond the limit a few callers may wait briefly, first come, first served; the rest are refused

@@ -1,7 +1,7 @@
-import type { AttemptRecord } from "../base/attempt.ts";
 import type { KeyMode } from "../base/key-attributes.ts";
-import type { TraceContext } from "../base/trace-context.ts";
-import type { Usage, UsageBasis } from "../base/usage.ts";
+import type { AttemptRecord } from "../base/requests/attempt.ts";
+import type { TraceContext } from "../base/requests/trace-context.ts";
+import type { Usage, UsageBasis } from "../base/usage/usage.ts";
 
 /**
  * The facts of one finished client request, from which its log line, metrics and trace are made. They contain no

@@ -1,5 +1,5 @@
 import { writeSync } from "node:fs";
-import { systemCode } from "../base/system-code.ts";
+import { systemCode } from "../base/system/system-code.ts";
 
 /** About a hundred lines, and what an empty pipe accepts at once. Blocks of 8 KB cost half as much again per line. */
 const blockBytes = 32 * 1024;

@@ -1,6 +1,6 @@
 import pino, { type Logger } from "pino";
 import pretty from "pino-pretty";
-import { totalInput } from "../base/usage.ts";
+import { totalInput } from "../base/usage/usage.ts";
 import type { Settings } from "../config/settings.ts";
 import type { ExchangeFacts } from "./exchange.ts";
 import { LineBuffer } from "./line-buffer.ts";

@@ -1,5 +1,5 @@
-import type { AttemptRecord } from "../base/attempt.ts";
-import { nanoPerCredit } from "../base/money.ts";
+import { nanoPerCredit } from "../base/money/money.ts";
+import type { AttemptRecord } from "../base/requests/attempt.ts";
 import { countsInReports, type ExchangeFacts } from "./exchange.ts";
 import { Exposition, type Labels } from "./exposition.ts";
 import { boundsMs, Histogram } from "./histogram.ts";

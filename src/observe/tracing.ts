@@ -1,5 +1,5 @@
 import type { IdGenerator } from "@opentelemetry/sdk-trace";
-import { randomHex, type TraceContext } from "../base/trace-context.ts";
+import { randomHex, type TraceContext } from "../base/requests/trace-context.ts";
 import type { Settings } from "../config/settings.ts";
 import type { ExchangeFacts } from "./exchange.ts";
 import type { SpanContent } from "./span-outbox.ts";

@@ -1,5 +1,5 @@
-import type { ContentLevel } from "../base/content-level.ts";
 import type { BudgetPeriod, KeyMode } from "../base/key-attributes.ts";
+import type { ContentLevel } from "../base/requests/content-level.ts";
 
 /** What an operator allows at most in a calendar period: credits in nano, or tokens. */
 export interface CapLimit {

@@ -1,4 +1,4 @@
-import { noUsage, totalInput, type Usage } from "../base/usage.ts";
+import { noUsage, totalInput, type Usage } from "../base/usage/usage.ts";
 
 /** Who was asked in an attempt. */
 export interface Served {

@@ -1,5 +1,5 @@
 import type { Clock } from "../base/clock.ts";
-import { Repeating } from "../base/repeating.ts";
+import { Repeating } from "../base/loop/repeating.ts";
 import type { Store } from "./store.ts";
 
 export interface RetentionLimits {

@@ -1,8 +1,8 @@
-import type { AttemptRecord } from "../base/attempt.ts";
-import type { ContentLevel } from "../base/content-level.ts";
 import type { KeyAttributes, KeyMode } from "../base/key-attributes.ts";
-import type { KeptRates, Quantities } from "../base/rates.ts";
-import type { Usage, UsageBasis } from "../base/usage.ts";
+import type { KeptRates, Quantities } from "../base/money/rates.ts";
+import type { AttemptRecord } from "../base/requests/attempt.ts";
+import type { ContentLevel } from "../base/requests/content-level.ts";
+import type { Usage, UsageBasis } from "../base/usage/usage.ts";
 import type { AccountRecord, AccountTotals, CapRecord, CapTotals } from "./account-records.ts";
 import type { AttemptCount, AttemptSums, Served } from "./attempt-sums.ts";
 import type { Recording, TurnRecord } from "./turn-records.ts";
@@ -80,7 +80,7 @@ export interface Entry {
   /** The name that the client asked for the model by; null if that was its id. */
   readonly askedModel: string | null;
   readonly provider: string | null;
-  /** What was charged for, and at which rates: the text of `base/rates.ts`. Null in charges made before they were kept. */
+  /** What was charged for, and at which rates: the text of `base/money/rates.ts`. Null in charges made before they were kept. */
   readonly quantities: Quantities | null;
   readonly rates: string | null;
   /** What the use of a token-budget key would have cost; null for credit keys, and where there is no price. */
@@ -215,7 +215,7 @@ export interface ExchangeEnding {
   readonly attemptDetails: readonly AttemptRecord[];
   /** How many more of the same kind ended within the same second: counted here, but not kept one by one. */
   readonly alike: number;
-  /** What the caller said about the request, as `base/labels.ts` writes it. */
+  /** What the caller said about the request, as `base/requests/labels.ts` writes it. */
   readonly labels: string | null;
   /** The limit that denied its hold, and what the hold asked for, in nano-credits or tokens; both null where none did. */
   readonly bound: string | null;

@@ -1,7 +1,7 @@
-import type { AttemptRecord } from "../base/attempt.ts";
-import type { KeptLabels } from "../base/labels.ts";
-import type { ChargedUnits } from "../base/metered-units.ts";
-import type { Usage, UsageBasis } from "../base/usage.ts";
+import type { AttemptRecord } from "../base/requests/attempt.ts";
+import type { KeptLabels } from "../base/requests/labels.ts";
+import type { ChargedUnits } from "../base/usage/metered-units.ts";
+import type { Usage, UsageBasis } from "../base/usage/usage.ts";
 import type { Figures } from "./figures.ts";
 import type { AttemptSums, Ending, Entry, EntryKind, ExchangeEnding } from "./records.ts";
 import type { AccountStatement, StatementQuery } from "./reporting/statement.ts";

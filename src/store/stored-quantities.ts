@@ -1,5 +1,11 @@
-import { cacheSavingsNano, type KeptRates, type Quantities, type Rates, readRates } from "../base/rates.ts";
-import type { Usage } from "../base/usage.ts";
+import {
+  cacheSavingsNano,
+  type KeptRates,
+  type Quantities,
+  type Rates,
+  readRates,
+} from "../base/money/rates.ts";
+import type { Usage } from "../base/usage/usage.ts";
 
 /** The columns of a usage record that most charges rest on alone. */
 type PlainUsage = Pick<Usage, "inputTokens" | "cachedInputTokens" | "cacheWriteTokens" | "outputTokens">;

@@ -1,4 +1,4 @@
-import { Repeating } from "../base/repeating.ts";
+import { Repeating } from "../base/loop/repeating.ts";
 import type { Trouble } from "./store.ts";
 
 export interface TroubleWatchOptions {

@@ -1,4 +1,4 @@
-import { Repeating } from "../base/repeating.ts";
+import { Repeating } from "../base/loop/repeating.ts";
 import type { Changes, Store } from "./store.ts";
 
 export interface WatcherOptions {

@@ -1,7 +1,7 @@
 import { type ErrorCode, GatewayError } from "../base/errors.ts";
-import { tookTooLong } from "../base/gateway-endings.ts";
 import type { JsonObject } from "../base/json.ts";
-import type { Usage } from "../base/usage.ts";
+import { tookTooLong } from "../base/requests/gateway-endings.ts";
+import type { Usage } from "../base/usage/usage.ts";
 import { isUnknownModel, isUnpaid } from "../dialects/errors/account-refusal.ts";
 import { explainRefusal } from "../dialects/errors/explain-refusal.ts";
 import { FailedAnswer, failedAnswer, isBilled, reportedFailure } from "../dialects/errors/failure.ts";

@@ -1,5 +1,5 @@
-import type { AttemptRecord } from "../base/attempt.ts";
-import type { Usage } from "../base/usage.ts";
+import type { AttemptRecord } from "../base/requests/attempt.ts";
+import type { Usage } from "../base/usage/usage.ts";
 import type { DeploymentSettings, ModelSettings } from "../config/settings.ts";
 import type { ClientDialectName } from "../dialects/registry.ts";
 import type { Prepared, Provider } from "../vendors/provider.ts";

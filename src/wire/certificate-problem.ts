@@ -1,4 +1,4 @@
-import { systemCode } from "../base/system-code.ts";
+import { systemCode } from "../base/system/system-code.ts";
 
 const notTrusted =
   "is not of an authority that this machine trusts; NODE_EXTRA_CA_CERTS names a file of others";

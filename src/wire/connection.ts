@@ -1,6 +1,6 @@
 import type { Socket, SocketHandler } from "bun";
 import { assert } from "../base/assert.ts";
-import { TurnBatch } from "../base/turn-batch.ts";
+import { TurnBatch } from "../base/loop/batch.ts";
 import { AnswerReader } from "./answer-reader.ts";
 import { DeliveryCheck } from "./delivery-check.ts";
 import { ReceiveBuffer } from "./receive-buffer.ts";

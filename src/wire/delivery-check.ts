@@ -1,5 +1,5 @@
 import { FFIType, ptr } from "bun:ffi";
-import { loadSystemLibrary } from "../base/system-library.ts";
+import { loadSystemLibrary } from "../base/system/system-library.ts";
 
 /**
  * Asks Linux whether a server received the bytes written to a TCP connection, which Bun does not expose. Used only when

@@ -1,4 +1,4 @@
-import { systemCode } from "../base/system-code.ts";
+import { systemCode } from "../base/system/system-code.ts";
 import { malformed } from "./answer-head.ts";
 import type { Receiver, Transfer } from "./transfer.ts";
 

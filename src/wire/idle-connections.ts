@@ -1,4 +1,4 @@
-import { ChurnMap } from "../base/churn-map.ts";
+import { ChurnMap } from "../base/collections/churn-map.ts";
 import type { Connection } from "./connection.ts";
 
 const none = (): Connection[] => [];

@@ -1,4 +1,4 @@
-import { autotuneReceiveBuffer, limitSocketBuffer } from "../base/socket-buffers.ts";
+import { autotuneReceiveBuffer, limitSocketBuffer } from "../base/system/socket-buffers.ts";
 import type { Head } from "./transfer.ts";
 
 /** Twice of this, as the kernel counts: less than Bun reads at once, so that it does not read again before it can be paused. */

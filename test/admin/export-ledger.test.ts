@@ -1,6 +1,6 @@
 import { expect } from "bun:test";
 import { exportLedger, type LedgerExport } from "../../src/admin/operations/export-ledger.ts";
-import { makeRates } from "../../src/base/rates.ts";
+import { makeRates } from "../../src/base/money/rates.ts";
 import type { JournalItem } from "../../src/store/store.ts";
 import { type Bench, openBench } from "../ledger/fixtures.ts";
 import { testEachJournal } from "../store/each-journal.ts";

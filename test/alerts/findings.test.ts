@@ -7,7 +7,7 @@ import { gatewayFindings, storeAway } from "../../src/alerts/gateway-findings.ts
 import { boundFindings } from "../../src/alerts/limit-alerts.ts";
 import { inOrder } from "../../src/alerts/read-findings.ts";
 import { msPerDay } from "../../src/base/clock.ts";
-import { nanoPerCredit } from "../../src/base/money.ts";
+import { nanoPerCredit } from "../../src/base/money/money.ts";
 import { loadSettings } from "../../src/config/load.ts";
 import type { DrawnBound } from "../../src/store/store.ts";
 import type { DeploymentHealth } from "../../src/upstream/upstream.ts";

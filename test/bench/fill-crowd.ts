@@ -2,7 +2,7 @@ import { Database } from "bun:sqlite";
 import { join } from "node:path";
 import { systemClock } from "../../src/base/clock.ts";
 import { newId } from "../../src/base/id.ts";
-import { nanoPerCredit } from "../../src/base/money.ts";
+import { nanoPerCredit } from "../../src/base/money/money.ts";
 import { type IssuedKey, issueKey } from "../../src/keys/issue.ts";
 import { openStore } from "../../src/store/open.ts";
 import type { AccountRecord, Store } from "../../src/store/store.ts";

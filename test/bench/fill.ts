@@ -1,8 +1,8 @@
 import { systemClock } from "../../src/base/clock.ts";
 import { newId } from "../../src/base/id.ts";
-import type { LabelColumn } from "../../src/base/labels.ts";
-import { nanoPerCredit } from "../../src/base/money.ts";
-import { makeRates } from "../../src/base/rates.ts";
+import { nanoPerCredit } from "../../src/base/money/money.ts";
+import { makeRates } from "../../src/base/money/rates.ts";
+import type { LabelColumn } from "../../src/base/requests/labels.ts";
 import { type IssuedKey, issueKey } from "../../src/keys/issue.ts";
 import { openStore } from "../../src/store/open.ts";
 import type { JournaledStore, JournalItem, KeyRecord, Store } from "../../src/store/store.ts";

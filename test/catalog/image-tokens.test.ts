@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import { makeRates } from "../../src/base/rates.ts";
-import { noUsage } from "../../src/base/usage.ts";
+import { makeRates } from "../../src/base/money/rates.ts";
+import { noUsage } from "../../src/base/usage/usage.ts";
 import { quantitiesOf } from "../../src/catalog/charge-rates.ts";
 
 const usual = { microUsdPerCredit: 1_000_000, tiers: [], inputAbove: null };

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { unaffordableNano } from "../../src/base/money.ts";
-import { noUsage } from "../../src/base/usage.ts";
+import { unaffordableNano } from "../../src/base/money/money.ts";
+import { noUsage } from "../../src/base/usage/usage.ts";
 import { holdAmount } from "../../src/catalog/price.ts";
 import { cost, price } from "./fixtures.ts";
 

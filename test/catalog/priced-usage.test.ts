@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { costNano, readRates, tokensOf } from "../../src/base/rates.ts";
-import { noUsage, type Round, totalTokens, type Usage } from "../../src/base/usage.ts";
+import { costNano, readRates, tokensOf } from "../../src/base/money/rates.ts";
+import { noUsage, type Round, totalTokens, type Usage } from "../../src/base/usage/usage.ts";
 import { priced } from "../../src/catalog/priced-usage.ts";
 import type { Price } from "../../src/config/settings.ts";
 

@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { clientSnippets } from "../../src/base/client-snippets.ts";
+import { clientSnippets } from "../../src/base/models/client-snippets.ts";
 import { type Sluice, startSluice, type TestKey } from "../support/sluice.ts";
 import { newPlace, type Place, sluice, sluiceJson } from "./fixtures.ts";
 

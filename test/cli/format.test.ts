@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { creditsFromNano } from "../../src/base/money.ts";
-import { count, plural, unitsText } from "../../src/base/plural.ts";
+import { creditsFromNano } from "../../src/base/money/money.ts";
+import { count, plural, unitsText } from "../../src/base/text/plural.ts";
 import { facts, table } from "../../src/cli/terminal/list.ts";
 import { startProgress } from "../../src/cli/terminal/progress.ts";
 import { coloured, plain, styleFor } from "../../src/cli/terminal/style.ts";

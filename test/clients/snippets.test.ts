@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { dirname, join } from "node:path";
-import { type ClientId, clientIds } from "../../src/base/client-snippets.ts";
+import { type ClientId, clientIds } from "../../src/base/models/client-snippets.ts";
 import { type Sluice, startSluice, type TestKey } from "../support/sluice.ts";
 import { runAgent, Workshop } from "./agents/run.ts";
 import { largeClients, runsLargeClients } from "./installed.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { nanoPerCredit } from "../../src/base/money.ts";
+import { nanoPerCredit } from "../../src/base/money/money.ts";
 import { type MeteredCase, meteredCases, meteredModels } from "../gateway/metered/routes.ts";
 import { startProvider } from "../support/provider.ts";
 import { FragileNodes } from "./fragile-nodes.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expectation } from "../../src/base/schema-words.ts";
-import { withoutSecrets } from "../../src/base/secrets.ts";
+import { withoutSecrets } from "../../src/base/secrets/secrets.ts";
+import { expectation } from "../../src/base/text/schema-words.ts";
 import { readSecretDocument } from "../../src/config/secrets.ts";
 import { vendorOption, vendorOptionNames } from "../../src/vendors/options.ts";
 import { load, problemsOf, temporaryFolder } from "./fixtures.ts";

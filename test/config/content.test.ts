@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { configInForce } from "../../src/admin/answers/config.ts";
-import { contentLevels, strictestContent } from "../../src/base/content-level.ts";
+import { contentLevels, strictestContent } from "../../src/base/requests/content-level.ts";
 import { reloadable } from "../../src/config/reload.ts";
 import { load, problemsOf } from "./fixtures.ts";
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
-import { clientSnippets } from "../../src/base/client-snippets.ts";
+import { clientSnippets } from "../../src/base/models/client-snippets.ts";
 import { Sluice, type TestKey } from "../support/sluice.ts";
 import { type Browsing, browse, findBrowser } from "./browser.ts";
 import { violations } from "./violations.ts";

@@ -1,10 +1,10 @@
 import { createAccount } from "../../src/admin/operations/accounts.ts";
 import { systemClock } from "../../src/base/clock.ts";
 import { newId } from "../../src/base/id.ts";
-import { nanoPerCredit } from "../../src/base/money.ts";
-import { periodStart } from "../../src/base/period.ts";
-import { makeRates, type Rates } from "../../src/base/rates.ts";
-import { noUsage } from "../../src/base/usage.ts";
+import { nanoPerCredit } from "../../src/base/money/money.ts";
+import { periodStart } from "../../src/base/money/period.ts";
+import { makeRates, type Rates } from "../../src/base/money/rates.ts";
+import { noUsage } from "../../src/base/usage/usage.ts";
 import { type IssuedKey, issueKey, type KeySpec } from "../../src/keys/issue.ts";
 import { openStore } from "../../src/store/open.ts";
 import type { ExchangeEnding, JournalItem, KeyRecord } from "../../src/store/store.ts";

@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { clientSnippets } from "../../src/base/client-snippets.ts";
 import { errorKinds } from "../../src/base/errors.ts";
-import { mapSwitches } from "../../src/base/route-switches.ts";
+import { clientSnippets } from "../../src/base/models/client-snippets.ts";
+import { mapSwitches } from "../../src/base/requests/route-switches.ts";
 import { buildOpenApi, buildOpenApiExtensions } from "../../src/http/openapi/document.ts";
 import { projectRoot } from "../architecture/imports.ts";
 

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test
 import { createKey } from "../../src/admin/operations/create-key.ts";
 import { systemClock } from "../../src/base/clock.ts";
 import type { JsonObject } from "../../src/base/json.ts";
-import { costNano, readRates } from "../../src/base/rates.ts";
+import { costNano, readRates } from "../../src/base/money/rates.ts";
 import { json } from "../support/answers.ts";
 import { heldInput } from "../support/estimated.ts";
 import { readStream } from "../support/sse.ts";

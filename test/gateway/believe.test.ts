@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { mostTokens, noUsage } from "../../src/base/usage.ts";
+import { mostTokens, noUsage } from "../../src/base/usage/usage.ts";
 import { type BeliefTerms, believe } from "../../src/gateway/charge/believe.ts";
 
 const terms: BeliefTerms = { contextWindow: 1000, mayRepeat: false, held: { input: 50, output: 20 } };

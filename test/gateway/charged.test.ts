@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { GatewayError } from "../../src/base/errors.ts";
-import type { ReportedUsage } from "../../src/base/usage.ts";
+import type { ReportedUsage } from "../../src/base/usage/usage.ts";
 import type { Answering } from "../../src/gateway/answer/answering.ts";
 import type { Guarded } from "../../src/gateway/answer/watchdog.ts";
 import { refuseUnreadable } from "../../src/gateway/answer/whole-response.ts";

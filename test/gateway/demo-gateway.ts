@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type RunningGateway, startGateway } from "../../src/app/start.ts";
 import { systemClock } from "../../src/base/clock.ts";
-import { nanoPerCredit } from "../../src/base/money.ts";
+import { nanoPerCredit } from "../../src/base/money/money.ts";
 import { loadSettings } from "../../src/config/load.ts";
 import { issueKey } from "../../src/keys/issue.ts";
 

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, spyOn, test } from "bun:test";
-import { TurnPacer } from "../../src/base/turn-pacer.ts";
+import { TurnPacer } from "../../src/base/loop/pacer.ts";
 import { largeEventBytes, parseLargeEvent } from "../../src/dialects/sse/parse-event.ts";
 import { PassthroughRelayer } from "../../src/gateway/answer/passthrough-relayer.ts";
 import { bytesOf, type StreamRelayer } from "../../src/gateway/answer/stream-relayer.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, spyOn, test } from "bun:test";
-import { TurnPacer } from "../../src/base/turn-pacer.ts";
+import { TurnPacer } from "../../src/base/loop/pacer.ts";
 import { LargeBodies } from "../../src/gateway/body-worker/body-worker.ts";
 import type { JobMessage, JobOwner } from "../../src/gateway/body-worker/jobs.ts";
 import { shareText } from "../../src/gateway/body-worker/join-shared.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { noUsage, type ReportedUsage } from "../../src/base/usage.ts";
+import { noUsage, type ReportedUsage } from "../../src/base/usage/usage.ts";
 import { MissingEndDetector } from "../../src/gateway/answer/missing-end-detector.ts";
 
 /** A provider that has written everything, and counts how often somebody reads it to find out. */

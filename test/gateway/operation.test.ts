@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { Type } from "@sinclair/typebox";
-import type { ReportedUsage } from "../../src/base/usage.ts";
+import type { ReportedUsage } from "../../src/base/usage/usage.ts";
 import { admit } from "../../src/gateway/admission/admit.ts";
 import { charged } from "../../src/gateway/charge/charged.ts";
 import { Produced } from "../../src/gateway/charge/produced.ts";

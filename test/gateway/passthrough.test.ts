@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { GatewayError } from "../../src/base/errors.ts";
-import { noUsage } from "../../src/base/usage.ts";
+import { noUsage } from "../../src/base/usage/usage.ts";
 import type { ClientDialectName } from "../../src/dialects/registry.ts";
 import { largeEventBytes, parseLargeEvent } from "../../src/dialects/sse/parse-event.ts";
 import { PassthroughRelayer } from "../../src/gateway/answer/passthrough-relayer.ts";

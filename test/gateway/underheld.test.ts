@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createKey } from "../../src/admin/operations/create-key.ts";
 import { systemClock } from "../../src/base/clock.ts";
-import { nanoPerCredit } from "../../src/base/money.ts";
+import { nanoPerCredit } from "../../src/base/money/money.ts";
 import type { KeySpec } from "../../src/keys/issue.ts";
 import { json } from "../support/answers.ts";
 import { hello, paths, usageOf, wholeAnswer } from "./wire-answers.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { createKey } from "../../src/admin/operations/create-key.ts";
 import { type RunningGateway, startGateway } from "../../src/app/start.ts";
 import { systemClock } from "../../src/base/clock.ts";
-import { nanoPerCredit } from "../../src/base/money.ts";
+import { nanoPerCredit } from "../../src/base/money/money.ts";
 import { TokenCounter } from "../../src/catalog/tokens/counter.ts";
 import { loadSettings } from "../../src/config/load.ts";
 import type { Settings } from "../../src/config/settings.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { Validator } from "@seriousme/openapi-schema-validator";
-import { mapSwitches, type RouteSwitch } from "../../src/base/route-switches.ts";
+import { mapSwitches, type RouteSwitch } from "../../src/base/requests/route-switches.ts";
 import type { Settings } from "../../src/config/settings.ts";
 import type { Route } from "../../src/gateway/client-call.ts";
 import { operations } from "../../src/gateway/operations.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { msPerDay } from "../../src/base/clock.ts";
-import { nextPeriodStart } from "../../src/base/period.ts";
+import { nextPeriodStart } from "../../src/base/money/period.ts";
 import { Hold } from "../../src/ledger/hold.ts";
 import { keyRecord } from "../store/fixtures.ts";
 import { FakeClock } from "../support/clock.ts";

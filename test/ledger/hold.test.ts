@@ -1,6 +1,6 @@
 import { describe, expect } from "bun:test";
 import type { GatewayError } from "../../src/base/errors.ts";
-import { nanoPerCredit } from "../../src/base/money.ts";
+import { nanoPerCredit } from "../../src/base/money/money.ts";
 import { testEachJournal } from "../store/each-journal.ts";
 import { holdFor, openBench, settlement } from "./fixtures.ts";
 import { refusalOf } from "./refusal.ts";

@@ -1,4 +1,4 @@
-import { noUsage } from "../../src/base/usage.ts";
+import { noUsage } from "../../src/base/usage/usage.ts";
 import type { ExchangeFacts } from "../../src/observe/exchange.ts";
 
 /** An exchange that went well, for a credit key. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import type { AttemptRecord } from "../../src/base/attempt.ts";
+import type { AttemptRecord } from "../../src/base/requests/attempt.ts";
 import { Metrics } from "../../src/observe/metrics.ts";
 import type { Gauges } from "../../src/observe/metrics-gauges.ts";
 import { exchangeFacts } from "./fixtures.ts";

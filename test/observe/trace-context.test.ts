@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { traceContextOf, traceHeaders } from "../../src/base/trace-context.ts";
+import { traceContextOf, traceHeaders } from "../../src/base/requests/trace-context.ts";
 import { configFor } from "../support/config.ts";
 import { startProvider } from "../support/provider.ts";
 import { startSluice } from "../support/sluice.ts";

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import type { ExchangeView } from "../../src/admin/views.ts";
-import { nanoPerCredit } from "../../src/base/money.ts";
+import { nanoPerCredit } from "../../src/base/money/money.ts";
 import { type MeteredCase, meteredCases, meteredModels } from "../gateway/metered/routes.ts";
 import { streamedModels, streamedRoutes } from "../gateway/metered/streamed-routes.ts";
 import { migratedDatabase } from "../store/postgres/fixtures.ts";

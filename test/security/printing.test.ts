@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { alertBody } from "../../src/alerts/alert-changes.ts";
 import type { Finding } from "../../src/alerts/finding.ts";
-import { csvLine } from "../../src/base/csv.ts";
+import { csvLine } from "../../src/base/text/csv.ts";
 import { sluice as runHere } from "../cli/fixtures.ts";
 import { type Sluice, startSluice, type TestKey } from "../support/sluice.ts";
 import { waitFor } from "../support/wait.ts";

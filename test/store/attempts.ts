@@ -1,4 +1,4 @@
-import { noUsage } from "../../src/base/usage.ts";
+import { noUsage } from "../../src/base/usage/usage.ts";
 import { type AttemptCount, chargedAttempt, type Served } from "../../src/store/attempt-sums.ts";
 
 export const served: Served = { provider: "openai", credential: "c1", upstreamModel: 'gpt "5.6", \\ it' };

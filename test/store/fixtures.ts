@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { newId } from "../../src/base/id.ts";
 import { unsetAttributes } from "../../src/base/key-attributes.ts";
 import { ownAccountId } from "../../src/base/own-account.ts";
-import { noUsage } from "../../src/base/usage.ts";
+import { noUsage } from "../../src/base/usage/usage.ts";
 import type { ExchangeEnding, JournalItem, KeyRecord, UsageRecord } from "../../src/store/store.ts";
 import { nanoRates } from "../support/rates.ts";
 

@@ -1,4 +1,4 @@
-import { makeRates, type Quantities } from "../../src/base/rates.ts";
+import { makeRates, type Quantities } from "../../src/base/money/rates.ts";
 
 /** Rates at which a token of output costs one nano-credit, so that any cost is some number of them. */
 export const nanoRates = makeRates({

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import type { AttemptRecord } from "../../src/base/attempt.ts";
-import { rememberSecret } from "../../src/base/secrets.ts";
+import type { AttemptRecord } from "../../src/base/requests/attempt.ts";
+import { rememberSecret } from "../../src/base/secrets/secrets.ts";
 import type { GenerationPlan } from "../../src/upstream/upstream.ts";
 import { cutAfter, hangUp, json, openAiError, silence } from "../support/answers.ts";
 import { answerFrom } from "../support/fixtures.ts";

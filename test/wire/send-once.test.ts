@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { OidcSignIn } from "../../src/admin/auth/oidc.ts";
 import { postToHook } from "../../src/alerts/hook.ts";
-import { fetchLimit } from "../../src/base/fetch-limit.ts";
+import { fetchLimit } from "../../src/base/system/fetch-limit.ts";
 import type { OidcSettings } from "../../src/config/settings.ts";
 import { clientId, clientSecret, startIssuer } from "../admin/oidc/issuer.ts";
 import { HookServer } from "../support/hook.ts";

@@ -1,9 +1,9 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { assert } from "../../base/assert.ts";
 import { utcDay } from "../../base/clock.ts";
-import { filterInTurns, sortInTurns } from "../../base/in-turns.ts";
 import { keyModes } from "../../base/key-attributes.ts";
-import { creditsFromNano } from "../../base/money.ts";
+import { filterInTurns, sortInTurns } from "../../base/loop/in-turns.ts";
+import { creditsFromNano } from "../../base/money/money.ts";
 import { effectiveStatus } from "../../keys/status.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import type { Caller } from "../auth/identity.ts";

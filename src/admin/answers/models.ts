@@ -1,4 +1,4 @@
-import { shownModel } from "../../base/shown-model.ts";
+import { shownModel } from "../../base/models/shown-model.ts";
 import { priceInUsd } from "../../catalog/price-view.ts";
 import type { DeploymentSettings, ModelSettings, Price } from "../../config/settings.ts";
 import type { DeploymentHealth, FailingCalls } from "../../upstream/upstream.ts";

@@ -1,5 +1,5 @@
 import { timingSafeEqual } from "node:crypto";
-import { mintSecret } from "../../base/mint-secret.ts";
+import { mintSecret } from "../../base/secrets/mint-secret.ts";
 import { hashSecret } from "../../keys/hash.ts";
 import type { AdminRecords } from "../../store/admin-records.ts";
 

@@ -1,5 +1,5 @@
 import type { CustomFetch } from "openid-client";
-import { abortAfter } from "../../base/deadline.ts";
+import { abortAfter } from "../../base/loop/deadline.ts";
 import { collectAnswer } from "../../wire/collect.ts";
 import { sendOnce } from "../../wire/send-once.ts";
 

@@ -1,4 +1,4 @@
-import { type Seal, sealText, unsealText } from "../../base/seal.ts";
+import { type Seal, sealText, unsealText } from "../../base/secrets/seal.ts";
 
 /** What a browser keeps while its user is at the identity provider. */
 export interface SignInAttempt {

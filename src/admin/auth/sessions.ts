@@ -1,5 +1,5 @@
 import type { Clock } from "../../base/clock.ts";
-import { mintSecret } from "../../base/mint-secret.ts";
+import { mintSecret } from "../../base/secrets/mint-secret.ts";
 import type { SessionRecord, SessionRecords } from "../../store/store.ts";
 import type { Identity } from "./identity.ts";
 

@@ -1,5 +1,5 @@
-import { creditsFromNano } from "../../base/money.ts";
-import { totalInput } from "../../base/usage.ts";
+import { creditsFromNano } from "../../base/money/money.ts";
+import { totalInput } from "../../base/usage/usage.ts";
 import { countsInReports, type ExchangeFacts } from "../../observe/exchange.ts";
 import { iso, type TailView } from "../views.ts";
 

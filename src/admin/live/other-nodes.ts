@@ -1,5 +1,5 @@
-import { Repeating } from "../../base/repeating.ts";
-import { noUsage, totalInput } from "../../base/usage.ts";
+import { Repeating } from "../../base/loop/repeating.ts";
+import { noUsage, totalInput } from "../../base/usage/usage.ts";
 import type { KeyRing } from "../../keys/keyring.ts";
 import type { ListedExchange, Store } from "../../store/store.ts";
 import { exchangeDocument } from "../operations/exchange-document.ts";

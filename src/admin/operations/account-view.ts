@@ -1,7 +1,7 @@
 import type { Clock } from "../../base/clock.ts";
-import { creditsFromNano } from "../../base/money.ts";
-import { nextTurn } from "../../base/next-turn.ts";
-import { nextPeriodStart, periodStart } from "../../base/period.ts";
+import { nextTurn } from "../../base/loop/next-iteration.ts";
+import { creditsFromNano } from "../../base/money/money.ts";
+import { nextPeriodStart, periodStart } from "../../base/money/period.ts";
 import { effectiveStatus } from "../../keys/status.ts";
 import type { AccountKeys, AccountRecord, AccountStanding } from "../../store/store.ts";
 import { type AccountView, iso } from "../views.ts";

@@ -1,6 +1,6 @@
-import type { ContentLevel } from "../../base/content-level.ts";
 import { newId } from "../../base/id.ts";
 import type { BudgetPeriod } from "../../base/key-attributes.ts";
+import type { ContentLevel } from "../../base/requests/content-level.ts";
 import type { AccountRecord, KeyMode } from "../../store/store.ts";
 import { capLimits, type WrittenCap } from "./cap-text.ts";
 import { accountCreationDetail, accountUpdateDetail } from "./change-detail.ts";

@@ -1,5 +1,5 @@
 import { type Finding, plain } from "../../alerts/finding.ts";
-import { plural } from "../../base/plural.ts";
+import { plural } from "../../base/text/plural.ts";
 import { type AuditReport, audit } from "../../ledger/audit.ts";
 import type { OperationContext } from "./context.ts";
 

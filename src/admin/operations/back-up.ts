@@ -1,7 +1,7 @@
 import { existsSync, statSync } from "node:fs";
 import { dirname } from "node:path";
-import { whyUnwritable } from "../../base/file-problem.ts";
-import { systemCode } from "../../base/system-code.ts";
+import { whyUnwritable } from "../../base/files/problem.ts";
+import { systemCode } from "../../base/system/system-code.ts";
 import { invalidInput, type OperationContext } from "./context.ts";
 
 interface BackUp {

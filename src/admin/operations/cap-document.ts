@@ -1,4 +1,4 @@
-import { creditsFromNano } from "../../base/money.ts";
+import { creditsFromNano } from "../../base/money/money.ts";
 import type { AccountSummary, BoundState } from "../../ledger/accounts.ts";
 import { Cap } from "../../ledger/cap.ts";
 import type { AccountRecord, CapRecord, CapTotals, KeyMode, KeyRecord, Store } from "../../store/store.ts";

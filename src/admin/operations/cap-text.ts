@@ -1,5 +1,5 @@
-import { modelPatternForm } from "../../base/model-pattern.ts";
-import { creditsFromNano, maxCredits, nanoFromCredits } from "../../base/money.ts";
+import { modelPatternForm } from "../../base/models/model-pattern.ts";
+import { creditsFromNano, maxCredits, nanoFromCredits } from "../../base/money/money.ts";
 import type { CapLimit, KeyMode } from "../../store/store.ts";
 import { invalidInput } from "./context.ts";
 

@@ -1,7 +1,7 @@
 import { type KeyAttribute, keyAttributeList } from "../../base/key-attributes.ts";
-import { creditsFromNano } from "../../base/money.ts";
+import { creditsFromNano } from "../../base/money/money.ts";
 import { ownAccountId } from "../../base/own-account.ts";
-import { plural } from "../../base/plural.ts";
+import { plural } from "../../base/text/plural.ts";
 import type { AccountRecord, CapLimit, KeyRecord } from "../../store/store.ts";
 import { capsText } from "./cap-text.ts";
 

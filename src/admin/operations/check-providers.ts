@@ -1,7 +1,7 @@
-import { abortAfter } from "../../base/deadline.ts";
-import { withoutSecrets } from "../../base/secrets.ts";
-import { shownModel } from "../../base/shown-model.ts";
-import { systemCode } from "../../base/system-code.ts";
+import { abortAfter } from "../../base/loop/deadline.ts";
+import { shownModel } from "../../base/models/shown-model.ts";
+import { withoutSecrets } from "../../base/secrets/secrets.ts";
+import { systemCode } from "../../base/system/system-code.ts";
 import type { DeploymentSettings, ModelSettings, Settings } from "../../config/settings.ts";
 import { readErrorObject } from "../../dialects/errors/refusal.ts";
 import { parseObject } from "../../dialects/json/json-fields.ts";

@@ -1,4 +1,4 @@
-import { mintSecret } from "../../base/mint-secret.ts";
+import { mintSecret } from "../../base/secrets/mint-secret.ts";
 import type { AdminSettings } from "../../config/settings.ts";
 import { hashSecret } from "../../keys/hash.ts";
 import type { DeviceGrant } from "../../store/device-records.ts";

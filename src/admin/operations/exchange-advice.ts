@@ -1,6 +1,6 @@
-import type { AttemptRecord } from "../../base/attempt.ts";
-import { shuttingDown, tookTooLong } from "../../base/gateway-endings.ts";
-import { unknownModelIn } from "../../base/unknown-model.ts";
+import { unknownModelIn } from "../../base/models/unknown-model.ts";
+import type { AttemptRecord } from "../../base/requests/attempt.ts";
+import { shuttingDown, tookTooLong } from "../../base/requests/gateway-endings.ts";
 import type { ListedExchange } from "../../store/store.ts";
 import type { KeySummary } from "./key-summary.ts";
 import { limitAdvice } from "./limit-advice.ts";

@@ -1,7 +1,7 @@
-import type { AttemptRecord } from "../../base/attempt.ts";
-import { creditsFromNano } from "../../base/money.ts";
-import { unknownModelIn } from "../../base/unknown-model.ts";
-import { noUsage } from "../../base/usage.ts";
+import { unknownModelIn } from "../../base/models/unknown-model.ts";
+import { creditsFromNano } from "../../base/money/money.ts";
+import type { AttemptRecord } from "../../base/requests/attempt.ts";
+import { noUsage } from "../../base/usage/usage.ts";
 import type { Entry, FiledExchange, KeyRecord, ListedExchange } from "../../store/store.ts";
 import {
   type AttemptView,

@@ -1,6 +1,13 @@
-import { meteredUnits, unitOf, unitsOf } from "../../base/metered-units.ts";
-import { nanoPerCredit } from "../../base/money.ts";
-import { costNano, isToken, type Quantities, type Rates, readRates, tokensOf } from "../../base/rates.ts";
+import { nanoPerCredit } from "../../base/money/money.ts";
+import {
+  costNano,
+  isToken,
+  type Quantities,
+  type Rates,
+  readRates,
+  tokensOf,
+} from "../../base/money/rates.ts";
+import { meteredUnits, unitOf, unitsOf } from "../../base/usage/metered-units.ts";
 import type { Entry } from "../../store/store.ts";
 import type { EntryView } from "../views.ts";
 

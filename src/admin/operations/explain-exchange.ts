@@ -1,5 +1,5 @@
-import type { AttemptRecord } from "../../base/attempt.ts";
-import { outputTokensOf } from "../../base/rates.ts";
+import { outputTokensOf } from "../../base/money/rates.ts";
+import type { AttemptRecord } from "../../base/requests/attempt.ts";
 import type { Entry, FiledExchange, ListedExchange } from "../../store/store.ts";
 import { adviceFor } from "./exchange-advice.ts";
 import type { KeySummary } from "./key-summary.ts";

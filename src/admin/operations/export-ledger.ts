@@ -1,5 +1,5 @@
-import { csvLine } from "../../base/csv.ts";
-import { printableJson } from "../../base/printable.ts";
+import { csvLine } from "../../base/text/csv.ts";
+import { printableJson } from "../../base/text/printable.ts";
 import type { Entry, KeyRecord } from "../../store/store.ts";
 import type { EntryView } from "../views.ts";
 import type { OperationContext } from "./context.ts";

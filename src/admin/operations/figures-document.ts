@@ -1,4 +1,4 @@
-import { creditsFromNano } from "../../base/money.ts";
+import { creditsFromNano } from "../../base/money/money.ts";
 import { cachedInputShare, errorRate, type Figures } from "../../store/store.ts";
 import type { FiguresView, UsageRowView } from "../views.ts";
 

@@ -1,4 +1,4 @@
-import { nextTurn } from "../../base/next-turn.ts";
+import { nextTurn } from "../../base/loop/next-iteration.ts";
 import type { KeyRecord, Store } from "../../store/store.ts";
 
 /** Audit records that are searched, newest first. Nothing is searched unless a name fits no key. */

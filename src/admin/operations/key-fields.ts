@@ -1,11 +1,11 @@
-import { contentLevels } from "../../base/content-level.ts";
 import {
   type AttributeKind,
   budgetPeriods,
   type KeyUpdate,
   keyAttributeList,
 } from "../../base/key-attributes.ts";
-import { directionControls } from "../../base/printable.ts";
+import { contentLevels } from "../../base/requests/content-level.ts";
+import { directionControls } from "../../base/text/printable.ts";
 import { invalidInput } from "./context.ts";
 
 const maxTextLength = 200;

@@ -1,7 +1,7 @@
 import { assert } from "../../base/assert.ts";
 import { dateOfDay } from "../../base/clock.ts";
-import { creditsFromNano } from "../../base/money.ts";
-import { nextPeriodStart, periodStart } from "../../base/period.ts";
+import { creditsFromNano } from "../../base/money/money.ts";
+import { nextPeriodStart, periodStart } from "../../base/money/period.ts";
 import { effectiveStatus } from "../../keys/status.ts";
 import type { AccountSummary, BoundState } from "../../ledger/accounts.ts";
 import { emptyAccount, emptyKey, type KeyRecord } from "../../store/store.ts";

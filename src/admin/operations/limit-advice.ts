@@ -1,5 +1,5 @@
-import { matchesModel } from "../../base/model-pattern.ts";
-import { unaffordableNano } from "../../base/money.ts";
+import { matchesModel } from "../../base/models/model-pattern.ts";
+import { unaffordableNano } from "../../base/money/money.ts";
 import { ownAccountId } from "../../base/own-account.ts";
 import type { KeyMode, ListedExchange } from "../../store/store.ts";
 import type { CapView } from "../views.ts";

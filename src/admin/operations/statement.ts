@@ -1,5 +1,5 @@
-import { mapInTurns } from "../../base/in-turns.ts";
-import { creditsFromNano } from "../../base/money.ts";
+import { mapInTurns } from "../../base/loop/in-turns.ts";
+import { creditsFromNano } from "../../base/money/money.ts";
 import type { AccountStatement, StatementLine } from "../../store/store.ts";
 import { type AccountStatementView, iso, type StatementView } from "../views.ts";
 import { findAccount } from "./accounts.ts";

@@ -1,4 +1,4 @@
-import { mapInTurns } from "../../base/in-turns.ts";
+import { mapInTurns } from "../../base/loop/in-turns.ts";
 import type { KeyRing } from "../../keys/keyring.ts";
 import { dimensionNames, dimensionOf, type GroupedFigures } from "../../store/store.ts";
 import { iso, type UsageRowView, type UsageView } from "../views.ts";

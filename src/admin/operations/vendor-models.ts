@@ -1,6 +1,6 @@
-import { abortAfter } from "../../base/deadline.ts";
-import { withoutSecrets } from "../../base/secrets.ts";
-import { systemCode } from "../../base/system-code.ts";
+import { abortAfter } from "../../base/loop/deadline.ts";
+import { withoutSecrets } from "../../base/secrets/secrets.ts";
+import { systemCode } from "../../base/system/system-code.ts";
 import { parseObject } from "../../dialects/json/json-fields.ts";
 import { CredentialUnavailable } from "../../vendors/credentials/credential.ts";
 import { TokenSources } from "../../vendors/credentials/token-sources.ts";

@@ -1,5 +1,5 @@
-import { IdleThread } from "../../base/idle-thread.ts";
-import { startThread, threadSource } from "../../base/start-thread.ts";
+import { IdleThread } from "../../base/threads/idle-thread.ts";
+import { startThread, threadSource } from "../../base/threads/start-thread.ts";
 import { Gate } from "../../limits/concurrency.ts";
 import type { AttemptSums } from "../../store/store.ts";
 import { invalidInput, OperationRefusal } from "../operations/context.ts";

@@ -1,5 +1,5 @@
 import { msPerDay } from "../../base/clock.ts";
-import { wholeFromDigits } from "../../base/typed-number.ts";
+import { wholeFromDigits } from "../../base/text/typed-number.ts";
 import { type BillFigure, type BillLine, billFigures, nanoUsd, UnreadableBill } from "../../vendors/bill.ts";
 import { isoMs } from "../operations/moments.ts";
 

@@ -1,4 +1,4 @@
-import { plural } from "../../base/plural.ts";
+import { plural } from "../../base/text/plural.ts";
 import type { AttemptEnding, AttemptSums } from "../../store/store.ts";
 import type { BillFigure, BillFigures } from "../../vendors/bill.ts";
 import type { ReasonKind } from "./reason-kinds.ts";

@@ -1,5 +1,5 @@
 import { dateOfDay } from "../../base/clock.ts";
-import { count, plural } from "../../base/plural.ts";
+import { count, plural } from "../../base/text/plural.ts";
 import type { AttemptSums } from "../../store/store.ts";
 import { type BillFigure, type BillFigures, billFigures } from "../../vendors/bill.ts";
 import { invalidInput, type OperationRefusal } from "../operations/context.ts";

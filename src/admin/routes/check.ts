@@ -2,8 +2,8 @@ import { FormatRegistry, KindGuard, type TObject, type TSchema } from "@sinclair
 import { type TypeCheck, TypeCompiler } from "@sinclair/typebox/compiler";
 import { type ValueError, ValueErrorType } from "@sinclair/typebox/errors";
 import { Value } from "@sinclair/typebox/value";
-import { type DescribedSchema, expectation } from "../../base/schema-words.ts";
-import { wholeFromDigits } from "../../base/typed-number.ts";
+import { type DescribedSchema, expectation } from "../../base/text/schema-words.ts";
+import { wholeFromDigits } from "../../base/text/typed-number.ts";
 import { didYouMean } from "../../config/suggest.ts";
 import { readBody } from "../../gateway/request/read-body.ts";
 import { isoMs } from "../operations/moments.ts";

@@ -1,6 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { newId } from "../../base/id.ts";
-import { plural } from "../../base/plural.ts";
+import { plural } from "../../base/text/plural.ts";
 import type { ContentPlace } from "../../store/content-store.ts";
 import type { AdminDeps } from "../deps.ts";
 import {

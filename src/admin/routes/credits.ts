@@ -1,4 +1,4 @@
-import { maxCredits, nanoFromCredits } from "../../base/money.ts";
+import { maxCredits, nanoFromCredits } from "../../base/money/money.ts";
 import { AdminError } from "./refusal.ts";
 
 export function nano(credits: number, param: string): number {

@@ -1,4 +1,4 @@
-import { nextTurn } from "../../base/next-turn.ts";
+import { nextTurn } from "../../base/loop/next-iteration.ts";
 
 /** A list of at most so many items is written at once. */
 const fewItems = 100;

@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import { residentBytes } from "../../base/resident-bytes.ts";
+import { residentBytes } from "../../base/system/resident-bytes.ts";
 import { routes } from "../../gateway/operations.ts";
 import type { ServedRoute } from "../../gateway/served-operation.ts";
 import { isStillAdmitted } from "../auth/guard.ts";

@@ -1,5 +1,4 @@
 import { type Static, type TObject, type TProperties, Type } from "@sinclair/typebox";
-import { contentLevels } from "../../base/content-level.ts";
 import {
   budgetPeriods,
   type KeyAttributeName,
@@ -7,6 +6,7 @@ import {
   keyAttributes,
   keyModes,
 } from "../../base/key-attributes.ts";
+import { contentLevels } from "../../base/requests/content-level.ts";
 import { body, count, credits, figure, flag, moment, nullable, oneOf, text } from "./shapes.ts";
 
 export const keyStatuses = ["active", "disabled", "suspended", "revoked", "expired"] as const;

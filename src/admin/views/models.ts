@@ -1,6 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { forEachTool } from "../../base/hosted-tools.ts";
-import { modelUses } from "../../base/model-uses.ts";
+import { modelUses } from "../../base/models/model-uses.ts";
+import { forEachTool } from "../../base/usage/hosted-tools.ts";
 import { body, count, counted, moment, nullable, oneOf, text } from "./shapes.ts";
 
 const usdPerMillion = Type.Number({ minimum: 0, description: "USD per million tokens." });

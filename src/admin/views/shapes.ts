@@ -1,5 +1,5 @@
 import { FormatRegistry, type TProperties, type TSchema, Type } from "@sinclair/typebox";
-import { inWords } from "../../base/schema-words.ts";
+import { inWords } from "../../base/text/schema-words.ts";
 import { momentWords, pastMoment } from "../operations/moments.ts";
 
 FormatRegistry.Set("past-moment", (text) => pastMoment(text, 0) !== null);

@@ -1,6 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { keyModes } from "../../base/key-attributes.ts";
-import { modelUses } from "../../base/model-uses.ts";
+import { modelUses } from "../../base/models/model-uses.ts";
 import { roles } from "../auth/roles.ts";
 import { body, count, counted, durationMs, flag, moment, nullable, oneOf, text } from "./shapes.ts";
 

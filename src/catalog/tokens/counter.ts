@@ -1,9 +1,9 @@
-import { ChurnMap } from "../../base/churn-map.ts";
-import { startDeadline } from "../../base/deadline.ts";
+import { ChurnMap } from "../../base/collections/churn-map.ts";
+import { FairQueue } from "../../base/collections/fair-queue.ts";
 import { GatewayError } from "../../base/errors.ts";
-import { FairQueue } from "../../base/fair-queue.ts";
-import { IdleThread } from "../../base/idle-thread.ts";
-import { startThread, threadSource } from "../../base/start-thread.ts";
+import { startDeadline } from "../../base/loop/deadline.ts";
+import { IdleThread } from "../../base/threads/idle-thread.ts";
+import { startThread, threadSource } from "../../base/threads/start-thread.ts";
 import { parseModelInput } from "./model-input.ts";
 import type { Countable, CountJob, DecodeJob, JobDone } from "./worker.ts";
 

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { AuditView } from "../../admin/views.ts";
-import { printable } from "../../base/printable.ts";
+import { printable } from "../../base/text/printable.ts";
 import { atLeastOne, since } from "../arguments.ts";
 import type { TimeOptions } from "../chosen-time.ts";
 import { type CsvOption, type DataOptions, newDataCommand, withCsv } from "../help.ts";

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { systemClock } from "../../base/clock.ts";
-import { size } from "../../base/size.ts";
+import { size } from "../../base/text/size.ts";
 import { locateData } from "../../config/locate-data.ts";
 import { locateStore } from "../../config/store.ts";
 import { confirm, type YesOption } from "../confirm.ts";

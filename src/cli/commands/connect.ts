@@ -1,5 +1,5 @@
 import { Argument, type Command } from "commander";
-import { type ClientId, clientIds } from "../../base/client-snippets.ts";
+import { type ClientId, clientIds } from "../../base/models/client-snippets.ts";
 import type { ConnectOptions } from "../connect/find-connection.ts";
 import { newDataCommand } from "../help.ts";
 import type { Terminal } from "../terminal/terminal.ts";

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
-import { abortAfter } from "../../base/deadline.ts";
 import { isObject, type Json } from "../../base/json.ts";
+import { abortAfter } from "../../base/loop/deadline.ts";
 import type { ServerSettings } from "../../config/settings.ts";
 import { host, port } from "../arguments.ts";
 import { type ConfigOptions, newConfigCommand } from "../help.ts";

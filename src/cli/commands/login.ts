@@ -1,5 +1,5 @@
 import { type Command, Option } from "commander";
-import { clientIds } from "../../base/client-snippets.ts";
+import { clientIds } from "../../base/models/client-snippets.ts";
 import type { LoginOptions } from "../connect/login.ts";
 import { newCommand } from "../help.ts";
 import type { Terminal } from "../terminal/terminal.ts";

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { NodeView } from "../../admin/views.ts";
-import { count } from "../../base/plural.ts";
+import { count } from "../../base/text/plural.ts";
 import { type CsvOption, type DataOptions, newDataCommand, withCsv } from "../help.ts";
 import { withStore } from "../open-store.ts";
 import { type ListColumn, printList } from "../terminal/list.ts";

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
-import { plural } from "../../base/plural.ts";
-import { size } from "../../base/size.ts";
+import { plural } from "../../base/text/plural.ts";
+import { size } from "../../base/text/size.ts";
 import { confirm, type YesOption } from "../confirm.ts";
 import { type CsvOption, type DataOptions, newDataCommand, withCsv } from "../help.ts";
 import { auditChange, withStore } from "../open-store.ts";

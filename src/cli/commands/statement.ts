@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { AccountStatementView, StatementLineView, StatementView } from "../../admin/views.ts";
 import { ownAccountId } from "../../base/own-account.ts";
-import { count, plural } from "../../base/plural.ts";
+import { count, plural } from "../../base/text/plural.ts";
 import { type CsvOption, type DataOptions, newDataCommand, withCsv } from "../help.ts";
 import { withStore } from "../open-store.ts";
 import { csvOf, csvOnly, type ListColumn, listTable } from "../terminal/list.ts";

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { FindingView } from "../../admin/views.ts";
-import { printable } from "../../base/printable.ts";
+import { printable } from "../../base/text/printable.ts";
 import { type CsvOption, type DataOptions, newDataCommand, withCsv } from "../help.ts";
 import { withStore } from "../open-store.ts";
 import { type ListColumn, printList } from "../terminal/list.ts";

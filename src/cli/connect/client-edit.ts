@@ -1,6 +1,6 @@
-import type { ClientAccess } from "../../base/client-snippets.ts";
-import type { Environment } from "../../base/environment.ts";
 import type { Json } from "../../base/json.ts";
+import type { ClientAccess } from "../../base/models/client-snippets.ts";
+import type { Environment } from "../../base/system/environment.ts";
 
 /** One setting that was written, without its value: that may be the key. */
 export interface WrittenSetting {

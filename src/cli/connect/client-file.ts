@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, readFileSync, realpathSync, rmSync, statSync } from "node:fs";
 import { dirname } from "node:path";
-import { whyUnreadable, whyUnwritable } from "../../base/file-problem.ts";
+import { whyUnreadable, whyUnwritable } from "../../base/files/problem.ts";
 import { isObject, tryParse } from "../../base/json.ts";
-import { systemCode } from "../../base/system-code.ts";
+import { systemCode } from "../../base/system/system-code.ts";
 import { replaceFile } from "../serve/files-for-commands.ts";
 import { Refused } from "../terminal/terminal.ts";
 import {

@@ -1,4 +1,4 @@
-import type { ClientId } from "../../base/client-snippets.ts";
+import type { ClientId } from "../../base/models/client-snippets.ts";
 import { Misuse, printJson, Refused, type Terminal } from "../terminal/terminal.ts";
 import { showWarnings } from "../warnings.ts";
 import { claudeSettings } from "./claude-settings.ts";

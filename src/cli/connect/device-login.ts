@@ -1,6 +1,6 @@
 import { hostname } from "node:os";
-import { abortAfter } from "../../base/deadline.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
+import { abortAfter } from "../../base/loop/deadline.ts";
 import { Refused } from "../terminal/terminal.ts";
 import { directSession } from "./find-connection.ts";
 

@@ -1,7 +1,7 @@
-import { addressFor, type ClientId, limitsOf, type ModelLimits } from "../../base/client-snippets.ts";
-import { abortAfter } from "../../base/deadline.ts";
 import { isObject } from "../../base/json.ts";
 import { modeOrigins } from "../../base/key-attributes.ts";
+import { abortAfter } from "../../base/loop/deadline.ts";
+import { addressFor, type ClientId, limitsOf, type ModelLimits } from "../../base/models/client-snippets.ts";
 import { locateData } from "../../config/locate-data.ts";
 import type { DataOptions } from "../help.ts";
 import { servedAddress } from "../serve/files-for-commands.ts";

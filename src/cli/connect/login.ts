@@ -1,4 +1,4 @@
-import type { ClientId } from "../../base/client-snippets.ts";
+import type { ClientId } from "../../base/models/client-snippets.ts";
 import { printJson, type Terminal } from "../terminal/terminal.ts";
 import { checkClientFile } from "./client-file.ts";
 import { canWrite, formatOf, printFound, writeIssued } from "./connect.ts";

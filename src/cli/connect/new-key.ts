@@ -1,5 +1,5 @@
 import type { KnownNames } from "../../admin/operations/known-names.ts";
-import { addressFor, type ClientId } from "../../base/client-snippets.ts";
+import { addressFor, type ClientId } from "../../base/models/client-snippets.ts";
 import type { IssuedKey } from "../../keys/issue.ts";
 import { servedAddress } from "../serve/files-for-commands.ts";
 import { listModels } from "./find-connection.ts";

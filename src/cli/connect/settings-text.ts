@@ -1,4 +1,4 @@
-import { type ClientAccess, type ClientId, snippetOf } from "../../base/client-snippets.ts";
+import { type ClientAccess, type ClientId, snippetOf } from "../../base/models/client-snippets.ts";
 import type { Style } from "../terminal/style.ts";
 
 /** The settings of a client, as `--json` has them. */

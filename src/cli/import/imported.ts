@@ -1,4 +1,4 @@
-import type { ModelUse } from "../../base/model-uses.ts";
+import type { ModelUse } from "../../base/models/model-uses.ts";
 import type { TokenRatesConfig } from "../../config/schema/price.ts";
 import type { PriceConfig } from "../../config/schema.ts";
 

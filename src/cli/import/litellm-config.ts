@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from "../../base/json.ts";
-import { modelPatternForm } from "../../base/model-pattern.ts";
-import type { ModelUse } from "../../base/model-uses.ts";
+import { modelPatternForm } from "../../base/models/model-pattern.ts";
+import type { ModelUse } from "../../base/models/model-uses.ts";
 import { shippedCatalog } from "../../config/catalog/shipped.ts";
 import { positiveInteger } from "./imported.ts";
 import { bedrockModel } from "./litellm-clouds.ts";

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../base/json.ts";
-import type { ModelUse } from "../../base/model-uses.ts";
+import type { ModelUse } from "../../base/models/model-uses.ts";
 import type { PriceConfig } from "../../config/schema.ts";
 import { usdPerMillion } from "./imported.ts";
 import { pixelsOf } from "./litellm-images.ts";

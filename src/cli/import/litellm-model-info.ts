@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../base/json.ts";
-import type { ModelUse } from "../../base/model-uses.ts";
+import type { ModelUse } from "../../base/models/model-uses.ts";
 import { statedCapability } from "./imported.ts";
 import { useOfMode } from "./litellm-metered.ts";
 import { useByName } from "./use-by-name.ts";

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from "../../base/json.ts";
-import type { ModelUse } from "../../base/model-uses.ts";
+import type { ModelUse } from "../../base/models/model-uses.ts";
 import type { TokenRatesConfig } from "../../config/schema/price.ts";
 import type { PriceConfig } from "../../config/schema.ts";
 import {

@@ -1,4 +1,4 @@
-import { tableOf } from "../../base/table.ts";
+import { tableOf } from "../../base/collections/table.ts";
 import type { VendorKind } from "../../vendors/registry.ts";
 import { azureAiSettings, azureSettings, bedrockSettings, vertexSettings } from "./litellm-clouds.ts";
 import type { CloudSettings, LiteLlmParameters } from "./litellm-parameters.ts";

@@ -1,4 +1,4 @@
-import type { ModelUse } from "../../base/model-uses.ts";
+import type { ModelUse } from "../../base/models/model-uses.ts";
 import type { VendorKind } from "../../vendors/registry.ts";
 import type { LiteLlmTimeouts } from "./litellm-timeouts.ts";
 import { tableText } from "./toml.ts";

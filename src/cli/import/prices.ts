@@ -1,5 +1,5 @@
+import { tableOf } from "../../base/collections/table.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
-import { tableOf } from "../../base/table.ts";
 import type { ImportedModel, ImportedPrices } from "./imported.ts";
 import { readLiteLlmPrices } from "./litellm-prices.ts";
 import { readModelsDev } from "./models-dev.ts";

@@ -1,4 +1,4 @@
-import type { ModelUse } from "../../base/model-uses.ts";
+import type { ModelUse } from "../../base/models/model-uses.ts";
 
 /** What the names of the large vendors' models tell of them. */
 const usesByName: readonly (readonly [RegExp, ModelUse])[] = [

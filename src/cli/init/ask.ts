@@ -1,5 +1,5 @@
-import { modelPatternForm } from "../../base/model-pattern.ts";
-import { plural } from "../../base/plural.ts";
+import { modelPatternForm } from "../../base/models/model-pattern.ts";
+import { plural } from "../../base/text/plural.ts";
 import { shippedCatalog } from "../../config/catalog/shipped.ts";
 import { Refused, type Terminal } from "../terminal/terminal.ts";
 import { databaseVariable, type InitChoices } from "./choices.ts";

@@ -1,4 +1,4 @@
-import type { Environment } from "../../base/environment.ts";
+import type { Environment } from "../../base/system/environment.ts";
 import { defaults } from "../../config/defaults.ts";
 import { otherVendors } from "../../config/environment/variables.ts";
 import { vendorsInEnvironment, whyNotKey } from "../../config/environment/vendors.ts";

@@ -1,7 +1,7 @@
 import type { OperationContext } from "../../admin/operations/context.ts";
 import { createKey } from "../../admin/operations/create-key.ts";
-import { nanoPerCredit } from "../../base/money.ts";
-import { count } from "../../base/plural.ts";
+import { nanoPerCredit } from "../../base/money/money.ts";
+import { count } from "../../base/text/plural.ts";
 import type { ModelSettings, Settings } from "../../config/settings.ts";
 import type { IssuedKey } from "../../keys/issue.ts";
 import type { KeyMode } from "../../store/store.ts";

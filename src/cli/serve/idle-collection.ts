@@ -1,4 +1,4 @@
-import { residentBytes } from "../../base/resident-bytes.ts";
+import { residentBytes } from "../../base/system/resident-bytes.ts";
 
 /** The requests of a gateway, as far as idleness is concerned. */
 export interface Activity {

@@ -1,4 +1,4 @@
-import { fetchLimitVariable, maxFetchLimit } from "../../base/fetch-limit.ts";
+import { fetchLimitVariable, maxFetchLimit } from "../../base/system/fetch-limit.ts";
 
 /**
  * By default the allocator returns memory to the system after 0.1 s, and scans for free pieces of used pages nearly

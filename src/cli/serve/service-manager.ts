@@ -1,5 +1,5 @@
 import { FFIType, ptr } from "bun:ffi";
-import { loadSystemLibrary } from "../../base/system-library.ts";
+import { loadSystemLibrary } from "../../base/system/system-library.ts";
 
 /** The service manager that started this program: systemd, or none. */
 export interface ServiceManager {

@@ -1,6 +1,6 @@
 import { type RunningGateway, startGateway } from "../../app/start.ts";
 import { systemClock } from "../../base/clock.ts";
-import { CannotListen } from "../../base/open-port.ts";
+import { CannotListen } from "../../base/system/open-port.ts";
 import type { ConfigOnDisk } from "../../config/on-disk.ts";
 import type { Settings } from "../../config/settings.ts";
 import { type FolderMaintenance, type Restored, StoreRefusal } from "../../store/store.ts";

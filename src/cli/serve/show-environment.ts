@@ -1,4 +1,4 @@
-import { plural } from "../../base/plural.ts";
+import { plural } from "../../base/text/plural.ts";
 import type { EnvironmentVendors, FoundVendor } from "../../config/environment/vendors.ts";
 import type { ModelSettings, Settings } from "../../config/settings.ts";
 import type { Terminal } from "../terminal/terminal.ts";

@@ -1,7 +1,7 @@
 import { statfsSync } from "node:fs";
 import { type GatewayStart, type RunningGateway, startGateway } from "../../app/start.ts";
 import { systemClock } from "../../base/clock.ts";
-import { size } from "../../base/size.ts";
+import { size } from "../../base/text/size.ts";
 import type { Settings } from "../../config/settings.ts";
 import { openFolder } from "../open-store.ts";
 import type { Style } from "../terminal/style.ts";

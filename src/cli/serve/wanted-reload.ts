@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { newId } from "../../base/id.ts";
-import { Repeating } from "../../base/repeating.ts";
+import { Repeating } from "../../base/loop/repeating.ts";
 import type { ConfigOnDisk } from "../../config/on-disk.ts";
 import { replaceFile } from "./files-for-commands.ts";
 

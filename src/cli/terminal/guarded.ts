@@ -1,4 +1,4 @@
-import { printable } from "../../base/printable.ts";
+import { printable } from "../../base/text/printable.ts";
 import { plain, type Style } from "./style.ts";
 import type { Terminal } from "./terminal.ts";
 

@@ -1,5 +1,5 @@
-import { csvLine } from "../../base/csv.ts";
-import { printable } from "../../base/printable.ts";
+import { csvLine } from "../../base/text/csv.ts";
+import { printable } from "../../base/text/printable.ts";
 import type { CsvOption, JsonOption } from "../help.ts";
 import { printJson, type Terminal } from "./terminal.ts";
 

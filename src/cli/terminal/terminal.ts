@@ -1,8 +1,8 @@
 import { createInterface } from "node:readline/promises";
-import type { Environment } from "../../base/environment.ts";
-import { nanoPerCredit } from "../../base/money.ts";
-import { count, plural } from "../../base/plural.ts";
-import { printableJson } from "../../base/printable.ts";
+import { nanoPerCredit } from "../../base/money/money.ts";
+import type { Environment } from "../../base/system/environment.ts";
+import { count, plural } from "../../base/text/plural.ts";
+import { printableJson } from "../../base/text/printable.ts";
 import { type Style, styleFor } from "./style.ts";
 
 /** The environment of a command; tests supply their own. */

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from "../../base/json.ts";
-import { matchesModel } from "../../base/model-pattern.ts";
+import { matchesModel } from "../../base/models/model-pattern.ts";
 import type { ConfigFile, ModelConfig, ProviderConfig } from "../schema.ts";
 import { didYouMean } from "../suggest.ts";
 import { isMarkup, markUp } from "./markup.ts";

@@ -1,4 +1,4 @@
-import type { Environment } from "../../base/environment.ts";
+import type { Environment } from "../../base/system/environment.ts";
 import { isGatewayItself, type OwnAddress } from "./own-address.ts";
 import { otherVendors, vendorVariables } from "./variables.ts";
 

@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import { inWords } from "../../base/schema-words.ts";
+import { inWords } from "../../base/text/schema-words.ts";
 import { defaults } from "../defaults.ts";
 import { closed, flag, list, name, named, secret, section, text } from "./parts.ts";
 

@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import { recordedLevels } from "../../base/content-level.ts";
+import { recordedLevels } from "../../base/requests/content-level.ts";
 import { defaults } from "../defaults.ts";
 import { choice, flag, section, whole } from "./parts.ts";
 import { byteSize } from "./size.ts";

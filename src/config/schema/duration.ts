@@ -1,5 +1,5 @@
 import { Kind, type TUnsafe, Type, TypeRegistry } from "@sinclair/typebox";
-import { inWords } from "../../base/schema-words.ts";
+import { inWords } from "../../base/text/schema-words.ts";
 import { type Duration, durationPattern, durationText, parseDuration } from "../duration.ts";
 
 const kind = "Duration";

@@ -1,7 +1,7 @@
 import { type TUnsafe, Type } from "@sinclair/typebox";
-import { contentLevels } from "../../base/content-level.ts";
-import { type ModelUse, modelUses, usualUses } from "../../base/model-uses.ts";
-import { inWords } from "../../base/schema-words.ts";
+import { type ModelUse, modelUses, usualUses } from "../../base/models/model-uses.ts";
+import { contentLevels } from "../../base/requests/content-level.ts";
+import { inWords } from "../../base/text/schema-words.ts";
 import { affinities, cacheSettings, defaults } from "../defaults.ts";
 import {
   choice,

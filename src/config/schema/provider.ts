@@ -1,5 +1,5 @@
 import { type TOptional, Type } from "@sinclair/typebox";
-import { modelPatternForm } from "../../base/model-pattern.ts";
+import { modelPatternForm } from "../../base/models/model-pattern.ts";
 import {
   type VendorOptionName,
   vendorOption,

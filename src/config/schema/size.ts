@@ -1,5 +1,5 @@
 import { Kind, type TUnsafe, Type, TypeRegistry } from "@sinclair/typebox";
-import { inWords } from "../../base/schema-words.ts";
+import { inWords } from "../../base/text/schema-words.ts";
 import { type ByteSize, byteSizePattern, bytesOfSize } from "../byte-size.ts";
 
 const kind = "ByteSize";

@@ -1,5 +1,5 @@
 import type { ExchangeView } from "../../admin/views.ts";
-import { plural, shortCredits, unitsText } from "../../base/plural.ts";
+import { plural, shortCredits, unitsText } from "../../base/text/plural.ts";
 import { type Zone, zone } from "./zone.ts";
 
 /** How figures are written on the page: short, aligned, and the same everywhere. */

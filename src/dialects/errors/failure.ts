@@ -1,7 +1,7 @@
 import { GatewayError } from "../../base/errors.ts";
-import { noCalls, type ReportedExtras } from "../../base/extra-usage.ts";
 import type { JsonObject } from "../../base/json.ts";
-import { hasTokens, type ReportedUsage } from "../../base/usage.ts";
+import { noCalls, type ReportedExtras } from "../../base/usage/extra-usage.ts";
+import { hasTokens, type ReportedUsage } from "../../base/usage/usage.ts";
 import { mostParsedValues } from "../json/count-values.ts";
 import { type AnswerFigures, type ReportedSoFar, runningTotal } from "../usage/usage-figures.ts";
 import { isUnpaid } from "./account-refusal.ts";

@@ -1,5 +1,5 @@
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
-import { withoutSecrets } from "../../base/secrets.ts";
+import { withoutSecrets } from "../../base/secrets/secrets.ts";
 import { listOf } from "../json/json-fields.ts";
 import { saidIn } from "./bare-error.ts";
 

@@ -1,5 +1,5 @@
 import type { Json } from "../../base/json.ts";
-import type { ReportedUsage } from "../../base/usage.ts";
+import type { ReportedUsage } from "../../base/usage/usage.ts";
 import { stringOf } from "../json/json-fields.ts";
 import type { IrBlockHead, IrCitation, IrEvent, IrFinish, IrSpan } from "./ir.ts";
 

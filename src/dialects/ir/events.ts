@@ -1,5 +1,5 @@
 import { assert } from "../../base/assert.ts";
-import type { ReportedUsage } from "../../base/usage.ts";
+import type { ReportedUsage } from "../../base/usage/usage.ts";
 import { citing } from "./answer-parts.ts";
 import type {
   IrAssistantBlock,

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../base/json.ts";
-import type { ReportedUsage } from "../../base/usage.ts";
+import type { ReportedUsage } from "../../base/usage/usage.ts";
 
 /**
  * The intermediate form: a conversation, an answer and a stream independent of any wire format. It is modelled on

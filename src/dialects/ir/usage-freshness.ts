@@ -1,4 +1,4 @@
-import type { ReportedUsage } from "../../base/usage.ts";
+import type { ReportedUsage } from "../../base/usage/usage.ts";
 import { type ReportedSoFar, runningTotal } from "../usage/usage-figures.ts";
 import type { IrEvent } from "./ir.ts";
 

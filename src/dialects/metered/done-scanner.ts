@@ -1,6 +1,6 @@
-import type { ReportedExtras } from "../../base/extra-usage.ts";
 import type { JsonObject } from "../../base/json.ts";
-import { noUsage } from "../../base/usage.ts";
+import type { ReportedExtras } from "../../base/usage/extra-usage.ts";
+import { noUsage } from "../../base/usage/usage.ts";
 import { reportedFailure } from "../errors/failure.ts";
 import { figures as chatFigures } from "../openai-chat/provider/usage-in.ts";
 import type { RawEvent } from "../sse/raw-events.ts";

@@ -1,10 +1,10 @@
 import type { TSchema } from "@sinclair/typebox";
-import type { ReportedExtras } from "../../base/extra-usage.ts";
 import type { JsonObject } from "../../base/json.ts";
-import type { ModelUse } from "../../base/model-uses.ts";
-import type { Quantities } from "../../base/rates.ts";
-import type { RouteSwitch } from "../../base/route-switches.ts";
-import type { ReportedUsage, Usage } from "../../base/usage.ts";
+import type { ModelUse } from "../../base/models/model-uses.ts";
+import type { Quantities } from "../../base/money/rates.ts";
+import type { RouteSwitch } from "../../base/requests/route-switches.ts";
+import type { ReportedExtras } from "../../base/usage/extra-usage.ts";
+import type { ReportedUsage, Usage } from "../../base/usage/usage.ts";
 import type { ClientOperation } from "../client-dialect.ts";
 import type { MemberChanges } from "../json/patch.ts";
 import type { Quirk } from "../openai-chat/quirks.ts";

@@ -1,5 +1,5 @@
-import type { HostedToolName } from "../../base/hosted-tools.ts";
 import { isObject, type Json } from "../../base/json.ts";
+import type { HostedToolName } from "../../base/usage/hosted-tools.ts";
 
 /**
  * What a field changes about a call beyond its tokens at the model's price. `routing`: another model or another host answers

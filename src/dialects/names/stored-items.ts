@@ -1,5 +1,5 @@
+import { tableOf } from "../../base/collections/table.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
-import { tableOf } from "../../base/table.ts";
 
 /**
  * Items of a Responses conversation that refer to what the provider has stored. A provider looks an item up by its id if the

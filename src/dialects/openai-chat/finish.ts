@@ -1,5 +1,5 @@
+import { tableOf } from "../../base/collections/table.ts";
 import type { Json } from "../../base/json.ts";
-import { tableOf } from "../../base/table.ts";
 import { unknownFinish } from "../ir/answer-parts.ts";
 import type { FinishReason, IrFinish } from "../ir/ir.ts";
 

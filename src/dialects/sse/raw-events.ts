@@ -1,4 +1,4 @@
-import { asBuffer } from "../../base/as-buffer.ts";
+import { asBuffer } from "../../base/bytes/as-buffer.ts";
 import { type JsonObject, tryParse } from "../../base/json.ts";
 import { hasTooManyValues, mostKeptValues } from "../json/count-values.ts";
 import { objectOf } from "../json/json-fields.ts";

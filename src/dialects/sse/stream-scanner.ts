@@ -1,8 +1,8 @@
-import { asBuffer } from "../../base/as-buffer.ts";
+import { asBuffer } from "../../base/bytes/as-buffer.ts";
 import type { GatewayError } from "../../base/errors.ts";
-import type { ReportedExtras } from "../../base/extra-usage.ts";
 import type { JsonObject } from "../../base/json.ts";
-import type { ReportedUsage } from "../../base/usage.ts";
+import type { ReportedExtras } from "../../base/usage/extra-usage.ts";
+import type { ReportedUsage } from "../../base/usage/usage.ts";
 import { eventTooLarge } from "../errors/failure.ts";
 import { streamedText } from "../produced.ts";
 import { type ReportedSoFar, runningTotal } from "../usage/usage-figures.ts";

@@ -1,5 +1,5 @@
-import type { HostedToolName } from "../../base/hosted-tools.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import type { HostedToolName } from "../../base/usage/hosted-tools.ts";
 import type { ClientDialect } from "../client-dialect.ts";
 import { objectOf, stringOf } from "../json/json-fields.ts";
 import type { ValuePath } from "../json/remove-values.ts";

@@ -1,7 +1,7 @@
 import type { GatewayError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
-import type { Tiers } from "../../base/service-tiers.ts";
-import type { ReportedUsage, Usage } from "../../base/usage.ts";
+import type { Tiers } from "../../base/usage/service-tiers.ts";
+import type { ReportedUsage, Usage } from "../../base/usage/usage.ts";
 import type { StreamWriter, WriterContext } from "../client-dialect.ts";
 import { BlockOrder } from "../ir/block-order.ts";
 import { eventsOf } from "../ir/events.ts";

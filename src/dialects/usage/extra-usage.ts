@@ -1,7 +1,7 @@
-import { nothingReported, type ReportedExtras } from "../../base/extra-usage.ts";
-import type { HostedToolName } from "../../base/hosted-tools.ts";
 import type { Json, JsonObject } from "../../base/json.ts";
-import { tierFields } from "../../base/service-tiers.ts";
+import { nothingReported, type ReportedExtras } from "../../base/usage/extra-usage.ts";
+import type { HostedToolName } from "../../base/usage/hosted-tools.ts";
+import { tierFields } from "../../base/usage/service-tiers.ts";
 import { objectOf } from "../json/json-fields.ts";
 
 /** Shared by the dialects: reads what a provider reports of its tier, hosted tools and audio. */

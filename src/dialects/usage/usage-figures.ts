@@ -1,5 +1,5 @@
-import type { ReportedExtras } from "../../base/extra-usage.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import type { ReportedExtras } from "../../base/usage/extra-usage.ts";
 import {
   addUsage,
   mostTokens,
@@ -7,7 +7,7 @@ import {
   totalInput,
   type Usage,
   unreported,
-} from "../../base/usage.ts";
+} from "../../base/usage/usage.ts";
 
 /**
  * Shared by the dialects: reads the usage that a provider reports. An explicit 0 is valid; a figure that is missing,

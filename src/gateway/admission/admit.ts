@@ -1,6 +1,6 @@
 import { assert } from "../../base/assert.ts";
 import { GatewayError } from "../../base/errors.ts";
-import { plural } from "../../base/plural.ts";
+import { plural } from "../../base/text/plural.ts";
 import type { RateVerdict } from "../../limits/verdict.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import type { Exchange } from "../exchange.ts";

@@ -1,6 +1,6 @@
-import { Bag } from "../../base/churn-map.ts";
-import { startDeadline } from "../../base/deadline.ts";
+import { Bag } from "../../base/collections/churn-map.ts";
 import { GatewayError } from "../../base/errors.ts";
+import { startDeadline } from "../../base/loop/deadline.ts";
 import { Gate, Gates } from "../../limits/concurrency.ts";
 import type { Exchange } from "../exchange.ts";
 

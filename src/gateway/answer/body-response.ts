@@ -1,5 +1,5 @@
 import { assert } from "../../base/assert.ts";
-import { releaseBytes } from "../../base/release.ts";
+import { releaseBytes } from "../../base/bytes/release.ts";
 import { largeEventBytes } from "../../dialects/sse/parse-event.ts";
 import { eventEnd } from "../../dialects/sse/raw-events.ts";
 import { inParts } from "../body-worker/in-parts.ts";

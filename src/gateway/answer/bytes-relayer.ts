@@ -1,5 +1,5 @@
 import type { GatewayError } from "../../base/errors.ts";
-import { noUsage, type Usage } from "../../base/usage.ts";
+import { noUsage, type Usage } from "../../base/usage/usage.ts";
 import type { Piece, StreamRelayer } from "./stream-relayer.ts";
 
 const nothing = new Uint8Array(0);

@@ -1,5 +1,5 @@
 import { assert } from "../../base/assert.ts";
-import { noUsage } from "../../base/usage.ts";
+import { noUsage } from "../../base/usage/usage.ts";
 import { type FailedAnswer, isBilled } from "../../dialects/errors/failure.ts";
 import { usedExtras } from "../charge/extras.ts";
 import { Produced } from "../charge/produced.ts";

@@ -1,6 +1,6 @@
 import { assert } from "../../base/assert.ts";
 import type { GatewayError } from "../../base/errors.ts";
-import type { ReportedUsage, Usage } from "../../base/usage.ts";
+import type { ReportedUsage, Usage } from "../../base/usage/usage.ts";
 import type { ClientDialect } from "../../dialects/client-dialect.ts";
 import { cutShort, FailedAnswer, failedAfter, isBilled } from "../../dialects/errors/failure.ts";
 import type { StreamedItems } from "../../dialects/openai-responses/client/streamed-items.ts";

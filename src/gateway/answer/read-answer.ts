@@ -1,6 +1,6 @@
-import type { ReportedExtras } from "../../base/extra-usage.ts";
 import type { JsonObject } from "../../base/json.ts";
-import type { ReportedUsage, Usage } from "../../base/usage.ts";
+import type { ReportedExtras } from "../../base/usage/extra-usage.ts";
+import type { ReportedUsage, Usage } from "../../base/usage/usage.ts";
 import { malformedAnswer } from "../../dialects/errors/failure.ts";
 import { parseAnswer } from "../../dialects/json/outline.ts";
 import { producedText } from "../../dialects/produced.ts";

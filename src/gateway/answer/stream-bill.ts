@@ -1,4 +1,4 @@
-import { hasTokens } from "../../base/usage.ts";
+import { hasTokens } from "../../base/usage/usage.ts";
 import type { StoredResponse } from "../../store/store.ts";
 import { isAbandoned, settleAbandoned } from "../charge/abandoned.ts";
 import type { Evidence } from "../charge/bill.ts";

@@ -1,5 +1,5 @@
 import type { GatewayError } from "../../base/errors.ts";
-import type { Usage } from "../../base/usage.ts";
+import type { Usage } from "../../base/usage/usage.ts";
 import { largeEventBytes } from "../../dialects/sse/parse-event.ts";
 import type { Opened } from "../../upstream/upstream.ts";
 import { largeTurns } from "../body-worker/large-body-pacer.ts";

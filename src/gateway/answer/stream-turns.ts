@@ -1,4 +1,4 @@
-import { TurnPacer } from "../../base/turn-pacer.ts";
+import { TurnPacer } from "../../base/loop/pacer.ts";
 
 /** Milliseconds of each turn of the event loop. */
 const budgetMs = 2;

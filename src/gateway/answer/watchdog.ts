@@ -1,6 +1,6 @@
-import { Bag } from "../../base/churn-map.ts";
-import { afterArrivals } from "../../base/deadline.ts";
+import { Bag } from "../../base/collections/churn-map.ts";
 import type { GatewayError } from "../../base/errors.ts";
+import { afterArrivals } from "../../base/loop/deadline.ts";
 
 /** A stream, to be checked regularly while it runs. */
 export interface Guarded {

@@ -1,6 +1,6 @@
-import { releaseBytes } from "../../base/release.ts";
-import { sharedCopy } from "../../base/shared-bytes.ts";
-import type { Usage } from "../../base/usage.ts";
+import { releaseBytes } from "../../base/bytes/release.ts";
+import { sharedCopy } from "../../base/bytes/shared-bytes.ts";
+import type { Usage } from "../../base/usage/usage.ts";
 import { malformedAnswer } from "../../dialects/errors/failure.ts";
 import { providerDialect } from "../../dialects/registry.ts";
 import { FrameJoiner } from "../../dialects/sse/frame-joiner.ts";

@@ -1,5 +1,5 @@
+import { releaseBytes } from "../../base/bytes/release.ts";
 import { GatewayError } from "../../base/errors.ts";
-import { releaseBytes } from "../../base/release.ts";
 import type { Evidence } from "../charge/bill.ts";
 import { Produced } from "../charge/produced.ts";
 import { recordContent, wholeBodyOf } from "../content.ts";

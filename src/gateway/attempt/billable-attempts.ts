@@ -1,6 +1,6 @@
-import type { AttemptRecord } from "../../base/attempt.ts";
-import { shownModel } from "../../base/shown-model.ts";
-import type { Usage } from "../../base/usage.ts";
+import { shownModel } from "../../base/models/shown-model.ts";
+import type { AttemptRecord } from "../../base/requests/attempt.ts";
+import type { Usage } from "../../base/usage/usage.ts";
 import {
   type AttemptCount,
   type ChargedAttempt,

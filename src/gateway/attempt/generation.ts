@@ -1,4 +1,4 @@
-import { traceHeaders } from "../../base/trace-context.ts";
+import { traceHeaders } from "../../base/requests/trace-context.ts";
 import type { InputEstimate } from "../../catalog/estimate.ts";
 import type { ModelSettings } from "../../config/settings.ts";
 import type { ForwardedHeaders } from "../../dialects/headers.ts";

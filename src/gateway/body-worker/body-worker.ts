@@ -1,8 +1,8 @@
 import { assert } from "../../base/assert.ts";
+import { sharedCopy } from "../../base/bytes/shared-bytes.ts";
 import { GatewayError } from "../../base/errors.ts";
-import { IdleThread } from "../../base/idle-thread.ts";
-import { sharedCopy } from "../../base/shared-bytes.ts";
-import { startThread, threadSource } from "../../base/start-thread.ts";
+import { IdleThread } from "../../base/threads/idle-thread.ts";
+import { startThread, threadSource } from "../../base/threads/start-thread.ts";
 import { FailedAnswer } from "../../dialects/errors/failure.ts";
 import type { ParsedEvent } from "../../dialects/sse/sse.ts";
 import { JobQueue, type QueuedJob } from "./job-queue.ts";

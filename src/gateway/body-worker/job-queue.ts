@@ -1,5 +1,5 @@
+import { FairQueue } from "../../base/collections/fair-queue.ts";
 import { GatewayError } from "../../base/errors.ts";
-import { FairQueue } from "../../base/fair-queue.ts";
 import type { JobMessage, JobOwner, Result } from "./jobs.ts";
 
 /** A job that waits for the thread, or runs on it. */

@@ -1,5 +1,5 @@
-import { releaseBytes } from "../../base/release.ts";
-import { sharedBytes } from "../../base/shared-bytes.ts";
+import { releaseBytes } from "../../base/bytes/release.ts";
+import { sharedBytes } from "../../base/bytes/shared-bytes.ts";
 import type { ReceivedBytes } from "../../upstream/upstream.ts";
 import { largeBodyBytes } from "./is-large.ts";
 import { largeTurns } from "./large-body-pacer.ts";

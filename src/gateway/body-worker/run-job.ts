@@ -1,7 +1,7 @@
-import { asBuffer } from "../../base/as-buffer.ts";
 import { assert } from "../../base/assert.ts";
+import { asBuffer } from "../../base/bytes/as-buffer.ts";
+import { shared, sharedBytes } from "../../base/bytes/shared-bytes.ts";
 import type { JsonObject } from "../../base/json.ts";
-import { shared, sharedBytes } from "../../base/shared-bytes.ts";
 import { estimateInput, estimateTruncatedInput } from "../../catalog/estimate.ts";
 import { removeValues } from "../../dialects/json/remove-values.ts";
 import { meteredRoute } from "../../dialects/metered/registry.ts";

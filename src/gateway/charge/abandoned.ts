@@ -1,5 +1,5 @@
 import { assert } from "../../base/assert.ts";
-import { noCalls } from "../../base/extra-usage.ts";
+import { noCalls } from "../../base/usage/extra-usage.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import type { Bill, Evidence } from "./bill.ts";

@@ -1,4 +1,4 @@
-import { mostTokens, type ReportedUsage, totalInput, type Usage } from "../../base/usage.ts";
+import { mostTokens, type ReportedUsage, totalInput, type Usage } from "../../base/usage/usage.ts";
 import type { HoldTokens } from "../../catalog/price.ts";
 
 /** What a provider's figures are measured by. */

@@ -1,5 +1,5 @@
 import { assert } from "../../base/assert.ts";
-import { tokensOf } from "../../base/rates.ts";
+import { tokensOf } from "../../base/money/rates.ts";
 import {
   answerOf,
   noUsage,
@@ -8,7 +8,7 @@ import {
   type Usage,
   type UsageBasis,
   unreported,
-} from "../../base/usage.ts";
+} from "../../base/usage/usage.ts";
 import type { HoldTokens } from "../../catalog/price.ts";
 import { priced } from "../../catalog/priced-usage.ts";
 import type { TokenCounter } from "../../catalog/tokens/counter.ts";

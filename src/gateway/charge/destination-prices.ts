@@ -1,5 +1,5 @@
 import { type GatewayError, invalidRequest } from "../../base/errors.ts";
-import type { HostedToolName } from "../../base/hosted-tools.ts";
+import type { HostedToolName } from "../../base/usage/hosted-tools.ts";
 import type { KeyAccess } from "../../catalog/catalog.ts";
 import type { DeploymentSettings, ModelSettings, Price } from "../../config/settings.ts";
 import { type ClientDialectName, isSpoken } from "../../dialects/registry.ts";

@@ -1,7 +1,12 @@
-import { type ExtraUsage, noCalls, nothingReported, type ReportedExtras } from "../../base/extra-usage.ts";
-import { type HostedToolName, hostedToolNames, type ToolCalls } from "../../base/hosted-tools.ts";
-import type { Quantities } from "../../base/rates.ts";
-import { isUsualTier, type Tiers, tierFields } from "../../base/service-tiers.ts";
+import type { Quantities } from "../../base/money/rates.ts";
+import {
+  type ExtraUsage,
+  noCalls,
+  nothingReported,
+  type ReportedExtras,
+} from "../../base/usage/extra-usage.ts";
+import { type HostedToolName, hostedToolNames, type ToolCalls } from "../../base/usage/hosted-tools.ts";
+import { isUsualTier, type Tiers, tierFields } from "../../base/usage/service-tiers.ts";
 import { ownTierPrice } from "../../catalog/extra-price.ts";
 import type { Price } from "../../config/settings.ts";
 import type { Withheld } from "./asked-tools.ts";

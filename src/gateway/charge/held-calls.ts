@@ -1,4 +1,4 @@
-import type { HostedToolName, ToolCalls } from "../../base/hosted-tools.ts";
+import type { HostedToolName, ToolCalls } from "../../base/usage/hosted-tools.ts";
 
 /** How many calls of a hosted tool are held for, where the request does not bound them. */
 const assumedCalls = 5;

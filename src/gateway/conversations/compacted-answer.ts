@@ -1,7 +1,7 @@
 import { GatewayError } from "../../base/errors.ts";
-import { nothingReported } from "../../base/extra-usage.ts";
 import type { Json } from "../../base/json.ts";
-import type { Usage } from "../../base/usage.ts";
+import { nothingReported } from "../../base/usage/extra-usage.ts";
+import type { Usage } from "../../base/usage/usage.ts";
 import { FailedAnswer } from "../../dialects/errors/failure.ts";
 import {
   CompactionStream,

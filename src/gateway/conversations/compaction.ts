@@ -1,7 +1,7 @@
 import { GatewayError, invalidRequest } from "../../base/errors.ts";
 import { newId } from "../../base/id.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
-import { type Seal, sealText, unsealText } from "../../base/seal.ts";
+import { type Seal, sealText, unsealText } from "../../base/secrets/seal.ts";
 import type { Settings } from "../../config/settings.ts";
 import {
   compactionTrigger,

@@ -1,6 +1,6 @@
-import { asBuffer } from "../../base/as-buffer.ts";
+import { asBuffer } from "../../base/bytes/as-buffer.ts";
 import { idDigest, newId } from "../../base/id.ts";
-import { isPlainSegment } from "../../base/path-segment.ts";
+import { isPlainSegment } from "../../base/requests/path-segment.ts";
 import { patchMembers } from "../../dialects/json/patch.ts";
 import type { TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
 

@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { invalidRequest } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
-import { wholeFromDigits } from "../../base/typed-number.ts";
+import { wholeFromDigits } from "../../base/text/typed-number.ts";
 import { shownItems } from "../../dialects/openai-responses/client/shown-item.ts";
 import { sizeOf, type TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
 import { jsonHeaders } from "../answer/answering.ts";

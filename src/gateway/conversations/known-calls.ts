@@ -1,5 +1,5 @@
+import { tableOf } from "../../base/collections/table.ts";
 import { invalidRequest } from "../../base/errors.ts";
-import { tableOf } from "../../base/table.ts";
 import type { TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
 
 /** The calls that these items answer. */

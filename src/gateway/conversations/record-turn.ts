@@ -1,6 +1,6 @@
+import { shared } from "../../base/bytes/shared-bytes.ts";
 import { GatewayError } from "../../base/errors.ts";
 import { isConversationId } from "../../base/id.ts";
-import { shared } from "../../base/shared-bytes.ts";
 import { isCompaction } from "../../dialects/openai-responses/client/compaction.ts";
 import type { StreamedItems } from "../../dialects/openai-responses/client/streamed-items.ts";
 import {

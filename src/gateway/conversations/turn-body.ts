@@ -1,5 +1,5 @@
-import { asBuffer } from "../../base/as-buffer.ts";
-import { sealing, unsealing } from "../../base/seal.ts";
+import { asBuffer } from "../../base/bytes/as-buffer.ts";
+import { sealing, unsealing } from "../../base/secrets/seal.ts";
 import type { TurnItem } from "../../dialects/openai-responses/client/turn-items.ts";
 import type { Recording } from "../../store/store.ts";
 import { lengthOf } from "../body-worker/join-shared.ts";

@@ -1,8 +1,8 @@
+import { releaseBytes } from "../../base/bytes/release.ts";
 import { GatewayError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
-import type { Quantities } from "../../base/rates.ts";
-import { releaseBytes } from "../../base/release.ts";
-import { noUsage } from "../../base/usage.ts";
+import type { Quantities } from "../../base/money/rates.ts";
+import { noUsage } from "../../base/usage/usage.ts";
 import { isBilled } from "../../dialects/errors/failure.ts";
 import { jsonHeaders } from "../answer/answering.ts";
 import { bodyResponse } from "../answer/body-response.ts";

@@ -1,5 +1,5 @@
 import { assert } from "../../base/assert.ts";
-import type { Quantities } from "../../base/rates.ts";
+import type { Quantities } from "../../base/money/rates.ts";
 import type { MeteredDemand } from "../../dialects/metered/route.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { assert } from "../../base/assert.ts";
 import type { JsonObject } from "../../base/json.ts";
-import { traceHeaders } from "../../base/trace-context.ts";
+import { traceHeaders } from "../../base/requests/trace-context.ts";
 import type { ModelSettings } from "../../config/settings.ts";
 import { type BodyChanges, patchBody, patchMembers } from "../../dialects/json/patch.ts";
 import type { MeteredRoute } from "../../dialects/metered/route.ts";

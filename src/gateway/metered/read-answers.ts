@@ -1,6 +1,6 @@
 import { assert } from "../../base/assert.ts";
-import { shared } from "../../base/shared-bytes.ts";
-import type { Usage } from "../../base/usage.ts";
+import { shared } from "../../base/bytes/shared-bytes.ts";
+import type { Usage } from "../../base/usage/usage.ts";
 import type { MeteredAnswer, MeteredFormat, ReadMetered } from "../../dialects/metered/route.ts";
 import type { Piece } from "../answer/stream-relayer.ts";
 import { isLargeBody, largeBodyBytes } from "../body-worker/is-large.ts";

@@ -1,7 +1,7 @@
 import { GatewayError, invalidRequest } from "../../base/errors.ts";
-import { noCalls } from "../../base/extra-usage.ts";
-import type { ModelUse } from "../../base/model-uses.ts";
-import { traceContextOf } from "../../base/trace-context.ts";
+import type { ModelUse } from "../../base/models/model-uses.ts";
+import { traceContextOf } from "../../base/requests/trace-context.ts";
+import { noCalls } from "../../base/usage/extra-usage.ts";
 import { estimateText } from "../../catalog/estimate.ts";
 import type { ModelSettings } from "../../config/settings.ts";
 import { type MeteredRouteName, meteredRoute } from "../../dialects/metered/registry.ts";

@@ -1,6 +1,6 @@
 import { invalidRequest } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
-import { keptLabels, type Tags } from "../../base/labels.ts";
+import { keptLabels, type Tags } from "../../base/requests/labels.ts";
 import { type ClientDialectName, clientDialect } from "../../dialects/registry.ts";
 import type { KeyRecord } from "../../store/store.ts";
 import type { Exchange } from "../exchange.ts";

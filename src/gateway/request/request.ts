@@ -1,8 +1,8 @@
 import { GatewayError, invalidRequest } from "../../base/errors.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
-import { matchesModel, modelPatternForm } from "../../base/model-pattern.ts";
-import type { ModelUse } from "../../base/model-uses.ts";
-import { unknownModelMessage } from "../../base/unknown-model.ts";
+import { matchesModel, modelPatternForm } from "../../base/models/model-pattern.ts";
+import type { ModelUse } from "../../base/models/model-uses.ts";
+import { unknownModelMessage } from "../../base/models/unknown-model.ts";
 import { isEntitled } from "../../catalog/catalog.ts";
 import { estimateInput, estimateTruncatedInput, type InputEstimate } from "../../catalog/estimate.ts";
 import type { CatalogRule } from "../../config/catalog/rule.ts";

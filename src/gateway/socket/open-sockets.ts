@@ -1,4 +1,4 @@
-import { Bag } from "../../base/churn-map.ts";
+import { Bag } from "../../base/collections/churn-map.ts";
 
 /** A client's WebSocket. */
 export interface OpenSocket {

@@ -1,5 +1,5 @@
 import { newId } from "../../base/id.ts";
-import { noUsage } from "../../base/usage.ts";
+import { noUsage } from "../../base/usage/usage.ts";
 import { clientDialect } from "../../dialects/registry.ts";
 import { admit } from "../admission/admit.ts";
 import { streamHeaders } from "../answer/answering.ts";

@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from "../../base/json.ts";
-import type { SwitchedRoutes } from "../../base/route-switches.ts";
+import type { SwitchedRoutes } from "../../base/requests/route-switches.ts";
 import type { ClientOperation } from "../../dialects/client-dialect.ts";
 import { type ErrorFormat, requestIdHeaders } from "../../dialects/errors/envelope.ts";
 import type { Operation } from "../../gateway/client-call.ts";

@@ -1,10 +1,10 @@
 import type { ServerWebSocket } from "bun";
 import { assert } from "../../base/assert.ts";
-import { Bag } from "../../base/churn-map.ts";
+import { Bag } from "../../base/collections/churn-map.ts";
 import { GatewayError } from "../../base/errors.ts";
 import { newId } from "../../base/id.ts";
-import { TurnAllowance } from "../../base/turn-allowance.ts";
-import { TurnPacer } from "../../base/turn-pacer.ts";
+import { TurnAllowance } from "../../base/loop/allowance.ts";
+import { TurnPacer } from "../../base/loop/pacer.ts";
 import { renderError } from "../../dialects/errors/envelope.ts";
 import { largeBodyBytes } from "../../gateway/body-worker/is-large.ts";
 import { shareText } from "../../gateway/body-worker/join-shared.ts";

@@ -1,4 +1,4 @@
-import { nextTurn } from "../../base/next-turn.ts";
+import { nextTurn } from "../../base/loop/next-iteration.ts";
 import type { StoreStats, Trouble } from "../health.ts";
 import type { ChargeEntry, JournalItem } from "../records.ts";
 import { type BatchWriter, type FailureReason, reasonOf } from "./batch-writer.ts";

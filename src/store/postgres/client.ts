@@ -1,5 +1,5 @@
 import { SQL } from "bun";
-import { startDeadline } from "../../base/deadline.ts";
+import { startDeadline } from "../../base/loop/deadline.ts";
 import type { Parameter, Query } from "../query.ts";
 import type { PostgresLocation } from "../settings.ts";
 import { type PostgresAddress, parseAddress } from "./address.ts";

@@ -1,5 +1,5 @@
 import type { Clock } from "../../base/clock.ts";
-import { Repeating } from "../../base/repeating.ts";
+import { Repeating } from "../../base/loop/repeating.ts";
 import type { PostgresClient } from "./client.ts";
 import { sqlStateOf } from "./errors.ts";
 import { rollUp } from "./rollup.ts";

@@ -1,5 +1,5 @@
 import { assert } from "../../base/assert.ts";
-import { nextTurn } from "../../base/next-turn.ts";
+import { nextTurn } from "../../base/loop/next-iteration.ts";
 
 /**
  * Collects what comes in a turn of the event loop, or while a write is under way, into the next one, so that many callers share a

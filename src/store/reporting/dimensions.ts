@@ -1,5 +1,5 @@
 import { msPerDay, msPerHour } from "../../base/clock.ts";
-import { isLabelName } from "../../base/labels.ts";
+import { isLabelName } from "../../base/requests/labels.ts";
 import { countedLabel } from "./label-column.ts";
 
 /** Where the time of a row of figures is, and of how many milliseconds its unit is. */

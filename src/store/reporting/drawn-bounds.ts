@@ -1,5 +1,5 @@
 import { msPerDay, utcDay } from "../../base/clock.ts";
-import { periodStart } from "../../base/period.ts";
+import { periodStart } from "../../base/money/period.ts";
 import type { DrawnBound, Listed } from "../alert-records.ts";
 import type { Query } from "../query.ts";
 

@@ -1,4 +1,4 @@
-import { sortInTurns } from "../../base/in-turns.ts";
+import { sortInTurns } from "../../base/loop/in-turns.ts";
 import type { Queries } from "../query.ts";
 import type {
   GroupedFigures,

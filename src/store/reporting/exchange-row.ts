@@ -1,6 +1,6 @@
-import { readLabels } from "../../base/labels.ts";
-import { unitsOf } from "../../base/metered-units.ts";
-import type { Usage } from "../../base/usage.ts";
+import { readLabels } from "../../base/requests/labels.ts";
+import { unitsOf } from "../../base/usage/metered-units.ts";
+import type { Usage } from "../../base/usage/usage.ts";
 import type { ListedExchange } from "../reports.ts";
 import { quantitiesOf } from "../stored-quantities.ts";
 

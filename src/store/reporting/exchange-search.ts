@@ -1,5 +1,5 @@
-import type { AttemptRecord } from "../../base/attempt.ts";
-import { unknownModelMessage } from "../../base/unknown-model.ts";
+import { unknownModelMessage } from "../../base/models/unknown-model.ts";
+import type { AttemptRecord } from "../../base/requests/attempt.ts";
 import { Parameters, type Queries } from "../query.ts";
 import type { Entry } from "../records.ts";
 import type { Cut, ExchangeQuery, FiledExchange, ListedExchange } from "../reports.ts";

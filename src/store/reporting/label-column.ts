@@ -1,4 +1,4 @@
-import { isLabelName, uncounted } from "../../base/labels.ts";
+import { isLabelName, uncounted } from "../../base/requests/labels.ts";
 
 /** The value of a label in SQL, `other` if reports do not tell it apart; NULL without one. */
 export function countedLabel(name: string): string {

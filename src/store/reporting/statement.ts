@@ -1,5 +1,5 @@
-import { mapInTurns, sortInTurns } from "../../base/in-turns.ts";
 import type { KeyMode } from "../../base/key-attributes.ts";
+import { mapInTurns, sortInTurns } from "../../base/loop/in-turns.ts";
 import { Parameters, type Queries } from "../query.ts";
 import type { EntryKind } from "../records.ts";
 import { byTime } from "./pieces-of-time.ts";

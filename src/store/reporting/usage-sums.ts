@@ -1,4 +1,4 @@
-import { nextTurn } from "../../base/next-turn.ts";
+import { nextTurn } from "../../base/loop/next-iteration.ts";
 import { Parameters, type Queries } from "../query.ts";
 import type { LatencyBand, UsageFilter } from "../reports.ts";
 import type { Detail, Dimension } from "./dimensions.ts";

@@ -1,6 +1,6 @@
 import type { Database } from "bun:sqlite";
 import { dirname } from "node:path";
-import { giveToFolderOwner } from "../../base/file-mode.ts";
+import { giveToFolderOwner } from "../../base/files/mode.ts";
 import type { StoreSettings } from "../settings.ts";
 import { StoreRefusal } from "../store.ts";
 import { applicationId, readPragma } from "./connection.ts";

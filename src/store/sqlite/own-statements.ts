@@ -1,5 +1,5 @@
 import { assert } from "../../base/assert.ts";
-import { periodStart } from "../../base/period.ts";
+import { periodStart } from "../../base/money/period.ts";
 import { type EntryRow, entryOf, selectEntries } from "../entry-row.ts";
 import type { NumberedOwner, OwnStatements } from "../own-statements.ts";
 import { query, type Work } from "../query.ts";

@@ -1,4 +1,4 @@
-import { nextTurn } from "../../base/next-turn.ts";
+import { nextTurn } from "../../base/loop/next-iteration.ts";
 
 /** A request that reads in many small statements, or many requests at once, must not hold up streams for longer than this. */
 const readsMsPerTurn = 10;

@@ -1,4 +1,4 @@
-import { periodStart } from "../../base/period.ts";
+import { periodStart } from "../../base/money/period.ts";
 import type { NumberedOwner, OwnStatements } from "../own-statements.ts";
 import { query, type Work } from "../query.ts";
 import type { CapLimit, CapRecord, CapTotals } from "../records.ts";

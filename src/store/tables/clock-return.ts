@@ -1,5 +1,5 @@
 import { aheadOf, dateOfDay, utcDay } from "../../base/clock.ts";
-import { plural } from "../../base/plural.ts";
+import { plural } from "../../base/text/plural.ts";
 import type { OwnStatements } from "../own-statements.ts";
 import { type Parameter, query, type Work } from "../query.ts";
 import type { ClockReturn } from "../store.ts";

@@ -1,5 +1,5 @@
-import { sharedBytes } from "../../base/shared-bytes.ts";
-import { TurnPacer } from "../../base/turn-pacer.ts";
+import { sharedBytes } from "../../base/bytes/shared-bytes.ts";
+import { TurnPacer } from "../../base/loop/pacer.ts";
 import type { Query } from "../query.ts";
 import type { ReserveMemory } from "../turn-records.ts";
 

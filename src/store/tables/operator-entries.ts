@@ -4,7 +4,7 @@ import {
   maxDebtNano,
   maxLifetimeCredits,
   nanoPerCredit,
-} from "../../base/money.ts";
+} from "../../base/money/money.ts";
 import type { OwnStatements } from "../own-statements.ts";
 import type { Work } from "../query.ts";
 import type { AccountRecord, AccountTotals, Entry } from "../records.ts";

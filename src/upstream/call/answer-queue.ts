@@ -1,6 +1,6 @@
-import { asBuffer } from "../../base/as-buffer.ts";
+import { asBuffer } from "../../base/bytes/as-buffer.ts";
+import { releaseBytes } from "../../base/bytes/release.ts";
 import type { GatewayError } from "../../base/errors.ts";
-import { releaseBytes } from "../../base/release.ts";
 
 /**
  * Takes a piece that its reader waits for, within the callback that received it. Returns true if the reader need not

@@ -1,6 +1,6 @@
-import { Bag } from "../../base/churn-map.ts";
 import type { Clock } from "../../base/clock.ts";
-import { afterArrivals } from "../../base/deadline.ts";
+import { Bag } from "../../base/collections/churn-map.ts";
+import { afterArrivals } from "../../base/loop/deadline.ts";
 
 /** A deadline that can be moved by assigning `dueMs`. */
 export interface Deadline {

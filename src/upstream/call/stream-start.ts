@@ -1,6 +1,6 @@
 import type { GatewayError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
-import type { Usage } from "../../base/usage.ts";
+import type { Usage } from "../../base/usage/usage.ts";
 import { errorIn as bareError } from "../../dialects/errors/bare-error.ts";
 import { openBrace } from "../../dialects/json/json-bytes.ts";
 import { parseObject } from "../../dialects/json/json-fields.ts";

@@ -1,6 +1,6 @@
-import { type AttemptRecord, cutSaid } from "../../base/attempt.ts";
 import { GatewayError } from "../../base/errors.ts";
-import { shownModel } from "../../base/shown-model.ts";
+import { shownModel } from "../../base/models/shown-model.ts";
+import { type AttemptRecord, cutSaid } from "../../base/requests/attempt.ts";
 import type { Failure } from "../failure.ts";
 import type { Candidate } from "../health/deployment-state.ts";
 

@@ -1,5 +1,5 @@
 import { assert } from "../../base/assert.ts";
-import { shownModel } from "../../base/shown-model.ts";
+import { shownModel } from "../../base/models/shown-model.ts";
 import { inScope } from "../../catalog/catalog.ts";
 import type { DeploymentSettings, ModelSettings, Settings } from "../../config/settings.ts";
 import { Gate } from "../../limits/concurrency.ts";

@@ -1,9 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { abortAfter } from "../../base/deadline.ts";
-import type { Environment } from "../../base/environment.ts";
-import { rememberIssuedSecret } from "../../base/secrets.ts";
+import { abortAfter } from "../../base/loop/deadline.ts";
+import { rememberIssuedSecret } from "../../base/secrets/secrets.ts";
+import type { Environment } from "../../base/system/environment.ts";
 import { isLoopback } from "../../wire/proxy.ts";
 import { clockProblem } from "../credentials/clock-problem.ts";
 import { CredentialUnavailable } from "../credentials/credential.ts";

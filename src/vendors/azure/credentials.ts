@@ -1,5 +1,5 @@
-import type { Environment } from "../../base/environment.ts";
-import { rememberSecret } from "../../base/secrets.ts";
+import { rememberSecret } from "../../base/secrets/secrets.ts";
+import type { Environment } from "../../base/system/environment.ts";
 import { type Credential, CredentialUnavailable } from "../credentials/credential.ts";
 import { type HeaderToken, tokenCredential } from "../credentials/token-credential.ts";
 import { askTokenHost, bearerTokenIn, type TokenRequest } from "../credentials/token-host.ts";

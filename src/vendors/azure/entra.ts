@@ -1,4 +1,4 @@
-import { rememberIssuedSecret } from "../../base/secrets.ts";
+import { rememberIssuedSecret } from "../../base/secrets/secrets.ts";
 import { clockProblem } from "../credentials/clock-problem.ts";
 import { CredentialUnavailable } from "../credentials/credential.ts";
 import type { HeaderToken } from "../credentials/token-credential.ts";

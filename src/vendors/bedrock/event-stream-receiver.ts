@@ -1,4 +1,4 @@
-import { tableOf } from "../../base/table.ts";
+import { tableOf } from "../../base/collections/table.ts";
 import type { Head, Receiver, Transfer } from "../../wire/transfer.ts";
 import type { FramedReceiver } from "../http/http-provider.ts";
 import { SseTranscoder, type StreamRefusal } from "./sse-transcoder.ts";

@@ -1,4 +1,4 @@
-import { tableOf } from "../../base/table.ts";
+import { tableOf } from "../../base/collections/table.ts";
 import { readRefusal } from "../../dialects/errors/refusal.ts";
 import { objectOf, parseObject, stringOf } from "../../dialects/json/json-fields.ts";
 import { retryAfterMs } from "../http/retry-after.ts";

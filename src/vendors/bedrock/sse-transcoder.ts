@@ -1,5 +1,5 @@
-import { asBuffer } from "../../base/as-buffer.ts";
-import { tableOf } from "../../base/table.ts";
+import { asBuffer } from "../../base/bytes/as-buffer.ts";
+import { tableOf } from "../../base/collections/table.ts";
 import { hasTooManyValues } from "../../dialects/json/count-values.ts";
 import { parseObject, stringOf } from "../../dialects/json/json-fields.ts";
 import { largeEventBytes } from "../../dialects/sse/parse-event.ts";

@@ -1,4 +1,4 @@
-import { plural } from "../../base/plural.ts";
+import { plural } from "../../base/text/plural.ts";
 
 /** Tolerance: `date` headers have whole seconds, and an answer takes time to arrive. */
 const noticeableMs = 60_000;

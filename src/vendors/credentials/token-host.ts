@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import type { JsonObject } from "../../base/json.ts";
-import { rememberIssuedSecret } from "../../base/secrets.ts";
+import { rememberIssuedSecret } from "../../base/secrets/secrets.ts";
 import { parseObject } from "../../dialects/json/json-fields.ts";
 import { certificateProblem } from "../../wire/certificate-problem.ts";
 import { collectAnswer } from "../../wire/collect.ts";

@@ -1,5 +1,5 @@
 import type { Clock } from "../../base/clock.ts";
-import { abortAfter } from "../../base/deadline.ts";
+import { abortAfter } from "../../base/loop/deadline.ts";
 import { CredentialUnavailable } from "./credential.ts";
 
 /** Something with a limited life that was just issued: a token, or a set of temporary keys. */

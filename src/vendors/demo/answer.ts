@@ -1,5 +1,5 @@
 import { newId } from "../../base/id.ts";
-import { noUsage, type Usage } from "../../base/usage.ts";
+import { noUsage, type Usage } from "../../base/usage/usage.ts";
 import type { IrBlockHead, IrFinish } from "../../dialects/ir/ir.ts";
 import { countPieces, piecesOf } from "./pieces.ts";
 import type { DemoRequest, DemoTool } from "./request.ts";

@@ -1,4 +1,4 @@
-import { nextTurn } from "../../base/next-turn.ts";
+import { nextTurn } from "../../base/loop/next-iteration.ts";
 import { backslash, quote } from "../../dialects/json/json-bytes.ts";
 
 /** Scanned without a pause: takes a millisecond or two. */

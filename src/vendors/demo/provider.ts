@@ -1,6 +1,6 @@
 import { assert } from "../../base/assert.ts";
 import { isObject, tryParse } from "../../base/json.ts";
-import { nextTurn } from "../../base/next-turn.ts";
+import { nextTurn } from "../../base/loop/next-iteration.ts";
 import type { ErrorFormat } from "../../dialects/errors/envelope.ts";
 import { clientDialect, clientDialectNames } from "../../dialects/registry.ts";
 import { FetchTransfer } from "../../wire/fetch-transfer.ts";

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { systemClock } from "../../base/clock.ts";
-import type { Environment } from "../../base/environment.ts";
+import type { Environment } from "../../base/system/environment.ts";
 import { type Credential, CredentialUnavailable } from "../credentials/credential.ts";
 import { type HeaderToken, tokenCredential } from "../credentials/token-credential.ts";
 import { askTokenHost, bearerTokenIn, readTokenFile } from "../credentials/token-host.ts";

@@ -1,6 +1,6 @@
-import type { Environment } from "../../base/environment.ts";
 import type { JsonObject } from "../../base/json.ts";
-import { rememberIssuedSecret } from "../../base/secrets.ts";
+import { rememberIssuedSecret } from "../../base/secrets/secrets.ts";
+import type { Environment } from "../../base/system/environment.ts";
 import { nonEmpty, numberOf, objectOf, stringOf } from "../../dialects/json/json-fields.ts";
 import { clockProblem } from "../credentials/clock-problem.ts";
 import { CredentialUnavailable } from "../credentials/credential.ts";

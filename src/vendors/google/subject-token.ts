@@ -1,6 +1,6 @@
 import { systemClock } from "../../base/clock.ts";
-import type { Environment } from "../../base/environment.ts";
 import type { JsonObject } from "../../base/json.ts";
+import type { Environment } from "../../base/system/environment.ts";
 import { nonEmpty, objectOf, parseObject, stringOf } from "../../dialects/json/json-fields.ts";
 import { isLoopback } from "../../wire/proxy.ts";
 import { issueByChain, regionByMetadata } from "../aws/chain.ts";

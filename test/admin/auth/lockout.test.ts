@@ -1,7 +1,7 @@
 import { expect, spyOn, test } from "bun:test";
 import { Lockout } from "../../../src/admin/auth/lockout.ts";
 import { accessError } from "../../../src/admin/routes/refusal.ts";
-import { nextTurn } from "../../../src/base/next-turn.ts";
+import { nextTurn } from "../../../src/base/loop/next-iteration.ts";
 import { FakeClock } from "../../support/clock.ts";
 
 function fail(lockout: Lockout, address: string, times: number): void {

@@ -2,8 +2,8 @@ import { expect, test } from "bun:test";
 import { ExchangeFeed } from "../../../src/admin/live/feed.ts";
 import { OtherNodes } from "../../../src/admin/live/other-nodes.ts";
 import type { TailView } from "../../../src/admin/views.ts";
-import { readLabels } from "../../../src/base/labels.ts";
-import { noUsage } from "../../../src/base/usage.ts";
+import { readLabels } from "../../../src/base/requests/labels.ts";
+import { noUsage } from "../../../src/base/usage/usage.ts";
 import type { ListedExchange, Store } from "../../../src/store/store.ts";
 import { keyRecord } from "../../store/fixtures.ts";
 

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { BillThread } from "../../../src/admin/reconcile/bill-thread.ts";
 import { commonNames } from "../../../src/admin/reconcile/same-model.ts";
-import { startThread, threadSource } from "../../../src/base/start-thread.ts";
+import { startThread, threadSource } from "../../../src/base/threads/start-thread.ts";
 import type { AttemptSums } from "../../../src/store/store.ts";
 import { attempt } from "../../store/attempts.ts";
 

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test
 import { createKey } from "../../../src/admin/operations/create-key.ts";
 import { systemClock } from "../../../src/base/clock.ts";
 import type { JsonObject } from "../../../src/base/json.ts";
-import { nanoPerCredit } from "../../../src/base/money.ts";
+import { nanoPerCredit } from "../../../src/base/money/money.ts";
 import { json, sse } from "../../support/answers.ts";
 import { type Caller, World } from "../world.ts";
 

@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { GatewayError } from "../../../src/base/errors.ts";
-import { shuttingDown } from "../../../src/base/gateway-endings.ts";
+import { shuttingDown } from "../../../src/base/requests/gateway-endings.ts";
 import { meteredRoute } from "../../../src/dialects/metered/registry.ts";
 import { BodyBudget } from "../../../src/limits/body-budget.ts";
 import { json } from "../../support/answers.ts";

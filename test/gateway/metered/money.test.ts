@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import type { JsonObject } from "../../../src/base/json.ts";
-import { nanoPerCredit } from "../../../src/base/money.ts";
+import { nanoPerCredit } from "../../../src/base/money/money.ts";
 import { type Answer, json, openAiError } from "../../support/answers.ts";
 import { usageRecords } from "../../support/usage.ts";
 import { waitFor } from "../../support/wait.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import type { JsonObject } from "../../../src/base/json.ts";
-import { nextTurn } from "../../../src/base/next-turn.ts";
+import { nextTurn } from "../../../src/base/loop/next-iteration.ts";
 import { extensionsHeader } from "../../../src/http/socket/client-socket.ts";
 import { InflateLimiter } from "../../../src/limits/inflate-limiter.ts";
 import type { answer } from "../../gateway/turn-world.ts";

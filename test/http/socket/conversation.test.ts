@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, spyOn, test } from "
 import { createKey } from "../../../src/admin/operations/create-key.ts";
 import { systemClock } from "../../../src/base/clock.ts";
 import type { JsonObject } from "../../../src/base/json.ts";
-import { nanoPerCredit } from "../../../src/base/money.ts";
+import { nanoPerCredit } from "../../../src/base/money/money.ts";
 import { dataOf } from "../../../src/dialects/sse/data-field.ts";
 import { lacksOfEvent } from "../../dialects/openai-responses/published-schema.ts";
 import { textOf } from "../../gateway/conversation-world.ts";

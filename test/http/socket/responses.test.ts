@@ -3,7 +3,7 @@ import { changeStatus } from "../../../src/admin/operations/change-key.ts";
 import { createKey } from "../../../src/admin/operations/create-key.ts";
 import { systemClock } from "../../../src/base/clock.ts";
 import type { JsonObject } from "../../../src/base/json.ts";
-import { nanoPerCredit } from "../../../src/base/money.ts";
+import { nanoPerCredit } from "../../../src/base/money/money.ts";
 import { lacksOfEvent } from "../../dialects/openai-responses/published-schema.ts";
 import { answer, models, say } from "../../gateway/turn-world.ts";
 import type { World } from "../../gateway/world.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { nextTurn } from "../../../src/base/next-turn.ts";
+import { nextTurn } from "../../../src/base/loop/next-iteration.ts";
 import { models } from "../../gateway/turn-world.ts";
 import type { Caller } from "../../gateway/world.ts";
 import { emptyDatabase } from "../../store/postgres/fixtures.ts";

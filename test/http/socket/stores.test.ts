@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { type RunningGateway, startGateway } from "../../../src/app/start.ts";
 import { systemClock } from "../../../src/base/clock.ts";
 import type { JsonObject } from "../../../src/base/json.ts";
-import { nanoPerCredit } from "../../../src/base/money.ts";
+import { nanoPerCredit } from "../../../src/base/money/money.ts";
 import { loadSettings } from "../../../src/config/load.ts";
 import { issueKey } from "../../../src/keys/issue.ts";
 import { temporaryFolder } from "../../store/fixtures.ts";

@@ -1,6 +1,6 @@
 import { expect } from "bun:test";
 import { systemClock } from "../../../src/base/clock.ts";
-import { makeRates, type Rates } from "../../../src/base/rates.ts";
+import { makeRates, type Rates } from "../../../src/base/money/rates.ts";
 import type { AuditedEntry } from "../../../src/store/store.ts";
 import { nanoRates } from "../../support/rates.ts";
 import { summarizeUsage, usageRecords } from "../../support/usage.ts";

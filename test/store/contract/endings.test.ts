@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import type { AttemptRecord } from "../../../src/base/attempt.ts";
-import { readLabels } from "../../../src/base/labels.ts";
-import { unknownModelMessage } from "../../../src/base/unknown-model.ts";
+import { unknownModelMessage } from "../../../src/base/models/unknown-model.ts";
+import type { AttemptRecord } from "../../../src/base/requests/attempt.ts";
+import { readLabels } from "../../../src/base/requests/labels.ts";
 import { EndingQueue } from "../../../src/store/ending-queue.ts";
 import { EndingRetention } from "../../../src/store/ending-retention.ts";
 import type { ExchangeEnding, Store } from "../../../src/store/store.ts";

@@ -1,5 +1,5 @@
 import { describe, expect } from "bun:test";
-import { nanoPerCredit } from "../../../src/base/money.ts";
+import { nanoPerCredit } from "../../../src/base/money/money.ts";
 import { type OperatorEntry, type Store, StoreRefusal } from "../../../src/store/store.ts";
 import { FakeClock } from "../../support/clock.ts";
 import { testEachStore } from "../each-store.ts";

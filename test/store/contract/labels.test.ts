@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { type CallerLabels, keptLabels, readLabels } from "../../../src/base/labels.ts";
-import { makeRates } from "../../../src/base/rates.ts";
+import { makeRates } from "../../../src/base/money/rates.ts";
+import { type CallerLabels, keptLabels, readLabels } from "../../../src/base/requests/labels.ts";
 import { dimensionOf } from "../../../src/store/reporting/dimensions.ts";
 import type { ExchangeQuery } from "../../../src/store/store.ts";
 import { FakeClock } from "../../support/clock.ts";

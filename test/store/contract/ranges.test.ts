@@ -1,6 +1,6 @@
 import { expect } from "bun:test";
-import type { AttemptRecord } from "../../../src/base/attempt.ts";
 import { systemClock } from "../../../src/base/clock.ts";
+import type { AttemptRecord } from "../../../src/base/requests/attempt.ts";
 import { type Store, sumFigures } from "../../../src/store/store.ts";
 import { type SeededRandom, seededRandom } from "../../support/random.ts";
 import { summarizeUsage } from "../../support/usage.ts";

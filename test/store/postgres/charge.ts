@@ -1,5 +1,5 @@
 import { assert } from "../../../src/base/assert.ts";
-import { totalInput } from "../../../src/base/usage.ts";
+import { totalInput } from "../../../src/base/usage/usage.ts";
 import type { PostgresClient, Query } from "../../../src/store/postgres/client.ts";
 import { turnOf } from "../../../src/store/postgres/lanes/hold-end.ts";
 import { RatesKeeper } from "../../../src/store/postgres/node/rates-keeper.ts";

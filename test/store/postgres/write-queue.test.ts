@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { nextTurn } from "../../../src/base/next-turn.ts";
+import { nextTurn } from "../../../src/base/loop/next-iteration.ts";
 import { WriteQueue } from "../../../src/store/postgres/write-queue.ts";
 
 async function turns(): Promise<void> {

@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { systemClock } from "../../../src/base/clock.ts";
-import { giveToFolderOwner } from "../../../src/base/file-mode.ts";
+import { giveToFolderOwner } from "../../../src/base/files/mode.ts";
 import { openConnection } from "../../../src/store/sqlite/connection.ts";
 import { createBackupFolder } from "../../../src/store/sqlite/files/backup-folder.ts";
 import { dataFolder } from "../../../src/store/sqlite/files/folder.ts";

@@ -2,7 +2,7 @@ import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Environment } from "../../../src/base/environment.ts";
+import type { Environment } from "../../../src/base/system/environment.ts";
 import { providerDialect } from "../../../src/dialects/registry.ts";
 import { issueByChain } from "../../../src/vendors/aws/chain.ts";
 import { addressOf, mantleTarget, runtimeTarget } from "../../../src/vendors/bedrock/address.ts";

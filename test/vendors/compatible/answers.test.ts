@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { JsonObject } from "../../../src/base/json.ts";
-import type { ReportedUsage } from "../../../src/base/usage.ts";
+import type { ReportedUsage } from "../../../src/base/usage/usage.ts";
 import { ChatScanner } from "../../../src/dialects/openai-chat/provider/stream-scanner.ts";
 import type { Quirk } from "../../../src/dialects/openai-chat/quirks.ts";
 import { providerDialect } from "../../../src/dialects/registry.ts";

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../../src/base/json.ts";
-import type { ReportedUsage } from "../../../src/base/usage.ts";
+import type { ReportedUsage } from "../../../src/base/usage/usage.ts";
 import { EventCollector } from "../../../src/dialects/ir/events.ts";
 import type { IrResponse } from "../../../src/dialects/ir/ir.ts";
 import { ChatScanner } from "../../../src/dialects/openai-chat/provider/stream-scanner.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { withoutSecrets } from "../../../src/base/secrets.ts";
+import { withoutSecrets } from "../../../src/base/secrets/secrets.ts";
 import { clockProblem } from "../../../src/vendors/credentials/clock-problem.ts";
 import { CredentialUnavailable } from "../../../src/vendors/credentials/credential.ts";
 import { tokenCredential } from "../../../src/vendors/credentials/token-credential.ts";

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { OperationRefusal } from "../../../admin/operations/context.ts";
-import { plural } from "../../../base/plural.ts";
+import { plural } from "../../../base/text/plural.ts";
 import type { CheckedConfig } from "../../../config/on-disk.ts";
 import type { ConfigProblem } from "../../../config/problems.ts";
 import { type ConfigOptions, newConfigCommand } from "../../help.ts";

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { plural } from "../../../base/plural.ts";
+import { plural } from "../../../base/text/plural.ts";
 import { group, type JsonOption, newCommand } from "../../help.ts";
 import type { ImportedConfig } from "../../import/litellm-config.ts";
 import { readInput, writeResult } from "../../named-file.ts";

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { plural } from "../../../base/plural.ts";
+import { plural } from "../../../base/text/plural.ts";
 import { since } from "../../arguments.ts";
 import { confirm, type YesOption } from "../../confirm.ts";
 import { type DataOptions, newDataCommand } from "../../help.ts";

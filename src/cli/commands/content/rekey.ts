@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { count } from "../../../base/plural.ts";
+import { count } from "../../../base/text/plural.ts";
 import { confirm, type YesOption } from "../../confirm.ts";
 import { type DataOptions, newDataCommand } from "../../help.ts";
 import { withContent } from "../../open-content.ts";

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { WrittenCap } from "../../../admin/operations/cap-text.ts";
-import { type ClientId, clientIds } from "../../../base/client-snippets.ts";
 import { keyModes } from "../../../base/key-attributes.ts";
+import { type ClientId, clientIds } from "../../../base/models/client-snippets.ts";
 import type { KeyMode } from "../../../store/store.ts";
 import { creditAmount, duration } from "../../arguments.ts";
 import { capOption } from "../../cap-options.ts";

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { creditsFromNano } from "../../../base/money.ts";
+import { creditsFromNano } from "../../../base/money/money.ts";
 import { standingText } from "../../account-output.ts";
 import { adjustCommand, type EnterCredit, topUpCommand } from "../../credit-commands.ts";
 import { type DataOptions, group, newKeyCommand } from "../../help.ts";

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { differenceDocument } from "../../../admin/operations/audit-ledger.ts";
-import { plural } from "../../../base/plural.ts";
-import { size } from "../../../base/size.ts";
+import { plural } from "../../../base/text/plural.ts";
+import { size } from "../../../base/text/size.ts";
 import { since } from "../../arguments.ts";
 import { chosenTime, type TimeOptions, untilHelp } from "../../chosen-time.ts";
 import { type CsvOption, choiceOption, type DataOptions, newDataCommand, withCsv } from "../../help.ts";

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { ModelCheckView } from "../../../admin/views.ts";
-import { plural } from "../../../base/plural.ts";
+import { plural } from "../../../base/text/plural.ts";
 import type { ModelSettings, Settings } from "../../../config/settings.ts";
 import { didYouMean } from "../../../config/suggest.ts";
 import { type ConfigOptions, type CsvOption, newConfigCommand, withCsv } from "../../help.ts";

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { DiscoveredModel, Discovery } from "../../../admin/operations/discover-models.ts";
 import { isObject } from "../../../base/json.ts";
-import { plural } from "../../../base/plural.ts";
+import { plural } from "../../../base/text/plural.ts";
 import type { LoadedSettings } from "../../../config/load.ts";
 import { didYouMean } from "../../../config/suggest.ts";
 import type { ProviderSettings } from "../../../vendors/provider.ts";

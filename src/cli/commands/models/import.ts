@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { plural } from "../../../base/plural.ts";
+import { plural } from "../../../base/text/plural.ts";
 import { type JsonOption, newCommand } from "../../help.ts";
 import type { ImportedModel, ImportedPrices } from "../../import/imported.ts";
 import { writeResult } from "../../named-file.ts";

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
-import { abilitiesOf, showsTokenPrice } from "../../../base/model-uses.ts";
-import { count } from "../../../base/plural.ts";
+import { abilitiesOf, showsTokenPrice } from "../../../base/models/model-uses.ts";
+import { count } from "../../../base/text/plural.ts";
 import { describeExtras, type PriceInUsd, priceInUsd } from "../../../catalog/price-view.ts";
 import type { ModelSettings } from "../../../config/settings.ts";
 import { type ConfigOptions, type CsvOption, newConfigCommand, withCsv } from "../../help.ts";

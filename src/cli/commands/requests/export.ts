@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { askedLabels } from "../../../admin/operations/find-exchanges.ts";
-import { plural } from "../../../base/plural.ts";
+import { plural } from "../../../base/text/plural.ts";
 import { chosenTime } from "../../chosen-time.ts";
 import { type DataOptions, newDataCommand } from "../../help.ts";
 import { withContent } from "../../open-content.ts";

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { AttemptView, EntryView, ExchangeDetailView, ExchangeView } from "../../../admin/views.ts";
-import { count, unitsText } from "../../../base/plural.ts";
-import { printable } from "../../../base/printable.ts";
+import { count, unitsText } from "../../../base/text/plural.ts";
+import { printable } from "../../../base/text/printable.ts";
 import type { KeyRecord } from "../../../store/store.ts";
 import { type DataOptions, newDataCommand } from "../../help.ts";
 import { auditChange, withStore } from "../../open-store.ts";

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { plural } from "../../../base/plural.ts";
+import { plural } from "../../../base/text/plural.ts";
 import { locateStore } from "../../../config/store.ts";
 import type { DatabaseCheck } from "../../../store/check.ts";
 import { type ConfigOptions, newConfigCommand } from "../../help.ts";

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { systemClock } from "../../../base/clock.ts";
-import { count, plural } from "../../../base/plural.ts";
+import { count, plural } from "../../../base/text/plural.ts";
 import { locateData } from "../../../config/locate-data.ts";
 import { isReference } from "../../../config/secrets.ts";
 import { locateStore } from "../../../config/store.ts";

@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import type { Command } from "commander";
 import type { StorageView } from "../../../admin/views.ts";
-import { count, plural } from "../../../base/plural.ts";
-import { size } from "../../../base/size.ts";
+import { count, plural } from "../../../base/text/plural.ts";
+import { size } from "../../../base/text/size.ts";
 import { type DataOptions, newDataCommand } from "../../help.ts";
 import { withStore } from "../../open-store.ts";
 import { servedConfig } from "../../serve/files-for-commands.ts";

@@ -7,7 +7,7 @@ import {
   limitsOf,
   type ModelLimits,
   snippetOf,
-} from "../../../base/client-snippets.ts";
+} from "../../../base/models/client-snippets.ts";
 import { useLoaded } from "../api.ts";
 import { CopyButton } from "../parts/copy.tsx";
 import { SelectField } from "../parts/field.tsx";

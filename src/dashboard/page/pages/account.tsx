@@ -1,5 +1,5 @@
 import type { AccountView, EntryView, Page, StatementView, UsageView } from "../../../admin/views.ts";
-import { plural } from "../../../base/plural.ts";
+import { plural } from "../../../base/text/plural.ts";
 import { api, useAnswer, useLoaded } from "../api.ts";
 import { count, credits, date, exactCredits, shortCount } from "../format.ts";
 import { SpendByDay, spendSince } from "../holder/spend-by-day.tsx";

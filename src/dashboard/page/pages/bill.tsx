@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import type { ModelView, Page, ReconciledRowView, ReconciliationView } from "../../../admin/views.ts";
-import { plural } from "../../../base/plural.ts";
+import { plural } from "../../../base/text/plural.ts";
 import { api, useAnswer } from "../api.ts";
 import { count, price, shortCount } from "../format.ts";
 import { Badge } from "../parts/badge.tsx";

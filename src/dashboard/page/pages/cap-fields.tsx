@@ -1,5 +1,5 @@
 import type { CapsBody, CapView, KeyView } from "../../../admin/views.ts";
-import { wholeFromText } from "../../../base/typed-number.ts";
+import { wholeFromText } from "../../../base/text/typed-number.ts";
 import { Button } from "../parts/button.tsx";
 import { fieldOf, SelectField, type State, TextField } from "../parts/field.tsx";
 import { budgetPeriods, creditsOf } from "./key-form.ts";

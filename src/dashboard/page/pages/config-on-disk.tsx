@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import type { ConfigChangeView, ConfigCheckView, ConfigReloadView } from "../../../admin/views.ts";
-import { plural } from "../../../base/plural.ts";
+import { plural } from "../../../base/text/plural.ts";
 import { api, useAnswer } from "../api.ts";
 import { Ask } from "../parts/ask.tsx";
 import { Badge } from "../parts/badge.tsx";

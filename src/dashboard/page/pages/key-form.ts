@@ -7,7 +7,7 @@ import {
   keyAttributes,
 } from "../../../base/key-attributes.ts";
 import { ownAccountId } from "../../../base/own-account.ts";
-import { commaInCredits, creditsFromText, wholeFromText } from "../../../base/typed-number.ts";
+import { commaInCredits, creditsFromText, wholeFromText } from "../../../base/text/typed-number.ts";
 
 /** An attribute of a key, by the name of its option. */
 export type KeyField = (typeof keyAttributes)[KeyAttributeName]["option"];

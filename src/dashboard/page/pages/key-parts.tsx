@@ -1,5 +1,5 @@
 import type { FiguresView, KeyView, UsageRowView, UsageView } from "../../../admin/views.ts";
-import { plural } from "../../../base/plural.ts";
+import { plural } from "../../../base/text/plural.ts";
 import { useAnswer } from "../api.ts";
 import { count, credits, date, rate, shortCount, shortPlural } from "../format.ts";
 import { SpendByDay, spendDays, spendSince } from "../holder/spend-by-day.tsx";

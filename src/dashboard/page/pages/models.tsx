@@ -8,8 +8,8 @@ import type {
   UsageRowView,
   UsageView,
 } from "../../../admin/views.ts";
-import { abilitiesOf, showsTokenPrice } from "../../../base/model-uses.ts";
-import { plural } from "../../../base/plural.ts";
+import { abilitiesOf, showsTokenPrice } from "../../../base/models/model-uses.ts";
+import { plural } from "../../../base/text/plural.ts";
 import { api, useAnswer } from "../api.ts";
 import { count, duration, moment, percent, price, rate, shortCount } from "../format.ts";
 import { healthWords } from "../health.ts";

@@ -6,7 +6,7 @@ import type {
   OverviewView,
   Page,
 } from "../../../admin/views.ts";
-import { plural } from "../../../base/plural.ts";
+import { plural } from "../../../base/text/plural.ts";
 import { useAnswer } from "../api.ts";
 import { axisDuration, count, credits, duration, rate, shortCount, timeRange } from "../format.ts";
 import { Chart, type Line } from "../parts/chart.tsx";

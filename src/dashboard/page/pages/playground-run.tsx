@@ -1,6 +1,6 @@
 import { useEffect, useRef } from "preact/hooks";
 import type { EntryView } from "../../../admin/views.ts";
-import { plural } from "../../../base/plural.ts";
+import { plural } from "../../../base/text/plural.ts";
 import { count, duration, exactCredits, percent } from "../format.ts";
 import { Badge, StatusCode } from "../parts/badge.tsx";
 import { FactList, type NamedFact } from "../parts/fact-list.tsx";

@@ -1,6 +1,6 @@
 import type { StorageView } from "../../../admin/views.ts";
-import { plural } from "../../../base/plural.ts";
-import { size } from "../../../base/size.ts";
+import { plural } from "../../../base/text/plural.ts";
+import { size } from "../../../base/text/size.ts";
 import { useAnswer } from "../api.ts";
 import { count, moment } from "../format.ts";
 import { Card } from "../parts/card.tsx";

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import type { AuditView, ConfigTextView, HealthView, NodeView, Page } from "../../../admin/views.ts";
-import { size } from "../../../base/size.ts";
+import { size } from "../../../base/text/size.ts";
 import { useAnswer } from "../api.ts";
 import { count, duration, moment, uptime } from "../format.ts";
 import { Badge } from "../parts/badge.tsx";

@@ -1,5 +1,5 @@
 import type { AccountView, KeyView } from "../../../admin/views.ts";
-import { leftOfCap, tightestCap } from "../../../base/tightest-cap.ts";
+import { leftOfCap, tightestCap } from "../../../base/money/tightest-cap.ts";
 import { credits, exactCredits, shortCount } from "../format.ts";
 import { capWords } from "./cap-bars.tsx";
 import { Money } from "./money.tsx";

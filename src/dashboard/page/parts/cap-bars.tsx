@@ -1,5 +1,5 @@
 import type { CapView, KeyView } from "../../../admin/views.ts";
-import { billedUnit } from "../../../base/plural.ts";
+import { billedUnit } from "../../../base/text/plural.ts";
 import { credits, shortCount, zonedMinute } from "../format.ts";
 
 type Unit = KeyView["mode"];

@@ -1,5 +1,5 @@
 import type { Page } from "../../../admin/views.ts";
-import { csvLine } from "../../../base/csv.ts";
+import { csvLine } from "../../../base/text/csv.ts";
 import { api, patiently, type Query } from "../api.ts";
 import { Button } from "./button.tsx";
 import { tell } from "./notices.tsx";

@@ -1,5 +1,5 @@
 import type { KeyView, ModelView, Page } from "../../../admin/views.ts";
-import { addressFor, snippetOf } from "../../../base/client-snippets.ts";
+import { addressFor, snippetOf } from "../../../base/models/client-snippets.ts";
 import { useAnswer } from "../api.ts";
 import { hrefOf } from "../router.ts";
 import { CopyButton } from "./copy.tsx";

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../../base/json.ts";
-import { noUsage, type Usage } from "../../../base/usage.ts";
+import { noUsage, type Usage } from "../../../base/usage/usage.ts";
 import type { WriterContext } from "../../client-dialect.ts";
 import type { IrAssistantBlock, IrReasoning, IrResponse, IrText, ReasoningProof } from "../../ir/ir.ts";
 import { partSeparator, wrapProof } from "../../reasoning/reasoning-envelope.ts";

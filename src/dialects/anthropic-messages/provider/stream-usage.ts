@@ -1,6 +1,6 @@
 import type { GatewayError } from "../../../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
-import { hasTokens, type ReportedUsage } from "../../../base/usage.ts";
+import { hasTokens, type ReportedUsage } from "../../../base/usage/usage.ts";
 import { reportedFailure } from "../../errors/failure.ts";
 import { mergeFigures } from "../../usage/usage-figures.ts";
 import { figures, readUsage } from "./usage-in.ts";

@@ -1,7 +1,7 @@
-import type { ReportedExtras } from "../../../base/extra-usage.ts";
-import { type HostedToolName, hostedToolNames } from "../../../base/hosted-tools.ts";
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
-import { noUsage, type ReportedUsage, unreported } from "../../../base/usage.ts";
+import type { ReportedExtras } from "../../../base/usage/extra-usage.ts";
+import { type HostedToolName, hostedToolNames } from "../../../base/usage/hosted-tools.ts";
+import { noUsage, type ReportedUsage, unreported } from "../../../base/usage/usage.ts";
 import { objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
 import { CallCounter, countOf, reportedTogether, tiersIn } from "../../usage/extra-usage.ts";
 import {

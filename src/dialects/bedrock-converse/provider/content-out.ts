@@ -1,5 +1,5 @@
+import { tableOf } from "../../../base/collections/table.ts";
 import type { JsonObject } from "../../../base/json.ts";
-import { tableOf } from "../../../base/table.ts";
 import type { IrContent, IrImage } from "../../ir/ir.ts";
 import { refuse } from "../../translation/field-decisions.ts";
 import { flattenContent, type IrFile } from "../../translation/flatten-content.ts";

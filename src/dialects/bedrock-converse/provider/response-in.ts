@@ -1,7 +1,7 @@
+import { tableOf } from "../../../base/collections/table.ts";
 import type { GatewayError } from "../../../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
-import { tableOf } from "../../../base/table.ts";
-import type { ReportedUsage } from "../../../base/usage.ts";
+import type { ReportedUsage } from "../../../base/usage/usage.ts";
 import { failedAnswer, malformedAnswer, reportedFailure } from "../../errors/failure.ts";
 import { functionCall, unknownFinish } from "../../ir/answer-parts.ts";
 import type { FinishReason, IrAssistantBlock, IrFinish, IrResponse } from "../../ir/ir.ts";

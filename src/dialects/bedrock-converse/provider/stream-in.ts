@@ -1,7 +1,7 @@
 import type { GatewayError } from "../../../base/errors.ts";
-import { nothingReported } from "../../../base/extra-usage.ts";
 import { isObject, type JsonObject } from "../../../base/json.ts";
-import type { ReportedUsage } from "../../../base/usage.ts";
+import { nothingReported } from "../../../base/usage/extra-usage.ts";
+import type { ReportedUsage } from "../../../base/usage/usage.ts";
 import { cutShort, failedAnswer, reportedFailure } from "../../errors/failure.ts";
 import { functionCall, usageEvent } from "../../ir/answer-parts.ts";
 import { BlockEmitter, type OpenBlock } from "../../ir/block-emitter.ts";

@@ -1,5 +1,5 @@
+import { tableOf } from "../../../base/collections/table.ts";
 import type { JsonObject } from "../../../base/json.ts";
-import { tableOf } from "../../../base/table.ts";
 import type { IrContent, IrDocument, IrImage, IrUrl } from "../../ir/ir.ts";
 import type { Target } from "../../provider-dialect.ts";
 import { refuse } from "../../translation/field-decisions.ts";

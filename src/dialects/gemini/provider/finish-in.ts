@@ -1,6 +1,6 @@
+import { tableOf } from "../../../base/collections/table.ts";
 import { GatewayError } from "../../../base/errors.ts";
 import type { JsonObject } from "../../../base/json.ts";
-import { tableOf } from "../../../base/table.ts";
 import { failedAnswer } from "../../errors/failure.ts";
 import { unknownFinish } from "../../ir/answer-parts.ts";
 import type { FinishReason, IrFinish } from "../../ir/ir.ts";

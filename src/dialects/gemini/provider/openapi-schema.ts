@@ -1,5 +1,5 @@
+import { tableOf } from "../../../base/collections/table.ts";
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
-import { tableOf } from "../../../base/table.ts";
 import { listOf, objectOf, objectsOf, stringOf, stringsOf } from "../../json/json-fields.ts";
 
 /** Keywords that mean the same in both. */

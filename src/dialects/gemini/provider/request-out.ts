@@ -1,5 +1,5 @@
+import { tableOf } from "../../../base/collections/table.ts";
 import type { Json, JsonObject } from "../../../base/json.ts";
-import { tableOf } from "../../../base/table.ts";
 import { asksForImageDetail } from "../../ir/image-detail.ts";
 import type { IrFunctionTool, IrRequest, IrToolChoice } from "../../ir/ir.ts";
 import { objectOf } from "../../json/json-fields.ts";

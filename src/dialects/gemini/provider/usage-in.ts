@@ -1,6 +1,6 @@
+import { tableOf } from "../../../base/collections/table.ts";
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
-import { tableOf } from "../../../base/table.ts";
-import type { ReportedUsage } from "../../../base/usage.ts";
+import type { ReportedUsage } from "../../../base/usage/usage.ts";
 import { firstObjectOf, listOf, objectOf, stringOf } from "../../json/json-fields.ts";
 import { serviceTier } from "../../usage/extra-usage.ts";
 import { type AnswerFigures, inclusiveUsage, isTokenCount, mergeFigures } from "../../usage/usage-figures.ts";

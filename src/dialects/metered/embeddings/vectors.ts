@@ -1,5 +1,5 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
-import { totalInput, type Usage } from "../../../base/usage.ts";
+import { totalInput, type Usage } from "../../../base/usage/usage.ts";
 import { malformedAnswer } from "../../errors/failure.ts";
 import { objectOf } from "../../json/json-fields.ts";
 import { parseAnswer } from "../../json/outline.ts";

@@ -1,6 +1,6 @@
-import { asBuffer } from "../../../base/as-buffer.ts";
+import { asBuffer } from "../../../base/bytes/as-buffer.ts";
 import type { JsonObject } from "../../../base/json.ts";
-import { noUsage } from "../../../base/usage.ts";
+import { noUsage } from "../../../base/usage/usage.ts";
 import { malformedAnswer } from "../../errors/failure.ts";
 import { objectOf } from "../../json/json-fields.ts";
 import { countMembers, readOutline } from "../../json/outline.ts";

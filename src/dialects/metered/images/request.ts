@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { invalidRequest } from "../../../base/errors.ts";
 import type { Json, JsonObject } from "../../../base/json.ts";
-import { wholeFromDigits } from "../../../base/typed-number.ts";
+import { wholeFromDigits } from "../../../base/text/typed-number.ts";
 import { objectOf } from "../../json/json-fields.ts";
 import { cutText } from "../../json/truncated-json.ts";
 import { imageCountNames, imageSizeNames } from "../../names/governed-names.ts";

@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import { noUsage } from "../../../base/usage.ts";
+import { noUsage } from "../../../base/usage/usage.ts";
 import { malformedAnswer } from "../../errors/failure.ts";
 import { readOutline } from "../../json/outline.ts";
 import { anyObject, arrayOfObjects, modelName, optional } from "../../schema/fields.ts";

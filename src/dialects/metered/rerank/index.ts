@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from "../../../base/json.ts";
-import { noUsage, type ReportedUsage } from "../../../base/usage.ts";
+import { noUsage, type ReportedUsage } from "../../../base/usage/usage.ts";
 import { malformedAnswer } from "../../errors/failure.ts";
 import { objectOf } from "../../json/json-fields.ts";
 import { parseAnswer, readOutline } from "../../json/outline.ts";

@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { invalidRequest } from "../../../base/errors.ts";
 import type { Json, JsonObject } from "../../../base/json.ts";
-import { noUsage } from "../../../base/usage.ts";
+import { noUsage } from "../../../base/usage/usage.ts";
 import { objectOf } from "../../json/json-fields.ts";
 import { modelName, optional, stringOrObject } from "../../schema/fields.ts";
 import { inclusiveUsage, withUntold } from "../../usage/usage-figures.ts";

@@ -1,4 +1,4 @@
-import { asBuffer } from "../../../base/as-buffer.ts";
+import { asBuffer } from "../../../base/bytes/as-buffer.ts";
 import type { FormFile } from "../route.ts";
 import { flacSeconds } from "./flac.ts";
 import { isMp3, mp3Seconds } from "./mp3.ts";

@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { invalidRequest } from "../../../base/errors.ts";
 import type { Json, JsonObject } from "../../../base/json.ts";
-import { noUsage, type ReportedUsage } from "../../../base/usage.ts";
+import { noUsage, type ReportedUsage } from "../../../base/usage/usage.ts";
 import { objectOf } from "../../json/json-fields.ts";
 import { parseAnswer } from "../../json/outline.ts";
 import { anyObject, modelName, optional, streamFlag } from "../../schema/fields.ts";

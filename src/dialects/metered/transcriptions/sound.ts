@@ -1,4 +1,4 @@
-import { asBuffer } from "../../../base/as-buffer.ts";
+import { asBuffer } from "../../../base/bytes/as-buffer.ts";
 import type { FormFile } from "../route.ts";
 import { declaredSeconds } from "./declared-length.ts";
 import { wavSeconds } from "./wav.ts";

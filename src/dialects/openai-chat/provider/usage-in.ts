@@ -1,6 +1,6 @@
-import { nothingReported, type ReportedExtras } from "../../../base/extra-usage.ts";
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
-import type { ReportedUsage } from "../../../base/usage.ts";
+import { nothingReported, type ReportedExtras } from "../../../base/usage/extra-usage.ts";
+import type { ReportedUsage } from "../../../base/usage/usage.ts";
 import { firstObjectOf, objectOf, objectsOf } from "../../json/json-fields.ts";
 import { audioOf, countOf, reportedTogether, tiersIn } from "../../usage/extra-usage.ts";
 import {

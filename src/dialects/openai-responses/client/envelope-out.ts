@@ -1,5 +1,5 @@
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
-import { noUsage, totalInput, totalTokens, type Usage } from "../../../base/usage.ts";
+import { noUsage, totalInput, totalTokens, type Usage } from "../../../base/usage/usage.ts";
 import type { Source, WriterContext } from "../../client-dialect.ts";
 import { booleanOf, listOf, numberOf, objectOf } from "../../json/json-fields.ts";
 import { continuedFields } from "./turn-items.ts";

@@ -1,7 +1,7 @@
 import { assert } from "../../../base/assert.ts";
 import { type ErrorCode, errorKinds, type GatewayError } from "../../../base/errors.ts";
 import type { JsonObject } from "../../../base/json.ts";
-import type { Usage } from "../../../base/usage.ts";
+import type { Usage } from "../../../base/usage/usage.ts";
 import type { StreamPosition, StreamWriter, WriterContext } from "../../client-dialect.ts";
 import type { IrBlockHead, IrCitation, IrEvent, IrFinish, ReasoningProof } from "../../ir/ir.ts";
 import { dataFrame, keepaliveComment } from "../../sse/sse.ts";

@@ -1,4 +1,4 @@
-import { asBuffer } from "../../../base/as-buffer.ts";
+import { asBuffer } from "../../../base/bytes/as-buffer.ts";
 import { GatewayError } from "../../../base/errors.ts";
 import { isConversationId } from "../../../base/id.ts";
 import type { Json, JsonObject } from "../../../base/json.ts";

@@ -1,8 +1,8 @@
-import type { ReportedExtras } from "../../../base/extra-usage.ts";
-import type { HostedToolName } from "../../../base/hosted-tools.ts";
+import { tableOf } from "../../../base/collections/table.ts";
 import { isObject, type Json, type JsonObject } from "../../../base/json.ts";
-import { tableOf } from "../../../base/table.ts";
-import type { ReportedUsage } from "../../../base/usage.ts";
+import type { ReportedExtras } from "../../../base/usage/extra-usage.ts";
+import type { HostedToolName } from "../../../base/usage/hosted-tools.ts";
+import type { ReportedUsage } from "../../../base/usage/usage.ts";
 import { objectOf, objectsOf, stringOf } from "../../json/json-fields.ts";
 import { audioOf, CallCounter, reportedTogether, tiersIn } from "../../usage/extra-usage.ts";
 import { type AnswerFigures, detailsOf, inclusiveUsage } from "../../usage/usage-figures.ts";

@@ -1,6 +1,6 @@
+import { releaseBytes } from "../../../base/bytes/release.ts";
 import { invalidRequest } from "../../../base/errors.ts";
-import { releaseBytes } from "../../../base/release.ts";
-import { TurnPacer } from "../../../base/turn-pacer.ts";
+import { TurnPacer } from "../../../base/loop/pacer.ts";
 
 /** A part of a form, before its content. */
 export interface PartHead {

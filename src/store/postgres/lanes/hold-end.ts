@@ -1,5 +1,5 @@
-import type { KeptRates } from "../../../base/rates.ts";
-import { totalInput } from "../../../base/usage.ts";
+import type { KeptRates } from "../../../base/money/rates.ts";
+import { totalInput } from "../../../base/usage/usage.ts";
 import { type AttemptCount, attemptFigureNames } from "../../attempt-sums.ts";
 import type { Charged, ChargeOrder } from "../../node.ts";
 import type { StoredResponse, TurnRecord, UsageRecord } from "../../records.ts";

@@ -1,5 +1,5 @@
 import { assert } from "../../../base/assert.ts";
-import { nextTurn } from "../../../base/next-turn.ts";
+import { nextTurn } from "../../../base/loop/next-iteration.ts";
 import { failureOf } from "./failure.ts";
 
 export interface LaneOptions<Item, Answer> {

@@ -1,6 +1,6 @@
 import { assert } from "../../../base/assert.ts";
 import { utcDay } from "../../../base/clock.ts";
-import type { KeptRates } from "../../../base/rates.ts";
+import type { KeptRates } from "../../../base/money/rates.ts";
 import type { HoldOrder, HoldVerdict, ProducedSoFar } from "../../node.ts";
 import type { Query } from "../client.ts";
 import { storableJson } from "../text.ts";

@@ -157,7 +157,7 @@ CREATE TABLE lanes (
   PRIMARY KEY (node_no, lane)
 ) WITH (fillfactor = 20);
 
--- The rates that charges were made at, each set of them once, and for ever. The id is a digest of the text (`base/rates.ts`).
+-- The rates that charges were made at, each set of them once, and for ever. The id is a digest of the text (`base/money/rates.ts`).
 CREATE TABLE rates (
   id int8 PRIMARY KEY,
   rates text NOT NULL
@@ -246,7 +246,7 @@ CREATE TABLE entries (
   quantities text,
   -- The name that the client asked for the model by; NULL where it is the model's id.
   asked_model text,
-  -- What the caller said about the request, as a JSON object (`base/labels.ts`); NULL for nothing.
+  -- What the caller said about the request, as a JSON object (`base/requests/labels.ts`); NULL for nothing.
   labels text,
   PRIMARY KEY (id, month)
 ) PARTITION BY RANGE (month);

@@ -1,4 +1,4 @@
-import type { KeptRates } from "../../../base/rates.ts";
+import type { KeptRates } from "../../../base/money/rates.ts";
 import type { Query } from "../client.ts";
 
 /** Writes each set of rates before the first batch that refers to it: one statement for every set and process. */

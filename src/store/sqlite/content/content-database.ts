@@ -1,6 +1,6 @@
 import { Database } from "bun:sqlite";
 import { closeSync, mkdirSync, openSync, statSync } from "node:fs";
-import { giveToFolderOwner } from "../../../base/file-mode.ts";
+import { giveToFolderOwner } from "../../../base/files/mode.ts";
 import type { ContentLimits, ContentRow, ContentStore } from "../../content-store.ts";
 import { Parameters, query } from "../../query.ts";
 import { StoreRefusal } from "../../store.ts";

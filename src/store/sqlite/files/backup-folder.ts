@@ -1,6 +1,6 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { changeMode, giveToFolderOwner } from "../../../base/file-mode.ts";
+import { changeMode, giveToFolderOwner } from "../../../base/files/mode.ts";
 import { syncFile } from "./backup.ts";
 import type { DataFolder } from "./folder.ts";
 

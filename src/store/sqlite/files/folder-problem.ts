@@ -1,4 +1,4 @@
-import { systemCode } from "../../../base/system-code.ts";
+import { systemCode } from "../../../base/system/system-code.ts";
 
 /** Why a data folder cannot be used, by the system's or SQLite's error code; null for errors of another kind. */
 export function describeFolderProblem(error: unknown): string | null {

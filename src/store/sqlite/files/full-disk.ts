@@ -1,7 +1,7 @@
 import { statfsSync } from "node:fs";
 import { dirname } from "node:path";
-import { size } from "../../../base/size.ts";
-import { systemCode } from "../../../base/system-code.ts";
+import { systemCode } from "../../../base/system/system-code.ts";
+import { size } from "../../../base/text/size.ts";
 import { StoreRefusal } from "../../store.ts";
 import { isOutOfSpace } from "../connection.ts";
 

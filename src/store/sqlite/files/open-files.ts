@@ -2,7 +2,7 @@ import type { Database } from "bun:sqlite";
 import { mkdirSync, rmSync, statSync } from "node:fs";
 import { basename } from "node:path";
 import type { Clock } from "../../../base/clock.ts";
-import { Repeating } from "../../../base/repeating.ts";
+import { Repeating } from "../../../base/loop/repeating.ts";
 import type { Trouble } from "../../health.ts";
 import { StoreRefusal } from "../../store.ts";
 import { copyDatabase } from "./backup.ts";

@@ -1,7 +1,7 @@
 import { lstatSync } from "node:fs";
 import { join } from "node:path";
-import { changeMode } from "../../../base/file-mode.ts";
-import { systemCode } from "../../../base/system-code.ts";
+import { changeMode } from "../../../base/files/mode.ts";
+import { systemCode } from "../../../base/system/system-code.ts";
 import { StoreRefusal } from "../../store.ts";
 import { type DataFolder, namesIn } from "./folder.ts";
 

@@ -1,8 +1,8 @@
 import { Database } from "bun:sqlite";
 import { constants, copyFileSync, existsSync, linkSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname } from "node:path";
-import { changeMode } from "../../../base/file-mode.ts";
-import { systemCode } from "../../../base/system-code.ts";
+import { changeMode } from "../../../base/files/mode.ts";
+import { systemCode } from "../../../base/system/system-code.ts";
 import { codeOf, isBusy, patiently } from "../connection.ts";
 import { syncFile } from "./backup.ts";
 import { createBackupFolder } from "./backup-folder.ts";

@@ -1,6 +1,6 @@
 import { closeSync, fsyncSync, openSync, rmSync, statfsSync, statSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
-import { Repeating } from "../../../base/repeating.ts";
+import { Repeating } from "../../../base/loop/repeating.ts";
 import type { Reserve } from "../../journal/reserve.ts";
 
 /** Room for the charges of tens of thousands of requests. */

@@ -1,6 +1,6 @@
 import { Database } from "bun:sqlite";
 import { rmSync, statSync } from "node:fs";
-import { giveToFolderOwner } from "../../../base/file-mode.ts";
+import { giveToFolderOwner } from "../../../base/files/mode.ts";
 import type { Restored } from "../../files.ts";
 import { StoreRefusal } from "../../store.ts";
 import { applicationId, codeOf, isCorrupt, patiently, readPragma } from "../connection.ts";

@@ -1,5 +1,5 @@
 import type { Database, Statement } from "bun:sqlite";
-import { periodStart } from "../../../base/period.ts";
+import { periodStart } from "../../../base/money/period.ts";
 import type { ChargeEntry } from "../../records.ts";
 import type { WrittenKey } from "./written-key.ts";
 

@@ -1,6 +1,6 @@
 import type { Database, Statement } from "bun:sqlite";
 import { utcDay } from "../../../base/clock.ts";
-import { unaffordableNano } from "../../../base/money.ts";
+import { unaffordableNano } from "../../../base/money/money.ts";
 
 /** What a charge adds to the sums of its key. */
 export interface KeyCharge {

@@ -1,5 +1,5 @@
 import type { Database, Statement } from "bun:sqlite";
-import type { KeptRates } from "../../../base/rates.ts";
+import type { KeptRates } from "../../../base/money/rates.ts";
 
 /** Keeps each set of rates once; inside the batch's transaction. */
 export class RatesWriter {

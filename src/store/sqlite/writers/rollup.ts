@@ -1,7 +1,7 @@
 import type { Database, Statement } from "bun:sqlite";
 import { utcDay } from "../../../base/clock.ts";
-import { unaffordableNano } from "../../../base/money.ts";
-import { totalInput } from "../../../base/usage.ts";
+import { unaffordableNano } from "../../../base/money/money.ts";
+import { totalInput } from "../../../base/usage/usage.ts";
 import type { AttemptCount, AttemptSums } from "../../attempt-sums.ts";
 import { type Figures, figureNames, type MutableFigures, noFigures } from "../../figures.ts";
 import type { ChargeEntry, ExchangeEnding, UsageRecord } from "../../records.ts";

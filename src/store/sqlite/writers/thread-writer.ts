@@ -1,4 +1,4 @@
-import { startThread, threadSource } from "../../../base/start-thread.ts";
+import { startThread, threadSource } from "../../../base/threads/start-thread.ts";
 import { BatchFailure, type TimedWriter } from "../../journal/batch-writer.ts";
 import type { JournalItem } from "../../records.ts";
 import { type FromThread, pack, type ToThread } from "./thread-messages.ts";

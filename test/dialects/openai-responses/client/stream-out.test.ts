@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { GatewayError } from "../../../../src/base/errors.ts";
-import type { Usage } from "../../../../src/base/usage.ts";
+import type { Usage } from "../../../../src/base/usage/usage.ts";
 import type { IrBlockHead, IrEvent, ReasoningProof } from "../../../../src/dialects/ir/ir.ts";
 import { openAiResponses } from "../../../../src/dialects/openai-responses/index.ts";
 import { callOf, dataOf, finishOf, hearWithSdk, requestOf, typesOf, writeStream } from "../support.ts";

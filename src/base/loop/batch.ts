@@ -1,0 +1,99 @@
+import type { TurnShare } from "./share.ts";
+
+/** With fewer items per turn, the extra turn costs about as much as batching saves. */
+const crowdItems = 2;
+/** Turns in the moving average, so that a single small one does not end batching. */
+const averagedTurns = 8;
+/** Without a crowd, one turn is batched every so many items to see whether a crowd has formed. */
+const itemsBetweenLooks = 64;
+
+/** Every batch of the process. */
+const batches: { readonly addedCount: number; readonly handledCount: number }[] = [];
+
+/** Calls back once every item added so far has been handled. */
+export function whenBatchesAreHandled(callback: () => void): void {
+  const awaited = batches.map(({ addedCount }) => addedCount);
+  const look = () => {
+    if (batches.every(({ handledCount }, index) => handledCount >= (awaited[index] ?? 0))) callback();
+    else setImmediate(look);
+  };
+  look();
+}
+
+/**
+ * Batches requests that arrive in the same event-loop turn. The code that handles one is then still in the processor's
+ * caches for the next, instead of being displaced by socket reads and writes in between: with 32 requests at once this
+ * saves a sixth of a request's CPU time. Without a crowd nothing is batched, because the extra turn would delay each item
+ * by some 20 µs.
+ */
+export class TurnBatch<Item> {
+  readonly #handle: (item: Item, handledTogether: number) => void;
+  readonly #share: TurnShare | null;
+  #waiting: Item[] = [];
+  /** Moving average of items per batched turn. */
+  #itemsPerTurn = 0;
+  #itemsUntilLook = itemsBetweenLooks;
+  #addedCount = 0;
+
+  /** A batch of more than its share is split, so that other work gets its turn in between. */
+  constructor(handle: (item: Item, handledTogether: number) => void, share: TurnShare | null = null) {
+    this.#handle = handle;
+    this.#share = share;
+    batches.push(this);
+  }
+
+  /** Items added so far. */
+  get addedCount(): number {
+    return this.#addedCount;
+  }
+
+  /** Items handled so far, oldest first. */
+  get handledCount(): number {
+    return this.#addedCount - this.#waiting.length;
+  }
+
+  /** Ask once per item. If false, handle the item immediately instead of adding it. */
+  shouldAdd(): boolean {
+    if (this.#isCrowd || this.#waiting.length > 0) return true;
+    this.#itemsUntilLook -= 1;
+    if (this.#itemsUntilLook > 0) return false;
+    this.#itemsUntilLook = itemsBetweenLooks;
+    return true;
+  }
+
+  get #isCrowd(): boolean {
+    return this.#itemsPerTurn >= crowdItems;
+  }
+
+  /** Handled at the end of this turn, in order of arrival. */
+  add(item: Item): void {
+    this.#addedCount += 1;
+    if (this.#waiting.push(item) > 1) return;
+    this.#share?.begin();
+    setImmediate(this.#endTurn);
+  }
+
+  readonly #endTurn = (): void => {
+    const items = this.#take();
+    const weight = this.#isCrowd ? averagedTurns : 1;
+    this.#itemsPerTurn += (items.length - this.#itemsPerTurn) / weight;
+    let handled = 0;
+    try {
+      for (; handled < items.length; handled += 1) this.#handle(items[handled] as Item, items.length);
+    } finally {
+      // An exception is reported as uncaught; the remaining items are still handled.
+      for (const item of items.slice(handled + 1)) this.add(item);
+    }
+  };
+
+  #take(): Item[] {
+    const all = this.#waiting;
+    const most = this.#share?.take() ?? all.length;
+    if (all.length > most) {
+      setImmediate(this.#endTurn);
+      return all.splice(0, most);
+    }
+    this.#waiting = [];
+    return all;
+  }
+}

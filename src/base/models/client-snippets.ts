@@ -1,0 +1,147 @@
+import { modeOrigins } from "../key-attributes.ts";
+
+/** Where a client sends its requests, and as whom. */
+export interface ClientAccess {
+  /** Without `/v1`, which OpenAI's clients add; with `/token` for a token-budget key. */
+  readonly address: string;
+  readonly key: string;
+  readonly model: string;
+  /** Of the model, in tokens. Some clients assume their own, which may exceed the model's and be rejected. */
+  readonly limits?: ModelLimits | null;
+}
+
+export interface ModelLimits {
+  readonly context: number;
+  readonly output: number;
+}
+
+/** The model's limits from its entry in `/v1/models`; null unless both are known. */
+export function limitsOf(model: {
+  readonly context_window?: unknown;
+  readonly max_output_tokens?: unknown;
+}): ModelLimits | null {
+  const { context_window: context, max_output_tokens: output } = model;
+  return typeof context === "number" && typeof output === "number" ? { context, output } : null;
+}
+
+export function addressFor(url: string, mode: keyof typeof modeOrigins): string {
+  return `${url.replace(/\/+$/, "")}${modeOrigins[mode]}`;
+}
+
+interface ClientSnippet {
+  /** As `sluice connect` calls it. */
+  readonly id: string;
+  readonly name: string;
+  /** Where the text goes, unless it is typed into a shell or a program. */
+  readonly file?: string;
+  readonly text: (connection: ClientAccess) => string;
+}
+
+/**
+ * The settings that common clients need: the command line, the self-service page and the documentation show these and no
+ * others. `test/clients/snippets.test.ts` runs them.
+ */
+export const clientSnippets = [
+  {
+    id: "curl",
+    name: "curl",
+    text: ({ address, key, model }) => `curl ${address}/v1/chat/completions \\
+  -H "Authorization: Bearer ${key}" -H "Content-Type: application/json" \\
+  -d '{"model":"${model}","messages":[{"role":"user","content":"Hello"}]}'`,
+  },
+  {
+    id: "openai",
+    name: "OpenAI SDK",
+    text: ({ address, key, model }) => `from openai import OpenAI
+client = OpenAI(base_url="${address}/v1", api_key="${key}")
+print(client.responses.create(model="${model}", input="Hello").output_text)`,
+  },
+  {
+    id: "anthropic",
+    name: "Anthropic SDK",
+    text: ({ address, key, model }) => `from anthropic import Anthropic
+client = Anthropic(base_url="${address}", auth_token="${key}")
+print(client.messages.create(model="${model}", max_tokens=1024, messages=[{"role": "user", "content": "Hello"}]))`,
+  },
+  {
+    id: "claude-code",
+    name: "Claude Code",
+    text: ({ address, key, model }) => `export ANTHROPIC_BASE_URL=${address} ANTHROPIC_AUTH_TOKEN=${key}
+claude --model ${model}`,
+  },
+  {
+    id: "codex",
+    name: "Codex",
+    text: ({ address, key, model }) => `export SLUICE_KEY=${key}
+codex -c model_provider=sluice -c 'model_providers.sluice={name="Sluice",base_url="${address}/v1",env_key="SLUICE_KEY",wire_api="responses"}' -m ${model}`,
+  },
+  {
+    id: "opencode",
+    name: "opencode",
+    file: "opencode.json",
+    text: ({ address, key, model, limits }) =>
+      JSON.stringify(
+        {
+          provider: {
+            sluice: {
+              npm: "@ai-sdk/openai-compatible",
+              options: { baseURL: `${address}/v1`, apiKey: key },
+              models: { [model]: limits ? { limit: limits } : {} },
+            },
+          },
+        },
+        null,
+        2,
+      ),
+  },
+  {
+    id: "cline",
+    name: "Cline",
+    text: ({ address, key, model }) => `API Provider: OpenAI Compatible
+Base URL: ${address}/v1
+OpenAI Compatible API Key: ${key}
+Model ID: ${model}`,
+  },
+  {
+    id: "aider",
+    name: "Aider",
+    text: ({ address, key, model }) => `export OPENAI_API_BASE=${address}/v1 OPENAI_API_KEY=${key}
+aider --model openai/${model}`,
+  },
+  {
+    id: "continue",
+    name: "Continue",
+    file: "~/.continue/config.yaml",
+    text: ({ address, key, model }) => `name: Sluice
+version: 1.0.0
+schema: v1
+models:
+  - name: ${model}
+    provider: openai
+    model: ${model}
+    apiBase: ${address}/v1
+    apiKey: ${key}
+    roles: [chat, edit, apply]`,
+  },
+  {
+    id: "open-webui",
+    name: "Open WebUI",
+    text: ({ address, key }) => `OPENAI_API_BASE_URL=${address}/v1\nOPENAI_API_KEY=${key}`,
+  },
+  {
+    id: "langchain",
+    name: "LangChain",
+    text: ({ address, key, model }) => `from langchain_openai import ChatOpenAI
+print(ChatOpenAI(base_url="${address}/v1", api_key="${key}", model="${model}").invoke("Hello").content)`,
+  },
+] as const satisfies readonly ClientSnippet[];
+
+export type ClientId = (typeof clientSnippets)[number]["id"];
+
+export const clientIds: readonly ClientId[] = clientSnippets.map(({ id }) => id);
+
+export function snippetOf(id: ClientId): ClientSnippet {
+  const found: ClientSnippet | undefined = clientSnippets.find((snippet) => snippet.id === id);
+  if (found === undefined) throw new Error(`no snippet has the id ${id}`);
+  return found;
+}

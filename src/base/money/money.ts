@@ -1,0 +1,77 @@
+import { assert, assertAmount } from "../assert.ts";
+
+/**
+ * Money is whole nano-credits: 1 credit = 1,000,000,000. Prices are whole pico-USD per token, which is USD
+ * per million tokens times one million, so `price = 0.0375` is 37,500 exactly. Between the two stands one
+ * rounding, `nanoFromPicoUsd`, always up and once per call.
+ */
+export const nanoPerCredit = 1_000_000_000;
+
+/** The most that one account may hold: amounts of nano-credits are exact in a double up to 9 million credits. */
+export const maxCredits = 4_000_000;
+
+/** The most that a postpaid account may owe, for the same reason: what would exceed it is rejected before it is charged. */
+export const maxDebtNano = maxCredits * nanoPerCredit;
+
+/** The most that one account may be given in its lifetime. Sums of that size still fit the database's integers. */
+export const maxLifetimeCredits = 1_000_000_000;
+
+/**
+ * Stands for any larger amount of one call. It is one more than the largest balance, so a hold of it is always refused,
+ * and a charge of it takes the whole balance.
+ */
+export const unaffordableNano = maxCredits * nanoPerCredit + 1;
+
+/** A price of the config in whole pico-USD per token; null when it has more than six decimals. */
+export function picoUsdPerToken(usdPerMillionTokens: number): number | null {
+  const pico = Math.round(usdPerMillionTokens * 1_000_000);
+  const exact = Math.abs(pico - usdPerMillionTokens * 1_000_000) < 1e-3;
+  return exact && Number.isSafeInteger(pico) && pico >= 0 ? pico : null;
+}
+
+/**
+ * The one place where money is rounded. `microUsdPerCredit` is `usd_per_credit` times one million. A double
+ * divides whole numbers exactly as long as it can hold them, and does so many times faster than a bigint;
+ * what costs more than some 9 USD is for the latter. Never more than `unaffordableNano`. `parts` is how many parts of a
+ * pico-USD the amount counts.
+ */
+export function nanoFromPicoUsd(picoUsd: number | bigint, microUsdPerCredit: number, parts = 1): number {
+  assertAmount(microUsdPerCredit, "microUsdPerCredit");
+  assert(microUsdPerCredit > 0, "usd_per_credit must be above 0");
+  if (typeof picoUsd === "number") {
+    assertAmount(picoUsd, "pico-USD");
+    const dividend = picoUsd * 1000 + microUsdPerCredit - 1;
+    if (Number.isSafeInteger(dividend)) {
+      return Math.min(Math.floor(dividend / microUsdPerCredit), unaffordableNano);
+    }
+  }
+  const divisor = BigInt(microUsdPerCredit) * BigInt(parts);
+  const nano = Number((BigInt(picoUsd) * 1000n + divisor - 1n) / divisor);
+  assert(nano >= 0, "no cost is below 0");
+  return Math.min(nano, unaffordableNano);
+}
+
+/**
+ * What people type and configure (`5`, `0.25`) as nano-credits; null for more than nine decimals, or too much. Up to
+ * `maxCredits` a double tells all amounts of nine decimals apart, so whatever is not the same again had more.
+ */
+export function nanoFromCredits(credits: number): number | null {
+  const nano = Math.round(credits * nanoPerCredit);
+  const isWhole = nano / nanoPerCredit === credits;
+  return isWhole && nano >= 0 && credits <= maxCredits ? nano : null;
+}
+
+/** For display and wire formats; the ledger never computes with the result. The nearest number that a double has. */
+export function creditsFromNano(nano: number | bigint): number {
+  return typeof nano === "number" ? nano / nanoPerCredit : nearest(nano, 9);
+}
+
+/** The nearest number that a double has, like `creditsFromNano`. */
+export function usdFromNano(nano: number, microUsdPerCredit: number): number {
+  return nearest(BigInt(nano) * BigInt(microUsdPerCredit), 15);
+}
+
+/** A whole number of units of so many decimals. Read as text it is rounded once; a sum of its parts would be rounded twice. */
+function nearest(value: bigint, decimals: number): number {
+  return Number(`${value}e-${decimals}`);
+}

@@ -1,0 +1,37 @@
+import { msPerDay, utcDay } from "../clock.ts";
+import type { BudgetPeriod } from "../key-attributes.ts";
+
+/** 1970-01-05 was the first Monday. */
+const firstMonday = 4;
+
+/** The UTC calendar boundary at or before a moment; 0 for a budget that never refreshes. */
+export function periodStart(period: BudgetPeriod, nowMs: number): number {
+  switch (period) {
+    case "none":
+      return 0;
+    case "day":
+      return utcDay(nowMs) * msPerDay;
+    case "week":
+      return (Math.floor((utcDay(nowMs) - firstMonday) / 7) * 7 + firstMonday) * msPerDay;
+    case "month": {
+      const date = new Date(nowMs);
+      return Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1);
+    }
+  }
+}
+
+/** When the budget is fresh again; null when it never is. */
+export function nextPeriodStart(period: BudgetPeriod, nowMs: number): number | null {
+  switch (period) {
+    case "none":
+      return null;
+    case "day":
+      return periodStart("day", nowMs) + msPerDay;
+    case "week":
+      return periodStart("week", nowMs) + 7 * msPerDay;
+    case "month": {
+      const date = new Date(nowMs);
+      return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1);
+    }
+  }
+}

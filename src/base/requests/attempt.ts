@@ -1,0 +1,35 @@
+import type { ErrorCode } from "../errors.ts";
+
+/** One call to one deployment, as operators see it later. Contains no secret, prompt or answer. */
+export interface AttemptRecord {
+  /** `provider/upstream_model`. */
+  readonly deployment: string;
+  readonly provider: string;
+  readonly upstreamModel: string;
+  /** The provider's HTTP status; null if none came. */
+  readonly status: number | null;
+  /** The error code that the client gets if this attempt is the last; null if it succeeded, or the client left first. */
+  readonly code: ErrorCode | null;
+  /** One word, such as `status_500`, `timeout` or `unreachable`; null if it succeeded. */
+  readonly failure: string | null;
+  /** The system's code behind the failure, such as `ECONNREFUSED`. */
+  readonly cause: string | null;
+  /** The provider's own message without secrets, at most 500 characters; null if it gave none. */
+  readonly said: string | null;
+  /** Until the answer began, or the attempt failed. */
+  readonly durationMs: number;
+  /** What followed: the next thing that was tried, or that it was the last. */
+  readonly left: AttemptEnd;
+}
+
+export type AttemptEnd = "retry" | "other_key" | "next_deployment" | "ended";
+
+const maxSaidChars = 500;
+
+/** Truncates a provider's message to what is kept. */
+export function cutSaid(message: string): string {
+  return message.length <= maxSaidChars ? message : message.slice(0, maxSaidChars).toWellFormed();
+}
+
+/** Shared by all exchanges whose first attempt is answered, which are nearly all. */
+export const noAttempts: readonly AttemptRecord[] = Object.freeze([]);

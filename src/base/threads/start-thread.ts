@@ -1,0 +1,27 @@
+import { closeSync, openSync } from "node:fs";
+import { devNull } from "node:os";
+
+/** A worker opens four or five; meanwhile the other threads may accept or open connections. */
+const spareDescriptors = 32;
+
+/**
+ * Where a module is that runs on a thread. In the executable it is an extra entry point, named by its path below `src`, the
+ * common folder of all entry points (config/release/compile.ts).
+ */
+export function threadSource(path: string): string {
+  return Bun.isStandaloneExecutable ? `./${path}` : new URL(`../../${path}`, import.meta.url).href;
+}
+
+/**
+ * Starts a worker, or throws if file descriptors are nearly used up: Bun 1.4 ends the whole process if a worker finds
+ * none to start with.
+ */
+export function startThread(source: string, options?: WorkerOptions): Worker {
+  const opened: number[] = [];
+  try {
+    while (opened.length < spareDescriptors) opened.push(openSync(devNull, "r"));
+  } finally {
+    for (const descriptor of opened) closeSync(descriptor);
+  }
+  return new Worker(source, options);
+}

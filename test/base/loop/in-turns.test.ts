@@ -1,0 +1,60 @@
+import { expect, test } from "bun:test";
+import { filterInTurns, mapInTurns, sortInTurns } from "../../../src/base/loop/in-turns.ts";
+
+/** The most calls of a function within one turn of the event loop. */
+async function mostInATurn(work: (count: () => void) => Promise<unknown>): Promise<number> {
+  let [calls, most, isOver] = [0, 0, false];
+  const endTurn = () => {
+    most = Math.max(most, calls);
+    calls = 0;
+    if (!isOver) setImmediate(endTurn);
+  };
+  setImmediate(endTurn);
+  await work(() => {
+    calls += 1;
+  });
+  isOver = true;
+  return Math.max(most, calls);
+}
+
+const numbers = Array.from({ length: 20_000 }, (_, index) => (index * 7_919) % 10_007);
+
+test("a list is mapped in its order, at most 500 items in a turn", async () => {
+  let mapped: number[] = [];
+  const most = await mostInATurn(async (count) => {
+    mapped = await mapInTurns(numbers, (number) => {
+      count();
+      return number + 1;
+    });
+  });
+  expect(mapped).toEqual(numbers.map((number) => number + 1));
+  expect(most).toBeLessThanOrEqual(500);
+});
+
+test("a list is filtered in its order, at most 5,000 items in a turn", async () => {
+  let found: number[] = [];
+  const most = await mostInATurn(async (count) => {
+    found = await filterInTurns(numbers, (number) => {
+      count();
+      return number % 2 === 0;
+    });
+  });
+  expect(found).toEqual(numbers.filter((number) => number % 2 === 0));
+  expect(most).toBeLessThanOrEqual(5_000);
+});
+
+test("a list is sorted as toSorted does it, equal items in their order, with some thousand comparisons in a turn", async () => {
+  const items = numbers.map((number, index) => ({ rank: number % 100, index }));
+  const byRank = (one: { rank: number }, other: { rank: number }) => one.rank - other.rank;
+  let sorted: readonly object[] = [];
+  const most = await mostInATurn(async (count) => {
+    sorted = await sortInTurns(items, (one, other) => {
+      count();
+      return byRank(one, other);
+    });
+  });
+  expect(sorted).toEqual(items.toSorted(byRank));
+  expect(most).toBeLessThanOrEqual(10_000);
+  expect(await sortInTurns([], byRank)).toEqual([]);
+  expect(await sortInTurns([{ rank: 2 }, { rank: 1 }], byRank)).toEqual([{ rank: 1 }, { rank: 2 }]);
+});
