@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Report, readReport } from "./report.ts";
+import { afterRepeat, type Report, readReport } from "./report.ts";
 
 /** Held against the reports of Bun itself, because its next version may word them differently. */
 
@@ -46,6 +46,18 @@ describe("the report of a run", () => {
   ] as const)("with %i at a time, of %j, is %j", async (workers, names, counts) => {
     expect((await reportOf(workers, names)).counts).toEqual(counts);
   });
+});
+
+test("names the files whose tests failed, unless one of them cannot be named", async () => {
+  expect((await reportOf(2, ["sound", "failing"])).failedFiles).toEqual([pathOf("failing")]);
+  expect((await reportOf(2, ["sound", "failing", "unloadable"])).failedFiles).toEqual([]);
+});
+
+test("what fails once more stays failed, and what passes then counts as passed", () => {
+  const first = { passed: 10, failed: 3, skipped: 1 };
+  const repeated = { counts: { passed: 4, failed: 1, skipped: 0 }, isComplete: true, failedFiles: [] };
+  expect(afterRepeat(first, repeated)).toEqual({ passed: 12, failed: 1, skipped: 1 });
+  expect(afterRepeat(first, { ...repeated, isComplete: false })).toEqual(first);
 });
 
 function pathOf(name: string): string {

@@ -10,6 +10,8 @@ export interface Report {
   readonly counts: Counts;
   /** The run came to its end, with all files. */
   readonly isComplete: boolean;
+  /** The files that have a test that failed. Empty if one failed that no file can be named for. */
+  readonly failedFiles: readonly string[];
 }
 
 /** A run as it ended: what it printed, its exit code, and how many files it was given. */
@@ -30,8 +32,16 @@ export function readReport({ output, code, files }: EndedRun): Report {
   const named = namedIn(output);
   const isComplete =
     counts !== null && counts.failed >= named.failed && (code === 0) === (counts.failed === 0);
-  if (isComplete) return { counts, isComplete };
-  return { counts: { ...named, failed: Math.max(1, named.failed) }, isComplete };
+  const failedFiles = named.failed === counts?.failed ? filesWithFailures(output) : [];
+  if (isComplete) return { counts, isComplete, failedFiles };
+  return { counts: { ...named, failed: Math.max(1, named.failed) }, isComplete, failedFiles: [] };
+}
+
+/** The counts of a run after the files that failed ran once more, one by one: only what failed twice has failed. */
+export function afterRepeat(first: Counts, repeated: Report): Counts {
+  if (!repeated.isComplete) return first;
+  const { failed } = repeated.counts;
+  return { ...first, passed: first.passed + first.failed - failed, failed };
 }
 
 export function sum(one: Counts, other: Counts): Counts {
@@ -52,6 +62,18 @@ function countsIn(output: string, files: number): Counts | null {
 }
 
 const kinds = { "(pass)": "passed", "(fail)": "failed", "(skip)": "skipped" } as const;
+
+/** A report names the file before its tests, and repeats the tests that failed at its end without their files. */
+function filesWithFailures(output: string): readonly string[] {
+  const files = new Set<string>();
+  let file: string | undefined;
+  for (const line of output.split("\n")) {
+    if (/^\s*\d+ tests? failed:$/.test(line)) break;
+    file = /^(\S+\.test\.ts):$/.exec(line)?.[1] ?? file;
+    if (line.startsWith("(fail)") && file !== undefined) files.add(file);
+  }
+  return [...files];
+}
 
 /** As far as tests are named; a report repeats the failed ones at its end. A worker that died, or a file that cannot be loaded, is not. */
 function namedIn(output: string): Counts {

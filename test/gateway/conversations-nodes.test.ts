@@ -76,14 +76,16 @@ test("a turn that runs when its gateway stops is whole, and the conversation goe
   const gateway = await start(folder.dir, "data", on);
   const { key, secret } = await keyOn(gateway);
   const id = await begin(gateway, secret);
-  const turns = [{}, { stream: true }];
-  const running = turns.map(async (fields) =>
-    ask(gateway, secret, { input: "sleep 0.3", conversation: await begin(gateway, secret), ...fields }),
-  );
-  const last = ask(gateway, secret, { input: "sleep 0.3", conversation: id });
+  // Created before the turns begin: creating a conversation takes a claim too.
+  const others = [await begin(gateway, secret), await begin(gateway, secret)] as const;
+  const running = [
+    ask(gateway, secret, { input: "sleep 0.3", conversation: others[0] }),
+    ask(gateway, secret, { input: "sleep 0.3", conversation: others[1], stream: true }),
+    ask(gateway, secret, { input: "sleep 0.3", conversation: id }),
+  ];
   await waitFor(() => gateway.gateway.claims.running === 3, "the turns to run");
   const stopping = gateway.stop();
-  for (const { status } of await Promise.all([...running, last])) expect(status).toBe("completed");
+  for (const { status } of await Promise.all(running)) expect(status).toBe("completed");
   await stopping;
   const again = await start(folder.dir, "data", on);
   expect(await countItems(again, secret, id)).toBe(2);
